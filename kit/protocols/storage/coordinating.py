@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from kit.engine.declared import action, refused, step
 from kit.errors import Refusal
-from kit.protocols.storage.events import Completed, Happened, QuotaRow, Sent
+from kit.protocols.storage.events import Completed, Happenings, QuotaRow, Sent
 from kit.protocols.storage.ranges import Next, Number, Range, StorageState, put, travels
 from kit.protocols.storage.rules.exchange import Answer, heard, invalidates, still_counted
 from kit.protocols.storage.rules.levels import (
@@ -91,9 +91,7 @@ class Coordinating(Range):
         self.waits_for_repair = self.repair in WAITING_KINDS
         self._plans = tuple(trail.plans for trail in self.trails)
 
-    def happened(
-        self, before: StorageState, action: Any, after: StorageState
-    ) -> tuple[Happened, ...]:
+    def happened(self, before: StorageState, action: Any, after: StorageState) -> Happenings:
         """What coordinators send, and what they answer."""
         if isinstance(action, Start):
             return (self._sent(after, action.request),)

@@ -147,7 +147,7 @@ class DiskEvent(Struct, frozen=True):
 
 
 Happened = Sent | Delivered | Completed | EpochCommitted | Applied | Copied | DiskEvent
-
+Happenings = tuple[Happened, ...]
 
 ERRORS: dict[Verdict, str] = {
     "ok": "",

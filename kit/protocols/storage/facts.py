@@ -179,7 +179,6 @@ def epochs(m: Any, s: Any) -> tuple[EpochRow, ...]:
 
 
 def _known(m: Coordinating, s: StorageState) -> tuple[tuple[str, int], ...]:
-    """Who knows which epoch, by index: replicas, unless you play them, coordinators at work."""
     replicas = zip(m.history.replicas, s.known, strict=False) if isinstance(m, Storage) else ()
     at_work = (
         (m.workload[n].coordinator, request.coordinator_epoch)
@@ -402,45 +401,29 @@ def shown_replicas(m: Storage, s: StorageState, name: str) -> str:
     return "\n".join(lines)
 
 
-def shown_requests(m: Storage, s: StorageState, _: str) -> str:
-    """Where each request stands."""
-    return "\n".join(f"{row.title}: {_stands(row)}" for row in requests(m, s))
-
-
 def _stands(row: RequestRow) -> str:
     late = f"; still on its way to {', '.join(row.on_the_way)}" if row.on_the_way else ""
     if row.phase != "open":
         return f"{row.result or row.phase}{late}"
-    plan = "; ".join(map(_quota, row.plan))
+    plan = "; ".join(
+        f"{q.needed} of {','.join(q.replicas)} needed, answered: {','.join(q.counted) or 'nobody'}"
+        for q in row.plan
+    )
     judged = "" if row.valid or not row.enough else "; the plan is no longer valid"
     back = f"writes {row.writes_back} back; " if row.writes_back else ""
     now = f"planned at {row.planned}, {row.coordinator} knows {row.knows}"
     return f"{back}{now}; {plan}{judged}{late}"
 
 
-def _quota(quota: QuotaRow) -> str:
-    counted = ",".join(quota.counted) or "nobody"
-    return f"{quota.needed} of {','.join(quota.replicas)} needed, answered: {counted}"
-
-
-def shown_views(m: Storage, s: StorageState, _: str) -> str:
-    """The range's groups at each epoch, and who knows which one."""
-    return "\n".join(
+OUTPUT: dict[str, Callable[[Any, Any, str], str]] = {
+    "replicas": shown_replicas,
+    "requests": lambda m, s, _: "\n".join(f"{r.title}: {_stands(r)}" for r in requests(m, s)),
+    "views": lambda m, s, _: "\n".join(
         f"{row.epoch}: reads {','.join(row.reads)}; writes {','.join(row.writes)}"
         + (f"; known to {','.join(row.knows)}" if row.knows else "")
         for row in epochs(m, s)
-    )
-
-
-def shown_log(m: Storage, s: StorageState, _: str) -> str:
-    """Every committed epoch."""
-    rows = epochs(m, s)[1:]
-    return "\n".join(f"{row.epoch}: {row.title}" for row in rows) or "nothing is committed"
-
-
-OUTPUT: dict[str, Callable[[Any, Any, str], str]] = {
-    "replicas": shown_replicas,
-    "requests": shown_requests,
-    "views": shown_views,
-    "log": shown_log,
+    ),
+    "log": lambda m, s, _: (
+        "\n".join(f"{row.epoch}: {row.title}" for row in epochs(m, s)[1:]) or "nothing is committed"
+    ),
 }

@@ -68,12 +68,10 @@ class _Leads:
         return (tuple(chain.from_iterable(leads)) for leads in product(*each))
 
     def _up_to_now(self, s: storage.StorageState, node: str, known: int) -> Iterator[Lead]:
-        """Any number of the epochs that it does not know yet."""
         newest = len(self.model.views(s)) - 1
         return ((storage.ApplyEpoch(node),) * number for number in range(newest - known + 1))
 
     def _needed(self, s: storage.StorageState, conditions: tuple[Condition, ...]) -> Iterator[Lead]:
-        """What is missing of those who live."""
         newest = len(self.model.views(s)) - 1
         lead: dict[str, int] = {}
         for condition in conditions:

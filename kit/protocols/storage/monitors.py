@@ -16,13 +16,7 @@ from kit.engine.model import Monitor
 from kit.protocols.storage.coordinating import Coordinating, Finish, Start
 from kit.protocols.storage.ranges import StorageState
 from kit.protocols.storage.rules.levels import promised
-from kit.protocols.storage.rules.requests import (
-    AT_WORK,
-    DONE,
-    NOTHING,
-    timestamp,
-    value,
-)
+from kit.protocols.storage.rules.requests import AT_WORK, DONE, NOTHING, timestamp, value
 from kit.protocols.storage.rules.view import holds, mask_of
 
 NEVER = 1 << 30
@@ -119,7 +113,6 @@ class _Promises:
         )
 
     def _kept(self, write: int, read: int) -> bool:
-        """Whether the levels of the two requests promise that the read sees the write."""
         ours, theirs = self.model.workload[write], self.model.workload[read]
         if not ours.writes or theirs.writes:
             return False

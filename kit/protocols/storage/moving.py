@@ -13,7 +13,7 @@ do. Source: Topology over Raft, "Topology guards".
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from kit.engine.declared import action, refused
 from kit.errors import Refusal, are, counted
-from kit.protocols.storage.events import Applied, Copied, DiskEvent, EpochCommitted, Happened
+from kit.protocols.storage.events import Applied, Copied, DiskEvent, EpochCommitted, Happenings
 from kit.protocols.storage.ranges import (
     COPIED,
     NOT_COPIED,
@@ -62,9 +62,7 @@ class Moving(Range):
         super().set_up()
         self._blocked = lru_cache(None)(self._waits_for)
 
-    def happened(
-        self, before: StorageState, action: Any, after: StorageState
-    ) -> tuple[Happened, ...]:
+    def happened(self, before: StorageState, action: Any, after: StorageState) -> Happenings:
         """What is committed, learned and copied, also late, and who fails."""
         match action:
             case Commit():
@@ -209,9 +207,8 @@ class Moving(Range):
         behind = tuple(i for i in range(self.replicas) if s.known[i] == 0 and not holds(s.down, i))
         if not (late or behind):
             return None
-        missing = tuple(self.history.replicas[i] for i in behind)
-        kept, unit = self.history.kept, self.history.unit
-        return refused(f"nobody may be more than {kept} {unit}s behind", missing)
+        said = f"nobody may be more than {self.history.kept} {self.history.unit}s behind"
+        return refused(said, tuple(self.history.replicas[i] for i in behind))
 
     def known_after(
         self, s: StorageState, awaited: tuple[conditions.Condition, ...]
@@ -301,15 +298,12 @@ class Moving(Range):
         copies = put(s.copies, place, s.cells[source])
         return s.but(known=self.known_after(s, awaited), copies=copies)
 
-    def _on_the_way(self, s: StorageState) -> list[tuple[int, int]]:
-        return [(c.source, c.target) for done, c in self._copies(s) if is_under_way(done)]
-
     def _landed(self, before: StorageState, action: Any, after: StorageState) -> str:
         held = self.cell_text(after, after.cells[self.code[action.target]])
         return f"The copy arrives: {action.target} holds {held}."
 
     @action(
-        each=_on_the_way,
+        each=lambda m, s: [(c.source, c.target) for done, c in m._copies(s) if is_under_way(done)],
         kind="stream",
         verb="land {source} to {target}",
         says=_landed,
@@ -325,11 +319,8 @@ class Moving(Range):
 
     # -- time and failures ------------------------------------------------------------------------
 
-    def _ticks(self, s: StorageState) -> tuple[tuple[()], ...]:
-        return ((),) * (s.trail > 0 and s.waited < self.ring_delay)
-
     @action(
-        each=_ticks,
+        each=lambda m, s: ((),) * (s.trail > 0 and s.waited < m.ring_delay),
         kind="time",
         when=lambda m: m.ring_delay > 0,
         says=lambda m, _, a, after: (
@@ -340,11 +331,8 @@ class Moving(Range):
         """Some time passes."""
         return s.but(waited=s.waited + 1)
 
-    def _upright(self, s: StorageState) -> int:
-        return ((1 << self.replicas) - 1) & ~(s.down | self.all_shards)
-
     @action(
-        each=_upright,
+        each=lambda m, s: ((1 << m.replicas) - 1) & ~(s.down | m.all_shards),
         when=lambda m: m.crashes > 0,
         fault=True,
         says="{replica} fails, and what it holds is out of reach.",
@@ -379,9 +367,6 @@ class Moving(Range):
         )
         return tuple(dict.fromkeys(names)) if self.history.sessions else ()
 
-    def _late(self, s: StorageState) -> Iterator[tuple[int, int, int]]:
-        return ((x.source, x.target, x.session) for x in self.late_copies(s))
-
     def _came_late(self, before: StorageState, action: Any, after: StorageState) -> str:
         copy: Any = self.happened(before, action, after)[0]
         does = f"{action.target} takes it"
@@ -390,7 +375,7 @@ class Moving(Range):
         return f"A copy of session {action.session} arrives late, with {copy.cell}: {does}."
 
     @action(
-        each=_late,
+        each=lambda m, s: ((x.source, x.target, x.session) for x in m.late_copies(s)),
         when=lambda m: m.late > 0,
         kind="stream",
         verb="late copy of session {session}, {source} to {target}",
@@ -422,12 +407,8 @@ def goes_on(before: tuple[CopyTask, ...], after: tuple[CopyTask, ...]) -> bool:
 def _one_epoch_less(s: StorageState) -> StorageState:
     """The state after the oldest epoch dropped out: every index goes down by one."""
     requests = tuple(
-        replace(
-            request,
-            epoch=max(request.epoch - 1, 0),
-            coordinator_epoch=max(request.coordinator_epoch - 1, 0),
-        )
-        for request in s.requests
+        replace(r, epoch=max(r.epoch - 1, 0), coordinator_epoch=max(r.coordinator_epoch - 1, 0))
+        for r in s.requests
     )
     return s.but(known=tuple(max(index - 1, 0) for index in s.known), requests=requests)
 

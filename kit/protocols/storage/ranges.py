@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from kit.engine.declared import Declared, Each, State, Travel, refused
 from kit.errors import Refusal
-from kit.protocols.storage.events import Happened, legs
+from kit.protocols.storage.events import Happenings, legs
 from kit.protocols.storage.rules.exchange import ExchangeSwitches, invalidates, sent, still_counted
 from kit.protocols.storage.rules.history import Edge, RangeEpoch, RangeHistory, trails
 from kit.protocols.storage.rules.requests import (
@@ -97,9 +97,7 @@ class Range(Declared[StorageState]):
     requests: tuple[str, ...] = ()
     switches: ExchangeSwitches = ExchangeSwitches()
 
-    def happened(
-        self, before: StorageState, action: Any, after: StorageState
-    ) -> tuple[Happened, ...]:
+    def happened(self, before: StorageState, action: Any, after: StorageState) -> Happenings:
         """What a step was; one that answers by sending again is two things."""
         return ()
 

@@ -16,7 +16,7 @@ from msgspec import Struct, field
 from kit.engine.declared import Declared, Each, State, action, refused, sometimes, step
 from kit.errors import Refusal
 from kit.protocols.storage.coordinating import Coordinating, Finish, Start
-from kit.protocols.storage.events import ERRORS, Applied, Delivered, Happened, seat_of
+from kit.protocols.storage.events import ERRORS, Applied, Delivered, Happenings, seat_of
 from kit.protocols.storage.moving import ApplyEpoch
 from kit.protocols.storage.ranges import Next, StorageState, travels
 from kit.protocols.storage.ranges import Replica as Played
@@ -71,9 +71,7 @@ class Coordinator(Coordinating):
         """The key of a seat: the last word of a key names who sits there."""
         return seat_of(place)
 
-    def happened(
-        self, before: StorageState, action: Any, after: StorageState
-    ) -> tuple[Happened, ...]:
+    def happened(self, before: StorageState, action: Any, after: StorageState) -> Happenings:
         """Your answers, too; what a replica knew before is your affair."""
         if not isinstance(action, Reply):
             return super().happened(before, action, after)
@@ -217,9 +215,7 @@ class Replica(Declared[ReplicaState]):
         """The key of a seat."""
         return seat_of(place)
 
-    def happened(
-        self, before: ReplicaState, action: Any, after: ReplicaState
-    ) -> tuple[Happened, ...]:
+    def happened(self, before: ReplicaState, action: Any, after: ReplicaState) -> Happenings:
         """What a step of the real replica was."""
         if isinstance(action, ApplyEpoch):
             return (Applied(self.replica, self.epoch(after.known)),)
@@ -252,7 +248,6 @@ class Replica(Declared[ReplicaState]):
         return ((write, self.epoch(index)) for write in (True, False) for index in epochs)
 
     def _does(self, before: ReplicaState, action: Any, after: ReplicaState) -> str:
-        """What it did, and what it knew."""
         assert after.last is not None
         kind = "write" if action.write else "read"
         known, now = self.epoch(before.known), self.epoch(after.known)

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from kit.engine.declared import action, parameter, refused, sometimes, step
 from kit.errors import BadInput, Refusal
 from kit.protocols.storage.coordinating import Coordinating, Finish, Start, TimeOut
-from kit.protocols.storage.events import ERRORS, Delivered, DiskEvent, Happened
+from kit.protocols.storage.events import ERRORS, Delivered, DiskEvent, Happenings
 from kit.protocols.storage.monitors import deleted_since, monitors
 from kit.protocols.storage.moving import (
     ApplyEpoch,
@@ -137,9 +137,7 @@ class Storage(Moving, Coordinating):
             late_left=self.late or UNSET,
         )
 
-    def happened(
-        self, before: StorageState, action: Any, after: StorageState
-    ) -> tuple[Happened, ...]:
+    def happened(self, before: StorageState, action: Any, after: StorageState) -> Happenings:
         """What replicas do that get a message, and what happens on their disks."""
         match action:
             case Admit() | Serve() | WriteBack():
@@ -200,7 +198,6 @@ class Storage(Moving, Coordinating):
         return whole
 
     def _new(self, s: StorageState) -> int:
-        """Messages that no replica is at work on."""
         return self._beside(
             [r.in_flight if r.begun is UNSET else r.in_flight & ~r.begun for r in s.requests]
         )

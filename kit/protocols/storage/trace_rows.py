@@ -7,23 +7,13 @@ from typing import Any
 
 from kit.protocols.storage import facts
 from kit.protocols.storage.storage import Storage
-from kit.spark.schemas import (
-    EPOCHS,
-    EVENTS,
-    PLACEMENTS,
-    REQUESTS,
-    Makers,
-    Moments,
-    Row,
-    epochs_with,
-    events_with,
-)
+from kit.spark import schemas
 
 
-def range_rows(keyspace: Callable[[Any], str]) -> Makers:
+def range_rows(keyspace: Callable[[Any], str]) -> schemas.Makers:
     """Makers of rows for a family on the storage model; ``keyspace(model)`` names the range's."""
 
-    def groups(run: str, m: Storage, moments: Moments) -> Iterator[Row]:
+    def groups(run: str, m: Storage, moments: schemas.Moments) -> Iterator[schemas.Row]:
         """A row per version; events that share their version leave the last one."""
         place = keyspace(m), m.history.left, m.history.right
         rows = {row.epoch: row for row in facts.epochs(m, moments[-1].state)}
@@ -34,14 +24,14 @@ def range_rows(keyspace: Callable[[Any], str]) -> Makers:
         return ((row.name, row.epoch, row.up) for row in facts.replicas(m, s))
 
     return {
-        EVENTS: events_with(facts.epoch),
-        EPOCHS: epochs_with(facts.epoch, nodes),
-        PLACEMENTS: groups,
-        REQUESTS: _requests,
+        schemas.EVENTS: schemas.events_with(facts.epoch),
+        schemas.EPOCHS: schemas.epochs_with(facts.epoch, nodes),
+        schemas.PLACEMENTS: groups,
+        schemas.REQUESTS: _requests,
     }
 
 
-def _requests(run: str, m: Storage, moments: Moments) -> Iterator[Row]:
+def _requests(run: str, m: Storage, moments: schemas.Moments) -> Iterator[schemas.Row]:
     for step, moment in enumerate(moments):
         for row in facts.requests(m, moment.state):
             judged = (row.enough, row.valid) if row.phase == "open" else (None, None)

@@ -79,7 +79,6 @@ def _history(given: Namespace) -> Answer:
 
 
 def _passages(passages: Iterable[Passage]) -> Iterator[str]:
-    """A line for each entry into a state, what was committed and asked below it."""
     coordinator = None
     for passage in passages:
         if passage.host != coordinator:
@@ -116,7 +115,6 @@ def _state(report: TopologyReport, short: Mapping[str, str]) -> str:
 
 
 def _parts(report: TopologyReport, short: Mapping[str, str]) -> Iterator[Part]:
-    """The machine, what comes next, the queue, and the nodes of which there is more to say."""
     for what in report.not_modelled:
         yield from wrap(what, f"{GAP}not modelled: ")
     if report.states:

@@ -46,7 +46,6 @@ from kit.protocols.topology.rules.work import TRUNCATES, limited_voters, state_o
 
 MOST_FAULTS = 9
 
-
 HIDDEN, WRITTEN = {"hidden": True}, {"written": True}
 NO_MAJORITY = refused("group 0 has no majority")
 
@@ -479,11 +478,10 @@ def is_truncating(s: ControlState, setting: Setting) -> bool:
 class Serving(Control):
     """What nodes do beside the coordinator: a client's request, and what a session left behind."""
 
-    def takes_clients(self, s: ControlState) -> int:
-        """Where a client's request may begin (a mask): one runs at a time."""
+    def _takes_clients(self, s: ControlState) -> int:  # one request runs at a time
         return mask_of(s.topology, *SERVING_STATES) & s.up if s.client == NOBODY else 0
 
-    @action(kind="client", tag="begin", each=takes_clients, spends="faults.clients", unasked=True)
+    @action(kind="client", tag="begin", each=_takes_clients, spends="faults.clients", unasked=True)
     def begin_request(self, s: ControlState, node: Node) -> Next:
         """A client's request begins at {node}, by the version that it goes by."""
         return s.but(client=node, client_version=view_of(s, node).version)
@@ -492,8 +490,7 @@ class Serving(Control):
         """Whom the client's request may reach (a mask)."""
         return s.topology.members & s.up if s.client != NOBODY else 0
 
-    def serve_words(self, before: ControlState, action: Any, after: ControlState) -> str:
-        """Whether the replica serves the request."""
+    def _serve_words(self, before: ControlState, action: Any, after: ControlState) -> str:
         ok = served(before, self.number(action.replica), self.setting)
         said = "serves" if ok else "refuses"
         return f"{action.replica} {said} a request by version {before.client_version}."
@@ -516,7 +513,7 @@ class Serving(Control):
         tag="serve",
         each=replicas,
         unasked=True,
-        says=serve_words,
+        says=_serve_words,
         travels=request_served,
     )
     def serve_request(self, s: ControlState, replica: Node) -> Next:
@@ -550,8 +547,7 @@ class Serving(Control):
         on_its_way = s.leftover and s.leftover_at == NOBODY
         return s.topology.members & s.reachable if on_its_way else 0
 
-    def late_work(self, before: ControlState, action: Any, after: ControlState) -> Travels:
-        """From the network to the node that it reaches."""
+    def _late_work(self, before: ControlState, action: Any, after: ControlState) -> Travels:
         label = f"session {before.leftover}"
         ok = let_in(before, self.number(action.node), self.setting)
         said = f"network → {action.node}: late work of {label}{'' if ok else ' (refused)'}"
@@ -569,7 +565,7 @@ class Serving(Control):
                 else "knows no such session and refuses it."
             )
         ),
-        travels=late_work,
+        travels=_late_work,
     )
     def late_arrival(self, s: ControlState, node: Node) -> Next:
         """What was left behind reaches a node, with the permit of its session."""

@@ -34,6 +34,7 @@ from kit.protocols.topology.control import (
     with_topology,
     without_coordinator,
 )
+from kit.protocols.topology.rules import work as rules
 from kit.protocols.topology.rules.cluster import (
     NOBODY,
     ClusterTopology,
@@ -46,26 +47,6 @@ from kit.protocols.topology.rules.cluster import (
 )
 from kit.protocols.topology.rules.decide import Decision, decide, outcome, queue
 from kit.protocols.topology.rules.machines import WorkRow
-from kit.protocols.topology.rules.work import (
-    ADDS,
-    CLOSES,
-    COMMANDS_OF_WORK,
-    DROP_LEFT,
-    LEAVES,
-    MARKS_DONE,
-    REMOVES,
-    addressees,
-    drained,
-    failure,
-    finished,
-    gaining_racks,
-    state_of,
-    still_to_do,
-    tablets_failed,
-    tablets_moved,
-    tablets_placed,
-    under_way,
-)
 
 LOG = "group0"
 NO_COORDINATOR = refused("there is no coordinator that the others hear")
@@ -109,7 +90,7 @@ def decision_of(s: ControlState, setting: Setting) -> Decision:
 
 def _decision(topology: ClusterTopology, alive: int, heir: bool, setting: Setting) -> Decision:
     """S-53: with the safeguard off it goes on only with what it began itself."""
-    if heir and not setting.safeguards.continue_from_tables and under_way(topology):
+    if heir and not setting.safeguards.continue_from_tables and rules.under_way(topology):
         return Decision("wait", "nothing tells this coordinator what is under way")
     return decide(topology, alive, setting)
 
@@ -129,12 +110,14 @@ def _task(
         return CoordinatorTask(decision)
     operation = decision.operation
     if operation is None:
-        return CoordinatorTask(decision, DROP_LEFT)
-    step = still_to_do(topology, operation, setting, done)
-    work = state_of(operation, setting).work
+        return CoordinatorTask(decision, rules.DROP_LEFT)
+    step = rules.still_to_do(topology, operation, setting, done)
+    work = rules.state_of(operation, setting).work
     if step == len(work):
         return CoordinatorTask(decision, None, step)
-    return CoordinatorTask(decision, work[step], step, addressees(topology, operation, work[step]))
+    return CoordinatorTask(
+        decision, work[step], step, rules.addressees(topology, operation, work[step])
+    )
 
 
 def barrier_left(s: ControlState, task: CoordinatorTask) -> int:
@@ -171,13 +154,13 @@ def due(s: ControlState, setting: Setting) -> ClusterTopology | None:
     edge = decision.edge
     if decision.kind == "work" and work is not None:
         if not s.attempted.failed:
-            if work.name == MARKS_DONE:
-                return finished(topology, task.node)
-            if work.name == CLOSES:
+            if work.name == rules.MARKS_DONE:
+                return rules.finished(topology, task.node)
+            if work.name == rules.CLOSES:
                 return replace(topology, session=0)
             fence = topology.version
             return replace(topology, fence_version=fence) if fence_is_due(s, task) else None
-        edge = failure(decision.operation, work, setting)
+        edge = rules.failure(decision.operation, work, setting)
         if edge is None:
             return None
     return outcome(topology, decision, edge, s.state_id + 1)
@@ -187,9 +170,9 @@ def committed(s: ControlState, command: Command, setting: Setting) -> ControlSta
     """The state once a command is in the log: with its effect, or with none on another state."""
     if not takes_effect(s.state_id, command, setting.safeguards.group0):
         return s
-    before = under_way(s.topology), s.topology.session
+    before = rules.under_way(s.topology), s.topology.session
     s = with_topology(s, mutated(s.topology, command.change))
-    if (under_way(s.topology), s.topology.session) != before:
+    if (rules.under_way(s.topology), s.topology.session) != before:
         # Another state, or session, has other work; what was decided meanwhile is stale anyway.
         s = s.but(attempted=replace(NOTHING_DONE, command=s.attempted.command))
     return s
@@ -219,20 +202,20 @@ def worked(s: ControlState, task: CoordinatorTask) -> ControlState:
         s = caught_up(s, task.needs)
         return s.but(attempted=s.attempted.but(streaming=True))
     had = members = s.topology.members
-    if work is DROP_LEFT:
+    if work is rules.DROP_LEFT:
         members &= ~mask_of(s.topology, "left")
-    elif work.name == ADDS:
+    elif work.name == rules.ADDS:
         members |= 1 << node
-    elif work.name == LEAVES:
+    elif work.name == rules.LEAVES:
         members &= ~(1 << node)
-    elif work.name == REMOVES:
+    elif work.name == rules.REMOVES:
         members &= ~(1 << s.topology.nodes[node].replaced)
     elif work.name == "shut_down":
         s = shut_down(s, node)
     if members != had:  # another configuration of group 0; who joins gets a snapshot
         topology = replace(s.topology, members=members)
         s = caught_up(s.but(topology=topology), members & ~had)
-    return s if s.coordinator == NOBODY or work is DROP_LEFT else next_step(s, task)
+    return s if s.coordinator == NOBODY or work is rules.DROP_LEFT else next_step(s, task)
 
 
 def shut_down(s: ControlState, node: int) -> ControlState:
@@ -256,7 +239,7 @@ def has_tablets(s: ControlState, task: CoordinatorTask) -> bool:
 def racks_against(s: ControlState, task: CoordinatorTask, setting: Setting) -> str:
     """Why the tokens that are to be assigned next cannot be; empty: they can."""
     pieces = () if task.work is None else (task.work,)
-    return gaining_racks(s.topology, task.decision.operation, pieces, setting.edition)
+    return rules.gaining_racks(s.topology, task.decision.operation, pieces, setting.edition)
 
 
 def fails_by_itself(s: ControlState, task: CoordinatorTask, setting: Setting) -> bool:
@@ -274,7 +257,7 @@ def leads_somewhere(s: ControlState, task: CoordinatorTask, setting: Setting) ->
     if task.work.name == "shut_down":
         return bool(unreached(s, task))
     without_drain = setting.edition == "server" and drains(s, task)
-    edge = failure(task.decision.operation, task.work, setting)
+    edge = rules.failure(task.decision.operation, task.work, setting)
     return without_drain or edge is not None or task.work.on_failure == "proceed"
 
 
@@ -287,7 +270,7 @@ def failed(s: ControlState, task: CoordinatorTask, setting: Setting) -> ControlS
     if task.work.name in TABLETS_WORK and task.work.on_failure == "retry":
         entries = queue(s.topology, s.reachable, setting)
         paused = [entry.number for entry in entries if entry.standing == "paused"]
-        return with_topology(s, tablets_failed(s.topology, tuple(paused)))
+        return with_topology(s, rules.tablets_failed(s.topology, tuple(paused)))
     if setting.edition == "server" and drains(s, task):
         return s.but(attempted=s.attempted.but(commands=True, answered=0))
     if task.work.name == "shut_down":
@@ -362,14 +345,13 @@ class Coordinator(Control):
         ]
         return ", ".join(cells) or "nothing but a new state id"
 
-    def decision_words(self, before: ControlState, action: Any, after: ControlState) -> str:
-        """What is decided, on which state."""
+    def _decision_words(self, before: ControlState, action: Any, after: ControlState) -> str:
         command, decision = after.attempted.command, decision_of(before, self.setting)
         said = "" if command is None else self.sets(command)
         why = f" ({decision.reason})" if decision.kind == "refuse" else ""
         return f"{self.who(before)} decides on state {before.state_id}{why}: {said}."
 
-    @action(kind="decide", tag="decide", says=decision_words)
+    @action(kind="decide", tag="decide", says=_decision_words)
     def take_decision(self, s: ControlState) -> Next:
         """The coordinator reads the tables under a guard and makes the command that is due."""
         # Taking the guard is a read barrier: the coordinator's node has applied all by then. Its
@@ -493,7 +475,7 @@ class Coordinator(Control):
             return blocked
         task = self.task(s)
         piece = task.work
-        if piece is None or piece.barrier or piece.name in COMMANDS_OF_WORK:
+        if piece is None or piece.barrier or piece.name in rules.COMMANDS_OF_WORK:
             return NO_SUCH_WORK
         if piece.name in TABLETS_WORK:
             return TABLETS_MOVE
@@ -513,14 +495,15 @@ class Coordinator(Control):
             return 0
         return 0 if s.attempted.commands and fence_is_due(s, task) else barrier_left(s, task)
 
-    def answer_words(self, before: ControlState, action: Any, after: ControlState) -> str:
-        """A plain barrier asks no more than that its node has caught up."""
+    def _answer_words(self, before: ControlState, action: Any, after: ControlState) -> str:
+        # A plain barrier asks no more than that its node has caught up.
         waits = drains(before, self.task(before)) and self.barrier_drains
         older = ", nothing older runs there" if waits else ""
         return f"{action.node} has applied all{older}: it answers the barrier."
 
-    def barrier_and_answer(self, before: ControlState, action: Any, after: ControlState) -> Travels:
-        """The barrier to the node, and its answer."""
+    def _barrier_and_answer(
+        self, before: ControlState, action: Any, after: ControlState
+    ) -> Travels:
         leader, node = self.lead_spot(before), self.spot(action.node)
         version = before.topology.version
         asks = f"coordinator → {action.node}: barrier at version {version}"
@@ -529,7 +512,11 @@ class Coordinator(Control):
         yield Travel("answer", node, leader, "drained", answers, leg=1, stays=True)
 
     @action(
-        kind="answer", tag="answer", each=unanswered, says=answer_words, travels=barrier_and_answer
+        kind="answer",
+        tag="answer",
+        each=unanswered,
+        says=_answer_words,
+        travels=_barrier_and_answer,
     )
     def answer_barrier(self, s: ControlState, node: Node) -> Next:
         """A node has applied all and answers the coordinator's barrier."""
@@ -549,8 +536,7 @@ class Coordinator(Control):
         sets = (self.named(mask) for mask in range(1 << len(self.names)))
         return ((on, more) for on in sets for more in (False, True))
 
-    def move_verb(self, action: Any) -> str:
-        """``move tablets to A B and more``."""
+    def _move_verb(self, action: Any) -> str:
         where = [] if action.on is None else ["to", *action.on]
         return " ".join(["move tablets", *where, *["and more"] * action.more])
 
@@ -558,7 +544,7 @@ class Coordinator(Control):
         kind="tablets",
         tag="tablets",
         each=moves,
-        verb=move_verb,
+        verb=_move_verb,
         says="The tablet transitions come to their end.",
     )
     def move_tablets(
@@ -574,13 +560,13 @@ class Coordinator(Control):
         if not track and self.tablet_track_excludes:
             return HELD
         if on is None:
-            return with_topology(s, tablets_moved(s.topology))
+            return with_topology(s, rules.tablets_moved(s.topology))
         mask = self.plan.mask(on, "on")
         # Edition ``documents`` drains who is to leave in a state of its own.
         drain = self.limited or s.topology.transition == "tablet_draining"
-        if left := drained(s.topology) & mask if drain and not more else 0:
+        if left := rules.drained(s.topology) & mask if drain and not more else 0:
             return refused("tablets are left", self.named(left))
-        return with_topology(s, tablets_placed(s.topology, mask, more=more))
+        return with_topology(s, rules.tablets_placed(s.topology, mask, more=more))
 
     @action(kind="tablets found", tag="imbalance", spends="faults.tablets", unasked=True)
     def find_imbalance(self, s: ControlState) -> Next:
@@ -606,8 +592,7 @@ class Coordinator(Control):
             return OLDER_RUN
         return advanced(next_step(s, task), self.setting)
 
-    def failure_words(self, before: ControlState, action: Any, after: ControlState) -> str:
-        """What failed; and why, where racks are against it."""
+    def _failure_words(self, before: ControlState, action: Any, after: ControlState) -> str:
         task = self.task(before)
         name = "work" if task.work is None else task.work.name
         racks = racks_against(before, task, self.setting)
@@ -619,7 +604,7 @@ class Coordinator(Control):
         verb="fail",
         label=lambda m, s, action: m.piece_words(s, "fail this step"),
         fault=True,
-        says=failure_words,
+        says=_failure_words,
     )
     def fail_work(self, s: ControlState, placeless: Placeless = False) -> Next:
         """The next piece of work fails."""

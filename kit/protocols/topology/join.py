@@ -189,8 +189,9 @@ class Join(NetworkModel):
             return self.started(JoinerState(1, 1, "asking", self.asks.features))
         if node == REMOVED:
             return RemovedState(), ()
-        first = MemberState(node, node not in self.down, banned=self.gone)
-        return (self.tables if node == GROUP0 else first), ()
+        if node == GROUP0:
+            return self.tables, ()
+        return MemberState(node, node not in self.down, banned=self.gone), ()
 
     def receive(self, state: Any, envelope: Envelope[Any]) -> Turn:
         """Who is down, or has stopped, hears nothing; a member refuses whom it knows as banned."""
@@ -280,13 +281,12 @@ class Join(NetworkModel):
 
     # -- members and the coordinator, with group 0 -------------------------------------------------
 
-    def place_words(self, before: ActorState, action: Any, after: ActorState) -> str:
-        """What has become of the request."""
-        new = [row for row in tables(after).rows if row not in tables(before).rows]
-        if new:
-            return (
-                f"{{node}} puts the request of {new[0].host} into the queue and tells it to wait."
-            )
+    def _place_words(self, before: ActorState, action: Any, after: ActorState) -> str:
+        for row in tables(after).rows:
+            if row not in tables(before).rows:
+                return (
+                    f"{{node}} puts the request of {row.host} into the queue and tells it to wait."
+                )
         [answer] = posted(before.network, action, after.network)
         return f"{{node}} turns the request away: {because(answer.message.reason)}."
 
@@ -297,7 +297,7 @@ class Join(NetworkModel):
             1 << i for i, state in enumerate(s.nodes) if getattr(state, "handling", ())
         ),
         label="{node} checks the request with group 0",
-        says=place_words,
+        says=_place_words,
     )
     def place_request(self, s: ActorState, node: Node) -> Next:
         """A member checks a request with group 0, queues it, and answers the joiner."""
@@ -309,8 +309,7 @@ class Join(NetworkModel):
         after = s.nodes[node].but(handling=tuple(others))
         return self.turned(s, node, (after, (Post(JOINER, reply),)))
 
-    def take_words(self, before: ActorState, action: Any, after: ActorState) -> str:
-        """Whom the coordinator accepts or turns away."""
+    def _take_words(self, before: ActorState, action: Any, after: ActorState) -> str:
         changed = next(row for row in tables(after).rows if row not in tables(before).rows)
         if changed.state == "left":
             return f"{{lead}} turns {changed.host} away: {because(changed.reason)}."
@@ -320,7 +319,7 @@ class Join(NetworkModel):
         tag="take",
         kind="take",
         label=lambda m, s, action: f"{lead(s)} takes the request from the queue",
-        says=take_words,
+        says=_take_words,
     )
     def take_request(self, s: ActorState) -> Next:
         """The coordinator finds the request, checks the rest, and accepts or rejects it."""
@@ -352,13 +351,12 @@ class Join(NetworkModel):
             return INSIDE
         return with_tables(s, replace(tables(s), members=(*tables(s).members, row.host)))
 
-    def verdict_words(self, before: ActorState, action: Any, after: ActorState) -> str:
-        """On whom, and which."""
+    def _verdict_words(self, before: ActorState, action: Any, after: ActorState) -> str:
         to, verdict = verdict_due(before)
         what = ACCEPTED if verdict == ACCEPTED else f"rejected: {because(verdict)}"
         return f"{{lead}} sends its verdict on {to}: {what}."
 
-    @action(label=lambda m, s, action: f"{lead(s)} sends its verdict", says=verdict_words)
+    @action(label=lambda m, s, action: f"{lead(s)} sends its verdict", says=_verdict_words)
     def respond(self, s: ActorState) -> Next:
         """The coordinator sends its verdict."""
         if not tables(s).coordinator:
@@ -371,8 +369,7 @@ class Join(NetworkModel):
         after = coordinator(s).but(call="sent" if accepts else "", owes=())
         return self.turned(s, self.index[after.name], (after, (Post(JOINER, response),)))
 
-    def end_words(self, before: ActorState, action: Any, after: ActorState) -> str:
-        """The bootstrap ends well, or the replace, by which another one has left."""
+    def _end_words(self, before: ActorState, action: Any, after: ActorState) -> str:
         row = tables(before).joining
         assert row is not None
         ends = "its bootstrap ends well"
@@ -380,7 +377,7 @@ class Join(NetworkModel):
             ends = f"its replace ends well, and {', '.join(row.replaces)} has left"
         return f"{{lead}} knows that {row.host} is there; {ends}."
 
-    @action(label=lambda m, s, action: f"{lead(s)} ends the operation", says=end_words)
+    @action(label=lambda m, s, action: f"{lead(s)} ends the operation", says=_end_words)
     def conclude(self, s: ActorState) -> Next:
         """The coordinator has the joiner's answer; the operation goes on and ends well."""
         # In the same step, the node that it replaces has left.
@@ -486,13 +483,12 @@ class Join(NetworkModel):
 
     # -- what goes wrong ---------------------------------------------------------------------------
 
-    def features_kept(self, s: ActorState) -> tuple[bool, ...]:
-        """Whether a start may drop a feature: a member would tell the others first."""
+    def _features_kept(self, s: ActorState) -> tuple[bool, ...]:
+        # Whether a start may drop a feature: a member would tell the others first.
         drops = self.downgrades and FEATURE in joiner(s).features and not joiner(s).attempt
         return (False, True) if drops else (False,)
 
-    def start_words(self, before: ActorState, action: Any, after: ActorState) -> str:
-        """From what the joiner starts again."""
+    def _start_words(self, before: ActorState, action: Any, after: ActorState) -> str:
         less = f" without feature {FEATURE}" if action.drop else ""
         stored = ", from what it has stored" if joiner(after).attempt else ""
         return f"{joiner(after).host} starts again{less}{stored}: start {joiner(after).boot}."
@@ -500,11 +496,11 @@ class Join(NetworkModel):
     @action(
         kind="crash",
         verb="start-again{drop}",
-        each=features_kept,
+        each=_features_kept,
         label=lambda m, s, action: (
             f"{joiner(s).host} starts again" + f" without feature {FEATURE}" * action.drop
         ),
-        says=start_words,
+        says=_start_words,
         fault=True,
     )
     def start_again(self, s: ActorState, drop: Drop) -> Next:
@@ -679,12 +675,8 @@ class Join(NetworkModel):
 
     def words(self, before: Any, action: Any, after: Any) -> Words:
         """Of what is no message: who coordinates, who joins, and the joiner's host id after it."""
-        own = {
-            "lead": tables(before).coordinator,
-            "joining": joining(before),
-            "host": joiner(after).host,
-        }
-        return super().words(before, action, after) or own
+        own = {"lead": tables(before).coordinator, "joining": joining(before)}
+        return super().words(before, action, after) or {**own, "host": joiner(after).host}
 
     def describe(self, before: ActorState, action: Any, after: ActorState) -> str:
         """What the step did, and why; if a message makes the joiner stop, why it does."""
@@ -704,10 +696,8 @@ class Join(NetworkModel):
 
     def in_short(self, message: Any) -> str:
         """A message in two or three words: ``request of N1``, ``wait``, ``accepted``."""
-        if isinstance(message, JoinNodeResponse):
-            return (
-                message.verdict if message.verdict == ACCEPTED else f"rejected: {message.verdict}"
-            )
+        if isinstance(message, JoinNodeResponse) and message.verdict != ACCEPTED:
+            return f"rejected: {message.verdict}"
         return SAID[type(message)][0].format(message)
 
     def in_full(self, message: Any) -> str:
@@ -719,8 +709,8 @@ class Join(NetworkModel):
             said = f"start {message.call}, {place}, {has}{instead}"
             return f"JOIN_NODE_REQUEST of {message.host} ({said})"
         if isinstance(message, JoinNodeResponse):
-            accepts = message.verdict == ACCEPTED
-            how = ACCEPTED if accepts else f"rejected, {because(message.verdict)}"
+            said = message.verdict
+            how = said if said == ACCEPTED else f"rejected, {because(said)}"
             return f"JOIN_NODE_RESPONSE for {message.host} ({how})"
         return SAID[type(message)][1].format(message)
 
@@ -729,6 +719,7 @@ SAID: dict[type, tuple[str, str]] = {
     JoinNodeQuery: ("query of {0.host}", "JOIN_NODE_QUERY of {0.host} (start {0.call})"),
     ModeReply: ("by {0.mode}", "the answer that one joins by {0.mode}"),
     JoinNodeRequest: ("request of {0.host}", ""),
+    JoinNodeResponse: ("{0.verdict}", ""),
     PlacedReply: ("wait", "the answer to wait for JOIN_NODE_RESPONSE"),
     RejectedReply: ("rejected: {0.reason}", "the answer that it is rejected ({0.reason})"),
     ResponseHandled: ("handled", "the answer that {0.host} goes on as accepted"),
@@ -736,7 +727,6 @@ SAID: dict[type, tuple[str, str]] = {
     OldWrite: ("old write", "an old write of {0.host}"),
 }
 """A message in short and in full, where that says all."""
-
 
 (
     _, PlaceRequest, TakeRequest, AddMember, Respond, Conclude, CallFails, LearnOutcome,
@@ -770,11 +760,6 @@ def _stopped(state: JoinerState, reason: str) -> JoinerState:
 
 
 def _among(allowed: Names, given: Names, field: str) -> Names:
-    """These names, if each of them is one that may be.
-
-    Raises:
-        BadInput: when one is not.
-    """
     for name in given:
         if name not in allowed:
             raise BadInput(field, name, "one of " + (", ".join(allowed) or "nobody"))

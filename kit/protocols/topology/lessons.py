@@ -18,13 +18,7 @@ from kit.protocols.topology import coordinator as work
 from kit.protocols.topology import topology as act
 from kit.protocols.topology.control import let_in, served
 from kit.protocols.topology.facts import barrier, operation_title
-from kit.protocols.topology.rules.cluster import (
-    NOBODY,
-    ClusterTopology,
-    NodeEntry,
-    RequestEntry,
-    Setting,
-)
+from kit.protocols.topology.rules import cluster
 from kit.protocols.topology.rules.decide import queue
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.machines import BOUNDARY, EDITIONS, EdgeRow, Edition
@@ -216,23 +210,23 @@ def may_begin(kind: str, node: str, other: str, down: list[str], ignored: list[s
     names = [*NAMES, "X"]
     joins = kind in ("join", "replace")
     subject = names.index("X") if joins else names.index(node)
-    request = NodeEntry(
+    request = cluster.NodeEntry(
         state="none" if joins else "normal",
         tokens=not joins,
         request=kind,
         request_id=1,
         replaced=names.index(other) if kind == "replace" else -1,
     )
-    nodes = [NodeEntry(state="normal", tokens=True)] * len(NAMES) + [NodeEntry()]
+    nodes = [cluster.NodeEntry(state="normal", tokens=True)] * len(NAMES) + [cluster.NodeEntry()]
     nodes[subject] = request
-    topology = ClusterTopology(
+    topology = cluster.ClusterTopology(
         nodes=tuple(nodes),
         ignored=sum(1 << names.index(name) for name in ignored),
-        requests=(RequestEntry(kind, subject),),
+        requests=(cluster.RequestEntry(kind, subject),),
         members=(1 << len(NAMES)) - 1,
     )
     alive = (1 << len(names)) - 1 & ~sum(1 << names.index(name) for name in down)
-    (entry,) = queue(topology, alive, Setting("server"))
+    (entry,) = queue(topology, alive, cluster.Setting("server"))
     return not any(nodes_in(entry.waits_for)) and entry.standing == "next"
 
 
@@ -262,7 +256,7 @@ def ended_under_another(timeline: Timeline) -> str | None:
     first, s = timeline.moments[0].state, timeline.state
     if s.topology.transition or any(entry.state != "normal" for entry in s.topology.nodes):
         return "At the end of your run not every node is normal, or something is under way."
-    if s.coordinator in (NOBODY, first.coordinator):
+    if s.coordinator in (cluster.NOBODY, first.coordinator):
         return "At the end of your run the coordinator is the one that it was at first, or none."
     return None
 

@@ -130,8 +130,7 @@ class Outages(Control):
         """{node} is cut off from the others."""
         return s.but(cut=s.cut | 1 << node)
 
-    def move_words(self, before: ControlState, action: Any, after: ControlState) -> str:
-        """A node's addresses before and after: its host id and its row stay."""
+    def _move_words(self, before: ControlState, action: Any, after: ControlState) -> str:
         node = self.number(action.node)
         old, new = address_of(before, node), address_of(after, node)
         stay = f"Its host id and its row ({after.topology.nodes[node].state}) stay"
@@ -145,7 +144,7 @@ class Outages(Control):
         each=has_a_place,
         spends="faults.addresses",
         unasked=True,
-        says=move_words,
+        says=_move_words,
     )
     def restart_elsewhere(self, s: ControlState, node: Node) -> Next:
         """A node stops, if it ran, and starts at another address; its host id stays."""
@@ -155,8 +154,7 @@ class Outages(Control):
         changes[node] += 1
         return restarted(s.but(addresses=tuple(changes), unheard=s.unheard | 1 << node), node)
 
-    def gossiped(self, before: ControlState, action: Any, after: ControlState) -> Travels:
-        """From the node to everyone who is heard."""
+    def _gossiped(self, before: ControlState, action: Any, after: ControlState) -> Travels:
         node = self.number(action.node)
         at = address_of(after, node)
         for other in self.named(after.reachable & after.topology.members & ~(1 << node)):
@@ -172,7 +170,7 @@ class Outages(Control):
             f"The others hear that {action.node}, the same host id, is at "
             f"{address_of(after, m.number(action.node))} now."
         ),
-        travels=gossiped,
+        travels=_gossiped,
     )
     def hear_address(self, s: ControlState, node: Node) -> Next:
         """The others hear at which address a host id is now."""

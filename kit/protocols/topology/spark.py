@@ -198,7 +198,6 @@ def _row(seed: int, size: ClusterSize, off: tuple[str, ...]) -> tuple[Any, ...]:
 
 
 def _operations(model: Topology, states: list[ControlState]) -> Iterator[tuple[str, int | None]]:
-    """What came of each request, and the steps from asking to its end."""
     for number in range(len(model.plan.requests)):
         begin = next((at for at, s in enumerate(states) if s.made > number), None)
         if begin is None:
@@ -270,7 +269,6 @@ def steps_of(rows: Any) -> pd.DataFrame:
 
 
 def _selected(rows: Any, *columns: str) -> list[dict[str, Any]]:
-    """Some columns of a table of clusters, or of its rows, in the order of seeds."""
     walks: list[dict[str, Any]] = columns_of("rows", rows, CLUSTERS, "seed", *columns).to_pylist()
     if any(value is None for walk in walks for value in walk.values()):
         raise BadInput("rows", "nothing in a column", "a value in each column of each row")

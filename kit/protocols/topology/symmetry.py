@@ -107,7 +107,6 @@ def _renamed(s: ControlState, places: Places) -> ControlState:
 
 
 def _ids(s: ControlState) -> Ids:
-    """All state ids that the state holds, in order."""
     ids = {s.state_id, s.topology.session, s.leftover, *(view.session for view in s.views)}
     for command in (s.attempted.command, s.deposed):
         if command is not None:
@@ -119,7 +118,6 @@ def _ids(s: ControlState) -> Ids:
 
 @lru_cache(_MOST)
 def _fresh(ids: Ids) -> dict[int, int]:
-    """The new id in the place of each."""
     # A session that a command would open is that command's own id: one above what it was built on.
     fresh: dict[int, int] = {0: 0}
     last = newest = 0

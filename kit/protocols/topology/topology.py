@@ -34,6 +34,7 @@ from kit.protocols.topology.control import (
 )
 from kit.protocols.topology.coordinator import LOG, Coordinator, decision_of, racks_against, task_of
 from kit.protocols.topology.outages import Outages, address_of
+from kit.protocols.topology.rules import requests as asking
 from kit.protocols.topology.rules.cluster import (
     NO_ROW,
     NOBODY,
@@ -51,14 +52,6 @@ from kit.protocols.topology.rules.machines import (
     Edition,
     Machine,
     machine_of_request,
-)
-from kit.protocols.topology.rules.requests import (
-    COMMANDS,
-    going_away,
-    refusal,
-    request_text,
-    requested,
-    stored_words,
 )
 from kit.protocols.topology.rules.work import goes_on, number_of, state_of, under_way
 from kit.protocols.topology.symmetry import ControlSymmetry
@@ -113,7 +106,6 @@ def taken_edges(
 
 
 def _fits(edge: EdgeRow, before: ClusterTopology, after: ClusterTopology, node: int) -> bool:
-    """Whether this edge out of the state is the one that was taken."""
     ends = edge.target == BOUNDARY
     if not ends and edge.target != after.transition:
         return False
@@ -127,7 +119,6 @@ def _fits(edge: EdgeRow, before: ClusterTopology, after: ClusterTopology, node: 
 
 AT_ONCE = ("cleanup", "keyspace_rf_change")
 """Requests that hold no state of the cluster: they go from waiting to done in one command."""
-
 
 COMMITS = (Coordinator.commit_decision, Coordinator.commit_deposed)
 MOVES = (Outages.restart_elsewhere, Outages.hear_address)
@@ -158,15 +149,13 @@ class Topology(Serving, Coordinator, Outages):
 
     def request_words(self, action: Any) -> str:
         """A request as it is written: ``join D``."""
-        return request_text(self.plan.requests[action.number], self.names)
+        return asking.request_text(self.plan.requests[action.number], self.names)
 
-    def request_label(self, s: ControlState, action: Any) -> str:
-        """The request, and what an operator does to make it."""
+    def _request_label(self, s: ControlState, action: Any) -> str:
         words, kind = self.request_words(action), self.plan.requests[action.number].kind
-        return f"{words}: {COMMANDS[kind]}" if kind in COMMANDS else words
+        return f"{words}: {asking.COMMANDS[kind]}" if kind in asking.COMMANDS else words
 
-    def request_sent(self, before: ControlState, action: Any, after: ControlState) -> Travels:
-        """From the node that asks, or from outside, to group 0."""
+    def _request_sent(self, before: ControlState, action: Any, after: ControlState) -> Travels:
         asks = self.plan.requests[action.number]
         name = "" if asks.node == NOBODY else self.names[asks.node]
         said = f"{name or 'somebody'} → group 0: {self.request_words(action)}"
@@ -177,21 +166,22 @@ class Topology(Serving, Coordinator, Outages):
         kind="request",
         each=lambda m, s: (s.made,) if s.made < len(m.plan.requests) else (),
         verb=request_words,
-        label=request_label,
+        label=_request_label,
         says=lambda m, before, action, after: (
             f"The request {m.request_words(action)} is written into the tables "
             f"(state {after.state_id})."
         ),
-        travels=request_sent,
+        travels=_request_sent,
     )
     def make_request(self, s: ControlState, number: int) -> Next:
         """Somebody makes the next request; it goes into the tables."""
         asks = self.plan.requests[number]
-        if blocked := majority_refusal(s) or refusal(s.topology, asks, s.reachable, self.setting):
+        blocked = majority_refusal(s)
+        if blocked := blocked or asking.refusal(s.topology, asks, s.reachable, self.setting):
             return blocked
-        topology = requested(s.topology, asks)
+        topology = asking.requested(s.topology, asks)
         if self.limited:
-            away = going_away(topology, asks)
+            away = asking.going_away(topology, asks)
             topology = replace(topology, nonvoters=topology.nonvoters | away)
         # Who asks to join is up, also a node that has left and was shut down.
         up = s.up | 1 << asks.node if asks.kind in ("join", "replace") else s.up
@@ -204,18 +194,16 @@ class Topology(Serving, Coordinator, Outages):
             behind |= (at < newest) << node
         return behind & s.reachable
 
-    def version_words(self, before: ControlState, action: Any, after: ControlState) -> str:
-        """By which versions the node goes from now on."""
+    def _version_words(self, before: ControlState, action: Any, after: ControlState) -> str:
         view = view_of(after, self.number(action.node))
         return f"{action.node} now goes by version {view.version}, fence {view.fence_version}."
 
-    def version_sent(self, before: ControlState, action: Any, after: ControlState) -> Travels:
-        """The command, from group 0 to the node."""
+    def _version_sent(self, before: ControlState, action: Any, after: ControlState) -> Travels:
         version = f"version {view_of(after, self.number(action.node)).version}"
         said = f"group 0 → {action.node}: {version}"
         yield Travel("entry", LOG, self.spot(action.node), version, said)
 
-    @action(tag="apply", kind="apply", each=lagging, says=version_words, travels=version_sent)
+    @action(tag="apply", kind="apply", each=lagging, says=_version_words, travels=_version_sent)
     def apply_topology(self, s: ControlState, node: Node) -> Next:
         """A node applies the next command that changes what it goes by."""
         return s.but(applied=(*s.applied[:node], s.applied[node] + 1, *s.applied[node + 1 :]))
@@ -266,7 +254,7 @@ class Topology(Serving, Coordinator, Outages):
 
     def find(self, s: ControlState, verb: str) -> tuple[Any, Refusal | None] | None:
         """The option that goes by a verb, in the tables' words or in an operator's."""
-        return super().find(s, stored_words(verb))
+        return super().find(s, asking.stored_words(verb))
 
     def milestone(self, before: ControlState, action: Any, after: ControlState) -> str | None:
         """The transition state that a step enters, or the end of an operation."""
@@ -310,10 +298,8 @@ class Topology(Serving, Coordinator, Outages):
     def identity(self, before: ControlState, action: Any, after: ControlState) -> str | None:
         """A node with another address is the same node."""
         # No row, no member and no command changes; nor does it forget what it had applied.
-        if (before.topology.nodes, before.topology.members) != (
-            after.topology.nodes,
-            after.topology.members,
-        ):
+        old, new = before.topology, after.topology
+        if (old.nodes, old.members) != (new.nodes, new.members):
             return f"{action.node} has another place after a change of its address"
         return None if before.state_id == after.state_id else f"{action.node} moved group 0 on"
 

@@ -15,26 +15,13 @@ from kit.protocols.topology.panels.joining import hosts, tried
 from kit.protocols.topology.rules.cluster import NOBODY
 from kit.protocols.topology.rules.work import under_way
 from kit.protocols.topology.topology import Topology
-from kit.spark.schemas import (
-    EPOCHS,
-    EVENTS,
-    OPERATIONS,
-    RUN,
-    STEP,
-    Makers,
-    Moments,
-    Row,
-    Rows,
-    epochs_with,
-    events_with,
-    table,
-)
+from kit.spark import schemas
 
-TRANSITIONS = table(
+TRANSITIONS = schemas.table(
     "transitions",
     "the cells of system.topology that belong to all nodes, after a step",
-    RUN,
-    STEP,
+    schemas.RUN,
+    schemas.STEP,
     "transition_state string: the transition state, null while there is none",
     "version bigint: the topology version",
     "fence_version bigint: the version below which requests are refused",
@@ -42,22 +29,22 @@ TRANSITIONS = table(
     "state_id bigint: the newest state id of group 0",
     "coordinator string: the node that coordinates, null while nobody does",
 )
-QUEUE = table(
+QUEUE = schemas.table(
     "request_queue",
     "a request that is not done, after a step",
-    RUN,
-    STEP,
+    schemas.RUN,
+    schemas.STEP,
     "request int: its number, from 1",
     "title string: what is asked for",
     "standing string: running, next, waits, paused or cancelled",
     "reason string: why it stands there",
     "waits_for array<string>: the nodes that it waits for",
 )
-GLOBAL_BARRIERS = table(
+GLOBAL_BARRIERS = schemas.table(
     "global_barriers",
     "a barrier that the coordinator waits for, after a step",
-    RUN,
-    STEP,
+    schemas.RUN,
+    schemas.STEP,
     "operation string: the operation that waits, null where none is under way",
     "command string: what was sent, barrier or barrier_and_drain",
     "version bigint: the version that must be applied",
@@ -65,33 +52,32 @@ GLOBAL_BARRIERS = table(
     "answered array<string>: who has answered",
 )
 
-
-HOST_IDS = table(
+HOST_IDS = schemas.table(
     "host_ids",
     "a host id in the tables of group 0, after a step",
-    RUN,
-    STEP,
+    schemas.RUN,
+    schemas.STEP,
     "host string: the host id",
     "node_state string: its state",
     "member boolean: whether it is in the configuration of group 0",
     "features array<string>: what it supports",
     "reason string: why it was turned away, null where it was not",
 )
-CALLS = table(
+CALLS = schemas.table(
     "join_calls",
     "how often each call of a join was made, by the end of a step",
-    RUN,
-    STEP,
+    schemas.RUN,
+    schemas.STEP,
     "queries int: JOIN_NODE_QUERY",
     "requests int: JOIN_NODE_REQUEST",
     "responses int: JOIN_NODE_RESPONSE",
 )
 
 
-def _each(cells: Callable[[Any, Any], Iterable[tuple[Any, ...]]]) -> Rows:
+def _each(cells: Callable[[Any, Any], Iterable[tuple[Any, ...]]]) -> schemas.Rows:
     """Rows of which ``cells(model, state)`` gives what follows the run and the step."""
 
-    def rows(run: str, m: Any, moments: Moments) -> Iterator[Row]:
+    def rows(run: str, m: Any, moments: schemas.Moments) -> Iterator[schemas.Row]:
         for step, moment in enumerate(moments):
             yield from ((run, step, *each) for each in cells(m, moment.state))
 
@@ -134,35 +120,35 @@ def _barriers(m: Topology, s: Any) -> Iterator[tuple[Any, ...]]:
         yield title, barrier.command, _version(m, s), *answers
 
 
-def _commands(run: str, m: Topology, moments: Moments) -> Iterator[Row]:
+def _commands(run: str, m: Topology, moments: schemas.Moments) -> Iterator[schemas.Row]:
     steps = [PassedStep(a.state, b.action, b.state) for a, b in pairwise(moments)]
     for line in facts.history(m, steps):
         yield run, line.step + 1, line.state_id or None, line.creator, line.description
 
 
 def _hosts(m: Join, s: Any) -> Iterator[tuple[Any, ...]]:
-    for row in hosts(s):
-        yield row.host, row.state, row.member, list(row.features), row.reason or None
+    for row, member, reason in hosts(s):
+        yield row.host, row.state, member, list(row.features), reason or None
 
 
-def _calls(run: str, m: Join, moments: Moments) -> Iterator[Row]:
+def _calls(run: str, m: Join, moments: schemas.Moments) -> Iterator[schemas.Row]:
     steps = [PassedStep(a.state, b.action, b.state) for a, b in pairwise(moments)]
     for step in range(len(moments)):
         yield run, step, *tried(steps[:step])
 
 
-ROWS: Makers = {
-    EVENTS: events_with(_version),
-    EPOCHS: epochs_with(_version, _nodes),
-    OPERATIONS: _each(_operations),
+ROWS: schemas.Makers = {
+    schemas.EVENTS: schemas.events_with(_version),
+    schemas.EPOCHS: schemas.epochs_with(_version, _nodes),
+    schemas.OPERATIONS: _each(_operations),
     TRANSITIONS: _each(_transitions),
     QUEUE: _each(_queue),
     GLOBAL_BARRIERS: _each(_barriers),
     COMMANDS: _commands,
 }
 # Of a join the epoch is which start of the joiner it is.
-JOIN_ROWS: Makers = {
-    EVENTS: events_with(lambda m, s: joiner(s).boot),
+JOIN_ROWS: schemas.Makers = {
+    schemas.EVENTS: schemas.events_with(lambda m, s: joiner(s).boot),
     HOST_IDS: _each(_hosts),
     CALLS: _calls,
 }

@@ -196,33 +196,22 @@ _AT_REST = StateRow(BOUNDARY, ())
 
 
 class VnodeSafeguards(Struct, frozen=True, kw_only=True):
-    """One switch a safeguard; each has the name of its safeguard.
+    """One switch a safeguard, with its name; beside it, what happens with it off.
 
     Those that a table can show change it (``guarded``); the others change what is waited for.
     """
 
-    write_before_read: bool = True
-    """Off, the first of the two states reads new replicas and writes old ones."""
-    old_writer_stays: bool = True
-    """Off, writes go to the new replicas alone as soon as reads do."""
-    streams_before_switch: bool = True
-    """Off, reads move although copies are still on their way."""
-    known_before_streams: bool = True
-    """Off, streaming does not wait for the barrier."""
-    stream_from_displaced: bool = True
-    """Off, any other old replica is streamed from."""
-    fencing: bool = True
-    """Off, replicas admit requests of any version."""
-    barrier_drains: bool = True
-    """Off, a barrier does not wait for requests of older versions."""
-    drain_before_leaving: bool = True
-    """Off, a node that leaves is shut down without a barrier."""
-    sessions: bool = True
-    """Off, a replica takes what streaming brings, whichever step it was begun in."""
-    cleanup_first: bool = True
-    """Off, a node may get a range back before it cleaned up."""
-    no_rollback_after_switch: bool = True
-    """Off, an operation may be rolled back also once reads have moved."""
+    write_before_read: bool = True  # the first state reads new replicas and writes old ones
+    old_writer_stays: bool = True  # writes go to the new replicas alone as soon as reads do
+    streams_before_switch: bool = True  # reads move although copies are still on their way
+    known_before_streams: bool = True  # streaming does not wait for the barrier
+    stream_from_displaced: bool = True  # any other old replica is streamed from
+    fencing: bool = True  # replicas admit requests of any version
+    barrier_drains: bool = True  # a barrier does not wait for requests of older versions
+    drain_before_leaving: bool = True  # a node that leaves is shut down without a barrier
+    sessions: bool = True  # a replica takes what streaming brings, whichever step it was begun in
+    cleanup_first: bool = True  # a node may get a range back before it cleaned up
+    no_rollback_after_switch: bool = True  # rolled back also once reads have moved
 
 
 def guarded(machine: Machine, safeguards: VnodeSafeguards) -> Machine:
@@ -484,7 +473,6 @@ class _RangeProjection:
         return self._event(now, waits, after, verb, streamed=streamed, aside=failed or not happy)
 
     def _shut_down(self, place: _Standing, row: StateRow, now: View) -> Edge:
-        """The node that leaves stops; nothing else changes."""
         subject = self.moving.subject
         shut_down = replace(
             place,
@@ -537,7 +525,6 @@ class _RangeProjection:
         return (everyone, NothingBelow()) if drains else (everyone,)
 
     def _copies(self, place: _Standing) -> Iterator[CopyTask]:
-        """What streams while the operation stands here."""
         for row in place.states:
             if any(work.name == STREAM for work in row.work):
                 awaits = self.options.safeguards.known_before_streams

@@ -153,7 +153,6 @@ class Vnodes(Fenced):
         return rules.project(self.edition, options, *self._operations())
 
     def _operations(self) -> Iterator[rules.RangeOperation]:
-        """The operations on the range, one after the other."""
         which = self.operation, self.nodes, self.rf
         tables, displaced = MACHINES[self.edition], self.stream_from_displaced
         first = rules.moved(*which, from_displaced=displaced)

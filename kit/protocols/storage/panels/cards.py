@@ -65,7 +65,6 @@ def _replica_card(scene: Scene, row: ReplicaRow, then: ReplicaRow | None) -> Fra
 
 
 def _notes(scene: Scene, row: ReplicaRow) -> Iterator[str]:
-    """The replica's part, and what is remarkable about it."""
     yield row.role
     if row.read_from or row.written_to:
         yield f"reads {', '.join(row.read_from)}; writes {', '.join(row.written_to)}"
@@ -100,7 +99,6 @@ def replicas_text(scene: Scene) -> str:
 
 
 REPLICAS = Panel("replicas", "Replicas", draw_replicas, replicas_text, still=True)
-
 
 PHASE_SIGNS = {"waiting": "·", "open": "…", "done": "✓", "failed": "✗"}
 
@@ -137,7 +135,6 @@ def level_line(row: RequestRow) -> str:
 
 
 def _lines(row: RequestRow, unit: str) -> list[str]:
-    """What there is to say of a request, a sentence each."""
     if row.phase == "waiting":
         return ["not asked yet"]
     late = [f"still on its way to {', '.join(row.on_the_way)}"] if row.on_the_way else []
@@ -170,7 +167,6 @@ def requests_text(scene: Scene) -> str:
 
 
 REQUESTS = Panel("requests", "Requests", draw_requests, requests_text, still=True)
-
 
 WIDTH, ASKED_ROW, TOP = 330, 40, 22
 EDGE = 6

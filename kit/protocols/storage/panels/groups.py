@@ -31,13 +31,11 @@ def _chips(now: Sequence[str], before: Sequence[str], other: Sequence[str], key:
 
 
 def _signed(now: Sequence[str], before: Sequence[str]) -> str:
-    """Write a group with the signs of its chips."""
     came = [name for name in now if name not in before]
     return signed(now, came, [name for name in before if name not in now])
 
 
 def _pairs(scene: Scene) -> list[Pair]:
-    """Every epoch beside the one before it, newest last."""
     rows = facts.epochs(scene.model, scene.state)
     return list(zip(rows, (rows[0], *rows), strict=False))
 
@@ -87,7 +85,6 @@ def _late(scene: Scene) -> Frag | None:
 
 
 def _words(scene: Scene) -> Iterator[str]:
-    """Write what may still arrive."""
     return (f"may still arrive: {words}" for words in facts.late_copies(scene.model, scene.state))
 
 
@@ -102,7 +99,6 @@ def _line(pair: Pair) -> str:
 
 
 def _badges(scene: Scene) -> Badges:
-    """The newest epoch, how much was computed, whether the range moves, the open session."""
     m, s = scene.model, scene.state
     yield m.history.unit, f"{m.history.unit} {facts.epoch(m, s)}", "plain"
     words = f"placements: {facts.computed(m, s)}"

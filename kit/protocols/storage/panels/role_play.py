@@ -32,7 +32,6 @@ MOST_SAID = 4
 
 
 def _bubble(who: str, *kids: Kid, kind: str = "") -> Frag:
-    """Draw what somebody says, beside the name."""
     return h(
         "li",
         h("b", who, k=f"seat:{who}", class_="who", data_of=who),
@@ -42,7 +41,6 @@ def _bubble(who: str, *kids: Kid, kind: str = "") -> Frag:
 
 
 def _again(scene: Scene, step: int, name: str) -> Frag:
-    """Draw the button that goes back to before a step (from 0)."""
     back = scene.counted(len(scene.way()) - 1) - scene.counted(step) + 1
     return h(
         "button",
@@ -99,7 +97,6 @@ def _coordinator(scene: Scene, row: RequestRow) -> Frag:
 
 
 def _coordinator_lines(row: RequestRow) -> list[str]:
-    """What the coordinator has sent, and what counts by now."""
     if row.phase == "waiting":
         return [f"I am to {row.title.split()[0]}. My table may be that of any epoch."]
     if row.phase != "open":
@@ -134,7 +131,6 @@ def _silence(answer: AnswerRow) -> str:
 
 
 def _answered(scene: Scene) -> dict[str, tuple[int, Delivered]]:
-    """The step in which each replica answered, and how."""
     return {e.replica: (step, e) for step, e in events(scene) if isinstance(e, Delivered)}
 
 

@@ -14,16 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from kit.engine.timeline import Breach
-from kit.protocols.storage.events import (
-    Applied,
-    Completed,
-    Copied,
-    Delivered,
-    DiskEvent,
-    EpochCommitted,
-    Happened,
-    Sent,
-)
+from kit.protocols.storage import events as what
 from kit.protocols.storage.facts import about, message_key, request_key
 from kit.protocols.storage.solo import Replica
 from kit.protocols.storage.storage import Finish
@@ -38,7 +29,7 @@ from kit.views.spacetime import dot as _dot
 from kit.views.spacetime import tag as _text
 
 
-def events(scene: Scene) -> Iterator[tuple[int, Happened]]:
+def events(scene: Scene) -> Iterator[tuple[int, what.Happened]]:
     """Yield every step on the way with its number (from 0), and what it was."""
     for i, step in enumerate(scene.way()):
         for event in scene.model.happened(step.before, step.action, step.after):
@@ -65,41 +56,41 @@ def short(text: str) -> str:
     return f"{word[0]}{number}" if number else "–"
 
 
-def line(event: Happened) -> str:
+def line(event: what.Happened) -> str:
     """Write one step, short enough for a list: who sent what to whom, by which epoch."""
     match event:
-        case Sent():
+        case what.Sent():
             again = " again" if event.again else ""
             to = ", ".join(event.targets) or "nobody"
             way = f"{again} {at_epoch(event.carries, 'no epoch')} to {to}"
             if event.back:
                 return f"{event.coordinator}, {event.title}: writes {event.back} back{way}"
             return f"{event.coordinator} sends {event.title}{way}"
-        case Delivered():
+        case what.Delivered():
             return _met_line(event)
-        case Completed():
+        case what.Completed():
             sign = "✓" if event.ok else "✗"
             result = f"{event.coordinator} at {event.epoch} {sign} {event.title}: {event.result}"
             back = f", written back to {', '.join(event.repaired)}" if event.repaired else ""
             plan = "; ".join(quota.count for quota in event.plan)
             return f"{result}{back} (plan: {plan})" if plan else f"{result}{back}"
-        case EpochCommitted():
+        case what.EpochCommitted():
             return f"{event.unit} {event.epoch} is committed: {event.title}"
-        case Applied():
+        case what.Applied():
             return f"{event.node} applies {event.epoch}"
-        case Copied() if event.late:
+        case what.Copied() if event.late:
             does = "turns away" if event.refused else "takes"
             return f"{event.target} {does} {event.cell} of {event.source}, session {event.session}"
-        case Copied():
+        case what.Copied():
             where = f"arrives from {event.source}"
             if not event.landed:
                 where = f"is read at {event.source} {at_epoch(event.epoch, 'no epoch')}"
             return f"copy for {event.target} {where}: {event.cell}"
-        case DiskEvent():
+        case what.DiskEvent():
             return f"{event.replica} {event.what}"
 
 
-def _met_line(event: Delivered) -> str:
+def _met_line(event: what.Delivered) -> str:
     """A message, what its replica made of it, and what the coordinator learned."""
     sent, answers = (at_epoch(each, "no epoch") for each in (event.epoch, event.answers))
     caught = f", catches up {event.had}→{event.knows}" if event.caught_up else ""
@@ -146,7 +137,7 @@ class Message(Struct, frozen=True):
     def carried(self) -> str:
         """The epoch in it."""
         event = self.sent.event
-        return at_epoch(event.carries if isinstance(event, Sent) else event.epoch)
+        return at_epoch(event.carries if isinstance(event, what.Sent) else event.epoch)
 
 
 class Span(Struct, frozen=True):
@@ -235,23 +226,23 @@ def _columns(scene: Scene) -> tuple[Placed, ...]:
     columns: list[Placed] = []
     column, together = -1, set[str]()
     for step, event in events(scene):
-        if isinstance(event, Applied) and together and event.node not in together:
+        if isinstance(event, what.Applied) and together and event.node not in together:
             together.add(event.node)
         else:
             column += 2 if columns and _close(columns[-1].event, event) else 1
-            together = {event.node} if isinstance(event, Applied) else set()
+            together = {event.node} if isinstance(event, what.Applied) else set()
         columns.append(Placed(step, column, event))
     return tuple(columns)
 
 
-def _close(event: Happened, other: Happened) -> bool:
+def _close(event: what.Happened, other: what.Happened) -> bool:
     """Whether the numbers of two steps would stand on one another: both on one lifeline."""
     places = [
-        each.replica if isinstance(each, Delivered) else each.node
+        each.replica if isinstance(each, what.Delivered) else each.node
         for each in (event, other)
-        if isinstance(each, Delivered | Applied)
+        if isinstance(each, what.Delivered | what.Applied)
     ]
-    applied = isinstance(event, Applied) and isinstance(other, Applied)
+    applied = isinstance(event, what.Applied) and isinstance(other, what.Applied)
     return len(places) == 2 and places[0] == places[1] and not applied
 
 
@@ -260,14 +251,14 @@ def _messages(placed: tuple[Placed, ...]) -> tuple[Message, ...]:
     away: dict[tuple[int, str], Placed] = {}
     for dot in placed:
         event = dot.event
-        if isinstance(event, Sent):
+        if isinstance(event, what.Sent):
             if event.back:  # the read's own messages matter no more
                 away = _without(event.request, away)
             away |= {(event.request, name): dot for name in event.targets}
-        elif isinstance(event, Delivered):
+        elif isinstance(event, what.Delivered):
             begun = away.pop((event.request, event.replica), dot)
             messages.append(Message(begun, event.request, event.replica, dot))
-        elif isinstance(event, Completed) and event.title.startswith("read"):
+        elif isinstance(event, what.Completed) and event.title.startswith("read"):
             away = _without(event.request, away)
     messages += [Message(sent, number, name, None) for (number, name), sent in away.items()]
     return tuple(messages)
@@ -278,7 +269,7 @@ def _without(request: int, away: dict[tuple[int, str], Placed]) -> dict[tuple[in
     return {
         key: sent
         for key, sent in away.items()
-        if key[0] != request or (isinstance(sent.event, Sent) and sent.event.back)
+        if key[0] != request or (isinstance(sent.event, what.Sent) and sent.event.back)
     }
 
 
@@ -287,9 +278,9 @@ def _spans(placed: tuple[Placed, ...]) -> tuple[Span, ...]:
     opened: dict[int, Placed] = {}
     for dot in placed:
         event = dot.event
-        if isinstance(event, Sent) and event.first:
+        if isinstance(event, what.Sent) and event.first:
             opened[event.request] = dot
-        elif isinstance(event, Completed):
+        elif isinstance(event, what.Completed):
             spans.append(Span(opened.pop(event.request, dot), dot))
     return (*spans, *(Span(begin, None) for begin in opened.values()))
 
@@ -299,7 +290,7 @@ def _ways(placed: tuple[Placed, ...]) -> tuple[Way, ...]:
     away: dict[tuple[str, str], list[Placed]] = {}
     for dot in placed:
         event = dot.event
-        if not isinstance(event, Copied):
+        if not isinstance(event, what.Copied):
             continue
         begun = away.setdefault((event.source, event.target), [])
         if event.landed:  # what comes late is the oldest of its pair
@@ -332,9 +323,14 @@ def draw_spacetime(scene: Scene) -> Frag:
     if not drawing.placed:
         return h("p", "Nothing has happened yet.", k="no-spacetime", class_="soft")
     caption = (f"message @ its {scene.model.history.unit}", *LEGEND)
+    # A lifeline goes on to the edge of the slot, which is wider than a short run.
+    left, right = drawing.left, drawing.left + SHOWN * STEP + NAMES + MARGIN
     lines = [
         *_epochs(drawing),
-        *(_life(drawing, node) for node in drawing.nodes),
+        *(
+            h("path", d=f"M{left} {drawing.y(node)}H{right}", k=f"life:{node}", class_="life")
+            for node in drawing.nodes
+        ),
         *(_span(drawing, span, wrong) for span in drawing.spans if drawing.there(span.end)),
     ]
     points = list(_points(drawing))
@@ -386,12 +382,6 @@ def spacetime_text(scene: Scene) -> str:
 # -- lines ----------------------------------------------------------------------------------------
 
 
-def _life(drawing: Layout, node: str) -> Frag:
-    """A lifeline; it goes on to the edge of the slot, which is wider than a short run."""
-    y, right = drawing.y(node), drawing.left + SHOWN * STEP + NAMES + MARGIN
-    return h("path", d=f"M{drawing.left} {y}H{right}", k=f"life:{node}", class_="life")
-
-
 def _names(drawing: Layout) -> Frag:
     """Draw the names of the lifelines; they stay in sight where the picture is scrolled."""
     paper = h("rect", x=drawing.left, y=TOP, width=NAMES, height=drawing.height, class_="paper")
@@ -417,7 +407,7 @@ def _now(drawing: Layout, node: str) -> Frag:
 
 def _epochs(drawing: Layout) -> list[Frag]:
     """A dashed line down the page where an epoch is committed; the last one of a number is it."""
-    committed = [dot for dot in drawing.placed if isinstance(dot.event, EpochCommitted)]
+    committed = [dot for dot in drawing.placed if isinstance(dot.event, what.EpochCommitted)]
     last = {dot.event.epoch: dot for dot in committed}
     return [
         h(
@@ -433,7 +423,6 @@ def _epochs(drawing: Layout) -> list[Frag]:
 
 
 def _span(drawing: Layout, span: Span, wrong: AbstractSet[int]) -> Frag:
-    """The time that a request takes, as a bar on its coordinator's lifeline."""
     begin, end = span.begin.event, span.end and span.end.event
     y, left = drawing.y(begin.coordinator), x(span.begin.column)
     right = x(drawing.last) + STEP * AFTER if span.end is None else x(span.end.column)
@@ -456,7 +445,6 @@ def _span(drawing: Layout, span: Span, wrong: AbstractSet[int]) -> Frag:
 
 
 def _way(drawing: Layout, way: Way, placed: Mapping[str, Box]) -> Frag:
-    """A copy, from the moment at which it is read to the moment at which it arrives."""
     read, on_its_way = way.read.event, None
     x1, y1, y2 = x(way.read.column), drawing.y(read.source), float(drawing.y(read.target))
     x2 = x(drawing.last + 0.5 if way.landed is None else way.landed.column)
@@ -506,7 +494,6 @@ def _message(
 
 
 def _open_end(key: str, at: float, y: float, mark: Frag | None) -> Frag:
-    """Where something is that has not arrived."""
     return h("g", mark, k=key, transform=f"translate({at:.1f} {y:.1f})")
 
 
@@ -517,28 +504,28 @@ def _points(drawing: Layout) -> Iterator[Frag]:
     """What happens on a lifeline: messages met, epochs applied, plans made, disks changed."""
     for dot in filter(drawing.there, drawing.placed):
         event, at, key = dot.event, x(dot.column), f"at:{dot.step}"
-        if isinstance(event, Delivered):
+        if isinstance(event, what.Delivered):
             yield h("g", _met(drawing, at, event), k=key)
-        elif isinstance(event, Applied):
+        elif isinstance(event, what.Applied):
             y = drawing.y(event.node)
             yield h("g", _dot(at, y), _text(f"↑{event.epoch}", at, y - 9), k=f"{key}:{event.node}")
-        elif isinstance(event, Sent):
+        elif isinstance(event, what.Sent):
             y, title = drawing.y(event.coordinator), event.title
             if event.back or event.again:
                 title = f"{short(event.back)} back" if event.back else f"{short(title)} again"
             epoch = _text(at_epoch(event.carries), at, y - 12)
             yield h("g", _text(title, at, y - 24, "tag strong"), epoch, k=f"{key}:sent")
-        elif isinstance(event, Completed):
+        elif isinstance(event, what.Completed):
             for name in event.repaired:
                 y = drawing.y(name)
                 yield h("g", _dot(at, y), _text("repaired", at, y + 15), k=f"{key}:{name}")
-        elif isinstance(event, DiskEvent):
+        elif isinstance(event, what.DiskEvent):
             y = drawing.y(event.replica)
             sign = "✗" if event.what == "fails" else "…" if event.what.startswith("begins") else "∅"
             yield h("g", _cross(at, y), _text(f"{sign} {event.what}", at, y + 18), k=key)
 
 
-def _met(drawing: Layout, at: float, event: Delivered) -> list[Frag]:
+def _met(drawing: Layout, at: float, event: what.Delivered) -> list[Frag]:
     """The message's epoch left of the point, the answer's to the right; below, what it did."""
     y = drawing.y(event.replica)
     parts = [_cross(at, y) if event.error else _dot(at, y)]
@@ -570,7 +557,7 @@ def _alarms(scene: Scene, drawing: Layout) -> list[Frag]:
     alarms = []
     for step, title in titles.items():
         dot = placed[step]
-        middle = x(dot.column) + BESIDE * isinstance(dot.event, EpochCommitted)
+        middle = x(dot.column) + BESIDE * isinstance(dot.event, what.EpochCommitted)
         if drawing.there(dot):
             sign = h("rect", x=middle - 8, y=1, width=16, height=15, class_="stop fails")
             parts = [sign, _text("!", middle, 13, "tag on"), h("title", title)]
@@ -608,13 +595,12 @@ def _beside_start(drawing: Layout, way: Way) -> list[Box]:
     read, width = way.read.event, wide(way.copied, LETTERS)
     at, y = x(way.read.column), drawing.y(read.source)
     toward = 1 if drawing.y(read.target) > y else -1
-    places = []
-    for side in (toward, -toward):
-        for right in (1, -1):
-            for further in (0, 1):
-                middle = y + side * (13 + 13 * further)
-                places.append(Box(at + right * (8 + width / 2), middle, width, LINE))
-    return places
+    return [
+        Box(at + right * (8 + width / 2), y + side * high, width, LINE)
+        for side in (toward, -toward)
+        for right in (1, -1)
+        for high in (13, 26)
+    ]
 
 
 def _around(right: float, high: float, width: float) -> list[Box]:

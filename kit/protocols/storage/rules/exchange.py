@@ -49,14 +49,15 @@ Verdict = Literal["ok", "not-a-member", "coordinator-behind", "stale"]
 
 
 class RequestSafeguards(Struct, frozen=True, kw_only=True):
-    """One switch a safeguard; each has the name of its safeguard."""
+    """One switch a safeguard, with its name; beside it, what happens with it off."""
 
-    epoch_exchange: bool = True
-    """Off, no epochs are compared, and nobody hears of a newer one."""
-    membership_check: bool = True
-    """Off, a replica that is ahead takes part although it is no member any more."""
-    plan_revalidation: bool = True
-    """Off, what a coordinator hears while it waits changes nothing in whose answers count."""
+    epoch_exchange: bool = True  # no epochs are compared, and nobody hears of a newer one
+    membership_check: bool = (
+        True  # a replica that is ahead takes part although it is no member any more
+    )
+    plan_revalidation: bool = (
+        True  # what a coordinator hears while it waits changes nothing in whose answers count
+    )
 
 
 class ExchangeSwitches(Struct, frozen=True):

@@ -77,7 +77,6 @@ def passages(entries: Sequence[JournalEntry], edition: Edition) -> tuple[Passage
 
 
 def _way(before: str, state: str, edition: Edition) -> Way:
-    """The kind of edge between two states, in any machine of the edition."""
     if not before or not state:
         return ""
     if before == state:

@@ -127,7 +127,6 @@ def _unknown(given: TopologyTable) -> dict[str, object]:
 
 
 def _with_ids(table: SystemTopology, given: RequestsTable | None) -> SystemTopology:
-    """The table with the ids of requests that the dump of requests alone tells."""
     pending = {
         (cells.get("target_host"), cells["request_type"]): request
         for request, cells in (given.rows if given else {}).items()
@@ -139,14 +138,12 @@ def _with_ids(table: SystemTopology, given: RequestsTable | None) -> SystemTopol
 
 
 def _asked_by(row: SystemTopologyRow) -> str | None:
-    """The node's request that is not done."""
     return row.topology_request or _REQUEST_OF.get(row.node_state or "")
 
 
 def _requests(
     table: SystemTopology, given: RequestsTable | None
 ) -> tuple[tuple[SystemTopologyRequest, ...], tuple[str, ...]]:
-    """The requests in the order of time, and what is doubtful about them."""
     named = dict(_named(table))
     if given is None:
         untold = [id_ for id_, request in named.items() if request.request_type == UNTOLD]
@@ -176,7 +173,6 @@ def _without_id(named: Mapping[str, SystemTopologyRequest]) -> Iterator[str]:
 
 
 def _named(table: SystemTopology) -> Iterator[tuple[str, SystemTopologyRequest]]:
-    """The requests that the topology itself names, by id or host, with what it tells of them."""
     for row in table.rows:
         kind = _asked_by(row)
         if kind:

@@ -16,19 +16,10 @@ from kit.edge.arguments import checked
 from kit.errors import BadInput
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology.dry_run.opening import UNTOLD, OpenedTopology, PathLike, open_topology
+from kit.protocols.topology.rules import machines
 from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, Setting
 from kit.protocols.topology.rules.columns import SystemTopology, load
 from kit.protocols.topology.rules.decide import DecisionKind, QueueEntry, Standing, decide, queue
-from kit.protocols.topology.rules.machines import (
-    BOUNDARY,
-    GLOBAL_REQUEST,
-    IN_TRANSITION,
-    NODE_REQUESTS,
-    EdgeRow,
-    Edition,
-    WorkRow,
-    transition_state,
-)
 from kit.protocols.topology.rules.work import (
     ASSIGNS,
     TopologyOperation,
@@ -44,8 +35,8 @@ NOT_MODELLED: NotModelled = "not modelled"
 
 def is_played(kind: str) -> bool:
     """Whether requests of this kind are played."""
-    known = GLOBAL_REQUEST.get(kind)
-    return kind in NODE_REQUESTS or (known is not None and known.played)
+    known = machines.GLOBAL_REQUEST.get(kind)
+    return kind in machines.NODE_REQUESTS or (known is not None and known.played)
 
 
 def not_modelled(opened: OpenedTopology) -> Iterator[str]:
@@ -59,7 +50,7 @@ def not_modelled(opened: OpenedTopology) -> Iterator[str]:
 
 def unplayed_states(table: SystemTopology) -> Iterator[str]:
     """What has to end before anything begins: no request is served before the upgrade is done."""
-    state = transition_state(table.transition_state or "")
+    state = machines.transition_state(table.transition_state or "")
     if state is not None and not state.played:
         yield f"transition state {state.name}"
     if table.upgrade_state not in (None, "done"):
@@ -76,7 +67,7 @@ def untold(opened: OpenedTopology, setting: Setting, rf: int) -> Iterator[str]:
     begins = [row for row in opened.table.rows if row.node_state in ("none", "normal")]
     asks = {row.topology_request or "" for row in begins} & {"join", "leave", "remove"}
     # The rack of a node that bootstraps and has no tokens yet is checked before it gets any.
-    state = transition_state(opened.table.transition_state or "")
+    state = machines.transition_state(opened.table.transition_state or "")
     if state is not None and state.name == "join_group0":
         asks |= {"join" for row in opened.table.rows if row.node_state == "bootstrapping"}
     racks = {(row.datacenter, row.rack) for row in opened.table.rows if row.rack}
@@ -207,7 +198,7 @@ def coordinator(
     status: PathLike | None = None,
     down: str | Iterable[str] = (),
     rf: int = 0,
-    edition: Edition = "server",
+    edition: machines.Edition = "server",
 ) -> TopologyReport:
     """Say what the coordinator would do next on a dump of ``system.topology``, and why it waits.
 
@@ -237,7 +228,7 @@ def report(opened: OpenedTopology, setting: Setting, rf: int = 0) -> TopologyRep
     table = opened.table
     assert table.version is not None
     assert table.fence_version is not None
-    state = transition_state(table.transition_state or "")
+    state = machines.transition_state(table.transition_state or "")
     nodes = tuple(
         NodeLine(
             row.host_id,
@@ -320,7 +311,7 @@ class _Asking:
         groups: dict[object, int] = {}
         for i in nodes_in(self.all):
             entry = self.topology.nodes[i]
-            alone = entry.state in IN_TRANSITION or entry.request or self.hosts[i] in named
+            alone = entry.state in machines.IN_TRANSITION or entry.request or self.hosts[i] in named
             marks = needs >> i & 1, self.topology.ignored >> i & 1
             kind = i if alone else (entry.state, entry.cleanup, entry.tokens, *marks)
             groups[kind] = groups.get(kind, 0) | 1 << i
@@ -401,14 +392,13 @@ def _states(operation: TopologyOperation, setting: Setting) -> Iterator[StateLin
         )
 
 
-def _target(edge: EdgeRow) -> str:
-    """Where an edge leads: a state, what the node becomes, or the end."""
-    if edge.target == BOUNDARY:
+def _target(edge: machines.EdgeRow) -> str:
+    if edge.target == machines.BOUNDARY:
         return f"the end: the node is {edge.becomes}" if edge.becomes else "the end"
     return edge.target
 
 
-def _otherwise(operation: TopologyOperation, work: WorkRow, setting: Setting) -> str:
+def _otherwise(operation: TopologyOperation, work: machines.WorkRow, setting: Setting) -> str:
     edge = failure(operation, work, setting)
     if edge is not None:
         return f"{edge.kind}: {_target(edge)}"

@@ -175,12 +175,10 @@ BARRIER = panel_of(
     tab="Barrier",
 )
 
-
 LAST = 30
 
 
 def _draw_configuration(scene: Scene) -> Frag:
-    """Draw who is in group 0, who of them votes and is reached, and whether they are enough."""
     rows = _told_apart(scene)
     enough = lamp(has_majority(scene.state), "majority", "no majority")
     members = [

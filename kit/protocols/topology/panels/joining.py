@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.engine.actors import ActorState
@@ -20,8 +18,8 @@ from kit.protocols.topology.handshake import (
     JoinNodeQuery,
     JoinNodeRequest,
     JoinNodeResponse,
+    JoinRow,
     MemberState,
-    Names,
     because,
     joiner,
     members,
@@ -44,31 +42,11 @@ BY = {
 }
 
 
-class HostRow(Struct, frozen=True):
-    """A host id: its row of ``system.topology``, whether it is in group 0, why it was rejected."""
-
-    host: str
-    state: str
-    member: bool
-    features: Names
-    attempt: int
-    reason: str
-
-
-def hosts(s: ActorState) -> tuple[HostRow, ...]:
-    """Every host id that has a row."""
+def hosts(s: ActorState) -> Iterator[tuple[JoinRow, bool, str]]:
+    """Every row of ``system.topology``, whether it is in group 0, why it was rejected."""
     held = tables(s)
-    return tuple(
-        HostRow(
-            row.host,
-            row.state,
-            row.host in held.members,
-            row.features,
-            row.attempt,
-            because(row.reason) if row.reason else "",
-        )
-        for row in held.rows
-    )
+    for row in held.rows:
+        yield row, row.host in held.members, because(row.reason) if row.reason else ""
 
 
 def processes(m: Join, s: ActorState) -> tuple[tuple[str, str], ...]:
@@ -141,12 +119,12 @@ def tried(steps: Sequence[PassedStep]) -> tuple[int, ...]:
 
 
 HOSTS = (
-    Column("host id", "host"),
-    Column("node_state", "state"),
-    Column("group 0", lambda row: "member" if row.member else ""),
-    Column("supported_features", "features"),
-    Column("asked by start", lambda row: row.attempt or ""),
-    Column("error", "reason"),
+    Column("host id", lambda row: row[0].host),
+    Column("node_state", lambda row: row[0].state),
+    Column("group 0", lambda row: "member" if row[1] else ""),
+    Column("supported_features", lambda row: row[0].features),
+    Column("asked by start", lambda row: row[0].attempt or ""),
+    Column("error", lambda row: row[2]),
 )
 
 
@@ -170,9 +148,9 @@ VIEWS = Views(
             "Host ids in group 0",
             Table(
                 lambda scene: hosts(scene.state),
-                "host:{0.host}",
+                "host:{0[0].host}",
                 HOSTS,
-                of="{0.host}",
+                of="{0[0].host}",
                 line=lambda row: "; ".join(str(column.cell(row)) for column in HOSTS),
             ),
             still=True,
@@ -216,16 +194,12 @@ VIEWS = Views(
 )
 
 
-def _rows(m: Join, s: Any, _: str) -> str:
-    return "\n".join(
-        f"{row.host}: {row.state}, {'in' if row.member else 'not in'} group 0"
-        + (f", {row.reason}" if row.reason else "")
-        for row in hosts(s)
-    )
-
-
 OUTPUT = {
-    "rows": _rows,
+    "rows": lambda m, s, _: "\n".join(
+        f"{row.host}: {row.state}, {'in' if member else 'not in'} group 0"
+        + (f", {reason}" if reason else "")
+        for row, member, reason in hosts(s)
+    ),
     "processes": lambda m, s, _: "\n".join(map(": ".join, processes(m, s))),
     "checks": lambda m, s, _: (
         "\n".join(f"{name}, by {by}" for name, by, fails in checks(m, s) if fails) or "none fails"

@@ -21,19 +21,7 @@ from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology, mask_o
 from kit.protocols.topology.rules.machines import Selector, StateRow
 from kit.protocols.topology.rules.work import state_of, under_way
 from kit.protocols.topology.topology import Topology
-from kit.views.circle import (
-    CENTRE,
-    DISC,
-    HEIGHT,
-    INSIDE,
-    OUTSIDE,
-    RADIUS,
-    WIDTH,
-    Letter,
-    draw_band,
-    draw_letter,
-    point,
-)
+from kit.views import circle
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 
@@ -146,7 +134,7 @@ def draw_ring(scene: Scene) -> Frag:
     before = now if scene.before is None else ring(scene.model, scene.before)
     kept, names = frozenset(before.arcs), _names(now)
     taken = Counter(node.place for node in now.nodes)
-    x, y = CENTRE
+    x, y = circle.CENTRE
     words = (f"reads: {now.reads} ring", f"writes: {_written(now)}")
     selectors = [
         h("text", line, x=x, y=y - 4 + 18 * i, text_anchor="middle") for i, line in enumerate(words)
@@ -158,7 +146,7 @@ def draw_ring(scene: Scene) -> Frag:
             [_arc(now.places, arc, _sentence(names, arc), arc not in kept) for arc in now.arcs],
             h("g", selectors, k="selectors"),
             [_node(now.places, node, node.comes and taken[node.place] > 1) for node in now.nodes],
-            viewBox=f"{(WIDTH - SIDE) / 2} {(HEIGHT - SIDE) / 2} {SIDE} {SIDE}",
+            viewBox=f"{(circle.WIDTH - SIDE) / 2} {(circle.HEIGHT - SIDE) / 2} {SIDE} {SIDE}",
             role="img",
             aria_label=f"ring of tokens: {'; '.join(_lines(scene))}",
             class_="whole small",
@@ -175,18 +163,18 @@ def _arc(places: int, arc: RingArc, sentence: str, is_new: bool) -> Frag:
     # Who reads, from the arc inwards; who only writes, outwards.
     pending = [name for name in arc.writes if name not in arc.reads]
     letters = [
-        Letter(name, name, *point(middle, first + step * i), kind)
+        circle.Letter(name, name, *circle.point(middle, first + step * i), kind)
         for names, first, step, kind in (
-            (arc.reads, INSIDE, -STEP, ""),
-            (pending, OUTSIDE, STEP, "pending"),
+            (arc.reads, circle.INSIDE, -STEP, ""),
+            (pending, circle.OUTSIDE, STEP, "pending"),
         )
         for i, name in enumerate(names)
     ]
     return h(
         "g",
         h("title", sentence),
-        draw_band(*ends),
-        [draw_letter(f"token:{arc.right}", letter) for letter in letters],
+        circle.draw_band(*ends),
+        [circle.draw_letter(f"token:{arc.right}", letter) for letter in letters],
         k=f"token-arc:{arc.right}",
         class_="arc moved" if is_new else "arc",
     )
@@ -195,12 +183,12 @@ def _arc(places: int, arc: RingArc, sentence: str, is_new: bool) -> Frag:
 @lru_cache(MOST_KEPT)
 def _node(places: int, node: RingNode, takes_over: bool) -> Frag:
     """A disc at the node's token; one that takes another's place stands within the ring."""
-    x, y = point(node.place / places, RADIUS - takes_over * 2 * (DISC + 2))
+    x, y = circle.point(node.place / places, circle.RADIUS - takes_over * 2 * (circle.DISC + 2))
     words = (" comes" * node.comes, " goes" * node.goes, " is down" * node.down)
     return h(
         "g",
         h("title", f"{node.name}{','.join(filter(None, words))}"),
-        h("circle", r=DISC, class_="box dashed" if node.comes or node.goes else "box"),
+        h("circle", r=circle.DISC, class_="box dashed" if node.comes or node.goes else "box"),
         h("text", f"{DOWN * node.down}{node.name}", dy=5, text_anchor="middle", class_="on"),
         k=f"token:{node.name}",
         transform=f"translate({x:.1f} {y:.1f})",

@@ -73,7 +73,6 @@ def texts(topology: ClusterTopology, names: tuple[str, ...], ids: RunIds) -> Tex
 
 
 def _named(table: SystemTopology, ids: RunIds) -> SystemTopology:
-    """The table with the ids and times that the run gave, in place of numbers."""
     requests, made = ids
     of_state = {str(number): str(state) for number, state in requests}
     time_of = {str(number): f"t{state}" for number, state in made}
@@ -117,7 +116,6 @@ def _look(row: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _columns(scene: Scene) -> list[Column]:
-    """Those that some row has a value in."""
     rows = list(_hosts(scene))
     names = [name for name in OF_ROWS if any(row[name] != NULL for row in rows)]
     return [Column(name, itemgetter(name), none=NULL) for name in names]

@@ -17,6 +17,7 @@ from typing import Literal
 from msgspec import Struct, convert
 
 from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.topology.rules import machines
 from kit.protocols.topology.rules.cluster import (
     NO_ROW,
     NOBODY,
@@ -27,16 +28,6 @@ from kit.protocols.topology.rules.cluster import (
     RequestEntry,
 )
 from kit.protocols.topology.rules.editions import MACHINES
-from kit.protocols.topology.rules.machines import (
-    CLEANUP_STATUSES,
-    IN_TRANSITION,
-    NODE_REQUESTS,
-    NODE_STATE_OF,
-    NODE_STATES,
-    TRANSITION_STATE,
-    Edition,
-    transition_state,
-)
 
 Scope = Literal["pk", "ck", "row", "static"]
 
@@ -151,7 +142,7 @@ class SystemTopologyRequest(Struct, frozen=True, kw_only=True):
 
 
 JOINING = ("bootstrapping", "replacing")
-MEMBERS = ("normal", *IN_TRANSITION)
+MEMBERS = ("normal", *machines.IN_TRANSITION)
 TABLETS_MOVE = ("tablet_migration", "tablet_draining")
 
 
@@ -167,12 +158,12 @@ def load(
     place_of = {host: place for place, host in enumerate(hosts)}
     number_of = {each.id or each.target_host: number for number, each in enumerate(requests, 1)}
     features = feature_bits(table)
-    state = transition_state(table.transition_state or "")
+    state = machines.transition_state(table.transition_state or "")
     transition = state.name if state else ""
     nodes = [
         NodeEntry(
             state=row.node_state or NO_ROW,
-            request="" if row.node_state in IN_TRANSITION else row.topology_request or "",
+            request="" if row.node_state in machines.IN_TRANSITION else row.topology_request or "",
             request_id=number_of.get(row.request_id or row.host_id, 0),
             replaced=place_of.get(row.replaced_id or "", NOBODY),
             tokens=bool(row.tokens),
@@ -188,7 +179,7 @@ def load(
     busy = table.transition_state or (
         table.global_topology_request == "truncate_table" and table.session
     )
-    of_node = any(entry.state in IN_TRANSITION for entry in nodes)
+    of_node = any(entry.state in machines.IN_TRANSITION for entry in nodes)
     running = "" if of_node or not busy else table.global_topology_request_id or ""
     asked_by = {row.request_id: place_of[row.host_id] for row in table.rows if row.request_id}
     queue = (*table.global_requests, *([] if running else [table.global_topology_request_id]))
@@ -234,7 +225,7 @@ def without_vote(table: SystemTopology) -> set[str]:
     Who leaves by itself loses it in ``left_token_ring``. It is what ``voters`` and ``going_away``
     say of a cluster in memory; a dump does not hold the configuration of group 0.
     """
-    state = transition_state(table.transition_state or "")
+    state = machines.transition_state(table.transition_state or "")
     last = state is not None and state.name == "left_token_ring"
     going = {*table.ignore_nodes}
     for row in table.rows:
@@ -278,7 +269,7 @@ def store(
     )
     alters = next((e for n in topology.queue if (e := topology.requests[n - 1]).keyspace), None)
     generations = tuple(("", str(number)) for number in range(1, topology.generations + 1))
-    running, state = topology.running, TRANSITION_STATE.get(topology.transition)
+    running, state = topology.running, machines.TRANSITION_STATE.get(topology.transition)
     table = SystemTopology(
         rows=rows,
         ignore_nodes=tuple(hosts[i] for i in nodes_in(topology.ignored)),
@@ -352,9 +343,9 @@ OWNERLESS = ("none", "left")
 """The states of nodes that own no tokens."""
 
 _WORDS: dict[str, tuple[str, ...]] = {
-    "node_state": NODE_STATES,
-    "topology_request": NODE_REQUESTS,
-    "cleanup_status": CLEANUP_STATUSES,
+    "node_state": machines.NODE_STATES,
+    "topology_request": machines.NODE_REQUESTS,
+    "cleanup_status": machines.CLEANUP_STATUSES,
 }
 UPGRADE_STATES = ("not_upgraded", "build_coordinator_state", "done")
 """The words of column ``upgrade_state`` in their order."""
@@ -372,7 +363,7 @@ class Impossible(Struct, frozen=True):
     allowed: str
 
 
-def impossible(table: SystemTopology, edition: Edition) -> Iterator[Impossible]:
+def impossible(table: SystemTopology, edition: machines.Edition) -> Iterator[Impossible]:
     """Every cell that cannot be so, those first that the others rest on."""
     for row in table.rows:
         for column, words in _WORDS.items():
@@ -386,7 +377,7 @@ def impossible(table: SystemTopology, edition: Edition) -> Iterator[Impossible]:
         yield Impossible("version", "", version, "a number from 1 on")
     elif fence is None or not 0 <= fence <= version:
         yield Impossible("fence_version", "", fence, f"0 to the version, {version}")
-    moving = [row for row in table.rows if row.node_state in IN_TRANSITION]
+    moving = [row for row in table.rows if row.node_state in machines.IN_TRANSITION]
     for row in moving[1:]:
         first = moving[0]
         allowed = f"one node in transition at a time; {first.host_id} is {first.node_state}"
@@ -402,7 +393,7 @@ def impossible(table: SystemTopology, edition: Edition) -> Iterator[Impossible]:
             yield Impossible("replaced_id", row.host_id, row.replaced_id, allowed)
     owners: dict[str, str] = {}
     for row in table.rows:
-        if row.request_id and (row.topology_request or row.node_state in IN_TRANSITION):
+        if row.request_id and (row.topology_request or row.node_state in machines.IN_TRANSITION):
             owner = owners.setdefault(row.request_id, row.host_id)
             if owner != row.host_id:
                 allowed = f"the id of a request of its own; {owner} has this one"
@@ -410,13 +401,13 @@ def impossible(table: SystemTopology, edition: Edition) -> Iterator[Impossible]:
 
 
 def _transition(
-    table: SystemTopology, moving: SystemTopologyRow | None, edition: Edition
+    table: SystemTopology, moving: SystemTopologyRow | None, edition: machines.Edition
 ) -> Iterator[Impossible]:
     """The transition state goes with the state of the node in transition."""
     given = table.transition_state or ""
-    state = transition_state(given)
+    state = machines.transition_state(given)
     if given and state is None:
-        yield Impossible("transition_state", "", given, ", ".join(TRANSITION_STATE))
+        yield Impossible("transition_state", "", given, ", ".join(machines.TRANSITION_STATE))
         return
     name = state.name if state else ""
     possible = set(_states_with(moving, edition))
@@ -424,23 +415,22 @@ def _transition(
         who = f"{moving.host_id} {moving.node_state}" if moving else "no node in transition"
         words = ", ".join(sorted(possible - {""})) + (" or null" if "" in possible else "")
         allowed = f"with {who}: {words.removeprefix(' or ')}"
-        other: Edition = "documents" if edition == "server" else "server"
+        other: machines.Edition = "documents" if edition == "server" else "server"
         if moving is not None and name in _states_with(moving, other):
             allowed = f"{allowed} (edition {other} has it)"
         yield Impossible("transition_state", "", given or None, allowed)
 
 
-def _states_with(moving: SystemTopologyRow | None, edition: Edition) -> Iterator[str]:
-    """The transition states that are possible; "" stands for null."""
-    machines = MACHINES[edition]
+def _states_with(moving: SystemTopologyRow | None, edition: machines.Edition) -> Iterator[str]:
+    known = MACHINES[edition]
     if moving is None:
         yield ""
         for name in ("new_cdc_generation", "tablets", "lock", "truncate_table"):
-            yield from (state.name for state in machines[name].states)
+            yield from (state.name for state in known[name].states)
         return
     for machine in (f"{moving.node_state}", f"{moving.node_state}_zero_token"):
-        if machine in machines:
-            yield from (state.name for state in machines[machine].states)
+        if machine in known:
+            yield from (state.name for state in known[machine].states)
 
 
 def _tokens(table: SystemTopology) -> Iterator[Impossible]:
@@ -466,9 +456,9 @@ def _replaces(row: SystemTopologyRow, other: SystemTopologyRow) -> bool:
 def _request(row: SystemTopologyRow) -> Iterator[Impossible]:
     """A pending request belongs to a node that may ask for it."""
     # A node in transition may still show the request that it is in transition for.
-    request = row.topology_request
+    request, going = row.topology_request, machines.NODE_STATE_OF.get(row.topology_request or "")
     asked_in = "none" if request in ("join", "replace") else "normal"
-    if request in NODE_STATE_OF and row.node_state not in (asked_in, NODE_STATE_OF[request]):
+    if going and row.node_state not in (asked_in, going):
         allowed = (
             f"null for a node that is {row.node_state}; a {request} is asked for in {asked_in}"
         )

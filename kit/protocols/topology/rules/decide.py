@@ -241,7 +241,6 @@ def decide(topology: ClusterTopology, alive: int, setting: Setting) -> Decision:
 def _go_on(
     topology: ClusterTopology, operation: TopologyOperation, alive: int, setting: Setting
 ) -> Decision:
-    """The work that is left in the state, or the edge out of it."""
     if operation.machine == "lock":
         return Decision("wait", "the topology is locked until somebody unlocks it", operation)
     if not goes_on(operation, setting):
@@ -258,7 +257,6 @@ def _go_on(
 
 
 def _begin(topology: ClusterTopology, entry: QueueEntry, alive: int, setting: Setting) -> Decision:
-    """The first edge of the request's operation, unless the node is turned away."""
     kind, node, number = entry.kind, entry.node, entry.number
     if kind == "cleanup":
         return _clean_up(topology, number, alive, setting)

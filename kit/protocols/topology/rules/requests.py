@@ -152,7 +152,6 @@ _CLUSTER = (
     *(name for name, each in GLOBAL_REQUEST.items() if each.played and name not in OF_TABLETS),
 )
 
-
 NAME = re.compile(r"[0-9A-Za-z._-]{1,60}", re.ASCII)
 
 
@@ -195,7 +194,6 @@ def plan_of(parameters: Any) -> RequestPlan:
 
 
 def _members(parameters: Any) -> list[str]:
-    """The names of the members: those given, or A to Z, then N27 and so on."""
     given: tuple[str, ...] = parameters.names
     if not given:
         counted = (f"N{number}" for number in range(27, parameters.nodes + 1))

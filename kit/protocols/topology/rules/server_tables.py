@@ -53,41 +53,28 @@ REPLACING = machine(
     """,
 )
 
+
+# Who leaves and who is removed go the same way, but for what ends it.
+_GOING = """
+    write_both_read_old | old | both | barrier:rollback check_drained:rollback stream:rollback
+    write_both_read_new | new | both | barrier:proceed
+    left_token_ring     | new | new  | barrier:proceed mark_done {}
+    rollback_to_normal  | old | old  | barrier:proceed
+    """
+_WAY = """
+    * | write_both_read_old | | happy | version opens becomes:{}
+    write_both_read_old | write_both_read_new | streaming completed | happy | version closes
+    write_both_read_old | rollback_to_normal | rollback | rollback | version closes error cleanup
+    write_both_read_new | left_token_ring | | happy | version drops_tokens
+    left_token_ring | * | | happy | becomes:left
+    rollback_to_normal | tablet_migration | | happy | done becomes:normal
+    """
 DECOMMISSIONING = machine(
     "decommissioning",
-    """
-    write_both_read_old | old | both | barrier:rollback check_drained:rollback stream:rollback
-    write_both_read_new | new | both | barrier:proceed
-    left_token_ring     | new | new  | barrier:proceed mark_done shut_down:proceed leave_group0
-    rollback_to_normal  | old | old  | barrier:proceed
-    """,
-    """
-    * | write_both_read_old | | happy | version opens becomes:decommissioning
-    write_both_read_old | write_both_read_new | streaming completed | happy | version closes
-    write_both_read_old | rollback_to_normal | rollback | rollback | version closes error cleanup
-    write_both_read_new | left_token_ring | | happy | version drops_tokens
-    left_token_ring | * | | happy | becomes:left
-    rollback_to_normal | tablet_migration | | happy | done becomes:normal
-    """,
+    _GOING.format("shut_down:proceed leave_group0"),
+    _WAY.format("decommissioning"),
 )
-
-REMOVING = machine(
-    "removing",
-    """
-    write_both_read_old | old | both | barrier:rollback check_drained:rollback stream:rollback
-    write_both_read_new | new | both | barrier:proceed
-    left_token_ring     | new | new  | barrier:proceed mark_done leave_group0
-    rollback_to_normal  | old | old  | barrier:proceed
-    """,
-    """
-    * | write_both_read_old | | happy | version opens becomes:removing
-    write_both_read_old | write_both_read_new | streaming completed | happy | version closes
-    write_both_read_old | rollback_to_normal | rollback | rollback | version closes error cleanup
-    write_both_read_new | left_token_ring | | happy | version drops_tokens
-    left_token_ring | * | | happy | becomes:left
-    rollback_to_normal | tablet_migration | | happy | done becomes:normal
-    """,
-)
+REMOVING = machine("removing", _GOING.format("leave_group0"), _WAY.format("removing"))
 
 # The one stage has a session, which a command of its own closes before the second barrier;
 # a replica that is down ends it with an error, behind the same barrier (Q-20).

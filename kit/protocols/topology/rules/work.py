@@ -69,19 +69,7 @@ def _replaced_left(topology: ClusterTopology, node: int) -> ClusterTopology:
     return replace(with_node(topology, replaced, state="left", tokens=False), ignored=ignored)
 
 
-def _generation(topology: ClusterTopology, node: int) -> ClusterTopology:
-    """One more CDC generation is committed; publishing it is another's work."""
-    count, unpublished = topology.generations + 1, topology.unpublished + 1
-    return replace(topology, generations=count, unpublished=unpublished)
-
-
-def _cleanup(topology: ClusterTopology, node: int) -> ClusterTopology:
-    """The other owners of tokens may hold data of ranges that they lost, or did not gain."""
-    return _with_cleanup(topology, owners(topology) & ~(1 << node), "needed")
-
-
 def _starts_cleanup(topology: ClusterTopology, node: int) -> ClusterTopology:
-    """Whoever needs cleanup is told to begin."""
     dirty = sum(1 << i for i, entry in enumerate(topology.nodes) if entry.cleanup == "needed")
     return _with_cleanup(topology, dirty & mask_of(topology, "normal"), "running")
 
@@ -95,11 +83,6 @@ def _with_cleanup(topology: ClusterTopology, which: int, status: str) -> Cluster
 
 def _plans_tablets(topology: ClusterTopology, node: int) -> ClusterTopology:
     return replace(topology, tablets="moving")
-
-
-def _drains_tablets(topology: ClusterTopology, node: int) -> ClusterTopology:
-    """The node's tablets, if it has any, are in transition to others."""
-    return _plans_tablets(topology, node) if topology.tablets_on >> node & 1 else topology
 
 
 def number_of(topology: ClusterTopology, node: int) -> int:
@@ -125,15 +108,23 @@ EFFECTS: dict[str, Effect] = {
     "copies_tokens": lambda topology, node: with_node(topology, node, tokens=True),
     "drops_tokens": lambda topology, node: with_node(topology, node, tokens=False),
     "replaced_left": _replaced_left,
-    "cleanup": _cleanup,
-    "generation": _generation,
+    # The other owners of tokens may hold data of ranges that they lost, or did not gain.
+    "cleanup": lambda topology, node: _with_cleanup(
+        topology, owners(topology) & ~(1 << node), "needed"
+    ),
+    # Publishing it is another's work.
+    "generation": lambda topology, node: replace(
+        topology, generations=topology.generations + 1, unpublished=topology.unpublished + 1
+    ),
     "starts_cleanup": _starts_cleanup,
     "plans_tablets": _plans_tablets,
     # The schema of the keyspace that the request under way names.
     "sets_replication": lambda topology, node: with_replication(
         topology, topology.requests[number_of(topology, node) - 1]
     ),
-    "drains_tablets": _drains_tablets,
+    "drains_tablets": lambda topology, node: (
+        _plans_tablets(topology, node) if topology.tablets_on >> node & 1 else topology
+    ),
     "done": finished,
     "error": _error,
 }
