@@ -46,18 +46,14 @@ class Gate(Struct, frozen=True):
     @property
     def sentence(self) -> str:
         """The gate in words."""
-        count = len(self.there) + len(self.missing)
-        return (
-            f"the gate of {self.what} is {'open' if self.is_open else 'closed'}: {len(self.there)} "
-            f"of {count} have {self.knows}, {self.needed} needed"
-        )
+        come, way = len(self.there), "open" if self.is_open else "closed"
+        have = f"{come} of {come + len(self.missing)} have {self.knows}"
+        return f"the gate of {self.what} is {way}: {have}, {self.needed} needed"
 
 
 def awaited_gates(scene: Scene) -> Iterator[Gate]:
     """The gates that refusals tell of: whatever the model, where it counts nodes."""
-    for _, refusal in scene.options():
-        if refusal is None:
-            continue
+    for refusal in filter(None, (refusal for _, refusal in scene.options())):
         for group in refusal.awaited:
             lacking = tuple(name for name in group.nodes if name in refusal.missing)
             there = tuple(name for name in group.nodes if name not in refusal.missing)
@@ -109,8 +105,8 @@ def _nodes(gate: Gate, key: str, post: int) -> list[Frag]:
     waiting, come = gate.missing, gate.there
     words = tags((*waiting, *come))
     if len(words) > MOST_NODES or any(len(word) > LONGEST for word in words.values()):
-        waiting, come = (((side,) if number else ()) for side, number in _sides(gate))
-        words = {side: str(number) for side, number in _sides(gate)}
+        words = {"waiting": str(len(waiting)), "come": str(len(come))}
+        waiting, come = ("waiting",)[: len(waiting)], ("come",)[: len(come)]
     last = post - _RADIUS - 6
     places = [(name, "waiting", _RADIUS + 2 + _STEP * i) for i, name in enumerate(waiting)]
     places += [(name, "come", last - _STEP * i) for i, name in enumerate(reversed(come))]
@@ -125,7 +121,3 @@ def _nodes(gate: Gate, key: str, post: int) -> list[Frag]:
         )
         for name, kind, x in places
     ]
-
-
-def _sides(gate: Gate) -> tuple[tuple[str, int], tuple[str, int]]:
-    return ("waiting", len(gate.missing)), ("come", len(gate.there))

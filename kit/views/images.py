@@ -35,33 +35,25 @@ def diagrams() -> Iterator[StateDiagram]:
 
 def _drawn_by_families(function: str) -> Iterator[Any]:
     for family in families():
-        draw = getattr(family.load(family.images), function, None) if family.images else None
-        if draw is not None:
-            yield from draw()
+        if family.images:
+            yield from getattr(family.load(family.images), function, tuple)()
 
 
 def problems(folder: Path) -> list[str]:
     """Return a line for every picture that is missing, stale or no longer drawn by anything."""
-    lines = []
-    known = set()
+    there = {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.svg"))}
+    known, lines = set(), []
     for name, source in graphs():
-        known.add(f"{name}.svg")
-        path = folder / f"{name}.svg"
-        if not path.is_file():
-            lines.append(f"{path.name}: missing")
-        elif digest_in(path.read_text(encoding="utf-8")) != digest(source):
-            lines.append(f"{path.name}: drawn from another table")
+        known.add(name)
+        if digest_in(there.get(name, "")) != digest(source):
+            stale = "drawn from another table" if name in there else "missing"
+            lines.append(f"{name}.svg: {stale}")
     for name, svg in own_pictures():
-        known.add(f"{name}.svg")
-        path = folder / f"{name}.svg"
-        if not path.is_file():
-            lines.append(f"{path.name}: missing")
-        elif path.read_text(encoding="utf-8") != svg + "\n":
-            lines.append(f"{path.name}: not what the kit draws now")
-    lines += [
-        f"{p.name}: nothing draws it" for p in sorted(folder.glob("*.svg")) if p.name not in known
-    ]
-    return lines
+        known.add(name)
+        if there.get(name) != svg + "\n":
+            stale = "not what the kit draws now" if name in there else "missing"
+            lines.append(f"{name}.svg: {stale}")
+    return [*lines, *(f"{name}.svg: nothing draws it" for name in there if name not in known)]
 
 
 def write(folder: Path) -> list[str]:
@@ -90,13 +82,13 @@ def main(arguments: list[str] | None = None) -> int:
     choice.add_argument("--write", action="store_true", help="draw the pictures")
     choice.add_argument("--check", action="store_true", help="compare them")
     chosen = parser.parse_args(arguments)
-    try:
-        if chosen.write:
+    if chosen.write:
+        try:
             print("\n".join(write(FOLDERS[0])))
-            return 0
-    except KitError as error:
-        print(error, file=sys.stderr)
-        return 1
+        except KitError as error:
+            print(error, file=sys.stderr)
+            return 1
+        return 0
     lines = problems(FOLDERS[0])
     print("\n".join(lines) or "images are current")
     return 1 if lines else 0

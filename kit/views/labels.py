@@ -106,7 +106,7 @@ def _cells(box: Box) -> list[tuple[int, int]]:
 
 
 _JOINT = re.compile(r"[.:_/-]")
-_LONG_NUMBER = re.compile(r"-?\d{9,}")
+_LONG_NUMBER = re.compile(r"(-?\d{3})\d{3,}(\d{3})")
 
 
 def apart(names: Sequence[str]) -> Mapping[str, str]:
@@ -152,8 +152,4 @@ def _tags(nodes: tuple[str, ...]) -> Mapping[str, str]:
 
 def brief(text: str) -> str:
     """The text with long numbers (tokens of 64 bits) by first and last digits: ``-840…670``."""
-    return _LONG_NUMBER.sub(_ends, text)
-
-
-def _ends(number: re.Match[str]) -> str:
-    return f"{number[0][: 3 + number[0].startswith('-')]}…{number[0][-3:]}"
+    return _LONG_NUMBER.sub(r"\1…\2", text)

@@ -7,6 +7,7 @@ a script all lines are there. A family declares it in one line: ``LOG = log_pane
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from kit.engine.flows import OWN_WORDS, ServerLine, ServerLog
 from kit.views.fragment import Frag, h
@@ -23,7 +24,10 @@ def log_panel(log: ServerLog, title: str = "Logs of the nodes") -> Panel:
         return _draw(scene, _lines(scene, log))
 
     def wording(scene: Scene) -> str:
-        written = [f"  {_text(line)}" for lines in _lines(scene, log) for line in lines]
+        written = []
+        for line in chain.from_iterable(_lines(scene, log)):
+            phase = f"[{line.phase}] " if line.phase else ""
+            written.append(f"  {phase}{line.node} {line.marked}")
         return "\n".join(written) or f"  {NOTHING}"
 
     return Panel("log", title, draw, wording, optional=True, tab="Log")
@@ -35,43 +39,30 @@ def _lines(scene: Scene, log: ServerLog) -> tuple[tuple[ServerLine, ...], ...]:
     return scene.once("log", lambda: log.lines(scene.model, first, steps))
 
 
-def _text(line: ServerLine) -> str:
-    phase = f"[{line.phase}] " if line.phase else ""
-    return f"{phase}{line.node} {line.marked}"
-
-
 def _draw(scene: Scene, steps: tuple[tuple[ServerLine, ...], ...]) -> Frag:
     written = [line for lines in steps for line in lines]
     if not written:
         return h("p", NOTHING, class_="soft")
-    return h(
-        "div",
-        h(
-            "p",
-            _picker("node", "of all nodes", (line.node for line in written)),
-            _picker("component", "of all components", (line.component for line in written)),
-            h(
-                "input",
-                type="search",
-                data_filter=True,
-                autocomplete="off",
-                placeholder="find in the log",
-                aria_label="find in the log",
-            ),
-        ),
-        scroll("log", list(_parts(scene, steps)), searched="all"),
-        k="search:log",
-        data_sift=True,
+    pickers = [
+        _picker("node", "of all nodes", (line.node for line in written)),
+        _picker("component", "of all components", (line.component for line in written)),
+    ]
+    find = h(
+        "input",
+        type="search",
+        data_filter=True,
+        autocomplete="off",
+        placeholder="find in the log",
+        aria_label="find in the log",
     )
+    listed = scroll("log", _parts(scene, steps), searched="all")
+    return h("div", h("p", pickers, find), listed, k="search:log", data_sift=True)
 
 
 def _picker(name: str, everything: str, values: Iterable[str]) -> Frag:
-    options = [h("option", value, value=_tag(value)) for value in sorted(set(values))]
-    return h(
-        *("select", h("option", everything, value=""), options),
-        data_choose=f"log-{name}",
-        aria_label=f"lines {everything}",
-    )
+    options = [h("option", everything, value="")]
+    options += [h("option", value, value=_tag(value)) for value in sorted(set(values))]
+    return h("select", options, data_choose=f"log-{name}", aria_label=f"lines {everything}")
 
 
 def _parts(scene: Scene, steps: tuple[tuple[ServerLine, ...], ...]) -> Iterator[Frag]:
@@ -85,7 +76,6 @@ def _parts(scene: Scene, steps: tuple[tuple[ServerLine, ...], ...]) -> Iterator[
 
 
 def _line(line: ServerLine, step: str, new: str | None) -> Frag:
-    """A line; its tags are what the pickers compare."""
     return h(
         "li",
         h("strong", f"{line.phase}: ") if line.phase else None,

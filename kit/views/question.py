@@ -37,27 +37,15 @@ class Question(Struct, frozen=True):
         """Draw the question as a form that the player's module can judge."""
         offered = (*self.choices, "none of these")
         right = self.right or ("none of these",)
+        labels = []
+        for choice, thing in zip_longest(offered, self.things, fillvalue=""):
+            good, place = choice in right, thing or None
+            box = h("input", type="checkbox", value=choice, data_right=good, data_thing=place)
+            labels.append(h("label", box, f" {choice}"))
+        where = h("small", IN_PICTURE) if any(self.things) else None
         return h(
             "div",
-            h(
-                "fieldset",
-                h("legend", self.text),
-                h("small", IN_PICTURE) if any(self.things) else None,
-                [
-                    h(
-                        "label",
-                        h(
-                            "input",
-                            type="checkbox",
-                            value=choice,
-                            data_right=choice in right,
-                            data_thing=thing or None,
-                        ),
-                        f" {choice}",
-                    )
-                    for choice, thing in zip_longest(offered, self.things, fillvalue="")
-                ],
-            ),
+            h("fieldset", h("legend", self.text), where, labels),
             h("button", "Answer", type="button", class_="act suggested", data_do="answer"),
             h("button", "Show without answering", type="button", class_="act", data_do="reveal"),
             k="question",

@@ -30,11 +30,6 @@ class FragmentStore:
 
     def add(self, frag: Frag) -> int:
         """Store a frame and return its id. Raises ValueError when a key is used twice in it."""
-        self._check(frag)
-        return self._put(frag)
-
-    def _check(self, frag: Frag) -> None:
-        """Raise ValueError for a key used twice; a part that was stored before has its keys."""
         used: list[str] = []
         waiting = [frag]
         while waiting:
@@ -44,11 +39,12 @@ class FragmentStore:
                 if part.key is not None:
                     used.append(part.key)
                 waiting += [kid for kid in part.kids if isinstance(kid, Frag)]
-            else:
+            else:  # it was stored before, with its keys
                 used += stored[2]
         if len(set(used)) < len(used):
             twice = next(key for key, times in Counter(used).items() if times > 1)
             raise ValueError(f"key {twice!r} is used twice in one frame")
+        return self._put(frag)
 
     def flat(self, root: int) -> str:
         """Return the whole HTML of a stored part: every placeholder filled."""
@@ -73,29 +69,21 @@ class FragmentStore:
         stored = self._seen.get(id(frag))
         if stored is not None:
             return stored[1]
-        text = self._text(frag)
+        parts: list[str] = []
+        self._write(frag, parts)
+        text = "".join(parts)
         known = self._ids.get(text)
         if known is None:
             known = self._ids[text] = len(self.texts)
             self.texts.append(text)
             self.size += len(text)
+        # A large part that a view draws once and shows in many frames is written once, too. It is
+        # held, so that no other part gets its identity.
         if frag.get("data-kept") is not None:
-            self._remember(frag, known)
+            if len(self._seen) >= MOST_SEEN:
+                self._seen.popitem(last=False)
+            self._seen[id(frag)] = (frag, known, frozenset(keys(frag)))
         return known
-
-    def _remember(self, frag: Frag, known: int) -> None:
-        """A large part that a view draws once and shows in many frames is written once, too.
-
-        It is held, so that no other part gets its identity.
-        """
-        if len(self._seen) >= MOST_SEEN:
-            self._seen.popitem(last=False)
-        self._seen[id(frag)] = (frag, known, frozenset(keys(frag)))
-
-    def _text(self, frag: Frag) -> str:
-        parts: list[str] = []
-        self._write(frag, parts)
-        return "".join(parts)
 
     def _write(self, frag: Frag, parts: list[str]) -> None:
         parts.append(opening(frag))
@@ -123,9 +111,7 @@ def order_by_key(texts: list[str]) -> tuple[list[str], list[int]]:
         return (keyed[1] if keyed else "", number)
 
     order = sorted(range(len(texts)), key=key)
-    renumbered = [0] * len(texts)
-    for new, old in enumerate(order):
-        renumbered[old] = new
+    renumbered = sorted(range(len(texts)), key=order.__getitem__)
 
     def put(place: re.Match[str]) -> str:
         return f"<!--{renumbered[int(place[1])]}-->"
@@ -135,9 +121,8 @@ def order_by_key(texts: list[str]) -> tuple[list[str], list[int]]:
 
 def biggest(texts: list[str], count: int = 5) -> list[tuple[str, int]]:
     """Return the kinds of keys that take most characters, with their totals, biggest first."""
-    totals: dict[str, int] = {}
+    totals = Counter[str]()
     for text in texts:
         keyed = _KEY.match(text)
-        kind = keyed[1].split(":")[0] if keyed else "(no key)"
-        totals[kind] = totals.get(kind, 0) + len(text)
+        totals[keyed[1].split(":")[0] if keyed else "(no key)"] += len(text)
     return sorted(totals.items(), key=lambda item: (-item[1], item[0]))[:count]
