@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from kit.errors import counted
 from kit.views.fragment import Frag, Kid, h
 from kit.views.panel import Panel, Scene
-from kit.views.parts import heads, moved, scroll
+from kit.views.parts import heads, moved, scroll, soft
 
 MOST_ROWS = 48
 """Rows that a table lists; of longer ones only those that stand out."""
@@ -44,12 +44,11 @@ def told_apart(
     """
     if len(rows) <= MOST_ROWS:
         return ToldApart(tuple(rows), ())
-    looks = [look(row) for row in rows]
+    looks, kept = [look(row) for row in rows], [keep(row) for row in rows]
     counts = Counter(looks)
     common = max(counts, key=lambda each: counts[each])
-    ranks = {at: 0 if keep(row) else 1 for at, row in enumerate(rows)}
-    apart = [at for at, each in enumerate(looks) if each != common or not ranks[at]]
-    shown = sorted(sorted(apart, key=lambda at: ranks[at])[:MOST_ROWS])
+    apart = [at for at, each in enumerate(looks) if each != common or kept[at]]
+    shown = sorted(sorted(apart, key=lambda at: not kept[at])[:MOST_ROWS])
     counts.subtract(looks[at] for at in shown)
     return ToldApart(
         tuple(rows[at] for at in shown),
@@ -145,26 +144,17 @@ class Table(Struct, frozen=True):
 
     def draw(self, scene: Scene) -> Kid:
         """Draw the table; what the step changed is marked."""
-        rows, columns, caption = (
-            list(self.rows(scene)),
-            self._columns(scene),
-            said(self.caption, scene),
-        )
+        rows, columns = list(self.rows(scene)), self._columns(scene)
         if not rows and self.empty:
             return h("p", self.empty, class_="soft")
         then = self._former(scene, columns)
         listed, others, rest = self._listed(scene, rows, then)
-        return [
-            h(
-                "table",
-                h("caption", caption) if caption else None,
-                None if self.headless else heads(*(column.head for column in columns)),
-                h("tbody", [self._row(scene, row, columns, then) for row in listed]),
-                class_=self.look,
-            ),
-            draw_others(others),
-            h("p", self._more(rest), class_="soft") if rest else None,
-        ]
+        caption = said(self.caption, scene)
+        above = h("caption", caption) if caption else None
+        head = None if self.headless else heads(*(column.head for column in columns))
+        body = h("tbody", [self._row(scene, row, columns, then) for row in listed])
+        table = h("table", above, head, body, class_=self.look)
+        return [table, draw_others(others), soft(self._more(rest))]
 
     def words(self, scene: Scene) -> Iterator[str]:
         """Write a line for each row, then how many are not listed; as drawn, without ``line``."""
@@ -182,11 +172,10 @@ class Table(Struct, frozen=True):
         for row in listed:
             yield filled(self.line, row)
         yield from others_lines(others)
-        if rest:
-            yield self._more(rest)
+        yield from filter(None, [self._more(rest)])
 
     def _more(self, rest: int) -> str:
-        return f"and {counted(rest, self.thing)} more"
+        return f"and {counted(rest, self.thing)} more" if rest else ""
 
     def _columns(self, scene: Scene) -> list[Column]:
         given = self.columns(scene) if callable(self.columns) else self.columns
@@ -311,19 +300,12 @@ class Choice(Struct, frozen=True):
         things = self.things(scene)
         options = [h("option", thing, value=thing) for thing in things]
         chooser = h("select", options, data_choose=self.name)
-        return [
-            h("label", f"{self.label} ", chooser, class_="choose"),
-            *(
-                h(
-                    "div",
-                    [part.draw(scene) for part in self.parts(scene, thing)],
-                    k=f"{self.key or self.name}:{thing}",
-                    data_choice=json.dumps([self.name, thing]),
-                    hidden=thing != things[0],
-                )
-                for thing in things
-            ),
-        ]
+        drawn = [h("label", f"{self.label} ", chooser, class_="choose")]
+        for thing in things:
+            parts = [part.draw(scene) for part in self.parts(scene, thing)]
+            key, choice = f"{self.key or self.name}:{thing}", json.dumps([self.name, thing])
+            drawn.append(h("div", parts, k=key, data_choice=choice, hidden=thing != things[0]))
+        return drawn
 
 
 def panel_of(

@@ -42,6 +42,7 @@ ATTRIBUTES = frozenset(
 _NAME = re.compile(r"(data|aria)-[a-z][a-z0-9-]*")
 _IMAGE = re.compile(r"data:image/(svg\+xml|png);base64,[A-Za-z0-9+/=]*")
 _SPECIAL = re.compile("[&<>\"'\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"})
 _JOINT = re.compile(r"(?<=\w[_+])(?=\w)|(?<=[a-z]\.)(?=[a-z])")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 
@@ -113,14 +114,7 @@ def escape(text: str) -> str:
     """Escape ``text`` for use in element content and in double-quoted attribute values."""
     if _SPECIAL.search(text) is None:  # most texts, and looking is much quicker than replacing
         return text
-    clean = _CONTROL.sub("\ufffd", text)
-    return (
-        clean.replace("&", "&amp;")
-        .replace("<", "&lt;")
-        .replace(">", "&gt;")
-        .replace('"', "&quot;")
-        .replace("'", "&#39;")
-    )
+    return _CONTROL.sub("\ufffd", text).translate(_ESCAPES)
 
 
 def written(text: str, tag: str) -> str:

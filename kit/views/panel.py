@@ -70,12 +70,11 @@ class Scene(Struct, frozen=True):
 
     def former(self) -> Scene | None:
         """The moment before; None at the start."""
-        return None if self.before is None else self.once("former", self._former)
 
-    def _former(self) -> Scene:
-        return Scene(
-            self.model, self.before, closed=self.closed, past=lambda: self.way()[:-1], kept={}
-        )
+        def former() -> Scene:
+            return Scene(self.model, self.before, closed=self.closed, past=lambda: self.way()[:-1])
+
+        return None if self.before is None else self.once("former", former)
 
     def options(self) -> tuple[tuple[Any, Refusal | None], ...]:
         """Every action that somebody could try here, with why it may not happen now."""

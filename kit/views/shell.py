@@ -29,24 +29,22 @@ _NEEDLESS = re.compile(
 _SHORT = {"true": "!0", "false": "!1", "const": "let", "undefined": "void 0"}
 
 
-@cache
 def widget_module() -> str:
     """The module that JupyterLab loads; its default export has ``render``."""
     return _joined("widget")
 
 
-@cache
 def page_module() -> str:
     """The module that starts an exported page."""
     return _joined("page")
 
 
-@cache
 def terminal_module() -> str:
     """The module of a terminal, which JupyterLab loads beside the player's."""
     return _joined("terminal")
 
 
+@cache
 def _joined(entry: str) -> str:
     """A module after all that it imports, each once."""
     modules: dict[str, str] = {}
@@ -60,9 +58,8 @@ def _joined(entry: str) -> str:
 
     add(entry)
     lines = "".join(map(_sent, "".join(modules.values()).splitlines()))
-    joined = _CONSTANTS.sub(
-        lambda many: many[0].replace(";const ", ","), _PARAMETER.sub(r"\1", lines)
-    )
+    joined = _PARAMETER.sub(r"\1", lines)
+    joined = _CONSTANTS.sub(lambda many: many[0].replace(";const ", ","), joined)
     return _NEEDLESS.sub(lambda part: part[1] or _SHORT.get(part[2], ""), joined)
 
 
@@ -97,6 +94,15 @@ KEYS = (
     ("p", "projector: full screen, large type"),
     ("Esc", "close what lies over the panels"),
     ("?", "this list"),
+)
+
+BUTTONS = (
+    ("first", "first step", "Home"),
+    ("back", "one step back", "←"),
+    ("play", "play", "Space"),
+    ("step", "one step on", "→"),
+    ("milestone", "on to the next milestone", "Shift →"),
+    ("fork", "fork here", "f"),
 )
 
 SPEEDS = (("0.5", "slow"), ("1", "normal"), ("2", "fast"), ("5", "very fast"))
@@ -137,51 +143,26 @@ def _time() -> Frag:
 
 
 def _stepper() -> Frag:
-    return h(
-        "div",
-        h(
-            "div",
-            _button("first", "first step", "Home"),
-            _button("back", "one step back", "←"),
-            _button("play", "play", "Space", pressed=True),
-            _button("step", "one step on", "→"),
-            _button("milestone", "on to the next milestone", "Shift →"),
-            _button("fork", "fork here", "f"),
-            class_="kp-keys",
-            role="group",
-            aria_label="time",
-        ),
-        h("span", "0 / 0", class_="kp-where", aria_hidden="true"),
-        class_="kp-stepper",
-    )
+    buttons = [_button(*each) for each in BUTTONS]
+    where = h("span", "0 / 0", class_="kp-where", aria_hidden="true")
+    time = h("div", buttons, class_="kp-keys", role="group", aria_label="time")
+    return h("div", time, where, class_="kp-stepper")
 
 
 def _parting() -> Frag:
     """The head of a branch that stands beside this one: where they part, and how to close it."""
-    return h(
-        "div",
-        h("span", class_="kp-parts"),
-        h("button", "close", type="button", data_do="alone", aria_label="stop comparing"),
-        class_="kp-diff",
-        hidden=True,
-    )
+    close = h("button", "close", type="button", data_do="alone", aria_label="stop comparing")
+    return h("div", h("span", class_="kp-parts"), close, class_="kp-diff", hidden=True)
 
 
 def _modes() -> Frag:
+    speeds = [h("option", word, value=value, selected=value == "1") for value, word in SPEEDS]
     return h(
         "div",
         _toggle("setup", "Set up", hidden=True, title="model, parameters, safeguards, search"),
         _toggle("predict", "Predict", title="answer before a step is shown"),
         _toggle("unfold", "Unfold runs", hidden=True, title="show each step of a run"),
-        h(
-            "label",
-            h("span", "speed"),
-            h(
-                "select",
-                [h("option", word, value=value, selected=value == "1") for value, word in SPEEDS],
-                data_do="speed",
-            ),
-        ),
+        h("label", h("span", "speed"), h("select", speeds, data_do="speed")),
         _toggle("projector", "Projector", title="full screen, large type"),
         h("button", "?", type="button", data_do="help", aria_label="list of keys", title="keys"),
         class_="kp-modes",
@@ -204,16 +185,11 @@ def _help() -> Frag:
 
 
 def _icon(name: str) -> Frag:
-    return h(
-        "svg",
-        h("path", d=ICONS[name], class_="line" if name == "fork" else None),
-        viewBox="0 0 20 20",
-        aria_hidden="true",
-        focusable="false",
-    )
+    path = h("path", d=ICONS[name], class_="line" if name == "fork" else None)
+    return h("svg", path, viewBox="0 0 20 20", aria_hidden="true", focusable="false")
 
 
-def _button(name: str, label: str, key: str, *, pressed: bool = False) -> Frag:
+def _button(name: str, label: str, key: str) -> Frag:
     return h(
         "button",
         _icon(name),
@@ -221,7 +197,7 @@ def _button(name: str, label: str, key: str, *, pressed: bool = False) -> Frag:
         data_do=name,
         aria_label=label,
         title=f"{label} ({key})",
-        aria_pressed="false" if pressed else None,
+        aria_pressed="false" if name == "play" else None,
     )
 
 
