@@ -19,7 +19,16 @@ PACKAGE = "org.apache.cassandra.locator."
 LARGEST_FACTOR = 2**31 - 1
 
 
-class SimpleStrategy(Struct, frozen=True, forbid_unknown_fields=True, tag_field="class", tag=True):
+class Strategy(Struct, frozen=True, forbid_unknown_fields=True, tag_field="class", tag=True):
+    """What all of them have."""
+
+    @property
+    def label(self) -> str:
+        """``LocalStrategy``, ``SimpleStrategy RF 3``."""
+        return type(self).__name__
+
+
+class SimpleStrategy(Strategy, frozen=True):
     """The next ``replication_factor`` distinct nodes clockwise, whatever their place."""
 
     replication_factor: int
@@ -30,9 +39,7 @@ class SimpleStrategy(Struct, frozen=True, forbid_unknown_fields=True, tag_field=
         return f"SimpleStrategy RF {self.replication_factor}"
 
 
-class NetworkTopologyStrategy(
-    Struct, frozen=True, forbid_unknown_fields=True, tag_field="class", tag=True
-):
+class NetworkTopologyStrategy(Strategy, frozen=True):
     """Replicas a datacenter, on different racks where there are enough.
 
     ``factors`` holds (datacenter, replication factor), sorted by datacenter.
@@ -53,24 +60,12 @@ class NetworkTopologyStrategy(
         return "NetworkTopologyStrategy " + ", ".join(f"{dc} {rf}" for dc, rf in self.factors)
 
 
-class EverywhereStrategy(
-    Struct, frozen=True, forbid_unknown_fields=True, tag_field="class", tag=True
-):
+class EverywhereStrategy(Strategy, frozen=True):
     """Every node of the ring replicates every range."""
 
-    @property
-    def label(self) -> str:
-        """``EverywhereStrategy``."""
-        return "EverywhereStrategy"
 
-
-class LocalStrategy(Struct, frozen=True, forbid_unknown_fields=True, tag_field="class", tag=True):
+class LocalStrategy(Strategy, frozen=True):
     """Each node keeps its own data; nothing is replicated."""
-
-    @property
-    def label(self) -> str:
-        """``LocalStrategy``."""
-        return "LocalStrategy"
 
 
 Replication: TypeAlias = (
