@@ -40,6 +40,16 @@ class Parser(argparse.ArgumentParser):
         self.register("action", None, StoreOnce)
         self.register("action", "store", StoreOnce)
 
+    def add(self, word: Word) -> None:
+        """Add a word of a table."""
+        names = word.names.split()
+        if not word.value:
+            self.add_argument(*names, action="store_true", help=word.help)
+        elif word.several:
+            self.several(*names, metavar=word.value, help=word.help)
+        else:
+            self.add_argument(*names, default=word.default, metavar=word.value, help=word.help)
+
     def several(self, *names: str, **options: Any) -> None:
         """Add an option that may be given several times."""
         self.add_argument(*names, action="append", default=[], **options)
@@ -69,11 +79,24 @@ class Parser(argparse.ArgumentParser):
         return known_words, rest
 
 
+class Word(Struct, frozen=True):
+    """A word of a command line: its names, and how help calls its value; without one it has none.
+
+    One that is ``several`` may be given several times.
+    """
+
+    names: str
+    value: str
+    help: str
+    default: str | None = None
+    several: bool = False
+
+
 class Command(Struct, frozen=True):
     """A command that answers: called with its words it prints the answer and gives the status.
 
-    ``options`` adds its own words to a parser, whose help ``about`` opens and ``after`` ends;
-    without ``as_json`` the answer is in words only.
+    ``words`` are its own, ``options`` adds further ones to a parser, whose help ``about`` opens and
+    ``after`` ends; without ``as_json`` the answer is in words only.
     """
 
     name: str
@@ -82,12 +105,15 @@ class Command(Struct, frozen=True):
     about: str | None = None
     after: str | None = None
     as_json: bool = True
+    words: tuple[Word, ...] = ()
 
     def __call__(self, argv: Sequence[str]) -> int:
         """Answer to the words after the command's name."""
         parser = Parser(
             prog=f"python -m kit {self.name}", description=self.about, epilog=self.after
         )
+        for word in self.words:
+            parser.add(word)
         self.options(parser)
         if self.as_json:
             parser.add_argument("--json", action="store_true", help="the same as JSON")

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import astuple
 
-from kit.errors import BadInput
+from kit.errors import BadInput, counted
 
 CGROUPS = Path("/sys/fs/cgroup")
 OWN_CGROUP = Path("/proc/self/cgroup")
@@ -47,16 +48,15 @@ def limits() -> Usage:
 
 def is_tight(most: Usage) -> bool:
     """Whether the process nears one of the limits: it has three quarters of it."""
-    now = usage()
-    pairs = ((now.resident, most.resident), (now.addresses, most.addresses), (now.data, most.data))
+    pairs = zip(astuple(usage()), astuple(most), strict=True)
     return any(has > limit * NEARLY for has, limit in pairs)
 
 
 def spare() -> int:
     """The bytes that the process may still take before it nears a limit."""
-    now, most = usage(), limits()
-    pairs = ((now.resident, most.resident), (now.addresses, most.addresses), (now.data, most.data))
-    return max(0, min(int(limit * NEARLY) - has for has, limit in pairs))
+    pairs = zip(astuple(usage()), astuple(limits()), strict=True)
+    least: int = min(int(limit * NEARLY) - has for has, limit in pairs)
+    return max(0, least)
 
 
 def check_room(field: str, value: object, estimate: int) -> None:
@@ -81,7 +81,7 @@ def spoken(number: int) -> str:
     for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if number >= size:
             return f"{round(number / size):,} {unit}"
-    return f"{number:,} bytes"
+    return counted(number, "byte")
 
 
 def _own(which: int) -> int:
