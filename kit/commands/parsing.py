@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
-from difflib import get_close_matches
 from typing import Any, NoReturn
 
 from msgspec import Struct
 
 from kit.commands.answer import Answer
-from kit.errors import BadInput, KitError
+from kit.errors import BadInput, KitError, nearest
 
 
 class StoreOnce(argparse.Action):
@@ -58,9 +57,8 @@ class Parser(argparse.ArgumentParser):
         """A word that is none of those to choose from is refused, and the nearest named."""
         choices = [str(choice) for choice in action.choices or ()]
         if choices and value not in choices:
-            near = get_close_matches(str(value), choices, 1)
-            hint = f" (nearest: {near[0]})" if near else ""
-            raise BadInput(str(action.metavar or action.dest), value, ", ".join(choices) + hint)
+            allowed = ", ".join(choices) + nearest(str(value), choices)
+            raise BadInput(str(action.metavar or action.dest), value, allowed)
 
     def error(self, message: str) -> NoReturn:
         """Raise instead of printing the usage."""
@@ -73,8 +71,7 @@ class Parser(argparse.ArgumentParser):
         known_words, rest = super().parse_known_args(args, namespace)
         if rest:
             known = [option for action in self._actions for option in action.option_strings]
-            near = get_close_matches(rest[0].partition("=")[0], known, 1)
-            hint = f" (nearest: {near[0]})" if near else ""
+            hint = nearest(rest[0].partition("=")[0], known)
             self.error(f"unrecognized arguments: {' '.join(rest)}{hint}")
         return known_words, rest
 

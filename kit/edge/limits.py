@@ -6,6 +6,7 @@ import os
 import resource
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
@@ -42,8 +43,9 @@ def usage() -> Usage:
 def limits() -> Usage:
     """The most of each that the process may have."""
     physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    resident = min([physical, *_of_container()])
-    return Usage(resident, _own(resource.RLIMIT_AS), _own(resource.RLIMIT_DATA))
+    own = (resource.getrlimit(which)[0] for which in (resource.RLIMIT_AS, resource.RLIMIT_DATA))
+    soft = (UNLIMITED if each == resource.RLIM_INFINITY else each for each in own)
+    return Usage(min([physical, *_of_container()]), *soft)
 
 
 def is_tight(most: Usage) -> bool:
@@ -84,11 +86,6 @@ def spoken(number: int) -> str:
     return counted(number, "byte")
 
 
-def _own(which: int) -> int:
-    soft, _ = resource.getrlimit(which)
-    return UNLIMITED if soft == resource.RLIM_INFINITY else soft
-
-
 def _of_container() -> Iterator[int]:
     """The limits of the process's control groups, of both versions, from its own up to the root."""
     try:
@@ -105,14 +102,8 @@ def _of_container() -> Iterator[int]:
             continue
         group = base / place.lstrip("/")
         while True:
-            yield from _number(group / name)
+            with suppress(OSError, ValueError):  # there is none; or it says max
+                yield int((group / name).read_text(encoding="ascii"))
             if group in (base, group.parent):
                 break
             group = group.parent
-
-
-def _number(file: Path) -> Iterator[int]:
-    try:
-        yield int(file.read_text(encoding="ascii"))
-    except (OSError, ValueError):  # there is none; or it says max
-        return

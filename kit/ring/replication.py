@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeAlias
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from kit.errors import BadInput
+from kit.errors import BadInput, nearest
 
 if TYPE_CHECKING:
     from kit.ring.topology import Ring
@@ -123,26 +122,21 @@ def _class_name(given: object, field: str) -> str:
         short = given.removeprefix(PACKAGE)
         if short in CLASSES:
             return short
-        near = difflib.get_close_matches(short, CLASSES, 1)
-        if near:
-            raise BadInput(field, given, f"{', '.join(CLASSES)} (nearest: {near[0]})")
+        raise BadInput(field, given, ", ".join(CLASSES) + nearest(short, CLASSES))
     raise BadInput(field, given, ", ".join(CLASSES))
 
 
 def _check_options(rest: Mapping[str, object], known: tuple[str, ...], field: str) -> None:
     for key in rest:
         if key not in known:
-            allowed = ", ".join(("class", *known))
-            near = difflib.get_close_matches(key, known, 1)
-            hint = f" (nearest: {near[0]})" if near else ""
-            raise BadInput(f"{field} option", key, allowed + hint)
+            allowed = ", ".join(("class", *known)) + nearest(key, known)
+            raise BadInput(f"{field} option", key, allowed)
 
 
 def _network(rest: Mapping[str, object], field: str) -> NetworkTopologyStrategy:
     if "replication_factor" in rest:
-        raise BadInput(
-            f"{field} option", "replication_factor", "class and one factor a datacenter, by name"
-        )
+        allowed = "class and one factor a datacenter, by name"
+        raise BadInput(f"{field} option", "replication_factor", allowed)
     if not rest:
         raise BadInput(field, "no datacenter", "at least one datacenter with its factor")
     if "" in rest:
