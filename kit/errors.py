@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import Any
 
 from msgspec import Struct
@@ -44,6 +46,12 @@ def counted(number: int, noun: str) -> str:
 def are(number: int) -> str:
     """The verb for so many: one *is* needed, none or two *are*."""
     return "is" if number == 1 else "are"
+
+
+def nearest(word: str, known: Sequence[str]) -> str:
+    """`` (nearest: restart)``; nothing where no known word is like this one."""
+    near = get_close_matches(word, known, 1)
+    return f" (nearest: {near[0]})" if near else ""
 
 
 class KitError(Exception):

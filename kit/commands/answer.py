@@ -40,13 +40,6 @@ def put(text: str) -> None:
     print(text)
 
 
-def put_parts(parts: Iterable[str]) -> None:
-    """Print a text of ASCII that comes in parts, without ever holding all of it."""
-    for part in parts:
-        print(part, end="")
-    print()
-
-
 def wrap(text: str, first: str = "", rest: str | None = None) -> list[str]:
     """A paragraph, its first line after ``first``, the others after ``rest`` (blanks if None)."""
     hanging = " " * len(first) if rest is None else rest
@@ -207,7 +200,9 @@ class Answer(Struct, frozen=True):
         if not as_json:
             put(self.text())
         elif isinstance(self.data, Iterator):
-            put_parts(self.data)
+            for part in self.data:  # in ASCII; all of it is never held
+                print(part, end="")
+            print()
         else:
             put(self.json())
         return int(self.status)

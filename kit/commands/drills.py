@@ -31,7 +31,10 @@ the input, or exit, ends the drill: it is graded by replay.
 
 def drill(argv: list[str]) -> int:
     """Play a drill on what stdin holds; 0 when it is passed."""
-    given = _parser().parse_args(argv)
+    parser = Parser(prog="python -m kit drill", description=ABOUT)
+    parser.add_argument("name", metavar="DRILL", nargs="?", help="which one; none: list them")
+    parser.add_argument("--checklist", action="store_true", help="show the checklist at the end")
+    given = parser.parse_args(argv)
     if given.name is None:
         put("\n".join(drills()))
         return PASSED
@@ -109,10 +112,3 @@ def _complete_with(under_way: Drill) -> None:
     readline.set_completer_delims("")
     readline.set_completer(option)
     readline.parse_and_bind("tab: complete")
-
-
-def _parser() -> Parser:
-    parser = Parser(prog="python -m kit drill", description=ABOUT)
-    parser.add_argument("name", metavar="DRILL", nargs="?", help="which one; none: list them")
-    parser.add_argument("--checklist", action="store_true", help="show the checklist at the end")
-    return parser

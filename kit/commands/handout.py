@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 
 from kit.commands.answer import Answer
-from kit.commands.parsing import Command, Parser
+from kit.commands.parsing import Command, Word
 from kit.lessons.handouts import write_handout
 
 
@@ -15,11 +15,8 @@ def _handout(given: Namespace) -> Answer:
     return Answer(paths, paths)
 
 
-def _options(parser: Parser) -> None:
-    parser.add_argument(
-        "notebook", metavar="NOTEBOOK", help="a notebook (.ipynb); its cells are run"
-    )
-    parser.add_argument("--out", default=".", metavar="FOLDER", help="where to write both pages")
-
-
-HANDOUT = Command("handout", _handout, _options, as_json=False)
+WORDS = (
+    Word("notebook", "NOTEBOOK", "a notebook (.ipynb); its cells are run"),
+    Word("--out", "FOLDER", "where to write both pages", "."),
+)
+HANDOUT = Command("handout", _handout, words=WORDS, as_json=False)

@@ -30,7 +30,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     Raises KitError when JupyterLab is not installed, no port is free, or the folder to serve
     cannot be written.
     """
-    options = _parser().parse_args(argv)
+    parser = Parser(prog="python -m kit lab", description="Open JupyterLab on the start notebook.")
+    parser.add_argument("--port", help=f"first port to try (default {FIRST_PORT})")
+    parser.add_argument("--no-browser", action="store_true", help="only print the address")
+    options = parser.parse_args(argv)
     if find_spec("jupyterlab") is None:
         raise KitError("JupyterLab is not installed here: pip install kit-cluster-metadata")
     wanted = FIRST_PORT if options.port is None else _port(options.port)
@@ -58,13 +61,6 @@ def run(argv: Sequence[str] | None = None) -> int:
     except KitError as error:
         print(f"kit lab: {error}", file=sys.stderr)
         return 2
-
-
-def _parser() -> Parser:
-    parser = Parser(prog="python -m kit lab", description="Open JupyterLab on the start notebook.")
-    parser.add_argument("--port", help=f"first port to try (default {FIRST_PORT})")
-    parser.add_argument("--no-browser", action="store_true", help="only print the address")
-    return parser
 
 
 def _port(text: str) -> int:
@@ -108,18 +104,14 @@ def serving_root(package: Path, here: Path) -> Path:
         raise KitError(f"the start notebook is missing: {checkout / START} and {shipped / START}")
     target = here / "kit-notebooks"
     try:
-        _copy_new(shipped, target)
+        for file in sorted(shipped.rglob("*")):
+            place = target / file.relative_to(shipped)
+            if file.is_file() and not place.exists():
+                place.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(file, place)
     except OSError as error:
         raise KitError(f"cannot write the notebooks to {target}: {error.strerror}") from error
     return target
-
-
-def _copy_new(source: Path, target: Path) -> None:
-    for file in sorted(source.rglob("*")):
-        place = target / file.relative_to(source)
-        if file.is_file() and not place.exists():
-            place.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(file, place)
 
 
 def has_window(environment: Mapping[str, str], platform: str) -> bool:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
-from difflib import get_close_matches
 from typing import Any, NoReturn
 
 from msgspec import Struct
 
 from kit.commands.answer import Answer
-from kit.errors import BadInput, KitError
+from kit.errors import BadInput, KitError, nearest
 
 
 class StoreOnce(argparse.Action):
@@ -40,6 +39,16 @@ class Parser(argparse.ArgumentParser):
         self.register("action", None, StoreOnce)
         self.register("action", "store", StoreOnce)
 
+    def add(self, word: Word) -> None:
+        """Add a word of a table."""
+        names = word.names.split()
+        if not word.value:
+            self.add_argument(*names, action="store_true", help=word.help)
+        elif word.several:
+            self.several(*names, metavar=word.value, help=word.help)
+        else:
+            self.add_argument(*names, default=word.default, metavar=word.value, help=word.help)
+
     def several(self, *names: str, **options: Any) -> None:
         """Add an option that may be given several times."""
         self.add_argument(*names, action="append", default=[], **options)
@@ -48,9 +57,8 @@ class Parser(argparse.ArgumentParser):
         """A word that is none of those to choose from is refused, and the nearest named."""
         choices = [str(choice) for choice in action.choices or ()]
         if choices and value not in choices:
-            near = get_close_matches(str(value), choices, 1)
-            hint = f" (nearest: {near[0]})" if near else ""
-            raise BadInput(str(action.metavar or action.dest), value, ", ".join(choices) + hint)
+            allowed = ", ".join(choices) + nearest(str(value), choices)
+            raise BadInput(str(action.metavar or action.dest), value, allowed)
 
     def error(self, message: str) -> NoReturn:
         """Raise instead of printing the usage."""
@@ -63,17 +71,29 @@ class Parser(argparse.ArgumentParser):
         known_words, rest = super().parse_known_args(args, namespace)
         if rest:
             known = [option for action in self._actions for option in action.option_strings]
-            near = get_close_matches(rest[0].partition("=")[0], known, 1)
-            hint = f" (nearest: {near[0]})" if near else ""
+            hint = nearest(rest[0].partition("=")[0], known)
             self.error(f"unrecognized arguments: {' '.join(rest)}{hint}")
         return known_words, rest
+
+
+class Word(Struct, frozen=True):
+    """A word of a command line: its names, and how help calls its value; without one it has none.
+
+    One that is ``several`` may be given several times.
+    """
+
+    names: str
+    value: str
+    help: str
+    default: str | None = None
+    several: bool = False
 
 
 class Command(Struct, frozen=True):
     """A command that answers: called with its words it prints the answer and gives the status.
 
-    ``options`` adds its own words to a parser, whose help ``about`` opens and ``after`` ends;
-    without ``as_json`` the answer is in words only.
+    ``words`` are its own, ``options`` adds further ones to a parser, whose help ``about`` opens and
+    ``after`` ends; without ``as_json`` the answer is in words only.
     """
 
     name: str
@@ -82,12 +102,15 @@ class Command(Struct, frozen=True):
     about: str | None = None
     after: str | None = None
     as_json: bool = True
+    words: tuple[Word, ...] = ()
 
     def __call__(self, argv: Sequence[str]) -> int:
         """Answer to the words after the command's name."""
         parser = Parser(
             prog=f"python -m kit {self.name}", description=self.about, epilog=self.after
         )
+        for word in self.words:
+            parser.add(word)
         self.options(parser)
         if self.as_json:
             parser.add_argument("--json", action="store_true", help="the same as JSON")

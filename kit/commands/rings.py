@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from kit.commands.answer import Answer, Rows, listed
 from kit.commands.parsing import Command, add_ring
@@ -14,7 +14,7 @@ from kit.operators.importers.ringfile import RingFile, doubtful, read_ring
 from kit.operators.workload import PLACEMENTS, check_work
 from kit.ring.placements import stable_placement
 from kit.ring.ranges import Line, bounds, label
-from kit.ring.replication import Keyspace, LocalStrategy
+from kit.ring.replication import LocalStrategy, Replication
 
 KEYSPACE = 'ks={"class": "SimpleStrategy", "replication_factor": 3}'
 
@@ -47,8 +47,8 @@ def _ring(given: Namespace) -> Answer:
     for warning in imported.warnings:
         print(f"kit: {one_line(warning)}", file=sys.stderr)
     alike = {
-        keyspace.replication: _lines(imported, keyspace)
-        for keyspace in _distinct(imported.keyspaces)
+        replication: _lines(imported, replication)
+        for replication in dict.fromkeys(each.replication for each in imported.keyspaces)
     }
     rows = {keyspace.name: alike[keyspace.replication] for keyspace in imported.keyspaces}
     nodes, tokens = len(imported.ring.nodes), len(imported.ring.tokens)
@@ -56,16 +56,11 @@ def _ring(given: Namespace) -> Answer:
     return Answer({"keyspaces": rows}, [heading], _tables(imported, rows), compact=True)
 
 
-def _distinct(keyspaces: Sequence[Keyspace]) -> Iterable[Keyspace]:
-    """One keyspace of each replication."""
-    return {keyspace.replication: keyspace for keyspace in keyspaces}.values()
-
-
-def _lines(given: RingFile, keyspace: Keyspace) -> list[Line]:
-    """The rows of one keyspace; none where each node keeps its own data."""
-    if isinstance(keyspace.replication, LocalStrategy):
+def _lines(given: RingFile, replication: Replication) -> list[Line]:
+    """The rows of a keyspace; none where each node keeps its own data."""
+    if isinstance(replication, LocalStrategy):
         return []
-    table = stable_placement(given.ring, keyspace.replication).reads
+    table = stable_placement(given.ring, replication).reads
     space = given.ring.space
     return [(*bounds(space, r.left, r.right), r.replicas) for r in table.rows(given.ring.names)]
 

@@ -7,7 +7,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from kit.commands.answer import WIDTH, Answer, wrap
-from kit.commands.parsing import Command, Parser
+from kit.commands.parsing import Command, Word
 from kit.edge.writing import check_place
 from kit.engine import trace
 from kit.engine.model import verdicts
@@ -33,12 +33,11 @@ def _play(given: Namespace) -> Answer:
     return Answer(None, [f"{html}: {size}", *(f"left out: {part}" for part in written.left_out)])
 
 
-def _options(parser: Parser) -> None:
-    parser.add_argument("what", metavar="TRACE|SCENARIO", help="a file, or a scenario by name")
-    parser.add_argument("--html", metavar="OUT", help="write one HTML page instead")
-
-
-PLAY = Command("play", _play, _options, as_json=False)
+WORDS = (
+    Word("what", "TRACE|SCENARIO", "a file, or a scenario by name"),
+    Word("--html", "OUT", "write one HTML page instead"),
+)
+PLAY = Command("play", _play, words=WORDS, as_json=False)
 
 
 def opened(what: str) -> tuple[Timeline, tuple[str, ...]]:

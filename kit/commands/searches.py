@@ -13,8 +13,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.commands.answer import GAP, Answer, Part, Rows, listed, wrap
-from kit.commands.parsing import Command, Parser
+from kit.commands.parsing import Command, Word
 from kit.edge.json_text import parse_json
+from kit.edge.limits import spoken
 from kit.edge.writing import check_place
 from kit.engine import trace
 from kit.engine.check import Result, check, check_refinement
@@ -60,6 +61,7 @@ def _summaries(known: Iterable[Mapping[str, Any]]) -> Iterator[Part]:
 
 
 def _listed(entry: Entry) -> dict[str, Any]:
+    model = build(entry.name)
     return {
         "name": entry.name,
         "title": entry.title,
@@ -68,14 +70,9 @@ def _listed(entry: Entry) -> dict[str, Any]:
             {"name": safeguard.name, "id": safeguard.id, "protects": list(safeguard.protects)}
             for safeguard in entry.safeguards
         ],
-        "properties": _judged(entry),
+        "properties": [each.name for each in (*model.properties, *model.signs)]
+        + [each.name for each in model.monitors],
     }
-
-
-def _judged(entry: Entry) -> list[str]:
-    """The names of all that a search judges: properties, signs, monitors."""
-    model = build(entry.name)
-    return [p.name for p in (*model.properties, *model.signs)] + [m.name for m in model.monitors]
 
 
 def named(name: str) -> tuple[Entry, Scenario | None]:
@@ -111,7 +108,11 @@ def _parts(entry: Entry, scenario: Scenario | None) -> Iterator[Part]:
         yield from (f"script{GAP}{verb}" for verb in scenario.script)
     yield from _settings(entry, scenario.parameters if scenario else {})
     yield Rows(_properties(entry, scenario), title="properties")
-    yield Rows(_safeguards(entry) or [("none",)], title="safeguards")
+    safeguards = [
+        (each.id, each.name, f"{each.title}; protects {listed(each.protects, 'nothing')}")
+        for each in entry.safeguards
+    ]
+    yield Rows(safeguards or [("none",)], title="safeguards")
     yield Rows([(each.name, each.title) for each in entry.scenarios], title="scenarios")
     for diagram in entry.diagrams:
         rows = [(state, f"─ {event} →", after) for state, event, after in diagram.transitions]
@@ -126,22 +127,17 @@ def _settings(entry: Entry, own: Mapping[str, Any]) -> Iterator[Part]:
     yield "parameters" + (" (* as the scenario sets them)" if own else "")
     for paragraph in filter(None, meaning.split("\n\n")):
         yield from wrap(paragraph, GAP, GAP)
-    yield Rows(_meanings(entry))
+    said = [
+        (f"  {each.name}", "; ".join(filter(None, (each.meaning, each.allowed))))
+        for each in parameters_of(entry.parameters)
+    ]
+    yield Rows([row for row in said if row[1]])
     yield Rows(
         [
             (f"{'*' if field in own else ' '} {field}", json.dumps(value))
             for field, value in values.items()
         ]
     )
-
-
-def _meanings(entry: Entry) -> list[tuple[str, str]]:
-    """What each parameter means and may be, as far as its field says so."""
-    rows = []
-    for parameter in parameters_of(entry.parameters):
-        said = "; ".join(filter(None, (parameter.meaning, parameter.allowed)))
-        rows += [(f"  {parameter.name}", said)] if said else []
-    return rows
 
 
 def _properties(entry: Entry, scenario: Scenario | None) -> list[tuple[str, str, str]]:
@@ -157,14 +153,11 @@ def _properties(entry: Entry, scenario: Scenario | None) -> list[tuple[str, str,
     judges += [(each, "sign") for each in model.signs]
     judges += [(sign, "sign") for sign, _ in turned if sign.name not in own]
     judges += [(each, "monitor") for each in model.monitors]
-    ids = {sign.name: without for sign, without in turned}
-    return [(each.name, kind, _judging(each, ids.get(each.name, []))) for each, kind in judges]
-
-
-def _judging(judge: Property | Monitor, without: list[str]) -> str:
-    """What a judge says, of which invariant; without which safeguards it is a sign."""
-    said = f"{judge.title} {judge.invariant}".rstrip()
-    return f"{said}; a sign without {listed(without)}" if without else said
+    only = {sign.name: f"; a sign without {listed(without)}" for sign, without in turned}
+    return [
+        (each.name, kind, f"{each.title} {each.invariant}".rstrip() + only.get(each.name, ""))
+        for each, kind in judges
+    ]
 
 
 def _signs_without(entry: Entry) -> list[tuple[Property, list[str]]]:
@@ -178,24 +171,9 @@ def _signs_without(entry: Entry) -> list[tuple[Property, list[str]]]:
     return list(signs.values())
 
 
-def _safeguards(entry: Entry) -> list[tuple[str, str, str]]:
-    return [
-        (
-            safeguard.id,
-            safeguard.name,
-            f"{safeguard.title}; protects {listed(safeguard.protects, 'nothing')}",
-        )
-        for safeguard in entry.safeguards
-    ]
-
-
-def add_model(parser: Parser) -> None:
-    """Add the word that says which model."""
-    parser.add_argument("model", metavar="MODEL", help="a model, or one of its scenarios")
-
-
+MODEL = Word("model", "MODEL", "a model, or one of its scenarios")
 MODELS = Command("models", _models)
-SHOW = Command("show", _show, add_model, as_json=False)
+SHOW = Command("show", _show, words=(MODEL,), as_json=False)
 
 
 CLEAN, VIOLATED, BOUNDED = 0, 1, 2
@@ -219,10 +197,10 @@ def _check(given: Namespace) -> Answer:
     if given.refines:
         if given.breaks is not None:
             raise BadInput("--breaks", "--refines", "one of the two: only steps are compared there")
-        others = (("--symmetry", given.symmetry), ("--partial-order", given.partial_order))
-        for name, joins in others:
-            if joins:
-                raise BadInput(name, "--refines", "one of the two: every fine step is compared")
+        if joins := (given.symmetry and "--symmetry") or (
+            given.partial_order and "--partial-order"
+        ):
+            raise BadInput(joins, "--refines", "one of the two: every fine step is compared")
         refinement = _refinement(given)
         model = refinement.fine
         result = check_refinement(refinement, max_states=most, progress=True)
@@ -326,8 +304,7 @@ def _watching(
     properties = tuple(each for each in judges if each.invariant == invariant)
     monitors = tuple(each for each in model.monitors if each.invariant == invariant)
     if not (properties or monitors):
-        known = {each.invariant for each in judges}
-        known |= {each.invariant for each in model.monitors}
+        known = {*(each.invariant for each in judges), *(m.invariant for m in model.monitors)}
         raise BadInput("--breaks", invariant, one_of(invariant, sorted(known - {""})))
     return properties, monitors
 
@@ -344,8 +321,7 @@ def _model(given: Namespace, otherwise: Mapping[str, Any], breaks: str = "") -> 
     if not given.parameter and not parameters:
         off = safeguards_off(entry, tuple(given.off))
         needed = [each.breaking(breaks) for each in entry.safeguards if each.name in off]
-        parameters = {} if needed else dict(otherwise)
-        for case in needed:
+        for case in needed or [dict(otherwise)]:
             parameters |= case
     parameters.update(entry.former.parameters_today(_parameters(given.parameter)))
     convert(entry, parameters)
@@ -370,17 +346,13 @@ def _parameters(words: Sequence[str]) -> dict[str, Any]:
     given: dict[str, Any] = {}
     for text in words:
         field, equals, value = text.partition("=")
-        if not equals or not _is_text(text):
+        # Bytes of the command line that were no valid text become surrogates.
+        if not equals or any("\ud800" <= character <= "\udfff" for character in text):
             raise BadInput("-p", text, "parameter=value")
         if field in given:
             raise BadInput("-p", text, "each parameter once")
         given[field] = _value(field, value)
     return given
-
-
-def _is_text(word: str) -> bool:
-    """Whether a word of the command line was valid text; bytes that are not become surrogates."""
-    return not any("\ud800" <= character <= "\udfff" for character in word)
 
 
 def _value(field: str, text: str) -> Any:
@@ -464,7 +436,7 @@ def _finding_as_plain(model: Model[Any, Any], finding: Finding) -> dict[str, Any
 
 def _result_parts(model: Model[Any, Any], result: Result, before: int) -> Iterator[Part]:
     counts = f"{counted(result.states, 'state')}, {counted(result.transitions, 'step')}"
-    memory = spoken_bytes(result.memory)
+    memory = spoken(result.memory)
     yield f"{result.model}: {counts}, depth {result.depth}, {result.seconds:.2f} s, {memory}"
     for line in result.lines()[1:]:
         yield from wrap(line, "", GAP)
@@ -472,14 +444,6 @@ def _result_parts(model: Model[Any, Any], result: Result, before: int) -> Iterat
         yield _run(model, result.violation.actions)
     if before:
         yield f"it begins after a run of {before} steps"
-
-
-def spoken_bytes(number: int) -> str:
-    """``8 kB``, ``32 MB``: rounded to whole units of a thousand."""
-    for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
-        if number >= size:
-            return f"{round(number / size):,} {unit}"
-    return counted(number, "byte")
 
 
 def _walk_parts(model: Model[Any, Any], result: Fuzzed) -> Iterator[Part]:
@@ -517,64 +481,34 @@ def _run(model: Model[Any, Any], actions: Actions) -> Rows:
 # -- the words of the command line -----------------------------------------------------------------
 
 
-def _add_configuration(parser: Parser) -> None:
-    """Add the words that say which model, in which configuration."""
-    add_model(parser)
-    parser.several(
-        "-p",
-        "--parameter",
-        metavar="NAME=VALUE",
-        help="set a parameter, such as nodes=4; may be given several times",
-    )
-    parser.several(
-        "--off",
-        metavar="SAFEGUARD",
-        help="switch a safeguard off, by name or id; without -p in its smallest configuration",
-    )
-
-
-def _add_trace(parser: Parser) -> None:
-    parser.add_argument("--trace", metavar="FILE", help="write the run that fails as a trace")
-
-
-def _of_check(parser: Parser) -> None:
-    _add_configuration(parser)
-    parser.add_argument(
-        "--symmetry", action="store_true", help="visit one of all states that are alike"
-    )
-    parser.add_argument(
-        "--partial-order",
-        action="store_true",
-        help="take the steps that may wait right before those that look at them",
-    )
-    parser.add_argument("--max-states", metavar="N", help="stop there (the search is then bounded)")
-    parser.add_argument(
+SET = "set a parameter, such as nodes=4; may be given several times"
+SWITCH = "switch a safeguard off, by name or id; without -p in its smallest configuration"
+CONFIGURATION = (
+    MODEL,
+    Word("-p --parameter", "NAME=VALUE", SET, several=True),
+    Word("--off", "SAFEGUARD", SWITCH, several=True),
+)
+TRACE = Word("--trace", "FILE", "write the run that fails as a trace")
+ORDER = "take the steps that may wait right before those that look at them"
+OF_CHECK = (
+    Word("--symmetry", "", "visit one of all states that are alike"),
+    Word(
+        "--partial-order", "", "take the steps that may wait right before those that look at them"
+    ),
+    Word("--max-states", "N", "stop there (the search is then bounded)"),
+    Word(
         "--breaks",
-        metavar="INVARIANT",
-        help="judge only what watches over this invariant, such as INV-NORES; with --off and "
+        "INVARIANT",
+        "judge only what watches over this invariant, such as INV-NORES; with --off and "
         "without -p in the case that shows it, which may begin after a run",
-    )
-    parser.add_argument(
-        "--refines", action="store_true", help="compare each step with the coarser model's"
-    )
-    _add_trace(parser)
-
-
-def _of_fuzz(parser: Parser) -> None:
-    _add_configuration(parser)
-    parser.add_argument(
-        "--seeds",
-        default="0:50",
-        metavar="FIRST:END",
-        help="the seeds from FIRST up to END, which is left out (0:50 if not given)",
-    )
-    parser.add_argument(
-        "--steps",
-        default="100",
-        metavar="N",
-        help="so many steps per walk at most (100 if not given)",
-    )
-    _add_trace(parser)
+    ),
+    Word("--refines", "", "compare each step with the coarser model's"),
+)
+SEEDS = "the seeds from FIRST up to END, which is left out (0:50 if not given)"
+OF_FUZZ = (
+    Word("--seeds", "FIRST:END", SEEDS, "0:50"),
+    Word("--steps", "N", "so many steps per walk at most (100 if not given)", "100"),
+)
 
 
 def _count(option: str, text: str) -> int:
@@ -594,5 +528,5 @@ def _is_number(text: str) -> bool:
     return text.isascii() and text.isdecimal() and len(text) <= 18
 
 
-CHECK = Command("check", _check, _of_check)
-FUZZ = Command("fuzz", _fuzz, _of_fuzz)
+CHECK = Command("check", _check, words=(*CONFIGURATION, *OF_CHECK, TRACE))
+FUZZ = Command("fuzz", _fuzz, words=(*CONFIGURATION, *OF_FUZZ, TRACE))

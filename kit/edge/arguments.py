@@ -155,7 +155,8 @@ def _check(function: Callable[..., Any], parameter: inspect.Parameter, value: An
             such = f", such as [{shorten(item)}]" if alone else ""
             place, culprit, wanted = _culprit(field, item, hint)
             raise BadType(place, culprit, _spoken(wanted) + such)
-        if isinstance(item, str) and _names_files(hint):
+        kinds = {get_origin(alternative) or alternative for alternative in get_args(hint)}
+        if isinstance(item, str) and kinds & {Path, os.PathLike}:
             path_of(item, field, "a file or folder")
 
 
@@ -174,18 +175,14 @@ def _culprit(field: str, value: Any, hint: Any) -> tuple[str, Any, Any]:
     return next((_culprit(*part) for part in parts if not fits(*part[1:])), (field, value, hint))
 
 
-def _names_files(hint: Any) -> bool:
-    """Whether a text stands for a path."""
-    kinds = [get_origin(alternative) or alternative for alternative in get_args(hint)]
-    return Path in kinds or os.PathLike in kinds
-
-
 def _looked_at(field: str, value: Any, hint: Any) -> Any:
     """An argument whose values are checked as they come, where ``fits`` could not look at them."""
     inside = _inside(hint)
     if type(value) in (list, tuple) and inside in (int, float):
         return type(value)(_own_number(item, inside) for item in value)
-    if isinstance(value, Iterator) or (inside is not None and _is_unseen(value)):
+    # What yields values that ``fits`` does not look at, such as a table its columns.
+    unseen = isinstance(value, Iterable) and not isinstance(value, HELD)
+    if isinstance(value, Iterator) or (inside is not None and unseen):
         return _watched(field, value, inside)
     kinds = get_args(hint)
     if isinstance(value, Mapping) and len(kinds) == 2 and _inside(kinds[1]) is not None:
@@ -195,15 +192,8 @@ def _looked_at(field: str, value: Any, hint: Any) -> Any:
 
 def _inside(hint: Any) -> Any:
     """What each of several values must be; None where no annotation speaks of several."""
-    for alternative in (hint, *get_args(hint)):
-        if get_origin(alternative) in (Iterable, Iterator):
-            return get_args(alternative)[0]
-    return None
-
-
-def _is_unseen(value: Any) -> bool:
-    """Whether a value yields others that ``fits`` does not look at, such as a table its columns."""
-    return isinstance(value, Iterable) and not isinstance(value, HELD)
+    of = (each for each in (hint, *get_args(hint)) if get_origin(each) in (Iterable, Iterator))
+    return next((get_args(each)[0] for each in of), None)
 
 
 def _watched(field: str, values: Iterable[T], inside: Any) -> Iterator[T]:

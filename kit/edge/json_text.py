@@ -20,10 +20,6 @@ _NOT_BLANK = re.compile(r"[^ \t\n\r]")
 _MARK = re.compile(r'"(?:[^"\\]|\\.)*"\s*:?|[{}\[\]]', re.DOTALL)
 
 
-class _KeyAgainError(Exception):
-    """A key occurs twice in an object: which one."""
-
-
 def parse_json(
     text: str, field: str, form: str = "JSON text", longest: int = LONGEST_INTEGER
 ) -> object:
@@ -36,7 +32,12 @@ def parse_json(
             integer, NaN or an infinity, with the line and column; for more values than
             ``MOST_VALUES``, or than the memory has room for.
     """
-    _check_size(text, field)
+    # By their signs; 12 million tokens fill the largest ring file.
+    if (values := sum(map(text.count, "{[,"))) > MOST_VALUES:
+        raise BadInput(field, f"{values} values", f"at most {MOST_VALUES} values in a JSON text")
+    estimate = sum(text.count(sign) * size for sign, size in BYTES.items()) + len(text)
+    if estimate > SMALL:
+        check_room(field, f"{len(text)} characters", estimate)
 
     def bounded(digits: str) -> int:
         # Python itself fails on several thousand digits.
@@ -57,7 +58,7 @@ def parse_json(
         tail = text[error.pos : error.pos + 20] or "the end of the text"
         allowed = f"{form}; {error.msg}{place(text, error.pos)}"
         raise BadInput(field, tail, allowed) from None
-    except _KeyAgainError as again:
+    except KeyError as again:
         allowed = f"each key once in an object{_second_key(text)}"
         raise BadInput(field, again.args[0], allowed) from None
     except RecursionError:
@@ -72,16 +73,6 @@ def place(text: str, position: int) -> str:
     line = text.count("\n", 0, position) + 1
     column = position - text.rfind("\n", 0, position)
     return f" at line {line} column {column}"
-
-
-def _check_size(text: str, field: str) -> None:
-    """Refuse too many values, by their signs; 12 million tokens fill the largest ring file."""
-    values = sum(map(text.count, "{[,"))
-    if values > MOST_VALUES:
-        raise BadInput(field, f"{values} values", f"at most {MOST_VALUES} values in a JSON text")
-    estimate = sum(text.count(sign) * size for sign, size in BYTES.items()) + len(text)
-    if estimate > SMALL:
-        check_room(field, f"{len(text)} characters", estimate)
 
 
 def located(error: BadInput, text: str) -> BadInput:
@@ -133,7 +124,7 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     members: dict[str, object] = {}
     for key, value in pairs:
         if key in members:
-            raise _KeyAgainError(key)
+            raise KeyError(key)
         members[key] = value
     return members
 

@@ -6,11 +6,13 @@ import os
 import resource
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import astuple
 
-from kit.errors import BadInput
+from kit.errors import BadInput, counted
 
 CGROUPS = Path("/sys/fs/cgroup")
 OWN_CGROUP = Path("/proc/self/cgroup")
@@ -41,22 +43,22 @@ def usage() -> Usage:
 def limits() -> Usage:
     """The most of each that the process may have."""
     physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    resident = min([physical, *_of_container()])
-    return Usage(resident, _own(resource.RLIMIT_AS), _own(resource.RLIMIT_DATA))
+    own = (resource.getrlimit(which)[0] for which in (resource.RLIMIT_AS, resource.RLIMIT_DATA))
+    soft = (UNLIMITED if each == resource.RLIM_INFINITY else each for each in own)
+    return Usage(min([physical, *_of_container()]), *soft)
 
 
 def is_tight(most: Usage) -> bool:
     """Whether the process nears one of the limits: it has three quarters of it."""
-    now = usage()
-    pairs = ((now.resident, most.resident), (now.addresses, most.addresses), (now.data, most.data))
+    pairs = zip(astuple(usage()), astuple(most), strict=True)
     return any(has > limit * NEARLY for has, limit in pairs)
 
 
 def spare() -> int:
     """The bytes that the process may still take before it nears a limit."""
-    now, most = usage(), limits()
-    pairs = ((now.resident, most.resident), (now.addresses, most.addresses), (now.data, most.data))
-    return max(0, min(int(limit * NEARLY) - has for has, limit in pairs))
+    pairs = zip(astuple(usage()), astuple(limits()), strict=True)
+    least: int = min(int(limit * NEARLY) - has for has, limit in pairs)
+    return max(0, least)
 
 
 def check_room(field: str, value: object, estimate: int) -> None:
@@ -81,12 +83,7 @@ def spoken(number: int) -> str:
     for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if number >= size:
             return f"{round(number / size):,} {unit}"
-    return f"{number:,} bytes"
-
-
-def _own(which: int) -> int:
-    soft, _ = resource.getrlimit(which)
-    return UNLIMITED if soft == resource.RLIM_INFINITY else soft
+    return counted(number, "byte")
 
 
 def _of_container() -> Iterator[int]:
@@ -105,14 +102,8 @@ def _of_container() -> Iterator[int]:
             continue
         group = base / place.lstrip("/")
         while True:
-            yield from _number(group / name)
+            with suppress(OSError, ValueError):  # there is none; or it says max
+                yield int((group / name).read_text(encoding="ascii"))
             if group in (base, group.parent):
                 break
             group = group.parent
-
-
-def _number(file: Path) -> Iterator[int]:
-    try:
-        yield int(file.read_text(encoding="ascii"))
-    except (OSError, ValueError):  # there is none; or it says max
-        return

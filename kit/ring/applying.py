@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
+from msgspec.structs import astuple
 from numpy.typing import NDArray
 
 from kit.ring.deltas import Delta, Edit, Edits
@@ -71,7 +72,7 @@ def _cut(table: Table, cuts: tuple[int, ...]) -> Table:
     last = place == pieces[row] - 1
     rights = np.where(last, table.rights[row], marks[np.minimum(mark, len(marks) - 1)])
     lefts = np.where(place == 0, table.lefts[row], marks[np.maximum(mark - 1, 0)])
-    return _sorted(Table(lefts, rights, table.groups[row]))
+    return _sorted(lefts, rights, table.groups[row])
 
 
 def _split_by(table: Table, marks: NDArray[np.int64]) -> Pairs:
@@ -86,11 +87,9 @@ def _split_by(table: Table, marks: NDArray[np.int64]) -> Pairs:
     return row[inside], marks[inside]
 
 
-def _sorted(table: Table) -> Table:
-    if table.partitions:
-        return table
-    order = np.lexsort((table.rights, table.lefts))
-    return Table(table.lefts[order], table.rights[order], table.groups[order])
+def _sorted(lefts: Tokens, rights: Tokens, groups: Codes) -> Table:
+    order = np.lexsort((rights, lefts))
+    return Table(lefts[order], rights[order], groups[order])
 
 
 def _edited(table: Table, edits: Edits) -> Table:
@@ -103,16 +102,13 @@ def _edited(table: Table, edits: Edits) -> Table:
 
 def _inside(table: Table, edits: tuple[Edit, ...]) -> Pairs:
     """(row, node code) for every row that lies inside an edit's range, in the edits' order."""
-    lefts = np.array([edit.left for edit in edits], np.int64)
-    rights = np.array([edit.right for edit in edits], np.int64)
-    codes = np.array([edit.node_code for edit in edits], np.int64)
+    lefts, rights, codes = np.array([astuple(e) for e in edits], np.int64).reshape(-1, 3).T
     if table.partitions:
         first = np.searchsorted(table.lefts, lefts)
         count = np.maximum(np.searchsorted(table.rights, rights, side="right") - first, 0)
         edit, row = np.repeat(np.arange(len(edits)), count), _runs(first, count)
         return row, codes[edit]
-    hit = (lefts[:, None] <= table.lefts) & (table.rights <= rights[:, None])
-    edit, row = np.nonzero(hit)
+    edit, row = np.nonzero((lefts[:, None] <= table.lefts) & (table.rights <= rights[:, None]))
     return row, codes[edit]
 
 
@@ -129,9 +125,8 @@ def _without(groups: Codes, rows: NDArray[np.int64], codes: NDArray[np.int64]) -
     hit, slot = np.nonzero(groups[rows] == codes[:, None])
     groups[rows[hit], slot] = -1
     touched = np.unique(rows[hit])
-    part = groups[touched]
-    order = np.argsort(part < 0, axis=1, kind="stable")
-    groups[touched] = np.take_along_axis(part, order, axis=1)
+    order = np.argsort(groups[touched] < 0, axis=1, kind="stable")
+    groups[touched] = np.take_along_axis(groups[touched], order, axis=1)
     return groups
 
 
@@ -181,16 +176,17 @@ def _with_extra_rows(table: Table, edits: tuple[Edit, ...]) -> Table:
     parts = np.array(extra, np.int64)
     lefts = np.concatenate((table.lefts, parts[:, 0]))
     rights = np.concatenate((table.rights, parts[:, 1]))
-    groups = np.concatenate((table.groups, table.groups[source]))
-    order = np.lexsort((rights, lefts))
-    return Table(lefts[order], rights[order], groups[order])
+    return _sorted(lefts, rights, np.concatenate((table.groups, table.groups[source])))
 
 
 def _merged(table: Table, bounds: tuple[int, ...]) -> Table:
     """The table without these bounds; a run of merged rows keeps the group of its first one."""
-    if table.partitions:
+    if table.partitions and len(table):
+        # The bounds are few, so they are looked up among the rows.
+        marks = np.array(bounds, np.int64)
+        at = np.minimum(np.searchsorted(table.rights, marks), len(table) - 1)
         merged = np.zeros(len(table), np.bool_)
-        merged[_ending_at(table, np.array(bounds, np.int64))] = True
+        merged[at[table.rights[at] == marks]] = True
         merged[-1:] = False
         begins = np.flatnonzero(np.append(True, ~merged[:-1])[: len(merged)])
         return Table(table.lefts[begins], table.rights[~merged], table.groups.take(begins, axis=0))
@@ -201,16 +197,8 @@ def _merged(table: Table, bounds: tuple[int, ...]) -> Table:
         rights = table.rights.copy()
         rights[left] = rights[right]
         rest = np.arange(len(rights)) != right
-        table = _sorted(Table(table.lefts[rest], rights[rest], table.groups[rest]))
+        table = _sorted(table.lefts[rest], rights[rest], table.groups[rest])
     return table
-
-
-def _ending_at(table: Table, bounds: NDArray[np.int64]) -> NDArray[np.intp]:
-    """Indices of the rows that end at one of a few bounds."""
-    at = np.searchsorted(table.rights, bounds)
-    there = at < len(table)
-    at, bounds = at[there], bounds[there]
-    return np.asarray(at[table.rights[at] == bounds], np.intp)
 
 
 def settle(
@@ -234,12 +222,12 @@ def settle(
         width = max(reads.groups.shape[1], writes.groups.shape[1])
         groups = np.where(equal[:, None], padded(reads.groups, width), padded(writes.groups, width))
         return Placement(reads, Table(writes.lefts, writes.rights, groups))
-    shown = {(a, b): reads.codes(i) for i, (a, b) in enumerate(_bounds(reads))}
+    shown = {reads.range_of(at): reads.codes(at) for at in range(len(reads))}
     rows = []
-    for at, (left, right) in enumerate(_bounds(writes)):
-        codes = writes.codes(at)
-        like = shown.get((left, right), ())
-        rows.append((left, right, like if set(like) == set(codes) else codes))
+    for at in range(len(writes)):
+        place, codes = writes.range_of(at), writes.codes(at)
+        like = shown.get(place, ())
+        rows.append((place.left, place.right, like if set(like) == set(codes) else codes))
     return Placement(reads, Table.of(rows))
 
 
@@ -247,32 +235,23 @@ def _settled_near(
     placement: Placement, ring: Ring, replication: Replication, near: Spans
 ) -> Placement:
     """Settle the rows that ``near`` touches, and put them back in their places."""
-    at = [_touched(table, near) for table in (placement.reads, placement.writes)]
-    if not len(at[0]) and not len(at[1]):
+    reads, writes = placement.reads, placement.writes
+    at, to = (_touched(table, *near) for table in (reads, writes))
+    if not len(at) and not len(to):
         return placement
-    parts = (_rows(table, rows) for table, rows in zip(_both(placement), at, strict=True))
+    parts = (
+        Table(table.lefts[rows], table.rights[rows], table.groups[rows])
+        for table, rows in ((reads, at), (writes, to))
+    )
     settled = settle(Placement(*parts), ring, replication)
-    both = zip(_both(placement), at, _both(settled), strict=True)
-    return Placement(*(_with_rows(table, rows, part) for table, rows, part in both))
+    return Placement(_with_rows(reads, at, settled.reads), _with_rows(writes, to, settled.writes))
 
 
-def _both(placement: Placement) -> tuple[Table, Table]:
-    return placement.reads, placement.writes
-
-
-def _touched(table: Table, near: Spans) -> NDArray[np.intp]:
-    """Indices of the rows that share a token with one of the spans."""
-    lefts, rights = near
-    # The spans are few, so they are looked up among the rows.
+def _touched(table: Table, lefts: Tokens, rights: Tokens) -> NDArray[np.intp]:
+    """Indices of the rows that share a token with one of a few spans, two of which may one row."""
     first = np.searchsorted(table.rights, lefts, side="right")
     end = np.searchsorted(table.lefts, rights, side="left")
-    touched = np.zeros(len(table), np.bool_)
-    touched[_runs(first, end - first)] = True  # two spans may touch one row
-    return np.flatnonzero(touched)
-
-
-def _rows(table: Table, at: NDArray[np.intp]) -> Table:
-    return Table(table.lefts[at], table.rights[at], table.groups[at])
+    return np.unique(_runs(first, end - first))
 
 
 def _with_rows(table: Table, at: NDArray[np.intp], part: Table) -> Table:
@@ -284,10 +263,6 @@ def _with_rows(table: Table, at: NDArray[np.intp], part: Table) -> Table:
     every = widened(table.groups, width)
     every[at] = groups
     return Table(table.lefts, table.rights, every)
-
-
-def _bounds(table: Table) -> list[tuple[int, int]]:
-    return list(zip(table.lefts.tolist(), table.rights.tolist(), strict=True))
 
 
 def _in_walk_order(table: Table, ring: Ring, replication: Replication) -> Table:

@@ -82,11 +82,8 @@ def merge(first: Delta, second: Delta) -> Delta:
     reads = _then(first.reads, second.reads)
     writes = _then(first.writes, second.writes)
     undone = (set(first.cuts) & set(second.merges)) | (set(first.merges) & set(second.cuts))
-    edges = {
-        bound
-        for edit in (*reads.adds, *reads.drops, *writes.adds, *writes.drops)
-        for bound in (edit.left, edit.right)
-    }
+    edited = (*reads.adds, *reads.drops, *writes.adds, *writes.drops)
+    edges = {bound for edit in edited for bound in (edit.left, edit.right)}
     kept_cuts = (set(first.cuts) & set(second.merges)) & edges
     cuts = ((set(first.cuts) | set(second.cuts)) - undone) | (undone & edges)
     merges = ((set(first.merges) | set(second.merges)) - undone) | kept_cuts
@@ -101,17 +98,15 @@ def _then(first: Edits, second: Edits) -> Edits:
     for node in nodes:
         added, dropped = _spans(first.adds, node), _spans(first.drops, node)
         adding, dropping = _spans(second.adds, node), _spans(second.drops, node)
-        adds += _edits(_minus(added, dropping), node) + _edits(_minus(adding, dropped), node)
-        drops += _edits(_minus(dropped, adding), node) + _edits(_minus(dropping, added), node)
+        new = (*_minus(added, dropping), *_minus(adding, dropped))
+        gone = (*_minus(dropped, adding), *_minus(dropping, added))
+        adds += [Edit(*span, node) for span in new]
+        drops += [Edit(*span, node) for span in gone]
     return edits(adds, drops)
 
 
 def _spans(given: Iterable[Edit], node: int) -> Spans:
     return tuple((edit.left, edit.right) for edit in given if edit.node_code == node)
-
-
-def _edits(spans: Spans, node: int) -> list[Edit]:
-    return [Edit(left, right, node) for left, right in spans]
 
 
 def _minus(area: Spans, taken: Spans) -> Spans:

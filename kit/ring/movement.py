@@ -122,7 +122,8 @@ class Movement:
         (The published code locks rows that gain. One that only loses, since every node holds it or
         because of force, must not lose two at once: majorities of 7 and of 9 need not meet.)
         """
-        return _ranges(*self._locked)
+        lefts, rights = self._locked
+        return tuple(map(Range, lefts.tolist(), rights.tolist()))
 
     @cached_property
     def affected(self) -> tuple[tuple[int, ...], ...]:
@@ -138,18 +139,12 @@ class Movement:
         """Each gained replica with the one it displaces in that row, same datacenter first."""
         rows = self._changes
         at = np.flatnonzero(_missing(rows.after, rows.before).any(axis=1))
+        columns = (rows.lefts, rows.rights, rows.before, rows.after)
         replaced: list[Replaced] = []
-        for range_, old, new in zip(
-            _ranges(rows.lefts[at], rows.rights[at]),
-            rows.before[at].tolist(),
-            rows.after[at].tolist(),
-            strict=True,
-        ):
-            before, after = set(old), set(new)  # groups may be as wide as the ring
-            gained = sorted(code for code in new if code >= 0 and code not in before)
-            lost = sorted(code for code in old if code >= 0 and code not in after)
-            pairs = self._paired(gained, lost)
-            replaced.extend(Replaced(range_, gains, loses) for gains, loses in pairs)
+        for left, right, *groups in zip(*(each[at].tolist() for each in columns), strict=True):
+            old, new = ({*group} - {-1} for group in groups)
+            pairs = self._paired(sorted(new - old), sorted(old - new))
+            replaced += [Replaced(Range(left, right), *pair) for pair in pairs]
         return tuple(replaced)
 
     def _paired(self, gained: list[int], lost: list[int]) -> list[tuple[int, int | None]]:
@@ -181,11 +176,7 @@ def _missing(codes: Codes, other: Codes) -> NDArray[np.bool_]:
 def _edits(rows: ChangedRows, chosen: NDArray[np.bool_], codes: Codes) -> list[Edit]:
     row, slot = np.nonzero(chosen)
     columns = (rows.lefts[row], rows.rights[row], codes[row, slot])
-    return [Edit(*edit) for edit in zip(*(column.tolist() for column in columns), strict=True)]
-
-
-def _ranges(lefts: Tokens, rights: Tokens) -> tuple[Range, ...]:
-    return tuple(map(Range, lefts.tolist(), rights.tolist()))
+    return list(map(Edit, *(column.tolist() for column in columns)))
 
 
 def _parts(rows: ChangedRows, ring: Ring, bounds: Tokens) -> NDArray[np.bool_]:

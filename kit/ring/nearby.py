@@ -14,6 +14,7 @@ from operator import is_not
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import astuple
 from numpy.typing import NDArray
 
 from kit.ring.natural import ReplicaQuota, quotas, replicas
@@ -181,13 +182,10 @@ def _one_walk(line: Line, old: ReplicaQuota, new: ReplicaQuota) -> NearbyRows | 
         places, span = places[~ended], 2 * span
     if not parts:
         return NearbyRows(np.empty(0, np.intp), *(np.empty((0, 0), np.int32),) * 2)
-    starts = np.concatenate([part.starts for part in parts])
+    columns = zip(*map(astuple, parts), strict=True)
+    starts, before, after = (np.concatenate(column) for column in columns)
     starts, first = np.unique(starts, return_index=True)
-    return NearbyRows(
-        starts,
-        np.concatenate([part.before for part in parts])[first],
-        np.concatenate([part.after for part in parts])[first],
-    )
+    return NearbyRows(starts, before[first], after[first])
 
 
 def _windows(

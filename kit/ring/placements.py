@@ -44,9 +44,7 @@ class Table:
         """Trusts its caller that rows are sorted and groups are padded on the right."""
         for column in (lefts, rights, groups):
             frozen_array(column)
-        self.lefts = lefts
-        self.rights = rights
-        self.groups = groups
+        self.lefts, self.rights, self.groups = lefts, rights, groups
 
     @classmethod
     def of(cls, rows: Iterable[tuple[int, int, tuple[int, ...]]]) -> Table:
@@ -65,14 +63,10 @@ class Table:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Table):
             return NotImplemented
-        return (
-            _equal(self.lefts, other.lefts)
-            and _equal(self.rights, other.rights)
-            and (
-                self.groups is other.groups
-                or np.array_equal(_trimmed(self.groups), _trimmed(other.groups))
-            )
-        )
+        if not (_equal(self.lefts, other.lefts) and _equal(self.rights, other.rights)):
+            return False
+        own, others = self.groups, other.groups
+        return own is others or np.array_equal(_trimmed(own), _trimmed(others))
 
     def __hash__(self) -> int:
         return hash((self.lefts.tobytes(), self.rights.tobytes(), _trimmed(self.groups).tobytes()))

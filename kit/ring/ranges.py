@@ -74,14 +74,10 @@ def shared(first: Iterable[Range], second: Iterable[Range]) -> tuple[Range, ...]
     ranges: list[Range] = []
     i = j = 0
     while i < len(ours) and j < len(theirs):
-        left = max(ours[i].left, theirs[j].left)
-        right = min(ours[i].right, theirs[j].right)
-        if left < right:
-            ranges.append(Range(left, right))
-        if ours[i].right <= theirs[j].right:
-            i += 1
-        else:
-            j += 1
+        mine, other = ours[i], theirs[j]
+        if mine.overlaps(other):
+            ranges.append(Range(max(mine.left, other.left), min(mine.right, other.right)))
+        i, j = (i + 1, j) if mine.right <= other.right else (i, j + 1)
     return tuple(ranges)
 
 

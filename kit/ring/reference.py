@@ -18,32 +18,21 @@ from kit.ring.replication import (
 from kit.ring.tokens import TokenSpace
 
 
-class Owner(Protocol):
-    """What this page needs to know of a node."""
+class _Owner(Protocol):
+    """What this page needs to know of a node; its rack is a name within the datacenter."""
 
     @property
-    def name(self) -> str:
-        """Unique name."""
-        ...
-
+    def name(self) -> str: ...
     @property
-    def tokens(self) -> tuple[int, ...]:
-        """Tokens it owns."""
-        ...
-
+    def tokens(self) -> tuple[int, ...]: ...
     @property
-    def dc(self) -> str:
-        """Its datacenter."""
-        ...
-
+    def dc(self) -> str: ...
     @property
-    def rack(self) -> str:
-        """Its rack, a name within the datacenter."""
-        ...
+    def rack(self) -> str: ...
 
 
 def replicas_reference(
-    nodes: Sequence[Owner], replication: Replication, token: int, space: TokenSpace
+    nodes: Sequence[_Owner], replication: Replication, token: int, space: TokenSpace
 ) -> tuple[str, ...]:
     """Names of the nodes that replicate the range which owns ``token``, in walk order."""
     space.check(token)
@@ -60,7 +49,7 @@ def replicas_reference(
             return tuple(name for _, name in sorted(taken))
 
 
-def _clockwise(nodes: Sequence[Owner], token: int) -> list[Owner]:
+def _clockwise(nodes: Sequence[_Owner], token: int) -> list[_Owner]:
     """The owner of every token of the ring, once round, from the first token >= ``token``."""
     ring = sorted(((owned, node) for node in nodes for owned in node.tokens), key=lambda p: p[0])
     ahead = [node for owned, node in ring if owned >= token]
@@ -68,11 +57,11 @@ def _clockwise(nodes: Sequence[Owner], token: int) -> list[Owner]:
     return ahead + behind
 
 
-def _distinct(line: Sequence[Owner]) -> tuple[str, ...]:
+def _distinct(line: Sequence[_Owner]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(node.name for node in line))
 
 
-def _in_datacenter(line: Sequence[Owner], dc: str, factor: int) -> list[tuple[int, str]]:
+def _in_datacenter(line: Sequence[_Owner], dc: str, factor: int) -> list[tuple[int, str]]:
     """The datacenter's replicas as (step at which it was taken, name).
 
     A rack may come again as often as there are more replicas than racks, and wherever it does.

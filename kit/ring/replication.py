@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeAlias
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from kit.errors import BadInput
+from kit.errors import BadInput, nearest
 
 if TYPE_CHECKING:
     from kit.ring.topology import Ring
@@ -19,7 +18,16 @@ PACKAGE = "org.apache.cassandra.locator."
 LARGEST_FACTOR = 2**31 - 1
 
 
-class SimpleStrategy(Struct, frozen=True, forbid_unknown_fields=True, tag_field="class", tag=True):
+class Strategy(Struct, frozen=True, forbid_unknown_fields=True, tag_field="class", tag=True):
+    """What all of them have."""
+
+    @property
+    def label(self) -> str:
+        """``LocalStrategy``, ``SimpleStrategy RF 3``."""
+        return type(self).__name__
+
+
+class SimpleStrategy(Strategy, frozen=True):
     """The next ``replication_factor`` distinct nodes clockwise, whatever their place."""
 
     replication_factor: int
@@ -30,9 +38,7 @@ class SimpleStrategy(Struct, frozen=True, forbid_unknown_fields=True, tag_field=
         return f"SimpleStrategy RF {self.replication_factor}"
 
 
-class NetworkTopologyStrategy(
-    Struct, frozen=True, forbid_unknown_fields=True, tag_field="class", tag=True
-):
+class NetworkTopologyStrategy(Strategy, frozen=True):
     """Replicas a datacenter, on different racks where there are enough.
 
     ``factors`` holds (datacenter, replication factor), sorted by datacenter.
@@ -53,24 +59,12 @@ class NetworkTopologyStrategy(
         return "NetworkTopologyStrategy " + ", ".join(f"{dc} {rf}" for dc, rf in self.factors)
 
 
-class EverywhereStrategy(
-    Struct, frozen=True, forbid_unknown_fields=True, tag_field="class", tag=True
-):
+class EverywhereStrategy(Strategy, frozen=True):
     """Every node of the ring replicates every range."""
 
-    @property
-    def label(self) -> str:
-        """``EverywhereStrategy``."""
-        return "EverywhereStrategy"
 
-
-class LocalStrategy(Struct, frozen=True, forbid_unknown_fields=True, tag_field="class", tag=True):
+class LocalStrategy(Strategy, frozen=True):
     """Each node keeps its own data; nothing is replicated."""
-
-    @property
-    def label(self) -> str:
-        """``LocalStrategy``."""
-        return "LocalStrategy"
 
 
 Replication: TypeAlias = (
@@ -128,26 +122,21 @@ def _class_name(given: object, field: str) -> str:
         short = given.removeprefix(PACKAGE)
         if short in CLASSES:
             return short
-        near = difflib.get_close_matches(short, CLASSES, 1)
-        if near:
-            raise BadInput(field, given, f"{', '.join(CLASSES)} (nearest: {near[0]})")
+        raise BadInput(field, given, ", ".join(CLASSES) + nearest(short, CLASSES))
     raise BadInput(field, given, ", ".join(CLASSES))
 
 
 def _check_options(rest: Mapping[str, object], known: tuple[str, ...], field: str) -> None:
     for key in rest:
         if key not in known:
-            allowed = ", ".join(("class", *known))
-            near = difflib.get_close_matches(key, known, 1)
-            hint = f" (nearest: {near[0]})" if near else ""
-            raise BadInput(f"{field} option", key, allowed + hint)
+            allowed = ", ".join(("class", *known)) + nearest(key, known)
+            raise BadInput(f"{field} option", key, allowed)
 
 
 def _network(rest: Mapping[str, object], field: str) -> NetworkTopologyStrategy:
     if "replication_factor" in rest:
-        raise BadInput(
-            f"{field} option", "replication_factor", "class and one factor a datacenter, by name"
-        )
+        allowed = "class and one factor a datacenter, by name"
+        raise BadInput(f"{field} option", "replication_factor", allowed)
     if not rest:
         raise BadInput(field, "no datacenter", "at least one datacenter with its factor")
     if "" in rest:

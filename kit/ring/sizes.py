@@ -70,10 +70,8 @@ def _widths(ring: Ring, keyspaces: Iterable[Keyspace]) -> dict[str, int]:
             there = slot >= 0
             for word, part in zip(words, (width >> np.uint64(32), width & _WORD), strict=True):
                 np.add.at(word, slot[there], part[there].astype(np.int64))
-    return {
-        name: (int(high) << 32) + int(low)
-        for name, high, low in zip(ring.names, *words, strict=True)
-    }
+    sums = zip(ring.names, *words.tolist(), strict=True)
+    return {name: (high << 32) + low for name, high, low in sums}
 
 
 def _share(rows: tuple[Row, ...], left: int, right: int) -> int | None:

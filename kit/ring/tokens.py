@@ -99,10 +99,8 @@ def murmur3_token(key: bytes) -> int:
         h2 ^= _stir2(_signed_word(tail[8:]))
     if tail:
         h1 ^= _stir1(_signed_word(tail[:8]))
-    h1 ^= len(key)
-    h2 ^= len(key)
-    h1 = (h1 + h2) & _MASK
-    h2 = (h2 + h1) & _MASK
+    h1 = ((h1 ^ len(key)) + (h2 ^ len(key))) & _MASK
+    h2 = ((h2 ^ len(key)) + h1) & _MASK
     token = (_fmix(h1) + _fmix(h2)) & _MASK
     token = token - 2**64 if token > INT64_HIGH else token
     return INT64_HIGH if token == INT64_LOW else token

@@ -123,21 +123,14 @@ def _geography(places: Iterable[tuple[str, str]], in_ring: NDArray[np.bool_]) ->
 
 def _with_node(known: Geography, code: int, node: Node) -> Geography:
     """The geography after the node of one code came or changed its tokens."""
-    dcs = {**known.dcs}
-    racks = {**known.racks}
+    dcs, racks = {**known.dcs}, {**known.racks}
     dc = dcs.setdefault(node.dc, len(dcs))
     rack = racks.setdefault((node.dc, node.rack), len(racks))
+    dc_of, rack_of = known.dc_of, known.rack_of
+    in_ring = np.append(known.in_ring[:code], bool(node.tokens))
     if code == len(known.in_ring):
-        return Geography(
-            dcs,
-            racks,
-            np.append(known.dc_of, np.int32(dc)),
-            np.append(known.rack_of, np.int32(rack)),
-            np.append(known.in_ring, bool(node.tokens)),
-        )
-    in_ring = known.in_ring.copy()
-    in_ring[code] = bool(node.tokens)
-    return Geography(dcs, racks, known.dc_of, known.rack_of, in_ring)
+        dc_of, rack_of = np.append(dc_of, np.int32(dc)), np.append(rack_of, np.int32(rack))
+    return Geography(dcs, racks, dc_of, rack_of, np.append(in_ring, known.in_ring[code + 1 :]))
 
 
 def frozen_array(array: NDArray[np.generic]) -> None:
@@ -163,9 +156,7 @@ class Ring:
     def _set(self, space: TokenSpace, tokens: Tokens, owners: Codes) -> None:
         frozen_array(tokens)
         frozen_array(owners)
-        self.space = space
-        self.tokens = tokens
-        self.owners = owners
+        self.space, self.tokens, self.owners = space, tokens, owners
 
     @classmethod
     def of(cls, nodes: Iterable[Node], space: TokenSpace = MURMUR3) -> Ring:
@@ -240,11 +231,8 @@ class Ring:
     @cached_property
     def rights(self) -> Tokens:
         """Right bounds of the stable rows, ascending, the last one is the end of the line."""
-        tokens = (
-            self.tokens[1:]
-            if len(self.tokens) and self.tokens[0] == self.space.low
-            else (self.tokens)
-        )
+        owns_min = len(self.tokens) and self.tokens[0] == self.space.low
+        tokens = self.tokens[1:] if owns_min else self.tokens
         if not len(tokens) or tokens[-1] != self.space.high:
             tokens = np.append(tokens, np.int64(self.space.high))
             frozen_array(tokens)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from kit.commands.searches import spoken_bytes
+from kit.edge.limits import spoken
 from kit.engine import registry
 from kit.engine.model import always
 from kit.engine.registry import Entry, build, entry_of, register
@@ -155,7 +155,7 @@ def test_the_text_tells_memory_and_time() -> None:
     assert re.fullmatch(r"twophase: 288 states, 761 steps, depth 10, \d+\.\d\d s, \d+ kB", line), (
         line
     )
-    assert [spoken_bytes(n) for n in (1, 999, 1000, 31_833_688, 2 * 10**9)] == [
+    assert [spoken(n) for n in (1, 999, 1000, 31_833_688, 2 * 10**9)] == [
         "1 byte",
         "999 bytes",
         "1 kB",

@@ -273,25 +273,26 @@ class Gossip(NetworkModel):
         syn = _syn(s.nodes[node].view)
         return self.turned(s, node, (s.nodes[node], (Post(self.names[target], syn),)))
 
-    def not_done(self, s: ActorState) -> Iterator[int]:
-        """The changes that clients ask for, and no node has done."""
-        done = {number for node in s.nodes for number, _ in node.done}
-        return (number for number in range(len(self.planned)) if number not in done)
-
     def timestamp(self, s: ActorState, number: int) -> int:
         """What the clock of a node says when it does a change: time is the count of changes."""
         done = sum(len(node.done) for node in s.nodes)
         return len(self.earlier) + 1 + done + self.ahead[self.planned[number].node]
 
-    @action(tag="change", kind="change", each=not_done, verb=lambda m, a: m.planned[a.number].text)
+    @action(
+        tag="change",
+        kind="change",
+        each=lambda m, s: sorted(
+            {*range(len(m.planned))} - {number for node in s.nodes for number, _ in node.done}
+        ),
+        verb=lambda m, a: m.planned[a.number].text,
+    )
     def make_change(self, s: ActorState, number: Change) -> Next:
         """{name} does {what} with timestamp {timestamp} and says so; its version is {version}, a
         hash of {count}.
         """
         planned = self.planned[number]
         node = s.nodes[planned.node]
-        why = objection(schema_of(node.cells), planned.change)
-        if why is not None:
+        if why := objection(schema_of(node.cells), planned.change):
             return refused(why)
         after = _changed(node, number, planned.change, self.timestamp(s, number))
         return self.turned(s, planned.node, (after, ()))
@@ -451,11 +452,13 @@ def _done_before(earlier: tuple[PlannedChange, ...], names: tuple[str, ...]) -> 
     """
     cells: Mutations = ()
     for timestamp, planned in enumerate(earlier, start=1):
-        why = objection(schema_of(cells), planned.change)
-        if why is not None:
+        if why := objection(schema_of(cells), planned.change):
             raise BadInput("earlier", planned.text, f"a change that makes sense: {why}")
         cells = merged(cells, cells_of(planned.change, timestamp, names[planned.node]))
     return cells
+
+
+_syn = lru_cache(1 << 12)(lambda view: Syn(digests(view)))
 
 
 @lru_cache(1 << 12)  # few nodes differ
@@ -463,11 +466,6 @@ def _changed(node: LegacyNode, number: int, change: SchemaChange, timestamp: int
     """A node that has done a change, with the timestamp of its clock."""
     done = tuple(sorted((*node.done, (number, timestamp))))
     return node.with_cells(cells_of(change, timestamp, node.name)).but(done=done)
-
-
-@lru_cache(1 << 12)
-def _syn(view: View) -> Syn:
-    return Syn(digests(view))
 
 
 def agreed(s: ActorState) -> bool:
@@ -511,12 +509,11 @@ def lost_updates(m: Gossip) -> Monitor:
     ) -> LostUpdates:
         kept, witness = known
         if isinstance(action, MakeChange):
-            at = m.planned[action.number].node
-            was, now = before.nodes[at], after.nodes[at]
-            planned, when = m.planned[action.number], dict(now.done)[action.number]
-            cells = cells_of(planned.change, when, now.name)
+            planned = m.planned[action.number]
+            was, now = before.nodes[planned.node], after.nodes[planned.node]
+            cells = cells_of(planned.change, dict(now.done)[action.number], now.name)
             new = tuple((action.number, cell) for cell in cells)
-            gone = {cell for cell in was.cells if cell not in now.cells}
+            gone = {*was.cells} - {*now.cells}
             kept = (*(each for each in kept if each[1] not in gone), *new)
             return kept, witness or lost(new, now)
         assert isinstance(action, DeliverMessage)

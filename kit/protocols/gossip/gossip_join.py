@@ -132,14 +132,12 @@ def so_far(how: JoinPhase | RemovalStage) -> Any:
     return lambda m, s: sum(1 << i for i, n in enumerate(s.nodes) if how in (n.phase, n.drives))
 
 
-def range_travels(m: GossipJoin, before: RingState, a: Any, after: RingState) -> Iterable[Travel]:
-    """The range to the joining node, if it takes anybody's place."""
-    source = m.source(before, m.number(a.node))
-    return [leg("data", source, a.node, "range", "the range")] if source else []
+def _range_travels(m: GossipJoin, before: RingState, a: Any, after: RingState) -> Iterable[Travel]:
+    if source := m.source(before, m.number(a.node)):
+        yield leg("data", source, a.node, "range", "the range")
 
 
-def restore_travels(m: GossipJoin, before: RingState, a: Any, after: RingState) -> Iterable[Travel]:
-    """The range to the new owner, which another node asks to copy it."""
+def _copy_travels(m: GossipJoin, before: RingState, a: Any, after: RingState) -> Iterable[Travel]:
     taker, sources = m.taker(before, m.number(a.node)), m.sources(before, m.number(a.node))
     if taker != a.node:
         yield leg("request", a.node, taker, "stream", "stream")
@@ -149,36 +147,17 @@ def restore_travels(m: GossipJoin, before: RingState, a: Any, after: RingState) 
         yield leg("answer", taker, a.node, "done", "done", 2)
 
 
-def write_travels(m: GossipJoin, before: RingState, a: Any, after: RingState) -> Iterable[Travel]:
-    """The write to each replica that acknowledges it."""
-    for name in (name for name in a.by if name != a.coordinator):
-        yield leg("data", a.coordinator, name, *(f"write {after.written}",) * 2)
+def _stream_says(m: GossipJoin, before: RingState, a: Any, after: RingState) -> str:
+    if source := m.source(before, m.number(a.node)):
+        return f"{{node}} copies the key from {source}, whose place it takes."
+    return "{node} takes nobody's place for this key and streams nothing of it."
 
 
-def stream_says(m: GossipJoin, before: RingState, a: Any, after: RingState) -> str:
-    """From whom the joining node copies."""
-    source = m.source(before, m.number(a.node))
-    if not source:
-        return "{node} takes nobody's place for this key and streams nothing of it."
-    return f"{{node}} copies the key from {source}, whose place it takes."
-
-
-def restore_says(m: GossipJoin, before: RingState, a: Any, after: RingState) -> str:
-    """Who copies from whom."""
+def _restore_says(m: GossipJoin, before: RingState, a: Any, after: RingState) -> str:
     taker, sources = m.taker(before, m.number(a.node)), m.sources(before, m.number(a.node))
     if not sources:
         return f"{{node}} finds no replica left but the dead one: {taker} copies nothing."
     return f"{{node}} has {taker} copy the key from {sources[0]}, and {taker} answers."
-
-
-def crash_says(m: GossipJoin, before: RingState, a: Any, after: RingState) -> str:
-    """What is lost with the node."""
-    if a.node in m.newcomers:
-        return "{node} dies while it joins. Nobody can go on with that: it starts from scratch."
-    return (
-        "{node} dies while it drives the removal. Nobody knows how far it was: "
-        "the operator starts from scratch on another node."
-    )
 
 
 class GossipJoin(NodeModel[RingState]):
@@ -254,11 +233,8 @@ class GossipJoin(NodeModel[RingState]):
         if not self.ring_delay:
             return None
         own = endpoint_of(node.view, endpoint)
-        deaf = tuple(
-            other.name
-            for other in talking(s)
-            if self.reaches(s, node.name, other.name) and endpoint_of(other.view, endpoint) != own
-        )
+        unlike = (n.name for n in talking(s) if endpoint_of(n.view, endpoint) != own)
+        deaf = tuple(name for name in unlike if self.reaches(s, node.name, name))
         return refused("RING_DELAY has not passed", deaf) if deaf else None
 
     # -- gossip ------------------------------------------------------------------------------------
@@ -320,13 +296,13 @@ class GossipJoin(NodeModel[RingState]):
 
     def unsettled(self, s: RingState, but: str) -> str:
         """Another node that has begun to join, and that not all members know as joined."""
-        for other in s.nodes:
-            if other.name in self.newcomers and other.name != but:
-                own = endpoint_of(other.view, other.name)
-                if (other.phase != "member" and other.generation > 0) or any(
-                    endpoint_of(node.view, other.name) != own for node in members(s)
-                ):
-                    return other.name
+        for name in (name for name in self.newcomers if name != but):
+            other = self.node(s, name)
+            own, joins = endpoint_of(other.view, name), other.phase != "member"
+            if (joins and other.generation > 0) or any(
+                endpoint_of(node.view, name) != own for node in members(s)
+            ):
+                return name
         return ""
 
     @action(tag="boot", kind="boot", each=so_far("shadow"), when=lambda m: m.newcomers)
@@ -351,8 +327,8 @@ class GossipJoin(NodeModel[RingState]):
         kind="stream",
         each=so_far("boot"),
         when=lambda m: m.newcomers,
-        says=stream_says,
-        travels=range_travels,
+        says=_stream_says,
+        travels=_range_travels,
     )
     def stream_range(self, s: RingState, node: Node) -> Next:
         """The joining node copies what the replica holds whose place it takes."""
@@ -399,8 +375,7 @@ class GossipJoin(NodeModel[RingState]):
 
         An endpoint alone writes of itself; of a dead one its driver does, a generation later.
         """
-        driver = next((each.name for each in s.nodes if each.drives), "")
-        if driver:
+        if driver := next((each.name for each in s.nodes if each.drives), ""):
             return refused(f"{driver} drives the removal")
         view, gone = s.nodes[node].view, self.names[dead]
         view = started(view, gone, endpoint_of(view, gone).generation + 1, STATUS=REMOVING)
@@ -411,8 +386,8 @@ class GossipJoin(NodeModel[RingState]):
         kind="restore",
         each=so_far("removing"),
         when=lambda m: m.dead,
-        says=restore_says,
-        travels=restore_travels,
+        says=_restore_says,
+        travels=_copy_travels,
     )
     def restore_replica(self, s: RingState, node: Node) -> Next:
         """The driver has the new owner copy from a live replica, and hears that it did."""
@@ -436,20 +411,21 @@ class GossipJoin(NodeModel[RingState]):
         view = saying(s.nodes[node].view, self.dead[0], STATUS=REMOVED)
         return s.at(node, view=view, drives="")
 
-    def back(self, s: RingState) -> int:
-        """The members that died while they drove the removal, as a bit mask."""
-        down = enumerate(s.nodes[: len(self.members)])
-        return sum(1 << i for i, node in down if node.phase == "down")
-
-    @action(tag="restart", kind="restart", each=back, when=lambda m: m.dead)
+    @action(
+        tag="restart",
+        kind="restart",
+        each=lambda m, s: sum(
+            1 << i for i, node in enumerate(s.nodes[: len(m.members)]) if node.phase == "down"
+        ),
+        when=lambda m: m.dead,
+    )
     def restart_driver(self, s: RingState, node: Node) -> Next:
         """{node} is up again with its data; it does not know that it drove a removal.
 
         It knows what it knew of others, and says of itself that it is back.
         """
-        mine = s.nodes[node]
-        generation = mine.generation + 1
-        view = started(mine.view, mine.name, generation, STATUS=NORMAL)
+        name, generation = self.names[node], s.nodes[node].generation + 1
+        view = started(s.nodes[node].view, name, generation, STATUS=NORMAL)
         return s.at(node, phase="member", generation=generation, view=view, drives="")
 
     # -- clients -----------------------------------------------------------------------------------
@@ -479,7 +455,11 @@ class GossipJoin(NodeModel[RingState]):
         kind="write",
         each=acknowledging,
         verb=lambda m, a: f"write {a.coordinator} by {' '.join(a.by)}",
-        travels=write_travels,
+        travels=lambda m, _, a, s: [
+            leg("data", a.coordinator, name, *(f"write {s.written}",) * 2)
+            for name in a.by
+            if name != a.coordinator
+        ],
         unasked=True,
     )
     def write_key(self, s: RingState, coordinator: Node, by: Replicas) -> Next:
@@ -511,7 +491,19 @@ class GossipJoin(NodeModel[RingState]):
         begun = ("shadow", "boot", "streamed")
         return sum(1 << i for i, node in enumerate(s.nodes) if node.phase in begun or node.drives)
 
-    @action(tag="crash", kind="crash", each=drivers, spends="crashes", says=crash_says, fault=True)
+    @action(
+        tag="crash",
+        kind="crash",
+        each=drivers,
+        spends="crashes",
+        says=lambda m, s, a, _: (
+            "{node} dies while it joins. Nobody can go on with that: it starts from scratch."
+            if a.node in m.newcomers
+            else "{node} dies while it drives the removal. Nobody knows how far it was: "
+            "the operator starts from scratch on another node."
+        ),
+        fault=True,
+    )
     def crash_driver(self, s: RingState, node: Node) -> Next:
         """The operation starts from scratch later: nothing of what was done is of use to anybody.
 
@@ -576,8 +568,7 @@ class GossipJoin(NodeModel[RingState]):
         for place, node in enumerate(s.nodes):
             if node.drives == "restored":
                 taker = self.taker(s, place)
-                lacks = s.acknowledged & ~self.node(s, taker).data
-                if lacks:
+                if lacks := s.acknowledged & ~self.node(s, taker).data:
                     number = lacks.bit_length()
                     return f"{taker} takes the place of {self.dead[0]}, and lacks write {number}"
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from operator import attrgetter
 from typing import Any, Literal
 
 from kit.edge.arguments import checked, whole_number
@@ -186,11 +187,9 @@ def _met(names: tuple[str, ...], side: tuple[str, ...], rf: int) -> tuple[int, i
     """The ranges that have a quorum of their replicas on a side, and all of them."""
     space = small(APART * len(names))
     ring = Ring.of(tuple(Node(n, (APART * (at + 1),)) for at, n in enumerate(names)), space)
-    owners = [
-        [ring.names[code] for code in row.tolist()] for row in replicas(ring, SimpleStrategy(rf))
-    ]
-    met = sum(len({*each} & {*side}) > len(each) // 2 for each in owners)
-    return met, len(owners)
+    groups = replicas(ring, SimpleStrategy(rf)).tolist()
+    here = {ring.code(name) for name in side}
+    return sum(len({*group} & here) > len(group) // 2 for group in groups), len(groups)
 
 
 @checked
@@ -204,7 +203,7 @@ def same_crash() -> Sheet:
     join, removal = {"nodes": 3, "crashes": 1}, {"operation": "removenode", "rf": 3, "crashes": 1}
     remove = {"nodes": 5, "operations": ("removenode E",), "crashes": 1, "down": ("E",)}
     rows = (
-        ("join by gossip", "X, joining", *_by_driver(join, "X", _phase)),
+        ("join by gossip", "X, joining", *_by_driver(join, "X", lambda s: s.nodes[-1].phase)),
         ("join in group 0", "A, coordinator", *_by_coordinator(join)),
         ("removenode by gossip", "A, neighbour", *_by_driver(removal, "A", _stage)),
         ("removenode in group 0", "A, coordinator", *_by_coordinator(remove)),
@@ -224,17 +223,16 @@ def _by_driver(given: dict[str, Any], driver: str, stage: Any) -> tuple[str, ...
     return *passed, str(timeline.state.streams)
 
 
+_TRANSITION = attrgetter("topology.transition")
+
+
 def _by_coordinator(given: dict[str, Any]) -> tuple[str, ...]:
     """What is passed in group 0 when the coordinator dies while data are streamed."""
     timeline = Timeline(build("topology", given))
     _until(timeline, lambda state: state.attempted.streaming)
-    passed = _passed(timeline, "A", _transition, lambda state: not state.topology.transition)
+    passed = _passed(timeline, "A", _TRANSITION, lambda state: not _TRANSITION(state))
     begun = [moment.state.attempted.streaming for moment in timeline.moments]
     return *passed, str(sum(now and not was for was, now in pairwise(begun)))
-
-
-def _phase(state: Any) -> str:
-    return str(state.nodes[-1].phase)
 
 
 def _stage(state: Any) -> str:
@@ -243,10 +241,6 @@ def _stage(state: Any) -> str:
     if REMOVED in said:
         return "removed"
     return next((node.drives for node in state.nodes if node.drives), "")
-
-
-def _transition(state: Any) -> str:
-    return str(state.topology.transition)
 
 
 def _passed(timeline: Timeline, driver: str, stage: Any, ended: Any) -> tuple[str, str, str]:

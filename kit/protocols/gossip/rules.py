@@ -345,18 +345,14 @@ def schema_of(cells: Mutations) -> LegacySchema:
 
 def definitions(cells: Mutations) -> dict[str, str]:
     """Each keyspace, table and column that a node knows, with what it is: ``column ks.t.c``."""
-    named = {"replication": "keyspace", "id": "table"}
-    words = {"replication": "rf ", "id": "id "}
-    return {
-        _called(cell, named.get(cell.name, "column")): f"{words.get(cell.name, '')}{cell.value}"
-        for cell in cells
-        if cell.value
-    }
-
-
-def _called(cell: SchemaCell, what: str) -> str:
-    column = cell.name.removeprefix(COLUMN) if what == "column" else ""
-    return f"{what} {'.'.join(filter(None, (cell.keyspace, cell.table, column)))}"
+    words = {"replication": ("keyspace", "rf "), "id": ("table", "id ")}
+    known = {}
+    for cell in (cell for cell in cells if cell.value):
+        what, word = words.get(cell.name, ("column", ""))
+        column = "" if word else cell.name.removeprefix(COLUMN)
+        name = ".".join(filter(None, (cell.keyspace, cell.table, column)))
+        known[f"{what} {name}"] = f"{word}{cell.value}"
+    return known
 
 
 def objection(schema: LegacySchema, change: SchemaChange) -> str | None:

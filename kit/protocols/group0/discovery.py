@@ -426,10 +426,6 @@ def _peers(m: Discovery, s: ActorState, _: str) -> str:
     )
 
 
-def _tables(m: Discovery, s: ActorState, _: str) -> str:
-    return "\n".join(map(table_line, s.nodes))
-
-
 def table_line(peers: Peers) -> str:
     """What a node has stored, and what it would do at its next start."""
     known, group = ", ".join(peers.known), peers.group or "no row"
@@ -458,7 +454,10 @@ ENTRY = entry(
         ),
         Scenario("twelve", "Twelve nodes start at once", {"seeds": ("A",) * 12}),
     ),
-    scenario_output={"peers": _peers, "tables": _tables},
+    scenario_output={
+        "peers": _peers,
+        "tables": lambda m, s, _: "\n".join(map(table_line, s.nodes)),
+    },
     fuzzing=Fuzzing(
         {"seeds": ("B", "C", "D", "E", "E A"), "restarts": 2, "losses": 3}, {"crash": 0.05}
     ),

@@ -48,11 +48,7 @@ def after_step(*steps: int) -> Callable[[Any, Group0State], int]:
     """The nodes whose guard did one of these steps last, as a bit mask."""
 
     def holding(m: Any, s: Group0State) -> int:
-        nodes = 0
-        for node, guard in enumerate(s.guards):
-            if guard is not None and guard.step in steps:
-                nodes |= 1 << node
-        return nodes
+        return sum(1 << i for i, held in enumerate(s.guards) if held and held.step in steps)
 
     return holding
 
@@ -60,56 +56,35 @@ def after_step(*steps: int) -> Callable[[Any, Group0State], int]:
 after_locking, after_barrier = after_step(LOCKED), after_step(CAUGHT_UP)
 
 
-def answer_travels(m: Guards, before: Group0State, a: Any, after: Group0State) -> Iterable[Travel]:
-    """What a client is told, if the step ends in an answer."""
-    guard = m.guard(before, m.number(a.node))
-    answer = after.answers[guard.operation]
-    if answer in ANSWERED:
-        yield Travel("answer", a.node, f"op:{guard.operation}", answer)
+def _answer_travels(m: Guards, before: Group0State, a: Any, after: Group0State) -> Iterable[Travel]:
+    operation = m.guard(before, m.number(a.node)).operation
+    if (answer := after.answers[operation]) in ANSWERED:
+        yield Travel("answer", a.node, f"op:{operation}", answer)
 
 
-def command_travels(m: Guards, before: Group0State, a: Any, after: Group0State) -> Iterable[Travel]:
-    """A command to the leader."""
+def _command_travels(m: Guards, _: Group0State, a: Any, after: Group0State) -> Iterable[Travel]:
     guard = m.guard(after, m.number(a.node))
     at = max(i for i, command in enumerate(after.in_flight) if command.new == guard.new)
     text = f"{{node}} → {{leader}}: {said(after.in_flight[at])}"
     yield Travel("entry", "n:{node}", key_of(after.in_flight, at), "command", text)
 
 
-def barrier_says(m: Guards, before: Group0State, a: Any, after: Group0State) -> str:
-    """Whom the node asks."""
-    leads = m.names[before.leader] == a.node
-    asks = "leads, and a majority still follows" if leads else "asks the leader"
-    return f"{{node}} {asks}: index {{index}} is committed, and {{node}} has applied it."
-
-
-def barrier_travels(m: Guards, before: Group0State, a: Any, after: Group0State) -> Iterable[Travel]:
+def _barrier_travels(m: Guards, s: Group0State, a: Any, _: Group0State) -> Iterable[Travel]:
     """The question to the leader, and its answer; none where the node leads itself."""
-    if m.names[before.leader] != a.node:
-        here, there, index = "n:{node}", "n:{leader}", f"index {len(before.log)}"
+    if m.names[s.leader] != a.node:
+        here, there, index = "n:{node}", "n:{leader}", f"index {len(s.log)}"
         yield Travel("request", here, there, "barrier", "{node} → {leader}: read barrier", 0)
         answer = f"{{leader}} → {{node}}: committed up to {index}"
         yield Travel("answer", there, here, index, answer, 1)
 
 
-def validate_says(m: Guards, before: Group0State, a: Any, after: Group0State) -> str:
-    """What the node finds."""
-    why = m.objection(before, m.number(a.node))
-    if why is None:
-        return "{node} finds that the change makes sense and builds its command."
-    return f"{{node}} answers its client: {why}. Nothing is sent."
+def _validate_says(m: Guards, before: Group0State, a: Any, after: Group0State) -> str:
+    if why := m.objection(before, m.number(a.node)):
+        return f"{{node}} answers its client: {why}. Nothing is sent."
+    return "{node} finds that the change makes sense and builds its command."
 
 
-def retry_says(m: Guards, before: Group0State, a: Any, after: Group0State) -> str:
-    """Under which state id the node tries once more."""
-    node = m.number(a.node)
-    if m.guard(after, node).new == m.guard(before, node).new:
-        return "{node} does not know what became of its command, and submits it again."
-    return "{node} submits its change again, under a new state id: {now.new}."
-
-
-def look_up_says(m: Guards, before: Group0State, a: Any, after: Group0State) -> str:
-    """What the history tells."""
+def _look_up_says(m: Guards, before: Group0State, a: Any, after: Group0State) -> str:
     answer = after.answers[m.guard(before, m.number(a.node)).operation]
     if answer == "success":
         return "{node} finds state {held.new} in its history: the change was made."
@@ -128,10 +103,6 @@ class Guards(Members):
         guard = s.guards[node]
         assert guard is not None
         return guard
-
-    def ready_to_read(self, s: Group0State) -> int:
-        """The nodes that may read their state, as a bit mask; without the barrier at once."""
-        return after_barrier(self, s) if self.read_barrier else after_locking(self, s)
 
     @action(
         tag="begin",
@@ -157,8 +128,14 @@ class Guards(Members):
         tag="barrier",
         each=after_locking,
         when=lambda m: m.read_barrier,
-        says=barrier_says,
-        travels=barrier_travels,
+        says=lambda m, s, a, _: (
+            "{node} "
+            + ("asks the leader", "leads, and a majority still follows")[
+                s.leader == m.number(a.node)
+            ]
+            + ": index {index} is committed, and {node} has applied it."
+        ),
+        travels=_barrier_travels,
     )
     def await_barrier(self, s: Group0State, node: Node) -> Next:
         """The node has applied all that was committed when it asked the leader."""
@@ -172,7 +149,11 @@ class Guards(Members):
             return refused(why_not, (name,))
         return s.guarded(node, self.guard(s, node).but(step=CAUGHT_UP))
 
-    @action(tag="read", kind="read", each=ready_to_read)
+    @action(
+        tag="read",
+        kind="read",
+        each=lambda m, s: (after_barrier if m.read_barrier else after_locking)(m, s),
+    )
     def read_state_id(self, s: Group0State, node: Node) -> Next:
         """{node} reads its newest state id: {now.observed}."""
         newest = self.tables(s, node).history.newest
@@ -196,7 +177,7 @@ class Guards(Members):
         statement = self.clients[self.guard(s, node).operation].statement
         return objection(self.tables(s, node).schema, statement)
 
-    @action(each=after_step(MADE), says=validate_says, travels=answer_travels)
+    @action(each=after_step(MADE), says=_validate_says, travels=_answer_travels)
     def validate(self, s: Group0State, node: Node) -> Next:
         """The node looks whether the change makes sense in its own state."""
         if self.objection(s, node) is not None:
@@ -208,7 +189,7 @@ class Guards(Members):
         answers = put(s.answers, self.guard(s, node).operation, answer)
         return s.guarded(node, None).but(answers=answers)
 
-    @action(each=after_step(VALID), travels=command_travels)
+    @action(each=after_step(VALID), travels=_command_travels)
     def submit(self, s: Group0State, node: Node) -> Next:
         """{node} submits its command: state {held.observed} is to become {held.new}."""
         if why := self.no_leader(s):
@@ -223,20 +204,26 @@ class Guards(Members):
         ids, creator = Guard(guard.observed, guard.new), self.names[client.node]
         return command_of(ids, client.statement, creator, self.switches, forgets=guard.forgets)
 
-    @action(each=after_step(SUBMITTED, APPLIED), says=look_up_says, travels=answer_travels)
+    @action(each=after_step(SUBMITTED, APPLIED), says=_look_up_says, travels=_answer_travels)
     def look_up(self, s: Group0State, node: Node) -> Next:
         """The command was gone through here; the history says what became of it."""
         guard, name = self.guard(s, node), self.names[node]
         if guard.step != APPLIED:
             return refused(f"{name} has not applied its command yet", (name,))
         became = outcome(self.tables(s, node).history, guard.new, s.expired)
-        if became == "applied":
-            return self.answered_with(s, node, "success")
-        if became == "unknown":
-            return self.answered_with(s, node, "unknown")
-        return s.guarded(node, HeldGuard(guard.operation))
+        if became == "no-op":
+            return s.guarded(node, HeldGuard(guard.operation))
+        return self.answered_with(s, node, "success" if became == "applied" else "unknown")
 
-    @action(each=after_step(SUBMITTED), says=retry_says, travels=command_travels)
+    @action(
+        each=after_step(SUBMITTED),
+        says=lambda m, before, a, after: (
+            "{node} does not know what became of its command, and submits it again."
+            if before.guards[m.number(a.node)].new == after.guards[m.number(a.node)].new
+            else "{node} submits its change again, under a new state id: {now.new}."
+        ),
+        travels=_command_travels,
+    )
     def retry(self, s: Group0State, node: Node) -> Next:
         """The node hears nothing of its command and submits it once more."""
         guard = self.guard(s, node)
@@ -258,7 +245,6 @@ class Guards(Members):
 
 
 def _sent(s: Group0State, command: Command) -> Group0State:
-    """The command is on its way to the leader."""
     in_flight = sorted((*s.in_flight, command), key=lambda other: other.new)
     return s.but(in_flight=tuple(in_flight))
 
@@ -282,21 +268,21 @@ def linearizability(m: Members) -> Monitor:
     def watch(memory: Places, before: Group0State, action: Any, after: Group0State) -> Places:
         if memory.broken is not None:
             return memory
+        answered, begun = memory.answered, memory.begun
         if isinstance(action, BeginOperation):
-            begun = put(memory.begun, action.operation, memory.answered)
-            return Places(memory.answered, begun)
+            return Places(answered, put(begun, action.operation, answered))
         guard = before.guards[m.number(action.node)]
         assert guard is not None
         number, answer = guard.operation, after.answers[guard.operation]
         if answer == "running":
             return memory
-        ended = put(memory.begun, number, -1)
+        ended = put(begun, number, -1)
         if answer == "unknown":
-            return Places(memory.answered, ended)
-        place = _place(m, memory.begun[number], before, action, number)
+            return Places(answered, ended)
+        place = _place(m, begun[number], before, action, number)
         if place is None:
-            return Places(memory.answered, ended, _witness(m, before, action, number))
-        return Places(max(memory.answered, place), ended)
+            return Places(answered, ended, _witness(m, before, action, number))
+        return Places(max(answered, place), ended)
 
     return Monitor(
         "linearizable",

@@ -177,9 +177,8 @@ def effects(commands: list[list[int]]) -> list[bool]:
     """Of commands [previous, new], in the order of the log: which take effect, from state 0 on."""
     newest, taken = 0, []
     for previous, new in commands:
-        counts = takes_effect(newest, Command(None, previous, new, ""), Group0Safeguards())
-        newest = new if counts else newest
-        taken.append(counts)
+        taken.append(takes_effect(newest, Command(None, previous, new, ""), Group0Safeguards()))
+        newest = new if taken[-1] else newest
     return taken
 
 

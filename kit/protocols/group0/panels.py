@@ -19,16 +19,7 @@ from kit.protocols.group0.facts import EntryRow, GuardRow, MemberRow
 from kit.protocols.group0.raft import CommitCommand
 from kit.protocols.group0.rules.commands import STEPS
 from kit.protocols.group0.state import key_of, said
-from kit.views.declared import (
-    Badges,
-    Column,
-    Drawn,
-    Note,
-    Table,
-    of_state,
-    panel_of,
-    status,
-)
+from kit.views.declared import Badges, Column, Drawn, Note, Table, of_state, panel_of, status
 from kit.views.fragment import Frag, h
 from kit.views.messages import MESSAGES
 from kit.views.panel import Panel, Scene, alternative

@@ -37,6 +37,18 @@ def in_flight(s: Group0State, state_id: int) -> Command:
     return next(command for command in s.in_flight if command.new == state_id)
 
 
+@lru_cache(1 << 12)  # few differ
+def _lagging(indexes: tuple[Indexes, ...]) -> int:
+    """The nodes that know of a command to apply, as a bit mask."""
+    return sum(1 << i for i, at in enumerate(indexes) if at.applied < at.commit)
+
+
+@lru_cache(1 << 12)
+def _unaware(indexes: tuple[Indexes, ...], index: int) -> int:
+    """The nodes that do not know that the log is committed up to an index, as a bit mask."""
+    return sum(1 << i for i, at in enumerate(indexes) if at.commit < index)
+
+
 def verb_with_change(m: RaftLog, s: Group0State, a: Any) -> str:
     """What the verb leaves out: the change that the command makes."""
     return f"{m.verb(a)}: {change(in_flight(s, a.state_id))}"
@@ -51,25 +63,7 @@ def entry_to(
         yield Travel("entry", key.format(leader), key.format(name), label)
 
 
-def commit_travels(m: RaftLog, before: Any, a: Any, after: Group0State) -> Iterable[Travel]:
-    """The entry to all who store it."""
-    index = len(after.log)
-    return entry_to(m, after, a.by, f"index {index}", f"at:{{}}:{index}")
-
-
-def voters_travel(m: RaftLog, before: Any, a: Any, after: Group0State) -> Iterable[Travel]:
-    """The configuration to all who are up."""
-    return entry_to(m, after, m.named(after.up), f"{after.voters.bit_count()} voters")
-
-
-def votes_travel(m: RaftLog, before: Any, a: Any, after: Group0State) -> Iterable[Travel]:
-    """The votes of the first majority."""
-    voters = m.named(majorities_with(after.leader, after.up, after.voters)[0])
-    return (Travel("answer", name, "{node}", "vote") for name in voters if name != a.node)
-
-
-def apply_says(m: RaftLog, before: Group0State, a: Any, after: Group0State) -> str:
-    """Whether the command takes effect."""
+def _apply_says(m: RaftLog, before: Group0State, a: Any, after: Group0State) -> str:
     index = before.indexes[m.number(a.node)].applied
     command, newest = before.log[index], m.tables_at(before, index).history.newest
     if takes_effect(newest, command, m.switches):
@@ -83,16 +77,12 @@ def apply_says(m: RaftLog, before: Group0State, a: Any, after: Group0State) -> s
 class RaftLog(Members):
     """What happens to the log, and to the nodes that keep it."""
 
-    def lagging(self, s: Group0State) -> int:
-        """The nodes that are up and know of a command to apply, as a bit mask."""
-        return s.up & _lagging(s.indexes)
-
     @action(
         tag="apply",
         kind="apply",
-        each=lagging,
+        each=lambda m, s: s.up & _lagging(s.indexes),
         label=lambda m, s, a: f"{m.verb(a)}: index {s.indexes[m.number(a.node)].applied + 1}",
-        says=apply_says,
+        says=_apply_says,
         travels=[
             Travel(
                 "entry",
@@ -119,7 +109,9 @@ class RaftLog(Members):
         each=commits,
         verb=lambda m, a: f"commit {a.state_id} by {' '.join(a.by)}",
         label=verb_with_change,
-        travels=commit_travels,
+        travels=lambda m, _, a, s: entry_to(
+            m, s, a.by, f"index {len(s.log)}", f"at:{{}}:{len(s.log)}"
+        ),
     )
     def commit_command(self, s: Group0State, state_id: StateId, by: Names) -> Next:
         """{by} store {last}: it is committed at index {index}.
@@ -148,12 +140,8 @@ class RaftLog(Members):
         name = self.names[s.leader]
         return None if s.up >> s.leader & 1 else refused(f"{name}, the leader, is down", (name,))
 
-    def followers(self, s: Group0State) -> int:
-        """The nodes that are up and do not know that all is committed, as a bit mask."""
-        return s.up & _unaware(s.indexes, len(s.log))
-
     @action(
-        each=followers,
+        each=lambda m, s: s.up & _unaware(s.indexes, len(s.log)),
         travels=[
             Travel(
                 "entry",
@@ -172,14 +160,10 @@ class RaftLog(Members):
             return self.needs_snapshot(s, 1 << node)
         return s.knowing(node, len(s.log))
 
-    def far_behind(self, s: Group0State) -> int:
-        """The nodes that are up and lack entries which the leader has dropped, as a bit mask."""
-        return s.up & self.lacking_dropped(s) if self.kept else 0
-
     @action(
         tag="snapshot",
         kind="snapshot",
-        each=far_behind,
+        each=lambda m, s: s.up & m.lacking_dropped(s) if m.kept else 0,
         travels=[
             Travel(
                 "data",
@@ -218,7 +202,11 @@ class RaftLog(Members):
     @action(
         each=lambda m, s: s.up & s.voters & ~(1 << s.leader),
         spends="left.elections",
-        travels=votes_travel,
+        travels=lambda m, _, a, s: [
+            Travel("answer", name, "{node}", "vote")
+            for name in m.named(majorities_with(s.leader, s.up, s.voters)[0])
+            if name != a.node
+        ],
         fault=True,
     )
     def elect(self, s: Group0State, node: Node) -> Next:
@@ -233,15 +221,10 @@ class RaftLog(Members):
         s = s.but(leader=node, term=s.term + 1, deposed=believes & ~(1 << node))
         return s.knowing(node, len(s.log))
 
-    def voters_wanted(self, s: Group0State) -> tuple[tuple[str, ...], ...]:
-        """Who should vote, where that is somebody else."""
-        wanted = self.wanted_voters(s)
-        return () if wanted == s.voters else (self.named(wanted),)
-
     @action(
-        each=voters_wanted,
+        each=lambda m, s: [m.named(wanted) for wanted in {m.wanted_voters(s)} - {s.voters}],
         verb=lambda m, a: f"reconfigure {' '.join(a.voters)}",
-        travels=voters_travel,
+        travels=lambda m, _, a, s: entry_to(m, s, m.named(s.up), f"{s.voters.bit_count()} voters"),
     )
     def reconfigure(self, s: Group0State, voters: Names) -> Next:
         """The voters are now {voters}."""
@@ -289,14 +272,15 @@ class RaftLog(Members):
 
     def newest_id(self, s: Group0State) -> int:
         """The greatest state id that was made so far."""
-        made: list[int] = [command.new for command in (*s.log, *s.in_flight)]
-        return max([0, *made, *(guard.new for guard in s.guards if guard is not None)])
+        made: list[int] = [each.new for each in (*s.log, *s.in_flight, *filter(None, s.guards))]
+        return max([0, *made])
 
-    def is_old_enough(self, s: Group0State) -> int:
-        """Whether there is a state id that an hour would make too old."""
-        return int(self.budget.hours > 0 and self.newest_id(s) > s.expired)
-
-    @action(kind="hour", verb="pass an hour", each=is_old_enough, fault=True)
+    @action(
+        kind="hour",
+        verb="pass an hour",
+        each=lambda m, s: int(m.budget.hours > 0 and m.newest_id(s) > s.expired),
+        fault=True,
+    )
     def pass_hour(self, s: Group0State) -> Next:
         """An hour passes: state ids up to {after.expired} are too old for the history."""
         if not s.left.hours:
@@ -313,20 +297,7 @@ class RaftLog(Members):
         return more
 
 
-@lru_cache(1 << 12)  # few differ
-def _lagging(indexes: tuple[Indexes, ...]) -> int:
-    """The nodes that know of a command to apply, as a bit mask."""
-    return sum(1 << i for i, at in enumerate(indexes) if at.applied < at.commit)
-
-
-@lru_cache(1 << 12)
-def _unaware(indexes: tuple[Indexes, ...], index: int) -> int:
-    """The nodes that do not know that the log is committed up to an index, as a bit mask."""
-    return sum(1 << i for i, at in enumerate(indexes) if at.commit < index)
-
-
 def _taken(s: Group0State, state_id: int) -> tuple[Group0State, Command]:
-    """The state without the command on its way that has this state id, and the command."""
     command = in_flight(s, state_id)
     at = s.in_flight.index(command)
     return s.but(in_flight=s.in_flight[:at] + s.in_flight[at + 1 :]), command

@@ -119,11 +119,7 @@ class Guard(Struct, frozen=True, cache_hash=True):
 
 
 def command_of(
-    guard: Guard,
-    change: Any,
-    creator: str,
-    safeguards: Group0Safeguards,
-    forgets: int = FIRST_STATE,
+    guard: Guard, change: Any, creator: str, safeguards: Group0Safeguards, forgets: int = 0
 ) -> Command:
     """The command that a holder of the guard submits: it names the state that it was decided on."""
     previous = guard.observed if safeguards.commit_with_guard else None
