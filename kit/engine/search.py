@@ -440,7 +440,7 @@ class Search:
             *(self.parents, self.sources, most),
         )
         lost = self._lost_goal(*further)
-        return min(violation, lost or violation, key=lambda found: len(found.actions))
+        return min(violation, lost or violation, key=lambda each: len(each.actions))
 
     def _level(
         self, reached: list[Any], keys: list[Any], closed: bool, progress: Progress | None

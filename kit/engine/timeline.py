@@ -15,7 +15,7 @@ from kit import __version__
 from kit.edge.arguments import checked, finite, whole_number
 from kit.engine.careful import careful_monitor
 from kit.engine.contract import check_contract
-from kit.engine.model import Model, Property, Verdict, fingerprint, verdicts
+from kit.engine.model import Model, Monitor, Property, Verdict, fingerprint, verdicts
 from kit.engine.patience import patient
 from kit.engine.purity import blaming, check_first, check_seen, check_told, is_own, suggested_by
 from kit.engine.trace import MOST_STEPS, RecordedStep, Trace, action_from, model_of, trace_of
@@ -61,58 +61,27 @@ class _Judge:
         self, number: int, passed: PassedStep, known: tuple[Breach, ...]
     ) -> tuple[Breach, ...]:
         """The promises that step ``number`` breaks and none of the ``known`` has broken."""
-        broken = list(self._broken(number, passed))
+        before, after = passed.before, passed.after
+        said: list[tuple[Property | Monitor, str | None]] = [
+            (prop, prop.check(after))
+            for properties in self.always.values()
+            # Nobody has judged the start, so the first step is judged by everything.
+            if not number or not properties[0].stays(before, after)
+            for prop in properties
+        ]
+        said += [(prop, prop.of_step(before, passed.action, after)) for prop in self.steps]
+        watched = zip(self.model.monitors, passed.memories, strict=False)
+        said += [(monitor, monitor.verdict(memory)) for monitor, memory in watched]
+        broken = [(each, witness) for each, witness in said if witness is not None]
         if not broken:
             return ()
-        before = {breach.name for breach in known}
+        broken.sort(key=lambda pair: self.order[pair[0].name])
+        names = {breach.name for breach in known}
         return tuple(
-            Breach(number, passed.action, name, title, witness)
-            for name, title, witness in sorted(broken, key=lambda each: self.order[each[0]])
-            if name not in before
+            Breach(number, passed.action, each.name, each.title, witness)
+            for each, witness in broken
+            if each.name not in names
         )
-
-    def _broken(self, number: int, passed: PassedStep) -> Iterator[tuple[str, str, str]]:
-        """Name, title and witness of each promise that does not hold after the step."""
-        for properties in self.always.values():
-            # Nobody has judged the start, so the first step is judged by everything.
-            if number and properties[0].stays(passed.before, passed.after):
-                continue
-            for prop in properties:
-                witness = prop.check(passed.after)
-                if witness is not None:
-                    yield prop.name, prop.title, witness
-        for prop in self.steps:
-            witness = prop.of_step(passed.before, passed.action, passed.after)
-            if witness is not None:
-                yield prop.name, prop.title, witness
-        for monitor, memory in zip(self.model.monitors, passed.memories, strict=False):
-            witness = monitor.verdict(memory)
-            if witness is not None:
-                yield monitor.name, monitor.title, witness
-
-
-class JudgedMoments:
-    """What was broken on the way to the moments of a history; each moment is judged once."""
-
-    def __init__(self, model: Model[Any, Any]) -> None:
-        self._judge = _Judge(model)
-        self._depths = {0: 0}
-        self._breaches: dict[int, tuple[Breach, ...]] = {0: ()}
-
-    def breaches(self, timeline: Timeline, number: int) -> tuple[Breach, ...]:
-        """The first step to break each promise on the way to a moment, in the order of steps."""
-        unjudged = []
-        while number not in self._breaches:
-            unjudged.append(timeline.moments[number])
-            number = timeline.moments[number].parent
-        depth, breaches = self._depths[number], self._breaches[number]
-        for moment in reversed(unjudged):
-            before, memories = timeline.moments[moment.parent].state, timeline.memories(moment.id)
-            passed = PassedStep(before, moment.action, moment.state, memories)
-            breaches += self._judge.new_breaches(depth, passed, breaches)
-            depth += 1
-            self._depths[moment.id], self._breaches[moment.id] = depth, breaches
-        return breaches
 
 
 def first_breaches(model: Model[Any, Any], steps: Iterable[PassedStep]) -> tuple[Breach, ...]:
@@ -186,7 +155,8 @@ class Timeline:
         self._monitors = tuple(map(careful_monitor, model.monitors))
         self._memories = [tuple(monitor.begin() for monitor in self._monitors)]
         self._line, self._folds = [0], 0
-        self._judged = JudgedMoments(model)
+        self._judge = _Judge(model)
+        self._breaches: dict[int, tuple[Breach, ...]] = {0: ()}  # of moments that were judged
         self.notes: tuple[str, ...] = ()
 
     @classmethod
@@ -332,7 +302,7 @@ class Timeline:
         except BaseException:
             for moment in reversed(self.moments[count:]):
                 self.children[moment.parent].pop()
-            self._judged = JudgedMoments(self.model)
+            self._breaches = {0: ()}
             for kept in (self.moments, self.children, self._places, self._memories):
                 del kept[count:]
             self.at, self.tip, self._folds = former
@@ -397,7 +367,17 @@ class Timeline:
     def breaches(self, moment: int) -> tuple[Breach, ...]:
         """The first step to break each promise on the way to a moment, in the order of steps."""
         self._known(moment)
-        return self._judged.breaches(self, moment)
+        unjudged = []
+        while moment not in self._breaches:
+            unjudged.append(self.moments[moment])
+            moment = self.moments[moment].parent
+        breaches = self._breaches[moment]
+        for each in reversed(unjudged):
+            before, memories = self.moments[each.parent].state, self._memories[each.id]
+            passed = PassedStep(before, each.action, each.state, memories)
+            breaches += self._judge.new_breaches(self._places[each.id].depth - 1, passed, breaches)
+            self._breaches[each.id] = breaches
+        return breaches
 
     def save(self) -> Trace:
         """The whole tree as data."""
