@@ -211,7 +211,6 @@ def _is_ours(daemon: Daemon) -> bool:
 
 
 def _end(daemons: tuple[Daemon, ...] | list[Daemon]) -> int:
-    """Ask each to end, and after a while make it."""
     ours = [daemon for daemon in reversed(daemons) if _is_ours(daemon)]
     for number in (signal.SIGTERM, signal.SIGKILL):
         for daemon in ours:

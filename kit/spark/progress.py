@@ -331,7 +331,6 @@ def _listed() -> dict[int, tuple[int, int]]:
 
 
 def _listed_by_ps() -> dict[int, tuple[int, int]]:
-    """The same from ``ps``, where there is no /proc."""
     command = ["ps", "-axo", "pid=,ppid=,rss="]
     listing = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     rows = (line.split() for line in listing.splitlines())

@@ -99,7 +99,6 @@ def _of_families(what: str, *given: Any) -> Timeline | None:
 
 
 def _value(row: Any, name: str) -> Any:
-    """One column of a row; None where it has none."""
     try:
         return row[name]
     except (KeyError, ValueError, TypeError, IndexError):

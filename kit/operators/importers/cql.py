@@ -368,7 +368,6 @@ def _of_type(kind: CqlType, given: object, field: str) -> Cell:
 
 
 def _set_of(kind: CqlType, given: object, field: str) -> tuple[Cell, ...]:
-    """The members in their order."""
     if not isinstance(given, list):
         raise BadInput(field, given, f"a set<{kind.label}>")
     read, words = _SCALARS.get(kind.name, (None, ""))
@@ -403,8 +402,6 @@ def _text(given: object) -> str | None:
 
 
 def _integer(bits: int) -> Callable[[object], int | None]:
-    """A reader of signed integers of so many bits."""
-
     def read(given: object) -> int | None:
         if isinstance(given, str) and _INTEGER.fullmatch(given):
             given = int(given)

@@ -268,7 +268,6 @@ def _status_node(line: str, source: str, number: int, dc: str, single: bool) -> 
 
 
 def _seen(row: re.Match[str], dc: str, field: str) -> Seen:
-    """What a row of either table says of a node."""
     return Seen(
         node_name(row["address"], field),
         place_name(dc, field),
@@ -346,7 +345,6 @@ class _RingText:
         return Listing(source, "ring", tuple(seen.values()), warnings=tuple(self.warnings))
 
     def _block(self, begin: int, end: int, dc: str) -> list[Seen]:
-        """The nodes of one datacenter."""
         source, lines = self.source, self.lines
         for at, wanted in enumerate((UNDERLINE, RING_COLUMNS), begin + 1):
             line = " ".join(lines[at].split()) if at < end else ""
@@ -401,7 +399,6 @@ class _RingText:
         return at + stop, made, tokens[-1] if tokens else None
 
     def _node(self, head: str, line: str, number: int, dc: str) -> Seen:
-        """What stands before the token of a row."""
         row = _RING_ROW.fullmatch(head.rstrip()) if len(line) <= LONGEST_ROW else None
         if row is None:
             raise bad_line(self.source, number, line, RING_ROW)

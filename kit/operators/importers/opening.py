@@ -270,7 +270,6 @@ def _keyspaces(listings: Sequence[Listing], typed: Iterable[Keyspace]) -> tuple[
 
 
 def _unseen(listings: Sequence[Listing]) -> Iterator[str]:
-    """Which nodes these files may not show."""
     if any(listing.complete and listing.form != "dump" for listing in listings):
         return
     dumps = [listing for listing in listings if listing.form == "dump" and listing.nodes]
@@ -417,7 +416,6 @@ def _head(text: str) -> list[str]:
 
 
 def _first_line(lines: Sequence[str]) -> tuple[int, str]:
-    """The first line that is not empty, and its number from 1 on."""
     return next(((at, line) for at, line in enumerate(lines, 1) if line), (1, ""))
 
 
@@ -473,7 +471,6 @@ def _in_flight(node: Seen) -> InFlight | None:
 
 
 def _doubtful(in_flight: Iterable[InFlight]) -> Iterator[str]:
-    """What of the operations in flight nodetool does not show."""
     for operation in in_flight:
         if not operation.complete:
             what = "joining with tokens" if operation.kind == "bootstrap" else "moving to tokens"

@@ -381,7 +381,6 @@ def _table_of(row: Row, keyspace: str, where: str) -> CqlTable:
 
 
 def _table_options(given: Options) -> dict[str, Any]:
-    """What options say of a table."""
     return {TABLE_OPTIONS[name][0]: TABLE_OPTIONS[name][1](*each) for name, each in given.items()}
 
 
@@ -444,7 +443,6 @@ def _table(words: Statement, text: str, where: str, used: str) -> CqlTable:
 
 
 def _after_exists(words: Statement, at: int) -> int:
-    """The place behind IF NOT EXISTS, where that stands."""
     clause = [word.written.upper() for word in words[at : at + 3]]
     return at + 3 if clause == ["IF", "NOT", "EXISTS"] else at
 

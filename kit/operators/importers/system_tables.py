@@ -222,7 +222,6 @@ def _check_header(text: str, source: str, table: SystemTable) -> None:
 
 
 def _statics(rows: list[tuple[str, Cells]]) -> Cells:
-    """The static columns, which say the same in each row."""
     first_place, first = rows[0]
     of_table = {name for name, column in TOPOLOGY.items() if column.static}
     statics = {name: value for name, value in first.items() if name in of_table}

@@ -193,7 +193,6 @@ def _with_years(lines: list[_Timed]) -> list[_Timed]:
 
 
 def _hosts(words: re.Match[str], source: str, number: int, line: str) -> tuple[str, ...]:
-    """The host ids between braces."""
     text = words["excluded"].strip()
     inner = text[1:-1].strip() if text[:1] == "{" and text[-1:] == "}" else "?"
     hosts = [host.strip().lower() for host in inner.split(",")] if inner else []

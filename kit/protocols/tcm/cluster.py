@@ -19,12 +19,7 @@ from kit.engine.log import Append, Apply, AtomicLog, CatchUp, Deliver, Log, LogP
 from kit.engine.model import Kind
 from kit.errors import Awaited, Refusal, are, counted
 from kit.protocols.tcm.parameters import TcmParameters
-from kit.protocols.tcm.rules.barrier import (
-    Barrier,
-    barriers,
-    end_barriers,
-    known_first,
-)
+from kit.protocols.tcm.rules.barrier import Barrier, barriers, end_barriers, known_first
 from kit.protocols.tcm.rules.metadata import Advance, Begin, Event, Metadata, Sequence, Snapshot
 from kit.protocols.tcm.tcm import MOST_KEPT, SAFEGUARD, Restart, Stream, Tcm, driver, spot
 

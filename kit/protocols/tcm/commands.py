@@ -178,7 +178,6 @@ def _once(rows: Iterable[Sequence[str]], what: str, indent: str = GAP) -> Rows:
 
 
 def _step_parts(report: PlanReport) -> Iterator[Part]:
-    """What is locked; each event with what waits for it, what is copied and what it changes."""
     locks = []
     for keyspace, locked in report.locks.items():
         if locked:
@@ -301,7 +300,6 @@ def _table(names: str, rows: Sequence[Cells]) -> Iterator[Part]:
 
 
 def _sum(copies: Sequence[Copy]) -> Iterator[Part]:
-    """What is copied in all, and how much of it each node receives and from whom."""
     if not copies:
         yield "in all: nothing is copied"
         return

@@ -141,7 +141,6 @@ class _Editions:
         return Reading(log, (*former.ends, len(log)), driven)
 
     def _image_of(self, events: Log) -> Image:
-        """The coarser events of the last event of a log."""
         last = events[len(events) - 1]
         node = node_of(last)
         before = self.fine.tcm.snapshot(events.shorter()).metadata.sequence(node)

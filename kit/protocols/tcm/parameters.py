@@ -368,7 +368,6 @@ def cluster(given: TcmParameters) -> Cluster:
 def _resolved(
     ring: Ring, keyspaces: tuple[Keyspace, ...], operations: tuple[Operation, ...]
 ) -> dict[Operation, ResolvedOperation]:
-    """The operations by node codes, each checked as far as it can be before anything began."""
     brought = {operation.node for operation in operations if operation.kind in BRINGS}
     resolved = {}
     for operation in operations:

@@ -503,7 +503,6 @@ class Tcm(Declared[TcmState]):
         return self._streaming(s, sequence) or self.commit(s, Advance(node))
 
     def _streaming(self, s: TcmState, sequence: Sequence) -> Refusal | None:
-        """What has still to be streamed before the read switch."""
         if not must_stream(sequence, self.switches):
             return None
         todo = tasks(sequence)

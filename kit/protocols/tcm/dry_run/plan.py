@@ -153,7 +153,6 @@ def dry_run(
 def _accepted(
     timeline: Timeline, operation: Operation, opening: int, sizes: Sizes | None
 ) -> PlanReport:
-    """What a run to the end comes to; ``opening`` is the moment before the operation began."""
     m: Any = timeline.model
     before = timeline.moments[opening].state
     metadata = m.snapshot(before).metadata
@@ -178,7 +177,6 @@ def _accepted(
 def _step(
     m: TcmCluster, before: Any, after: Any, node: str, sizes: Sizes | None, known: NamedGroups
 ) -> PlanStep:
-    """One committed event, with what had to be done before it."""
     sequence = m.tcm.sequence(before.tcm, node)
     event = m.tcm.committed(after.tcm.events)
     return PlanStep(
@@ -227,7 +225,6 @@ def _refused(m: TcmCluster, s: Any, operation: Operation, refusal: Refusal) -> P
 
 
 def _waits(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[Wait, ...]:
-    """The barriers before the next step, by keyspace, range and datacenter."""
     metadata, space = m.snapshot(s).metadata, facts.space(m)
     order = {keyspace: at for at, keyspace in enumerate(facts.keyspaces(m))}
     rows = [
@@ -244,7 +241,6 @@ def _waits(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[Wait, ...]:
 
 
 def _copies(m: TcmCluster, s: Any, sequence: Sequence, sizes: Sizes | None) -> tuple[Copy, ...]:
-    """What must be complete before the next step, by keyspace, range and target."""
     if not awaits_streams(sequence):
         return ()
     metadata, space = m.snapshot(s).metadata, facts.space(m)
@@ -262,7 +258,6 @@ def _copies(m: TcmCluster, s: Any, sequence: Sequence, sizes: Sizes | None) -> t
 
 
 def _locks(m: TcmCluster, metadata: Metadata, planned: Plan) -> dict[str, tuple[Bounds, ...]]:
-    """The ranges that the operation holds from its first event to its last."""
     space = facts.space(m)
     locks: dict[str, tuple[Bounds, ...]] = dict.fromkeys(facts.keyspaces(m), ())
     for group, moved in enumerate(planned.movements):

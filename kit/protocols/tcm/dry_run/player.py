@@ -75,7 +75,6 @@ class DryRun(Rehearsal):
         return facts.pairs(*self._opening)
 
     def _introduction(self) -> list[Frag]:
-        """The warnings and the table of steps."""
         caption = "Every epoch, and what holds when it is committed"
         table = Rows(list(map(_cells, self.steps)), heads=HEADS, caption=caption)
         folded = h("details", h("summary", self.summary()), table.draw(), open=False)
@@ -96,7 +95,6 @@ class DryRun(Rehearsal):
         return f"{'; '.join(ends)}. {epochs}; {copied} copied."
 
     def _lines(self) -> list[str]:
-        """The table of steps."""
         return [self.summary(), "", *aligned([HEADS, *map(_cells, self.steps)], "  "), ""]
 
     def __repr__(self) -> str:

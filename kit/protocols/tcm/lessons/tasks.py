@@ -137,7 +137,6 @@ def any_may_leave(text: str) -> Marks:
 
 
 def _shape(given: RingFile) -> str | None:
-    """What the ring lacks before anybody leaves."""
     if len(given.ring.nodes) > MOST_NODES:
         return f"Your ring has {len(given.ring.nodes)} nodes; at most {MOST_NODES}, please."
     if len({node.dc for node in given.ring.nodes}) != DATACENTERS:
@@ -313,7 +312,6 @@ def _form(given: RingFile) -> str | None:
 
 
 def _apart(given: RingFile, *leavers: str) -> str | None:
-    """Why the second may not begin to leave once the first has."""
     model = model_for(given, _leave(*leavers), begun=0)
     for planned in facts.planned(model, model.start()):
         if planned.refusal is not None:
@@ -327,7 +325,6 @@ def _leave(*names: str) -> tuple[Operation, ...]:
 
 
 def _done(given: RingFile) -> bool:
-    """Whether both come to their end."""
     opened = Imported(given.epoch, given.ring, given.keyspaces)
     try:
         timeline = dry_run_of(opened, _leave(*LEAVERS))

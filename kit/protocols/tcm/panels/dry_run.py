@@ -274,11 +274,7 @@ def draw_rehearsal(scene: Scene) -> Frag:
     shared = beginning(scene.model.names)
     return h(
         "div",
-        h(
-            "ul",
-            [_rehearsed(scene, each) for each in scene.of(facts.planned)],
-            class_="lamps",
-        ),
+        h("ul", [_rehearsed(scene, each) for each in scene.of(facts.planned)], class_="lamps"),
         _deaths(scene),
         _bytes(scene),
         [_changed(scene, keyspace) for keyspace in facts.keyspaces(scene.model)],

@@ -109,7 +109,6 @@ def meters(shown: Sequence[BarrierRow], rest: str) -> Frag | None:
 
 
 def _others(scene: Scene, shown: Sequence[BarrierRow]) -> str:
-    """How many barriers are not among those shown, in words; nothing where all are."""
     waiting = [row.awaiting for row in scene.of(facts.operations)]
     rest = sum(each.count for each in waiting) - len(shown)
     lacking = sum(each.unmet for each in waiting) - sum(not row.met for row in shown)

@@ -319,7 +319,6 @@ def _start(scene: Scene, *, named: bool) -> Frag:
 
 
 def _inside(scene: Scene, *, many: bool) -> Frag:
-    """Draw arcs, nodes and the log; labels only where there is room for them."""
     guilty = guilty_parts(scene)
     names = tags(node.name for node in scene.of(facts.nodes))
     drawn = {

@@ -427,7 +427,6 @@ def _held(
 
 
 def _where(metadata: Metadata, group: int, placement: Placement, token: int) -> str:
-    """The keyspaces of a group, and the row that holds a token."""
     table, space = placement.reads, metadata.ring.space
     rows = table.rows_of(token) or placement.writes.rows_of(token)
     row = table.range_of(rows[0]) if rows else Range(space.low, token)

@@ -157,7 +157,6 @@ class Columns:
         return tuple((row.left, row.right, row.replicas) for row in table.rows(self.names))
 
     def _sizes(self, group: tuple[str, ...], factors: Factors) -> list[int]:
-        """How many replicas the group has where they are counted."""
         if "" in factors:
             return [len(group)]
         return [sum(self.dcs[name] == dc for name in group) for dc in factors]
@@ -220,7 +219,6 @@ def followed(plain: PlainCluster, event: Event) -> PlainCluster | str:
 
 
 def _differ(rows: NamedRows, plain: Rows, side: int) -> str | None:
-    """The first row that the two have otherwise."""
     bounds = {right for _, right, _ in rows}
     odd = sorted(bounds ^ plain.keys())
     if odd:

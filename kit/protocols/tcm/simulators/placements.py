@@ -349,8 +349,6 @@ def simulate(
 
 
 class _Run:
-    """One run under way."""
-
     def __init__(self, seed: int, size: Size, off: tuple[str, ...]) -> None:
         self.seed, self.size = seed, size
         self.drawn: DrawnCluster = draw(seed, size)

@@ -155,7 +155,6 @@ def cell_colours(part: float) -> tuple[str, str]:
 
 
 def _cells(axes: Any, shades: Any, texts: list[list[str]]) -> None:
-    """A matrix as coloured cells, shades from 0 to 1, each with its text."""
     axes.imshow(shades, cmap=SCALE, vmin=0, vmax=1, aspect="auto")
     for (row, column), shade in np.ndenumerate(shades):
         _, ink = cell_colours(shade)

@@ -108,8 +108,6 @@ class Job(Struct, frozen=True):
 
 
 def _each(piece: Callable[[JobInput, int], Batches]) -> Task:
-    """The task that does one piece after the other."""
-
     def run(case: JobInput, numbers: Iterable[int]) -> Batches:
         for number in numbers:
             yield from piece(case, number)
@@ -130,14 +128,12 @@ def _tokens(case: JobInput, number: int) -> Batches:
 
 
 def _ranges(case: JobInput, number: int) -> Batches:
-    """The stable ranges that end in a part."""
     ring, part = case.history.ring, case.parts[number]
     at = rows_in(ring.rights, part)
     yield RANGES.batch_of((ring.row_lefts(at), ring.rights[at], ring.owners[ring.row_starts(at)]))
 
 
 def _replicas(case: JobInput, number: int) -> Batches:
-    """The rows that end in a part, at every step."""
     for rows in rows_of(case.history, case.parts[number]):
         yield from batches(rows)
 
@@ -158,7 +154,6 @@ def _counted(case: JobInput, numbers: Iterable[int]) -> Tally:
 
 
 def _quorums(case: JobInput, number: int) -> Batches:
-    """One pair of adjacent epochs in one part."""
     step_pairs = pairs(case.history)
     part, pair = divmod(number, len(step_pairs))
     yield from verdicts(case.history, case.parts[part], step_pairs[pair])

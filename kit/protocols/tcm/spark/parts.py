@@ -204,7 +204,6 @@ def _rows(
 
 
 def _together(rows: Rows, still: Rows) -> Rows:
-    """The rows of a step and those that stay as they are, in the order of the line."""
     order = np.argsort(np.append(rows.rights, still.rights), kind="stable")
     width = max(rows.reads.shape[1], rows.writes.shape[1], still.reads.shape[1])
     reads, writes = (
@@ -234,7 +233,6 @@ def _inside(rights: Tokens, part: Part) -> Mask:
 
 
 def _changed(placement: Placement, former: Placement | None) -> Mask:
-    """Which rows were not there, or had other groups, one stage before."""
     reads, writes = placement.reads, placement.writes
     if former is None or placement is former:
         return np.zeros(len(reads), np.bool_)

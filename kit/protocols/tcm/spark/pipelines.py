@@ -232,7 +232,6 @@ class Pipeline(ABC):
 
     @property
     def _line(self) -> float:
-        """The number of tokens on the line."""
         return float(self.history.ring.space.high - self.history.ring.space.low)
 
     def _of_group(self, group: int) -> pd.DataFrame:
@@ -241,7 +240,6 @@ class Pipeline(ABC):
         return self.measures[self.measures["group"] == group]
 
     def _losses(self) -> list[str]:
-        """The measures of loss, in the order of the report."""
         dcs = dict.fromkeys(dc for ring in self.history.rings for dc in ring.geography.dcs)
         levels = ("ONE", "QUORUM", *(f"LOCAL_QUORUM {dc}" for dc in dcs))
         sides, kinds = ("read", "write"), ("none", *KINDS)

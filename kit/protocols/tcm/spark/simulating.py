@@ -148,7 +148,6 @@ def violations(*tables: Any) -> Any:
 
 
 def _failing(table: Any) -> Any:
-    """The failing rows of one table, in the columns of ``VIOLATIONS``."""
     names = set(table.column_names if isinstance(table, pa.Table) else table.columns)
     if not {"seed", "steps", "verdict", "trace"} <= names:
         raise BadInput("tables", ", ".join(sorted(names)), "rows of simulations or of a sweep")
@@ -174,7 +173,6 @@ def _row(run: Simulation) -> tuple[Any, ...]:
 
 
 def _last(simulation: Simulation) -> str:
-    """The fingerprint of the last state."""
     model = simulation.model()
     state = model.start()
     for action in simulation.actions:
