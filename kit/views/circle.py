@@ -12,8 +12,7 @@ from msgspec import Struct
 
 from kit.ring.tokens import TokenSpace
 from kit.views.fragment import Frag, h
-from kit.views.labels import Box, wide
-from kit.views.sizes import LINE
+from kit.views.labels import LINE, Box, wide
 
 WIDTH = 396
 HEIGHT = 322

@@ -1,5 +1,5 @@
-"""Which labels of a drawing there is room for, and where: the more important first, none over
-another.
+"""The sizes that drawings share, in pixels; which labels of a drawing there is room for, and where:
+the more important first, none over another. The slots themselves are in ``css/board.css``.
 """
 
 from __future__ import annotations
@@ -13,8 +13,15 @@ from itertools import compress, takewhile
 from msgspec import Struct
 
 from kit.views.fragment import Frag
-from kit.views.sizes import LETTER, LINE
 
+SLOT = 380.0
+"""How wide a drawing may be that is whole in the smallest slot of a picture, or in a pane."""
+LETTER, LINE = 8.4, 15.0
+"""How wide a letter is at most, and how high a line, at 13 pixels."""
+NAME_LETTER = 9.0
+"""How wide a letter of a name is at most, which stands out."""
+SMALL = 11
+"""Letters beside the arrows of a run."""
 SIZE = 13
 CELL = 32
 """The side of a cell of the grid by which covered boxes are found, in pixels."""

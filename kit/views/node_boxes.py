@@ -10,8 +10,8 @@ from math import ceil, cos, pi, sin
 from msgspec import Struct
 
 from kit.views.fragment import Frag, Kid, h
+from kit.views.labels import SLOT
 from kit.views.panel import Panel, Scene, alternative
-from kit.views.sizes import SLOT
 
 WIDTH, HEIGHT = 404.0, 344.0
 WIDE = 112.0

@@ -14,10 +14,10 @@ from kit.views.actions import Macro
 from kit.views.default import STATE
 from kit.views.frame import Slots
 from kit.views.gate import Gate, awaited_gates
-from kit.views.messages import MESSAGES
 from kit.views.panel import Panel, Scene
 from kit.views.promises import LAMPS, Named, nothing
 from kit.views.question import Question, changed_parts
+from kit.views.spacetime import MESSAGES
 
 Run = Callable[[Model[Any, Any], Any], Iterator[Any]]
 

@@ -9,11 +9,20 @@ import pytest
 
 from kit.engine.timeline import Timeline
 from kit.views.fragment import Frag, check_keys, keys
-from kit.views.messages import MESSAGES, run_of
 from kit.views.panel import Scene, scene_at
 from kit.views.promises import draw_lamps
 from kit.views.registry import for_model
-from kit.views.spacetime import SHOWN, Arrow, Mark, Spacetime, draw_spacetime, drawn, spacetime_text
+from kit.views.spacetime import (
+    MESSAGES,
+    SHOWN,
+    Arrow,
+    Mark,
+    Spacetime,
+    draw_spacetime,
+    drawn,
+    run_of,
+    spacetime_text,
+)
 from kit.views.static import static_html
 from tests.engine.counting import counting
 from tests.views.frames import classed, part

@@ -10,11 +10,11 @@ from kit.protocols.gossip import facts
 from kit.protocols.gossip.facts import ChangeRow, VersionRow, ViewRow
 from kit.views.declared import NONE, Badges, Column, Table, of_state, panel_of, status
 from kit.views.fragment import Frag, h
-from kit.views.messages import MESSAGES
 from kit.views.node_boxes import NodeBox, ring_panel
 from kit.views.panel import Scene
 from kit.views.promises import LAMPS
 from kit.views.registry import Views
+from kit.views.spacetime import MESSAGES
 
 # -- a schema: versions, as each node says and hears them ------------------------------------------
 

@@ -21,12 +21,12 @@ from kit.protocols.group0.rules.commands import STEPS
 from kit.protocols.group0.state import key_of, said
 from kit.views.declared import Badges, Column, Drawn, Note, Table, of_state, panel_of, status
 from kit.views.fragment import Frag, h
-from kit.views.messages import MESSAGES
 from kit.views.panel import Panel, Scene, alternative
 from kit.views.parts import scroll
 from kit.views.promises import LAMPS, judged
 from kit.views.question import Question
 from kit.views.registry import Views
+from kit.views.spacetime import MESSAGES
 
 # -- the log as a matrix: a lane a node, a column an entry; who stores, knows and applied it -------
 

@@ -10,9 +10,8 @@ from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.protocols.topology.handshake import FEATURE, REASONS, Reason, joiner, tables
 from kit.spark.traces import as_tables
-from kit.views.messages import MESSAGES, run_of
 from kit.views.panel import scene_at
-from kit.views.spacetime import spacetime_text
+from kit.views.spacetime import MESSAGES, run_of, spacetime_text
 from tests.protocols.topology.joins import PLACED, asked, do, played, refused, shown
 from tests.views.frames import check_frame
 

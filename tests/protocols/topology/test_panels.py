@@ -25,9 +25,9 @@ from kit.protocols.topology.rules.columns import COLUMNS, impossible, load, stor
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.machines import EDITIONS
 from kit.views.frame import frame
+from kit.views.labels import NAME_LETTER
 from kit.views.panel import Scene, scene_at
 from kit.views.registry import for_model
-from kit.views.sizes import NAME_LETTER
 from tests.views.frames import check_frame, classed, part
 
 RUNS: tuple[dict[str, Any], ...] = (

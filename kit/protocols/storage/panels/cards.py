@@ -13,10 +13,9 @@ from kit.protocols.storage.events import Completed, EpochCommitted, QuotaRow, Se
 from kit.protocols.storage.facts import ReplicaRow, RequestRow, request_key
 from kit.protocols.storage.panels.spacetime import events, wrong_answers
 from kit.views.fragment import Frag, h
-from kit.views.labels import Box, fitting, wide
+from kit.views.labels import SMALL, Box, fitting, wide
 from kit.views.panel import Panel, Scene
 from kit.views.parts import bulb
-from kit.views.sizes import SMALL
 from kit.views.spacetime import tag
 
 HELD_SIGNS = {"nothing": "–", "value": "●", "tombstone": "✝"}

@@ -19,10 +19,9 @@ from kit.protocols.storage.facts import about, message_key, request_key
 from kit.protocols.storage.solo import Replica
 from kit.protocols.storage.storage import Finish
 from kit.views.fragment import Frag, h
-from kit.views.labels import Box, boxes, seated, wide
+from kit.views.labels import SMALL, Box, boxes, seated, wide
 from kit.views.panel import Panel, Scene
 from kit.views.promises import step_key
-from kit.views.sizes import SMALL
 from kit.views.spacetime import arrow_path as _arrow
 from kit.views.spacetime import cross as _cross
 from kit.views.spacetime import dot as _dot

@@ -18,9 +18,9 @@ from kit.protocols.tablets.hosts import host_spot, replica_spot
 from kit.protocols.tablets.rules.grid import GridHost, HeldReplica, Part, PlacedTablet, TabletGrid
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.views.fragment import Frag, h
+from kit.views.labels import NAME_LETTER, SLOT
 from kit.views.panel import Panel, Scene
 from kit.views.parts import box, drawing, scroll, volume, word
-from kit.views.sizes import NAME_LETTER, SLOT
 
 WIDTH, HEIGHT = SLOT, 288.0
 """What the picture's slot of the smallest board has room for."""

@@ -31,9 +31,9 @@ from kit.protocols.topology.topology import CrashMember
 from kit.views.actions import mark
 from kit.views.declared import Alike, Column, Drawn, Several, Table, of_state, panel_of
 from kit.views.fragment import Frag, Kid, h
+from kit.views.labels import SLOT
 from kit.views.panel import Scene
 from kit.views.parts import act_button, box, bulb, drawing, lamp, word
-from kit.views.sizes import SLOT
 
 GRACE = 10
 """The default ``gc_grace_seconds`` in days; a step of a run is taken for a day."""

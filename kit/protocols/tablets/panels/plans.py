@@ -29,9 +29,9 @@ from kit.protocols.topology.rules.machines import Edition
 from kit.protocols.topology.topology import CommitDecision, CommitDeposed, FindImbalance
 from kit.views.declared import MOST_ROWS, Column, Drawn, Note, Table, of_state, panel_of, unsaid
 from kit.views.fragment import Frag, h
+from kit.views.labels import SLOT
 from kit.views.panel import Panel, Scene
 from kit.views.parts import box, drawing, scroll, word
-from kit.views.sizes import SLOT
 
 LEFT, ROW, BAR = 50.0, 30.0, 24.0
 MOST_TIMES = 12

@@ -32,11 +32,11 @@ from kit.views.declared import (
     unsaid,
 )
 from kit.views.fragment import Frag, Kid, h
+from kit.views.labels import SLOT
 from kit.views.panel import Scene
 from kit.views.parts import box, bulb, drawing, volume, word
 from kit.views.promises import LAMPS
 from kit.views.registry import Views
-from kit.views.sizes import SLOT
 
 PHASES = {
     "": "not begun",

@@ -67,10 +67,10 @@ from kit.views.circle import (
     share,
 )
 from kit.views.fragment import Frag, h
+from kit.views.labels import LINE as HIGH
 from kit.views.labels import Box, fitting, tags, wide
 from kit.views.panel import Panel, Scene
 from kit.views.parts import soft
-from kit.views.sizes import LINE as HIGH
 
 
 def locked(scene: Scene, keyspace: str | None = None) -> list[LockRow]:

@@ -21,10 +21,9 @@ from kit.protocols.tcm.tcm import spot
 from kit.views.circle import CENTRE, DISC, RADIUS, SMALL_DISC, point, share
 from kit.views.declared import Column, Table
 from kit.views.fragment import Frag, Kid, h
-from kit.views.labels import Box, apart, fitting, tags, wide
+from kit.views.labels import LINE, Box, apart, fitting, tags, wide
 from kit.views.panel import Scene
 from kit.views.parts import soft
-from kit.views.sizes import LINE
 
 MOST_LABELS = 40
 FINEST = 7200

@@ -29,11 +29,11 @@ from kit.protocols.topology.handshake import (
 )
 from kit.protocols.topology.join import Join
 from kit.views.declared import Badges, Column, Note, Table, of_state, panel_of, status
-from kit.views.messages import MESSAGES
 from kit.views.panel import Scene
 from kit.views.parts import lamp
 from kit.views.promises import LAMPS, judged
 from kit.views.registry import Views
+from kit.views.spacetime import MESSAGES
 
 BY = {
     "receiver": "the receiver, by its configuration",

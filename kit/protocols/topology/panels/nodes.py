@@ -25,9 +25,8 @@ from kit.views.declared import (
     unsaid,
 )
 from kit.views.fragment import Frag, h
-from kit.views.labels import tags
+from kit.views.labels import NAME_LETTER, tags
 from kit.views.panel import Scene, alternative
-from kit.views.sizes import NAME_LETTER
 
 LEADS = "★"
 MOST_DRAWN = 12

@@ -19,12 +19,12 @@ from kit.protocols.upgrade.topology_upgrade import (
 from kit.views.actions import mark
 from kit.views.declared import NONE, Badges, Column, Drawn, Note, Table, panel_of, status
 from kit.views.fragment import Frag, h
+from kit.views.labels import SLOT
 from kit.views.node_boxes import NodeBox, node_box
 from kit.views.panel import Panel, Scene, alternative
 from kit.views.parts import act_button, bulb
 from kit.views.promises import LAMPS
 from kit.views.registry import Views
-from kit.views.sizes import SLOT
 
 WIDTH, HEIGHT = 408.0, 330.0
 STATES_WIDE, STATE_HIGH, APART = (120.0, 190.0, 70.0), 34.0, 12.0
