@@ -15,7 +15,7 @@ from kit.engine.model import Model
 from kit.errors import Refusal, counted
 from kit.views.fragment import Frag, h
 from kit.views.panel import Scene
-from kit.views.parts import act_button, sheet
+from kit.views.parts import act_button, sheet, soft
 
 MOST_EVIDENCE, LEAST_EVIDENCE = 24, 4
 """Facts told of a refusal; fewer where many are refused."""
@@ -158,15 +158,11 @@ def _named(nodes: Sequence[str]) -> str:
 
 
 def _reasons(scene: Scene, waiting: Sequence[Option]) -> Frag:
-    """List what must wait, each with its whole reason as a list."""
     shown = [_reason(scene, action, why) for action, why in waiting[:MOST_WAITING] if why]
     rest = len(waiting) - len(shown)
-    return h(
-        "div",
-        h("h3", "What must wait, and why"),
-        h("ul", shown, class_="kp-reasons") if shown else h("p", "Nothing has to wait."),
-        h("p", f"and {counted(rest, 'more action')}", class_="soft") if rest else None,
-    )
+    listed = h("ul", shown, class_="kp-reasons") if shown else h("p", "Nothing has to wait.")
+    more = soft(f"and {counted(rest, 'more action')}" if rest else "")
+    return h("div", h("h3", "What must wait, and why"), listed, more)
 
 
 def _reason(scene: Scene, action: Any, refusal: Refusal) -> Frag:

@@ -260,8 +260,7 @@ def draw_diagram(standing: Standing, prefix: str, *, fits: bool = False) -> Frag
     if svg is None:
         return _as_list(standing, prefix)
     left, top, width, height = measures(svg)
-    least = _LEAST if fits else (0, 0)
-    wide, high = max(width, least[0]), max(height, least[1])
+    wide, high = map(max, (width, height), _LEAST if fits else (0, 0))
     box = (left - (wide - width) / 2, top - (high - height) / 2, wide, high)
     return h(
         "svg",
@@ -274,27 +273,22 @@ def draw_diagram(standing: Standing, prefix: str, *, fits: bool = False) -> Frag
     )
 
 
-def _looks(standing: Standing, prefix: str, *, titled: bool) -> Callable[[str, str, str], PartLook]:
+def _looks(standing: Standing, prefix: str, *, titled: bool) -> Dress:
     """The look of each part; those of a picture, which readers walk through, are ``titled`` too."""
-    diagram = standing.diagram
 
-    def state(name: str) -> PartLook:
-        now = name == standing.state
-        said = "now" if now else "passed" if name in standing.path else "not passed"
-        lit = " lit" if now else " passed" if name in standing.path else ""
-        words = f"{name}: {said}" if titled else ""
-        return PartLook(f"{prefix}state:{name}", f"state{lit}", words, f"state:{name}")
+    def look(kind: str, name: str, id_: str) -> PartLook:
+        if kind == "node":
+            lit, said = ("", "not passed") if name not in standing.path else (" passed", "passed")
+            lit, said = (" lit", "now") if name == standing.state else (lit, said)
+            words = f"{name}: {said}" if titled else ""
+            return PartLook(f"{prefix}state:{name}", f"state{lit}", words, f"state:{name}")
+        way = standing.diagram.transitions[int(id_.removeprefix("way"))]
+        back = " back" if way[1] in standing.diagram.rollbacks else ""
+        walked = " taken" if standing.took(way) else ""
+        words = _sentence(way) if titled else ""
+        return PartLook(f"{prefix}{id_.replace('way', 'way:')}", f"edge{back}{walked}", words)
 
-    def way(i: int) -> PartLook:
-        this = diagram.transitions[i]
-        back = " back" if this[1] in diagram.rollbacks else ""
-        walked = " taken" if standing.took(this) else ""
-        words = _sentence(this) if titled else ""
-        return PartLook(f"{prefix}way:{i}", f"edge{back}{walked}", words)
-
-    return lambda kind, name, id_: (
-        state(name) if kind == "node" else way(int(id_.removeprefix("way")))
-    )
+    return look
 
 
 def state_panel(

@@ -36,35 +36,29 @@ def draw_flows(flows: Iterable[Flow]) -> Frag:
 
     The list is not part of a frame; equal steps of a history share one.
     """
-    return h(
-        "ul",
-        [
-            h(
-                "li",
-                flow.text,
-                data_kind=flow.kind,
-                data_from=flow.from_key,
-                data_to=flow.to_key,
-                data_label=flow.label,
-                data_leg=flow.leg,
-                data_around=flow.around,
-            )
-            for flow in flows
-        ],
+    lines = (
+        h(
+            "li",
+            flow.text,
+            data_kind=flow.kind,
+            data_from=flow.from_key,
+            data_to=flow.to_key,
+            data_label=flow.label,
+            data_leg=flow.leg,
+            data_around=flow.around,
+        )
+        for flow in flows
     )
+    return h("ul", lines)
 
 
 def flow_markers() -> Frag:
     """Draw what the browser copies to let it travel: one marker a kind, in a layer of their own."""
-    return h(
-        "div",
-        [
-            h("svg", h("path", d=shape), h("text"), class_=f"kp-flow {kind}", data_kind=kind)
-            for kind, shape in SHAPES.items()
-        ],
-        class_="kp-flows",
-        aria_hidden="true",
-    )
+    markers = [
+        h("svg", h("path", d=shape), h("text"), class_=f"kp-flow {kind}", data_kind=kind)
+        for kind, shape in SHAPES.items()
+    ]
+    return h("div", markers, class_="kp-flows", aria_hidden="true")
 
 
 class Slots(Struct, frozen=True):
@@ -163,14 +157,11 @@ def _filled(
 
 
 def _badges(scene: Scene, panels: Sequence[Panel], slots: Slots) -> Frag:
-    shown = [panel for panel in panels if is_shown(panel, scene)]
-    judged = any(panel.name == LAMPS.name for panel in shown)
-    return h(
-        "div",
-        [scroll("status", panel.draw(scene)) for panel in shown if panel.name == slots.badges],
-        draw_promises(scene, slots.named) if judged else None,
-        class_="kp-badges",
-    )
+    shown = {panel.name: panel for panel in panels if is_shown(panel, scene)}
+    badges = shown.get(slots.badges)
+    status = scroll("status", badges.draw(scene)) if badges else None
+    promises = draw_promises(scene, slots.named) if LAMPS.name in shown else None
+    return h("div", status, promises, class_="kp-badges")
 
 
 def _picture(scene: Scene, panel: Panel, slots: Slots) -> Frag:
@@ -186,23 +177,19 @@ def _picture(scene: Scene, panel: Panel, slots: Slots) -> Frag:
 
 def _pane(scene: Scene, tabs: Sequence[Panel], changed: Collection[str]) -> Frag:
     first, *others = [_tab(panel, panel.name in changed) for panel in tabs]
-    return h(
+    line = h(
         "div",
-        h(
-            "div",
-            first,
-            h("div", others, class_="kp-line") if others else None,
-            _all_tabs(tabs, changed) if len(tabs) > MOST_IN_LINE else None,
-            k="tabs",
-            class_="kp-tabs",
-            role="group",
-            aria_label="panels",
-            data_quiet=True,
-        ),
-        [section(panel, panel.draw(scene), "kp-page kp-scroll") for panel in tabs],
-        k="pane",
-        class_="kp-pane",
+        first,
+        h("div", others, class_="kp-line") if others else None,
+        _all_tabs(tabs, changed) if len(tabs) > MOST_IN_LINE else None,
+        k="tabs",
+        class_="kp-tabs",
+        role="group",
+        aria_label="panels",
+        data_quiet=True,
     )
+    pages = [section(panel, panel.draw(scene), "kp-page kp-scroll") for panel in tabs]
+    return h("div", line, pages, k="pane", class_="kp-pane")
 
 
 def _all_tabs(tabs: Sequence[Panel], changed: Collection[str]) -> Frag:

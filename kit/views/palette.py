@@ -52,14 +52,7 @@ RACKS = {
 }
 """Faint grounds of the shapes that tell racks apart; a circle has none."""
 
-INK_ON = {
-    "added": OUTLINE,
-    "removed": OUTLINE,
-    "holds": OUTLINE,
-    "broken": OUTLINE,
-    "next": "#ffffff",
-    "changed": OUTLINE,
-}
+INK_ON = {**dict.fromkeys(SIGNS, OUTLINE), "next": "#ffffff"}
 """The text colour on each fill."""
 
 LIGHT = {

@@ -72,17 +72,15 @@ def step_key(step: int) -> str:
 
 def lamps_text(scene: Scene) -> str:
     """Write the lamps, a line each."""
-    broken = _breaches(scene)
-    lines = []
+    broken, lines = _breaches(scene), []
     for verdict in scene_verdicts(scene):
-        breach = broken.get(verdict.name)
+        breach, words = broken.get(verdict.name), f"[ok] {verdict.title}"
         if not verdict.ok:
-            lines.append(f"[BROKEN] {verdict.title}: {verdict.witness}")
+            words = f"[BROKEN] {verdict.title}: {verdict.witness}"
         elif breach is not None:
             step = scene.counted(breach.step)
-            lines.append(f"[BROKEN at step {step}] {verdict.title}: {breach.witness}")
-        else:
-            lines.append(f"[ok] {verdict.title}")
+            words = f"[BROKEN at step {step}] {verdict.title}: {breach.witness}"
+        lines.append(words)
     return "\n".join(lines)
 
 

@@ -197,7 +197,9 @@ def draw_states(states: States, name: str = "states") -> Frag:
         return _as_table(states)
     svg = drawn(name, dot_of(states))
     if svg is None:
-        return _as_list(states)
+        note = f"{states.summary} (as text: the graphviz program is not here to draw it)"
+        lines = [h("li", line, k=f"line:{i}") for i, line in enumerate(_lines(states))]
+        return h("div", h("p", note), h("ul", lines))
     lit = {f"s{n}" for n, place in enumerate(states.places) if place.broken} or {"s0"}
 
     def look(kind: str, name: str, id_: str) -> PartLook:
@@ -218,12 +220,6 @@ def draw_states(states: States, name: str = "states") -> Frag:
 def can_be_drawn(states: States, name: str = "states") -> bool:
     """Whether ``draw_states`` draws a graph: there are few states, and a layout."""
     return bool(states.places) and drawn(name, dot_of(states)) is not None
-
-
-def _as_list(states: States) -> Frag:
-    note = f"{states.summary} (as text: the graphviz program is not here to draw it)"
-    lines = [h("li", line, k=f"line:{i}") for i, line in enumerate(_lines(states))]
-    return h("div", h("p", note), h("ul", lines))
 
 
 def _as_table(states: States) -> Frag:
