@@ -60,7 +60,6 @@ def columns(rows: Sequence[Sequence[str]], indent: str = GAP) -> list[str]:
 
 
 def _aligned(rows: Sequence[Sequence[str]], indent: str) -> Iterator[list[str]]:
-    """The lines of each row."""
     widths = [max(map(len, column), default=0) for column in zip(*rows, strict=True)][:-1]
     for *cells, last in rows:
         padded = [cell.ljust(width) for cell, width in zip(cells, widths, strict=True)]

@@ -99,7 +99,6 @@ def _read(before: int) -> str:
 
 
 def _complete_with(under_way: Drill) -> None:
-    """Let Tab complete, where this Python can."""
     try:
         import readline
     except ImportError:

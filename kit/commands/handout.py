@@ -10,7 +10,6 @@ from kit.lessons.handouts import write_handout
 
 
 def _handout(given: Namespace) -> Answer:
-    """Write both pages into a folder and name them."""
     paths = [str(path) for path in write_handout(given.notebook, given.out)]
     return Answer(paths, paths)
 

@@ -39,7 +39,6 @@ from kit.errors import BadInput, counted
 
 
 def _models(given: Namespace) -> Answer:
-    """Every model with its parameters, safeguards and properties."""
     known = [_listed(entry) for entry in entries().values()]
     return Answer(known, (), _summaries(known), compact=True)
 
@@ -299,7 +298,6 @@ def _search(given: Namespace) -> SearchPlan:
 def _watching(
     model: Model[Any, Any], invariant: str
 ) -> tuple[tuple[Property, ...], tuple[Monitor, ...]]:
-    """The properties and monitors that watch over an invariant."""
     judges = (*model.properties, *model.signs)
     properties = tuple(each for each in judges if each.invariant == invariant)
     monitors = tuple(each for each in model.monitors if each.invariant == invariant)
@@ -329,7 +327,6 @@ def _model(given: Namespace, otherwise: Mapping[str, Any], breaks: str = "") -> 
 
 
 def _refinement(given: Namespace) -> Refinement:
-    """The map from a model to the coarser one that it refines."""
     entry, scenario = named(given.model)
     if entry.refinement is None:
         able = listed((other.name for other in entries().values() if other.refinement), "none")
@@ -342,7 +339,6 @@ def _refinement(given: Namespace) -> Refinement:
 
 
 def _parameters(words: Sequence[str]) -> dict[str, Any]:
-    """The parameters of the command line, ``key=value`` each."""
     given: dict[str, Any] = {}
     for text in words:
         field, equals, value = text.partition("=")
@@ -468,7 +464,6 @@ def _walk_parts(model: Model[Any, Any], result: Fuzzed) -> Iterator[Part]:
 
 
 def _run(model: Model[Any, Any], actions: Actions) -> Rows:
-    """A run, step by step: its number, its verb, and what it did."""
     state = model.start()
     rows = []
     for number, action in enumerate(actions, start=1):

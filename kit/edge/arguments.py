@@ -279,7 +279,6 @@ def fits(value: Any, hint: Any) -> bool:
 
 
 def _spoken(hint: Any) -> str:
-    """An annotation in words."""
     kind, inside = get_origin(hint) or hint, get_args(hint)
     if kind in (Union, UnionType):
         return " or ".join(dict.fromkeys(_spoken(alternative) for alternative in inside))

@@ -115,7 +115,6 @@ def _inside(text: str, at: int, step: str | int) -> int | None:
 
 
 def _past(text: str, at: int) -> int:
-    """The next place that is not blank."""
     mark = _NOT_BLANK.search(text, at)
     return len(text) if mark is None else mark.start()
 

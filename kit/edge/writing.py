@@ -77,7 +77,6 @@ def write_whole(given: object, content: str | bytes, field: str = "file") -> Pat
 
 
 def _former(path: Path, field: str) -> os.stat_result | None:
-    """What is there now; None when nothing is."""
     try:
         former = path.lstat()
     except FileNotFoundError:

@@ -45,7 +45,6 @@ def mergeable(placement: Placement, bound: int) -> bool:
 
 
 def _neighbours(table: Table, bound: int) -> tuple[int | None, int | None]:
-    """The rows that end and that begin at ``bound``."""
     if table.partitions:
         at = int(np.searchsorted(table.rights, bound))
         if at + 1 < len(table) and table.rights[at] == bound:
@@ -234,7 +233,6 @@ def settle(
 def _settled_near(
     placement: Placement, ring: Ring, replication: Replication, near: Spans
 ) -> Placement:
-    """Settle the rows that ``near`` touches, and put them back in their places."""
     reads, writes = placement.reads, placement.writes
     at, to = (_touched(table, *near) for table in (reads, writes))
     if not len(at) and not len(to):

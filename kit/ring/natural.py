@@ -136,7 +136,6 @@ def stretch(
 
 
 def _complete(owners: Codes, quota: ReplicaQuota) -> bool:
-    """Whether a walk over these owners finds all that it looks for."""
     met = np.unique(owners[quota.members[owners]])
     racks = len(np.unique(quota.rack_of[met]))
     return len(met) >= quota.wanted and racks + quota.repeats >= quota.wanted
@@ -281,7 +280,6 @@ def _takes(
 
 
 def _absent(values: NDArray[np.integer], slots: NDArray[np.integer]) -> NDArray[np.bool_]:
-    """Whether each value is in none of the slots of its column."""
     absent = np.ones(len(values), np.bool_)
     for slot in slots:
         absent &= slot != values

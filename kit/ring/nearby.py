@@ -153,7 +153,6 @@ def _nearby(line: Line, before: Ring, after: Ring, replication: Replication) -> 
 
 
 def _together(parts: list[NearbyRows]) -> NearbyRows:
-    """All rows of all parts, sorted; the columns of each part side by side."""
     starts = np.unique(np.concatenate([part.starts for part in parts]))
     width = sum(part.before.shape[1] for part in parts)
     before = np.full((len(starts), width), -1, np.int32)

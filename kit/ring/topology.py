@@ -122,7 +122,6 @@ def _geography(places: Iterable[tuple[str, str]], in_ring: NDArray[np.bool_]) ->
 
 
 def _with_node(known: Geography, code: int, node: Node) -> Geography:
-    """The geography after the node of one code came or changed its tokens."""
     dcs, racks = {**known.dcs}, {**known.racks}
     dc = dcs.setdefault(node.dc, len(dcs))
     rack = racks.setdefault((node.dc, node.rack), len(racks))
@@ -222,7 +221,6 @@ class Ring:
 
     @classmethod
     def _received(cls, sent: SortedRing) -> Ring:
-        """The ring that another process has sent."""
         ring = cls.__new__(cls)
         ring._set(sent.line.space, sent.line.tokens, sent.owners.astype(np.int32))
         ring.__dict__.update(names=sent.line.names, geography=sent.geography, sent=sent)
@@ -357,7 +355,6 @@ class Ring:
 
 
 def _with_code(nodes: tuple[Node, ...], code: int, node: Node) -> tuple[Node, ...]:
-    """The nodes with another one at that code."""
     return (*nodes[:code], node, *nodes[code + 1 :])
 
 

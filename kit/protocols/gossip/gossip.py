@@ -463,7 +463,6 @@ _syn = lru_cache(1 << 12)(lambda view: Syn(digests(view)))
 
 @lru_cache(1 << 12)  # few nodes differ
 def _changed(node: LegacyNode, number: int, change: SchemaChange, timestamp: int) -> LegacyNode:
-    """A node that has done a change, with the timestamp of its clock."""
     done = tuple(sorted((*node.done, (number, timestamp))))
     return node.with_cells(cells_of(change, timestamp, node.name)).but(done=done)
 

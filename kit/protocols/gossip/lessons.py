@@ -257,7 +257,6 @@ def _passed(timeline: Timeline, driver: str, stage: Any, ended: Any) -> tuple[st
 
 
 def _entered(timeline: Timeline, stage: Any, since: int = 0) -> list[str]:
-    """The stages that were entered since a moment."""
     stages = [stage(moment.state) for moment in timeline.moments[since:]]
     return [now for was, now in pairwise(stages) if now != was and now]
 
@@ -300,7 +299,6 @@ def _chosen(field: str, given: str, names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _until(timeline: Timeline, holds: Any) -> None:
-    """Go on as the default schedule does until something holds."""
     for _ in range(LONGEST):
         if timeline.forward() is None or holds(timeline.state):
             return

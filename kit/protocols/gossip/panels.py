@@ -52,15 +52,6 @@ def _of(name: str, row: VersionRow) -> str:
     return row.version if name == row.name else _heard(row).get(name, "")
 
 
-def _version_columns(scene: Scene) -> list[Column]:
-    return [
-        Column("node", "name"),
-        *(Column(name, partial(_of, name)) for name in scene.model.names),
-        Column("cells hashed", "cells"),
-        Column("pulls", lambda row: row.pulls and f"← {', '.join(row.pulls)}"),
-    ]
-
-
 def _version(row: VersionRow) -> str:
     heard = ", ".join(f"{name} {words}" for name, words in _heard(row).items())
     pulls = f"; pulls from {', '.join(row.pulls)}" if row.pulls else ""
@@ -89,7 +80,6 @@ def _change(row: ChangeRow) -> str:
 
 
 def _badges(scene: Scene) -> Badges:
-    """How many versions there are, whether the network is split, and how much was lost."""
     count = len({row.version for row in scene.of(facts.versions)})
     lost = sum(bool(row.overwritten) for row in scene.of(facts.changes))
     yield "versions", counted(count, "schema version"), "busy" if count > 1 else ""
@@ -109,7 +99,12 @@ VIEWS = Views(
             Table(
                 of_state(facts.versions),
                 "version:{0.name}",
-                _version_columns,
+                lambda scene: [
+                    Column("node", "name"),
+                    *(Column(name, partial(_of, name)) for name in scene.model.names),
+                    Column("cells hashed", "cells"),
+                    Column("pulls", lambda row: row.pulls and f"← {', '.join(row.pulls)}"),
+                ],
                 caption="SCHEMA, as each node says and hears it",
                 of="{0.name}",
                 line=_version,
@@ -206,7 +201,6 @@ def _view_lines(scene: Scene) -> Iterator[str]:
 
 
 def _join_badges(scene: Scene) -> Badges:
-    """How many views are behind, how often data were streamed, what was acknowledged."""
     behind, state = scene.of(facts.unheard), scene.state
     yield "heard", f"{behind} not heard yet" if behind else "all have heard", "busy" * bool(behind)
     yield "streams", f"{counted(state.streams, 'stream')} so far", ""

@@ -161,14 +161,12 @@ def _founded_by(name: str) -> Callable[[ActorState], bool]:
 
 
 def _has_no_op(timeline: Timeline) -> str | None:
-    """The goal that a committed command did nothing."""
     model: Any = timeline.model
     effective = all(row.effective for row in facts.entries(model, timeline.state))
     return "Every command of your run takes effect." if effective else None
 
 
 def _told_both(timeline: Timeline) -> str | None:
-    """The goal that one client was told of success and the other of an error."""
     answers = sorted(timeline.state.answers)
     return None if answers == ["error", "success"] else f"The clients are told: {answers}."
 

@@ -85,13 +85,10 @@ def role(row: MemberRow) -> str:
 
 
 def _lane(row: MemberRow, columns: tuple[EntryRow, ...]) -> Frag:
-    name = h("small", role(row))
-    return h(
-        "tr",
-        h("th", row.name, " ", name, k=f"n:{row.name}", scope="row", data_of=row.name),
-        [h("td", _cell(row, column.index)) for column in columns],
-        k=f"lane:{row.name}",
-    )
+    name, key = h("small", role(row)), f"n:{row.name}"
+    head = h("th", row.name, " ", name, k=key, scope="row", data_of=row.name)
+    cells = [h("td", _cell(row, column.index)) for column in columns]
+    return h("tr", head, cells, k=f"lane:{row.name}")
 
 
 def _cell(row: MemberRow, index: int) -> Frag:
@@ -183,7 +180,6 @@ def _steps(row: GuardRow) -> Iterator[tuple[int, str, str, str]]:
 
 
 def _draw_guards(scene: Scene) -> Frag:
-    """Draw the eight steps of each guard."""
     rows = scene.of(facts.guards)
     if not rows:
         return h("p", "No node holds a guard.", class_="soft")
@@ -212,7 +208,6 @@ def _guard(row: GuardRow) -> Frag:
 
 
 def _guard_words(scene: Scene) -> Iterator[str]:
-    """The steps of each guard on a line each."""
     rows = scene.of(facts.guards)
     if not rows:
         yield "no node holds a guard"
@@ -226,7 +221,6 @@ def _guard_words(scene: Scene) -> Iterator[str]:
 
 
 def _quorum(scene: Scene) -> str:
-    """The term, and how many voters a majority is."""
     up, count, needed = facts.quorum(scene.state)
     voters = f"{up} of {counted(count, 'voter')} up, {needed} {are(needed)} needed"
     return f"term {scene.state.term}; {voters}"
@@ -238,7 +232,6 @@ def _server(row: MemberRow) -> str:
 
 
 def _local(scene: Scene) -> Iterator[tuple[str, str, str]]:
-    """Node, value, keyspaces."""
     for node, name in enumerate(scene.model.names):
         schema = scene.model.tables(scene.state, node).schema
         keyspaces = ", ".join(each.name for each in schema.keyspaces) or "none"
@@ -257,7 +250,6 @@ def _tables(scene: Scene) -> Iterator[tuple[str, ...]]:
 
 
 def _requests(scene: Scene) -> Frag | None:
-    """The reads and writes with the table versions that they carry."""
     requests = zip(scene.model.table_requests, scene.state.requests, strict=True)
     items = [
         h(
@@ -276,7 +268,6 @@ def _requests(scene: Scene) -> Frag | None:
 
 
 def _badges(scene: Scene) -> Badges:
-    """The log's length, term and leader, quorum, who is wrong about leading."""
     state, names = scene.state, scene.model.names
     up, _, needed = facts.quorum(state)
     wrong = [row.name for row in scene.of(facts.nodes) if row.deposed]
@@ -474,7 +465,6 @@ def _waits_for(peers: Peers) -> str:
 
 
 def _peers_text(scene: Scene) -> str:
-    """Write a line per node."""
     lines = []
     for each in scene.state.nodes:
         waits = f", waits for {_waits_for(each)}" if _waits_for(each) else ""
@@ -484,7 +474,6 @@ def _peers_text(scene: Scene) -> str:
 
 
 def _warning(scene: Scene) -> str:
-    """What is wrong with the contact points, if anything."""
     if makes_one_group(scene.model.contact_points):
         return ""
     return "no node is reachable from every node along these seeds: two groups may be founded"
@@ -495,7 +484,6 @@ def _groups(scene: Scene) -> str:
 
 
 def _discovery_badges(scene: Scene) -> Badges:
-    """How many groups there are, and whether the contact points can make two."""
     yield "groups", _groups(scene), "broken" if len(groups(scene.state)) > 1 else ""
     yield "seeds", "! these seeds may make two groups" if _warning(scene) else "", "busy"
 

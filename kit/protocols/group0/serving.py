@@ -80,15 +80,14 @@ class Serving(Members):
         version, index = self.own_version(s, request, node), s.indexes[node].applied
         return s.but(requests=put(s.requests, request, CarriedVersion("sent", version, index)))
 
-    def older(self, s: Group0State) -> int:
-        """The requests that carry a version which their replica does not know, as a bit mask."""
-        sent = self.at_stage(s, "sent")
-        return sum(1 << i for i in range(len(s.requests)) if sent >> i & 1 and not self.knows(s, i))
-
     @action(
         tag="fetch",
         kind="fetch",
-        each=older,
+        each=lambda m, s: sum(
+            1 << i
+            for i, each in enumerate(s.requests)
+            if each.stage == "sent" and not m.knows(s, i)
+        ),
         verb=lambda m, a: f"fetch: {text_of(m, a)}",
         travels=[
             Travel("request", "{target}", "{source}", "schema?"),

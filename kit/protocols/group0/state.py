@@ -106,9 +106,8 @@ class Group0State(State, frozen=True, cache_hash=True):
         after = self.but(indexes=put(self.indexes, node, indexes))
         if guard is None or guard.step != SUBMITTED:
             return after
-        if self.log[indexes.applied - 1].new != guard.new:
-            return after
-        return after.guarded(node, guard.but(step=APPLIED))
+        own = self.log[indexes.applied - 1].new == guard.new
+        return after.guarded(node, guard.but(step=APPLIED)) if own else after
 
     def applied_up_to(self, node: int, index: int) -> Self:
         """The same, where a node got the log up to an index and went through all of it."""
