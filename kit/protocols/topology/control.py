@@ -475,8 +475,7 @@ class Serving(Control):
         said = "serves" if ok else "refuses"
         return f"{action.replica} {said} a request by version {before.client_version}."
 
-    def request_served(self, before: ControlState, action: Any, after: ControlState) -> Travels:
-        """The request to the replica, and what comes back."""
+    def _request_served(self, before: ControlState, action: Any, after: ControlState) -> Travels:
         name, version = self.names[before.client], before.client_version
         there, back = self.spot(name), self.spot(action.replica)
         label = f"version {version}"
@@ -494,7 +493,7 @@ class Serving(Control):
         each=replicas,
         unasked=True,
         says=_serve_words,
-        travels=request_served,
+        travels=_request_served,
     )
     def serve_request(self, s: ControlState, replica: Node) -> Next:
         """The request reaches a replica, which serves it or finds it stale; then it is over."""

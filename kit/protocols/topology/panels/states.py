@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from kit.protocols.topology import facts
 from kit.protocols.topology.rules import machines as tables
 from kit.protocols.topology.rules.cluster import NOBODY
@@ -46,13 +48,8 @@ def _event(edge: tables.EdgeRow) -> str:
 
 def node_diagram() -> StateDiagram:
     """The states of a node, whatever the edition."""
-    return StateDiagram(
-        "state-topology-node",
-        "states of a node",
-        tuple((edge.source, _event(edge), edge.target) for edge in NODE.edges),
-        frozenset(_event(edge) for edge in NODE.edges if edge.kind != "happy"),
-        labelled=False,
-    )
+    drawn = machine_diagram(NODE, "state-topology-node", "states of a node")
+    return replace(drawn, labelled=False)
 
 
 def diagrams() -> Iterator[StateDiagram]:

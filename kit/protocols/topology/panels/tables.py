@@ -130,7 +130,6 @@ def _nulls(scene: Scene) -> str:
 def _lines(scene: Scene) -> Iterator[str]:
     """Every cell that is not null; ``*`` marks what the step changed."""
     now, was = _of_step(scene)
-
     new = {cell for cell in now if was is not now and was.get(cell, NULL) != now[cell]}
     changed = {host for host, _ in new}
     apart = told_apart(tuple(_hosts(scene)), _look, lambda row: row["host_id"] in changed)

@@ -324,15 +324,13 @@ def _row(topology: ClusterTopology, hosts: Sequence[str], i: int) -> SystemTopol
 
 def _options(entry: RequestEntry) -> tuple[tuple[str, str], ...]:
     """As the server stores options: a rack list as one option a rack."""
-    return tuple(
-        option
-        for name, factor in entry.replication
-        for option in (
-            [(name, str(factor))]
-            if isinstance(factor, int)
-            else [(f"{name}:{place}", rack) for place, rack in enumerate(factor)]
-        )
-    )
+    options: list[tuple[str, str]] = []
+    for name, factor in entry.replication:
+        if isinstance(factor, int):
+            options.append((name, str(factor)))
+        else:
+            options += [(f"{name}:{place}", rack) for place, rack in enumerate(factor)]
+    return tuple(options)
 
 
 def _names(features: int) -> tuple[str, ...]:
