@@ -82,6 +82,13 @@ def table(name: str, row: str, *columns: str) -> Schema:
 
 RUN = "run string: the name of the run"
 STEP = "step int: the number of the step within the run, 0 at the start"
+
+
+def of_steps(name: str, row: str, *columns: str) -> Schema:
+    """A schema whose rows belong to a step of a run, which its first two columns name."""
+    return table(name, row, RUN, STEP, *columns)
+
+
 RUNS = table(
     "runs",
     "a run",
@@ -92,40 +99,32 @@ RUNS = table(
     "steps int: how many steps it has",
     "problem string: why it could not be read, null when it could",
 )
-EVENTS = table(
+EVENTS = of_steps(
     "events",
     "a step of a run",
-    RUN,
-    STEP,
     "kind string: the kind of action",
     "verb string: the action, as a line that a script understands",
     "epoch bigint: the newest committed epoch after it",
     "say string: what happened, in words",
 )
-EPOCHS = table(
+EPOCHS = of_steps(
     "epochs",
     "how far a node has applied the log after a step",
-    RUN,
-    STEP,
     "node string: the node",
     "applied bigint: the epoch that it has applied",
     "newest bigint: the newest committed epoch",
     "up boolean: whether the node is up",
 )
-OPERATIONS = table(
+OPERATIONS = of_steps(
     "operations",
     "an operation under way after a step",
-    RUN,
-    STEP,
     "operation string: its title",
     "state string: its last committed step",
     "epoch bigint: the newest committed epoch",
 )
-BARRIERS = table(
+BARRIERS = of_steps(
     "barriers",
     "a barrier that an operation is behind after a step",
-    RUN,
-    STEP,
     "operation string: its title",
     "keyspace string: the keyspace",
     "left bigint: left bound of the locked range",
@@ -146,11 +145,9 @@ PLACEMENTS = table(
     "reads array<string>: the nodes that serve reads",
     "writes array<string>: the nodes that get writes",
 )
-REQUESTS = table(
+REQUESTS = of_steps(
     "requests",
     "a client's request after a step",
-    RUN,
-    STEP,
     "request int: its number, from 1",
     "title string: what is asked for",
     "coordinator string: who serves it",

@@ -11,30 +11,24 @@ from kit.protocols.group0.group0 import Group0
 from kit.spark.schemas import (
     EPOCHS,
     EVENTS,
-    RUN,
-    STEP,
     Makers,
     Moments,
     Row,
     epochs_with,
     events_with,
-    table,
+    of_steps,
 )
 
-COMMANDS = table(
+COMMANDS = of_steps(
     "commands",
     "a command that group 0 committed",
-    RUN,
-    STEP,
     "state_id bigint: the state id that it made, null where it had no effect",
     "creator string: who made it, empty where that is no node",
     "description string: what it says",
 )
-MEMBERS = table(
+MEMBERS = of_steps(
     "members",
     "a member of group 0 after a step",
-    RUN,
-    STEP,
     "node string: the node",
     "stored bigint: the last entry of the log that it stores",
     "committed bigint: the last entry that it knows to be committed",
@@ -42,11 +36,9 @@ MEMBERS = table(
     "votes boolean: whether it is a voter",
     "leads boolean: whether it takes itself for the leader",
 )
-ANSWERS = table(
+ANSWERS = of_steps(
     "answers",
     "what a client was told by the end of a step",
-    RUN,
-    STEP,
     "operation int: its number, from 1",
     "text string: what is asked for, and of whom",
     "answer string: waiting, running, success, error, unknown or no answer",

@@ -19,18 +19,8 @@ from kit.engine.declared import action, refused, step
 from kit.errors import Refusal
 from kit.protocols.storage.events import Completed, Happenings, QuotaRow, Sent
 from kit.protocols.storage.ranges import Next, Number, Range, StorageState, put, travels
+from kit.protocols.storage.rules import levels
 from kit.protocols.storage.rules.exchange import Answer, heard, invalidates, still_counted
-from kit.protocols.storage.rules.levels import (
-    WAITING_KINDS,
-    AnswerQuota,
-    ReadRepair,
-    enough,
-    holding,
-    read_quotas,
-    targets,
-    waits,
-    write_quotas,
-)
 from kit.protocols.storage.rules.requests import (
     AT_WORK,
     DONE,
@@ -71,7 +61,7 @@ class Coordinating(Range):
     timeouts: bool = False
     retry: bool = False
     slow: bool = False
-    repair: ReadRepair = "none"
+    repair: levels.ReadRepair = "none"
 
     def set_up(self) -> None:
         """Datacenters as masks; what a level needs is asked for again and again.
@@ -88,7 +78,7 @@ class Coordinating(Range):
         self.factors = tuple((first & dc).bit_count() for dc in self.dcs if first & dc)
         self._wanted = lru_cache(None)(self._quotas)
         self.short = lru_cache(None)(self._too_few)
-        self.waits_for_repair = self.repair in WAITING_KINDS
+        self.waits_for_repair = self.repair in levels.WAITING_KINDS
         self._plans = tuple(trail.plans for trail in self.trails)
 
     def happened(self, before: StorageState, action: Any, after: StorageState) -> Happenings:
@@ -134,7 +124,7 @@ class Coordinating(Range):
             self.history.names(repaired),
         )
 
-    def quota_rows(self, quotas: tuple[AnswerQuota, ...], answered: int) -> tuple[QuotaRow, ...]:
+    def quota_rows(self, quotas: levels.Quotas, answered: int) -> tuple[QuotaRow, ...]:
         """What a level needs, with those of the answers (a mask) that count."""
         names = self.history.names
         return tuple(
@@ -143,18 +133,18 @@ class Coordinating(Range):
 
     # -- what a plan needs, and whether its answers are enough -------------------------------------
 
-    def _quotas(self, number: int, view: View, writing: bool) -> tuple[AnswerQuota, ...]:
+    def _quotas(self, number: int, view: View, writing: bool) -> levels.Quotas:
         level, home = self.workload[number].level, self.home(number)
         if writing:
-            return write_quotas(level, view, self.dcs, home, self.history.acknowledgement)
-        return read_quotas(level, view, self.dcs, home)
+            return levels.write_quotas(level, view, self.dcs, home, self.history.acknowledgement)
+        return levels.read_quotas(level, view, self.dcs, home)
 
     def home(self, number: int) -> int:
         """The datacenter of a request's coordinator, by number."""
         dc = self.workload[number].dc
         return 0 if dc is None else self.datacenters.index(dc)
 
-    def wanted(self, s: StorageState, number: int, index: int) -> tuple[AnswerQuota, ...]:
+    def wanted(self, s: StorageState, number: int, index: int) -> levels.Quotas:
         """What a request's level needs by the metadata at ``index``."""
         return self._wanted(number, self._views[s.trail][index], self.writing(s, number))
 
@@ -184,12 +174,12 @@ class Coordinating(Range):
     def satisfied(self, s: StorageState, number: int) -> bool:
         """Whether the plan, as it was sent, has its answers."""
         request = s.requests[number]
-        return enough(self.wanted(s, number, request.epoch), request.acked)
+        return levels.enough(self.wanted(s, number, request.epoch), request.acked)
 
     def success(self, s: StorageState, number: int) -> bool:
         """Whether the plan still holds by the metadata that the coordinator knows now."""
         wanted = self.wanted(s, number, self.judged_by(s, number))
-        return enough(wanted, self.valid(s, number))
+        return levels.enough(wanted, self.valid(s, number))
 
     def writes_back(self, s: StorageState, number: int) -> Request | None:
         """A read with its answers as it writes back what it found; None where nothing waits."""
@@ -198,9 +188,9 @@ class Coordinating(Range):
         if holders is UNSET or request.newest_seen == NOTHING:
             return None
         wanted = self._wanted(number, self._views[s.trail][now], True)
-        group = targets(wanted)
+        group = levels.targets(wanted)
         kept = holders & self.valid(s, number) & group
-        if not waits(self.repair, wanted, holders, kept, request.acked):
+        if not levels.waits(self.repair, wanted, holders, kept, request.acked):
             return None
         back = Request(REPAIRING, now, now, group & ~kept, kept, request.newest_seen)
         return back if request.begun is UNSET else replace(back, begun=0)
@@ -210,9 +200,7 @@ class Coordinating(Range):
         wanted = self.wanted(s, number, self.judged_by(s, number))
         return "; ".join(f"{quota.needed} of {self.names(quota.replicas)}" for quota in wanted)
 
-    def _too_few(
-        self, number: int, wanted: tuple[AnswerQuota, ...], acked: int, in_flight: int
-    ) -> Refusal:
+    def _too_few(self, number: int, wanted: levels.Quotas, acked: int, in_flight: int) -> Refusal:
         evidence = (
             f"{quota.needed} of {', '.join(self.history.names(quota.replicas))}; "
             f"answered: {self.names(quota.replicas & acked)}"
@@ -293,7 +281,7 @@ class Coordinating(Range):
             writing = self.writing(s, number)
             invalidated |= invalidates(self._views[s.trail], since, own, writing)
         if own and request.holders is not UNSET:
-            held = holding(request.holders, request.newest_seen, seen, own)
+            held = levels.holding(request.holders, request.newest_seen, seen, own)
             request = replace(request, holders=held)
         return replace(
             request,
@@ -378,7 +366,7 @@ class Coordinating(Range):
         """The plan is made again, by what is known now, and sent to those who have not done it."""
         request = s.requests[number]
         if request.phase == REPAIRING:
-            group = targets(self.wanted(s, number, request.coordinator_epoch))
+            group = levels.targets(self.wanted(s, number, request.coordinator_epoch))
         else:
             group = self._views[s.trail][request.coordinator_epoch].group(self.mutations[number])
         kept = self.valid(s, number) & group
@@ -439,7 +427,7 @@ class Coordinating(Range):
         index = request.coordinator_epoch if self.exchanged else request.epoch
         write = self.writing(before, number)
         valid = still_counted(self.views(before), index, request.acked, write)
-        if enough(self.wanted(before, number, index), valid):
+        if levels.enough(self.wanted(before, number, index), valid):
             return None
         ask, acked = self.workload[number], ", ".join(self.history.names(request.acked))
         known = self.epoch_text(before, request.coordinator_epoch)

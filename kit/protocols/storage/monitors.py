@@ -58,7 +58,8 @@ def linearizable(operations: tuple[RegisterOperation, ...], value: int = 0) -> b
 
 
 Memory = tuple[tuple[int, ...], str]
-History = tuple[tuple[tuple[bool, int, int], ...], str]
+Events = tuple[tuple[bool, int, int], ...]
+History = tuple[Events, str]
 
 
 def monitors(model: Coordinating) -> tuple[Monitor, ...]:
@@ -193,12 +194,9 @@ class _Order:
             witness = f"{self.model.title_of(number)} fits into no order with what others saw"
         return events, witness
 
-    def _operations(
-        self, events: tuple[tuple[bool, int, int], ...], s: StorageState
-    ) -> tuple[RegisterOperation, ...]:
-        ended = {
-            number: (at, seen) for at, (starts, number, seen) in enumerate(events) if not starts
-        }
+    def _operations(self, events: Events, s: StorageState) -> tuple[RegisterOperation, ...]:
+        places = enumerate(events)
+        ended = {number: (at, seen) for at, (starts, number, seen) in places if not starts}
         operations = []
         for at, (starts, number, _) in enumerate(events):
             end, seen = ended.get(number, (NEVER, 0))

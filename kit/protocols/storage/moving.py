@@ -120,7 +120,9 @@ class Moving(Range):
         if unmet is not None:
             return unmet
         if edge.streamed and any(copied != COPIED for copied in s.copies):
-            return self._not_streamed(s)
+            missing = (self.history.replicas[c.target] for d, c in self._copies(s) if d != COPIED)
+            done = f"{s.copies.count(COPIED)} of {len(s.copies)} done"
+            return refused(f"streaming is not complete: {done}", tuple(missing))
         uncleaned = edge.regains & ~s.cleaned if self.cleaning else 0
         if uncleaned:
             names = self.history.names(uncleaned)
@@ -191,11 +193,6 @@ class Moving(Range):
             f"{group - len(lacking)} of {counted(group, 'replica')}, {needed} {are(needed)} needed",
             missing,
         )
-
-    def _not_streamed(self, s: StorageState) -> Refusal:
-        missing = (self.history.replicas[c.target] for d, c in self._copies(s) if d != COPIED)
-        done, all_copies = s.copies.count(COPIED), len(s.copies)
-        return refused(f"streaming is not complete: {done} of {all_copies} done", tuple(missing))
 
     def _too_far_behind(self, s: StorageState) -> Refusal | None:
         """The oldest epoch of the trail is about to drop out: nobody may still work by it."""

@@ -8,6 +8,7 @@ stand clients' requests by a version, and RPCs of a session that are left behind
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, TypeAlias
 
 from msgspec.structs import replace
@@ -46,7 +47,9 @@ from kit.protocols.topology.rules.work import TRUNCATES, limited_voters, state_o
 
 MOST_FAULTS = 9
 
-HIDDEN, WRITTEN = {"hidden": True}, {"written": True}
+hidden = partial(parameter, extra_json_schema={"hidden": True})
+written = partial(parameter, extra_json_schema={"written": True})
+faults = partial(budget, 0, le=MOST_FAULTS)
 NO_MAJORITY = refused("group 0 has no majority")
 
 
@@ -229,28 +232,21 @@ class Control(NodeModel[ControlState]):
 
     edition: Edition = parameter("server", "the documents, or the published server")
     nodes: int = parameter(3, "how many members there are at first", ge=1, le=MOST_NODES)
-    names: tuple[str, ...] = parameter(
-        (),
-        "the names of the members, where they have names of their own; else A, B, C",
-        extra_json_schema=HIDDEN,
+    names: tuple[str, ...] = hidden(
+        (), "the names of the members, where they have names of their own; else A, B, C"
     )
-    operations: tuple[str, ...] = parameter(
+    operations: tuple[str, ...] = written(
         ("join D",),
         "what is asked for, in this order: join D (or bootstrap), replace D C, "
         "leave C (or decommission), remove C (or removenode), rebuild C, cleanup, "
         "new_cdc_generation, keyspace_rf_change ks dc1=3, truncate_table ks.t, lock",
-        extra_json_schema=WRITTEN,
     )
-    down: tuple[str, ...] | None = parameter(
-        None,
-        "who is down at first; else the nodes that are removed or replaced",
-        extra_json_schema=HIDDEN,
+    down: tuple[str, ...] | None = hidden(
+        None, "who is down at first; else the nodes that are removed or replaced"
     )
-    ignored: tuple[str, ...] = parameter((), "the nodes to ignore", extra_json_schema=WRITTEN)
-    racks: tuple[str, ...] = parameter(
-        (),
-        "the rack of each node, members first: dc1/r1 dc1/r2 dc2/r1; else dc1/r1",
-        extra_json_schema=WRITTEN,
+    ignored: tuple[str, ...] = written((), "the nodes to ignore")
+    racks: tuple[str, ...] = written(
+        (), "the rack of each node, members first: dc1/r1 dc1/r2 dc2/r1; else dc1/r1"
     )
     rf: int = parameter(
         0,
@@ -260,42 +256,26 @@ class Control(NodeModel[ControlState]):
         ge=0,
         le=MOST_NODES,
     )
-    keyspaces: tuple[str, ...] = parameter(
-        (),
-        "the keyspaces with tablets and their replicas: ks dc1=3 dc2=1",
-        extra_json_schema=WRITTEN,
+    keyspaces: tuple[str, ...] = written(
+        (), "the keyspaces with tablets and their replicas: ks dc1=3 dc2=1"
     )
-    crashes: int = budget(0, "how often a node may crash", le=MOST_FAULTS)
-    changes: int = budget(
-        0,
-        "how often a coordinator that is up may be deposed",
-        title="coordinator changes",
-        le=MOST_FAULTS,
+    crashes: int = faults("how often a node may crash")
+    changes: int = faults(
+        "how often a coordinator that is up may be deposed", title="coordinator changes"
     )
-    failures: int = budget(0, "how often a piece of work may fail by itself", le=MOST_FAULTS)
-    cuts: int = budget(0, "how often a node may be cut off", le=MOST_FAULTS)
-    late: int = budget(0, "how many streams may be left behind", le=MOST_FAULTS)
-    addresses: int = budget(
-        0,
-        "how often a node may be restarted with another address",
-        title="address changes",
-        le=MOST_FAULTS,
+    failures: int = faults("how often a piece of work may fail by itself")
+    cuts: int = faults("how often a node may be cut off")
+    late: int = faults("how many streams may be left behind")
+    addresses: int = faults(
+        "how often a node may be restarted with another address", title="address changes"
     )
-    exclusions: int = budget(
-        0, "how often an operator excludes a node that is dead", le=MOST_FAULTS
+    exclusions: int = faults("how often an operator excludes a node that is dead")
+    clients: int = faults("how many clients make a request", title="client requests")
+    tablets: int = faults("how often the balancer finds something to move", title="tablet plans")
+    on_tablets: tuple[str, ...] = written(
+        (), "the nodes that have tablets", title="nodes with tablets"
     )
-    clients: int = budget(
-        0, "how many clients make a request", title="client requests", le=MOST_FAULTS
-    )
-    tablets: int = budget(
-        0, "how often the balancer finds something to move", title="tablet plans", le=MOST_FAULTS
-    )
-    on_tablets: tuple[str, ...] = parameter(
-        (), "the nodes that have tablets", title="nodes with tablets", extra_json_schema=WRITTEN
-    )
-    placing: bool = parameter(
-        False, "which nodes have tablets after a move is open", extra_json_schema=HIDDEN
-    )
+    placing: bool = hidden(False, "which nodes have tablets after a move is open")
     publishing: bool = parameter(False, "CDC generations are published in steps of their own")
     lag: bool = parameter(True, "nodes apply commands in steps of their own, not at once")
 
@@ -495,8 +475,7 @@ class Serving(Control):
         said = "serves" if ok else "refuses"
         return f"{action.replica} {said} a request by version {before.client_version}."
 
-    def request_served(self, before: ControlState, action: Any, after: ControlState) -> Travels:
-        """The request to the replica, and what comes back."""
+    def _request_served(self, before: ControlState, action: Any, after: ControlState) -> Travels:
         name, version = self.names[before.client], before.client_version
         there, back = self.spot(name), self.spot(action.replica)
         label = f"version {version}"
@@ -514,7 +493,7 @@ class Serving(Control):
         each=replicas,
         unasked=True,
         says=_serve_words,
-        travels=request_served,
+        travels=_request_served,
     )
     def serve_request(self, s: ControlState, replica: Node) -> Next:
         """The request reaches a replica, which serves it or finds it stale; then it is over."""

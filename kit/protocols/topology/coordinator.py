@@ -384,8 +384,8 @@ class Coordinator(Control):
             return f"The command was decided on state {built}, not on {before.state_id}: no effect."
         return f"State {after.state_id}: {self.sets(command)}."
 
-    def into_the_log(self, before: ControlState, action: Any, after: ControlState) -> Travels:
-        """The command to group 0; along the diagram, where the transition state is another one."""
+    def _into_the_log(self, before: ControlState, action: Any, after: ControlState) -> Travels:
+        # Along the diagram, too, where the transition state is another one.
         effect = after.state_id != before.state_id
         label = f"state {after.state_id}" if effect else "no effect"
         said = f"coordinator → group 0: {label}"
@@ -405,7 +405,7 @@ class Coordinator(Control):
         says=lambda m, before, action, after: m.commit_words(
             before.attempted.command, before, after
         ),
-        travels=into_the_log,
+        travels=_into_the_log,
     )
     def commit_decision(self, s: ControlState) -> Next:
         """A majority stores the coordinator's command, which takes effect if no other came first.
@@ -424,8 +424,7 @@ class Coordinator(Control):
             return s.but(started=True)
         return advanced(s, self.setting)
 
-    def piece_words(self, s: ControlState, words: str) -> str:
-        """A button's text, with the piece of work that comes next."""
+    def _piece_words(self, s: ControlState, words: str) -> str:
         piece = self.task(s).work if s.started else None
         return words if piece is None else f"{words}: {piece.name}"
 
@@ -436,8 +435,7 @@ class Coordinator(Control):
         begun = after.attempted.streaming and not before.attempted.streaming
         return f"{self.who(before)} {'begins' if begun else 'is done with'} {piece.name}."
 
-    def work_sent(self, before: ControlState, action: Any, after: ControlState) -> Travels:
-        """What the coordinator sends to whomever it needs; a stream: the ranges."""
+    def _work_sent(self, before: ControlState, action: Any, after: ControlState) -> Travels:
         task = self.task(before)
         piece = task.work
         assert piece is not None
@@ -465,9 +463,9 @@ class Coordinator(Control):
     @action(
         kind="work",
         tag="work",
-        label=lambda m, s, action: m.piece_words(s, "work"),
+        label=lambda m, s, action: m._piece_words(s, "work"),
         says=work_words,
-        travels=work_sent,
+        travels=_work_sent,
     )
     def do_work(self, s: ControlState) -> Next:
         """The coordinator does the next piece of a state's work, or begins to stream."""
@@ -602,7 +600,7 @@ class Coordinator(Control):
         kind="fault",
         tag="fail",
         verb="fail",
-        label=lambda m, s, action: m.piece_words(s, "fail this step"),
+        label=lambda m, s, action: m._piece_words(s, "fail this step"),
         fault=True,
         says=_failure_words,
     )
@@ -634,7 +632,7 @@ class Coordinator(Control):
             "What an earlier coordinator had decided is committed late. "
             + m.commit_words(before.deposed, before, after)
         ),
-        travels=into_the_log,
+        travels=_into_the_log,
     )
     def commit_deposed(self, s: ControlState) -> Next:
         """A majority stores what an earlier coordinator had decided."""

@@ -415,8 +415,7 @@ class Join(NetworkModel):
 
     # -- the joiner --------------------------------------------------------------------------------
 
-    def outcome_words(self, before: ActorState, action: Any, after: ActorState) -> str:
-        """It has joined, or stops, and why."""
+    def _outcome_words(self, before: ActorState, action: Any, after: ActorState) -> str:
         state = joiner(after)
         if state.status == "normal":
             return f"{state.host} sees that it is normal: it has joined."
@@ -426,7 +425,7 @@ class Join(NetworkModel):
         tag="learn",
         kind="learn",
         label=lambda m, s, action: f"{joiner(s).host} reads the outcome in group 0",
-        says=outcome_words,
+        says=_outcome_words,
     )
     def learn_outcome(self, s: ActorState) -> Next:
         """The accepted joiner sees in group 0 what has become of its join."""
@@ -442,7 +441,7 @@ class Join(NetworkModel):
         tag="give-up",
         kind="give up",
         label=lambda m, s, action: f"{joiner(s).host} gives up",
-        says=outcome_words,
+        says=_outcome_words,
     )
     def stop_waiting(self, s: ActorState) -> Next:
         """The joiner's call was lost, or nobody answers it any more: it stops."""

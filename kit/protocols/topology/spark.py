@@ -75,7 +75,6 @@ def drawn_cluster(seed: int, size: ClusterSize) -> TopologyParameters:
     count = 1 + chance.below(size.requests)
     joining = chance.below(min(count, size.most - size.least) + 1)
     nodes = size.least + chance.below(size.most - joining - size.least + 1)
-
     requests = tuple(_requests(chance, nodes, joining, count))
     dead = tuple(words.split()[-1] for words in requests if words.split()[0] in DEAD)
     ignored = dead if chance.under(0.5) else ()

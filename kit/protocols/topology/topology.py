@@ -147,28 +147,27 @@ class Topology(Serving, Coordinator, Outages):
         super().set_up()
         self.symmetry = ControlSymmetry(self)
 
-    def request_words(self, action: Any) -> str:
-        """A request as it is written: ``join D``."""
+    def _request_words(self, action: Any) -> str:
         return asking.request_text(self.plan.requests[action.number], self.names)
 
     def _request_label(self, s: ControlState, action: Any) -> str:
-        words, kind = self.request_words(action), self.plan.requests[action.number].kind
+        words, kind = self._request_words(action), self.plan.requests[action.number].kind
         return f"{words}: {asking.COMMANDS[kind]}" if kind in asking.COMMANDS else words
 
     def _request_sent(self, before: ControlState, action: Any, after: ControlState) -> Travels:
         asks = self.plan.requests[action.number]
         name = "" if asks.node == NOBODY else self.names[asks.node]
-        said = f"{name or 'somebody'} → group 0: {self.request_words(action)}"
+        said = f"{name or 'somebody'} → group 0: {self._request_words(action)}"
         yield Travel("request", self.spot(name) if name else NETWORK, LOG, asks.kind, said)
 
     @action(
         tag="request",
         kind="request",
         each=lambda m, s: (s.made,) if s.made < len(m.plan.requests) else (),
-        verb=request_words,
+        verb=_request_words,
         label=_request_label,
         says=lambda m, before, action, after: (
-            f"The request {m.request_words(action)} is written into the tables "
+            f"The request {m._request_words(action)} is written into the tables "
             f"(state {after.state_id})."
         ),
         travels=_request_sent,

@@ -17,11 +17,9 @@ from kit.protocols.topology.rules.work import under_way
 from kit.protocols.topology.topology import Topology
 from kit.spark import schemas
 
-TRANSITIONS = schemas.table(
+TRANSITIONS = schemas.of_steps(
     "transitions",
     "the cells of system.topology that belong to all nodes, after a step",
-    schemas.RUN,
-    schemas.STEP,
     "transition_state string: the transition state, null while there is none",
     "version bigint: the topology version",
     "fence_version bigint: the version below which requests are refused",
@@ -29,22 +27,18 @@ TRANSITIONS = schemas.table(
     "state_id bigint: the newest state id of group 0",
     "coordinator string: the node that coordinates, null while nobody does",
 )
-QUEUE = schemas.table(
+QUEUE = schemas.of_steps(
     "request_queue",
     "a request that is not done, after a step",
-    schemas.RUN,
-    schemas.STEP,
     "request int: its number, from 1",
     "title string: what is asked for",
     "standing string: running, next, waits, paused or cancelled",
     "reason string: why it stands there",
     "waits_for array<string>: the nodes that it waits for",
 )
-GLOBAL_BARRIERS = schemas.table(
+GLOBAL_BARRIERS = schemas.of_steps(
     "global_barriers",
     "a barrier that the coordinator waits for, after a step",
-    schemas.RUN,
-    schemas.STEP,
     "operation string: the operation that waits, null where none is under way",
     "command string: what was sent, barrier or barrier_and_drain",
     "version bigint: the version that must be applied",
@@ -52,22 +46,18 @@ GLOBAL_BARRIERS = schemas.table(
     "answered array<string>: who has answered",
 )
 
-HOST_IDS = schemas.table(
+HOST_IDS = schemas.of_steps(
     "host_ids",
     "a host id in the tables of group 0, after a step",
-    schemas.RUN,
-    schemas.STEP,
     "host string: the host id",
     "node_state string: its state",
     "member boolean: whether it is in the configuration of group 0",
     "features array<string>: what it supports",
     "reason string: why it was turned away, null where it was not",
 )
-CALLS = schemas.table(
+CALLS = schemas.of_steps(
     "join_calls",
     "how often each call of a join was made, by the end of a step",
-    schemas.RUN,
-    schemas.STEP,
     "queries int: JOIN_NODE_QUERY",
     "requests int: JOIN_NODE_REQUEST",
     "responses int: JOIN_NODE_RESPONSE",

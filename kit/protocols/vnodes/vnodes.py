@@ -191,14 +191,8 @@ ENTRY = entry(
         ),
     ),
     fuzzing=Fuzzing(
-        parameters={
-            "edition": "server",
-            "drain_fails": True,
-            "timeouts": True,
-            "losses": 1,
-            "late": 1,
-        },
-        weights={"commit": 0.1},
+        {"edition": "server", "drain_fails": True, "timeouts": True, "losses": 1, "late": 1},
+        {"commit": 0.1},
     ),
     rows=partial(commit_rows, where=lambda epoch: epoch.title.partition(" (")[0]),
     former=Former(

@@ -139,11 +139,8 @@ class Message(Struct, frozen=True):
         return at_epoch(event.carries if isinstance(event, what.Sent) else event.epoch)
 
 
-class Span(Struct, frozen=True):
-    """A request's time on its coordinator's lifeline; ``end`` None: it is not answered."""
-
-    begin: Placed
-    end: Placed | None
+Span = tuple[Placed, Placed | None]
+"""A request's time on its coordinator's lifeline; no end: it is not answered."""
 
 
 class Way(Struct, frozen=True):
@@ -280,8 +277,8 @@ def _spans(placed: tuple[Placed, ...]) -> tuple[Span, ...]:
         if isinstance(event, what.Sent) and event.first:
             opened[event.request] = dot
         elif isinstance(event, what.Completed):
-            spans.append(Span(opened.pop(event.request, dot), dot))
-    return (*spans, *(Span(begin, None) for begin in opened.values()))
+            spans.append((opened.pop(event.request, dot), dot))
+    return (*spans, *((begin, None) for begin in opened.values()))
 
 
 def _ways(placed: tuple[Placed, ...]) -> tuple[Way, ...]:
@@ -330,7 +327,7 @@ def draw_spacetime(scene: Scene) -> Frag:
             h("path", d=f"M{left} {drawing.y(node)}H{right}", k=f"life:{node}", class_="life")
             for node in drawing.nodes
         ),
-        *(_span(drawing, span, wrong) for span in drawing.spans if drawing.there(span.end)),
+        *(_span(drawing, *span, wrong) for span in drawing.spans if drawing.there(span[1])),
     ]
     points = list(_points(drawing))
     placed = seats(drawing, [*lines, *points])
@@ -421,10 +418,10 @@ def _epochs(drawing: Layout) -> list[Frag]:
     ]
 
 
-def _span(drawing: Layout, span: Span, wrong: AbstractSet[int]) -> Frag:
-    begin, end = span.begin.event, span.end and span.end.event
-    y, left = drawing.y(begin.coordinator), x(span.begin.column)
-    right = x(drawing.last) + STEP * AFTER if span.end is None else x(span.end.column)
+def _span(drawing: Layout, first: Placed, last: Placed | None, wrong: AbstractSet[int]) -> Frag:
+    begin, end = first.event, last and last.event
+    y, left = drawing.y(begin.coordinator), x(first.column)
+    right = x(drawing.last) + STEP * AFTER if last is None else x(last.column)
     parts: list[Frag] = [
         h("rect", x=left, y=y - 5, width=max(right - left, 4), height=10, rx=3, class_="bar")
     ]

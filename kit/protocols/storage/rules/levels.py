@@ -46,12 +46,15 @@ class AnswerQuota(Struct, frozen=True, cache_hash=True):
     needed: int
 
 
+Quotas = tuple[AnswerQuota, ...]
+
+
 def majority(group: int) -> int:
     """More than half of a group (a mask)."""
     return group.bit_count() // 2 + 1
 
 
-def quotas(level: Level, group: int, dcs: tuple[int, ...], home: int) -> tuple[AnswerQuota, ...]:
+def quotas(level: Level, group: int, dcs: tuple[int, ...], home: int) -> Quotas:
     """What a level wants of one group.
 
     ``dcs`` holds the replicas of each datacenter (masks), ``home`` the coordinator's own.
@@ -69,16 +72,14 @@ def quotas(level: Level, group: int, dcs: tuple[int, ...], home: int) -> tuple[A
             return (AnswerQuota(group, _COUNTS[level]),)
 
 
-def read_quotas(
-    level: Level, view: View, dcs: tuple[int, ...], home: int
-) -> tuple[AnswerQuota, ...]:
+def read_quotas(level: Level, view: View, dcs: tuple[int, ...], home: int) -> Quotas:
     """What a read needs: the level among the read replicas. Pending replicas never count."""
     return quotas(level, view.reads, dcs, home)
 
 
 def write_quotas(
     level: Level, view: View, dcs: tuple[int, ...], home: int, acknowledgement: AnyAcknowledgement
-) -> tuple[AnswerQuota, ...]:
+) -> Quotas:
     """What a write needs, by one of the three rules, or with none for pending replicas."""
     old, new = view.old_replicas, view.new_replicas
     if acknowledgement == "union" or not view.writes == old | new != old:
@@ -101,7 +102,7 @@ def _of_both(level: Level, old: int, both: AnswerQuota, pending: bool) -> Answer
     return AnswerQuota(both.replicas, needed.needed + more)
 
 
-def enough(wanted: tuple[AnswerQuota, ...], answered: int) -> bool:
+def enough(wanted: Quotas, answered: int) -> bool:
     """Whether the answers meet every quota."""
     return all((quota.replicas & answered).bit_count() >= quota.needed for quota in wanted)
 
@@ -142,9 +143,7 @@ WAITING_KINDS: tuple[ReadRepair, ...] = ("mismatch", "blocking")
 """The kinds in which a read waits until what it found is written back."""
 
 
-def waits(
-    kind: ReadRepair, wanted: tuple[AnswerQuota, ...], holders: int, kept: int, answered: int
-) -> bool:
+def waits(kind: ReadRepair, wanted: Quotas, holders: int, kept: int, answered: int) -> bool:
     """Whether a read with enough answers must write back before its client has the answer.
 
     ``wanted`` is what a write of the read's level needs now; ``answered``, ``holders`` and ``kept``
@@ -155,7 +154,7 @@ def waits(
     return not enough(wanted, kept)
 
 
-def targets(wanted: tuple[AnswerQuota, ...]) -> int:
+def targets(wanted: Quotas) -> int:
     """To whom the cell is sent, unless they are known to hold it: all that could count (a mask)."""
     group = 0
     for quota in wanted:

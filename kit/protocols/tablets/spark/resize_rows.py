@@ -10,18 +10,16 @@ import pandas as pd
 from kit.protocols.storage.trace_rows import range_rows
 from kit.protocols.tablets.facts.resize import grid, in_bytes, line
 from kit.protocols.tablets.resize import Resize
-from kit.spark.schemas import EVENTS, RUN, STEP, Makers, Moments, Row, events_with, table
+from kit.spark.schemas import EVENTS, Makers, Moments, Row, events_with, of_steps
 from kit.spark.traces import Reports
 
 REQUESTS = range_rows(lambda _: "ks")
 """The rows of requests on one tablet, which is that of a keyspace of its own."""
 TABLE = "table string: the table, with its keyspace"
 TABLETS = "tablets int: how many tablets it has"
-TABLET_SIZES = table(
+TABLET_SIZES = of_steps(
     "tablet_sizes",
     "a replica of a tablet after a step, with its size",
-    RUN,
-    STEP,
     TABLE,
     TABLETS,
     "tablet int: its number in the table",
@@ -29,11 +27,9 @@ TABLET_SIZES = table(
     "shard int: its shard there",
     "bytes bigint: the size of the replica",
 )
-DECISIONS = table(
+DECISIONS = of_steps(
     "resize_decisions",
     "what is decided on a table after a step, and what its sizes ask for",
-    RUN,
-    STEP,
     TABLE,
     TABLETS,
     "average bigint: the size of one replica of one tablet, on average",

@@ -16,15 +16,9 @@ from msgspec.structs import replace
 from kit.edge.reading import read_text
 from kit.engine.registry import edition_of, one_of
 from kit.errors import BadInput
+from kit.operators.importers import system_tables as dumps
 from kit.operators.importers.nodetool import parse_status_text
 from kit.operators.importers.ringfile import LARGEST_FILE
-from kit.operators.importers.system_tables import (
-    RequestsTable,
-    TopologyTable,
-    moment,
-    read_requests,
-    read_topology,
-)
 from kit.protocols.topology.rules.columns import (
     SystemTopology,
     SystemTopologyRequest,
@@ -78,12 +72,12 @@ def open_topology(
             fit each other, a name of no node.
     """
     edition = edition_of(edition, EDITIONS)
-    given = read_topology(dump)
+    given = dumps.read_topology(dump)
     table = system_topology(given)
     for cell in impossible(table, edition):
         place = f" of node {cell.host}" if cell.host else ""
         raise BadInput(f"{given.source} {cell.column}{place}", cell.value, cell.allowed)
-    dumped = None if requests is None else read_requests(requests)
+    dumped = None if requests is None else dumps.read_requests(requests)
     table = _with_ids(table, dumped)
     rows, warnings = _requests(table, dumped)
     dead, more = _down(table, status, tuple(down))
@@ -94,7 +88,7 @@ def open_topology(
     return OpenedTopology(given.source, table, rows, dead, _unknown(given), doubtful)
 
 
-def system_topology(given: TopologyTable) -> SystemTopology:
+def system_topology(given: dumps.TopologyTable) -> SystemTopology:
     """The table as the family's rules know it; columns that they do not know are left out."""
     rows = [_struct(SystemTopologyRow, cells) for cells in given.rows]
     return _struct(SystemTopology, {**given.statics, "rows": rows})
@@ -114,7 +108,7 @@ def _struct(kind: type[Row], cells: Mapping[str, object]) -> Row:
     return convert(values, kind)
 
 
-def _unknown(given: TopologyTable) -> dict[str, object]:
+def _unknown(given: dumps.TopologyTable) -> dict[str, object]:
     """Unknown columns: null ones are left out, one value for all is told once."""
     columns: dict[str, object] = {}
     for name in given.unknown:
@@ -126,7 +120,7 @@ def _unknown(given: TopologyTable) -> dict[str, object]:
     return columns
 
 
-def _with_ids(table: SystemTopology, given: RequestsTable | None) -> SystemTopology:
+def _with_ids(table: SystemTopology, given: dumps.RequestsTable | None) -> SystemTopology:
     pending = {
         (cells.get("target_host"), cells["request_type"]): request
         for request, cells in (given.rows if given else {}).items()
@@ -142,7 +136,7 @@ def _asked_by(row: SystemTopologyRow) -> str | None:
 
 
 def _requests(
-    table: SystemTopology, given: RequestsTable | None
+    table: SystemTopology, given: dumps.RequestsTable | None
 ) -> tuple[tuple[SystemTopologyRequest, ...], tuple[str, ...]]:
     named = dict(_named(table))
     if given is None:
@@ -161,7 +155,7 @@ def _requests(
 
 def _in_time(requests: Iterable[SystemTopologyRequest]) -> tuple[SystemTopologyRequest, ...]:
     untold = (0, "")
-    return tuple(sorted(requests, key=lambda r: (not r.id, moment(r.id) if r.id else untold)))
+    return tuple(sorted(requests, key=lambda r: (not r.id, dumps.moment(r.id) if r.id else untold)))
 
 
 def _without_id(named: Mapping[str, SystemTopologyRequest]) -> Iterator[str]:

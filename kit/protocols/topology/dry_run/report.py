@@ -17,17 +17,10 @@ from kit.errors import BadInput
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology.dry_run.opening import UNTOLD, OpenedTopology, PathLike, open_topology
 from kit.protocols.topology.rules import machines
+from kit.protocols.topology.rules import work as rules
 from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, Setting
 from kit.protocols.topology.rules.columns import SystemTopology, load
 from kit.protocols.topology.rules.decide import DecisionKind, QueueEntry, Standing, decide, queue
-from kit.protocols.topology.rules.work import (
-    ASSIGNS,
-    TopologyOperation,
-    failure,
-    gaining_racks,
-    machine_of,
-    under_way,
-)
 
 NotModelled = Literal["not modelled"]
 NOT_MODELLED: NotModelled = "not modelled"
@@ -223,7 +216,7 @@ def report(opened: OpenedTopology, setting: Setting, rf: int = 0) -> TopologyRep
     """What the coordinator of an opened cluster would do next."""
     ask = _Asking(opened, setting, rf)
     hosts = ask.hosts
-    operation = None if ask.held_by else under_way(ask.topology)
+    operation = None if ask.held_by else rules.under_way(ask.topology)
     cases, indifferent = ask.cases()
     table = opened.table
     assert table.version is not None
@@ -344,10 +337,10 @@ class _Asking:
         decision = decide(self.topology, alive, self.setting)
         operation, work = decision.operation, decision.work
         edge, reason = decision.edge, decision.reason
-        racks = gaining_racks(self.topology, operation, work, self.setting.edition)
+        racks = rules.gaining_racks(self.topology, operation, work, self.setting.edition)
         if racks and operation:
-            reason = f"{reason}; {ASSIGNS} will fail: {racks}"
-            edge = machine_of(operation, self.setting).edge(operation.state, "rollback")
+            reason = f"{reason}; {rules.ASSIGNS} will fail: {racks}"
+            edge = rules.machine_of(operation, self.setting).edge(operation.state, "rollback")
         request = self.topology.requests[decision.number - 1] if decision.number else None
         return NextStep(
             (),
@@ -379,8 +372,8 @@ class _Asking:
         )
 
 
-def _states(operation: TopologyOperation, setting: Setting) -> Iterator[StateLine]:
-    machine = machine_of(operation, setting)
+def _states(operation: rules.TopologyOperation, setting: Setting) -> Iterator[StateLine]:
+    machine = rules.machine_of(operation, setting)
     for row in machine.states:
         yield StateLine(
             row.name,
@@ -398,8 +391,8 @@ def _target(edge: machines.EdgeRow) -> str:
     return edge.target
 
 
-def _otherwise(operation: TopologyOperation, work: machines.WorkRow, setting: Setting) -> str:
-    edge = failure(operation, work, setting)
+def _otherwise(operation: rules.TopologyOperation, work: machines.WorkRow, setting: Setting) -> str:
+    edge = rules.failure(operation, work, setting)
     if edge is not None:
         return f"{edge.kind}: {_target(edge)}"
     words = {"proceed": GOES_ON, "finish": "ends with an error"}

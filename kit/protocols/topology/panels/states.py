@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from kit.protocols.topology import facts
+from kit.protocols.topology.rules import machines as tables
 from kit.protocols.topology.rules.cluster import NOBODY
 from kit.protocols.topology.rules.editions import MACHINES, NODE
-from kit.protocols.topology.rules.machines import (
-    BOUNDARY,
-    EDITIONS,
-    EdgeRow,
-    Edition,
-    Machine,
-    machine_of_request,
-)
 from kit.views.diagrams import END, START, Standing, StateDiagram, state_panel
 from kit.views.panel import Scene
 
@@ -25,41 +20,36 @@ UNDRAWN = ("node", "cleanup", "keyspace_rf_change")
 """Machines of their own panel, and without states to draw."""
 
 
-def diagram(machine: Machine, edition: Edition) -> StateDiagram:
+def diagram(machine: tables.Machine, edition: tables.Edition) -> StateDiagram:
     """A machine of this family as it is drawn."""
     # A machine that both editions share is drawn once.
-    shared = all(MACHINES[other].get(machine.name) == machine for other in EDITIONS)
+    shared = all(MACHINES[other].get(machine.name) == machine for other in tables.EDITIONS)
     name = f"state-topology-{machine.name}{'' if shared else f'-{edition}'}"
     return machine_diagram(machine, name, f"transition states of {machine.name}")
 
 
-def machine_diagram(machine: Machine, name: str, label: str) -> StateDiagram:
+def machine_diagram(machine: tables.Machine, name: str, label: str) -> StateDiagram:
     """Any machine as it is drawn; what leads back, or out, is dashed."""
     backwards = [edge for edge in machine.edges if edge.kind != "happy"]
     ways = (
         (
-            START if edge.source == BOUNDARY else edge.source or NULL,
+            START if edge.source == tables.BOUNDARY else edge.source or NULL,
             _event(edge),
-            edge.becomes or END if edge.target == BOUNDARY else edge.target or NULL,
+            edge.becomes or END if edge.target == tables.BOUNDARY else edge.target or NULL,
         )
         for edge in machine.edges
     )
     return StateDiagram(name, label, tuple(ways), frozenset(map(_event, backwards)))
 
 
-def _event(edge: EdgeRow) -> str:
+def _event(edge: tables.EdgeRow) -> str:
     return edge.label or ("" if edge.kind == "happy" else edge.kind)
 
 
 def node_diagram() -> StateDiagram:
     """The states of a node, whatever the edition."""
-    return StateDiagram(
-        "state-topology-node",
-        "states of a node",
-        tuple((edge.source, _event(edge), edge.target) for edge in NODE.edges),
-        frozenset(_event(edge) for edge in NODE.edges if edge.kind != "happy"),
-        labelled=False,
-    )
+    drawn = machine_diagram(NODE, "state-topology-node", "states of a node")
+    return replace(drawn, labelled=False)
 
 
 def diagrams() -> Iterator[StateDiagram]:
@@ -67,7 +57,7 @@ def diagrams() -> Iterator[StateDiagram]:
     yield node_diagram()
     drawn = (
         diagram(machine, edition)
-        for edition in EDITIONS
+        for edition in tables.EDITIONS
         for name, machine in MACHINES[edition].items()
         if name not in UNDRAWN
     )
@@ -80,11 +70,13 @@ def standing(scene: Scene) -> Standing | None:
     way = facts.way_of(m, m.start(), scene.way())
     if way is None or way.machine.name in UNDRAWN:
         machines = MACHINES[m.setting.edition]
-        names = (machine_of_request(r.kind, zero_token=r.zero_token) for r in m.plan.requests)
+        names = (
+            tables.machine_of_request(r.kind, zero_token=r.zero_token) for r in m.plan.requests
+        )
         first = next((name for name in names if name in machines and name not in UNDRAWN), "")
         return Standing(diagram(machines[first], m.setting.edition), (START,)) if first else None
     path = [NULL if state == "" else state for state in way.states]
-    if way.ended and path[-1] == BOUNDARY:
+    if way.ended and path[-1] == tables.BOUNDARY:
         path[-1] = END
     path[0] = START
     return Standing(diagram(way.machine, m.setting.edition), tuple(path))

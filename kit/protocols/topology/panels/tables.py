@@ -130,7 +130,6 @@ def _nulls(scene: Scene) -> str:
 def _lines(scene: Scene) -> Iterator[str]:
     """Every cell that is not null; ``*`` marks what the step changed."""
     now, was = _of_step(scene)
-
     new = {cell for cell in now if was is not now and was.get(cell, NULL) != now[cell]}
     changed = {host for host, _ in new}
     apart = told_apart(tuple(_hosts(scene)), _look, lambda row: row["host_id"] in changed)
@@ -212,12 +211,6 @@ def _driver(scene: Scene) -> DriverView:
     return scene.once("driver", lambda: driver_view(scene.model, scene.state, scene.way()))
 
 
-def _peer(row: tuple[str, ...]) -> str:
-    table, *cells = row
-    named = (f"{name} {cell}" for name, cell in zip(READ, cells, strict=True) if cell)
-    return f"{table}: {'; '.join(named)}"
-
-
 def _generations(scene: Scene) -> str:
     made = "; ".join(_driver(scene).generations) or "none"
     return f"cdc_generation_timestamps: {made}" if _driver(scene).contact else ""
@@ -234,7 +227,10 @@ DRIVER = panel_of(
             f"system.local and system.peers, by a connection to {_driver(scene).contact}"
         ),
         of="{0[2]}",
-        line=_peer,
+        line=lambda row: (
+            f"{row[0]}: "
+            + "; ".join(f"{name} {cell}" for name, cell in zip(READ, row[1:], strict=True) if cell)
+        ),
         empty=NOBODY_ANSWERS,
         most=MOST_ROWS,
     ),

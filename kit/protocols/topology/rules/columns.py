@@ -17,16 +17,7 @@ from typing import Literal
 from msgspec import Struct, convert
 
 from kit.protocols.group0.rules.voters import nodes_in
-from kit.protocols.topology.rules import machines
-from kit.protocols.topology.rules.cluster import (
-    NO_ROW,
-    NOBODY,
-    ClusterTopology,
-    Factor,
-    NodeEntry,
-    Replication,
-    RequestEntry,
-)
+from kit.protocols.topology.rules import cluster, machines
 from kit.protocols.topology.rules.editions import MACHINES
 
 Scope = Literal["pk", "ck", "row", "static"]
@@ -148,7 +139,7 @@ TABLETS_MOVE = ("tablet_migration", "tablet_draining")
 
 def load(
     table: SystemTopology, requests: Sequence[SystemTopologyRequest]
-) -> tuple[ClusterTopology, tuple[str, ...]]:
+) -> tuple[cluster.ClusterTopology, tuple[str, ...]]:
     """The topology in memory, and the host ids of its nodes in their order.
 
     ``requests`` are ascending by id; their numbers are their places, from 1. One whose id is empty
@@ -161,11 +152,11 @@ def load(
     state = machines.transition_state(table.transition_state or "")
     transition = state.name if state else ""
     nodes = [
-        NodeEntry(
-            state=row.node_state or NO_ROW,
+        cluster.NodeEntry(
+            state=row.node_state or cluster.NO_ROW,
             request="" if row.node_state in machines.IN_TRANSITION else row.topology_request or "",
             request_id=number_of.get(row.request_id or row.host_id, 0),
-            replaced=place_of.get(row.replaced_id or "", NOBODY),
+            replaced=place_of.get(row.replaced_id or "", cluster.NOBODY),
             tokens=bool(row.tokens),
             zero_token=row.num_tokens == 0 and not row.tokens_string,
             cleanup=row.cleanup_status or "clean",
@@ -183,7 +174,7 @@ def load(
     running = "" if of_node or not busy else table.global_topology_request_id or ""
     asked_by = {row.request_id: place_of[row.host_id] for row in table.rows if row.request_id}
     queue = (*table.global_requests, *([] if running else [table.global_topology_request_id]))
-    topology = ClusterTopology(
+    topology = cluster.ClusterTopology(
         nodes=tuple(nodes),
         transition=transition,
         version=table.version or 1,
@@ -191,9 +182,9 @@ def load(
         session=1 if table.session else 0,
         ignored=sum(1 << place_of[host] for host in table.ignore_nodes if host in place_of),
         requests=tuple(
-            RequestEntry(
+            cluster.RequestEntry(
                 each.request_type or "",
-                asked_by.get(each.id, place_of.get(each.target_host or "", NOBODY)),
+                asked_by.get(each.id, place_of.get(each.target_host or "", cluster.NOBODY)),
                 done=bool(each.done),
                 error=bool(each.error),
                 keyspace=each.new_keyspace_rf_change_ks_name or "",
@@ -244,9 +235,9 @@ def feature_bits(table: SystemTopology) -> dict[str, int]:
     return {name: 1 << i for i, name in enumerate(sorted(names.union(table.enabled_features)))}
 
 
-def _replication(request: SystemTopologyRequest) -> Replication:
+def _replication(request: SystemTopologyRequest) -> cluster.Replication:
     """The replicas by datacenter among the options, of which ``dc1:0`` and so on are racks."""
-    factors: dict[str, Factor] = {}
+    factors: dict[str, cluster.Factor] = {}
     for name, value in sorted(request.new_keyspace_rf_change_data):
         datacenter, _, place = name.rpartition(":")
         if datacenter and place.isdecimal():
@@ -258,14 +249,16 @@ def _replication(request: SystemTopologyRequest) -> Replication:
 
 
 def store(
-    topology: ClusterTopology, hosts: Sequence[str]
+    topology: cluster.ClusterTopology, hosts: Sequence[str]
 ) -> tuple[SystemTopology, tuple[SystemTopologyRequest, ...]]:
     """The tables that hold a topology; nodes without a row are left out.
 
     Numbers stand for ids, ``t:HOST`` for a node's tokens: what they are decides nothing here.
     """
     rows = tuple(
-        _row(topology, hosts, i) for i, entry in enumerate(topology.nodes) if entry.state != NO_ROW
+        _row(topology, hosts, i)
+        for i, entry in enumerate(topology.nodes)
+        if entry.state != cluster.NO_ROW
     )
     alters = next((e for n in topology.queue if (e := topology.requests[n - 1]).keyspace), None)
     generations = tuple(("", str(number)) for number in range(1, topology.generations + 1))
@@ -293,7 +286,7 @@ def store(
             request_type=entry.kind,
             done=entry.done,
             error="failed" if entry.error else None,
-            target_host=None if entry.node == NOBODY else hosts[entry.node],
+            target_host=None if entry.node == cluster.NOBODY else hosts[entry.node],
             truncate_table_id=entry.table or None,
             new_keyspace_rf_change_ks_name=entry.keyspace or None,
             new_keyspace_rf_change_data=_options(entry),
@@ -303,7 +296,7 @@ def store(
     return table, requests
 
 
-def _row(topology: ClusterTopology, hosts: Sequence[str], i: int) -> SystemTopologyRow:
+def _row(topology: cluster.ClusterTopology, hosts: Sequence[str], i: int) -> SystemTopologyRow:
     entry = topology.nodes[i]
     datacenter, _, rack = entry.rack.partition("/")
     owner = entry.replaced if entry.state == "replacing" else i
@@ -313,7 +306,7 @@ def _row(topology: ClusterTopology, hosts: Sequence[str], i: int) -> SystemTopol
         rack=rack or None,
         node_state=entry.state,
         num_tokens=0 if entry.zero_token else 1,
-        replaced_id=None if entry.replaced == NOBODY else hosts[entry.replaced],
+        replaced_id=None if entry.replaced == cluster.NOBODY else hosts[entry.replaced],
         tokens=(f"t:{hosts[owner]}",) if entry.tokens else (),
         topology_request=entry.request or None,
         cleanup_status=entry.cleanup,
@@ -322,17 +315,15 @@ def _row(topology: ClusterTopology, hosts: Sequence[str], i: int) -> SystemTopol
     )
 
 
-def _options(entry: RequestEntry) -> tuple[tuple[str, str], ...]:
+def _options(entry: cluster.RequestEntry) -> tuple[tuple[str, str], ...]:
     """As the server stores options: a rack list as one option a rack."""
-    return tuple(
-        option
-        for name, factor in entry.replication
-        for option in (
-            [(name, str(factor))]
-            if isinstance(factor, int)
-            else [(f"{name}:{place}", rack) for place, rack in enumerate(factor)]
-        )
-    )
+    options: list[tuple[str, str]] = []
+    for name, factor in entry.replication:
+        if isinstance(factor, int):
+            options.append((name, str(factor)))
+        else:
+            options += [(f"{name}:{place}", rack) for place, rack in enumerate(factor)]
+    return tuple(options)
 
 
 def _names(features: int) -> tuple[str, ...]:

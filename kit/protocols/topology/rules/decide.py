@@ -20,6 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.topology.rules import machines as tables
 from kit.protocols.topology.rules.cluster import (
     NOBODY,
     ClusterTopology,
@@ -29,12 +30,6 @@ from kit.protocols.topology.rules.cluster import (
     with_node,
 )
 from kit.protocols.topology.rules.editions import MACHINES
-from kit.protocols.topology.rules.machines import (
-    NODE_REQUESTS,
-    EdgeRow,
-    WorkRow,
-    machine_of_request,
-)
 from kit.protocols.topology.rules.replication import invalid_racks, refused_change
 from kit.protocols.topology.rules.work import (
     DROP_LEFT,
@@ -165,7 +160,7 @@ def _standings(
     # Paused requests count among those that could go on, though none of them is taken.
     stuck = idle and bool(of_nodes) and all(missing[number] for number in of_nodes)
     ready = any(not missing[number] and number not in paused for number in of_nodes)
-    rank: dict[str, int] = {kind: place for place, kind in enumerate(NODE_REQUESTS)}
+    rank: dict[str, int] = {kind: place for place, kind in enumerate(tables.NODE_REQUESTS)}
     for number in sorted(requests, key=lambda n: (rank.get(requests[n].kind, len(rank)), n)):
         if missing[number]:
             off: Standing = "cancelled" if stuck else "waits"
@@ -214,8 +209,8 @@ class Decision(Struct, frozen=True, cache_hash=True):
     reason: str
     operation: TopologyOperation | None = None
     number: int = 0
-    edge: EdgeRow | None = None
-    work: tuple[WorkRow, ...] = ()
+    edge: tables.EdgeRow | None = None
+    work: tuple[tables.WorkRow, ...] = ()
     addressees: int = 0
     missing: int = 0
     features: int = 0
@@ -269,7 +264,7 @@ def _begin(topology: ClusterTopology, entry: QueueEntry, alive: int, setting: Se
     if refused or rejected:
         operation = TopologyOperation(kind if node == NOBODY else "node", node, "")
         return Decision("reject" if rejected else "refuse", rejected or refused, operation, number)
-    machine = machine_of_request(
+    machine = tables.machine_of_request(
         kind, zero_token=node != NOBODY and topology.nodes[node].zero_token
     )
     edge = MACHINES[setting.edition][machine].begins
@@ -326,7 +321,7 @@ def _clean_up(topology: ClusterTopology, number: int, alive: int, setting: Setti
 
 
 def outcome(
-    topology: ClusterTopology, decision: Decision, edge: EdgeRow | None, state_id: int
+    topology: ClusterTopology, decision: Decision, edge: tables.EdgeRow | None, state_id: int
 ) -> ClusterTopology:
     """The topology after the command that carries a decision out, by the edge that is taken.
 
@@ -357,7 +352,7 @@ def outcome(
     return taken(topology, edge, operation.node, state_id)
 
 
-TURNED_AWAY = EdgeRow("none", "*", becomes="left", effects=("error", "done"))
+TURNED_AWAY = tables.EdgeRow("none", "*", becomes="left", effects=("error", "done"))
 """What becomes of a node that the coordinator turns away."""
 
 
