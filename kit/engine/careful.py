@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import dataclasses
 import linecache
-import warnings
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from dataclasses import fields, is_dataclass
 from functools import partial, wraps
@@ -26,7 +25,7 @@ from msgspec.structs import astuple, replace
 
 from kit.engine.model import Model, Monitor, Property, content
 from kit.engine.rule import Rule
-from kit.errors import BadInput, BadType, Refusal
+from kit.errors import BadInput, Refusal
 
 KIT = str(Path(__file__).parent.parent)
 LASTING = "values that never change: numbers, text, tuples, frozen structs"
@@ -358,62 +357,3 @@ def _outcome(model: Model[Any, Any], action: Any) -> str:
         return f"outcome of {model.verb(action)}"
     except Exception:  # what is told here is another fault of the same model
         return f"outcome of {type(action).__name__}"
-
-
-TODAY = (
-    "a rule of three functions still runs; today one method is one action: see "
-    "kit.engine.declared, or notebook 08"
-)
-
-
-def old_rule(
-    action: type[Any],
-    kind: str,
-    candidates: Callable[[Any], Any],
-    condition: Callable[[Any, Any], Any],
-    effect: Callable[[Any, Any], Any],
-) -> Rule[Any, Any]:
-    """A student's rule in the old style, with a line that says how to write it today.
-
-    Raises:
-        BadType: for what is no function.
-    """
-    warnings.warn(TODAY, FutureWarning, stacklevel=2)
-    three = {"candidates": candidates, "condition": condition, "effect": effect}
-    for name, function in three.items():
-        if not callable(function):
-            raise BadType(f"{name} of a Rule", function, "a function")
-
-    what = f"condition of {kind}"
-
-    def refusal_of(function: Callable[..., Any], refusal: Any) -> Any:
-        check_refusal(what, function, refusal)
-        return refusal
-
-    return paired(action, kind, candidates, asked_twice(what, condition, refusal_of), effect)
-
-
-def paired(
-    action: type[Any], kind: str, candidates: Any, condition: Any, effect: Any
-) -> Rule[Any, Any]:
-    """The rule of today that does what the three functions say, one after the other."""
-
-    @wraps(candidates)
-    def choices(s: Any) -> Iterator[tuple[Any, Any]]:
-        offered = candidates(s)
-        if not isinstance(offered, Iterable):
-            where = place(f"candidates of {kind}", candidates)
-            raise BadInput(where, offered, "actions in a tuple")
-        return ((each, each) for each in offered)
-
-    @wraps(effect)
-    def outcome(s: Any, given: Any) -> Any:
-        refusal = condition(s, given)
-        if refusal is not None:
-            return refusal
-        after = effect(s, given)
-        if after is None or type(after) is Refusal:  # each of which says something else today
-            raise BadInput(place(f"effect of {kind}", effect), after, NEW)
-        return after
-
-    return Rule(action, kind, choices=choices, outcome=outcome, given=lambda given: given)

@@ -476,7 +476,7 @@ def __getattr__(name: str) -> Any:
     """``Rule``, by which models in the old style make rules of three functions."""
     if name != "Rule":
         raise AttributeError(name)
-    from kit.engine.careful import old_rule  # noqa: PLC0415  # it makes rules of today
+    from kit.engine.pairs import old_rule  # noqa: PLC0415  # it makes rules of today
 
     return old_rule
 

@@ -318,7 +318,9 @@ class Controls:
         pressed = change["owner"] if change["new"] else None
         for opener in self.openers.values():
             opener.value = opener is pressed
-        self.page.children = [self.pages[each] for each, one in self.openers.items() if one.value]
+        self.page.children = [
+            self.pages[each] for each, opener in self.openers.items() if opener.value
+        ]
         self._quiet = False
 
     def _open(self, change: Mapping[str, Any]) -> None:

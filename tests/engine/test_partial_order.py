@@ -10,9 +10,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.engine import partial_order
-from kit.engine.careful import paired
 from kit.engine.check import check
 from kit.engine.model import Model, Monitor, PartialOrder, Property, always, goal, step
+from kit.engine.pairs import paired
 from kit.engine.partial_order import LargerStep, single_steps
 from kit.errors import BadInput, KitError, Refusal
 from kit.protocols.twophase.twophase import TwoPhase

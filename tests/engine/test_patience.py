@@ -12,9 +12,9 @@ import pytest
 from msgspec import Struct
 
 from kit.engine import patience
-from kit.engine.careful import paired
 from kit.engine.check import check
 from kit.engine.model import Model, Monitor, always
+from kit.engine.pairs import paired
 from kit.engine.patience import patient, stoppable
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from kit.engine.careful import paired
 from kit.engine.check import check
 from kit.engine.model import Model, Monitor, Property, always, goal, step
+from kit.engine.pairs import paired
 from tests.engine.toys import Cell, Go
 from tests.examples import examples
 

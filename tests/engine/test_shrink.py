@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from kit.engine.careful import paired
 from kit.engine.fuzz import CLEAN, PropertyJudges, Walker, shrink
 from kit.engine.model import Model, Property, always
+from kit.engine.pairs import paired
 from kit.engine.timeline import Timeline
 from tests.engine.toys import Go, Graph
 from tests.examples import examples

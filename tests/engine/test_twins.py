@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from kit.engine.careful import paired, twin_of
+from kit.engine.careful import twin_of
 from kit.engine.check import check
 from kit.engine.model import Model
+from kit.engine.pairs import paired
 
 
 class Held(Struct, frozen=True):

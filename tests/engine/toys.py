@@ -9,9 +9,9 @@ from typing import Any
 from msgspec import Struct
 
 from kit.engine import model as engine_model
-from kit.engine.careful import paired
 from kit.engine.log import Append, Apply, AtomicLog, LogParameters
 from kit.engine.model import Model, Property, Safeguard, always, sometimes, switched_off
+from kit.engine.pairs import paired
 from kit.engine.registry import Entry, Scenario
 from kit.engine.rule import Rule
 from kit.errors import BadInput, Refusal

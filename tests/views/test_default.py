@@ -9,8 +9,8 @@ import msgspec
 import pytest
 from msgspec import Struct
 
-from kit.engine.careful import paired
 from kit.engine.model import Model, Refusal, always
+from kit.engine.pairs import paired
 from kit.engine.timeline import Timeline
 from kit.protocols.twophase.twophase import Prepare, TwoPhase, TwoPhaseParameters
 from kit.views.actions import MANY, action_board

@@ -12,8 +12,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.engine.careful import paired
 from kit.engine.model import Model, always, goal
+from kit.engine.pairs import paired
 from kit.errors import Refusal
 from kit.protocols.group0.discovery import (
     Names,

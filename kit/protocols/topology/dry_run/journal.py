@@ -13,8 +13,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from kit.edge.arguments import checked
-from kit.engine.careful import paired
 from kit.engine.model import Model
+from kit.engine.rule import Rule
 from kit.engine.timeline import Timeline
 from kit.errors import Refusal
 from kit.protocols.topology.dry_run.history import Passage, topology_history
@@ -50,13 +50,14 @@ class Journal(Model[JournalState, ReadOn]):
 
     def __init__(self, passages: Sequence[Passage], edition: Edition) -> None:
         self.passages, self.edition = tuple(passages), edition
-        only, end = (ReadOn(),), Refusal("the journal ends here")
+        only, stays = ((ReadOn(), None),), len(self.passages)
+
+        def read(s: JournalState, given: None) -> JournalState | Refusal:
+            there = s.read < stays
+            return JournalState(s.read + 1) if there else Refusal("the journal ends here")
+
         self.rules = (
-            paired(
-                *(ReadOn, "read", lambda s: only),
-                lambda s, action: None if s.read < len(self.passages) else end,
-                lambda s, action: JournalState(s.read + 1),
-            ),
+            Rule(ReadOn, "read", choices=lambda s: only, outcome=read, given=lambda action: None),
         )
 
     def start(self) -> JournalState:
