@@ -50,8 +50,6 @@ class SparkSession(Protocol):
 
 
 Spark: TypeAlias = Annotated[Any, SparkSession]
-
-
 T = TypeVar("T")
 PATIENCE = 120.0  # seconds for a start, or a cluster's answer and its first executor
 LAST_TASKS = 10.0  # seconds until cancelled tasks have ended

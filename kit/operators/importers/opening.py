@@ -100,7 +100,6 @@ def _codes(ring: Ring, listing: Listing) -> Codes:
 
 
 SAME = "; are these outputs of one cluster and one moment?"
-
 NO_TOKENS = (
     "files that say which tokens each node owns: nodetool ring or describering, or system.local "
     "with system.peers; nodetool status says only how many there are"

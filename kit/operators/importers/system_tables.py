@@ -71,7 +71,6 @@ MOST_SHARDS = 65_536
 
 PARTITION = TOPOLOGY_TABLE.name.rpartition(".")[2]  # its one partition is called as the table is
 NULL: tuple[object, ...] = (None, "", [], {})  # neither CSV nor a collection tells null from empty
-
 Cells = Mapping[str, Cell | None]
 Read = Callable[[ColumnType, Any, str], Cell]
 

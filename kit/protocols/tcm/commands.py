@@ -37,10 +37,8 @@ from kit.ring.sizes import Sizes
 ACCEPTED, REFUSED = 0, 1
 MOST_NAMED = 12
 """Ranges that are locked, nodes that data come from."""
-
 MOST_STACKED = 12
 """Ranges shown one below the other, where their replicas do not fit beside them."""
-
 Pair = tuple[tuple[str, ...], tuple[str, ...]]
 Cells = tuple[str, str, str]
 """A changed range as it is shown, with its two groups."""

@@ -439,8 +439,6 @@ def ring_text(scene: Scene) -> str:
 
 
 RING = Panel("ring", "Ring", draw_ring, ring_text, still=True)
-
-
 MOST_ARCS = 128
 ROOM = 0.032
 """How much of the line a letter takes."""

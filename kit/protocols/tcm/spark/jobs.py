@@ -187,8 +187,6 @@ class SharedValue:
 
 
 _unpacked = lru_cache(maxsize=2)(pickle.loads)
-
-
 Work = Callable[[Iterable[pa.RecordBatch]], Batches]
 """What a Spark task runs over the numbers of its pieces."""
 
