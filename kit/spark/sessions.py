@@ -283,7 +283,6 @@ def _started(
     environment: Mapping[str, str],
     patience: float,
 ) -> Any:
-    """A session with a Java of its own as the driver."""
     if find_spec("pyspark") is None:
         raise SparkUnavailable("the package pyspark is not installed")
     try:
@@ -311,7 +310,6 @@ def _started(
 
 
 def _connected(url: str, where: Address, given: Mapping[str, str], patience: float) -> Any:
-    """A session of a Connect server."""
     if find_spec("pyspark") is None or find_spec("grpc") is None:
         raise SparkUnavailable("the package pyspark[connect] is not installed")
     import grpc

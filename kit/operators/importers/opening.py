@@ -419,7 +419,6 @@ def _first_line(lines: Sequence[str]) -> tuple[int, str]:
 
 
 def _parser_of(text: str) -> Callable[[str, str], Listing] | None:
-    """What reads a text of this form; None where its first lines show no form."""
     lines = _head(text)
     _, first = _first_line(lines)
     if first.startswith("[") or (first.startswith("{") and COLUMN.search(first)):

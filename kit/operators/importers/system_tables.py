@@ -65,10 +65,8 @@ TOPOLOGY_TABLE = SystemTable(
 REQUESTS_TABLE = SystemTable("system.topology_requests", REQUESTS, ("id", "request_type", "done"))
 SPELT_WITH_BLANKS = "transition_state"
 """The one column whose words the server stores with blanks between them."""
-
 MOST_SHARDS = 65_536
 """Of a node: far more than any machine has, and few enough to count them one by one."""
-
 PARTITION = TOPOLOGY_TABLE.name.rpartition(".")[2]  # its one partition is called as the table is
 NULL: tuple[object, ...] = (None, "", [], {})  # neither CSV nor a collection tells null from empty
 Cells = Mapping[str, Cell | None]
@@ -234,7 +232,6 @@ def _statics(rows: list[tuple[str, Cells]]) -> Cells:
 
 Places = tuple[tuple[str, int], ...]
 """Hosts and shards."""
-
 _REPLICAS, _BYTES = "list<tuple<uuid, int>>", "map<uuid, bigint>"
 TABLETS = cql_columns(
     "table_id uuid, last_token bigint, base_table uuid static, keyspace_name text static, "
@@ -249,7 +246,6 @@ OWN = (*STATIC, "new_replicas", "stage", "transition")
 """Columns that are in no other table that has last tokens."""
 BYTES = {"csv": 5, "json": 12}
 """What Python takes for each character of a dump, measured on one of 200,000 tablets."""
-
 Values = Mapping[str, Any]
 _PLACE = re.compile(rf"\(({HOST_ID}), (-?[0-9]{{1,5}})\)")
 _SIZE = re.compile(rf"({HOST_ID}): (-?[0-9]{{1,18}})")
@@ -258,8 +254,6 @@ _FORMS = {
     _BYTES: (re.compile(rf"\{{{_SIZE.pattern}(?:, {_SIZE.pattern})*\}}"), _SIZE),
 }
 """Of a column type: the form of its whole, and of its parts."""
-
-
 TABLETS_TABLE = SystemTable("system.tablets", TABLETS, ("table_id", "last_token", "replicas"))
 SIZES_TABLE = SystemTable("system.tablet_sizes", SIZES, tuple(SIZES))
 LOADS_TABLE = SystemTable("system.load_per_node", LOADS, ("node",))

@@ -155,9 +155,6 @@ def _sizes(path: str | None, given: Imported) -> Sizes | None:
     return sizes_of_nodes(loads, given) if loads else None
 
 
-# -- a plan in words -------------------------------------------------------------------------------
-
-
 def _verdict(report: PlanReport) -> str:
     if not report.accepted:
         return f"{report.operation}: refused"

@@ -279,7 +279,6 @@ def _assumed_place(metadata: Metadata, given: ResolvedOperation) -> list[str]:
 
 
 def _warnings(metadata: Metadata, given: ResolvedOperation) -> tuple[str, ...]:
-    """What is no reason to refuse, but should be known beforehand."""
     operation = given.operation
     after = ring_after(placed(metadata.ring, given), given)
     warnings = []

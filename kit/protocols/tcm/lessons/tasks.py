@@ -147,7 +147,6 @@ def _shape(given: RingFile) -> str | None:
 
 
 def _left(given: RingFile, name: str) -> str | None:
-    """Why a node may not leave, or what is wrong once it has left."""
     report = dry_run(given, Operation("decommission", name))
     if not report.accepted:
         return f"decommission {name} is refused: {report.reason}."

@@ -338,7 +338,6 @@ def told_apart(
 def _parts(
     scene: Scene, name: str, rows: Sequence[Lines], named: Collection[str], note: str
 ) -> list[Frag]:
-    """A table, or one for each datacenter with its own factor."""
     return [
         _table(f"{name}:{dc}" if dc else name, f"{note} in {dc}" if dc else note, part, named)
         for dc, part in by_datacenter(scene, name, rows)
@@ -442,7 +441,6 @@ def chips(prefix: str, group: GroupChange, reads: Sequence[str]) -> list[Frag]:
 
 
 def _large_keyspace(scene: Scene, name: str) -> list[Kid]:
-    """What stands for a table too long to read: changes, a search box, a summary by node."""
     model, events, count = scene.model, scene.state.tcm.events, large(scene, name) or 0
     changed, shown = changed_of_many(scene, name)
     left_out = changed.either - len(shown)

@@ -361,7 +361,6 @@ def _keyspace(
     shown: frozenset[str],
     guilty: frozenset[str],
 ) -> Frag:
-    """Draw the arcs of a keyspace; where there are several, those of the chosen one are seen."""
     names = facts.keyspaces(scene.model)
     return h(
         "g",

@@ -403,7 +403,6 @@ class _Run:
         return True
 
     def _did(self, event: Event) -> bool:
-        """An event, when it may happen; then the columns are filled in."""
         if not self.driver.bring_about(event):
             return False
         events = self.driver.state.tcm.events
@@ -418,7 +417,6 @@ class _Run:
 
 
 def _text(value: Any) -> str:
-    """A cell: counts as one number or from … to, columns as signs."""
     if isinstance(value, bool):
         return sign(value)
     if isinstance(value, tuple):

@@ -245,7 +245,6 @@ class Pipeline(ABC):
         return [f"lost {s} {lv} {k}" for lv, s, k in product(levels, sides, kinds)]
 
     def _units(self, ring: int, kind: str) -> dict[int, str]:
-        """The units of a kind that hold a node with tokens, by code."""
         places = self.history.rings[ring].geography
         nodes = np.flatnonzero(places.in_ring)
         if kind == "node":
