@@ -424,14 +424,12 @@ def _known_rows(text: str, source: str, table: SystemTable) -> Iterator[tuple[st
 def _json_rows(text: str, source: str, table: SystemTable) -> Iterator[tuple[str, Values]]:
     for where, row in parse_json_rows(text, source):
         _check_names(row, where, table)
-        yield (
-            where,
-            {
-                name: None if row[name] is None else from_json(column, row[name], f"{where} {name}")
-                for name, column in table.columns.items()
-                if name in row
-            },
-        )
+        values = {
+            name: None if row[name] is None else from_json(column, row[name], f"{where} {name}")
+            for name, column in table.columns.items()
+            if name in row
+        }
+        yield where, values
 
 
 def _csv_rows(text: str, source: str, table: SystemTable) -> Iterator[tuple[str, Values]]:
@@ -446,13 +444,11 @@ def _csv_rows(text: str, source: str, table: SystemTable) -> Iterator[tuple[str,
         if name in names
     ]
     for where, fields in records:
-        yield (
-            where,
-            {
-                name: read(fields[at], f"{where} {name}") if fields[at] else None
-                for name, at, read in readers
-            },
-        )
+        values = {
+            name: read(fields[at], f"{where} {name}") if fields[at] else None
+            for name, at, read in readers
+        }
+        yield where, values
 
 
 def _check_names(names: Collection[str], where: str, table: SystemTable) -> None:
