@@ -189,7 +189,6 @@ class Progress:
             self._bar.show(self._title, self.status)
 
     def _ask(self) -> None:
-        """What the status tracker knows of the jobs begun here."""
         tracker = self._spark.sparkContext.statusTracker()
         done = running = total = 0
         seen: set[int] = set()
@@ -207,7 +206,6 @@ class Progress:
     def _server_progress(
         self, stages: Any, inflight_tasks: int, operation_id: Any, done: bool
     ) -> None:
-        """What a Connect server tells of one of its operations."""
         for stage in stages or ():
             key = str(operation_id), int(stage.stage_id)
             self._stages[key] = int(stage.num_completed_tasks), int(stage.num_tasks)

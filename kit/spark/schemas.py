@@ -161,7 +161,6 @@ REQUESTS = of_steps(
     "result string: what the client was told, empty while it waits",
 )
 TRACE_TABLES = (RUNS, EVENTS, EPOCHS, OPERATIONS, BARRIERS, PLACEMENTS, REQUESTS)
-
 Row = tuple[Any, ...]
 Moments = list[Any]
 """The moments of a run, from its start on."""

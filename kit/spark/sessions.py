@@ -50,8 +50,6 @@ class SparkSession(Protocol):
 
 
 Spark: TypeAlias = Annotated[Any, SparkSession]
-
-
 T = TypeVar("T")
 PATIENCE = 120.0  # seconds for a start, or a cluster's answer and its first executor
 LAST_TASKS = 10.0  # seconds until cancelled tasks have ended
@@ -285,7 +283,6 @@ def _started(
     environment: Mapping[str, str],
     patience: float,
 ) -> Any:
-    """A session with a Java of its own as the driver."""
     if find_spec("pyspark") is None:
         raise SparkUnavailable("the package pyspark is not installed")
     try:
@@ -313,7 +310,6 @@ def _started(
 
 
 def _connected(url: str, where: Address, given: Mapping[str, str], patience: float) -> Any:
-    """A session of a Connect server."""
     if find_spec("pyspark") is None or find_spec("grpc") is None:
         raise SparkUnavailable("the package pyspark[connect] is not installed")
     import grpc

@@ -250,9 +250,8 @@ class Reports(ABC):
 
     def requests(self) -> pd.DataFrame:
         """How requests end: runs, shares done and failed, steps open in mean and at most."""
-        phases = ("open", "done", "failed")
-        rows = with_numbers(self.table(REQUESTS.name), **{p: f"phase == '{p}'" for p in phases})
-        steps = grouped(rows, ["run", "request", *ASKED], **{p: (p, "sum") for p in phases})
+        rows = with_numbers(self.table(REQUESTS.name), **{p: f"phase == '{p}'" for p in PHASES})
+        steps = grouped(rows, ["run", "request", *ASKED], **{p: (p, "sum") for p in PHASES})
         ended = with_numbers(steps, was_done="done > 0", has_failed="failed > 0")
         shares = {"done": ("was_done", "mean"), "failed": ("has_failed", "mean")}
         spread = {"mean": ("open", "mean"), "most": ("open", "max")}

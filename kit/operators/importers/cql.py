@@ -25,7 +25,6 @@ from kit.ring.replication import Keyspace, parse_replication
 DEEPEST = 8
 Word = tuple[bool, "str | int"]
 """Whether it is a mark, and the word."""
-
 _CLOSING = {"{": "}", "[": "]", "(": ")"}
 _COLON, _COMMA = (True, ":"), (True, ",")
 _FLAT = re.compile(r"\{'[^']*'(?:, '[^']*')*\}")

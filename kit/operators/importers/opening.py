@@ -100,7 +100,6 @@ def _codes(ring: Ring, listing: Listing) -> Codes:
 
 
 SAME = "; are these outputs of one cluster and one moment?"
-
 NO_TOKENS = (
     "files that say which tokens each node owns: nodetool ring or describering, or system.local "
     "with system.peers; nodetool status says only how many there are"
@@ -420,7 +419,6 @@ def _first_line(lines: Sequence[str]) -> tuple[int, str]:
 
 
 def _parser_of(text: str) -> Callable[[str, str], Listing] | None:
-    """What reads a text of this form; None where its first lines show no form."""
     lines = _head(text)
     _, first = _first_line(lines)
     if first.startswith("[") or (first.startswith("{") and COLUMN.search(first)):

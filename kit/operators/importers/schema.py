@@ -39,17 +39,13 @@ from kit.ring.replication import CLASSES, LARGEST_FACTOR, PACKAGE
 
 Factor = int | tuple[str, ...]
 """How many replicas a datacenter has, or its racks that have one each."""
-
 Count = int | Fraction
 """How many tablets; those of a shard need not be whole."""
-
 EVERY = "replication_factor"
 """The option that holds for each datacenter that no other one names."""
-
 PER_SHARD = "min_per_shard_tablet_count"
 COUNTS = ("min_tablet_count", "max_tablet_count", "expected_data_size_in_gb", PER_SHARD)
 """Options of a table, ``tablets``, that say how many tablets it is to have."""
-
 GC_MODES = ("timeout", "disabled", "immediate", "repair")
 RACKS = "a number of replicas, or a list of racks that have one each: ['r1', 'r2']"
 _FLAT = re.compile(r"(?P<datacenter>.+):(?P<place>-1|[0-9]{1,4})", re.DOTALL)
@@ -294,7 +290,6 @@ MAPS = ("tablets", "tombstone_gc")
 BYTES = 8  # of memory for a character, measured on a schema of 20,000 tables
 PASSED_OVER = ("ALTER TABLE ", "ATTACH ", "GRANT ")
 """Statements of such a text that say nothing of replicas, but for those that begin with CREATE."""
-
 DESCRIBED = "statements that DESCRIBE SCHEMA prints: CREATE …, and GRANT, ATTACH, ALTER TABLE"
 ROWS = (
     "rows of system_schema.keyspaces (keyspace_name, replication), scylla_keyspaces "
@@ -302,7 +297,6 @@ ROWS = (
 )
 OF_ROWS = ("durable_writes", "initial_tablets", "bloom_filter_fp_chance", "min_tablet_count")
 """Columns of those tables that others with a ``keyspace_name`` do not have."""
-
 FORM = "a name, or keyspace.name"
 _CREATES = re.compile(r"^\s*CREATE\s+(KEYSPACE|TABLE)\b", re.IGNORECASE | re.MULTILINE)
 Options = Mapping[str, tuple[object, str]]

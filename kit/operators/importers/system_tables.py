@@ -65,13 +65,10 @@ TOPOLOGY_TABLE = SystemTable(
 REQUESTS_TABLE = SystemTable("system.topology_requests", REQUESTS, ("id", "request_type", "done"))
 SPELT_WITH_BLANKS = "transition_state"
 """The one column whose words the server stores with blanks between them."""
-
 MOST_SHARDS = 65_536
 """Of a node: far more than any machine has, and few enough to count them one by one."""
-
 PARTITION = TOPOLOGY_TABLE.name.rpartition(".")[2]  # its one partition is called as the table is
 NULL: tuple[object, ...] = (None, "", [], {})  # neither CSV nor a collection tells null from empty
-
 Cells = Mapping[str, Cell | None]
 Read = Callable[[ColumnType, Any, str], Cell]
 
@@ -235,7 +232,6 @@ def _statics(rows: list[tuple[str, Cells]]) -> Cells:
 
 Places = tuple[tuple[str, int], ...]
 """Hosts and shards."""
-
 _REPLICAS, _BYTES = "list<tuple<uuid, int>>", "map<uuid, bigint>"
 TABLETS = cql_columns(
     "table_id uuid, last_token bigint, base_table uuid static, keyspace_name text static, "
@@ -250,7 +246,6 @@ OWN = (*STATIC, "new_replicas", "stage", "transition")
 """Columns that are in no other table that has last tokens."""
 BYTES = {"csv": 5, "json": 12}
 """What Python takes for each character of a dump, measured on one of 200,000 tablets."""
-
 Values = Mapping[str, Any]
 _PLACE = re.compile(rf"\(({HOST_ID}), (-?[0-9]{{1,5}})\)")
 _SIZE = re.compile(rf"({HOST_ID}): (-?[0-9]{{1,18}})")
@@ -259,8 +254,6 @@ _FORMS = {
     _BYTES: (re.compile(rf"\{{{_SIZE.pattern}(?:, {_SIZE.pattern})*\}}"), _SIZE),
 }
 """Of a column type: the form of its whole, and of its parts."""
-
-
 TABLETS_TABLE = SystemTable("system.tablets", TABLETS, ("table_id", "last_token", "replicas"))
 SIZES_TABLE = SystemTable("system.tablet_sizes", SIZES, tuple(SIZES))
 LOADS_TABLE = SystemTable("system.load_per_node", LOADS, ("node",))
@@ -431,14 +424,12 @@ def _known_rows(text: str, source: str, table: SystemTable) -> Iterator[tuple[st
 def _json_rows(text: str, source: str, table: SystemTable) -> Iterator[tuple[str, Values]]:
     for where, row in parse_json_rows(text, source):
         _check_names(row, where, table)
-        yield (
-            where,
-            {
-                name: None if row[name] is None else from_json(column, row[name], f"{where} {name}")
-                for name, column in table.columns.items()
-                if name in row
-            },
-        )
+        values = {
+            name: None if row[name] is None else from_json(column, row[name], f"{where} {name}")
+            for name, column in table.columns.items()
+            if name in row
+        }
+        yield where, values
 
 
 def _csv_rows(text: str, source: str, table: SystemTable) -> Iterator[tuple[str, Values]]:
@@ -453,13 +444,11 @@ def _csv_rows(text: str, source: str, table: SystemTable) -> Iterator[tuple[str,
         if name in names
     ]
     for where, fields in records:
-        yield (
-            where,
-            {
-                name: read(fields[at], f"{where} {name}") if fields[at] else None
-                for name, at, read in readers
-            },
-        )
+        values = {
+            name: read(fields[at], f"{where} {name}") if fields[at] else None
+            for name, at, read in readers
+        }
+        yield where, values
 
 
 def _check_names(names: Collection[str], where: str, table: SystemTable) -> None:

@@ -30,7 +30,6 @@ MOST_LINES = 5_000_000
 LONGEST_REASON = 2000  # characters
 Kind = Literal["entered", "updated", "command"]
 Clock = Literal["without a year", "without a zone", "with a zone"]
-
 LEAP = 2000
 """The year of times that have none: each day of any year is one of it."""
 YEAR, HALF_A_YEAR = timedelta(days=366), timedelta(days=183)

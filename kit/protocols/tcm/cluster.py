@@ -224,7 +224,6 @@ class TcmCluster(Product):
         return self._unmet(self._barriers(events, node), self._epochs(counts))
 
     def _unmet(self, barriers: tuple[Barrier, ...], applied: Several[int]) -> Refusal | None:
-        """What is not met in words and as counts, with all nodes that are missing."""
         least = min(applied)  # what everybody knows was waited for
         unmet = [b for b in barriers if b.epoch > least and not b.met(applied)]
         if not unmet:

@@ -37,10 +37,8 @@ from kit.ring.sizes import Sizes
 ACCEPTED, REFUSED = 0, 1
 MOST_NAMED = 12
 """Ranges that are locked, nodes that data come from."""
-
 MOST_STACKED = 12
 """Ranges shown one below the other, where their replicas do not fit beside them."""
-
 Pair = tuple[tuple[str, ...], tuple[str, ...]]
 Cells = tuple[str, str, str]
 """A changed range as it is shown, with its two groups."""
@@ -155,9 +153,6 @@ def _sizes(path: str | None, given: Imported) -> Sizes | None:
         return read_sizes(path, given)
     loads = {name: size for name, size in given.loads.items() if name in given.ring.names}
     return sizes_of_nodes(loads, given) if loads else None
-
-
-# -- a plan in words -------------------------------------------------------------------------------
 
 
 def _verdict(report: PlanReport) -> str:

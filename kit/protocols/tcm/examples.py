@@ -35,8 +35,6 @@ from kit.ring.topology import Node
 _MOST_LOGS = 4096
 _PART = {name: parts[0] for name, parts in EDITIONS["documents"] if parts}
 _FOUR = tuple(parts for _, parts in EDITIONS["server"])
-
-
 Image: TypeAlias = tuple[tuple[Event, ...], int | None]
 """The coarser events of one finer event, and the node that carries them out, by code: None where
 anybody may, in a compensation or an operation on a dead node.
@@ -177,7 +175,6 @@ _WORKED = {"focus": (0, 200)}
 _X = "bootstrap X --tokens 150"
 _JOIN = {"operations": (_X,)}
 _TWO = ("bootstrap X --tokens 550", "bootstrap Y --tokens 850")
-
 SCENARIOS = (
     Scenario(
         "bootstrap", "X joins at 150 in four epochs (CEP-21, Bootstrap)", {**_JOIN, **_WORKED}

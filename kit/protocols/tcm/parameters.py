@@ -8,6 +8,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable
 from difflib import get_close_matches
+from functools import partial
 from itertools import pairwise
 from typing import Annotated, Any, Literal, get_args
 
@@ -208,20 +209,25 @@ def _of(title: str | None, description: str, ge: Any = None, le: Any = None, **r
     return Meta(title=title, description=description, ge=ge, le=le, extra_json_schema=schema)
 
 
+_made = partial(_of, ring="generated")
+
+
+def _end(which: str) -> Meta:
+    words = f"the {which} token of a ring of one's own (null: Murmur3's)"
+    return _of(None, words, ring="own", hidden=True)
+
+
 class ClusterParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A ring with its keyspaces, and the operations on it: for every model that has a cluster."""
 
     nodes: Annotated[
-        int, _of("nodes", "how many nodes the generated ring has", 1, MOST_NODES, ring="generated")
+        int, _made("nodes", "how many nodes the generated ring has", 1, MOST_NODES)
     ] = 3
     tokens: Annotated[
         int,
-        _of(
-            "tokens per node",
-            "how many each node has, evenly spread (100, 200, …)",
-            1,
-            MOST_TOKENS,
-            ring="generated",
+        _made(
+            *("tokens per node", "how many each node has, evenly spread (100, 200, …)"),
+            *(1, MOST_TOKENS),
         ),
     ] = 1
     rf: Annotated[
@@ -236,25 +242,17 @@ class ClusterParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only
     ] = 2
     strategy: Annotated[
         Literal["simple", "network", "everywhere"],
-        _of("strategy", "the replication strategy of keyspace ks", ring="generated"),
+        _made("strategy", "the replication strategy of keyspace ks"),
     ] = "simple"
     dcs: Annotated[
-        int,
-        _of(
-            "datacenters",
-            "how many there are; nodes are dealt to them in turn",
-            1,
-            ring="generated",
-        ),
+        int, _made("datacenters", "how many there are; nodes are dealt to them in turn", 1)
     ] = 1
     racks: Annotated[
         int,
-        _of(
+        _made(
             "racks a datacenter",
             "how many each datacenter has; nodes are dealt to them in turn",
-            1,
-            MOST_NODES,
-            ring="generated",
+            *(1, MOST_NODES),
         ),
     ] = 1
     members: Annotated[
@@ -263,24 +261,8 @@ class ClusterParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only
     keyspaces: Annotated[
         tuple[Keyspace, ...], _of(None, "keyspaces of one's own, in place of ks", ring="own")
     ] = ()
-    low: Annotated[
-        int | None,
-        _of(
-            None,
-            "the lowest token of a ring of one's own (null: Murmur3's)",
-            ring="own",
-            hidden=True,
-        ),
-    ] = None
-    high: Annotated[
-        int | None,
-        _of(
-            None,
-            "the highest token of a ring of one's own (null: Murmur3's)",
-            ring="own",
-            hidden=True,
-        ),
-    ] = None
+    low: Annotated[int | None, _end("lowest")] = None
+    high: Annotated[int | None, _end("highest")] = None
     operations: Annotated[
         tuple[str, ...],
         _of(

@@ -200,9 +200,6 @@ def opening_state(timeline: Timeline) -> Any:
     return timeline.state
 
 
-# -- what it comes to -----------------------------------------------------------------------------
-
-
 def steps(timeline: Timeline) -> tuple[StepSummary, ...]:
     """Every epoch of the branch that is shown, with what an operator asks of it."""
     moments = (timeline.moments[moment] for moment in timeline.path())

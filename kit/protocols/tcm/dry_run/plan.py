@@ -226,17 +226,14 @@ def _refused(m: TcmCluster, s: Any, operation: Operation, refusal: Refusal) -> P
 
 def _waits(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[Wait, ...]:
     metadata, space = m.snapshot(s).metadata, facts.space(m)
-    order = {keyspace: at for at, keyspace in enumerate(facts.keyspaces(m))}
-    rows = [
-        (order[keyspace], b.range.left, b.range.right, b.dc or "", keyspace, b)
-        for b in m.barriers(s, sequence)
-        for keyspace in metadata.keyspaces_of(b.group)
-    ]
-    rows.sort(key=lambda row: row[:4])
+    every = sorted(m.barriers(s, sequence), key=lambda b: (b.range.left, b.range.right, b.dc or ""))
     waits = []
-    for _, left, right, _, keyspace, b in rows:
-        names = tuple(map(m.names.__getitem__, b.replicas))
-        waits.append(Wait(keyspace, bounds(space, left, right), b.dc, names, b.needed))
+    for keyspace in facts.keyspaces(m):
+        group = metadata.group_of(keyspace)
+        for b in (b for b in every if b.group == group):
+            names = tuple(map(m.names.__getitem__, b.replicas))
+            range_ = bounds(space, b.range.left, b.range.right)
+            waits.append(Wait(keyspace, range_, b.dc, names, b.needed))
     return tuple(waits)
 
 
@@ -282,7 +279,6 @@ def _assumed_place(metadata: Metadata, given: ResolvedOperation) -> list[str]:
 
 
 def _warnings(metadata: Metadata, given: ResolvedOperation) -> tuple[str, ...]:
-    """What is no reason to refuse, but should be known beforehand."""
     operation = given.operation
     after = ring_after(placed(metadata.ring, given), given)
     warnings = []

@@ -119,8 +119,6 @@ def as_before(timeline: Timeline) -> str | None:
 
 
 _SECOND = 2
-
-
 MOST_NODES = 64
 DATACENTERS, IN_EACH, RACKS = 2, 2, 2
 
@@ -149,7 +147,6 @@ def _shape(given: RingFile) -> str | None:
 
 
 def _left(given: RingFile, name: str) -> str | None:
-    """Why a node may not leave, or what is wrong once it has left."""
     report = dry_run(given, Operation("decommission", name))
     if not report.accepted:
         return f"decommission {name} is refused: {report.reason}."
@@ -240,8 +237,7 @@ def counts(rights: list[int], cuts: list[int]) -> list[int]:
 
 
 def _some_line(chance: random.Random) -> Arguments:
-    rights = sorted(chance.sample(range(1, 100), chance.randint(2, 12)))
-    rights = [10 * right for right in rights]
+    rights = [10 * right for right in sorted(chance.sample(range(1, 100), chance.randint(2, 12)))]
     on, between = chance.choice(rights[:-1]), chance.randint(1, rights[-1] - 1)
     return [rights, sorted({on, between})]
 
@@ -262,8 +258,6 @@ def _some_cluster(chance: random.Random) -> Arguments:
 _RIGHTS = [100, 200, 300, 400]
 _ABC = ["A", "B", "C"]
 _RACKS = {"A": "r1", "B": "r2", "C": "r3", "X": "r1"}
-
-
 FEW_NODES, FACTOR = 8, 3
 LEAVERS = ("n1", "n2")
 

@@ -33,9 +33,6 @@ def _yes(good: bool, sign: str = "!") -> Frag:
     return bulb("✓", "yes") if good else bulb(sign, "no" if sign == "!" else "not yet")
 
 
-# -- what may begin -------------------------------------------------------------------------------
-
-
 def _draw_planned(scene: Scene) -> Frag:
     pairs = scene.of(facts.pairs)
     return h(
@@ -81,9 +78,6 @@ def _pair(pair: OperationPair) -> Frag:
     return h("li", _yes(pair.refusal is None), both, k=key, class_=look)
 
 
-# -- one more death -------------------------------------------------------------------------------
-
-
 def fragile(scene: Scene) -> tuple[int, int]:
     """How many nodes must not die next, and how many ranges, of the worst level, lack a quorum."""
     lost = scene.of(facts.losses)
@@ -112,9 +106,6 @@ def _breaks(loss: Loss) -> str:
         more = f" and {counted(rest, 'more node')}" if rest else ""
         parts.append(f"{', '.join(shown)}{more}; such as {loss.first}")
     return "; ".join(parts)
-
-
-# -- bytes and streams ----------------------------------------------------------------------------
 
 
 def _draw_traffic(scene: Scene) -> Frag:
@@ -371,7 +362,6 @@ def _size(streams: int, size: int | None) -> str:
 
 
 def _changed(scene: Scene, keyspace: str) -> Frag | None:
-    """Draw the ranges that the step changed, each by its last token; none: nothing."""
     changed, count = changed_lines(scene, keyspace)
     if not count:
         return None

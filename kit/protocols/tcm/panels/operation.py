@@ -340,9 +340,6 @@ def _merged(pair: Neighbours) -> str:
     return f"{both} stay apart: {pair.apart}" if pair.apart else f"{both} become one range"
 
 
-# -- streams and locks -----------------------------------------------------------------------------
-
-
 def all_streams(scene: Scene) -> list[tuple[str, StreamRow]]:
     """Return every stream of the operations under way, with its operation's node."""
     return [(each.node, row) for each in scene.of(facts.operations) for row in each.streams]

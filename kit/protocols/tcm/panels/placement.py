@@ -156,6 +156,7 @@ def ends(rows: Sequence[Served]) -> tuple[Sequence[Served], int]:
     return [*order[:MOST_ENDS], *order[-MOST_ENDS:]], len(rows) - 2 * MOST_ENDS
 
 
+FIRST = "Bold with +: added in the step. Dashed with −: removed. Double edge: written only."
 MOST_CHANGED = 48
 MOST_SHOWN = 12
 """Rows that are shown when nothing in them changed; of longer tables these are folded away."""
@@ -337,7 +338,6 @@ def told_apart(
 def _parts(
     scene: Scene, name: str, rows: Sequence[Lines], named: Collection[str], note: str
 ) -> list[Frag]:
-    """A table, or one for each datacenter with its own factor."""
     return [
         _table(f"{name}:{dc}" if dc else name, f"{note} in {dc}" if dc else note, part, named)
         for dc, part in by_datacenter(scene, name, rows)
@@ -366,7 +366,7 @@ def by_datacenter(
 
 def _difference(scene: Scene, rows: Iterable[Lines]) -> str:
     if scene.before is None:
-        return "Bold with +: added in the step. Dashed with −: removed. Double edge: written only."
+        return FIRST
     read, write = (sum(getattr(line, side).any for line in rows) for side in ("reads", "writes"))
     return _moved(read, write)
 
@@ -441,21 +441,18 @@ def chips(prefix: str, group: GroupChange, reads: Sequence[str]) -> list[Frag]:
 
 
 def _large_keyspace(scene: Scene, name: str) -> list[Kid]:
-    """What stands for a table too long to read: changes, a search box, a summary by node."""
     model, events, count = scene.model, scene.state.tcm.events, large(scene, name) or 0
     changed, shown = changed_of_many(scene, name)
     left_out = changed.either - len(shown)
     more = f" {left_out} more changed; search for them." if left_out else ""
     words = f"{counted(count, 'range')}; {changed.either} changed in this step and are shown.{more}"
-    first = scene.before is None
     return [
         h("p", words, k=f"large:{name}"),
         scroll("changed ranges", _table(name, "", shown, ())) if shown else None,
         memo(model, ("search", events, name), lambda: search(scene, name, count)),
         memo(model, ("summary", events, name), lambda: summary(scene, name)),
         soft(
-            _difference(scene, ()) if first else _moved(changed.reads, changed.writes),
-            f"diff:{name}",
+            FIRST if scene.before is None else _moved(changed.reads, changed.writes), f"diff:{name}"
         ),
     ]
 

@@ -361,7 +361,6 @@ def _keyspace(
     shown: frozenset[str],
     guilty: frozenset[str],
 ) -> Frag:
-    """Draw the arcs of a keyspace; where there are several, those of the chosen one are seen."""
     names = facts.keyspaces(scene.model)
     return h(
         "g",
@@ -439,8 +438,6 @@ def ring_text(scene: Scene) -> str:
 
 
 RING = Panel("ring", "Ring", draw_ring, ring_text, still=True)
-
-
 MOST_ARCS = 128
 ROOM = 0.032
 """How much of the line a letter takes."""

@@ -180,7 +180,6 @@ def _logical_words(scene: Scene) -> Iterator[str]:
 
 
 def _few(scene: Scene) -> bool:
-    """Whether there are few enough ranges and replicas for every pair to be written."""
     names = facts.keyspaces(scene.model)
     if any((length(scene.model, scene.state, name) or 0) > MOST_PAIRED for name in names):
         return False

@@ -86,7 +86,6 @@ class AutomaticCancel(Cancel, frozen=True, tag="give-up"):
 
 Event = Begin | Advance | Cancel | AutomaticCancel
 """What the log holds; nodes go by their names."""
-
 ResolvedEvent = ResolvedOperation | Advance | Cancel | AutomaticCancel
 """An event as rules take it: what begins is known by node codes."""
 

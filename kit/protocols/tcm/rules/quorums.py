@@ -148,8 +148,6 @@ def sizes(slots: Codes) -> Counts:
 
 
 Group = tuple[int, ...]
-
-
 AlignedGroups: TypeAlias = tuple[Tokens, Codes, Codes]
 """Elementary ranges by their last tokens, (n,), with read and write groups, (n, k) each."""
 

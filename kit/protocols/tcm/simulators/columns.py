@@ -39,7 +39,6 @@ COLUMNS = {
 FORMER_COLUMNS = {"at rest": "stable"}
 """What rows of earlier versions call a column, and its name today."""
 _KEPT = 4096
-
 NamedRows = tuple[tuple[int, int, tuple[str, ...]], ...]
 
 

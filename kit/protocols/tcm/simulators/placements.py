@@ -76,21 +76,12 @@ def checked(size: Size) -> Size:
     Raises:
         BadInput: naming what is out of its limits.
     """
-    limits = {
-        "rf": (size.rf, 1, MOST_FACTOR),
-        "parallelism": (size.parallelism, 1, MOST_AT_ONCE),
-        "tokens": (size.tokens, 1, MOST_TOKENS),
-        "dcs": (size.dcs, 1, 4),
-        "racks": (size.racks, 1, 12),
-    }
-    for field, (value, low, high) in limits.items():
-        if not low <= value <= high:
-            raise BadInput(field, value, f"a number from {low} to {high}")
-    for field, word, known in (
-        ("strategy", size.strategy, STRATEGIES),
-        ("edition", size.edition, tuple(EDITIONS)),
-    ):
-        if word not in known:
+    most = {"rf": MOST_FACTOR, "parallelism": MOST_AT_ONCE, "tokens": MOST_TOKENS}
+    for field, high in (most | {"dcs": 4, "racks": 12}).items():
+        if not 1 <= (value := getattr(size, field)) <= high:
+            raise BadInput(field, value, f"a number from 1 to {high}")
+    for field, known in (("strategy", STRATEGIES), ("edition", tuple(EDITIONS))):
+        if (word := getattr(size, field)) not in known:
             raise BadInput(field, word, one_of(word, list(known)))
     if not size.fewest <= size.nodes <= MOST_NODES:
         allowed = f"a number from {size.fewest} (one more than the replicas) to {MOST_NODES}"
@@ -412,16 +403,13 @@ class _Run:
         return True
 
     def _did(self, event: Event) -> bool:
-        """An event, when it may happen; then the columns are filled in."""
         if not self.driver.bring_about(event):
             return False
-        metadata, events = self.driver.metadata, self.driver.state.tcm.events
-        looked = self.columns.looked(events)
-        done = self.model.tcm.committed(events)
-        text = f"{done.operation.title}: {done.text}"
-        self.turns.append(Turn(metadata.epoch, text, looked))
+        events = self.driver.state.tcm.events
+        looked, done = self.columns.looked(events), self.model.tcm.committed(events)
+        self.turns.append(Turn(done.epoch, f"{done.operation.title}: {done.text}", looked))
         self.at_once = max(self.at_once, looked.under_way)
-        members = sum(bool(node.tokens) for node in metadata.ring.nodes)
+        members = sum(bool(node.tokens) for node in self.driver.metadata.ring.nodes)
         self.most_nodes = max(self.most_nodes, members)
         if looked.faults:
             self.failed = next((c, w) for c in COLUMNS if (w := looked.fault(c)) is not None)
@@ -429,7 +417,6 @@ class _Run:
 
 
 def _text(value: Any) -> str:
-    """A cell: counts as one number or from … to, columns as signs."""
     if isinstance(value, bool):
         return sign(value)
     if isinstance(value, tuple):

@@ -25,7 +25,6 @@ Group = frozenset[str]
 Pair = tuple[Group, Group]
 Rows = dict[int, Pair]
 """The right bound of each row: its read and its write group."""
-
 PARTS = ("split", "add", "switch", "drop", "merge")
 EVENTS = {
     "documents": tuple((part,) for part in PARTS),

@@ -120,7 +120,6 @@ def _parts(case: JobInput) -> int:
 
 
 def _tokens(case: JobInput, number: int) -> Batches:
-    """The tokens of the ring that lie in a part, with their owners."""
     ring, part = case.history.ring, case.parts[number]
     first = int(np.searchsorted(ring.tokens, part.left, side="right")) if number else 0
     at = slice(first, int(np.searchsorted(ring.tokens, part.right, side="right")))
@@ -187,8 +186,6 @@ class SharedValue:
 
 
 _unpacked = lru_cache(maxsize=2)(pickle.loads)
-
-
 Work = Callable[[Iterable[pa.RecordBatch]], Batches]
 """What a Spark task runs over the numbers of its pieces."""
 

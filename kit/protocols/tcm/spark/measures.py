@@ -233,7 +233,6 @@ def _of_side(groups: Codes, at: Index, width: Width, given: Frame) -> Iterator[t
 def _losses(
     by_level: tuple[Level, ...], counts: Sums, given: Frame, kind: str
 ) -> Iterator[tuple[str, Sums]]:
-    """What the loss of a unit of this kind costs; ``counts`` (3, n) are each column's rows."""
     codes = given.units[kind]
     shared = sharing(by_level[0].alive, codes, alone=kind == "node")
     for level in by_level:
@@ -266,7 +265,6 @@ def _patterns(members: Codes, given: Frame) -> tuple[Index, Index]:
 
 
 def _served(members: Codes, width: Width, count: int) -> Sums:
-    """How many rows each node serves, and their widths."""
     sums = np.zeros((3, count), np.int64)
     for slot in members:
         at = np.flatnonzero(slot >= 0)
@@ -297,7 +295,6 @@ def _slots(groups: Codes) -> Codes:
 
 
 def _shared(reads: Codes, writes: Codes) -> Words:
-    """How many nodes are in both groups of each row."""
     both = np.zeros(reads.shape[1], np.int64)
     for slot in reads:
         for other in writes:

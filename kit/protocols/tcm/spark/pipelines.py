@@ -33,7 +33,6 @@ from kit.protocols.tcm.spark.tables import (
     STREAMS,
     SUMS,
 )
-from kit.ring.topology import Codes
 from kit.spark.schemas import Schema
 from kit.spark.sessions import Spark, ended_with_us, is_remote
 from kit.spark.storing import temporary_room, whole_folder, write_rows
@@ -128,11 +127,8 @@ class Pipeline(ABC):
         table = pd.DataFrame(packed.places, columns=["dc", "rack"])
         table.insert(0, "node", packed.names)
         for side in ("reads", "writes"):
-            part = rows[rows["measure"] == side].set_index("unit")
-            share = (_width(part) / self._line).reindex(range(len(table)), fill_value=0.0)
-            counts = part["ranges"].reindex(range(len(table)), fill_value=0)
-            table[f"{side}_ranges"] = counts.to_numpy()
-            table[f"{side}_share"] = share.to_numpy()
+            columns = [f"{side}_ranges", f"{side}_share"]
+            table[columns[0]], table[columns[1]] = self._sums(rows, side, "unit", table.index)
         return table
 
     def affected(self, group: int = 0) -> pd.DataFrame:
@@ -144,12 +140,9 @@ class Pipeline(ABC):
         steps = [(stage.step, stage.epoch, stage.name) for stage in self.history.stages]
         table = pd.DataFrame(steps, columns=["step", "epoch", "name"])
         for name in ("all", "changed", "locked", "moving", "extra"):
-            part = rows[rows["measure"] == name].set_index("step")
-            counts = part["ranges"].reindex(table["step"], fill_value=0)
-            table["ranges" if name == "all" else name] = counts.to_numpy()
-        extra = rows[rows["measure"] == "extra"].set_index("step")
-        share = (_width(extra) / self._line).reindex(table["step"], fill_value=0.0)
-        table["extra_share"] = share.to_numpy()
+            counts, share = self._sums(rows, name, "step", table["step"])
+            table["ranges" if name == "all" else name] = counts
+        table["extra_share"] = share  # of the last of them
         return table
 
     def availability(self, group: int = 0) -> pd.DataFrame:
@@ -234,6 +227,12 @@ class Pipeline(ABC):
     def _line(self) -> float:
         return float(self.history.ring.space.high - self.history.ring.space.low)
 
+    def _sums(self, rows: pd.DataFrame, measure: str, key: str, index: Any) -> tuple[Any, Any]:
+        # The ranges of a measure and their share of the line.
+        part = rows[rows["measure"] == measure].set_index(key)
+        share = (_width(part) / self._line).reindex(index, fill_value=0.0)
+        return part["ranges"].reindex(index, fill_value=0).to_numpy(), share.to_numpy()
+
     def _of_group(self, group: int) -> pd.DataFrame:
         if group not in range(len(self.history.groups)):
             raise BadInput("group", group, f"a number from 0 to {len(self.history.groups) - 1}")
@@ -246,17 +245,15 @@ class Pipeline(ABC):
         return [f"lost {s} {lv} {k}" for lv, s, k in product(levels, sides, kinds)]
 
     def _units(self, ring: int, kind: str) -> dict[int, str]:
-        """The units of a kind that hold a node with tokens, by code."""
         places = self.history.rings[ring].geography
-        members = np.flatnonzero(places.in_ring)
-        names: dict[int, str] = dict(enumerate(self.history.rings[ring].names))
-        codes: Codes = np.arange(len(names), dtype=np.int32)
+        nodes = np.flatnonzero(places.in_ring)
+        if kind == "node":
+            return {code: self.history.rings[ring].names[code] for code in nodes.tolist()}
+        names = {code: f"{dc}/{rack}" for (dc, rack), code in places.racks.items()}
         if kind == "dc":
-            names, codes = {code: dc for dc, code in places.dcs.items()}, places.dc_of
-        elif kind == "rack":
-            names = {code: f"{dc}/{rack}" for (dc, rack), code in places.racks.items()}
-            codes = places.rack_of
-        return {code: names[code] for code in np.unique(codes[members]).tolist()}
+            names = {code: dc for dc, code in places.dcs.items()}
+        codes = places.dc_of if kind == "dc" else places.rack_of
+        return {code: names[code] for code in np.unique(codes[nodes]).tolist()}
 
     def _witness(self, row: pd.Series) -> str:
         names, label = self.history.ring.names, self.history.ring.space.label

@@ -15,7 +15,6 @@ LEFT = "left bigint: the left bound, not in the range"
 RIGHT = "right bigint: the right bound, in the range"
 HIGH = "high bigint: their width in tokens, by 2**32"
 LOW = "low bigint: the rest of their width"
-
 NODES = table(
     "nodes",
     "a node of the cluster",
