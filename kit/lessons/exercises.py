@@ -74,7 +74,6 @@ def exercise(name: str) -> Exercise:
 
 
 def _judged(sent: dict[str, Any]) -> Marks:
-    """Send an answer to the judge and read what it says."""
     done = subprocess.run(
         [sys.executable, "-I", "-c", BOOT, HOME],
         check=False,

@@ -185,7 +185,6 @@ def failed(number: int, error: BaseException) -> KitError:
 
 
 def _run(source: str, names: dict[str, Any]) -> Any:
-    """Run a cell; the value of its last line, if that is an expression."""
     tree = ast.parse(source)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     exec(compile(tree, "<cell>", "exec"), names)
@@ -280,10 +279,8 @@ def write_handout(notebook: str | Path, folder: str | Path) -> tuple[Path, Path]
     """
     handout, path = handout_of(notebook), Path(folder) / Path(notebook).stem
     page, key = page_of(handout), key_of(handout)
-    return (
-        write_whole(Path(f"{path}-handout.html"), page, "--out"),
-        write_whole(Path(f"{path}-key.html"), key, "--out"),
-    )
+    page_path = write_whole(Path(f"{path}-handout.html"), page, "--out")
+    return page_path, write_whole(Path(f"{path}-key.html"), key, "--out")
 
 
 def page_of(handout: Handout) -> str:
@@ -327,12 +324,10 @@ def _page(title: str, *parts: Frag | list[Frag] | None) -> str:
 
 
 def _section(title: str, items: list[Frag]) -> list[Frag]:
-    """A heading and a numbered list in two columns; nothing where the list is empty."""
     return [h("h3", title), h("ol", items, class_="columns")] if items else []
 
 
 def _question(question: Prediction) -> Frag:
-    """A question with its choices, and a line to write on."""
     choices = [h("span", f"☐ {choice}") for choice in question.choices]
     return h("li", question.text, h("p", choices, class_="choices"), h("div", class_="space"))
 

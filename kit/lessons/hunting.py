@@ -273,8 +273,7 @@ def refuted(variant: Variant, number: int, safeguard: Safeguard) -> tuple[tuple[
     if safeguard in entry_of(variant.model).safeguards:
         run, title = _shortest(variant.model, safeguard.id)
         shown = Timeline(build(variant.model, safeguard.smallest, (variant.missing.name,)))
-        parted = _parting(run, shown)
-        if parted is not None:
+        if (parted := _parting(run, shown)) is not None:
             head = f"Where {safeguard.id} alone is missing, this run breaks “{title}”:"
             return _run_between(head, run, f"With what variant {number} has, {parted}", shown)
         shown = Timeline(build(variant.model, variant.parameters, (safeguard.name,)))
@@ -302,8 +301,7 @@ def _run_between(
 def _shortest(name: str, code: str) -> tuple[Timeline, str]:
     """The shortest run that breaks something without the safeguard ``code``; what it breaks."""
     safeguard = next(each for each in entry_of(name).safeguards if each.id == code)
-    run = broken_run(build(name, safeguard.smallest, (safeguard.name,)), LIMIT)
-    if run is None:
+    if (run := broken_run(build(name, safeguard.smallest, (safeguard.name,)), LIMIT)) is None:
         raise KitError(f"without {safeguard.id} no run of {name} breaks anything")
     return run, next(verdict.title for verdict in run.verdicts() if not verdict.ok)
 

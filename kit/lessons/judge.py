@@ -87,7 +87,6 @@ def results_of(
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    """End the process and whatever it has started."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):
@@ -142,9 +141,8 @@ class FunctionJudge(Struct, frozen=True):
         expected = self.truth(*case)
         if outcome.error is None and json.dumps(expected) == json.dumps(outcome.value):
             return Case(True)
-        gave = f"ended with {outcome.error}"
-        if not outcome.error:
-            gave = f"gave {shorten(outcome.value, LONGEST)}"
+        error = outcome.error
+        gave = f"ended with {error}" if error else f"gave {shorten(outcome.value, LONGEST)}"
         call = shorten_call(self.name, case)
         return Case(False, f"{call} {gave}; expected is {shorten(expected, LONGEST)}.")
 

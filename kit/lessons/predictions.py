@@ -135,7 +135,6 @@ def _opened(source: Any) -> Any:
 
 
 def _word(choice: object) -> str:
-    """A choice as its text; a number stands for itself."""
     if isinstance(choice, bool) or not isinstance(choice, str | int):
         raise BadInput("answer", choice, "choices as text, each as it is offered")
     return str(choice).strip()

@@ -119,8 +119,7 @@ def breaks(timeline: Timeline, safeguard: str) -> PosedQuestion:
     if safeguard not in known:
         raise BadInput("safeguard", safeguard, one_of(safeguard, list(known)))
     missing = known[safeguard]
-    run = broken_run(build(entry.name, missing.smallest, (missing.name,)))
-    if run is None:
+    if (run := broken_run(build(entry.name, missing.smallest, (missing.name,)))) is None:
         raise KitError(f"predict: without {missing.id} no run breaks any property")
     verdicts = run.verdicts()
     broken = [verdict for verdict in verdicts if not verdict.ok]
@@ -166,8 +165,7 @@ def shortest(timeline: Timeline) -> PosedQuestion:
         KitError: when no run breaks anything, or the model is too large.
     """
     model = timeline.model
-    violation = _searched(model).violation
-    if violation is None:
+    if (violation := _searched(model).violation) is None:
         raise KitError(f"predict: no run of {model.name} breaks anything")
     run, steps = Timeline.along(model, violation.actions), len(violation.actions)
     first = max(1, steps - 2)
@@ -199,7 +197,6 @@ def how_many(timeline: Timeline) -> PosedQuestion:
 
 
 def _picture(run: Timeline) -> Still:
-    """The panels that stay, and the lamps."""
     names = [panel.name for panel in for_model(run.model).panels if panel.still]
     return still(run, *dict.fromkeys([*names, "lamps"]))
 

@@ -44,8 +44,7 @@ def replay(ground: Ground, verbs: list[str]) -> tuple[Timeline, str | None]:
     timeline = Timeline(ground.model())
     model = timeline.model
     for number, verb in enumerate(verbs, start=1):
-        option = model.find(timeline.state, verb.strip())
-        if option is None:
+        if (option := model.find(timeline.state, verb.strip())) is None:
             free = ", ".join(model.verb(action) for action in model.actions(timeline.state))
             said = f"Step {number}, {verb!r}: nothing like that is there; there is {free}."
             return timeline, said

@@ -37,7 +37,6 @@ def outcome(function: Any, arguments: list[Any]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """The value as data: a set as a sorted list, a tuple as a list."""
     if isinstance(value, set | frozenset):
         return sorted(value)
     return value

@@ -26,7 +26,6 @@ def table(frame: pd.DataFrame, title: str) -> Sheet:
 
 
 def _cell(value: Any) -> str:
-    """A whole number as it is, a fraction with four digits that count, nothing as a dash."""
     if isinstance(value, float):
         return "–" if math.isnan(value) else f"{value:.4g}"
     return "–" if value is None else str(value)

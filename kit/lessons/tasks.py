@@ -69,7 +69,6 @@ def task_named(name: str) -> Task:
     Raises:
         BadInput: for an unknown name, with the nearest ones.
     """
-    task = next((task for task in _declared() if task.name == name), None)
-    if task is None:
+    if (task := next((task for task in _declared() if task.name == name), None)) is None:
         raise BadInput("exercise", name, one_of(name, list(tasks())))
     return task

@@ -102,8 +102,7 @@ def without(source: str, *safeguards: str, **parameters: Any) -> Player:
     Raises:
         BadInput: for an unknown name, or when no run breaks anything.
     """
-    run = broken_run(Ground(source, parameters, safeguards).model())
-    if run is None:
+    if (run := broken_run(Ground(source, parameters, safeguards).model())) is None:
         raise BadInput("safeguards", safeguards, "some without which a promise breaks here")
     return Player(run, controls=False)
 
@@ -158,8 +157,7 @@ def _harm(ground: Ground) -> tuple[str, ...]:
     result = shortest_breach(model)
     off = ground.off[0] if ground.off else "nothing"
     rule = next((safeguard.title for safeguard in model.safeguards if safeguard.id == off), "")
-    violation = result.violation
-    if violation is None:
+    if (violation := result.violation) is None:
         whole = "every state seen: nothing breaks" if result.complete else "not all states seen"
         return off, rule, f"{result.states:,}", "–", whole
     # Of a deadlock every action has its reason: too many for a cell.

@@ -93,15 +93,13 @@ def outcome(timeline: Timeline, verb: str) -> PosedQuestion:
     """
     ahead = copied(timeline)
     model = ahead.model
-    option = model.find(ahead.state, verb)
-    if option is None:
+    if (option := model.find(ahead.state, verb)) is None:
         raise BadInput("verb", verb, one_of(verb, [*map(model.verb, model.actions(ahead.state))]))
     action, refusal = option
     if refusal is not None:
         raise KitError(f"predict: {verb} has to wait: {refusal_text(refusal)}")
     ahead.do(action)
-    question = for_model(model).question(scene_of(ahead))
-    if question is None:
+    if (question := for_model(model).question(scene_of(ahead))) is None:
         raise KitError(f"predict: there is nothing to ask about {verb}")
     return PosedQuestion(question, still(ahead, "spacetime"))
 
@@ -250,7 +248,6 @@ def both_worlds(story: str) -> Worlds:
 
 
 def _shown(script: Script, mode: str, commands: list[ScriptLine]) -> dict[ScriptLine, str]:
-    """What each command shows in one world."""
     done = [line for line in commands if mode == "gossip" or line.text != "tick"]
     header = [line for line in script.header if not line.text.startswith("mode ")]
     header.append(ScriptLine(header[-1].number, f'mode "{mode}"'))

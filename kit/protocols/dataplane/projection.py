@@ -118,7 +118,6 @@ class _Projection:
         self.local = {code: i for i, code in enumerate(self._codes())}
 
     def _follow(self, state: TcmState) -> Iterator[tuple[Event, TcmState, int]]:
-        """The events that the model allows here, with everything streamed."""
         for action, after in self.tcm.successors(_all_streamed(self.tcm, state)):
             if isinstance(action, Event):
                 bare = replace(after, streamed=())
@@ -269,7 +268,6 @@ class _Projection:
         return (MajorityKnows(mask, 1, self._age(state, sequence.epoch)),) if mask else ()
 
     def _copies(self, state: TcmState) -> Iterator[CopyTask]:
-        """What must be streamed for this range while the metadata is as it is."""
         snapshot = self.snapshot(state)
         for sequence in snapshot.metadata.sequences:
             if not awaits_streams(sequence):
@@ -283,7 +281,6 @@ class _Projection:
                         yield CopyTask(self.local[code], self.local[transfer.target], waits)
 
     def _title(self, state: TcmState) -> str:
-        """What the newest event did."""
         events = state.events
         if not len(events):
             return "stable"

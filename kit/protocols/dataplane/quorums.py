@@ -319,7 +319,6 @@ def smallest(quotas: tuple[AnswerQuota, ...], live: int) -> tuple[int, ...]:
 
 
 def _fewest(sets: Iterable[int]) -> set[int]:
-    """Those sets that hold no other one."""
     kept: list[int] = []
     for mask in sorted(set(sets), key=int.bit_count):
         if not any(other & ~mask == 0 for other in kept):

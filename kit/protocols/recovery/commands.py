@@ -56,7 +56,6 @@ examples
 
 
 def _recover(given: Namespace) -> Answer:
-    """Advice; 0 when group 0 has a quorum."""
     if given.documented:
         if given.file is not None:
             raise BadInput("FILE", given.file, "nothing beside --documented")
@@ -102,8 +101,7 @@ def _parts(advice: RecoveryAdvice) -> Iterator[Part]:
     yield Rows(choices, title="procedures")
     for keyspace in advice.keyspaces:
         levels = [(_level(each), each.standing) for each in keyspace.levels]
-        title = f"data of {keyspace.keyspace}: {LEFT[keyspace.replicas_left]}"
-        yield Rows(levels, "levels", title)
+        yield Rows(levels, "levels", f"data of {keyspace.keyspace}: {LEFT[keyspace.replicas_left]}")
     if advice.leader is not None:
         yield ""
         yield from wrap(advice.leader, "recovery leader: ")

@@ -228,7 +228,6 @@ def parse_cluster(text: str) -> ClusterDescription:
 
 
 def _checked(given: ClusterDescription) -> ClusterDescription:
-    """The description, if its names fit one another."""
     names = [node.name for node in given.nodes]
     dead = set(given.named("down", "lost"))
     if len(set(names)) < len(names):

@@ -86,8 +86,7 @@ class LostMajority(NodeModel[S]):
 
     def torn(self, s: Any) -> str | None:
         """Who talks as one cluster and is in different groups."""
-        pair = s.in_two_groups()
-        if pair is None:
+        if (pair := s.in_two_groups()) is None:
             return None
         said = (f"{self.names[i]} of {self.group_name(s.nodes[i].group)}" for i in pair)
         return f"{' and '.join(said)} talk as one cluster"

@@ -50,16 +50,10 @@ def recovery_orders() -> tuple[OrderRow, ...]:
     return tuple(
         OrderRow(procedure, crash, outcome, orders)
         for procedure in PROCEDURES
-        for model, plan in (_planned(procedure),)
+        for model, plan in (_old() if procedure == "old" else _new(procedure),)
         for crash in (False, True)
         for outcome, orders in sorted(order_outcomes(model, plan, crash).items())
     )
-
-
-def _planned(procedure: str) -> tuple[Model[Any, Any], OrderPlan]:
-    if procedure == "old":
-        return _old()
-    return _new("server" if procedure == "new, server" else "documents")
 
 
 Step: TypeAlias = tuple[str, tuple[Any, ...]]
@@ -69,7 +63,6 @@ def _plan(
     m: Any, operator: Sequence[Any], steps: Callable[[str], list[Step]], restart: tuple[Any, Any],
     servers: tuple[type, ...], is_whole: Callable[[Any], bool], change: Any,
 ) -> tuple[Any, OrderPlan]:  # fmt: skip
-    """The operator's steps, then removals, beside those of each live node."""
     live = [name for name in m.names if name not in m.given_up]
 
     def ended(s: Any) -> str:
@@ -98,7 +91,8 @@ def _old() -> tuple[RecoveryMode, OrderPlan]:
     return _plan(m, operator, steps, restart, old.BY_SERVERS, lambda s: s.is_whole, old.Alter)
 
 
-def _new(edition: Edition) -> tuple[Recovery, OrderPlan]:
+def _new(procedure: str) -> tuple[Recovery, OrderPlan]:
+    edition: Edition = "server" if procedure == "new, server" else "documents"
     off = tuple(each.name for each in Recovery.safeguards if each.name != "isolation")
     given = {"edition": edition, "commit_indexes": INDEXES, "dead": DEAD}
     m = Recovery(off=off, **given, crashes=1, changes=2)
@@ -114,7 +108,6 @@ def _new(edition: Edition) -> tuple[Recovery, OrderPlan]:
 
 
 def _changed(m: Model[Any, Any], s: Any, change: Any, live: list[str]) -> str:
-    """The outcome once a client has changed the schema at every live node."""
     for name in live:
         before, action = s, change(name)
         if m.refusal(before, action) is not None:
@@ -130,7 +123,6 @@ def _changed(m: Model[Any, Any], s: Any, change: Any, live: list[str]) -> str:
 
 
 def _each(*actions: type) -> Callable[[RecoveryMode, Sequence[str]], tuple[Any, ...]]:
-    """On each live node in turn these actions."""
     return lambda m, live: tuple(action(name) for name in live for action in actions)
 
 
@@ -228,8 +220,7 @@ def order_harm(order: Sequence[str], parameters: Struct = USUAL) -> Harm:
     played = len(order) if wrong is None else min(wrong + 1, len(order))
     missing = "" if wrong is None else DOCUMENTED[wrong]
     run = Timeline(m)
-    refusal = _play(m, run, actions_of(m, order[:played]))
-    if refusal is not None:
+    if (refusal := _play(m, run, actions_of(m, order[:played]))) is not None:
         return Harm(order, wrong, missing, "refused", said(refusal))
     rest = Ordered(
         begun(run).model, actions_of(m, order[played:]), old.BY_OPERATOR, always=(old.StartServer,)
@@ -250,8 +241,7 @@ def _play(m: RecoveryMode, run: Timeline, actions: Sequence[Any]) -> Refusal | N
         rule = m.rule_of(action)
         if rule is None or rule.end(run.state, action) is None:
             continue
-        refusal = m.refusal(run.state, action)
-        if refusal is not None:
+        if (refusal := m.refusal(run.state, action)) is not None:
             return refusal
         run.do(action)
     settle(m, run)
@@ -281,12 +271,11 @@ def at_rest(m: RecoveryMode, rest: Ordered) -> str:
         state = rest.apply(state, action)
     if state.inner.is_whole:
         return ""
-    wanted = [
-        (rest.verb(action), refusal)
+    waits = [
+        f"{rest.verb(action)} waits: {said(refusal)}"
         for action, refusal in rest.waiting(state)
         if isinstance(action, old.BY_SERVERS) or action == due
     ]
-    waits = [f"{verb} waits: {said(refusal)}" for verb, refusal in wanted]
     if waits:
         return "; ".join(waits)
     nodes = zip(m.names, state.inner.nodes, strict=True)

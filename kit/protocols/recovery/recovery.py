@@ -190,8 +190,7 @@ class Recovery(LostMajority[RecoveryState]):
         """The operator reads commit_idx of every live node."""
         if s.indexes_read:
             return None
-        down = self.named(s.where(lambda n: n.status == "down"))
-        if down:
+        if down := self.named(s.where(lambda n: n.status == "down")):
             return refused("nodes that live are down: start them first", down)
         return s.but(indexes_read=True)
 
@@ -381,8 +380,7 @@ class Recovery(LostMajority[RecoveryState]):
     def remove(self, s: RecoveryState, node: Node, ignoring: Ignoring = True) -> Next:
         """The operator removes a dead node; the others that are dead are ignored, or are not."""
         others = s.dead & ~(1 << node)
-        refusal = self.irremovable(s, node)
-        if refusal:
+        if refusal := self.irremovable(s, node):
             return refusal
         if others and not ignoring:
             return refused("other nodes are dead, and not ignored", self.named(others))

@@ -246,8 +246,7 @@ class RecoveryMode(LostMajority[ModeState]):
         """The log of every live node says RECOVERY mode."""
         if s.logs_read:
             return None
-        others = self.named(s.where(lambda n: n.standing == "live" and n.mode != "recovery"))
-        if others:
+        if others := self.named(s.where(lambda n: n.standing == "live" and n.mode != "recovery")):
             return refused("nodes are not in RECOVERY mode", others)
         return s.but(logs_read=True)
 
@@ -265,11 +264,9 @@ class RecoveryMode(LostMajority[ModeState]):
         """
         if s.heard(node, s.live):
             return refused("the node is alive", (self.names[node],))
-        down = s.where(lambda n: n.standing == "live" and not n.is_up)
-        if down:
+        if down := s.where(lambda n: n.standing == "live" and not n.is_up):
             return refused("nodes that are not ignored are down", self.named(down))
-        by = s.remover
-        if by is None:
+        if (by := s.remover) is None:
             modes = {n.mode for n in s.nodes if n.standing == "live"}
             return WAITS_FOR_UPGRADE if modes & {"upgrade", "synchronize"} else NO_REMOVAL
         s = s.at(node, standing="removed", mode="down", group=NO_GROUP)
@@ -302,8 +299,7 @@ class RecoveryMode(LostMajority[ModeState]):
         """The operator compares the schema versions of all live nodes."""
         if s.compared:
             return None
-        down = s.where(lambda n: n.standing == "live" and not n.is_up)
-        if down:
+        if down := s.where(lambda n: n.standing == "live" and not n.is_up):
             return refused("nodes do not answer", self.named(down))
         if len({n.schema_version for n in s.nodes if n.standing == "live"}) > 1:
             return refused("nodes have different schema versions", self.named(s.live))
@@ -338,8 +334,7 @@ class RecoveryMode(LostMajority[ModeState]):
     def snapshot(self, before: ModeState, act: Any, after: ModeState) -> Iterator[Travel]:
         """The state of the group that a node joins, from the first member that is up."""
         node = self.number(act.node)
-        others = after.running(node) & ~(1 << node)
-        if others:
+        if others := after.running(node) & ~(1 << node):
             source = self.names[next(nodes_in(others))]
             text = f"{source} → {act.node}: snapshot of {{group}}"
             yield Travel("data", self.spot(source), self.spot(act.node), "snapshot", text)
@@ -360,8 +355,7 @@ class RecoveryMode(LostMajority[ModeState]):
 
         Every peer answers first; then discovery needs a group with a majority, or all it asks.
         """
-        deaf = s.unheard(node, s.peers)
-        if deaf:
+        if deaf := s.unheard(node, s.peers):
             return refused("the upgrade waits until every peer answers", self.named(deaf))
         group, contacts = s.found_group(node), s.contacts(node)
         if group != NO_GROUP:
@@ -389,8 +383,7 @@ class RecoveryMode(LostMajority[ModeState]):
     def of_two_schemas(self, s: ModeState, node: int) -> Refusal | None:
         """Every member of a node's group answers, with its schema version."""
         members = s.groups[s.nodes[node].group]
-        deaf = s.unheard(node, members)
-        if deaf:
+        if deaf := s.unheard(node, members):
             return refused("members of its group 0 do not answer", self.named(deaf))
         mine = s.nodes[node].schema_version
         apart = s.where(lambda n: n.schema_version != mine) & members
@@ -405,8 +398,7 @@ class RecoveryMode(LostMajority[ModeState]):
         """{node} sees all peers in its group with one schema and enters synchronize: schema
         changes are refused.
         """
-        outside = s.peers & ~s.groups[s.nodes[node].group]
-        if outside:
+        if outside := s.peers & ~s.groups[s.nodes[node].group]:
             return refused("peers have not joined group 0", self.named(outside))
         entered = s.at(node, value="synchronize", mode="synchronize")
         return self.of_two_schemas(s, node) or entered
@@ -425,11 +417,9 @@ class RecoveryMode(LostMajority[ModeState]):
         members, heard = s.groups[group], s.heard(node, s.groups[group])
         done = s.where(lambda n: n.mode == "group 0" and n.group == group) & heard
         if not done:
-            late = members & ~(heard & s.where(lambda n: n.mode == "synchronize"))
-            if late:
+            if late := members & ~(heard & s.where(lambda n: n.mode == "synchronize")):
                 return refused("members are not in synchronize yet", self.named(late))
-            refusal = self.of_two_schemas(s, node)
-            if refusal:
+            if refusal := self.of_two_schemas(s, node):
                 return refusal
         return s.at(node, value="use_post_raft_procedures", mode="group 0")
 

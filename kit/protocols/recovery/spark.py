@@ -181,8 +181,7 @@ def description(row: Any) -> str:
     Raises:
         BadInput: for another row.
     """
-    layout = _layout(row)
-    if layout is None:
+    if (layout := _layout(row)) is None:
         raise BadInput("row", row, "a row of dead_nodes")
     dead = row["dead"].split()
     nodes = [
@@ -203,8 +202,7 @@ def opened(row: Any) -> Timeline | None:
     Raises:
         BadInput: for more nodes, or a larger RF, than these models take.
     """
-    layout = _layout(row)
-    if layout is None:
+    if (layout := _layout(row)) is None:
         return None
     nodes, dead, rf = len(layout.names), row["dead"].split(), int(row["rf"])
     if max(nodes, rf) > MOST_NODES:

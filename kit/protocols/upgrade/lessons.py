@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -11,7 +10,7 @@ from kit.edge.arguments import checked
 from kit.engine.flows import OWN_WORDS
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
-from kit.lessons.judge import Arguments, function_task
+from kit.lessons.judge import function_task
 from kit.lessons.questions import PosedQuestion, listed, posed
 from kit.lessons.replays import Ground, run_task
 from kit.lessons.stills import scene_of, still, timeline_of
@@ -25,9 +24,9 @@ NOBODY = "nobody"
 
 
 def _raft(timeline: Timeline) -> RaftUpgrade:
-    if not isinstance(timeline.model, RaftUpgrade):
-        raise KitError("predict: this question is about the Raft upgrade")
-    return timeline.model
+    if isinstance(timeline.model, RaftUpgrade):
+        return timeline.model
+    raise KitError("predict: this question is about the Raft upgrade")
 
 
 def upgrade_waits(timeline: Timeline, node: str) -> PosedQuestion:
@@ -127,14 +126,12 @@ SLIPS = ("use_raft", "done", "Synchronize", "")
 
 
 def _all_finished(timeline: Timeline) -> str | None:
-    """The goal that every node has finished at the end."""
     if all(node.state == POST for node in timeline.state.nodes):
         return None
     return "At the end of your run not every node has finished."
 
 
 def _cut_while_synchronizing(timeline: Timeline) -> str | None:
-    """The goal that a pair was cut while some node was in ``synchronize``."""
     moments = [timeline.moments[at] for at in timeline.path()]
     for before, moment in pairwise(moments):
         refusing = any(node.state == SYNCHRONIZE for node in before.state.nodes)
@@ -144,8 +141,6 @@ def _cut_while_synchronizing(timeline: Timeline) -> str | None:
 
 
 def _breaks(name: str) -> Callable[[Timeline], str | None]:
-    """The goal that a promise is broken at the end."""
-
     def broken(timeline: Timeline) -> str | None:
         [promise] = [prop for prop in timeline.model.properties if prop.name == name]
         if promise.check(timeline.state) is not None:
@@ -153,10 +148,6 @@ def _breaks(name: str) -> Callable[[Timeline], str | None]:
         return f"At the end of your run this still holds: {promise.title}."
 
     return broken
-
-
-def _some_value(chance: random.Random) -> Arguments:
-    return [chance.choice((None, *KNOWN, *SLIPS))]
 
 
 TASKS = (
@@ -208,6 +199,6 @@ TASKS = (
         "takes for recovery.",
         state_at_start,
         ([None], ["synchronize"], ["use_raft"]),
-        _some_value,
+        lambda chance: [chance.choice((None, *KNOWN, *SLIPS))],
     ),
 )

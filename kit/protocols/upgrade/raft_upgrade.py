@@ -319,8 +319,7 @@ class RaftUpgrade(NodeModel[Cluster]):
 
         Every peer is alive and ready to start (S-62).
         """
-        unready = self.unready(s, node)
-        if unready:
+        if unready := self.unready(s, node):
             return refused("not every node is alive and ready to start", self.named(unready))
         group = max((s.nodes[i].group for i in nodes_in(s.linked(node))), default=NO_GROUP)
         if group == NO_GROUP:
@@ -340,8 +339,7 @@ class RaftUpgrade(NodeModel[Cluster]):
     def says_compared(self, before: Cluster, act: Any, after: Cluster) -> str:
         """Whether the versions are equal, and who was not asked."""
         number = self.number(act.node)
-        differing = self.named(self.mismatched(before, number))
-        if differing:
+        if differing := self.named(self.mismatched(before, number)):
             those = ", ".join(differing)
             return f"{{node}} goes on, though the schema differs from that of {those}."
         everybody = (1 << len(before.nodes)) - 1

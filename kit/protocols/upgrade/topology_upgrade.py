@@ -179,12 +179,10 @@ class TopologyUpgrade(NodeModel[Cluster]):
         """
         if s.upgrade_state != NOT_UPGRADED:
             return refused(f"the upgrade has begun: upgrade_state is {s.upgrade_state}")
-        older = s.where(lambda n: n.standing != "outside" and not n.is_new)
-        if older:
+        if older := s.where(lambda n: n.standing != "outside" and not n.is_new):
             reason = f"{FEATURE} is not enabled: not every node is upgraded"
             return refused(reason, self.named(older))
-        joining = s.where(lambda n: n.standing == "joining")
-        if joining:
+        if joining := s.where(lambda n: n.standing == "joining"):
             return refused("a topology operation is running", self.named(joining))
         return s.committed(BUILDING).knows(node) if s.may_commit else NO_LEADER
 

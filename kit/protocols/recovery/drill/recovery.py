@@ -141,8 +141,6 @@ def _history(now: DrillMoment, number: int) -> Iterator[Row]:
 
 
 def _indexes(table: str, column: str) -> NodeTable:
-    """A table of Raft with the last index of each group."""
-
     def rows(now: DrillMoment, number: int) -> Iterator[Row]:
         for group in raft_groups(now, number, table):
             yield {"group_id": group_uuid(group), column: commit_index(now, number, group)}
@@ -151,8 +149,6 @@ def _indexes(table: str, column: str) -> NodeTable:
 
 
 def _members_of(table: str, groups: Callable[[DrillMoment, int], Iterable[int]]) -> NodeTable:
-    """A table of Raft with the members of some groups."""
-
     def rows(now: DrillMoment, number: int) -> Iterator[Row]:
         for group in groups(now, number):
             for at, host in _members(now, group):
@@ -299,10 +295,9 @@ def remove(now: DrillMoment, given: Given) -> CommandReply:
 def replace_node(now: DrillMoment, given: Given) -> CommandReply:
     """A new node with ``replace_node_first_boot``; without the option it meets who is dead."""
     node = _leaving(now, given)
-    if not _ignores_all(now, given):
-        why = now.model.refusal(now.state, act.Remove(node, ignoring=False))
-        if why is not None:
-            raise Refused(f"{why.reason} ({', '.join(why.missing)})")
+    why = now.model.refusal(now.state, act.Remove(node, ignoring=False))
+    if why is not None and not _ignores_all(now, given):
+        raise Refused(f"{why.reason} ({', '.join(why.missing)})")
     return CommandReply(actions=(act.Replace(node),))
 
 
@@ -334,8 +329,7 @@ def half_of_deletion(half: str, other: str) -> Callable[[DrillMoment, Given], Co
             called = now.model.group_name(group)
             raise Refused(f"{called} is not given up: name another recovery leader first")
         action = act.DeleteId(now.place)
-        refusal = now.model.why_not(now.state, action)
-        if refusal is not None:
+        if (refusal := now.model.why_not(now.state, action)) is not None:
             raise Refused(refusal.reason)
         mine, theirs = (mark("deleted", each, number, group) for each in (half, other))
         done = theirs in now.marks and mine not in now.marks
@@ -350,8 +344,7 @@ def delete_rows(now: DrillMoment, given: Given) -> CommandReply:
     table, group_id = str(given["raft_table"]).removeprefix("system."), given["group_id"]
     group = next(i for i in range(len(now.state.groups)) if group_uuid(i) == group_id)
     action = act.CleanRows(now.place)
-    refusal = now.model.why_not(now.state, action)
-    if refusal is not None:
+    if (refusal := now.model.why_not(now.state, action)) is not None:
         raise Refused(refusal_line(refusal))
     former, typed = former_groups(now, number), mark("deleted", table, number, group)
     if group not in former:
@@ -435,10 +428,6 @@ def maintain(now: DrillMoment, given: Given) -> CommandReply:
     )
 
 
-def _group_ids(now: DrillMoment) -> list[str]:
-    return list(map(group_uuid, range(len(now.state.groups))))
-
-
 def _of_group(now: DrillMoment, given: Given) -> CommandReply:
     return SERVERS.select(now, {**given, "value": given["group_id"]})
 
@@ -453,7 +442,9 @@ REMOVE = "nodetool removenode {host_id}"
 REPLACE = "new-node --replace-node-first-boot {host_id}"
 SLOTS = SERVERS.slots(
     raft_table=Slot("a table", lambda now: [f"system.{name}" for name in RAFT_TABLES]),
-    group_id=Slot("the id of a group", _group_ids),
+    group_id=Slot(
+        "the id of a group", lambda now: [*map(group_uuid, range(len(now.state.groups)))]
+    ),
 )
 FORMS: tuple[Form, ...] = (
     *SERVERS.understood("on", "ssh", "nodetool", "firewall"),
@@ -523,13 +514,11 @@ def grade(now: DrillMoment) -> Grade:
 
 
 def _unfinished(m: Recovery, s: RecoveryState) -> Iterator[str]:
-    """What the recovery still lacks; nothing where the model says that it is done."""
     if m.is_recovered(s):
         return
     if s.new_group == NO_GROUP:
         yield "no recovery leader runs in a new group"
-    outside = m.named(s.where(lambda n: n.takes_part and n.group != s.new_group))
-    if outside:
+    if outside := m.named(s.where(lambda n: n.takes_part and n.group != s.new_group)):
         yield f"not in the new group: {', '.join(outside)}"
     if s.operation == "under way":
         yield "the topology operation is still under way"

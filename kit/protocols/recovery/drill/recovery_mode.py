@@ -70,8 +70,7 @@ def _discovery(now: DrillMoment, number: int) -> Iterator[Row]:
 
 
 def _history(now: DrillMoment, number: int) -> Iterator[Row]:
-    newest = now.state.nodes[number].history
-    if newest:
+    if newest := now.state.nodes[number].history:
         yield {"key": "history", "state_id": f"{newest:08x}-fe88-11f0-8002-000000000001"}
 
 
@@ -221,7 +220,6 @@ def grade(now: DrillMoment) -> Grade:
 
 
 def _unfinished(m: RecoveryMode, s: ModeState) -> Iterator[str]:
-    """What the procedure still lacks; nothing where the model says that the cluster is whole."""
     if s.is_whole:
         return
     if s.dead:
@@ -246,7 +244,6 @@ def checklist(now: DrillMoment) -> tuple[CheckedStep, ...]:
 
 
 def _all(holds: Callable[[ModeNode], bool]) -> Callable[[DrillMoment], bool]:
-    """Whether something held of all live nodes at once."""
     return lambda now: any(not s.live & ~s.where(holds) for s in (each.state for each in now.run))
 
 

@@ -36,7 +36,6 @@ NOT_YET = "not met yet"
 
 
 def _draw_picture(scene: Scene) -> Frag:
-    """Draw the datacenters as columns of nodes, and below them a gauge of voters for each side."""
     m, sides = scene.model, scene.of(facts.side_lines)
     wide = len(m.dcs) * (BOX_WIDE + GAP) + GAP
     below = TOP + max(m.datacenters) * (BOX_HIGH + GAP)
@@ -81,7 +80,6 @@ def _gauged(side: SideLine) -> str:
 
 
 def _picture_text(scene: Scene) -> str:
-    """Write a line for each node, and one for each side."""
     lines = [
         f"  {line.name}: {line.datacenter} {line.rack}, {line.standing}, schema {line.schema}"
         f"{'' if line.votes else ', does not vote'}{', cut off' if line.is_apart else ''}"
@@ -115,7 +113,6 @@ def _button(scene: Scene, row: tuple[str, ...]) -> Frag | None:
 
 
 def _buttons(scene: Scene) -> dict[str, Frag]:
-    """What a press does to each node and each datacenter: stop it, start it, let it serve."""
     shown: dict[str, Frag] = {}
     for action, refusal in scene.options():
         place = _pressed(action)
@@ -149,7 +146,6 @@ def _node_words(scene: Scene) -> Iterator[str]:
 
 
 def _failures(scene: Scene) -> Iterator[tuple[str, Frag, str, str, FailureRow]]:
-    """A row for each failure that the documents know: their words, and what is computed."""
     m, way = scene.model, scene.way()
     run = [way[0].before if way else scene.state, *(step.after for step in way)]
     for row, s in facts.met_failures(m, run):
@@ -171,16 +167,14 @@ def _failures(scene: Scene) -> Iterator[tuple[str, Frag, str, str, FailureRow]]:
 
 
 def _failure(row: tuple[str, Frag, str, str, FailureRow]) -> str:
-    words, sign, documents, computed, _ = row
-    agrees = f"{sign.get('aria-label')}: " if computed != NOT_YET else ""
-    return f"{words}: the documents: {documents}; {agrees}{computed}"
+    agrees = f"{row[1].get('aria-label')}: " if row[3] != NOT_YET else ""
+    return f"{row[0]}: the documents: {row[2]}; {agrees}{row[3]}"
 
 
 # -- data by level and range -----------------------------------------------------------------------
 
 
 def _sides(scene: Scene) -> Iterator[Table]:
-    """For each side the levels that are met, and its ranges with their replicas."""
     for side in scene.state.sides():
         names = ", ".join(scene.model.named(side & scene.state.serving)) or "nobody"
         yield Table(
@@ -220,7 +214,6 @@ def _level(names: str, each: LevelLine) -> str:
 
 
 def _factor(scene: Scene) -> str:
-    """The replication factor, and which datacenters have fewer nodes."""
     m = scene.model
     small = [dc for dc in m.dcs if m.members(dc).bit_count() < m.rf]
     missing = f": {', '.join(small)} lacks replicas, and levels count them" if small else ""
@@ -228,7 +221,6 @@ def _factor(scene: Scene) -> str:
 
 
 def _badges(scene: Scene) -> Badges:
-    """Both lamps apart: schema changes, and data at QUORUM."""
     state = scene.state
     able = [side for side in scene.of(facts.side_lines) if side.can_commit]
     nodes = ", ".join(name for side in able for name in side.nodes)

@@ -52,10 +52,8 @@ def diagrams() -> Iterator[StateDiagram]:
 def standing(scene: Scene) -> Standing | None:
     """Where the operation stands; None where there was none."""
     now = scene.state.operation
-    if now == "none":
-        return None
-    path = (START, "under way")
-    return Standing(OPERATION, path if now == "under way" else (*path, now))
+    path = (START, "under way") if now == "under way" else (START, "under way", now)
+    return None if now == "none" else Standing(OPERATION, path)
 
 
 OPERATION_PANEL = state_panel(
@@ -109,7 +107,6 @@ def _points(scene: Scene) -> tuple[DriverPoint, ...]:
 
 
 def _draw_versions(scene: Scene) -> Frag:
-    """Draw the versions as steps of a line; where it goes back, both numbers stand below it."""
     points = _points(scene)
     seen = sorted({p.version for p in points if p.version is not None})
     width = LEFT + STEP * len(points) + RIGHT
@@ -144,7 +141,6 @@ def _line(points: Sequence[DriverPoint], heights: dict[int, float]) -> str:
 
 
 def _point(point: DriverPoint, heights: dict[int, float]) -> Frag:
-    """The number of a step; a mark where the version goes back, or nobody answers."""
     sign = "▼" if point.goes_back else "?" if point.version is None else ""
     y = TOP if point.version is None else heights[point.version]
     number = str(point.step) if point.step >= 0 else ""
@@ -165,7 +161,6 @@ def _backwards(points: Sequence[DriverPoint]) -> list[str]:
 
 
 def _versions_text(scene: Scene) -> str:
-    """Write what is seen where it changes, and a sentence where it goes back."""
     points = _points(scene)
     lines = [f"  before the majority was lost: {points[0].version}"]
     for point in points[1:]:
@@ -190,7 +185,6 @@ FAR = 0.62  # of the way between two nodes: where a head is
 
 
 def _boxes(scene: Scene) -> Iterator[NodeBox]:
-    """Each node in its place with its group and its commit index; one that is down is dashed."""
     for row in scene.of(facts.persisted):
         back = " (back)" if row.node.status == "returned" else ""
         short = row.group.removeprefix("the ") or row.node.status  # the box is narrow
@@ -240,7 +234,6 @@ def _spot(at: Point) -> str:
 
 
 def _head(a: Point, b: Point) -> Frag:
-    """The head of an arrow from one place to another, on the way."""
     dx, dy = b[0] - a[0], b[1] - a[1]
     long = max((dx**2 + dy**2) ** 0.5, 1.0)
     x, y = a[0] + dx * FAR, a[1] + dy * FAR
@@ -335,7 +328,6 @@ def _needs(row: EffectRow) -> str:
 
 
 def _badges(scene: Scene) -> Badges:
-    """Both lamps, schema changes and data, then leader and half-done operation."""
     state = scene.state
     yield from _lamps(scene)
     yield "leader", f"leader {scene.model.names[state.leader]}" if state.leader >= 0 else "", ""
@@ -344,14 +336,11 @@ def _badges(scene: Scene) -> Badges:
 
 
 def _lamps(scene: Scene) -> Badges:
-    """The lamp of schema changes and that of data at QUORUM."""
     able, ranges = scene.state.can_change_schema, scene.of(facts.ranges)
     met = sum("QUORUM" in row.levels for row in ranges)
     yield "schema", *(("✓ schema changes", "") if able else ("! no schema changes", "broken"))
-    if met == len(ranges):
-        yield "data", "✓ data at QUORUM", ""
-    else:
-        yield "data", f"! data at QUORUM in {met} of {len(ranges)} ranges", "broken"
+    less = f"! data at QUORUM in {met} of {len(ranges)} ranges"
+    yield "data", *(("✓ data at QUORUM", "") if met == len(ranges) else (less, "broken"))
 
 
 VIEWS = Views(
@@ -462,7 +451,6 @@ MARKS = {"done": "✓", "begun": "…", "left out": "!", "to do": "–"}
 
 
 def _mode_boxes(scene: Scene) -> Iterator[NodeBox]:
-    """Each node in its place with the mode that it runs in, and its group; the box is narrow."""
     for row in scene.of(facts.rows):
         group = "back" if row.node.standing == "returned" else row.group.removeprefix("the ")
         lines = (f"{row.name} · {group}" if group else row.name, SHORT.get(row.mode, row.mode))
@@ -495,7 +483,6 @@ COLUMNS = (
 
 
 def _tables(row: ModeRow) -> str:
-    """All columns, with what the value of ``group0_upgrade_state`` means."""
     cells = ", ".join(f"{column.head} {column.cell(row)}" for column in COLUMNS[1:])
     return f"{row.name}: {cells} ({facts.DIAGNOSES[row.node.value]})"
 
@@ -505,7 +492,6 @@ def _steps(scene: Scene) -> tuple[ChecklistRow, ...]:
 
 
 def _draw_steps(scene: Scene) -> Frag:
-    """Draw every documented step with how far it is, and the harm of the first wrong one."""
     return h(
         "ol",
         [

@@ -156,7 +156,6 @@ def voters_of_groups(
 
 @lru_cache(maxsize=1 << 8)
 def _masks(places: tuple[Place, ...]) -> dict[Place, int]:
-    """The nodes of each place."""
     masks: dict[Place, int] = {}
     for node, place in enumerate(places):
         masks[place] = masks.get(place, 0) | 1 << node

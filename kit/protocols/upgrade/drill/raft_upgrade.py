@@ -61,8 +61,7 @@ def version(node: UpgradingNode) -> str:
 
 
 def _local(now: DrillMoment, number: int) -> Iterator[Row]:
-    row = now.state.nodes[number].row
-    if row:
+    if row := now.state.nodes[number].row:
         yield {"key": KEY, "value": row}
 
 
@@ -224,7 +223,6 @@ LOOKING = ("compare", "log", "query")
 
 
 def _unfinished(now: DrillMoment) -> Iterator[str]:
-    """Nodes that are lost or down, and where each other one stands that has not finished."""
     for name, node in zip(now.model.names, now.state.nodes, strict=True):
         if node.status == "lost":
             yield f"{name} is lost for good: the upgrade needs every node, manual recovery is left"

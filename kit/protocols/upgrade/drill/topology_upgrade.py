@@ -130,8 +130,7 @@ def wait(now: DrillMoment, given: Given) -> CommandReply:
     """
     m: TopologyUpgrade = now.model
     own = (*BY_OPERATOR, act.StartJoining, act.Restart, act.Crash)
-    action = next((a for a in m.actions(now.state) if not isinstance(a, own)), None)
-    if action is None:
+    if (action := next((a for a in m.actions(now.state) if not isinstance(a, own)), None)) is None:
         held = [refusal for a, refusal in m.waiting(now.state) if not isinstance(a, own)]
         raise Refused(refusal_line(held[0]) if held else "nothing goes on by itself")
     return CommandReply(actions=(action,))

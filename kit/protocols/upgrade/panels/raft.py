@@ -31,22 +31,22 @@ from kit.views.promises import LAMPS
 from kit.views.registry import Views
 
 QUERY_TEXT = f"SELECT * FROM system.scylla_local WHERE key = '{KEY}'"
+NUMBERED = ", ".join(f"{at} {phase}" for at, phase in enumerate(PHASES, 1))
 NOBODY_WAITS = "No node waits for another one."
 SIGNS = {"✓": "done", "…": "under way", NONE: "not begun"}
+ANSWERS = {"yes": ("✓", "yes", " Yes."), "no": ("!", "no", " No: "), "later": ("·", "not yet", "")}
 
 
 # -- the picture -----------------------------------------------------------------------------------
 
 
 def _boxes(scene: Scene) -> Iterator[NodeBox]:
-    """Each node with state, version and group."""
     for row in scene.of(facts.nodes):
         title, is_off = f"{row.name}: {row.status}", not row.node.is_up
         yield NodeBox(f"node:{row.name}", row.name, _lines(row), title, is_off)
 
 
 def _lines(row: UpgradingRow) -> tuple[str, str, str]:
-    """What stands in a node's box."""
     node = row.node
     runs = f"{row.name} · {VERSIONS[node.runs_new]} · option {SWITCH[node.enabled]}"
     group = f"group 0 id {node.group}" if node.group else "no group 0"
@@ -54,7 +54,6 @@ def _lines(row: UpgradingRow) -> tuple[str, str, str]:
 
 
 def _links(scene: Scene, places: Places) -> Iterator[Frag]:
-    """A pair that is cut has a dashed line."""
     for i, j in scene.state.cut:
         (x1, y1), (x2, y2) = (places[scene.model.names[at]] for at in (i, j))
         yield h(
@@ -92,21 +91,13 @@ def _phases(row: UpgradingRow) -> str:
     return f"{row.name}: {signs} ({row.node.position} of 5){waits}{restart}"
 
 
-def _numbered(scene: Scene) -> Frag:
-    """The names of the phases; the columns have only their numbers, which leaves room for words."""
-    return h("p", ", ".join(f"{at} {phase}" for at, phase in enumerate(PHASES, 1)), class_="soft")
-
-
 # -- what a query returns, schema versions, what a change is answered ------------------------------
 
 
 def _queried(scene: Scene) -> Iterator[tuple[str, str, str]]:
-    """The row of each node, and what that means; one that is not up does not answer."""
     for name, node in zip(scene.model.names, scene.state.nodes, strict=True):
-        if node.is_up:
-            yield name, node.row or "(0 rows)", diagnosis(node.row)
-        else:
-            yield name, "no answer", "the node is not up"
+        answer = node.row or "(0 rows)", diagnosis(node.row)
+        yield name, *(answer if node.is_up else ("no answer", "the node is not up"))
 
 
 def _source(row: UpgradingRow) -> str:
@@ -125,7 +116,6 @@ def _mismatches(scene: Scene) -> Iterator[str]:
 
 
 def _answers(scene: Scene) -> Iterator[tuple[str, bool, str]]:
-    """Whether each node would take a schema change now, and what it answers."""
     for name, node in zip(scene.model.names, scene.state.nodes, strict=True):
         refusal = scene.model.why_not(scene.state, Alter(name))
         if not node.is_up:
@@ -133,19 +123,15 @@ def _answers(scene: Scene) -> Iterator[tuple[str, bool, str]]:
         elif refusal is not None:
             yield name, False, refusal.reason
         else:
-            way = "group 0 commits it" if node.has_finished else "gossip spreads it"
-            yield name, True, way
+            yield name, True, "group 0 commits it" if node.has_finished else "gossip spreads it"
 
 
 def _ask(scene: Scene, row: tuple[str, bool, str]) -> Frag:
-    """A button, while any change may come."""
     name, is_taken, answer = row
     if not scene.state.changes:
         return lamp(is_taken, "taken", "refused")
-    act, why = (
-        f"do:{mark(scene.model, Alter(name))}",
-        scene.closed or (None if is_taken else answer),
-    )
+    act = f"do:{mark(scene.model, Alter(name))}"
+    why = scene.closed or (None if is_taken else answer)
     return act_button(f"ALTER at {name}", f"change:{name}:button", act, why)
 
 
@@ -168,20 +154,15 @@ def _branches(scene: Scene) -> Iterator[tuple[StuckQuestion, str]]:
 
 
 def _draw_advice(scene: Scene) -> Frag:
-    """Draw the questions in their order; the first with a bad answer says what to do."""
     if not _tree(scene):
         return h("p", NOBODY_WAITS, class_="soft")
-    branches = [_branch(at, *each) for at, each in enumerate(_branches(scene))]
+    branches = []
+    for at, (each, answer) in enumerate(_branches(scene)):
+        sign, label, said = ANSWERS[answer]
+        then = h("strong", each.then) if answer == "no" else None
+        words, kind = f" {each.asks}{said}", "soft" if answer == "later" else None
+        branches.append(h("li", bulb(sign, label), words, then, k=f"advice:{at}", class_=kind))
     return h("ol", branches, class_="advice", aria_label="advice")
-
-
-def _branch(at: int, each: StuckQuestion, answer: str) -> Frag:
-    sign, label, said = {
-        "yes": ("✓", "yes", " Yes."), "no": ("!", "no", " No: "), "later": ("·", "not yet", ""),
-    }[answer]  # fmt: skip
-    then = h("strong", each.then) if answer == "no" else None
-    kind = "soft" if answer == "later" else None
-    return h("li", bulb(sign, label), f" {each.asks}{said}", then, k=f"advice:{at}", class_=kind)
 
 
 def _advice(scene: Scene) -> Iterator[str]:
@@ -190,7 +171,6 @@ def _advice(scene: Scene) -> Iterator[str]:
 
 
 def _badges(scene: Scene) -> Badges:
-    """How far the upgrade is on all nodes, and where the schema can be changed."""
     rows = scene.of(facts.nodes)
     behind = min(row.node.position for row in rows)
     able = sum(is_taken for _, is_taken, _ in _answers(scene))
@@ -222,7 +202,7 @@ VIEWS = Views(
                 of="{0.name}",
                 line=_phases,
             ),
-            Drawn(_numbered, unsaid),
+            Drawn(lambda scene: h("p", NUMBERED, class_="soft"), unsaid),
             still=True,
             tab="Phases",
         ),

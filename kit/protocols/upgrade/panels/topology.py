@@ -38,7 +38,6 @@ MARKS = {"passed": "✓", "now": "●", "ahead": "○"}
 
 
 def _draw(scene: Scene) -> Frag:
-    """Draw the three states of the upgrade, the one of now lit, and below them the nodes."""
     boxes = tuple(_boxes(scene.model, scene.state))
     high = (HEIGHT - BELOW) / ceil(len(boxes) / IN_A_ROW)
     middles = [
@@ -72,7 +71,6 @@ def _state(at: int, name: str, standing: str) -> Frag:
 
 
 def _boxes(m: TopologyUpgrade, s: Cluster) -> Iterator[NodeBox]:
-    """Every node, those outside too."""
     for at, (name, node) in enumerate(zip(m.names, s.nodes, strict=True)):
         lines: tuple[str, ...] = (name, "outside")
         if not node.is_up or node.standing != "outside":
@@ -91,7 +89,6 @@ def _states(s: Cluster) -> Iterator[tuple[str, str]]:
 
 
 def _text(scene: Scene) -> str:
-    """Write the three states in a line, then a line for each node."""
     states = " → ".join(f"{MARKS[word]} {name}" for name, word in _states(scene.state))
     titles = (box.title for box in _boxes(scene.model, scene.state))
     return "\n".join(f"  {line}" for line in (states, *titles))
@@ -101,7 +98,6 @@ def _text(scene: Scene) -> str:
 
 
 def _gossiped(scene: Scene) -> Iterator[tuple[str, str, str]]:
-    """Every node that gossip or the table tells of, with what they tell."""
     for number, (name, node) in enumerate(zip(scene.model.names, scene.state.nodes, strict=True)):
         tokens = f"tokens {{{TOKENS_APART * (number + 1)}}}"
         row = f"normal, {tokens}" if scene.state.rows >> number & 1 else ""
@@ -113,12 +109,12 @@ def _gossiped(scene: Scene) -> Iterator[tuple[str, str, str]]:
 
 
 def _generations(scene: Scene) -> str:
-    many = "1 new generation" if scene.state.has_generation else "no new generation"
-    return f"system.cdc_generations_v3: {many}"
+    return (
+        f"system.cdc_generations_v3: {'1' if scene.state.has_generation else 'no'} new generation"
+    )
 
 
 def _route(scene: Scene) -> Iterator[tuple[str, str, Frag]]:
-    """Each member: its name, why a POST there is refused, what GET answers."""
     for name, node in zip(scene.model.names, scene.state.nodes, strict=True):
         if node.standing == "normal":
             refusal = scene.model.why_not(scene.state, Post(name))
@@ -162,7 +158,6 @@ def _branches(s: Cluster) -> tuple[tuple[str, str, bool], ...]:
 
 
 def _chart(scene: Scene) -> Frag:
-    """Draw the flow chart with the branch of now lit."""
     lit = [
         h("li", bulb("✓", "now"), f" {when} → ", h("strong", then), k=f"join-way:{at}")
         if taken
@@ -178,7 +173,6 @@ def _chart_words(scene: Scene) -> Iterator[str]:
 
 
 def _badges(scene: Scene) -> Badges:
-    """Whether the feature is enabled, and which joins wait."""
     enabled = scene.state.has_feature
     yield "feature", f"✓ {FEATURE}" if enabled else f"no {FEATURE}", "busy" * (not enabled)
     waiting = [name for name, _, waits in _joins(scene) if waits]
