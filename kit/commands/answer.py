@@ -131,18 +131,12 @@ class Rows(Struct, frozen=True):
         from kit.views.fragment import h
         from kit.views.parts import heads
 
-        return h(
-            "table",
-            h("caption", self.caption or self.title),
-            heads(*self.heads) if self.heads else None,
-            h(
-                "tbody",
-                [
-                    h("tr", h("th", row[0], scope="row"), [h("td", cell) for cell in row[1:]])
-                    for row in self.rows
-                ],
-            ),
-        )
+        rows = [
+            h("tr", h("th", row[0], scope="row"), [h("td", cell) for cell in row[1:]])
+            for row in self.rows
+        ]
+        head = heads(*self.heads) if self.heads else None
+        return h("table", h("caption", self.caption or self.title), head, h("tbody", rows))
 
 
 Part: TypeAlias = str | Rows

@@ -133,8 +133,7 @@ def lab_command(root: Path, port: int, *, window: bool, as_root: bool) -> list[s
         "--LabApp.news_url=",
         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
     ]
-    command += [] if window else ["--no-browser"]
-    return command + (["--allow-root"] if as_root else [])
+    return command + ["--no-browser"] * (not window) + ["--allow-root"] * as_root
 
 
 def lab_environment(environment: Mapping[str, str]) -> dict[str, str]:

@@ -37,9 +37,7 @@ def mergeable(placement: Placement, bound: int) -> bool:
     """The neighbours at ``bound`` have equal read groups and equal write groups, as sets."""
     for table in (placement.reads, placement.writes):
         left, right = _neighbours(table, bound)
-        if left is None or right is None:
-            return False
-        if set(table.codes(left)) != set(table.codes(right)):
+        if left is None or right is None or {*table.codes(left)} != {*table.codes(right)}:
             return False
     return True
 

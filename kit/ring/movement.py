@@ -106,9 +106,9 @@ class Movement:
         token, although the line shows no bound there.
         """
         low, rings = self.before.space.low, (self.before, self.after)
-        owned = [len(ring.tokens) > 0 and ring.tokens[0] == low for ring in rings]
-        if owned[0] == owned[1]:
-            return np.empty(0, np.int64), np.empty(0, np.int64)
+        before, after = (low in ring.tokens[:1] for ring in rings)
+        if before == after:
+            return (np.empty(0, np.int64),) * 2
         rights = np.union1d(*(ring.rights for ring in rings))
         ends = np.array([0, -1])
         return np.append(np.int64(low), rights[:-1])[ends], rights[ends]
@@ -155,9 +155,8 @@ class Movement:
             if near is not None:
                 taken[code] = near
                 free.remove(near)
-        for code in gained:
-            if code not in taken and free:
-                taken[code] = free.pop(0)
+        far = (code for code in gained if code not in taken)
+        taken |= dict(zip(far, free, strict=False))
         return [(code, taken.get(code)) for code in gained]
 
 

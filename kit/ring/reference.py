@@ -6,6 +6,7 @@ The oracle for ``kit.ring.natural`` and the text to read aloud: it uses nothing 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Protocol
 
 from kit.ring.replication import (
@@ -51,10 +52,8 @@ def replicas_reference(
 
 def _clockwise(nodes: Sequence[_Owner], token: int) -> list[_Owner]:
     """The owner of every token of the ring, once round, from the first token >= ``token``."""
-    ring = sorted(((owned, node) for node in nodes for owned in node.tokens), key=lambda p: p[0])
-    ahead = [node for owned, node in ring if owned >= token]
-    behind = [node for owned, node in ring if owned < token]
-    return ahead + behind
+    ring = [(owned < token, owned, node) for node in nodes for owned in node.tokens]
+    return [node for *_, node in sorted(ring, key=itemgetter(0, 1))]
 
 
 def _distinct(line: Sequence[_Owner]) -> tuple[str, ...]:

@@ -101,9 +101,8 @@ def parse_replication(options: object, field: str = "replication") -> Replicatio
     """
     if not isinstance(options, Mapping):
         raise BadInput(field, options, "a map with a class, as in CQL")
-    for key in options:
-        if not isinstance(key, str):
-            raise BadInput(field, key, "texts as option names")
+    for key in (key for key in options if not isinstance(key, str)):
+        raise BadInput(field, key, "texts as option names")
     name = _class_name(options.get("class"), f"{field}.class")
     rest = {key: value for key, value in options.items() if key != "class"}
     if name == "NetworkTopologyStrategy":
@@ -127,10 +126,9 @@ def _class_name(given: object, field: str) -> str:
 
 
 def _check_options(rest: Mapping[str, object], known: tuple[str, ...], field: str) -> None:
-    for key in rest:
-        if key not in known:
-            allowed = ", ".join(("class", *known)) + nearest(key, known)
-            raise BadInput(f"{field} option", key, allowed)
+    for key in (key for key in rest if key not in known):
+        allowed = ", ".join(("class", *known)) + nearest(key, known)
+        raise BadInput(f"{field} option", key, allowed)
 
 
 def _network(rest: Mapping[str, object], field: str) -> NetworkTopologyStrategy:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import permutations
+from itertools import permutations, product
 from string import ascii_uppercase
 from typing import Annotated, Any
 
@@ -312,16 +312,13 @@ class Gossip(NetworkModel):
 
         It is broken by two nodes of different sides of which each has what the other one lacks.
         """
-        sides = self.sides(s)
-        for at, side in enumerate(sides):
-            for a in side:
-                for b in (node for other in sides[at + 1 :] for node in other):
-                    both = merged(a.cells, b.cells)
-                    if both not in (a.cells, b.cells):
-                        return (
-                            f"{a.name} has version {a.version} and {b.name} {b.version}: "
-                            "each has changes that the other lacks"
-                        )
+        here, *there = self.sides(s)
+        for a, b in product(here, *there) if there else ():
+            if merged(a.cells, b.cells) not in (a.cells, b.cells):
+                return (
+                    f"{a.name} has version {a.version} and {b.name} {b.version}: "
+                    "each has changes that the other lacks"
+                )
         return None
 
     @always()

@@ -142,7 +142,9 @@ def heard(view: View, newer: View) -> View:
         if state.generation > own.generation:
             view = _with(view, state)
         elif state.generation == own.generation:
-            view = _with(view, replace(own, states=_newest(own.states, state.states)))
+            ranked = sorted((*state.states, *own.states), key=lambda each: each.version)
+            newest = {each.name: each for each in ranked}
+            view = _with(view, replace(own, states=tuple(sorted(newest.values()))))
     return view
 
 
@@ -151,19 +153,8 @@ def forgetting(view: View, endpoint: str) -> View:
     return tuple(state for state in view if state.endpoint != endpoint)
 
 
-def _newest(
-    mine: tuple[ApplicationState, ...], theirs: tuple[ApplicationState, ...]
-) -> tuple[ApplicationState, ...]:
-    by_name = {state.name: state for state in mine}
-    for state in theirs:
-        if state.name not in by_name or by_name[state.name].version < state.version:
-            by_name[state.name] = state
-    return tuple(sorted(by_name.values()))
-
-
 def _with(view: View, state: EndpointState) -> View:
-    others = forgetting(view, state.endpoint)
-    return tuple(sorted((*others, state)))
+    return tuple(sorted((*forgetting(view, state.endpoint), state)))
 
 
 NORMAL = "NORMAL"

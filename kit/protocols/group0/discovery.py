@@ -367,9 +367,8 @@ def seeds_of(lines: tuple[str, ...]) -> dict[str, Names]:
         name: tuple(sorted(set(line.split()))) for name, line in zip(names, lines, strict=True)
     }
     for name, points in seeds.items():
-        for point in points:
-            if point not in seeds:
-                raise BadInput(f"seeds of {name}", point, f"one of {', '.join(names)}")
+        for point in (point for point in points if point not in seeds):
+            raise BadInput(f"seeds of {name}", point, f"one of {', '.join(names)}")
     return seeds
 
 

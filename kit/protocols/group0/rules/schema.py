@@ -102,9 +102,8 @@ def objection(schema: SchemaState, statement: Statement) -> str | None:
         return f"table {name} already exists" if table else None
     if table is None:
         return f"table {name} does not exist"
-    if statement.verb == "alter" and statement.column in table.columns:
-        return f"table {name} already has column {statement.column}"
-    return None
+    again = statement.verb == "alter" and statement.column in table.columns
+    return f"table {name} already has column {statement.column}" if again else None
 
 
 def merged(schema: SchemaState, statement: Statement, timestamp: int) -> SchemaState:
