@@ -131,8 +131,8 @@ def _places(model: Model[Any, Any], states: list[Any]) -> tuple[PicturedState, .
     lines = []
     for number, table in enumerate(tables):
         differing = [n for n in varying if number == 0 or table.get(n) != tables[0].get(n)]
-        shown = tuple(_line(n, table.get(n), cut[n]) for n in differing)
-        lines.append(shown or (f"state {number}",))
+        parts = tuple(_line(n, table.get(n), cut[n]) for n in differing)
+        lines.append(parts or (f"state {number}",))
     twice = {line for line in lines if lines.count(line) > 1}
     return tuple(
         PicturedState(

@@ -315,12 +315,10 @@ class Controls:
         if self._quiet:
             return
         self._quiet = True
-        pressed = change["owner"] if change["new"] else None
         for opener in self.openers.values():
-            opener.value = opener is pressed
-        self.page.children = [
-            self.pages[each] for each, opener in self.openers.items() if opener.value
-        ]
+            opener.value = opener is change["owner"] and change["new"]
+        chosen = [title for title, opener in self.openers.items() if opener.value]
+        self.page.children = [self.pages[title] for title in chosen]
         self._quiet = False
 
     def _open(self, change: Mapping[str, Any]) -> None:
