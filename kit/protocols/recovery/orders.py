@@ -50,10 +50,16 @@ def recovery_orders() -> tuple[OrderRow, ...]:
     return tuple(
         OrderRow(procedure, crash, outcome, orders)
         for procedure in PROCEDURES
-        for model, plan in (_old() if procedure == "old" else _new(procedure),)
+        for model, plan in (_planned(procedure),)
         for crash in (False, True)
         for outcome, orders in sorted(order_outcomes(model, plan, crash).items())
     )
+
+
+def _planned(procedure: str) -> tuple[Model[Any, Any], OrderPlan]:
+    if procedure == "old":
+        return _old()
+    return _new("server" if procedure == "new, server" else "documents")
 
 
 Step: TypeAlias = tuple[str, tuple[Any, ...]]
@@ -91,8 +97,7 @@ def _old() -> tuple[RecoveryMode, OrderPlan]:
     return _plan(m, operator, steps, restart, old.BY_SERVERS, lambda s: s.is_whole, old.Alter)
 
 
-def _new(procedure: str) -> tuple[Recovery, OrderPlan]:
-    edition: Edition = "server" if procedure == "new, server" else "documents"
+def _new(edition: Edition) -> tuple[Recovery, OrderPlan]:
     off = tuple(each.name for each in Recovery.safeguards if each.name != "isolation")
     given = {"edition": edition, "commit_indexes": INDEXES, "dead": DEAD}
     m = Recovery(off=off, **given, crashes=1, changes=2)
