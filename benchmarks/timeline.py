@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from benchmarks.figures import Figure, show, spoken
-from kit.engine.careful import paired
+from kit.engine.pairs import paired
 from kit.engine.model import Model
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline

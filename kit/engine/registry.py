@@ -358,6 +358,7 @@ def output_of(model: str) -> Mapping[str, Output]:
     return entry_of(model).scenario_output
 
 
+@checked
 def rows_of(model: Model[Any, Any]) -> TransitionRows:
     """The transitions of a model's tables: as its entry tells them, else one per rule."""
     entry = _entry_if_known(model.name)

@@ -11,7 +11,7 @@ from functools import wraps
 from inspect import unwrap
 from typing import Any
 
-from kit.engine import careful as pairs
+from kit.engine import pairs
 from kit.engine.compose import Product
 from kit.engine.model import Model
 from kit.engine.rule import Rule
