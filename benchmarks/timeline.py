@@ -10,8 +10,8 @@ from typing import Any
 from msgspec import Struct
 
 from benchmarks.figures import Figure, show, spoken
-from kit.engine.pairs import paired
 from kit.engine.model import Model
+from kit.engine.pairs import paired
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 
