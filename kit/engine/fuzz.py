@@ -200,7 +200,9 @@ def led_on(
 ) -> tuple[tuple[Any, ...], str, str] | None:
     """A fair schedule from a state; None when it comes to every goal within so many steps.
 
-    Else what it did, the first goal that it did not come to, and why.
+    It takes, every other step at least, what has been enabled longest: a search judges that some
+    schedule comes to a goal, this that the usual one does. Else what it did, the first goal that it
+    did not come to, and why.
     """
     chance = Chance(seed)
     missing = [goal for goal in goals if not goal.check(state)]

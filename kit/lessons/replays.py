@@ -34,6 +34,11 @@ class Ground(Struct, frozen=True):
         return build(entry.name, {**scenario.parameters, **self.extra}, self.off or scenario.off)
 
 
+def broken(timeline: Timeline) -> set[str]:
+    """The promises that the run has broken."""
+    return {verdict.name for verdict in timeline.verdicts() if not verdict.ok}
+
+
 def after_its_steps(timeline: Timeline) -> str:
     """How a message on a whole run begins: ``After 3 steps``."""
     return f"After {counted(len(timeline.path()) - 1, 'step')}"

@@ -20,7 +20,7 @@ from kit.lessons.hunting import VARIANTS, drawn
 from kit.lessons.hunting import judged as judged_word
 from kit.lessons.judge import Arguments, ListedJudge, function_task
 from kit.lessons.questions import PosedQuestion, copied, model_of, posed
-from kit.lessons.replays import Ground, after_its_steps, run_task
+from kit.lessons.replays import Ground, after_its_steps, broken, run_task
 from kit.lessons.stills import scene_of, still
 from kit.lessons.tasks import Case, Marks, Task
 from kit.protocols.dataplane import quorums as simulator
@@ -288,8 +288,7 @@ def _some_answers(chance: random.Random) -> Arguments:
 
 def misses_a_write(timeline: Timeline) -> str | None:
     """The goal that a read of the run missed a write that had succeeded."""
-    broken = {verdict.name for verdict in timeline.verdicts() if not verdict.ok}
-    if "visible" in broken:
+    if "visible" in broken(timeline):
         return None
     return f"{after_its_steps(timeline)} no read has missed a write."
 

@@ -9,7 +9,7 @@ from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons.judge import Arguments, function_task
 from kit.lessons.questions import PosedQuestion, posed
-from kit.lessons.replays import Ground, after_its_steps, run_task
+from kit.lessons.replays import Ground, after_its_steps, broken, run_task
 from kit.lessons.stills import still
 from kit.protocols.storage import facts
 from kit.protocols.storage.rules.levels import enough, write_quotas
@@ -90,11 +90,6 @@ NAMES = "ABCDE"
 _TWICE = {**ONE, **AGAIN}
 _LATE = {**_TWICE, "operation": "decommission", "late": 1}
 _TWO_DOWN = {"edition": "server", "rf": 3, "crashes": 2, "requests": ("K1 write QUORUM",)}
-
-
-def broken(timeline: Timeline) -> set[str]:
-    """The promises that the run has broken."""
-    return {verdict.name for verdict in timeline.verdicts() if not verdict.ok}
 
 
 def brings_back(timeline: Timeline) -> str | None:

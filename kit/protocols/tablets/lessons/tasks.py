@@ -10,7 +10,7 @@ from kit.engine.timeline import Timeline, played_out
 from kit.errors import counted
 from kit.lessons.judge import Arguments, function_task
 from kit.lessons.questions import model_of
-from kit.lessons.replays import Ground, after_its_steps, run_task
+from kit.lessons.replays import Ground, after_its_steps, broken, run_task
 from kit.protocols.storage.storage import LandLate
 from kit.protocols.tablets.balance import Balance
 from kit.protocols.tablets.lessons.balancing import BALANCE, KINDS, decision_on
@@ -80,11 +80,6 @@ DELETED: dict[str, Any] = {
     "late": 1,
 }
 """A key is written, deleted and read while a migration fails and is tried again."""
-
-
-def broken(timeline: Timeline) -> set[str]:
-    """The promises that the run has broken."""
-    return {verdict.name for verdict in timeline.verdicts() if not verdict.ok}
 
 
 def comes_back(timeline: Timeline) -> str | None:
