@@ -335,7 +335,9 @@ class Lifting(Declared[S]):
     Every action of the inner model is one of its own, with the same type, words and button; it
     changes the part, and nothing else. Where the whole has more to say of one, a method under
     ``lifted`` takes its place. What the inner model promises is promised of the part, but for what
-    the whole words itself. ``of`` is the inner model's class. ``part`` names the inner state in a state of the whole, and
+    the whole words itself.
+
+    ``of`` is the inner model's class. ``part`` names the inner state in a state of the whole, and
     the inner model in the whole, whose ``set_up`` makes it.
     """
 
