@@ -181,7 +181,13 @@ class NetworkModel(NodeModel[ActorState]):
         """Every message that is held, equal ones once."""
         return self.carrier.held(s.network)
 
-    @action(struct=DeliverMessage, each=messages, says="{received}", travels=_travels)
+    @action(
+        struct=DeliverMessage,
+        each=messages,
+        sure=lambda m: m.carrier.free,
+        says="{received}",
+        travels=_travels,
+    )
     def deliver(self, s: ActorState, envelope: Sent) -> Next:
         """A node receives a message."""
         why = self.carrier.may_deliver(s.network, envelope)

@@ -125,7 +125,8 @@ class action(Struct, frozen=True, kw_only=True):  # noqa: N801  # it is read as 
 
     ``each(model, state)`` narrows the actions that one could think of: a bit mask over the values
     of its only parameter, or all arguments that there are, one by one (tuples of several).
-    ``when(model)`` says whether the model has the action at all. What ``spends`` a budget cannot
+    ``when(model)`` says whether the model has the action at all, ``sure(model)`` that nothing ever
+    refuses it there. What ``spends`` a budget cannot
     happen once that is used up. ``says`` takes the docstring's place: a template, or a function of
     model, state before, action and state after that gives one; ``why`` is a template that says what
     the step is for. ``travels`` and ``logs`` are what moves and what servers write, or functions of
@@ -137,6 +138,7 @@ class action(Struct, frozen=True, kw_only=True):  # noqa: N801  # it is read as 
 
     each: Callable[[Any, Any], int | Iterable[Any]] | None = None
     when: Callable[[Any], bool] | None = None
+    sure: Callable[[Any], bool] | None = None
     spends: str = ""
     says: str | Callable[..., str] = ""
     why: str = ""
@@ -214,7 +216,8 @@ class Act:
         """Its rule in a model."""
         made = _Made(self, m)
         choices, outcome = self._choices(m, made), self._outcome(m)
-        return Rule(self.struct, self.kind, choices=choices, outcome=outcome, given=made.given)
+        sure = bool(self.said.sure and self.said.sure(m))
+        return Rule(self.struct, self.kind, choices, outcome, made.given, sure)
 
     def _choices(self, m: Declared[Any], made: _Made) -> Callable[[Any], Iterable[Any]]:
         """All actions of the kind, or those that ``each`` leaves; none that cannot be paid."""

@@ -351,11 +351,15 @@ class Walker:
                 if point < option[0]:
                     break
             _, outcome, ready, rest = option
-            for action, given in rest:
+            if ready:
+                for action, given in rest:
+                    after = outcome(state, given)
+                    if after is not None and type(after) is not Refusal:
+                        ready.append((action, after))
+                action, after = ready[int(chance() * len(ready))]
+            else:
+                action, given = rest[int(chance() * len(rest))]
                 after = outcome(state, given)
-                if after is not None and type(after) is not Refusal:
-                    ready.append((action, after))
-            action, after = ready[int(chance() * len(ready))]
             actions.append(action)
             if missing:
                 missing.difference_update(taken_by(state, action, after))
@@ -377,10 +381,16 @@ class Walker:
     def _options(self, state: Any) -> list[tuple[float, Any, list[Any], Any]]:
         """The rules that have something to do in a state, each with the weights so far.
 
-        What it does first is known; whether it can do the rest is asked where it is drawn.
+        What it does first is known, unless the rule is sure; whether it can do the rest is asked
+        where it is drawn.
         """
-        options, total = [], 0.0
-        for weight, outcome, choices in self._table:
+        options, total = list[tuple[float, Any, list[Any], Any]](), 0.0
+        for weight, sure, outcome, choices in self._table:
+            if sure:
+                if every := tuple(choices(state)):
+                    total += weight
+                    options.append((total, outcome, [], every))
+                continue
             rest = iter(choices(state))
             for action, given in rest:
                 end = outcome(state, given)
@@ -400,7 +410,7 @@ def _weighted(model: Model[Any, Any], weights: Mapping[str, float]) -> tuple[Any
         if not 0 <= weight < MOST_WEIGHT:
             raise BadInput(f"weights[{kind}]", weight, f"a number from 0 to {MOST_WEIGHT}")
     return tuple(
-        (float(weights.get(rule.kind, 1)), rule.outcome, rule.choices)
+        (float(weights.get(rule.kind, 1)), rule.sure, rule.outcome, rule.choices)
         for rule in rules_of(model)
         if weights.get(rule.kind, 1)
     )

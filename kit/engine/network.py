@@ -213,6 +213,7 @@ class Carrier:
         self.nodes, self.options = nodes, options
         self.lasting = options.duplicates is None
         self._fifo = options.fifo
+        self.free = not options.fifo and options.holds == 0 == options.partitions
         self._bits = {name: 1 << i for i, name in enumerate(nodes)}
         self._key: Callable[[Envelope[Any]], Any] = _by_link if options.fifo else by_content
         self.splits = tuple(self._sides()) if options.partitions != 0 else ()
@@ -293,13 +294,8 @@ class Carrier:
         self, n: Network, envelope: Envelope[Any], sent: tuple[Envelope[Any], ...]
     ) -> Network:
         """The bag after a message was received and ``sent`` in answer."""
-        in_flight = n.in_flight
-        if not self.lasting:
-            i = in_flight.index(envelope)
-            in_flight = in_flight[:i] + in_flight[i + 1 :]
-        if sent:
-            in_flight = self._added(in_flight, sent)
-        return Network(in_flight, n.held, n.apart, n.left)
+        bag = n.in_flight if self.lasting else without(n.in_flight, envelope)
+        return Network(self._added(bag, sent) if sent else bag, n.held, n.apart, n.left)
 
     def drop(self, n: Network, envelope: Envelope[Any]) -> Network:
         """The bag without a message."""
@@ -350,11 +346,12 @@ class Carrier:
     def _added(
         self, bag: tuple[Envelope[Any], ...], sent: Iterable[Envelope[Any]]
     ) -> tuple[Envelope[Any], ...]:
-        key, added, lasting = self._key, list(bag), self.lasting
+        key, lasting = self._key, self.lasting
         for envelope in sent:
-            if not lasting or envelope not in added:
-                added.insert(bisect_right(added, key(envelope), key=key), envelope)
-        return tuple(added)
+            if not lasting or envelope not in bag:
+                i = bisect_right(bag, key(envelope), key=key)
+                bag = (*bag[:i], envelope, *bag[i:])
+        return bag
 
 
 def without(bag: tuple[Envelope[Any], ...], envelope: Envelope[Any]) -> tuple[Envelope[Any], ...]:

@@ -19,7 +19,7 @@ from kit.engine.registry import build, entry_of, rows_of
 from kit.engine.rule import Rule
 from kit.engine.timeline import Timeline
 from kit.engine.trace import dumps, loads
-from kit.errors import BadInput, Refused
+from kit.errors import BadInput, Refusal, Refused
 from kit.protocols.twophase.twophase import (
     Decide,
     GiveUp,
@@ -395,3 +395,19 @@ def test_a_late_wrong_is_found_by_looking_at_last_states() -> None:
     assert isinstance(Prepare(0), Prepare)
     with pytest.raises(BadInput, match="unhashable type: 'list'"):
         fuzz(model, range(50))
+
+
+def test_what_is_sure_is_never_refused() -> None:
+    """A walk counts the choices of a sure rule without trying them, so each of them happens."""
+    model = build("discovery", dict(entry_of("discovery").fuzzing.parameters))
+    walker = Walker(model)
+    tried = 0
+    for walk in map(walker.walk, range(20)):
+        state = model.start()
+        for action in walk.actions:
+            for rule in (rule for rule in model.rules if rule.sure):
+                ends = [rule.outcome(state, given) for _, given in rule.choices(state)]
+                assert not [end for end in ends if end is None or isinstance(end, Refusal)]
+                tried += len(ends)
+            state = model.apply(state, action)
+    assert tried > 1000
