@@ -19,7 +19,7 @@ class Rule(Struct, Generic[S, A], frozen=True):
     ``choices(state)`` gives those actions, each with what ``outcome`` is told of it (its arguments,
     or the action itself); ``given(action)`` finds that for an action that comes from elsewhere.
     ``outcome(state, given)`` is the next state, a ``Refusal``, or None: nobody would think of it.
-    Where a rule is ``sure`` it is always a state, so that a walk counts choices without trying them.
+    Where a rule is ``sure`` it is always a state: a walk counts its choices without trying them.
     """
 
     action: type[A]
