@@ -16,7 +16,7 @@ from typing import Annotated, Any, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.engine.declared import Each, Node, Travel, action, refused
+from kit.engine.declared import Each, Node, Travel, action, refused, verbatim
 from kit.errors import Refusal
 from kit.protocols.group0.rules.commands import Command, Guard, command_of, takes_effect
 from kit.protocols.group0.rules.voters import nodes_in
@@ -38,13 +38,13 @@ from kit.protocols.topology.rules import work as rules
 from kit.protocols.topology.rules.cluster import (
     NOBODY,
     ClusterTopology,
-    Mutation,
     Setting,
     difference,
     mask_of,
     mutated,
     owners,
 )
+from kit.protocols.topology.rules.columns import changed_cells
 from kit.protocols.topology.rules.decide import Decision, decide, outcome, queue
 from kit.protocols.topology.rules.machines import WorkRow
 
@@ -283,24 +283,6 @@ def leads(s: ControlState) -> bool:
     return s.coordinator != NOBODY and bool(s.reachable >> s.coordinator & 1)
 
 
-COLUMNS = {
-    "transition": "transition_state",
-    "state": "node_state",
-    "request": "topology_request",
-    "cleanup": "cleanup_status",
-    "replaced": "replaced_id",
-    "queue": "global_requests",
-    "running": "global_topology_request",
-    "ignored": "ignore_nodes",
-}
-"""The columns that cells of the compact tables stand for, where the names differ."""
-
-
-def _cell(name: str, value: Any) -> str:
-    said = "null" if value in ("", ()) or (name == "session" and not value) else str(value)
-    return f"{COLUMNS.get(name, name)} = {said.lower()}"
-
-
 Placeless: TypeAlias = Annotated[bool, Each(lambda m: (False, True) if m.placing else (False,))]
 
 
@@ -332,22 +314,14 @@ class Coordinator(Control):
         """The key of the coordinator in the picture."""
         return LOG if s.coordinator == NOBODY else self.spot(self.names[s.coordinator])
 
-    def sets(self, command: Command) -> str:
-        """What a command sets, in words: its cells; a start marker sets none."""
-        mutation: Mutation = command.change
-        cells = [_cell(*cell) for cell in mutation.static]
-        cells += [f"{self.names[i]}.{_cell(*cell)}" for i, row in mutation.nodes for cell in row]
-        cells += [
-            f"request {number + 1} {name}"
-            for number, row in mutation.requests
-            for name, value in row
-            if value is True
-        ]
+    def sets(self, s: ControlState, command: Command) -> str:
+        """What a command sets in the tables as they are, in words; a start marker sets nothing."""
+        cells = changed_cells(s.topology, mutated(s.topology, command.change), self.names)
         return ", ".join(cells) or "nothing but a new state id"
 
     def _decision_words(self, before: ControlState, action: Any, after: ControlState) -> str:
         command, decision = after.attempted.command, decision_of(before, self.setting)
-        said = "" if command is None else self.sets(command)
+        said = "" if command is None else verbatim(self.sets(before, command))
         why = f" ({decision.reason})" if decision.kind == "refuse" else ""
         return f"{self.who(before)} decides on state {before.state_id}{why}: {said}."
 
@@ -382,7 +356,7 @@ class Coordinator(Control):
         if after.state_id == before.state_id:
             built = command.new - 1
             return f"The command was decided on state {built}, not on {before.state_id}: no effect."
-        return f"State {after.state_id}: {self.sets(command)}."
+        return f"State {after.state_id}: {verbatim(self.sets(before, command))}."
 
     def _into_the_log(self, before: ControlState, action: Any, after: ControlState) -> Travels:
         # Along the diagram, too, where the transition state is another one.
@@ -400,7 +374,9 @@ class Coordinator(Control):
         tag="commit",
         verb="commit",
         label=lambda m, s, action: (
-            f"commit: {m.sets(s.attempted.command)}" if s.attempted.command else "commit"
+            f"commit: {verbatim(m.sets(s, s.attempted.command))}"
+            if s.attempted.command
+            else "commit"
         ),
         says=lambda m, before, action, after: m.commit_words(
             before.attempted.command, before, after
@@ -626,7 +602,7 @@ class Coordinator(Control):
         kind="deposed",
         verb="commit deposed",
         label=lambda m, s, action: (
-            f"commit deposed: {m.sets(s.deposed)}" if s.deposed else "commit deposed"
+            f"commit deposed: {verbatim(m.sets(s, s.deposed))}" if s.deposed else "commit deposed"
         ),
         says=lambda m, before, action, after: (
             "What an earlier coordinator had decided is committed late. "

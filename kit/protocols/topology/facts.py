@@ -15,6 +15,7 @@ from kit.protocols.topology import topology as act
 from kit.protocols.topology.control import ControlState, drain_refusal, view_of, voting
 from kit.protocols.topology.outages import address_of
 from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, ClusterTopology
+from kit.protocols.topology.rules.columns import changed_cells
 from kit.protocols.topology.rules.decide import QueueEntry, queue
 from kit.protocols.topology.rules.machines import BOUNDARY, TRANSITION_STATE, Machine
 from kit.protocols.topology.rules.replication import replication_words
@@ -237,7 +238,9 @@ def history(m: Topology, steps: Sequence[PassedStep]) -> tuple[HistoryLine, ...]
         made, said = 0, "no-op: another command came first"
         if before.state_id != after.state_id:
             made = after.state_id
-            said = change_words(m, before.topology, after.topology) or START_MARKER
+            changed = change_words(m, before.topology, after.topology)
+            cells = ", ".join(changed_cells(before.topology, after.topology, m.names))
+            said = changed or cells or START_MARKER
         lines.append(HistoryLine(number, made, creator, said))
     return tuple(lines)
 

@@ -273,7 +273,7 @@ class Topology(Serving, Coordinator, Outages):
             "session": str(topology.session or "none"),
             "group 0": f"state {s.state_id}, members {' '.join(self.named(topology.members))}",
             "coordinator": f"{leader}: {decision.kind}, {decision.reason}",
-            "in hand": "nothing" if command is None else self.sets(command),
+            "in hand": "nothing" if command is None else self.sets(s, command),
             "left behind": "nothing" if not s.leftover else f"work of session {s.leftover}",
             **{name: self.node_words(s, i) for i, name in enumerate(self.names)},
         }

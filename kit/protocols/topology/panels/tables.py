@@ -24,7 +24,14 @@ from kit.protocols.topology.control import SERVING_STATES, ControlState
 from kit.protocols.topology.facts import RunIds, run_ids
 from kit.protocols.topology.outages import address_of
 from kit.protocols.topology.rules.cluster import ClusterTopology, Replication, mask_of
-from kit.protocols.topology.rules.columns import COLUMNS, Generation, SystemTopology, store
+from kit.protocols.topology.rules.columns import (
+    COLUMNS,
+    NULL,
+    Generation,
+    SystemTopology,
+    cell_text,
+    store,
+)
 from kit.protocols.topology.rules.replication import altered, replication_words
 from kit.protocols.topology.topology import Topology
 from kit.views.declared import (
@@ -41,7 +48,6 @@ from kit.views.declared import (
 )
 from kit.views.panel import Scene
 
-NULL = "null"
 STATIC = tuple(column.name for column in COLUMNS if column.scope == "static")
 OF_ROWS = tuple(column.name for column in COLUMNS if column.scope in ("ck", "row"))
 OWN = ("host_id", "tokens", "request_id")
@@ -67,9 +73,9 @@ def texts(topology: ClusterTopology, names: tuple[str, ...], ids: RunIds) -> Tex
     """Every cell of a topology; a few are kept, since most steps leave the tables as they are."""
     table = _named(store(topology, names)[0], ids)
     of_rows = {
-        (row.host_id, name): _text(getattr(row, name)) for row in table.rows for name in OF_ROWS
+        (row.host_id, name): cell_text(getattr(row, name)) for row in table.rows for name in OF_ROWS
     }
-    return {("", name): _text(getattr(table, name)) for name in STATIC} | of_rows
+    return {("", name): cell_text(getattr(table, name)) for name in STATIC} | of_rows
 
 
 def _named(table: SystemTopology, ids: RunIds) -> SystemTopology:
@@ -92,16 +98,6 @@ def _named(table: SystemTopology, ids: RunIds) -> SystemTopology:
         committed_cdc_generations=timed(table.committed_cdc_generations),
         unpublished_cdc_generations=timed(table.unpublished_cdc_generations),
     )
-
-
-def _text(value: object) -> str:
-    if value is None or value == ():
-        return NULL
-    if not isinstance(value, tuple):
-        return str(value)
-    # Of a generation its time, if it is known, and its number.
-    pairs = (part if isinstance(part, tuple) else ("", part) for part in value)
-    return "{" + ", ".join(f"({a}, {b})" if a else str(b) for a, b in pairs) + "}"
 
 
 def _hosts(scene: Scene) -> Iterator[Mapping[str, str]]:

@@ -11,10 +11,13 @@ nodes"; published coordinator, its loading of the topology.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from itertools import zip_longest
+from typing import Any, Literal
 
 from msgspec import Struct, convert
+from msgspec.structs import asdict, replace
 
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology.rules import cluster, machines
@@ -294,6 +297,49 @@ def store(
         for number, entry in enumerate(topology.requests, 1)
     )
     return table, requests
+
+
+NULL = "null"
+OF_REQUESTS = ("global_topology_request_id", "global_requests", "request_id")
+"""The columns that hold ids of requests."""
+
+
+def cell_text(value: object) -> str:
+    """A cell as it is written: ``null``, ``true``, ``{D, E}``; of a generation its time, if it is
+    known, and its number.
+    """
+    if value is None or value == ():
+        return NULL
+    if not isinstance(value, tuple):
+        return str(value).lower() if isinstance(value, bool) else str(value)
+    pairs = (part if isinstance(part, tuple) else ("", part) for part in value)
+    return "{" + ", ".join(f"({a}, {b})" if a else str(b) for a, b in pairs) + "}"
+
+
+def changed_cells(
+    before: cluster.ClusterTopology, after: cluster.ClusterTopology, hosts: Sequence[str]
+) -> Iterator[str]:
+    """Every cell of ``system.topology`` that differs, as ``transition_state = null`` (of a row:
+    ``D.node_state = normal``), then the requests that are done. A request's number is its id.
+    """
+    was, now = (store(replace(each, nodes=()), hosts)[0] for each in (before, after))
+    pairs: list[tuple[str, Any, Any]] = [("", was, now)]
+    for i, (old, new) in enumerate(zip(before.nodes, after.nodes, strict=True)):
+        if old is not new and old != new and new.state != cluster.NO_ROW:
+            row = None if old.state == cluster.NO_ROW else _row(before, hosts, i)
+            pairs.append((f"{hosts[i]}.", row, _row(after, hosts, i)))
+    for place, had, has in pairs:
+        for name, value in asdict(has).items():
+            if name not in ("rows", "host_id") and value != getattr(had, name, None):
+                # A server stores some states in words of its own: ``join group0``.
+                is_state = name == "transition_state" and value
+                text = after.transition if is_state else cell_text(value)
+                if name in OF_REQUESTS:
+                    text = re.sub(r"\d+", r"request \g<0>", text)
+                yield f"{place}{name} = {text}"
+    for number, (earlier, entry) in enumerate(zip_longest(before.requests, after.requests), 1):
+        if entry.done and not (earlier and earlier.done):
+            yield f"request {number} {'ends with an error' if entry.error else 'is done'}"
 
 
 def _row(topology: cluster.ClusterTopology, hosts: Sequence[str], i: int) -> SystemTopologyRow:
