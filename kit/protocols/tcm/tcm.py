@@ -409,6 +409,19 @@ class Tcm(Declared[TcmState]):
                 ranges_of.setdefault(self.names[code], []).append(transfer.range)
         return ranges_of
 
+    def senders(self, s: TcmState, action: Any) -> str:
+        """Who streams in a step, as things stand: ``A``, or ``A and C``."""
+        return " and ".join(self.sent(s, *self.task(s, action))) or "nobody"
+
+    def streams_words(self, s: TcmState, action: Any) -> str:
+        """Who streams, and what: a replica that is not up sends nothing."""
+        names = list(self.sent(s, *self.task(s, action)))
+        if len(names) > 1:
+            return f"{' and '.join(names)} stream to {action.target} the ranges handed over."
+        return (
+            f"{names[0]} streams to {action.target} all that it serves in the ranges handed over."
+        )
+
     def along_the_ring(self, before: TcmState, action: Any, after: TcmState) -> Iterator[Travel]:
         """Each source sends its ranges along the ring into the new replica."""
         for source, sent in self.sent(before, *self.task(before, action)).items():
@@ -446,10 +459,10 @@ class Tcm(Declared[TcmState]):
     @action(
         each=to_stream,
         verb="stream {node}: {displaced} to {target}",
-        says=lambda m, before, action, after: verbatim(
-            f"{action.displaced or 'a quorum of the old replicas'} streams to {action.target} "
-            "all that it serves in the ranges handed over."
+        label=lambda m, s, action: verbatim(
+            f"stream to {action.target} from {m.senders(s, action)}"
         ),
+        says=lambda m, before, action, after: verbatim(m.streams_words(before, action)),
         travels=along_the_ring,
     )
     def stream(self, s: TcmState, node: str, displaced: Displaced, target: str) -> Next:

@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Any, cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts import moment as facts
@@ -28,6 +29,7 @@ from kit.protocols.tcm.facts.moment import (
 )
 from kit.protocols.tcm.rules.metadata import Advance
 from kit.protocols.tcm.rules.operations import Edition, Kind, transitions
+from kit.protocols.tcm.tcm import Stream
 from kit.views.actions import mark, refusal_text
 from kit.views.diagrams import Standing, StateDiagram, diagram_text, draw_diagram
 from kit.views.fragment import Frag, h
@@ -341,8 +343,28 @@ def _merged(pair: Neighbours) -> str:
 
 
 def all_streams(scene: Scene) -> list[tuple[str, StreamRow]]:
-    """Return every stream of the operations under way, with its operation's node."""
-    return [(each.node, row) for each in scene.of(facts.operations) for row in each.streams]
+    """Return every stream of the operations under way, with its operation's node.
+
+    Who would stream depends on who is up; of what is done the sources are those of its step.
+    """
+    rows = [(each.node, row) for each in scene.of(facts.operations) for row in each.streams]
+    if not any(row.done for _, row in rows):
+        return rows
+    tcm, sources = scene.model.tcm, dict[tuple[str, str, int], tuple[str, ...]]()
+    for step in scene.way():
+        action = getattr(step.action, "action", step.action)  # the operator's, in a composition
+        if isinstance(action, Stream):
+            before = step.before.tcm
+            for name, ranges in tcm.sent(before, *tcm.task(before, action)).items():
+                for each in ranges:
+                    key = action.node, action.target, each.right
+                    sources[key] = (*sources.get(key, ()), name)
+    return [
+        (node, replace(row, sources=sources.get((node, row.target, row.right), row.sources)))
+        if row.done
+        else (node, row)
+        for node, row in rows
+    ]
 
 
 def draw_streams(scene: Scene) -> Frag:
