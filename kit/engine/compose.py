@@ -218,6 +218,11 @@ class Product(Model[Any, Any]):
 
         return tuple(map(lifted, self.parts[part].properties))
 
+    def relied(self, s: Any, action: Any) -> bool:
+        """Whether the part that acts relies on it."""
+        part, own = self.part_of(action)
+        return self.parts[part].relied(getattr(s, part), own)
+
     def place(self, key: str, before: Any, after: Any) -> str:
         """Where the place ``key`` of a part's picture is in the picture of the whole."""
         return key
@@ -308,6 +313,12 @@ class Lifted(Act):
         offered = narrowed if each else choices
         return Rule(self.struct, self.kind, choices=offered, outcome=outcome, given=rule.given)
 
+    def relied_on(self, m: Any, s: Any, action: Any) -> bool:
+        """Whether the inner model relies on it, unless the whole says so itself."""
+        if "relied" in self.more:
+            return super().relied_on(m, s, action)
+        return self.inner.relied_on(m.inner, getattr(s, m.part), action)
+
     def flows(self, m: Any, before: Any, action: Any, after: Any) -> tuple[Flow, ...]:
         """What travels in the inner model, between the same places of this one's picture."""
         own = super().flows(m, before, action, after) if "travels" in self.more else ()
@@ -368,6 +379,12 @@ class Lifting(Declared[S]):
         given = args[0] if len(act.names) == 1 else args
         end = self.rules_in_part[act.struct].outcome(getattr(s, self.part), given)
         return end if end is None or type(end) is Refusal else s.but(**{self.part: end})
+
+    def helped(self, s: S) -> Iterator[tuple[Any, S]]:
+        """What is told in the inner model, too."""
+        for action, end in self.inner.helped(getattr(s, self.part)):
+            after = s.but(**{self.part: end})
+            yield action, self.settled(s, after) if self.settled else after
 
     def here(self, key: str) -> str:
         """Where something of the inner model's picture is in this one's."""

@@ -20,7 +20,7 @@ from types import MethodType
 from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar, dataclass_transform, get_args
 
 from msgspec import NODEFAULT, Meta, Struct, defstruct, field
-from msgspec.structs import asdict, astuple
+from msgspec.structs import asdict, astuple, replace
 
 from kit.engine.flows import Flow, FlowKind, FlowTable, ServerLine, ServerLog
 from kit.engine.model import Kind, Model, NoParameters, Property, Safeguard
@@ -132,7 +132,10 @@ class action(Struct, frozen=True, kw_only=True):  # noqa: N801  # it is read as 
     the step is for. ``travels`` and ``logs`` are what moves and what servers write, or functions of
     the same four that give it. ``verb`` may be a function of model and action, ``label``, the text
     of the button, one of model, state and action. What is ``unasked`` is never suggested; nor is a
-    ``fault``. ``struct`` is the type of the action where that stands elsewhere, such as one with a
+    ``fault``. Where progress is judged, what is ``relied`` on (a function of model, state and
+    action may say so) helps: what nodes and the network do by themselves, and operators in time.
+    A ``fault``, or what spends a budget, is not, unless it says so; nor is the restart of a node
+    that may be gone for good. What an operator is ``told`` to do helps beyond its budget. ``struct`` is the type of the action where that stands elsewhere, such as one with a
     message.
     """
 
@@ -150,6 +153,8 @@ class action(Struct, frozen=True, kw_only=True):  # noqa: N801  # it is read as 
     label: str | Callable[[Any, Any, Any], str] = ""
     unasked: bool = False
     fault: bool = False
+    relied: bool | Callable[[Any, Any, Any], bool] | None = None
+    told: bool = False
     struct: Any = None
 
     def __call__(self, run: Callable[..., Any]) -> Any:
@@ -168,6 +173,8 @@ class Act:
         """The method ``run``, and what its decorator says."""
         self.run, self.said, self.__doc__ = run, said, run.__doc__
         self.says = said.says or " ".join(cleandoc(run.__doc__ or "").split("\n\n")[0].split())
+        usual = not (said.fault or said.spends)
+        self.relied = usual if said.relied is None else said.relied
 
     def __set_name__(self, owner: type, name: str) -> None:
         if hasattr(Model, name):
@@ -219,6 +226,12 @@ class Act:
         sure = bool(self.said.sure and self.said.sure(m))
         return Rule(self.struct, self.kind, choices, outcome, made.given, sure)
 
+    def without_budget(self) -> Act:
+        """The same, as often as it is needed."""
+        free = copy(self)
+        free.said = replace(self.said, spends="")
+        return free
+
     def _choices(self, m: Declared[Any], made: _Made) -> Callable[[Any], Iterable[Any]]:
         """All actions of the kind, or those that ``each`` leaves; none that cannot be paid."""
         each, left = self.said.each, attrgetter(self.said.spends) if self.said.spends else None
@@ -262,6 +275,10 @@ class Act:
         shown = {name: each.shown(value) if each else value for (name, value), each in pairs}
         more = m.words(before, action, after) if before is not None else {}
         return {"before": before, "after": after, **more, **shown}
+
+    def relied_on(self, m: Any, s: Any, action: Any) -> bool:
+        """Whether a model may rely on such a step."""
+        return self.relied(m, s, action) if callable(self.relied) else self.relied
 
     def flows(self, m: Any, before: Any, action: Any, after: Any) -> tuple[Flow, ...]:
         """What travels in a step; what would go to its own place only if it ``stays``."""
@@ -448,6 +465,7 @@ class Declared(Model[S, Any]):
     about: str = ""
     acts: Mapping[Any, Act] = {}
     first: tuple[str, ...] = ()
+    told: tuple[Rule[Any, Any], ...] = ()
     settled: Callable[[Any, Any], Any] | None = None
     _given: Mapping[str, tuple[Any, Given]] = {}
 
@@ -516,7 +534,9 @@ class Declared(Model[S, Any]):
         vars(self).update({name.replace("-", "_"): name not in off for name in switches})
         self.set_up()
         present = (act for act in self.acts.values() if not act.said.when or act.said.when(self))
-        self.rules = tuple(act.bind(self) for act in _ordered(present, self.first))
+        acts = _ordered(present, self.first)
+        self.rules = tuple(act.bind(self) for act in acts)
+        self.told = tuple(act.without_budget().bind(self) for act in acts if act.said.told)
         judged = [*self._judges()]
         self.properties = (*self.properties, *(prop for prop, is_sign in judged if not is_sign))
         self.signs = (*self.signs, *(prop for prop, is_sign in judged if is_sign))
@@ -581,6 +601,15 @@ class Declared(Model[S, Any]):
         """The first action that somebody asks for."""
         saids = ((each, self.acts[type(each)].said) for each in self.actions(s))
         return next((each for each, said in saids if not (said.unasked or said.fault)), None)
+
+    def relied(self, s: S, action: Any) -> bool:
+        """Whether progress may rely on a step."""
+        return self.acts[type(action)].relied_on(self, s, action)
+
+    def helped(self, s: S) -> Iterator[tuple[Any, S]]:
+        """What an operator is told to do, beyond any budget, with the state that it leads to."""
+        for rule in self.told:
+            yield from rule.ready(s)
 
     @cached_property
     def flow_table(self) -> FlowTable:

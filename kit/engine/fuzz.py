@@ -195,32 +195,42 @@ class Chance:
 WITHIN = 1000  # steps
 
 
-def led_on(
-    rules: Sequence[Rule[Any, Any]], state: Any, goals: Sequence[Property], seed: int, within: int
+def led_on(  # noqa: PLR0913  # a schedule is all of these
+    model: Model[Any, Any],
+    rules: Sequence[Rule[Any, Any]],
+    state: Any,
+    goals: Sequence[Property],
+    seed: int,
+    within: int,
 ) -> tuple[tuple[Any, ...], str, str] | None:
     """A fair schedule from a state; None when it comes to every goal within so many steps.
 
-    It takes, every other step at least, what has been enabled longest: a search judges that some
-    schedule comes to a goal, this that the usual one does. Else what it did, the first goal that it
-    did not come to, and why.
+    It takes steps that progress may rely on, and, every other time at least, what has been enabled
+    longest: a search judges that some schedule comes to a goal, this that the usual one does. Else
+    what it did, the first goal that it did not come to, and why.
     """
     chance = Chance(seed)
     missing = [goal for goal in goals if not goal.check(state)]
     actions: list[Any] = []
+    told: int | None = None  # from here on a replay would go beyond a budget
     enabled_since: dict[Any, int] = {}
     while missing:
-        ways = [way for rule in rules for way in rule.ready(state)]
+        ways = [w for rule in rules for w in rule.ready(state) if model.relied(state, w[0])]
+        helped = dict(model.helped(state))
+        ways += helped.items()
         if not ways or len(actions) >= within:
             why = f"a fair schedule did not come to it within {within} steps"
             if not ways:
-                why = "nothing can happen any more, and it does not hold"
-            return tuple(actions), missing[0].name, why
+                why = "nothing that may be relied on can happen, and it does not hold"
+            return tuple(actions[:told]), missing[0].name, why
         enabled_since = {action: enabled_since.get(action, len(actions)) for action, _ in ways}
         if len(actions) % 2:
             action, state = min(ways, key=lambda way: enabled_since[way[0]])
         else:
             action, state = ways[chance.below(len(ways))]
         del enabled_since[action]
+        if told is None and action in helped:
+            told = len(actions)
         actions.append(action)
         missing = [goal for goal in missing if not goal.check(state)]
     return None
@@ -322,7 +332,7 @@ class Walker:
             return walk
         state = reduce(self.model.apply, walk.actions, self.model.start())
         rules = [rule for rule in rules_of(self.model) if self._weights.get(rule.kind, 1)]
-        lost = led_on(rules, state, self.goals, walk.seed, self.within)
+        lost = led_on(self.model, rules, state, self.goals, walk.seed, self.within)
         if lost is None:
             return walk
         actions, name, why = lost

@@ -302,6 +302,14 @@ class Model(Generic[S, A]):
                 if end is not None and type(end) is not Refusal:
                     yield action, end  # type: ignore[misc]  # what is left is a state
 
+    def relied(self, s: S, action: A) -> bool:
+        """Whether progress may rely on a step: it happens in time, without luck or a budget."""
+        return True
+
+    def helped(self, s: S) -> Iterator[tuple[A, S]]:
+        """What operators are told to do, beyond any budget: it is there where goals are judged."""
+        return iter(())
+
     def act(self, s: S, action: A) -> S:
         """The state after ``action``.
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, islice
+from itertools import islice
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -281,10 +281,10 @@ def look_further(
     return list(new), [key for _, key in todo]
 
 
-def first_lost(
+def all_lost(
     nodes: Iterable[Any], sources: Mapping[Any, Iterable[Any]], ends: Iterable[Any]
-) -> Any | None:
-    """The first of the nodes from which no way leads to any of the ends; None: from all there is.
+) -> list[Any]:
+    """The nodes from which no way leads to any of the ends.
 
     ``sources`` gives the nodes from which a step leads to one.
     """
@@ -295,7 +295,7 @@ def first_lost(
             if source not in able:
                 able.add(source)
                 todo.append(source)
-    return next((node for node in nodes if node not in able), None)
+    return [node for node in nodes if node not in able]
 
 
 Mode = Literal["breadth", "depth"]
@@ -304,6 +304,7 @@ NO_LIMIT = 1 << 62
 DEADLOCK = "deadlock"
 """The name of the violation that is a rest where no goal holds; no property's."""
 STUCK = "nothing can happen any more"
+LOST = "from here it is out of reach"
 FURTHER = 1000  # nodes at least in which a lost goal is looked for beside a longer violation
 
 
@@ -375,6 +376,8 @@ class Search:
         self.canonical, self.key_of = self.nodes.canonical, self.nodes.key_of
         self.alike = SymmetryCheck(self.nodes, judged) if symmetry else None
         self.stopped_at: Any = None
+        own = type(model).relied is not Model.relied
+        self.relied = model.relied if own and self.goals else None
 
     def run(self, mode: Mode, progress: Progress | None) -> Violation | None:
         """Visit nodes until a violation, a bound or the end; then judge possible progress."""
@@ -436,7 +439,7 @@ class Search:
             return violation
         most = min(self.most, max(FURTHER, len(self.parents)))
         further = look_further(
-            *([*self.frontier[at:], *reached], self.successors, self.key_of),
+            *([*self.frontier[at:], *reached], self._relied_steps, self.key_of),
             *(self.parents, self.sources, most),
         )
         lost = self._lost_goal(*further)
@@ -559,7 +562,7 @@ class Search:
 
     def _look(self, node: Any, own: Any, action: Any, after: Any, key: Any) -> Violation | None:
         """Judge a step, and remember it for possible progress."""
-        if self.goals:
+        if self.goals and (self.relied is None or self.relied(self.state_of(node), action)):
             self.sources.setdefault(key, []).append(own)
         kind = type(action)
         if kind not in self.steps_on:
@@ -616,19 +619,41 @@ class Search:
         ]
         return Violation(DEADLOCK, "; ".join([STUCK, *reasons]), actions)
 
+    def _relied_steps(self, node: Any) -> Iterator[tuple[Any, Any]]:
+        """The steps from a node that progress may rely on."""
+        state = self.state_of(node)
+        for action, after in self.successors(node):
+            if self.relied is None or self.relied(state, action):
+                yield action, after
+
+    def _helped_steps(self, node: Any) -> Iterator[tuple[Any, Any]]:
+        """Those, and what operators are told to do, beyond any budget."""
+        for action, end in self.model.helped(self.state_of(node)):
+            yield action, (end, *node[1:]) if self.monitors else end
+        yield from self._relied_steps(node)
+
     def _lost_goal(
         self, further: Sequence[Any] = (), unknown: Sequence[Any] = ()
     ) -> Violation | None:
-        """The first node visited from which a *goal* can no longer be reached.
+        """The first node visited from which a *goal* cannot be reached without luck.
 
         ``further`` was looked at, too; what is ``unknown`` was not, and may lead to any goal.
         """
         violations: list[Violation] = []
         for prop in self.goals:
-            seen = chain(self.parents, further)
-            ends = [key for key in seen if prop.check(self.state_of(key))]
-            lost = first_lost(self.parents, self.sources, (*ends, *unknown))
-            if lost is not None:
-                actions, _ = self.nodes.run_to(self.parents, lost)
-                violations.append(Violation(prop.name, "from here it is out of reach", actions))
+            seen = [*self.parents, *further]
+            ends = [*(key for key in seen if prop.check(self.state_of(key))), *unknown]
+            lost = all_lost(seen, self.sources, ends)
+            if lost and type(self.model).helped is not Model.helped:
+                # Some may be helped; their steps lead to nodes that no search need have visited.
+                sources = {key: [*ways] for key, ways in self.sources.items()}
+                helped, _ = look_further(
+                    *(lost, self._helped_steps, self.key_of, self.parents, sources, NO_LIMIT)
+                )
+                ends += [key for key in helped if prop.check(self.state_of(key))]
+                lost = all_lost(seen, sources, ends)
+            first = next((key for key in lost if key in self.parents), None)
+            if first is not None:
+                actions, _ = self.nodes.run_to(self.parents, first)
+                violations.append(Violation(prop.name, LOST, actions))
         return min(violations, key=lambda violation: len(violation.actions), default=None)

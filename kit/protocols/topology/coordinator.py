@@ -578,6 +578,7 @@ class Coordinator(Control):
         verb="fail",
         label=lambda m, s, action: m._piece_words(s, "fail this step"),
         fault=True,
+        relied=lambda m, s, action: action.placeless or fails_by_itself(s, m.task(s), m.setting),
         says=_failure_words,
     )
     def fail_work(self, s: ControlState, placeless: Placeless = False) -> Next:
@@ -627,7 +628,13 @@ class Coordinator(Control):
         others = voting(s) & s.reachable
         return others if s.coordinator == NOBODY else others & ~(1 << s.coordinator)
 
-    @action(kind="elect", tag="elect", each=electable, unasked=True)
+    @action(
+        kind="elect",
+        tag="elect",
+        each=electable,
+        unasked=True,
+        relied=lambda m, s, action: not leads(s),
+    )
     def elect_coordinator(self, s: ControlState, node: Node) -> Next:
         """{node} leads group 0 and starts a coordinator, which reads the tables."""
         # It knows what the tables say and no more. S-58: with the safeguard off it begins without a

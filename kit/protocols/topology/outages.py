@@ -30,6 +30,7 @@ from kit.protocols.topology.coordinator import advanced, shut_down, task_of
 from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, mask_of
 from kit.protocols.topology.rules.work import under_way
 
+TAKING_PART = ("normal", "bootstrapping", "replacing", "decommissioning", "rebuilding")
 STILL_CUT = refused("it is cut off from the others")
 
 
@@ -69,7 +70,13 @@ class Outages(Control):
             s = s.but(attempted=s.attempted.but(streaming=False))
         return shut_down(s, node)
 
-    @action(kind="restart", tag="restart", each=lambda m, s: m.has_a_place(s) & ~s.up, unasked=True)
+    @action(
+        kind="restart",
+        tag="restart",
+        each=lambda m, s: m.has_a_place(s) & ~s.up,
+        unasked=True,
+        relied=False,
+    )
     def restart_member(self, s: ControlState, node: Node) -> Next:
         """{node} comes back and catches up if it can."""
         return restarted(s, node)
@@ -106,9 +113,10 @@ class Outages(Control):
         kind="exclude",
         tag="exclude",
         label="exclude {node}: nodetool excludenode",
-        each=lambda m, s: mask_of(s.topology, "normal") & ~s.up & ~s.topology.ignored,
+        each=lambda m, s: mask_of(s.topology, *TAKING_PART) & ~s.up & ~s.topology.ignored,
         spends="faults.exclusions",
         unasked=True,
+        told=True,
     )
     def exclude_node(self, s: ControlState, node: Node) -> Next:
         """{node} is excluded: it counts as dead for good, and barriers pass over it."""

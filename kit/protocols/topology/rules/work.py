@@ -298,15 +298,17 @@ def excluded(topology: ClusterTopology, node: int) -> int:
 def addressees(topology: ClusterTopology, operation: TopologyOperation, work: WorkRow) -> int:
     """The nodes that a piece of work needs an answer of.
 
-    A barrier asks all normal nodes, and the one in transition until it is on its way out.
+    A barrier asks all normal nodes, and the one in transition until it is on its way out. One that
+    can only be tried again does not wait for ignored nodes: no operation hangs for ever (Topology
+    over Raft, "Topology coordinator during recovery").
     """
     node = operation.node
     own = 0 if node == NOBODY else 1 << node
     if work.barrier:
-        normal = mask_of(topology, "normal") & ~excluded(topology, node)
         takes_part = operation.state != "left_token_ring"
-        joined = own & topology.members if takes_part else 0
-        return normal | joined & ~excluded(topology, node)
+        asked = mask_of(topology, "normal") | (own & topology.members if takes_part else 0)
+        ignored = topology.ignored if work.on_failure == "retry" else 0
+        return asked & ~(excluded(topology, node) | ignored)
     if work.name == "stream" and topology.nodes[node].state == "removing":
         return owners(topology) & ~excluded(topology, node)
     if work.name == TRUNCATES:
