@@ -16,7 +16,7 @@ from itertools import pairwise
 
 from kit.commands.parsing import Parser
 from kit.edge.limits import shortage
-from kit.edge.reading import beginning
+from kit.edge.reading import beginning, pipes_kept
 from kit.engine.family import FileKind, families
 from kit.errors import KitError, one_line
 
@@ -95,7 +95,11 @@ examples
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command; returns its exit status."""
-    words = sys.argv[1:] if argv is None else argv
+    with pipes_kept():
+        return _main(sys.argv[1:] if argv is None else argv)
+
+
+def _main(words: list[str]) -> int:
     try:
         status = _run(words)
         if sys.stdout is not None:

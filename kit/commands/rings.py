@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 
 from kit.commands.answer import Answer, Rows, listed
 from kit.commands.parsing import Command, add_ring
+from kit.edge.reading import beginning
 from kit.errors import BadInput, counted, one_line
-from kit.operators.importers.opening import Imported, open_ring
+from kit.operators.importers.opening import Imported, is_rows, open_ring
 from kit.operators.importers.ringfile import RingFile, doubtful, read_ring
 from kit.operators.workload import PLACEMENTS, check_work
 from kit.ring.placements import stable_placement
@@ -21,7 +22,7 @@ KEYSPACE = 'ks={"class": "SimpleStrategy", "replication_factor": 3}'
 
 def opened(path: str, others: Sequence[str], keyspaces: Sequence[str]) -> Imported:
     """A ring from a ring file, or from what a cluster's own tools print."""
-    if path.endswith(".json") and not others and not keyspaces:
+    if path.endswith(".json") and not others and not keyspaces and not is_rows(beginning(path)):
         given = read_ring(path)
         warnings = doubtful(given.ring, given.keyspaces)
         return Imported(given.epoch, given.ring, given.keyspaces, warnings=warnings)

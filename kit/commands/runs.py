@@ -8,6 +8,8 @@ from pathlib import Path
 
 from kit.commands.answer import WIDTH, Answer, wrap
 from kit.commands.parsing import Command, Word
+from kit.edge.paths import to_read
+from kit.edge.reading import beginning
 from kit.edge.writing import check_place
 from kit.engine import trace
 from kit.engine.model import verdicts
@@ -51,7 +53,7 @@ def opened(what: str) -> tuple[Timeline, tuple[str, ...]]:
     Raises:
         BadInput: when it is none of these.
     """
-    if what.endswith(".txt"):
+    if what.endswith(".txt") or beginning(what).lstrip().startswith("#"):
         return _script(what)
     if what.endswith(".json") or _exists(what):
         timeline = Timeline.load(trace.read(what))
@@ -84,7 +86,7 @@ def _script(path: str) -> tuple[Timeline, tuple[str, ...]]:
 def _exists(path: str) -> bool:
     """Whether there is such a file; a name that no file can have is none."""
     try:
-        return Path(path).exists()
+        return Path(str(to_read(path))).exists()
     except (OSError, ValueError):
         return False
 

@@ -16,6 +16,7 @@ from types import FunctionType, ModuleType, NoneType, SimpleNamespace, UnionType
 from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
 
 from kit.edge.paths import path_of
+from kit.edge.reading import pipes_kept
 from kit.errors import BadInput, BadType, shorten
 
 P = ParamSpec("P")
@@ -111,7 +112,8 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
         for name, value in bound.arguments.items():
             _check(function, signature.parameters[name], value)
             bound.arguments[name] = _looked_at(name, value, hint_of(function, name))
-        return function(*bound.args, **bound.kwargs)
+        with pipes_kept():
+            return function(*bound.args, **bound.kwargs)
 
     return called
 

@@ -40,6 +40,14 @@ def path_of(given: object, field: str, allowed: str) -> Path:
     return Path(text)
 
 
+STDIN = "/dev/stdin"
+
+
+def to_read(given: object) -> object:
+    """What is to be read: ``-`` is standard input, as it is for other tools."""
+    return STDIN if isinstance(given, str | Path) and str(given) == "-" else given
+
+
 def file_path_of(given: object, field: str, allowed: str) -> Path:
     """As ``path_of``, for a file: a name that ends as a folder's does is none.
 

@@ -1,7 +1,8 @@
 """Reading files from outside: regular files and pipes, up to a size, within a time.
 
-A pipe is what a shell makes of ``<(nodetool ring)`` or ``| kit ring /dev/stdin``. Devices are
-never opened; a pipe is read as long as its writer does not fall silent.
+A pipe is what a shell makes of ``<(nodetool ring)`` or ``| kit ring -``. Devices are never opened;
+a pipe is read as long as its writer does not fall silent. It can be read only once: who may have to
+look twice does so within ``pipes_kept``.
 """
 
 from __future__ import annotations
@@ -9,10 +10,13 @@ from __future__ import annotations
 import os
 import select
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from stat import S_ISFIFO, S_ISREG
 from time import monotonic
 
-from kit.edge.paths import file_path_of, kind_of, path_of, reason_of
+from kit.edge.paths import file_path_of, kind_of, reason_of, to_read
 from kit.errors import BadInput, KitError
 
 ALLOWED = "a readable file"
@@ -21,6 +25,19 @@ FIRST_BYTES = 100_000  # a file shows its kind in these
 WRITER = 2.0  # seconds until somebody must have opened the other end of a pipe
 SILENCE = 20.0  # seconds that a writer may be silent
 LONGEST = 300.0  # seconds that a pipe may take in all
+MOST_KEPT = 256 << 20  # bytes
+_PIPES: ContextVar[dict[tuple[int, int], bytes] | None] = ContextVar("pipes", default=None)
+"""What was read, by device and number of the pipe."""
+
+
+@contextmanager
+def pipes_kept() -> Iterator[None]:
+    """Let all who read the same pipe inside get what the first of them read."""
+    before = _PIPES.set({} if (kept := _PIPES.get()) is None else kept)
+    try:
+        yield
+    finally:
+        _PIPES.reset(before)
 
 
 def read_bytes(given: object, field: str, most: int) -> bytes:
@@ -29,11 +46,15 @@ def read_bytes(given: object, field: str, most: int) -> bytes:
     Raises:
         BadInput: for what is neither file nor pipe, cannot be read, is too large or too slow.
     """
-    path = file_path_of(given, field, ALLOWED)
+    path = file_path_of(to_read(given), field, ALLOWED)
+    kept = _PIPES.get()
     try:
-        mode = path.stat().st_mode
+        found = path.stat()
+        mode, pipe = found.st_mode, (found.st_dev, found.st_ino)
         if not (S_ISREG(mode) or S_ISFIFO(mode)):
             raise BadInput(field, str(path), f"{ALLOWED} (this is a {kind_of(mode)})")
+        if S_ISFIFO(mode) and kept and pipe in kept and len(kept[pipe]) <= most:
+            return kept[pipe]
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             if os.fstat(handle).st_size > most:
@@ -45,6 +66,8 @@ def read_bytes(given: object, field: str, most: int) -> bytes:
         raise BadInput(field, str(path), f"{ALLOWED} ({reason_of(error)})") from None
     if len(content) > most:
         raise BadInput(field, str(path), f"at most {most} bytes")
+    if S_ISFIFO(mode) and kept is not None:
+        kept[pipe] = content
     return content
 
 
@@ -58,14 +81,16 @@ def read_text(given: object, field: str, most: int) -> str:
 
 
 def beginning(given: object) -> str:
-    """The first text of a regular file; empty where there is none that can be read."""
+    """The first text of a file, or of a pipe that is kept; empty where none can be read."""
     try:
-        path = path_of(given, "file", ALLOWED)
-        if not path.is_file():
-            return ""
-        # Some files of the system itself wait for more, though they are called regular.
-        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-            return (file.read(FIRST_BYTES) or b"").removeprefix(BOM_UTF8).decode("utf-8", "ignore")
+        path = file_path_of(to_read(given), "file", ALLOWED)
+        if path.is_file():
+            # Some files of the system itself wait for more, though they are called regular.
+            with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+                first = file.read(FIRST_BYTES) or b""
+        else:
+            first = b"" if _PIPES.get() is None else read_bytes(given, "file", MOST_KEPT)
+        return first[:FIRST_BYTES].removeprefix(BOM_UTF8).decode("utf-8", "ignore")
     except (OSError, KitError):
         return ""
 

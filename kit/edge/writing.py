@@ -12,7 +12,7 @@ from pathlib import Path
 from secrets import token_hex
 from stat import S_IMODE, S_ISREG
 
-from kit.edge.paths import file_path_of, kind_of, path_of, reason_of
+from kit.edge.paths import file_path_of, kind_of, path_of, reason_of, to_read
 from kit.errors import BadInput
 
 NEW = 0o666  # what the process's own mask then takes away
@@ -112,7 +112,7 @@ def _beside(path: Path, former: os.stat_result | None, data: bytes = b"") -> Pat
 
 def _same(former: os.stat_result, other: str) -> bool:
     try:
-        return os.path.samestat(former, Path(other).stat())
+        return os.path.samestat(former, Path(str(to_read(other))).stat())
     except (OSError, ValueError):
         return False
 

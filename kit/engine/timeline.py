@@ -18,6 +18,7 @@ from kit.engine.contract import check_contract
 from kit.engine.model import Model, Monitor, Property, Verdict, fingerprint, verdicts
 from kit.engine.patience import patient
 from kit.engine.purity import blaming, check_first, check_seen, check_told, is_own, suggested_by
+from kit.engine.registry import former_of
 from kit.engine.trace import MOST_STEPS, RecordedStep, Trace, action_from, model_of, trace_of
 from kit.errors import BadInput, Refused, shorten
 
@@ -454,6 +455,9 @@ class Timeline:
         replayed = fingerprint(self.state)
         if replayed != recorded.fingerprint:
             raise BadInput(f"{field}.fingerprint", recorded.fingerprint, f"{replayed} by replay")
+        verb = self.model.verb(action)
+        if former_of(self.model.name).command_today(recorded.verb) != verb:
+            raise BadInput(f"{field}.verb", recorded.verb, f"{verb}, as its action says")
 
     def _known(self, moment: int) -> int:
         if type(moment) is int and 0 <= moment < len(self.moments):

@@ -134,7 +134,7 @@ def test_what_is_no_schema(text: str, said: str) -> None:
 def test_two_files_may_not_contradict_each_other() -> None:
     """Another id for the same table is refused."""
     rows = f'[{{"keyspace_name": "ks", "table_name": "t", "id": "{ORDERS}"}},'
-    rows += f' {{"keyspace_name": "ks", "table_name": "t", "id": "{ORDERS[:-1]}b"}}]'
+    rows += f' {{"keyspace_name": "ks", "table_name": "t", "id": "{ORDERS[:-1]}b", "cdc": null}}]'
     with pytest.raises(BadInput, match="table_id"):
         parse_schema(rows, "s")
 

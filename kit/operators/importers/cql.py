@@ -333,6 +333,8 @@ def from_csv(column: ColumnType, given: str, field: str) -> Cell:
     kind = cql_type(column.reads or column.type)
     if kind.name not in _COLLECTIONS:
         return from_json(column, given, field)
+    if not given.isprintable():
+        raise BadInput(field, given, f"a {column.type} on one line")
     return _of_type(kind, parse_literal(given, field, f"a {column.type} as in CQL"), field)
 
 

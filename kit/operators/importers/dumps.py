@@ -27,6 +27,7 @@ KEYSPACE_COLUMNS = ("keyspace_name", "replication")
 PARTITIONER = "Murmur3Partitioner"
 MOST_VALUES = 2**21  # a row is a node or a keyspace: it has some twenty, and tokens
 BYTES = 200  # of memory for a value
+ESCAPED = re.compile(r'\\[\\",]')  # as COPY TO writes a quote and a backslash
 META = "MetaStrategy"  # Cassandra's own: the log of metadata itself, placed by no ring
 ALLOWED = (
     "rows of system.local or system.peers (broadcast_address or peer, data_center, rack, tokens, "
@@ -88,15 +89,25 @@ def parse_csv_rows(text: str, source: str) -> list[tuple[str, Row]]:
     ]
 
 
+def header_names(text: str) -> set[str]:
+    """The columns that the first line of CSV names, quoted or not; none where it is no CSV."""
+    first = text.lstrip().split("\n", 1)[0].rstrip()
+    try:
+        return {name.strip() for name in next(csv.reader([first], strict=True), [])}
+    except csv.Error:
+        return set()
+
+
 def csv_records(text: str, source: str) -> Iterator[tuple[str, list[str]]]:
     """The records of CSV one by one, the header first, each with the words that name it.
 
     Empty lines are passed over.
 
     Raises:
-        BadInput: for a header with a column twice, a record that is longer or shorter than it.
+        BadInput: for a header with a column twice, a record that is longer or shorter than it, a
+            backslash before what COPY does not write one before.
     """
-    reader = csv.reader(_lines(text), escapechar="\\", strict=True)
+    reader = csv.reader(_lines(text, source), escapechar="\\", strict=True)
     columns = 0
     while True:
         where = f"{source} line {reader.line_num + 1}"
@@ -119,14 +130,17 @@ def csv_records(text: str, source: str) -> Iterator[tuple[str, list[str]]]:
         yield where, fields
 
 
-def _lines(text: str) -> Iterator[str]:
-    """The lines of a text, without a list of all of them."""
-    at = 0
+def _lines(text: str, source: str) -> Iterator[str]:
+    """The lines of a text with their ends, without a list of all of them."""
+    at = number = 0
     while at < len(text):
-        end = text.find("\n", at)
-        end = len(text) if end < 0 else end
-        yield text[at:end]
-        at = end + 1
+        end = text.find("\n", at) + 1 or len(text)
+        line, number = text[at:end], number + 1
+        if "\\" in line and "\\" in ESCAPED.sub("", line):
+            allowed = 'CSV as COPY TO writes it: a backslash stands before " or another backslash'
+            raise bad_line(source, number, line, allowed)
+        yield line
+        at = end
 
 
 def rows_listing(rows: list[tuple[str, Row]], source: str) -> Listing:

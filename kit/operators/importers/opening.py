@@ -21,6 +21,7 @@ from kit.operators.importers import nodetool
 from kit.operators.importers.cql import parse_keyspace
 from kit.operators.importers.dumps import (
     KEYSPACE_COLUMNS,
+    header_names,
     parse_csv_rows,
     parse_json_rows,
     rows_listing,
@@ -398,11 +399,14 @@ def listing_of(text: str, source: str) -> Listing:
 def is_ring(text: str) -> bool:
     """Whether a text, or its beginning, looks like one of the forms that tell of a ring."""
     if text.lstrip().startswith(("[", "{")):
-        names = set(NAME.findall(text))
-        return "nodes" in names or _of_a_ring(names)
-    _, first = _first_line(_head(text))
-    names = {name.strip() for name in first.split(",")}
+        return is_rows(text) or '"nodes"' in text
+    names = header_names(text)
     return _of_a_ring(names) if names & KNOWN_COLUMNS else _parser_of(text) is not None
+
+
+def is_rows(text: str) -> bool:
+    """Whether a JSON text, or its beginning, looks like rows of the tables that tell of a ring."""
+    return _of_a_ring(set(NAME.findall(text)))
 
 
 def _of_a_ring(names: Set[str]) -> bool:
@@ -432,7 +436,7 @@ def _parser_of(text: str) -> Callable[[str, str], Listing] | None:
             if any(nodetool.LEGEND.fullmatch(below) for below in lines[at + 1 : at + 3]):
                 return nodetool.parse_status_text
             return nodetool.parse_ring_text
-    if KNOWN_COLUMNS & {name.strip() for name in first.split(",")}:
+    if KNOWN_COLUMNS & header_names(text):
         return lambda text, source: rows_listing(parse_csv_rows(text, source), source)
     return None
 

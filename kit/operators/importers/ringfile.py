@@ -108,9 +108,10 @@ def place_name(value: object, field: str) -> str:
     Raises:
         BadInput: for an empty or endless name, or one that cannot be printed.
     """
-    if isinstance(value, str) and 0 < len(value) <= LONGEST_NAME and value.isprintable():
-        return value
-    raise BadInput(field, value, f"a text of 1 to {LONGEST_NAME} printable characters")
+    fits = isinstance(value, str) and len(value) <= LONGEST_NAME and value.isprintable()
+    if not fits or not str(value).strip():
+        raise BadInput(field, value, f"a text of 1 to {LONGEST_NAME} printable characters")
+    return str(value)
 
 
 def _space(value: object) -> TokenSpace:

@@ -33,7 +33,7 @@ from kit.operators.importers.cql import (
     parse_literal,
     statements,
 )
-from kit.operators.importers.dumps import Row, parse_csv_rows, parse_json_rows
+from kit.operators.importers.dumps import Row, header_names, parse_csv_rows, parse_json_rows
 from kit.operators.importers.ringfile import LARGEST_FILE, place_name
 from kit.ring.replication import CLASSES, LARGEST_FACTOR, PACKAGE
 
@@ -105,6 +105,16 @@ class SchemaParts:
         """Nothing is known yet."""
         self._keyspaces: dict[str, CqlKeyspace] = {}
         self._tables: dict[str, CqlTable] = {}
+        self._rows: dict[tuple[str, ...], str] = {}
+
+    def once(self, where: str, *row: str) -> None:
+        """See that a row, named by what tells it from others of its table, was not there before.
+
+        Raises:
+            BadInput: where it was.
+        """
+        if self._rows.setdefault(row, where) != where:
+            raise BadInput(where, ".".join(row[:2]), f"each row once; it is in {self._rows[row]}")
 
     def add_keyspace(self, given: CqlKeyspace) -> None:
         """Add what one row or statement says of a keyspace; another table may say the rest.
@@ -335,7 +345,7 @@ def add_text(parts: SchemaParts, text: str, source: str) -> None:
     head = text.lstrip()
     if head[:1] in ("[", "{"):
         _add_rows(parts, parse_json_rows(text, source))
-    elif "keyspace_name" in head.split("\n", 1)[0].split(","):
+    elif "keyspace_name" in header_names(head):
         _add_rows(parts, parse_csv_rows(text, source))
     else:
         _add_statements(parts, text, source)
@@ -344,6 +354,8 @@ def add_text(parts: SchemaParts, text: str, source: str) -> None:
 def _add_rows(parts: SchemaParts, rows: list[tuple[str, Row]]) -> None:
     for where, row in rows:
         keyspace = _name(row, "keyspace_name", where)
+        names = [str(row[name]) for name in ("table_name", "view_name") if name in row]
+        parts.once(where, keyspace, *names, *sorted(row))
         if "view_name" in row or "table_name" in row:
             parts.add_table(_table_of(row, keyspace, where))
         elif "replication" in row:
@@ -403,7 +415,9 @@ def _add_statements(parts: SchemaParts, text: str, source: str) -> None:
         elif said.startswith("CREATE KEYSPACE "):
             parts.add_keyspace(_keyspace(words, text, where))
         elif said.startswith(("CREATE TABLE ", "CREATE MATERIALIZED VIEW ")):
-            parts.add_table(_table(words, text, where, used))
+            table = _table(words, text, where, used)
+            parts.once(where, table.keyspace, table.name, said)
+            parts.add_table(table)
         elif not said.startswith(("CREATE ", *PASSED_OVER)):
             raise BadInput(where, said.strip(), DESCRIBED)
 

@@ -31,7 +31,13 @@ from kit.operators.importers.cql import (
     from_csv,
     from_json,
 )
-from kit.operators.importers.dumps import Row, csv_records, parse_csv_rows, parse_json_rows
+from kit.operators.importers.dumps import (
+    Row,
+    csv_records,
+    header_names,
+    parse_csv_rows,
+    parse_json_rows,
+)
 from kit.operators.importers.nodetool import HOST_ID, bad_line
 from kit.operators.importers.ringfile import LARGEST_FILE
 
@@ -213,7 +219,7 @@ def _cell(column: ColumnType, name: str, given: object, read: Read, where: str) 
 
 def _check_header(text: str, source: str, table: SystemTable) -> None:
     lines = text.lstrip().split("\n", 1)
-    if not set(table.needed) & {name.strip() for name in lines[0].split(",")}:
+    if not set(table.needed) & header_names(text):
         allowed = f"rows of {table.name}: as SELECT JSON shows them, or CSV WITH HEADER = TRUE"
         raise bad_line(source, text.count("\n", 0, text.find(lines[0])) + 1, lines[0], allowed)
 
@@ -366,6 +372,8 @@ def _tablet(row: Values, where: str, known: dict[tuple[str, int], tuple[str, int
         tuple(known.setdefault(place, place) for place in row.get(name) or ())
         for name in ("replicas", "new_replicas")
     )
+    if not replicas:
+        raise BadInput(f"{where} replicas", row.get("replicas"), "a replica or more of each tablet")
     words = (row.get(name) or "" for name in ("stage", "transition", "session", "repair_time"))
     return TabletLine(where, row["last_token"], replicas, new_replicas, *words)
 
@@ -387,6 +395,8 @@ def read_sizes(path: str | Path) -> TabletBytes:
         for host, size in tablets[last].items():
             if size < 0:
                 raise BadInput(f"{where} replicas.{host}", size, "bytes, a number from 0 on")
+    if not sizes:
+        raise BadInput(source, "no row", f"rows of {SIZES_TABLE.name}, one for each tablet")
     return sizes
 
 
@@ -405,6 +415,8 @@ def read_loads(path: str | Path) -> tuple[NodeLoad, ...]:
         if host in loads:
             raise BadInput(f"{where} node", host, "each node once")
         loads[host] = NodeLoad(host, row.get("dc"), row.get("rack"), row.get("up"), capacity)
+    if not loads:
+        raise BadInput(source, "no row", f"rows of {LOADS_TABLE.name}, one for each node")
     return tuple(loads.values())
 
 

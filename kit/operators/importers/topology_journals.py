@@ -51,6 +51,8 @@ _ISO = re.compile(
     r"(?P<zone>Z|[+-][0-9]{2}:?[0-9]{2})?) (?P<host>\S{1,255})? *"
 )
 _LEVEL = re.compile(r"(?:TRACE|DEBUG|INFO|WARN|ERROR) +")
+_DAY = rf"({'|'.join(_MONTHS)}) +(\d{{1,2}})|(\d{{4}}-\d\d-\d\d)"
+_DATE = re.compile(rf"^(?:{_DAY})(?=[ T]\d\d:)", re.MULTILINE | re.ASCII)
 ALLOWED = (
     "a journal with lines such as raft_topology - entered `write both read old` transition state"
 )
@@ -126,7 +128,28 @@ def is_journal(text: str) -> bool:
     return LOGGER in text
 
 
+def _check_dates(text: str, source: str) -> None:
+    """See that every line's date is one, also of lines that say nothing of the topology.
+
+    Raises:
+        BadInput: for the first that is none.
+    """
+    for month, day, whole in dict.fromkeys(_DATE.findall(text)):
+        try:
+            if month:
+                datetime(LEAP, _MONTHS.index(month) + 1, int(day))  # only whether it is one
+            else:
+                datetime.fromisoformat(whole)
+        except ValueError:
+            odd = month, day, whole
+            at = next(m.start() for m in _DATE.finditer(text) if m.groups("") == odd)
+            number = text.count("\n", 0, at) + 1
+            line = text[at : at + 100].split("\n", maxsplit=1)[0]
+            raise bad_line(source, number, line, f"{TIMES}; there is no such day") from None
+
+
 def _entries(text: str, source: str) -> Iterator[_Timed]:
+    _check_dates(text, source)
     turns = 0
     before: datetime | None = None
     for number, line in enumerate(text.split("\n"), 1):

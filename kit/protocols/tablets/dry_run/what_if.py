@@ -436,11 +436,15 @@ def rf_change(opened: OpenedTablets, keyspace: str, words: Sequence[str]) -> RfR
     places = opened.places
     if SOMEWHERE in {place for each in places.values() for place in each}:
         raise BadInput("--topology", None, "a dump of system.topology: racks have to be known")
+    there = {datacenter for datacenter, _ in places.values()}
     stated = None
     if opened.schema is not None and keyspace in opened.schema.keyspaces:
         stated = tuple(opened.replication(keyspace).items())
     held = [[places[each.host] for each in replicas] for replicas in tablets.values()]
     before = replication_before(held, stated, keyspace)
+    for datacenter, _ in wanted:
+        if datacenter not in there | {known for known, _ in before}:
+            raise BadInput("DC=REPLICAS", datacenter, one_of(datacenter, sorted(there)))
     nodes = tuple(
         NodeEntry(state="normal", tokens=True, rack=f"{node.datacenter}/{node.rack}")
         for node in opened.nodes

@@ -77,6 +77,7 @@ def untold(opened: OpenedTopology, setting: Setting, rf: int) -> Iterator[str]:
             )
 
 
+MOST_REPLICAS = 1000  # of a datacenter
 GOES_ON = "goes on all the same"
 STUCK: tuple[str, ...] = ("cancel", "reject", "refuse", "wait")
 """Decisions after which no operation goes on by itself."""
@@ -203,10 +204,11 @@ def coordinator(
 
     Raises:
         BadInput: for a file that is not well formed, a content that cannot be, a name of no node,
-            an ``rf`` below 0.
+            an ``rf`` that no keyspace has.
     """
-    if rf < 0:
-        raise BadInput("rf", rf, "replicas in each datacenter, or 0")
+    if not 0 <= rf <= MOST_REPLICAS:
+        allowed = f"replicas in each datacenter, a number from 0 to {MOST_REPLICAS}"
+        raise BadInput("rf", rf, allowed)
     names = (down,) if isinstance(down, str) else tuple(down)
     opened = open_topology(dump, requests=requests, status=status, down=names, edition=edition)
     return report(opened, Setting(edition), rf)
