@@ -36,6 +36,7 @@ from kit.protocols.topology.control import (
 )
 from kit.protocols.topology.rules import work as rules
 from kit.protocols.topology.rules.cluster import (
+    MASKS,
     NOBODY,
     ClusterTopology,
     Mutation,
@@ -297,8 +298,8 @@ COLUMNS = {
 
 
 def _cell(name: str, value: Any) -> str:
-    said = "null" if value in ("", ()) or (name == "session" and not value) else str(value)
-    return f"{COLUMNS.get(name, name)} = {said.lower()}"
+    said = "null" if value in ("", ()) else value if isinstance(value, str) else str(value).lower()
+    return f"{COLUMNS.get(name, name)} = {said}"
 
 
 Placeless: TypeAlias = Annotated[bool, Each(lambda m: (False, True) if m.placing else (False,))]
@@ -335,7 +336,7 @@ class Coordinator(Control):
     def sets(self, command: Command) -> str:
         """What a command sets, in words: its cells; a start marker sets none."""
         mutation: Mutation = command.change
-        cells = [_cell(*cell) for cell in mutation.static]
+        cells = [_cell(name, self.shown(name, value)) for name, value in mutation.static]
         cells += [f"{self.names[i]}.{_cell(*cell)}" for i, row in mutation.nodes for cell in row]
         cells += [
             f"request {number + 1} {name}"
@@ -344,6 +345,12 @@ class Coordinator(Control):
             if value is True
         ]
         return ", ".join(cells) or "nothing but a new state id"
+
+    def shown(self, name: str, value: Any) -> Any:
+        """The value of a static cell; a set of nodes by their names."""
+        if name in MASKS and value:
+            return "{" + ", ".join(self.named(value)) + "}"
+        return value or "" if name in (*MASKS, "session", "running") else value
 
     def _decision_words(self, before: ControlState, action: Any, after: ControlState) -> str:
         command, decision = after.attempted.command, decision_of(before, self.setting)
