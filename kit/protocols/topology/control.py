@@ -25,7 +25,7 @@ from kit.engine.declared import (
     safeguard,
 )
 from kit.engine.model import switched_off
-from kit.errors import Refusal
+from kit.errors import BadInput, Refusal
 from kit.protocols.group0.rules.commands import Command
 from kit.protocols.group0.rules.voters import is_majority, nodes_in
 from kit.protocols.topology.rules.cluster import (
@@ -158,13 +158,10 @@ def reconfigured(s: ControlState) -> ControlState:
     """The state with the voters that the published server chooses, if a majority can commit it.
 
     It looks at them after every command, and whenever a node dies or is back. Who was to be removed
-    or replaced, and is not, votes again once it has started again.
+    or replaced, and is not, never votes again: it is banned.
     """
     if s.coordinator == NOBODY or not has_majority(s):
         return s
-    back = s.topology.nonvoters & s.reachable & mask_of(s.topology, "normal")
-    if back:
-        s = s.but(topology=replace(s.topology, nonvoters=s.topology.nonvoters & ~back))
     chosen = limited_voters(s.topology, s.reachable, s.coordinator, s.chosen)
     return s.but(chosen=chosen) if chosen != s.chosen else s
 
@@ -245,6 +242,9 @@ class Control(NodeModel[ControlState]):
         None, "who is down at first; else the nodes that are removed or replaced"
     )
     ignored: tuple[str, ...] = written((), "the nodes to ignore")
+    zero_tokens: tuple[str, ...] = written(
+        (), "the members that own no tokens", title="without tokens"
+    )
     racks: tuple[str, ...] = written(
         (), "the rack of each node, members first: dc1/r1 dc1/r2 dc2/r1; else dc1/r1"
     )
@@ -364,11 +364,21 @@ class Control(NodeModel[ControlState]):
         gone |= {asks.replaced for asks in self.plan.requests if asks.kind == "replace"}
         dead = sum(1 << node for node in gone)
         self.start_down = dead if self.down is None else self.plan.mask(self.down, "down")
+        for name in self.zero_tokens:
+            if name not in self.names[: self.nodes]:
+                raise BadInput(
+                    "zero_tokens", name, "members: " + ", ".join(self.names[: self.nodes])
+                )
 
     def start(self) -> ControlState:
         """Every member is normal and knows all; the newcomers have no row yet."""
-        first, members = NodeEntry(state="normal", tokens=True), self.plan.members
-        rows = (first if members >> i & 1 else NodeEntry() for i in range(len(self.names)))
+        members, zero = self.plan.members, self.plan.mask(self.zero_tokens, "zero_tokens")
+        first = NodeEntry(state="normal", tokens=True)
+        without = replace(first, tokens=False, zero_token=True)
+        rows = (
+            (without if zero >> i & 1 else first) if members >> i & 1 else NodeEntry()
+            for i in range(len(self.names))
+        )
         topology = ClusterTopology(
             nodes=tuple(
                 replace(row, rack=rack) for row, rack in zip(rows, self.plan.racks, strict=True)

@@ -13,16 +13,13 @@ from msgspec.structs import replace
 from kit.protocols.group0.rules.commands import Command
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology.control import Attempted, Control, ControlState
-from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology, Mutation
+from kit.protocols.topology.rules.cluster import MASKS, NOBODY, ClusterTopology, Mutation
 from kit.protocols.topology.rules.work import may_be_limited
 
 Places = tuple[int, ...]
 Ids = tuple[int, ...]
 # A search meets each part of a state many times: what it is renamed to is worked out once.
 _MOST = 1 << 16
-
-MASKS = ("ignored", "members", "nonvoters", "tablets_on")
-"""The cells that hold a set of nodes."""
 
 
 def bystanders(model: Control) -> tuple[int, ...]:
@@ -32,6 +29,7 @@ def bystanders(model: Control) -> tuple[int, ...]:
     named = {i for request in model.plan.requests for i in (request.node, request.replaced)}
     start = model.start()
     apart = start.topology.ignored | start.topology.tablets_on | model.start_down
+    apart |= model.plan.mask(model.zero_tokens, "zero_tokens")
     members = nodes_in(start.topology.members & ~apart)
     return tuple(i for i in members if i not in named)
 

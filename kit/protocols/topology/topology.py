@@ -177,12 +177,14 @@ class Topology(Serving, Coordinator, Outages):
         """Somebody makes the next request; it goes into the tables."""
         asks = self.plan.requests[number]
         blocked = majority_refusal(s)
-        if blocked := blocked or asking.refusal(s.topology, asks, s.reachable, self.setting):
+        given = s.topology, asks, s.reachable, self.setting, self.names
+        if blocked := blocked or asking.refusal(*given):
             return blocked
         topology = asking.requested(s.topology, asks)
         if self.limited:
             away = asking.going_away(topology, asks)
-            topology = replace(topology, nonvoters=topology.nonvoters | away)
+            given_up = {name: getattr(topology, name) | away for name in ("nonvoters", "ignored")}
+            topology = replace(topology, **given_up)
         # Who asks to join is up, also a node that has left and was shut down.
         up = s.up | 1 << asks.node if asks.kind in ("join", "replace") else s.up
         return with_topology(s, topology).but(made=s.made + 1, up=up)

@@ -23,7 +23,7 @@ WALKED: tuple[dict[str, Any], ...] = (
     {"operations": ("leave C",), "on_tablets": ("C",)},
     {"operations": ("remove C",), "on_tablets": ("C",)},
     {"operations": ("join D --zero-token",)},
-    {"operations": ("replace D C --zero-token",)},
+    {"operations": ("replace D C --zero-token",), "zero_tokens": ("C",)},
     {"operations": ("rebuild C",)},
     {"operations": ("new_cdc_generation", "cleanup")},
     {"operations": ("lock",)},

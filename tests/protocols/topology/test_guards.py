@@ -43,7 +43,7 @@ PLANTED: dict[str, tuple[list[tuple[str, str, str]], str]] = {
         "shut-down-unused",
     ),
     "refuse-live-removal": (
-        [(REQUESTS, "live = up and setting.safeguards.refuse_live_removal", "live = False")],
+        [(REQUESTS, "live = alive >> asks.node & 1 and", "live = 0 and")],
         "left-silent",
     ),
     "cleanup-first": (

@@ -223,20 +223,21 @@ def act(timeline: Timeline, verb: str) -> None:
     timeline.do(option[0])
 
 
-def test_who_starts_again_votes_again() -> None:
-    """A coordinator with a majority gives the vote back."""
+def test_who_was_to_be_removed_is_banned_for_good() -> None:
+    """The removal was rolled back: C stays a normal node, ignored and without a vote, and no start
+    brings it back (``ignore_nodes``; published ``topology_state_load``).
+    """
     timeline = rolled_back()
-    act(timeline, "restart C")
-    assert voters_of(timeline) == "ABC"
+    topology = timeline.state.topology
+    assert (topology.nodes[2].state, topology.ignored) == ("normal", 0b100)
+    assert timeline.model.find(timeline.state, "restart C") is None
 
 
 def test_no_restart_gives_a_vote_that_no_majority_committed() -> None:
-    """A dies as well: C is back, but A and B vote, and nobody is elected without A."""
+    """A dies as well: B alone is no majority of A and B, until A is back."""
     timeline = rolled_back()
     act(timeline, "crash A")
-    act(timeline, "restart C")
-    assert voters_of(timeline) == "AB"
     assert not has_majority(timeline.state)
     act(timeline, "restart A")
     act(timeline, "elect B")
-    assert voters_of(timeline) == "ABC"
+    assert voters_of(timeline) == "AB"

@@ -103,6 +103,10 @@ class ClusterTopology(Struct, frozen=True, cache_hash=True, kw_only=True):
     keyspaces: tuple[tuple[str, Replication], ...] = ()
 
 
+MASKS = ("ignored", "members", "nonvoters", "tablets_on")
+"""The cells of a topology that hold a set of nodes."""
+
+
 def with_node(topology: ClusterTopology, node: int, **cells: Any) -> ClusterTopology:
     """The topology in which these cells of one node's row are set."""
     entry = replace(topology.nodes[node], **cells)

@@ -4,7 +4,8 @@ The tables call a request ``leave``; the command that an operator gives is ``dec
 words are read, wherever a request is named. Whoever takes a request looks at its own state before
 anything goes into the log, as every change of group 0 is validated. Sources: Topology over Raft,
 "Join procedure"; blog post on 6.0 (a live node is not removed); Q-39 (a host id that has left is
-refused for ever), Q-42 (liveness is what the node sees).
+refused for ever), Q-42 (liveness is what the node sees); for edition ``server`` the published
+``raft_removenode``, ``raft_decommission`` and ``join_node_request_handler``.
 """
 
 from __future__ import annotations
@@ -24,10 +25,16 @@ from kit.protocols.topology.rules.cluster import (
     Replication,
     RequestEntry,
     Setting,
+    mask_of,
+    owners,
     with_node,
 )
 from kit.protocols.topology.rules.machines import GLOBAL_REQUEST, NODE_REQUESTS
-from kit.protocols.topology.rules.replication import replication_in, replication_words
+from kit.protocols.topology.rules.replication import (
+    place_of,
+    replication_in,
+    replication_words,
+)
 from kit.protocols.topology.rules.work import under_way
 
 LOCK = "lock"
@@ -53,47 +60,111 @@ class OperationRequest(Struct, frozen=True, cache_hash=True):
 
 
 def refusal(
-    topology: ClusterTopology, asks: OperationRequest, alive: int, setting: Setting
+    topology: ClusterTopology,
+    asks: OperationRequest,
+    alive: int,
+    setting: Setting,
+    names: tuple[str, ...] = (),
 ) -> Refusal | None:
-    """Why a request is refused at once, by whoever takes it; None when it joins the queue."""
+    """Why a request is refused at once, by whoever takes it; None when it joins the queue.
+
+    With the ``names`` of all nodes, the refusal says which ones stand in the way.
+    """
     if asks.kind == LOCK:
         busy = under_way(topology) is not None
         return Refusal("an operation is under way") if busy else None
     if asks.kind in GLOBAL_REQUEST:
         return None
     entry = topology.nodes[asks.node]
-    up = alive >> asks.node & 1
     if entry.request:
         return Refusal("there is already a request for this node")
     if asks.kind in ("join", "replace"):
-        return _join_refusal(topology, asks, alive, setting)
-    if entry.state != "normal":
-        return Refusal("the node is not normal")
-    if asks.kind == "remove":
-        live = up and setting.safeguards.refuse_live_removal
-        return Refusal("the node is up: decommission it") if live else None
-    return None if up else Refusal("the node is down")
+        against = _against_joining(topology, asks, alive, setting)
+    elif entry.state != "normal":
+        against = "the node is not normal", 0
+    elif asks.kind == "remove":
+        live = alive >> asks.node & 1 and setting.safeguards.refuse_live_removal
+        against = "the node is up: decommission it" if live else "", 0
+    else:
+        against = "" if alive >> asks.node & 1 else "the node is down", 0
+    if not against[0] and setting.edition == "server":
+        against = _against_going(topology, asks, alive, setting)
+    reason, nodes = against
+    blocking = tuple(name for i, name in enumerate(names) if nodes >> i & 1)
+    return Refusal(reason, missing=blocking) if reason else None
 
 
-def _join_refusal(
+Against = tuple[str, int]
+"""What stands against a request (empty: nothing does), and which nodes do (a mask)."""
+
+
+def _against_joining(
     topology: ClusterTopology, asks: OperationRequest, alive: int, setting: Setting
-) -> Refusal | None:
+) -> Against:
     state = topology.nodes[asks.node].state
     if state == "left" and setting.safeguards.refuse_left:
-        return Refusal("its host id has left the cluster")
+        return "its host id has left the cluster", 0
     if state not in (NO_ROW, "left"):
-        return Refusal("the node is already in the cluster")
-    if asks.kind == "replace" and topology.nodes[asks.replaced].state != "normal":
-        return Refusal("the node that it would replace is not normal")
-    live = asks.kind == "replace" and alive >> asks.replaced & 1
-    return Refusal("the node that it would replace is up") if live else None
+        return "the node is already in the cluster", 0
+    if asks.kind == "join":
+        return "", 0
+    joins, old = topology.nodes[asks.node], topology.nodes[asks.replaced]
+    if old.state != "normal":
+        return "the node that it would replace is not normal", 0
+    if alive >> asks.replaced & 1:
+        return "the node that it would replace is up", 0
+    if setting.edition == "documents":
+        return "", 0
+    if place_of(joins.rack) != place_of(old.rack):
+        return OTHER_PLACE, 0
+    return tokens_against(asks.zero_token, old.zero_token), 0
+
+
+OTHER_PLACE = "it is in another datacenter or rack than the node that it would replace"
+
+
+def tokens_against(joins: bool, old: bool) -> str:
+    """Why a node may not replace another one, of which each has no tokens or some; empty: it may.
+
+    A token owner takes over tokens, and a node without tokens none (published server).
+    """
+    if joins == old:
+        return ""
+    return f"a {_KIND[joins]} does not replace a {_KIND[old]}"
+
+
+_KIND = {True: "zero-token node", False: "token owner"}
+IGNORED_LIVES = "an ignored node is up: ignoring it bans it for good"
+DOWN_TOO = "another node is down: restart it, or exclude it if it is dead for good"
+LAST_OWNER = "it is the last node that owns tokens"
+
+
+def _against_going(
+    topology: ClusterTopology, asks: OperationRequest, alive: int, setting: Setting
+) -> Against:
+    """What the published server looks at before it puts a request into the queue.
+
+    Who leaves or is removed is not the last token owner. A removal and a replace need every other
+    normal node up or ignored, and no ignored node up (S-40).
+    """
+    if asks.kind in ("leave", "remove") and owners(topology) == 1 << asks.node:
+        return LAST_OWNER, 0
+    goes = {"remove": asks.node, "replace": asks.replaced}.get(asks.kind, NOBODY)
+    if goes == NOBODY:
+        return "", 0
+    lives = topology.ignored & alive
+    if lives and setting.safeguards.refuse_live_removal:
+        return IGNORED_LIVES, lives
+    down = mask_of(topology, "normal") & ~(alive | topology.ignored | 1 << goes)
+    return (DOWN_TOO, down) if down else ("", 0)
 
 
 def going_away(topology: ClusterTopology, asks: OperationRequest) -> int:
-    """The members that lose their vote with a request (a mask): who is removed, replaced, ignored.
+    """The members that a request gives up (a mask): who is removed or replaced, and who is ignored.
 
-    So a majority is not counted with nodes that are dead. Source: published code,
-    ``make_nonvoters`` as the request is made.
+    In the published server they lose their vote and stand in ``ignore_nodes`` as soon as it is
+    made: they are banned, and stay so if it fails (``make_nonvoters``, ``add_ignored_nodes`` and
+    ``topology_state_load``).
     """
     if asks.kind not in ("remove", "replace"):
         return 0
