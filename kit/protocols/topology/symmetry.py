@@ -32,6 +32,7 @@ def bystanders(model: Control) -> tuple[int, ...]:
     named = {i for request in model.plan.requests for i in (request.node, request.replaced)}
     start = model.start()
     apart = start.topology.ignored | start.topology.tablets_on | model.start_down
+    apart |= model.plan.mask(model.newer, "newer")
     members = nodes_in(start.topology.members & ~apart)
     return tuple(i for i in members if i not in named)
 
