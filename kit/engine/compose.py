@@ -380,7 +380,7 @@ class Lifting(Declared[S]):
         end = self.rules_in_part[act.struct].outcome(getattr(s, self.part), given)
         return end if end is None or type(end) is Refusal else s.but(**{self.part: end})
 
-    def helped(self, s: S) -> Iterator[tuple[Any, S]]:
+    def helped(self, s: Any) -> Iterator[tuple[Any, Any]]:
         """What is told in the inner model, too."""
         for action, end in self.inner.helped(getattr(s, self.part)):
             after = s.but(**{self.part: end})

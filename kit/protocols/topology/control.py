@@ -8,7 +8,8 @@ stand clients' requests by a version, and RPCs of a session that are left behind
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
+from functools import partial, reduce
+from operator import and_
 from typing import Any, TypeAlias
 
 from msgspec.structs import replace
@@ -42,7 +43,7 @@ from kit.protocols.topology.rules.cluster import (
     mask_of,
 )
 from kit.protocols.topology.rules.machines import Edition
-from kit.protocols.topology.rules.requests import MOST_NODES, plan_of
+from kit.protocols.topology.rules.requests import MOST_NODES, features, plan_of
 from kit.protocols.topology.rules.work import TRUNCATES, limited_voters, state_of, under_way, voters
 
 MOST_FAULTS = 9
@@ -236,7 +237,7 @@ class Control(NodeModel[ControlState]):
         ("join D",),
         "what is asked for, in this order: join D (or bootstrap), replace D C, "
         "leave C (or decommission), remove C (or removenode), rebuild C, cleanup, "
-        "new_cdc_generation, keyspace_rf_change ks dc1=3, truncate_table ks.t, lock",
+        "new_cdc_generation, keyspace_rf_change ks dc1=3, truncate_table ks.t, balancing off, lock",
     )
     down: tuple[str, ...] | None = hidden(
         None, "who is down at first; else the nodes that are removed or replaced"
@@ -258,6 +259,9 @@ class Control(NodeModel[ControlState]):
     )
     keyspaces: tuple[str, ...] = written(
         (), "the keyspaces with tablets and their replicas: ks dc1=3 dc2=1"
+    )
+    newer: tuple[str, ...] = written(
+        (), "the nodes of a newer release, which supports one more cluster feature"
     )
     crashes: int = faults("how often a node may crash")
     changes: int = faults(
@@ -373,11 +377,18 @@ class Control(NodeModel[ControlState]):
     def start(self) -> ControlState:
         """Every member is normal and knows all; the newcomers have no row yet."""
         members, zero = self.plan.members, self.plan.mask(self.zero_tokens, "zero_tokens")
-        first = NodeEntry(state="normal", tokens=True)
-        without = replace(first, tokens=False, zero_token=True)
+        self.plan.mask(self.newer, "newer")  # only names of nodes
+        supported = [features(self.parameters, name) for name in self.names]
         rows = (
-            (without if zero >> i & 1 else first) if members >> i & 1 else NodeEntry()
-            for i in range(len(self.names))
+            NodeEntry(
+                state="normal",
+                supported=able,
+                tokens=not zero >> i & 1,
+                zero_token=bool(zero >> i & 1),
+            )
+            if members >> i & 1
+            else NodeEntry()
+            for i, able in enumerate(supported)
         )
         topology = ClusterTopology(
             nodes=tuple(
@@ -388,6 +399,7 @@ class Control(NodeModel[ControlState]):
             tablets_on=self.plan.mask(self.on_tablets, "on_tablets"),
             rf=self.rf,
             keyspaces=self.plan.keyspaces,
+            enabled=reduce(and_, supported[: self.nodes]),
         )
         up = (1 << len(self.names)) - 1 & ~self.start_down
         start = ControlState(

@@ -263,6 +263,18 @@ def run_ids(steps: Sequence[PassedStep]) -> RunIds:
     return tuple(requests), tuple(generations)
 
 
+def ends_of(steps: Sequence[PassedStep]) -> dict[int, int]:
+    """The state ids of the commands that ended requests of a run, by the requests' numbers."""
+    ends: dict[int, int] = {}
+    for step in steps:
+        before, after = step.before.topology.requests, step.after.topology.requests
+        pairs = () if before is after else zip_longest(before, after)
+        for number, (was, now) in enumerate(pairs, 1):
+            if now.done and not (was and was.done):
+                ends[number] = step.after.state_id
+    return ends
+
+
 class LoggedLine(Struct, frozen=True):
     """A line of the coordinator's journal: the step, the host that wrote it, what it says."""
 
@@ -338,6 +350,8 @@ def _changed(before: ClusterTopology, after: ClusterTopology) -> Iterator[str]:
         yield "a CDC generation is published"
     if before.enabled != after.enabled:
         yield "features are enabled"
+    if before.balancing != after.balancing:
+        yield f"tablet balancing is {'on' if after.balancing else 'off'}"
     for number, (old, new) in enumerate(zip_longest(before.requests, after.requests), 1):
         if old is None and new.node == NOBODY:
             yield f"request {new.kind}"

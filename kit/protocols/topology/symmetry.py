@@ -30,6 +30,7 @@ def bystanders(model: Control) -> tuple[int, ...]:
     start = model.start()
     apart = start.topology.ignored | start.topology.tablets_on | model.start_down
     apart |= model.plan.mask(model.zero_tokens, "zero_tokens")
+    apart |= model.plan.mask(model.newer, "newer")
     members = nodes_in(start.topology.members & ~apart)
     return tuple(i for i in members if i not in named)
 

@@ -1,11 +1,11 @@
-"""Tables as they are stored: ``system.topology``, what a driver reads, the keyspaces with tablets.
+"""Tables as they are stored: the topology and its requests, what a driver reads, the keyspaces.
 
-``system.topology`` has its static columns once and a row per node, null cells too. A request's id
-is that of the group 0 state that it made, and the time of a CDC generation is that of the command
-that committed it (a server adds twice the ring delay). Versions of software and shards are in no
-state of the model: those columns are null here. What a driver reads is kept beside the tables of
-group 0, so that drivers which know nothing of those go on working. Source: blog post on 6.0, "Move
-to Raft", "CDC on Raft".
+``system.topology`` has its static columns once and a row per node, null cells too, and the types of
+all columns. A request's id is that of the group 0 state that it made, and the time of a CDC
+generation is that of the command that committed it (a server adds twice the ring delay). What a
+driver reads is kept beside the tables of group 0, so that drivers which know nothing of those go on
+working. Sources: Topology over Raft, "Topology state persistence table"; blog post on 6.0, "Move to
+Raft", "CDC on Raft".
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from kit.engine.timeline import PassedStep
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology.control import SERVING_STATES, ControlState
-from kit.protocols.topology.facts import RunIds, run_ids
+from kit.protocols.topology.facts import RunIds, ends_of, run_ids
 from kit.protocols.topology.outages import address_of
 from kit.protocols.topology.rules.cluster import ClusterTopology, Replication, mask_of
 from kit.protocols.topology.rules.columns import (
@@ -29,6 +29,7 @@ from kit.protocols.topology.rules.columns import (
     NULL,
     Generation,
     SystemTopology,
+    SystemTopologyRequest,
     cell_text,
     store,
 )
@@ -48,6 +49,7 @@ from kit.views.declared import (
 )
 from kit.views.panel import Scene
 
+BY_NAME = {column.name: column for column in COLUMNS}
 STATIC = tuple(column.name for column in COLUMNS if column.scope == "static")
 OF_ROWS = tuple(column.name for column in COLUMNS if column.scope in ("ck", "row"))
 OWN = ("host_id", "tokens", "request_id")
@@ -75,6 +77,9 @@ def texts(topology: ClusterTopology, names: tuple[str, ...], ids: RunIds) -> Tex
     of_rows = {
         (row.host_id, name): cell_text(getattr(row, name)) for row in table.rows for name in OF_ROWS
     }
+    for row in () if any(row.datacenter for row in table.rows) else table.rows:
+        # Where no rack is given all nodes are in one.
+        of_rows |= {(row.host_id, "datacenter"): "dc1", (row.host_id, "rack"): "r1"}
     return {("", name): cell_text(getattr(table, name)) for name in STATIC} | of_rows
 
 
@@ -123,6 +128,24 @@ def _nulls(scene: Scene) -> str:
     return f"null in every row: {', '.join(nulls)}" if nulls else ""
 
 
+def _type(scene: Scene, name: str) -> str:
+    return BY_NAME[name].type_in(scene.model.edition)
+
+
+def _schema(scene: Scene) -> Iterator[tuple[str, str, str]]:
+    """The columns that are not static: each with its type, and whether it is of the key."""
+    keys = {"pk": "partition key", "ck": "clustering key"}
+    for column in COLUMNS:
+        if column.scope != "static":
+            yield column.name, _type(scene, column.name), keys.get(column.scope, "")
+
+
+def _read_as(scene: Scene) -> str:
+    printed = _type(scene, "supported_features") == "set<uuid>"
+    names = "The documents print supported_features as UUIDs. Here they are read as names (Q-22)."
+    return names if printed else ""
+
+
 def _lines(scene: Scene) -> Iterator[str]:
     """Every cell that is not null; ``*`` marks what the step changed."""
     now, was = _of_step(scene)
@@ -140,11 +163,12 @@ TABLE = panel_of(
     "table",
     "system.topology",
     Table(
-        lambda scene: [(name, _of_step(scene)[0]["", name]) for name in STATIC],
+        lambda scene: [(name, _type(scene, name), _of_step(scene)[0]["", name]) for name in STATIC],
         "column:{0[0]}",
-        ("column", Column("value", itemgetter(1), none=NULL)),
-        caption="Static columns",
+        ("column", "type", Column("value", itemgetter(2), none=NULL)),
+        caption="Static columns (shaded): one cell for all nodes",
         lines=_lines,
+        look="raised",
     ),
     Table(
         _hosts,
@@ -156,8 +180,101 @@ TABLE = panel_of(
         alike=Alike(_look),
     ),
     Drawn(Note(_nulls).draw, unsaid),
+    Table(
+        _schema,
+        "schema:{0[0]}",
+        ("column", "type", Column("key", itemgetter(2), none="")),
+        caption="Columns of a node's row",
+        lines=unsaid,
+    ),
+    Drawn(Note(_read_as).draw, unsaid),
     optional=True,
     tab="Table",
+)
+
+
+# -- system.topology_requests ----------------------------------------------------------------------
+
+SHOWN = 30
+REQUEST_CELLS = ("id", "request_type", "target_host", "start_time", "done", "error", "end_time")
+PARAMETER_CELLS = (
+    "truncate_table_id",
+    "new_keyspace_rf_change_ks_name",
+    "new_keyspace_rf_change_data",
+)
+
+
+def _requests(scene: Scene) -> list[SystemTopologyRequest]:
+    """The rows, newest first, with the state ids of the run as ids and times."""
+    steps = scene.way()
+    ids, ends = dict(run_ids(steps)[0]), ends_of(steps)
+
+    def timed(state: int | None) -> str | None:
+        return None if state is None else f"t{state}"
+
+    rows = enumerate(store(scene.state.topology, scene.model.names)[1], 1)
+    named = (
+        replace(
+            row, id=str(ids.get(n, n)), start_time=timed(ids.get(n)), end_time=timed(ends.get(n))
+        )
+        for n, row in rows
+    )
+    return list(named)[::-1]
+
+
+def _request_columns(scene: Scene) -> list[Column]:
+    """Those that every request has, and the parameters that one has."""
+    rows = _requests(scene)
+    names = [name for name in PARAMETER_CELLS if any(getattr(row, name) for row in rows)]
+
+    def column(name: str) -> Column:
+        return Column(name, lambda row: cell_text(getattr(row, name)), none=NULL)
+
+    return [column(name) for name in (*REQUEST_CELLS, *names)]
+
+
+def _joined(scene: Scene) -> Iterator[tuple[str, str, str, str]]:
+    """The ids in ``global_requests``, and of the one under way, each with what its row says."""
+    table = _named(store(scene.state.topology, scene.model.names)[0], run_ids(scene.way()))
+    by_id = {row.id: row for row in _requests(scene)}
+    running = table.global_topology_request_id
+    pairs = [("global_topology_request_id", running)] if running else []
+    for column, id_ in (*pairs, *(("global_requests", each) for each in table.global_requests)):
+        row = by_id[id_ or ""]
+        yield column, row.id, row.request_type or NULL, row.parameters
+
+
+REQUESTS = panel_of(
+    "requests",
+    "system.topology_requests",
+    Table(
+        _requests,
+        "asked:{0.id}",
+        _request_columns,
+        caption="All requests, newest first",
+        of="{0.target_host}",
+        line=lambda row: "; ".join(
+            f"{name} {text}"
+            for name in (*REQUEST_CELLS, *PARAMETER_CELLS)
+            if (text := cell_text(getattr(row, name))) != NULL
+        ),
+        empty="Nothing has been asked for.",
+        most=SHOWN,
+        titled=True,
+    ),
+    Table(
+        _joined,
+        "joined:{0[1]}",
+        ("column of system.topology", "id", "request_type", Column("parameters", itemgetter(3))),
+        caption="Joined by id: what waits for the whole cluster, and what is under way",
+        line="{0[0]} {0[1]}: {0[2]} {0[3]}",
+        empty="No request of the whole cluster waits.",
+        named=1,
+        titled=True,
+    ),
+    Note("The model does not say which node took a request: initiating_host is left out."),
+    optional=True,
+    tab="Requests",
 )
 
 

@@ -34,6 +34,7 @@ class NodeEntry(Struct, frozen=True, cache_hash=True, kw_only=True):
     request (0: none), counted from 1 in the order of ids. ``tokens`` says whether it owns any,
     ``zero_token`` whether it never will. ``supported`` is a mask of features. ``rack`` is the
     columns ``datacenter`` and ``rack``, as in ``dc1/r1`` (empty: nothing is said of them).
+    ``rebuild_option`` and ``tokens_string`` are what the request of the node says, empty for null.
     """
 
     state: str = NO_ROW
@@ -45,6 +46,8 @@ class NodeEntry(Struct, frozen=True, cache_hash=True, kw_only=True):
     cleanup: str = "clean"
     supported: int = 0
     rack: str = ""
+    rebuild_option: str = ""
+    tokens_string: str = ""
 
 
 Factor = int | tuple[str, ...]
@@ -80,7 +83,7 @@ class ClusterTopology(Struct, frozen=True, cache_hash=True, kw_only=True):
     generations, ``unpublished`` those of them not yet published. ``enabled`` is a mask of
     features. ``rf``: the replicas in each datacenter of a keyspace that has to stay
     RF-rack-valid (0: there is none). ``keyspaces`` are those with tablets, as far as they are
-    known.
+    known. ``balancing``: tablet balancing has not been switched off.
     """
 
     nodes: tuple[NodeEntry, ...]
@@ -101,6 +104,7 @@ class ClusterTopology(Struct, frozen=True, cache_hash=True, kw_only=True):
     enabled: int = 0
     rf: int = 0
     keyspaces: tuple[tuple[str, Replication], ...] = ()
+    balancing: bool = True
 
 
 MASKS = ("ignored", "members", "nonvoters", "tablets_on")

@@ -36,6 +36,11 @@ class TopologyColumn(Struct, frozen=True):
     type: str
     scope: Scope
 
+    def type_in(self, edition: machines.Edition) -> str:
+        """Its type: the server stores features by their names (Q-22)."""
+        is_named = self.name == "supported_features" and edition == "server"
+        return "set<text>" if is_named else self.type
+
 
 _COLUMNS = """
 key text pk | host_id uuid ck | datacenter text row | ignore_msb int row
@@ -164,6 +169,8 @@ def load(
             zero_token=row.num_tokens == 0 and not row.tokens_string,
             cleanup=row.cleanup_status or "clean",
             supported=sum(features[name] for name in row.supported_features),
+            rebuild_option=row.rebuild_option or "",
+            tokens_string=row.tokens_string or "",
             rack=f"{row.datacenter}/{row.rack or ''}" if row.datacenter else "",
         )
         for row in table.rows
@@ -209,6 +216,7 @@ def load(
         generations=len(table.committed_cdc_generations),
         unpublished=len(table.unpublished_cdc_generations),
         enabled=sum(features[name] for name in table.enabled_features),
+        balancing=table.tablet_balancing_enabled is not False,
     )
     return topology, hosts
 
@@ -256,7 +264,8 @@ def store(
 ) -> tuple[SystemTopology, tuple[SystemTopologyRequest, ...]]:
     """The tables that hold a topology; nodes without a row are left out.
 
-    Numbers stand for ids, ``t:HOST`` for a node's tokens: what they are decides nothing here.
+    Numbers stand for ids, ``t:HOST`` for tokens that nobody gave: what they are decides nothing
+    here. No state holds what a node tells of itself: rows have what a small server would tell.
     """
     rows = tuple(
         _row(topology, hosts, i)
@@ -278,6 +287,7 @@ def store(
         global_topology_request_id=str(running) if running else None,
         enabled_features=_names(topology.enabled),
         session=str(topology.session) if topology.session else None,
+        tablet_balancing_enabled=topology.balancing,
         upgrade_state="done",
         new_keyspace_rf_change_ks_name=alters.keyspace if alters else None,
         new_keyspace_rf_change_data=_options(alters) if alters else (),
@@ -342,18 +352,27 @@ def changed_cells(
             yield f"request {number} {'ends with an error' if entry.error else 'is done'}"
 
 
+OF_SERVERS: dict[str, Any] = {"ignore_msb": 12, "release_version": "3.0.8", "shard_count": 1}
+"""The default of the published option, and the version that published servers tell drivers."""
+NAMED_FEATURES = ("SUPPORTS_CONSISTENT_TOPOLOGY_CHANGES", "TABLETS")
+
+
 def _row(topology: cluster.ClusterTopology, hosts: Sequence[str], i: int) -> SystemTopologyRow:
     entry = topology.nodes[i]
     datacenter, _, rack = entry.rack.partition("/")
     owner = entry.replaced if entry.state == "replacing" else i
+    token = topology.nodes[owner].tokens_string or f"t:{hosts[owner]}"
     return SystemTopologyRow(
         host_id=hosts[i],
         datacenter=datacenter or None,
         rack=rack or None,
         node_state=entry.state,
         num_tokens=0 if entry.zero_token else 1,
+        rebuild_option=entry.rebuild_option or None,
+        tokens_string=entry.tokens_string or None,
+        **OF_SERVERS,
         replaced_id=None if entry.replaced == cluster.NOBODY else hosts[entry.replaced],
-        tokens=(f"t:{hosts[owner]}",) if entry.tokens else (),
+        tokens=(token,) if entry.tokens else (),
         topology_request=entry.request or None,
         cleanup_status=entry.cleanup,
         supported_features=_names(entry.supported),
@@ -373,7 +392,8 @@ def _options(entry: cluster.RequestEntry) -> tuple[tuple[str, str], ...]:
 
 
 def _names(features: int) -> tuple[str, ...]:
-    return tuple(f"F{i:02}" for i in nodes_in(features))
+    more = (f"F{i:02}" for i in nodes_in(features >> len(NAMED_FEATURES)))
+    return (*(name for i, name in enumerate(NAMED_FEATURES) if features >> i & 1), *more)
 
 
 OWNERLESS = ("none", "left")

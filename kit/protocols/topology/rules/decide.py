@@ -298,7 +298,9 @@ def _idle(
     features = reduce(and_, normal, -1 if normal else 0) & ~topology.enabled
     if features:
         return Decision("enable", "every node supports it", features=features)
-    if topology.tablets == "uneven" or any(entry.standing == "paused" for entry in entries):
+    # Who is to go is drained also while balancing is off (published allocator).
+    uneven = topology.tablets == "uneven" and topology.balancing
+    if uneven or any(entry.standing == "paused" for entry in entries):
         operation = TopologyOperation("tablets", NOBODY, "")
         edge = MACHINES[setting.edition]["tablets"].begins
         return Decision("begin", "the balancer has a plan", operation, edge=edge)

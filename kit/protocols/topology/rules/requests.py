@@ -39,14 +39,19 @@ from kit.protocols.topology.rules.work import under_way
 
 LOCK = "lock"
 """What is no request of the tables: somebody sets the transition state by hand."""
+BALANCING = {"balancing on": True, "balancing off": False}
+"""No requests either: an operator sets ``tablet_balancing_enabled``, at once (published REST call
+``storage_service/tablets/balancing``).
+"""
 
 
 class OperationRequest(Struct, frozen=True, cache_hash=True):
     """What somebody asks for: a request of a node, or of the whole cluster (``NOBODY``).
 
     ``replaced`` is the node that a replacing one stands in for; ``zero_token``: the joining node
-    will own no tokens; ``supported`` are its features. ``keyspace``, ``replication`` and ``table``
-    are those of ``RequestEntry``.
+    will own no tokens; ``supported`` are its features. ``option`` is the datacenter that a rebuild
+    streams from, or the ``initial_token`` of a joining node. ``keyspace``, ``replication`` and
+    ``table`` are those of ``RequestEntry``.
     """
 
     kind: str
@@ -54,6 +59,7 @@ class OperationRequest(Struct, frozen=True, cache_hash=True):
     replaced: int = NOBODY
     zero_token: bool = False
     supported: int = 0
+    option: str = ""
     keyspace: str = ""
     replication: Replication = ()
     table: str = ""
@@ -73,7 +79,7 @@ def refusal(
     if asks.kind == LOCK:
         busy = under_way(topology) is not None
         return Refusal("an operation is under way") if busy else None
-    if asks.kind in GLOBAL_REQUEST:
+    if asks.kind in GLOBAL_REQUEST or asks.kind in BALANCING:
         return None
     entry = topology.nodes[asks.node]
     if entry.request:
@@ -176,6 +182,8 @@ def requested(topology: ClusterTopology, asks: OperationRequest) -> ClusterTopol
     """The topology with the request in its queue: a row of its own, and the node's cells."""
     if asks.kind == LOCK:
         return replace(topology, transition=LOCK)
+    if asks.kind in BALANCING:
+        return replace(topology, balancing=BALANCING[asks.kind])
     number = len(topology.requests) + 1
     what = asks.keyspace, asks.replication, asks.table
     entry = RequestEntry(asks.kind, asks.node, False, False, *what)
@@ -186,13 +194,17 @@ def requested(topology: ClusterTopology, asks: OperationRequest) -> ClusterTopol
     if asks.kind in ("join", "replace"):
         cells |= {"state": "none", "replaced": asks.replaced}
         cells |= {"zero_token": asks.zero_token, "supported": asks.supported}
+        cells |= {"tokens_string": asks.option}
+    if asks.kind == "rebuild":
+        cells["rebuild_option"] = asks.option
     return with_node(topology, asks.node, **cells)
 
 
 MOST_NODES = 2000
 """Beyond some 20 nodes models are stepped and walked, not searched."""
 ALLOWED = (
-    "join N, join N --zero-token, replace N OLD, leave N, remove N, rebuild N, cleanup, "
+    "join N, join N --zero-token, join N --initial-token=150, replace N OLD, leave N, remove N, "
+    "rebuild N, rebuild N --source-dc=dc1, cleanup, balancing off, balancing on, "
     "new_cdc_generation, keyspace_rf_change KEYSPACE DC=REPLICAS (or DC=RACK,RACK), "
     "truncate_table KEYSPACE.TABLE or lock; "
     "or as operators say: bootstrap N, decommission N, removenode N"
@@ -214,6 +226,7 @@ COMMANDS = {
     "new_cdc_generation": "nodetool checkAndRepairCdcStreams",
     "keyspace_rf_change": "ALTER KEYSPACE",
     "truncate_table": "TRUNCATE TABLE",
+    **dict.fromkeys(BALANCING, "POST /storage_service/tablets/balancing"),
 }
 """What an operator does to make a request; the others come from a client or from the server."""
 OF_TABLETS = ("keyspace_rf_change", "truncate_table")
@@ -224,6 +237,9 @@ _CLUSTER = (
 )
 
 NAME = re.compile(r"[0-9A-Za-z._-]{1,60}", re.ASCII)
+_TOKEN = re.compile(r"-?[0-9]{1,18}", re.ASCII)
+_OPTION_OF = {"join": ("--initial-token", _TOKEN), "rebuild": ("--source-dc", NAME)}
+"""The option that a request may have, and how it is written."""
 
 
 class RequestPlan(Struct, frozen=True):
@@ -255,13 +271,28 @@ def plan_of(parameters: Any) -> RequestPlan:
     """
     names = _members(parameters)
     requests = [_request(text, names) for text in parameters.operations]
+    requests = [
+        replace(asks, supported=features(parameters, names[asks.node]))
+        if asks.kind in ("join", "replace")
+        else asks
+        for asks in requests
+    ]
     if len(names) > MOST_NODES:
         raise BadInput("operations", len(names), f"at most {MOST_NODES} nodes in all")
     racks = _racks(parameters.racks, len(names))
+    datacenters = {rack.partition("/")[0] for rack in racks} - {""} or {"dc1"}
+    for asks, text in zip(requests, parameters.operations, strict=True):
+        if asks.kind == "rebuild" and asks.option and asks.option not in datacenters:
+            raise BadInput("operations", text, f"a datacenter of {', '.join(sorted(datacenters))}")
     members = (1 << parameters.nodes) - 1
     said = (text.split() or [""] for text in parameters.keyspaces)
     keyspaces = sorted((name, replication_in(words, "keyspaces")) for name, *words in said)
     return RequestPlan(tuple(names), members, racks, tuple(requests), tuple(keyspaces))
+
+
+def features(parameters: Any, name: str) -> int:
+    """The cluster features of a node (a mask): all have the first, newer ones the second too."""
+    return 0b11 if name in parameters.newer else 0b1
 
 
 def _members(parameters: Any) -> list[str]:
@@ -294,14 +325,19 @@ def _request(text: str, names: list[str]) -> OperationRequest:
     flags = {word for word in words if word.startswith("--")}
     said, *nodes = [word for word in words if word not in flags] or [""]
     kind = REQUEST_OF.get(said, said)
-    if kind in _CLUSTER and not nodes and not flags:
-        return OperationRequest(kind)
+    if (kind in _CLUSTER and not nodes and not flags) or " ".join(words) in BALANCING:
+        return OperationRequest(" ".join([kind, *nodes]))
     if kind in OF_TABLETS and not flags:
         return _of_tablets(kind, text, nodes)
     joins = kind in ("join", "replace")
-    allowed = {"--zero-token"} if joins else set()
+    name, _, option = next((flag for flag in flags if "=" in flag), "").partition("=")
+    zero = "--zero-token" in flags
+    flags -= {"--zero-token"} if joins else set()
+    allowed, pattern = _OPTION_OF.get(kind, ("", NAME))
+    fits = not name or (name == allowed and pattern.fullmatch(option))
     count = 2 if kind == "replace" else 1
-    if kind not in NODE_REQUESTS or len(nodes) != count or flags - allowed:
+    known = kind in NODE_REQUESTS and len(nodes) == count
+    if not known or not fits or len(flags) > bool(name) or (name and zero):
         raise BadInput("operations", text, ALLOWED)
     if joins and nodes[0] not in names:
         names.append(nodes[0])
@@ -310,7 +346,7 @@ def _request(text: str, names: list[str]) -> OperationRequest:
             raise BadInput("operations", text, "nodes among " + ", ".join(names))
     node = names.index(nodes[0])
     replaced = names.index(nodes[1]) if kind == "replace" else NOBODY
-    return OperationRequest(kind, node, replaced, bool(flags))
+    return OperationRequest(kind, node, replaced, zero, option=option)
 
 
 def _of_tablets(kind: str, text: str, words: list[str]) -> OperationRequest:
@@ -334,4 +370,5 @@ def request_text(request: OperationRequest, names: tuple[str, ...]) -> str:
     nodes = [names[i] for i in (request.node, request.replaced) if i != NOBODY]
     named = [*filter(None, (request.keyspace, request.table))]
     named += replication_words(request.replication) + ["--zero-token"] * request.zero_token
+    named += [f"{_OPTION_OF[request.kind][0]}={request.option}"] if request.option else []
     return " ".join([request.kind, *nodes, *named])

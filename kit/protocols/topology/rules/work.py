@@ -91,8 +91,13 @@ def number_of(topology: ClusterTopology, node: int) -> int:
 
 
 def finished(topology: ClusterTopology, node: int) -> ClusterTopology:
-    """The request is done, with or without the error that it has."""
+    """The request is done, with or without the error that it has.
+
+    A rebuild leaves no source datacenter behind (published coordinator, end of ``rebuilding``).
+    """
     number = number_of(topology, node)
+    if node != NOBODY and topology.nodes[node].rebuild_option:
+        topology = with_node(topology, node, rebuild_option="")
     if number:
         topology = with_request(topology, number, done=True)
     return replace(topology, running=0) if node == NOBODY else topology

@@ -1,0 +1,197 @@
+"""Every column of ``system.topology`` and its requests, live in the Player, with their types."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.errors import BadInput
+from kit.protocols.topology.facts import run_ids
+from kit.protocols.topology.panels.tables import REQUESTS, TABLE, texts
+from kit.protocols.topology.rules.columns import COLUMNS
+from kit.protocols.topology.rules.decide import decide
+from kit.views.fragment import Frag
+from kit.views.panel import Scene, scene_of
+from tests.protocols.topology.test_seen import ended, press, starting, until
+
+BASE = "SUPPORTS_CONSISTENT_TOPOLOGY_CHANGES"
+
+
+def tables(scene: Scene, panel: Any) -> list[Frag]:
+    """The tables of a panel."""
+    return [each for each in panel.draw(scene).walk() if each.tag == "table"]
+
+
+def body(table: Frag) -> list[tuple[str, ...]]:
+    """The texts of a table's cells, by rows, without its head."""
+    rows = [each for each in table.walk() if each.tag == "tr"]
+    cells = [[cell for cell in row.kids if isinstance(cell, Frag)] for row in rows]
+    return [tuple(cell.text() for cell in row) for row in cells if row[-1].tag == "td"]
+
+
+LIVE = [
+    # what is asked for; other parameters; the cells (host, column, text) that some step shows
+    ("rebuild C --source-dc=dc1", {}, ("C", "rebuild_option", "dc1")),
+    ("join D --initial-token=-150", {}, ("D", "tokens_string", "-150")),
+    ("join D --initial-token=-150", {}, ("D", "tokens", "{-150}")),
+    ("join D --zero-token", {}, ("D", "num_tokens", "0")),
+    ("replace D C", {"ignored": ("C",)}, ("", "ignore_nodes", "{C}")),
+    ("replace D C", {}, ("D", "replaced_id", "C")),
+    ("join D", {}, ("D", "datacenter", "dc1")),
+    ("join D", {}, ("D", "rack", "r1")),
+    ("join D", {"racks": ("dc1/r1", "dc1/r2", "dc2/r1", "dc2/r9")}, ("D", "rack", "r9")),
+    ("join D", {}, ("A", "ignore_msb", "12")),
+    ("join D", {}, ("A", "shard_count", "1")),
+    ("join D", {}, ("A", "release_version", "3.0.8")),
+    ("join D", {}, ("D", "supported_features", f"{{{BASE}}}")),
+    ("join D", {"newer": ("D",)}, ("D", "supported_features", f"{{{BASE}, TABLETS}}")),
+    ("leave C", {"newer": ("A", "B")}, ("", "enabled_features", f"{{{BASE}}}")),
+    ("leave C", {"newer": ("A", "B")}, ("", "enabled_features", f"{{{BASE}, TABLETS}}")),
+    ("balancing off", {}, ("", "tablet_balancing_enabled", "False")),
+    ("balancing on", {}, ("", "tablet_balancing_enabled", "True")),
+    ("new_cdc_generation", {}, ("", "global_requests", "{2}")),
+    ("new_cdc_generation", {}, ("", "global_topology_request", "new_cdc_generation")),
+    ("keyspace_rf_change ks dc1=2", {}, ("", "new_keyspace_rf_change_ks_name", "ks")),
+    ("keyspace_rf_change ks dc1=2", {}, ("", "new_keyspace_rf_change_data", "{(dc1, 2)}")),
+]
+
+
+@pytest.mark.spec("D-038")
+@pytest.mark.parametrize(("words", "given", "cell"), LIVE, ids=str)
+def test_cells_are_live(words: str, given: dict[str, Any], cell: tuple[str, str, str]) -> None:
+    """What a node tells of itself, and what a request says, is in the columns of the document."""
+    timeline = starting(words, **given)
+    shown = set[tuple[str, str, str]]()
+    while True:
+        ids = run_ids(scene_of(timeline, timeline.at).way())
+        model: Any = timeline.model
+        now = texts(timeline.state.topology, model.names, ids)
+        shown |= {(host, name, text) for (host, name), text in now.items()}
+        if timeline.forward() is None:
+            break
+    assert cell in shown
+
+
+def test_no_source_is_left_when_a_rebuild_has_ended() -> None:
+    """The source datacenter is there while the node rebuilds, and null once it is normal."""
+    timeline = until(
+        starting("rebuild C --source-dc=dc1"), lambda s: s.topology.nodes[2].state == "rebuilding"
+    )
+    assert timeline.state.topology.nodes[2].rebuild_option == "dc1"
+    assert ended(timeline).state.topology.nodes[2].rebuild_option == ""
+
+
+def test_balancing_that_is_off_moves_no_tablet() -> None:
+    """An uneven load begins no track while balancing is off, and does once it is on again."""
+    off = starting("balancing off", "balancing on", tablets=1, on_tablets=("A",))
+    press(press(off, "balancing off"), "imbalance")
+    model: Any = off.model
+    assert decide(off.state.topology, off.state.up, model.setting).kind == "rest"
+    press(off, "balancing on")
+    begun = decide(off.state.topology, off.state.up, model.setting)
+    assert (begun.kind, begun.reason) == ("begin", "the balancer has a plan")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "rebuild C --source-dc=dc9",
+        "rebuild C --source-dc",
+        "rebuild C --initial-token=5",
+        "join D --initial-token=five",
+        "join D --initial-token=5 --zero-token",
+        "leave C --source-dc=dc1",
+        "balancing",
+        "balancing maybe",
+    ],
+)
+def test_options_that_no_request_has(words: str) -> None:
+    """An option of another request, or a value that it cannot have, is one clear error."""
+    with pytest.raises(BadInput, match="operations"):
+        starting(words)
+
+
+@pytest.mark.spec("D-038")
+@pytest.mark.parametrize(("edition", "kind"), [("documents", "set<uuid>"), ("server", "set<text>")])
+def test_types_are_shown_and_static_columns_are_shaded(edition: str, kind: str) -> None:
+    """All 33 columns stand there with their types; the 16 static ones are in a shaded table."""
+    timeline = starting("join D", edition=edition)
+    scene = scene_of(timeline, timeline.at)
+    static, _, rows = tables(scene, TABLE)
+    shown = {row[0]: row[1] for row in (*body(static), *body(rows))}
+    types = {column.name: column.type for column in COLUMNS} | {"supported_features": kind}
+    assert shown == types
+    assert len(shown) == 33
+    assert len(body(static)) == 16
+    assert static.get("class") == "raised"
+
+
+ASKED = [
+    # what is asked for; the rows of the join while it waits, and while it is under way
+    ("cleanup", [("global_requests", "2", "cleanup", "–")], []),
+    (
+        "new_cdc_generation",
+        [("global_requests", "2", "new_cdc_generation", "–")],
+        [("global_topology_request_id", "2", "new_cdc_generation", "–")],
+    ),
+    (
+        "keyspace_rf_change ks dc1=2",
+        [("global_requests", "2", "keyspace_rf_change", "ks dc1=2")],
+        [],
+    ),
+    (
+        "truncate_table ks.t",
+        [("global_requests", "2", "truncate_table", "ks.t")],
+        [("global_topology_request_id", "2", "truncate_table", "ks.t")],
+    ),
+    ("join D", [], []),
+]
+
+
+@pytest.mark.spec("D-040")
+@pytest.mark.parametrize(("words", "waiting", "running"), ASKED)
+def test_a_pending_request_is_found_by_its_id(
+    words: str, waiting: list[tuple[str, ...]], running: list[tuple[str, ...]]
+) -> None:
+    """The join shows the id, the type and the parameters, while it waits and while it runs."""
+    timeline = press(starting(words, on_tablets=("A",)), words)
+    seen = []
+    while True:
+        requests, *joined = tables(scene_of(timeline, timeline.at), REQUESTS)
+        seen += [rows for table in joined if (rows := body(table)) and rows not in seen]
+        row = body(requests)[0]
+        assert row[:3] == ("2", words.split(maxsplit=1)[0], "D" if words == "join D" else "null")
+        if timeline.forward() is None:
+            break
+    assert seen == [rows for rows in (waiting, running) if rows]
+    number = timeline.state.state_id
+    assert row[3] == "t2"
+    assert row[4] == "True"
+    assert row[5] == "null"
+    assert 2 < int(row[6].removeprefix("t")) <= number
+
+
+def test_a_request_that_failed_says_so() -> None:
+    """A stream that fails: the request is done, with its error."""
+    timeline = starting("join D", failures=1)
+    until(timeline, lambda s: s.attempted.streaming)
+    press(timeline, "fail")
+    ended(timeline)
+    (row,) = body(tables(scene_of(timeline, timeline.at), REQUESTS)[0])
+    assert row[1:6] == ("join", "D", "t2", "True", "failed")
+
+
+def test_requests_keep_their_order() -> None:
+    """Those that wait for the whole cluster stand in the order of their ids, none twice."""
+    asked = ("cleanup", "rebuild C", "new_cdc_generation", "cleanup")
+    timeline = starting(*asked)
+    for each in asked:
+        press(timeline, each)
+    requests, joined = tables(scene_of(timeline, timeline.at), REQUESTS)
+    assert [row[1] for row in body(requests)] == [
+        "cleanup", "new_cdc_generation", "rebuild", "cleanup",
+    ]  # fmt: skip
+    assert [row[1:3] for row in body(joined)] == [
+        ("2", "cleanup"), ("4", "new_cdc_generation"), ("5", "cleanup"),
+    ]  # fmt: skip
