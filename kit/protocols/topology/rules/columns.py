@@ -203,6 +203,7 @@ def load(
             and not (transition == "join_group0" and row.node_state in JOINING)
         ),
         tablets="moving" if transition in TABLETS_MOVE else "even",
+        resizes=int(transition == "tablet_resize_finalization"),
         generations=len(table.committed_cdc_generations),
         unpublished=len(table.unpublished_cdc_generations),
         enabled=sum(features[name] for name in table.enabled_features),
