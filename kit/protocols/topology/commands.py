@@ -128,6 +128,8 @@ def _parts(report: TopologyReport, short: Mapping[str, str]) -> Iterator[Part]:
             for state in report.states
         ]
         yield Rows(states, title="states", indent="")
+        for state in report.states:
+            yield from wrap(state.about, GAP) if state.current else ()
     yield ""
     yield from _cases(report, short)
     queue = [

@@ -85,6 +85,7 @@ class FaultBudget(State, frozen=True, cache_hash=True):
     exclusions: int = 0
     clients: int = 0
     tablets: int = 0
+    resizes: int = 0
 
 
 class ControlState(State, frozen=True, cache_hash=True, kw_only=True):
@@ -276,6 +277,7 @@ class Control(NodeModel[ControlState]):
     exclusions: int = faults("how often an operator excludes a node that is dead")
     clients: int = faults("how many clients make a request", title="client requests")
     tablets: int = faults("how often the balancer finds something to move", title="tablet plans")
+    resizes: int = faults("how many tables' resizes become ready", title="resizes of tables")
     on_tablets: tuple[str, ...] = written(
         (), "the nodes that have tablets", title="nodes with tablets"
     )

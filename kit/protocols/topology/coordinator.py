@@ -130,6 +130,13 @@ def drains(s: ControlState, task: CoordinatorTask) -> bool:
     return task.work is not None and task.work.barrier == "global" and not s.attempted.commands
 
 
+def goes_on_undrained(s: ControlState, task: CoordinatorTask, setting: Setting) -> bool:
+    """Whether the published server fences and goes on where a drain fails; not for tablets."""
+    operation = task.decision.operation
+    of_tablets = operation is not None and operation.machine == "tablets"
+    return setting.edition == "server" and not of_tablets and drains(s, task)
+
+
 def fence_is_due(s: ControlState, task: CoordinatorTask) -> bool:
     """Whether the barrier's fence is to be committed next: all answered, or the drain failed."""
     if task.work is None or task.work.barrier != "global" or s.attempted.failed:
@@ -256,7 +263,7 @@ def leads_somewhere(s: ControlState, task: CoordinatorTask, setting: Setting) ->
         return s.topology.tablets == "moving"
     if task.work.name == "shut_down":
         return bool(unreached(s, task))
-    without_drain = setting.edition == "server" and drains(s, task)
+    without_drain = goes_on_undrained(s, task, setting)
     edge = rules.failure(task.decision.operation, task.work, setting)
     return without_drain or edge is not None or task.work.on_failure == "proceed"
 
@@ -271,7 +278,7 @@ def failed(s: ControlState, task: CoordinatorTask, setting: Setting) -> ControlS
         entries = queue(s.topology, s.reachable, setting)
         paused = [entry.number for entry in entries if entry.standing == "paused"]
         return with_topology(s, rules.tablets_failed(s.topology, tuple(paused)))
-    if setting.edition == "server" and drains(s, task):
+    if goes_on_undrained(s, task, setting):
         return s.but(attempted=s.attempted.but(commands=True, answered=0))
     if task.work.name == "shut_down":
         return next_step(s, task)
@@ -548,6 +555,11 @@ class Coordinator(Control):
         if s.topology.tablets != "even":
             return UNEVEN
         return s.but(topology=replace(s.topology, tablets="uneven"))
+
+    @action(kind="tablets found", tag="resize", spends="faults.resizes", unasked=True)
+    def find_resize(self, s: ControlState) -> Next:
+        """The split or merge of a table is ready: the balancer may finalize it."""
+        return s.but(topology=replace(s.topology, resizes=s.topology.resizes + 1))
 
     @action(kind="work", tag="pause")
     def pause_work(self, s: ControlState) -> Next:

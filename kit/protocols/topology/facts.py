@@ -344,6 +344,8 @@ def _changed(before: ClusterTopology, after: ClusterTopology) -> Iterator[str]:
         yield f"version {after.version}"
     if before.fence_version != after.fence_version:
         yield f"advance fence version to {after.fence_version}"
+    if after.resizes < before.resizes:
+        yield "new maps of tablets"
     if after.generations > before.generations:
         yield "a CDC generation is committed"
     if after.unpublished < before.unpublished:

@@ -69,7 +69,7 @@ def machines(model: Control) -> Iterator[Machine]:
     """The machines of the operations that a model's requests may begin."""
     tables = MACHINES[model.setting.edition]
     names = [machine_of_request(r.kind, zero_token=r.zero_token) for r in model.plan.requests]
-    track = ["tablets"] * bool(model.tablets or model.on_tablets)
+    track = ["tablets"] * bool(model.tablets or model.on_tablets or model.resizes)
     return (tables[name] for name in dict.fromkeys([*names, *track]))
 
 
@@ -92,7 +92,9 @@ def taken_edges(
     """The machine and the edge that lead from a topology to the next one."""
     old, new = under_way(before), under_way(after)
     if new is not None and (old is None or (old.machine, old.node) != (new.machine, new.node)):
-        yield new.machine, MACHINES[edition][new.machine].begins
+        edges = MACHINES[edition][new.machine].edges
+        begins = [edge for edge in edges if edge.source == BOUNDARY]
+        yield new.machine, next((e for e in begins if e.target == after.transition), begins[0])
     # A truncate that fails stays in its state, without its session.
     if old is None or (old == new and before.session == after.session):
         # A request that is done at once takes all edges of its machine.
@@ -128,6 +130,8 @@ NODE_EDGES = {
     (REPLACED.source, REPLACED.target),
     *((edge.source, edge.target) for edge in NODE.edges),
 }
+BEHIND_BARRIERS = ("write_both_read_new", "tablet_resize_finalization")
+"""The states that are left once nobody can be served by an older version."""
 TRACKS = ("tablet_migration", "tablet_draining", "rollback_to_normal")
 """The states in which tablet transitions may be recorded in edition ``documents``."""
 
@@ -437,12 +441,14 @@ class Topology(Serving, Coordinator, Outages):
     @step("INV-STREAM")
     def older_over(self, before: ControlState, action: Any, after: ControlState) -> str | None:
         """Nothing older can be served once the barrier has passed."""
-        # Streaming begins, and the read switch ends, once nobody can be served by an older version.
+        # Streaming begins, and the read switch ends, once nobody can be served by an older version;
+        # no more does a new map of tablets come before.
         # A rebuild streams outside any transition, without a barrier: by every version that the
         # fence still lets pass requests write to all that they write to by the newest one.
         streams = after.attempted.streaming and not before.attempted.streaming
         streams = streams and bool(before.topology.transition)
-        switched = before.topology.transition == "write_both_read_new" != after.topology.transition
+        switched = before.topology.transition != after.topology.transition
+        switched = switched and before.topology.transition in BEHIND_BARRIERS
         if not streams and not switched:
             return None
         if before.client == NOBODY or before.client_version >= before.topology.version:
@@ -535,8 +541,9 @@ def edges_of(edition: Any) -> set[tuple[str, str]]:
 (
     MakeRequest, TakeDecision, CommitDecision, DoWork, AnswerBarrier, MoveTablets, ApplyTopology,
     ReportClean, PublishGeneration, UnlockTopology, BeginRequest, ServeRequest, LeaveBehind,
-    LateArrival, EndLeftover, FindImbalance, PauseWork, FailWork, CommitDeposed, ElectCoordinator,
-    RestartMember, Reconnect, CrashMember, ExcludeNode, CutOff, RestartElsewhere, HearAddress,
+    LateArrival, EndLeftover, FindImbalance, FindResize, PauseWork, FailWork, CommitDeposed,
+    ElectCoordinator, RestartMember, Reconnect, CrashMember, ExcludeNode, CutOff, RestartElsewhere,
+    HearAddress,
 ) = Topology.acts  # fmt: skip
 ControlAction = Topology.Action
 TopologyParameters = Topology.Parameters
@@ -594,6 +601,12 @@ SCENARIOS = (
         "The coordinator dies between decision and commit; another goes on from the tables",
         {"operations": ("join D",), "crashes": 1},
         script=("join D", "decide", "commit", "work", "crash A", "elect B"),
+    ),
+    Scenario(
+        "resize-follows-the-track",
+        "A table is ready to be split while tablets move: the map waits for the end of the track",
+        {"operations": (), "tablets": 1, "resizes": 1},
+        script=("imbalance", "resize"),
     ),
 )
 # Faults are rare, so that operations come far enough to meet them everywhere. Edition server breaks

@@ -30,6 +30,7 @@ WALKED: tuple[dict[str, Any], ...] = (
     {"operations": ("keyspace_rf_change ks dc1=3",)},
     {"operations": ("truncate_table ks.t",), "on_tablets": ("A", "B")},
     {"operations": (), "tablets": 1},
+    {"operations": (), "tablets": 1, "resizes": 1},
 )
 
 

@@ -12,7 +12,11 @@ from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from kit.protocols.topology import topology as act
-from kit.protocols.topology.rules.machines import GLOBAL_REQUESTS, NODE_STATES
+from kit.protocols.topology.rules.machines import (
+    GLOBAL_REQUESTS,
+    NODE_STATES,
+    TRANSITION_STATES,
+)
 from kit.views.frame import frame_text
 from kit.views.panel import scene_of
 from kit.views.registry import for_model
@@ -394,5 +398,9 @@ def test_the_table_keeps_what_was_asked_for() -> None:
     ]
     passed = {state for words in PATHS for state in way(ended(starting(words)))}
     passed |= {state for words in BACK for state in way(failed_in(words, SWITCH[0]))}
-    assert {"join_group0", "commit_cdc_generation", *SWITCH, "left_token_ring",
-            "rollback_to_normal", "tablet_draining", "tablet_migration"} <= passed  # fmt: skip
+    for words, given in (((), {"tablets": 1, "resizes": 1}), (("lock",), {})):
+        timeline = starting(*words, **given)
+        for verb in words or ("imbalance", "resize"):
+            press(timeline, verb)
+        passed |= set(way(ended(timeline)))
+    assert passed >= {each.name for each in TRANSITION_STATES if each.edition == "documents"}

@@ -105,7 +105,7 @@ def test_tables_hold_together() -> None:
             continue
         where = f"{edition} {machine.name}"
         names = [state.name for state in machine.states]
-        kinds = [(edge.source, edge.kind) for edge in machine.edges]
+        kinds = [(edge.source, edge.kind, edge.when) for edge in machine.edges]
         assert len(kinds) == len(set(kinds)), where
         for edge in machine.edges:
             assert {edge.source, edge.target} <= {BOUNDARY, *names, "tablet_migration"}, where

@@ -101,6 +101,7 @@ class StateLine(Struct, frozen=True):
     """A state of the machine that is under way.
 
     ``leads`` gives each kind of edge where it leads: another state, or what the node becomes.
+    ``about`` explains it, where its name does not.
     """
 
     state: str
@@ -109,6 +110,7 @@ class StateLine(Struct, frozen=True):
     writes: str
     work: tuple[str, ...]
     leads: Mapping[str, str]
+    about: str = ""
 
 
 class NextStep(Struct, frozen=True):
@@ -377,19 +379,28 @@ class _Asking:
 def _states(operation: rules.TopologyOperation, setting: Setting) -> Iterator[StateLine]:
     machine = rules.machine_of(operation, setting)
     for row in machine.states:
+        leads = dict[str, str]()
+        for edge in machine.edges:
+            if edge.source == row.name:
+                first = f"{leads[edge.kind]}, or " if edge.kind in leads else ""
+                why = f" ({edge.label})" if edge.when else ""
+                leads[edge.kind] = f"{first}{_target(edge)}{why}"
+        known = machines.TRANSITION_STATE.get(row.name)
         yield StateLine(
             row.name,
             row.name == operation.state,
             row.reads,
             row.writes,
             tuple(work.name for work in row.work),
-            {edge.kind: _target(edge) for edge in machine.edges if edge.source == row.name},
+            leads,
+            known.about if known else "",
         )
 
 
 def _target(edge: machines.EdgeRow) -> str:
     if edge.target == machines.BOUNDARY:
-        return f"the end: the node is {edge.becomes}" if edge.becomes else "the end"
+        said = f"the node is {edge.becomes}" if edge.becomes else edge.label
+        return f"the end: {said}" if said else "the end"
     return edge.target
 
 

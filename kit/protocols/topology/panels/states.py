@@ -73,7 +73,9 @@ def standing(scene: Scene) -> Standing | None:
         names = (
             tables.machine_of_request(r.kind, zero_token=r.zero_token) for r in m.plan.requests
         )
-        first = next((name for name in names if name in machines and name not in UNDRAWN), "")
+        tablets = ("tablets",) * bool(m.tablets or m.resizes)
+        drawn = (name for name in (*names, *tablets) if name in machines and name not in UNDRAWN)
+        first = next(drawn, "")
         return Standing(diagram(machines[first], m.setting.edition), (START,)) if first else None
     path = [NULL if state == "" else state for state in way.states]
     if way.ended and path[-1] == tables.BOUNDARY:

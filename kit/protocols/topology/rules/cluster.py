@@ -79,7 +79,8 @@ class ClusterTopology(Struct, frozen=True, cache_hash=True, kw_only=True):
     ``ignored``: the column ``ignore_nodes``. ``queue`` holds the numbers of pending global
     requests, ``running`` that of the one under way. ``members`` is group 0's configuration;
     ``nonvoters`` of it have lost their vote, as they are to go. ``tablets`` and ``tablets_on``
-    (who has any) stand for the tables of tablets. ``generations`` counts committed CDC
+    (who has any) stand for the tables of tablets, ``resizes`` for the tables whose split or merge
+    may be finalized. ``generations`` counts committed CDC
     generations, ``unpublished`` those of them not yet published. ``enabled`` is a mask of
     features. ``rf``: the replicas in each datacenter of a keyspace that has to stay
     RF-rack-valid (0: there is none). ``keyspaces`` are those with tablets, as far as they are
@@ -99,6 +100,7 @@ class ClusterTopology(Struct, frozen=True, cache_hash=True, kw_only=True):
     nonvoters: int = 0
     tablets: str = "even"
     tablets_on: int = 0
+    resizes: int = 0
     generations: int = 1
     unpublished: int = 0
     enabled: int = 0

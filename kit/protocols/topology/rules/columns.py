@@ -213,6 +213,7 @@ def load(
             and not (transition == "join_group0" and row.node_state in JOINING)
         ),
         tablets="moving" if transition in TABLETS_MOVE else "even",
+        resizes=int(transition == "tablet_resize_finalization"),
         generations=len(table.committed_cdc_generations),
         unpublished=len(table.unpublished_cdc_generations),
         enabled=sum(features[name] for name in table.enabled_features),
@@ -315,13 +316,13 @@ OF_REQUESTS = ("global_topology_request_id", "global_requests", "request_id")
 
 
 def cell_text(value: object) -> str:
-    """A cell as it is written: ``null``, ``true``, ``{D, E}``; of a generation its time, if it is
+    """A cell as it is written: ``null``, ``True``, ``{D, E}``; of a generation its time, if it is
     known, and its number.
     """
     if value is None or value == ():
         return NULL
     if not isinstance(value, tuple):
-        return str(value).lower() if isinstance(value, bool) else str(value)
+        return str(value)
     pairs = (part if isinstance(part, tuple) else ("", part) for part in value)
     return "{" + ", ".join(f"({a}, {b})" if a else str(b) for a, b in pairs) + "}"
 

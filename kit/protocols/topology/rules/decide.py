@@ -40,6 +40,7 @@ from kit.protocols.topology.rules.work import (
     goes_on,
     machine_of,
     number_of,
+    onward,
     state_of,
     still_to_do,
     taken,
@@ -78,8 +79,8 @@ def queue(topology: ClusterTopology, alive: int, setting: Setting) -> tuple[Queu
     running = number_of(topology, operation.node) if operation else 0
     held = _held(topology, operation, alive, setting)
     idle = operation is None and not held[0]
-    # A join does not wait for tablets: published coordinator.
-    tablets_move = operation is not None and operation.machine == "tablets"
+    # A join does not wait for tablets that move: published coordinator.
+    tablets_move = operation is not None and operation.state == "tablet_migration"
     preempts = "join" if tablets_move and setting.edition == "server" else ""
     entries = [_entry(topology, running, "running", "it is under way")] if running else []
     chosen = False
@@ -243,7 +244,7 @@ def _go_on(
         return Decision("wait", f"{reason} each other", operation)
     step = still_to_do(topology, operation, setting, 0)
     work = state_of(operation, setting).work[step:]
-    edge = machine_of(operation, setting).edge(operation.state, "happy")
+    edge = onward(topology, machine_of(operation, setting), operation.state)
     if not work:
         return Decision("commit", "the work of this state is done", operation, edge=edge)
     needs = addressees(topology, operation, work[0])
@@ -300,10 +301,13 @@ def _idle(
         return Decision("enable", "every node supports it", features=features)
     # Who is to go is drained also while balancing is off (published allocator).
     uneven = topology.tablets == "uneven" and topology.balancing
-    if uneven or any(entry.standing == "paused" for entry in entries):
+    moves = uneven or any(entry.standing == "paused" for entry in entries)
+    if moves or topology.resizes:
+        machine = MACHINES[setting.edition]["tablets"]
         operation = TopologyOperation("tablets", NOBODY, "")
-        edge = MACHINES[setting.edition]["tablets"].begins
-        return Decision("begin", "the balancer has a plan", operation, edge=edge)
+        edge = machine.begins if moves else onward(topology, machine, tables.BOUNDARY)
+        reason = "the balancer has a plan" if moves else "a resize is ready to be finalized"
+        return Decision("begin", reason, operation, edge=edge)
     waiting = next((entry for entry in entries if entry.standing == "waits"), None)
     if waiting is not None:
         return Decision("wait", waiting.reason, missing=waiting.waits_for, number=waiting.number)

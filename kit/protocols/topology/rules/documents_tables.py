@@ -111,4 +111,20 @@ TRUNCATE_TABLE = machine(
     """,
 )
 
-MACHINES = (BOOTSTRAPPING, REPLACING, DECOMMISSIONING, REMOVING, TRUNCATE_TABLE)
+# The tablet track as one piece of work; its stages are another family's. It is left for the
+# finalization of a resize, in which no tablet moves ("Tablet splitting", "Tablet merging").
+TABLETS = machine(
+    "tablets",
+    """
+    tablet_migration           | old | old | finish_tablets
+    tablet_resize_finalization | old | old | barrier
+    """,
+    """
+    * | tablet_migration | | happy | version plans_tablets
+    tablet_migration | * | | happy | version
+    tablet_migration | tablet_resize_finalization | a resize is ready | happy | version when:resize
+    tablet_resize_finalization | * | the new map is committed | happy | version new_maps
+    """,
+)
+
+MACHINES = (BOOTSTRAPPING, REPLACING, DECOMMISSIONING, REMOVING, TRUNCATE_TABLE, TABLETS)

@@ -92,15 +92,6 @@ _SHARED = (
         "",
         "* | tablet_migration | | happy | version sets_replication plans_tablets done",
     ),
-    # The tablet track as one piece of work; its stages are another family's.
-    machine(
-        "tablets",
-        "tablet_migration | old | old | finish_tablets",
-        """
-        * | tablet_migration | | happy | version plans_tablets
-        tablet_migration | * | | happy | version
-        """,
-    ),
     # Who locks also unlocks: nothing in the cluster leaves this state by itself.
     machine("lock", "lock | old | old | ", "* | lock | | happy |\n lock | * | | happy |"),
 )

@@ -33,12 +33,13 @@ EDITIONS: tuple[Edition, ...] = ("documents", "server")
 class Known(Struct, frozen=True):
     """A transition state, or a request of the whole cluster: whether this family plays it.
 
-    ``edition`` is ``server`` where only the published code has it.
+    ``edition`` is ``server`` where only the published code has it. ``about`` explains it.
     """
 
     name: str
     played: bool = True
     edition: Edition = "documents"
+    about: str = ""
 
     @property
     def stored(self) -> str:
@@ -53,8 +54,11 @@ TRANSITION_STATES = (
     Known("write_both_read_old"),
     Known("write_both_read_new"),
     Known("tablet_migration"),
-    Known("tablet_resize_finalization", played=False),
-    Known("tablet_split_finalization", played=False, edition="server"),
+    Known(
+        "tablet_resize_finalization",
+        about="No tablet is in transition. Behind the barrier the coordinator commits the new map "
+        "of each table that is ready to be split or merged.",
+    ),
     Known("left_token_ring"),
     Known("rollback_to_normal"),
     Known("truncate_table", edition="server"),
@@ -62,6 +66,8 @@ TRANSITION_STATES = (
     Known("lock"),
 )
 TRANSITION_STATE = {each.name: each for each in TRANSITION_STATES}
+OLDER_NAMES = {"tablet_split_finalization": "tablet_resize_finalization"}
+"""Names that older releases of the server stored, which the published code still reads."""
 
 _PLAYED = ("new_cdc_generation", "cleanup", "keyspace_rf_change", "truncate_table")
 _UNPLAYED = ("noop_request", "snapshot_tables", "finalize_migration", "quiesce", "restore_tablets")
@@ -71,7 +77,8 @@ GLOBAL_REQUEST = {each.name: each for each in GLOBAL_REQUESTS}
 
 def transition_state(text: str) -> Known | None:
     """The transition state that a text names, spelled either way; None for no known one."""
-    return TRANSITION_STATE.get(text.strip().replace(" ", "_"))
+    name = text.strip().replace(" ", "_")
+    return TRANSITION_STATE.get(OLDER_NAMES.get(name, name))
 
 
 BOUNDARY = "*"
@@ -156,7 +163,7 @@ class Machine(Struct, frozen=True):
         raise KeyError(f"{self.name} has no state {name}")
 
     def edge(self, source: str, kind: EdgeKind) -> EdgeRow | None:
-        """The edge of a kind out of a state; None where there is none."""
+        """The first edge of a kind out of a state; None where there is none."""
         of = (row for row in self.edges if row.source == source and row.kind == kind)
         return next(of, None)
 

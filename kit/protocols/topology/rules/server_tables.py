@@ -88,4 +88,20 @@ TRUNCATE_TABLE = machine(
     """,
 )
 
-MACHINES = (BOOTSTRAPPING, REPLACING, DECOMMISSIONING, REMOVING, TRUNCATE_TABLE)
+# A resize is finalized where the balancer has no other work. A second barrier, after the state is
+# left, has replicas done with the former map before the next plan (published coordinator).
+TABLETS = machine(
+    "tablets",
+    """
+    tablet_migration           | old | old | finish_tablets
+    tablet_resize_finalization | old | old | barrier
+    """,
+    """
+    * | tablet_migration | | happy | version plans_tablets
+    * | tablet_resize_finalization | a resize is ready | happy | version when:resize
+    tablet_migration | * | | happy | version
+    tablet_resize_finalization | * | the new map is committed | happy | version new_maps
+    """,
+)
+
+MACHINES = (BOOTSTRAPPING, REPLACING, DECOMMISSIONING, REMOVING, TRUNCATE_TABLE, TABLETS)

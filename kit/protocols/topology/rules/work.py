@@ -123,6 +123,7 @@ EFFECTS: dict[str, Effect] = {
     ),
     "starts_cleanup": _starts_cleanup,
     "plans_tablets": _plans_tablets,
+    "new_maps": lambda topology, node: replace(topology, resizes=0),
     # The schema of the keyspace that the request under way names.
     "sets_replication": lambda topology, node: with_replication(
         topology, topology.requests[number_of(topology, node) - 1]
@@ -213,6 +214,16 @@ _OF_THE_CLUSTER = {
 }
 
 
+def onward(topology: ClusterTopology, machine: Machine, source: str) -> EdgeRow | None:
+    """The edge that leads on from a state whose work is done; one whose condition holds is first.
+
+    The one condition is that a resize is ready to be finalized.
+    """
+    edge = machine.edge(source, "happy")
+    ways = machine.edges if topology.resizes else ()
+    return next((way for way in ways if way.source == source and way.when == "resize"), edge)
+
+
 def machine_of(operation: TopologyOperation, setting: Setting) -> Machine:
     """The operation's machine in the edition."""
     return MACHINES[setting.edition][operation.machine]
@@ -292,7 +303,8 @@ def _is_done(
 def excluded(topology: ClusterTopology, node: int) -> int:
     """The nodes that an operation passes over: ignored ones, for a removal or a replace."""
     if node == NOBODY:
-        return topology.ignored if topology.transition == "tablet_migration" else 0
+        of_tablets = ("tablet_migration", "tablet_resize_finalization")
+        return topology.ignored if topology.transition in of_tablets else 0
     entry = topology.nodes[node]
     if entry.state == "removing":
         return topology.ignored | 1 << node

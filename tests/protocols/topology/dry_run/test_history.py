@@ -35,6 +35,7 @@ def test_two_coordinators_one_history() -> None:
     [
         (("write both read old", "left token ring"), "rollback"),
         (("write both read new", "join group0"), "begins"),
+        (("tablet migration", "tablet resize finalization"), "begins"),
         (("write both read old", "snapshot tables"), "not modelled"),
         (("join group0", "write both read new"), "unknown"),
         (("join group0", "something else"), "unknown"),

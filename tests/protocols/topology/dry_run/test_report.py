@@ -209,6 +209,9 @@ def test_requests_that_lack_a_pending_one(tmp_path: Path) -> None:
         coordinator(DUMP, requests=path)
 
 
+MAPPED = "the end: the new map is committed"
+
+
 @pytest.mark.parametrize(
     ("nodes", "statics", "decision", "work", "leads_to"),
     [
@@ -220,6 +223,10 @@ def test_requests_that_lack_a_pending_one(tmp_path: Path) -> None:
         ([], {"transition_state": "lock"}, "wait", (), ""),
         ([], {"transition_state": "truncate table"}, "work", ("barrier",), "the end"),
         ([], {"transition_state": "snapshot tables"}, "not modelled", (), ""),
+        *(
+            ([], {"transition_state": state}, "work", ("barrier",), MAPPED)
+            for state in ("tablet resize finalization", "tablet split finalization")
+        ),
     ],
 )
 def test_what_comes_next(
