@@ -358,7 +358,11 @@ class Failures(NodeModel[FailuresState]):
         able = next((side for side in after.sides() if after.may_commit(side)), None)
         votes = after.voters.bit_count()
         if able is None:
-            return {"means": f"No {majority(votes)} of the {votes} voters reach each other"}
+            most = max((side & after.voters).bit_count() for side in after.sides())
+            has = f"{most} of {votes} voters {'is' if most == 1 else 'are'} up"
+            if after.apart:
+                has = f"no side has more than {most} of {votes} voters"
+            return {"means": f"Group 0 has no majority: {has}, and it needs {majority(votes)}"}
         if after.apart:
             return {"means": f"The majority is with {', '.join(self.named(able))}"}
         return {"means": f"{(after.up & after.voters).bit_count()} of {votes} voters are left"}
