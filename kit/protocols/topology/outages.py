@@ -83,7 +83,7 @@ class Outages(Control):
 
     @action(kind="restart", each=lambda m, s: s.cut & ~mask_of(s.topology, "left"), unasked=True)
     def reconnect(self, s: ControlState, node: Node) -> Next:
-        """{node} hears from the others again."""
+        """The network between {node} and the others is whole again."""
         return s.but(cut=s.cut & ~(1 << node))
 
     def mortal(self, s: ControlState) -> Iterator[int]:

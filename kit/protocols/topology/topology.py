@@ -161,8 +161,9 @@ class Topology(Serving, Coordinator, Outages):
 
     def _request_sent(self, before: ControlState, action: Any, after: ControlState) -> Travels:
         asks = self.plan.requests[action.number]
-        name = "" if asks.node == NOBODY else self.names[asks.node]
-        said = f"{name or 'somebody'} → group 0: {self._request_words(action)}"
+        # Who is removed is dead: an operator asks at another node.
+        name = "" if asks.node == NOBODY or asks.kind == "remove" else self.names[asks.node]
+        said = f"{name or 'an operator'} → group 0: {self._request_words(action)}"
         yield Travel("request", self.spot(name) if name else NETWORK, LOG, asks.kind, said)
 
     @action(

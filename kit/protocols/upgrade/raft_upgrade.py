@@ -270,7 +270,7 @@ class RaftUpgrade(NodeModel[Cluster]):
 
     @action(each=lambda m, s: s.cut)
     def heal(self, s: Cluster, first: Node, second: Node) -> Next:
-        """{first} and {second} reach each other again."""
+        """The network between {first} and {second} is whole again."""
         return s.but(cut=tuple(pair for pair in s.cut if pair != (first, second)))
 
     # The five phases, which nodes go through by themselves
@@ -593,7 +593,7 @@ class RaftUpgrade(NodeModel[Cluster]):
         each=lambda m, s: (p for p in combinations(range(len(s.nodes)), 2) if p not in s.cut),
     )
     def cut(self, s: Cluster, first: Node, second: Node) -> Next:
-        """{first} and {second} do not reach each other any more."""
+        """The network between {first} and {second} is cut."""
         return s.but(cut=tuple(sorted((*s.cut, (first, second)))))
 
     # What must hold

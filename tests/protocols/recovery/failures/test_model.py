@@ -172,7 +172,10 @@ def test_nodes_that_fail_at_once_leave_no_time_to_choose_voters() -> None:
     assert (at_once.state.voters, quorum.holds) == (quorum.voters, False)
     verdicts = [facts.schema_changes(each.state) for each in (at_once, in_turn)]
     assert verdicts == ["impossible", "possible"]
-    assert "A, B, C are down, all at once. Group 0 has no majority: 2 of 5 voters are up" in at_once.moments[1].say
+    assert (
+        "A, B, C are down, all at once. Group 0 has no majority: 2 of 5 voters are up"
+        in at_once.moments[1].say
+    )
     assert at_once.model.find(at_once.state, "stop A, B, C") is None
     assert ran(given, "stop A").model.find(ran(given, "stop A").state, "stop A, B, C") is None
 

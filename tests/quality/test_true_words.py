@@ -1,0 +1,164 @@
+"""Every sentence of every step is read by a check that knows the state it speaks of.
+
+The configurations are the recorder's. Whoever is said to do something, or sends something, is up
+before or after the step; whoever is called the coordinator is it; a cell holds what its column is
+for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from kit.engine.flows import flows
+from kit.protocols.topology.handshake import up as members_up
+from kit.protocols.topology.rules.columns import COLUMNS
+from tests.recording.records import table
+
+
+def masked(mask: Callable[[Any], int]) -> Callable[[Any, Any], set[str]]:
+    """The names of the nodes in a mask of the state."""
+    return lambda m, s: {name for i, name in enumerate(m.names) if mask(s) >> i & 1}
+
+
+def running(m: Any, s: Any) -> set[str]:
+    """The names of the nodes that say of themselves that they are up."""
+    return {name for name, node in zip(m.names, s.nodes, strict=True) if node.is_up}
+
+
+def storing(m: Any, s: Any) -> set[str]:
+    """The nodes of a model of ranges that are up."""
+    return {"K1", "K2", "K3", *m.history.names(~s.down & (1 << 64) - 1)}
+
+
+UP: dict[str, Callable[[Any, Any], set[str]]] = {
+    "tcm": lambda m, s: {*m.names} - {*s.tcm.down},
+    **dict.fromkeys(("dataplane", "vnodes", "tablet", "coordinator"), storing),
+    "group0": masked(lambda s: s.up),
+    "topology": masked(lambda s: s.up),
+    "tablets": masked(lambda s: s.control.up),
+    "join": lambda m, s: {"group0", "N", "N1", "N2", "N3", "Z", *members_up(s)},
+    "raft_upgrade": running,
+    "topology_upgrade": running,
+    "recovery": masked(lambda s: s.live),
+    "recovery_mode": masked(lambda s: s.live),
+    "failures": masked(lambda s: s.up),
+}
+"""Who is up in a state, for each model whose nodes may be down."""
+
+
+def everybody(model: Any) -> set[str]:
+    """The nodes of a model."""
+    return {*(model.history.replicas if hasattr(model, "history") else model.names)}
+
+
+RETURNS = {"recovery": ("ComeBack",), "recovery_mode": ("ComeBack",)}
+"""Actions after which a node that was given up runs: it is up, but no live node of the cluster."""
+
+ARRIVALS = ("DeliverMessage", "FetchSchema", "Land", "LandLate")
+"""Actions in which something arrives that was sent before: its sender may be down by now."""
+
+NAME = r"(?:[A-Z]\d?)"
+SUBJECT = re.compile(rf"(?:^|[.;:] |, and )({NAME}(?:(?:, | and ){NAME})*) ([a-z]+)")
+STANDING = {
+    *("is", "are", "was", "were", "has", "had", "stays", "lies", "knows"),
+    *("dies", "crashes", "goes", "finds"),
+    *("barrier", "client", "copy", "firewall", "majority", "new", "not", "quorum"),
+}
+"""Verbs that say of a node what is so, or what happens to it; and nouns behind an article."""
+
+
+def acting(said: str) -> Iterator[tuple[str, str]]:
+    """Every node that a sentence says to do something, with its verb."""
+    for subject, verb in SUBJECT.findall(said):
+        if verb not in STANDING:
+            for name in re.findall(NAME, subject):
+                yield name, verb
+
+
+def steps_of(name: str) -> Iterator[tuple[Any, Any, Any, Any]]:
+    """Every step of a model's configurations: the model, the state before, the action, after."""
+    for look in table()[name].looks:
+        if look.deep:
+            continue
+        visit: Any = look.visit(name)
+        taken = list[Any]()
+        visit._step = lambda *step, taken=taken: taken.append(step) or ""
+        for _ in visit.lines():
+            for step in taken:
+                yield visit.model, *step
+            taken.clear()
+
+
+def senders(model: Any, before: Any, action: Any, after: Any) -> Iterator[tuple[str, str]]:
+    """Every node from which something goes to another one in a step."""
+    if type(action).__name__ in ARRIVALS:
+        return
+    for flow in flows(model, before, action, after):
+        place, _, name = flow.from_key.partition(":")
+        if place == "n" and flow.to_key != flow.from_key:
+            yield name.partition(":")[0], flow.text
+
+
+LEADS = re.compile(rf"[Tt]he coordinator on ({NAME})\b")
+CELL = re.compile(r"(?:\b[A-Z]\d?\.)?\b([a-z_0-9]+) = (\{[^}]*\}|[^,.;|]*)")
+TYPES = {column.name: column.type for column in COLUMNS}
+HOLDS = {
+    "text": re.compile(r"null|[a-z][\w -]*"),
+    "bigint": re.compile(r"null|\d+"),
+    "int": re.compile(r"null|\d+"),
+    "uuid": re.compile(r"null|\d+|[A-Z]\d?"),
+    "timeuuid": re.compile(r"null|request \d+|\d+"),
+    "boolean": re.compile(r"null|True|False"),
+    "set": re.compile(r"null|\{.*\}"),
+}
+"""How the value of a column of a type is written; numbers stand for ids that are not words."""
+
+
+def idle(name: str, said: str, step: tuple[Any, Any, Any, Any]) -> Iterator[str]:
+    """Who is said to do something, or sends something, though it is down."""
+    model, before, action, after = step
+    live = UP[name](model, before) | UP[name](model, after)
+    if type(action).__name__ not in RETURNS.get(name, ()) and not everybody(model) <= live:
+        doing = [*acting(said), *senders(model, before, action, after)]
+        yield from (f"{node} {verb}" for node, verb in doing if node not in live)
+
+
+def not_leading(said: str, step: tuple[Any, Any, Any, Any]) -> Iterator[str]:
+    """Who is called the coordinator, and is it neither before the step nor after."""
+    for node in LEADS.findall(said):
+        states = [getattr(s, "control", s) for s in (step[1], step[3])]
+        if node not in {step[0].names[s.coordinator] for s in states if s.coordinator >= 0}:
+            yield f"{node} coordinates"
+
+
+def no_value(said: str) -> Iterator[str]:
+    """Cells with a value that their column cannot hold, or of no column."""
+    for column, value in CELL.findall(said):
+        kind = re.sub(r"^(?:frozen<map|set)<.*", "set", TYPES.get(column, "no column"))
+        if kind not in HOLDS or not HOLDS[kind].fullmatch(value.strip()):
+            yield f"{column} ({kind}) = {value}"
+
+
+@pytest.mark.parametrize("name", sorted(UP))
+def test_every_sentence_is_true(name: str) -> None:
+    """Nobody who is down acts, the coordinator is who it is called, and cells hold their types."""
+    false = set[str]()
+    for step in steps_of(name):
+        said = step[0].describe(*step[1:])
+        found = [*idle(name, said, step)]
+        if name in ("topology", "tablets"):
+            found += [*not_leading(said, step), *no_value(said)]
+        false |= {f"{type(step[2]).__name__}: {each}: {said}" for each in found}
+    assert not sorted(false)
+
+
+def test_a_false_sentence_is_found() -> None:
+    """The reading finds a node that is down, a wrong coordinator and a number for a kind."""
+    said = "The coordinator on B decides: global_topology_request = 1. C streams to D."
+    assert [*acting(said)] == [("C", "streams")]
+    assert [*no_value(said)] == ["global_topology_request (text) = 1"]
+    assert LEADS.findall(said) == ["B"]
