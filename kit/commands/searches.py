@@ -21,7 +21,7 @@ from kit.engine import trace
 from kit.engine.check import Result, check, check_refinement
 from kit.engine.fuzz import Finding, Fuzzed, fuzz
 from kit.engine.model import Model, Monitor, Property, Refinement
-from kit.engine.parameters import parameters_of, plainly
+from kit.engine.parameters import edition_in, parameters_of, plainly
 from kit.engine.registry import (
     Entry,
     Scenario,
@@ -96,7 +96,9 @@ def _show(given: Namespace) -> Answer:
     A scenario is shown as its model, with the scenario's own parameters and script.
     """
     entry, scenario = named(given.model)
-    return Answer(None, [f"{entry.name}: {entry.title}"], _parts(entry, scenario))
+    values = scenario.parameters if scenario else {}
+    edition = edition_in(convert(entry, values), ", edition {}")
+    return Answer(None, [f"{entry.name}: {entry.title}{edition}"], _parts(entry, scenario))
 
 
 def _parts(entry: Entry, scenario: Scenario | None) -> Iterator[Part]:

@@ -22,7 +22,7 @@ from kit.edge.arguments import checked
 from kit.edge.limits import is_tight, limits
 from kit.engine.contract import check_contract
 from kit.engine.model import Model, Monitor, Property, Refinement
-from kit.engine.parameters import plainly
+from kit.engine.parameters import edition_in, plainly
 from kit.engine.partial_order import LargerSteps, OrderCheck, single_steps
 from kit.engine.progress import Progress, shown
 from kit.engine.purity import exploring, raised_at
@@ -37,7 +37,8 @@ class Scope(Struct, frozen=True):
     """A configuration and what was judged of it.
 
     ``parameters`` are those that differ from the model's defaults, and those that the smallest
-    configuration of a safeguard sets that is ``off`` (its id and name); ``judged`` gives the names
+    configuration of a safeguard sets that is ``off`` (its id and name); the ``edition`` is told in
+    any case; ``judged`` gives the names
     of all that was judged by kind (``monitor`` among them), ``left_out`` names the model's own
     properties and monitors that were not.
     """
@@ -46,12 +47,17 @@ class Scope(Struct, frozen=True):
     off: tuple[str, ...] = ()
     judged: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
+    edition: str = ""
 
     @property
     def configuration(self) -> str:
-        """``rf=1; without S-01 progress-barrier``."""
-        values = [f"{name}={_value(value)}" for name, value in self.parameters.items()]
-        parameters = ", ".join(values) or "every parameter at its default"
+        """``edition documents, rf=1; without S-01 progress-barrier``."""
+        said = {name: _value(each) for name, each in self.parameters.items() if name != "edition"}
+        values = [f"edition {self.edition}"] if self.edition else []
+        values += [f"{name}={value}" for name, value in said.items()]
+        other = "other " if values else ""
+        values += [] if said else [f"every {other}parameter at its default"]
+        parameters = ", ".join(values)
         return f"{parameters}; without {', '.join(self.off)}" if self.off else parameters
 
     def without(self, names: tuple[str, ...]) -> Scope:
@@ -97,6 +103,7 @@ def scope_of(
         tuple(f"{safeguard.id} {safeguard.name}" for safeguard in off),
         {kind: tuple(name for each, name in judged if each == kind) for kind in KINDS},
         tuple(name for name in own if name not in names),
+        edition_in(model.parameters),
     )
 
 

@@ -87,6 +87,13 @@ def plainly(given: Struct) -> dict[str, Any]:
     return plain
 
 
+def edition_in(given: Struct, words: str = "{}") -> str:
+    """Whose rules a model with these parameters plays, in these words; empty if it has one form."""
+    own = (getattr(given, name, None) for name in given.__struct_fields__)
+    named = (getattr(each, "edition", None) for each in (given, *own))
+    return next((words.format(each) for each in named if isinstance(each, str)), "")
+
+
 def check_limits(given: Struct) -> None:
     """Check each parameter against what its own field allows.
 

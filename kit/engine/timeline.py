@@ -16,6 +16,7 @@ from kit.edge.arguments import checked, finite, whole_number
 from kit.engine.careful import careful_monitor
 from kit.engine.contract import check_contract
 from kit.engine.model import Model, Monitor, Property, Verdict, fingerprint, verdicts
+from kit.engine.parameters import edition_in
 from kit.engine.patience import patient
 from kit.engine.purity import blaming, check_first, check_seen, check_told, is_own, suggested_by
 from kit.engine.registry import former_of
@@ -148,7 +149,8 @@ class Timeline:
             start = model.start()
             if not self._own:
                 check_first(model, start)
-        self.moments = [Moment(0, -1, None, start, f"{model.title}: the start.")]
+        title = model.title + edition_in(model.parameters, ", edition {}")
+        self.moments = [Moment(0, -1, None, start, f"{title}: the start.")]
         self.children: list[list[int]] = [[]]
         self.at = self.tip = 0
         self.script = finite("script", script, LONGEST_RUN)

@@ -109,7 +109,7 @@ def test_the_configuration_is_told() -> None:
     parameters that were given.
     """
     words = call("check", "dataplane", "--off", "S-01").out.splitlines()
-    assert words[1] == "configuration: rf=1; without S-01 progress-barrier"
+    assert words[1] == "configuration: edition documents, rf=1; without S-01 progress-barrier"
     answer = call("check", "dataplane", "--off", "S-01", "--json").json
     assert answer["configuration"] == {"parameters": {"rf": 1}, "off": ["S-01 progress-barrier"]}
     assert answer["judged"]["monitor"] == ["visible"]
@@ -217,7 +217,10 @@ def test_one_invariant_alone(tmp_path: Path) -> None:
     assert status == 0
     assert "judged: step owners-store, owners-serve\n" in out
     assert "not judged: " in out
-    for invariant, where in (("INV-QI", "rf=1;"), ("INV-RF", "at its default;")):
+    for invariant, where in (
+        ("INV-QI", " rf=1;"),
+        ("INV-RF", "every other parameter at"),
+    ):
         status, out, _ = call("check", "tcm", "--off", "S-05", "--breaks", invariant)
         assert (status, where in out) == (1, True)
 

@@ -33,7 +33,7 @@ def test_a_whole_search_says_complete() -> None:
     assert result.verdict == "complete"
     assert all("omplete" in text for text in texts(model, result))
     box = outcome_box(model, result).html()
-    assert "configuration: rf=1" in box
+    assert "configuration: edition documents, rf=1" in box
     assert "monitor visible" in box
 
 

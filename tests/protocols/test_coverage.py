@@ -51,7 +51,8 @@ EDGES = {
         "new_cdc_generation: commit_cdc_generation → *",
     },
     "leave B": {
-        "decommissioning: * → write_both_read_old",
+        "decommissioning: * → tablet_draining",
+        "decommissioning: tablet_draining → write_both_read_old",
         "decommissioning: write_both_read_old → write_both_read_new",
         "decommissioning: write_both_read_new → left_token_ring",
         "decommissioning: left_token_ring → *",

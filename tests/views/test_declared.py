@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from kit.protocols.twophase.twophase import TwoPhase
 from kit.views.declared import MOST_ROWS, Alike, Column, Note, Table, of_state, panel_of, status
 from kit.views.fragment import Frag, h
 from kit.views.panel import Scene
@@ -137,7 +138,7 @@ def test_a_badge_without_words_is_not_there() -> None:
     """The others have a key and a look each."""
     panel = status(lambda scene: [("epoch", "epoch 5", "plain"), ("late", "", "busy"),
                                   ("broken", "! lost", "broken")])  # fmt: skip
-    badges = [one for one in panel.draw(Scene(None, ())).walk() if one.tag == "li"]
+    badges = [one for one in panel.draw(Scene(TwoPhase(), ())).walk() if one.tag == "li"]
     assert [(one.key, one.get("class")) for one in badges] == [
         ("badge:epoch", "plain"),
         ("badge:broken", "badge broken"),

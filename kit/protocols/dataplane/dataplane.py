@@ -183,7 +183,7 @@ ENTRY = entry(
         Scenario("local-quorums", "Local quorums, and a barrier that counts all datacenters", _TWO),
         Scenario(
             "local-quorums-kept",
-            "Local quorums, and the barrier that counts each datacenter",
+            "Local quorums, and the published server's barrier, which counts each datacenter",
             {**_TWO, "edition": "server"},
         ),
         Scenario("gossip", "Gossip: no order, no barrier, only waiting", {"mode": "gossip"}),

@@ -388,7 +388,7 @@ SCENARIOS = (
     ),
     Scenario(
         "voters",
-        "Of seven nodes five vote; when one of them crashes another one takes its place",
+        "Of seven nodes five vote in the published server; one crashes, another takes its place",
         {"nodes": 7, "operations": _ONE, "crashes": 1, "edition": "server", "dcs": 2},
         script=("crash B", "reconfigure A C D E F"),
     ),

@@ -646,12 +646,13 @@ ENTRY = entry(
         ),
         Scenario(
             "manual-order",
-            "The published manual's order, with recovery_leader taken away at the end",
+            "The published server's manual: recovery_leader is taken away at the end",
             {**FIVE, "edition": "server"},
         ),
         Scenario(
             "voters-die-at-once",
-            "Five of seven vote, and three of these die at once: four nodes live, and no majority",
+            "Five of seven vote in the published server, and three of these die at once: four "
+            "nodes live, and no majority",
             {"edition": "server", "commit_indexes": (3, 3, 3, 2, 3, 3, 3), "dead": "A B C"},
         ),
     ),

@@ -665,7 +665,8 @@ ENTRY = entry(
         ),
         Scenario(
             "three-voters-die",
-            "Five of seven vote, and three of these die at once: four nodes live, and no majority",
+            "Five of seven vote, as in the published server, and three of these die at once: four "
+            "nodes live, and no majority",
             {"edition": "server", "commit_indexes": (2,) * 7, "dead": "A B C", "returns": 1},
         ),
         Scenario(

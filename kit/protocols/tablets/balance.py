@@ -66,7 +66,7 @@ class Balance(Hosts[BalanceState]):
     name, title, State = "balance", "Tablets move until loads are even", BalanceState
     about = "A cluster whose tablets may move, one replica at a time."
 
-    edition: Edition = parameter("server", "the documents, or the published server")
+    edition: Edition = parameter("documents", "the documents, or the published server")
     nodes: int = parameter(3, "how many nodes there are", ge=1, le=26)
     shards: int = parameter(1, "the shards of each node", ge=1, le=64)
     tablets: tuple[str, ...] = parameter(
@@ -315,8 +315,10 @@ ENTRY = entry(
     scenarios=(
         Scenario(
             "by-hand",
-            "Six tablets with two replicas, one node is new and empty: move them by hand",
+            "Six tablets with two replicas, one node is new and empty: move them by hand. The load "
+            "is the part of a disk, as the published server has it",
             {
+                "edition": "server",
                 "nodes": 4,
                 "shards": 2,
                 "tablets": ("A:0 B:0", "A:1 B:1", "B:0 C:0", "A:0 C:1", "B:1 C:0", "A:1 C:1"),
@@ -324,8 +326,10 @@ ENTRY = entry(
         ),
         Scenario(
             "two-tables",
-            "One table is large, one is small: which tablet moves is a question of badness",
+            "One table is large, one is small: which tablet moves is a question of badness. Only "
+            "the published server looks at sizes",
             {
+                "edition": "server",
                 "nodes": 3,
                 "tablets": (
                     *("A 100 ks.big", "A 100 ks.big", "B 100 ks.big", "B 100 ks.big"),

@@ -213,7 +213,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState]):
 
     State, of, part = TabletsState, Topology, "control"
 
-    edition: Edition = parameter("server", "the documents, or the published server")
+    edition: Edition = parameter("documents", "the documents, or the published server")
     nodes: int = parameter(4, "how many members there are at first", ge=1, le=MOST_NODES)
     names: tuple[str, ...] = parameter(
         (), "the names of the members, where they have names of their own; else A, B, C", **HIDDEN
@@ -304,7 +304,8 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState]):
         "S-26",
         "No node operation begins while tablets move",
         ("INV-EXCL", "INV-RF"),
-        smallest={"nodes": 2, "tablets": ("A",), "moves": 1, "operations": ("decommission B",)},
+        smallest={"nodes": 2, "tablets": ("A",), "moves": 1, "operations": ("decommission B",)}
+        | {"edition": "server"},
     )
     drain_tablets_first: bool = safeguard(
         "S-27",

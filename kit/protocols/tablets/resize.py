@@ -170,7 +170,7 @@ class Resize(Hosts[ResizeState]):
     about = "A table of a few tablets, and what may happen to its size and its replicas."
     rests_at_goals = True
 
-    edition: Edition = parameter("server", "the documents, or the published server")
+    edition: Edition = parameter("documents", "the documents, or the published server")
     tablets: tuple[str, ...] = parameter(
         ("A B", "A B"),
         "the replicas of each tablet, a power of two of them: A B, or A:0 B:1",

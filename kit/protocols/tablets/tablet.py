@@ -461,7 +461,7 @@ ENTRY = entry(
         Scenario("tablet-repaired", "All replicas are made equal", {"kind": "repair"}),
         Scenario(
             "tablet-move-fails",
-            "The target is excluded after the read switch, and reads go back first",
+            "The target is excluded after the read switch: the published server reads old first",
             {"edition": "server", "excluded": "D"},
         ),
     ),

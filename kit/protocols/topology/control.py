@@ -229,7 +229,7 @@ class Control(NodeModel[ControlState]):
 
     State = ControlState
 
-    edition: Edition = parameter("server", "the documents, or the published server")
+    edition: Edition = parameter("documents", "the documents, or the published server")
     nodes: int = parameter(3, "how many members there are at first", ge=1, le=MOST_NODES)
     names: tuple[str, ...] = hidden(
         (), "the names of the members, where they have names of their own; else A, B, C"
@@ -289,7 +289,7 @@ class Control(NodeModel[ControlState]):
         "S-20",
         "A replica refuses requests below its fence version",
         ("INV-FENCE", "INV-STREAM"),
-        smallest={"nodes": 2, "failures": 1, "clients": 1},
+        smallest={"edition": "server", "nodes": 2, "failures": 1, "clients": 1},
         wider={"INV-FENCE": {"operations": ("leave B",)}},
     )
     barrier_drains: bool = safeguard(
@@ -309,7 +309,7 @@ class Control(NodeModel[ControlState]):
         "S-26",
         "No node operation begins while tablets move",
         ("INV-EXCL",),
-        smallest={"nodes": 2, "operations": ("leave B",), "tablets": 1},
+        smallest={"edition": "server", "nodes": 2, "operations": ("leave B",), "tablets": 1},
     )
     drain_before_leaving: bool = safeguard(
         "S-28",

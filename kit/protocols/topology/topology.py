@@ -583,13 +583,17 @@ SCENARIOS = (
     ),
     Scenario(
         "rack-would-be-empty",
-        "C is the only node of its rack: it may not leave, and is told why",
-        {"operations": ("leave C",), "racks": ("dc1/r1", "dc1/r2", "dc1/r3"), "rf": 3},
+        "C is the only node of its rack: it may not leave, and is told why. Only the published "
+        "server checks racks",
+        {"edition": "server", "operations": ("leave C",), "rf": 3}
+        | {"racks": ("dc1/r1", "dc1/r2", "dc1/r3")},
     ),
     Scenario(
         "five-of-seven-vote",
-        "Of seven members in two datacenters five vote; when one of them dies another one does",
+        "Of seven members in two datacenters five vote; when one of them dies another one does. "
+        "So the published server has it; by the documents all seven vote",
         {
+            "edition": "server",
             "nodes": 7,
             "operations": ("rebuild A",),
             "racks": ("dc1/r1", "dc1/r2", "dc1/r3", "dc1/r1", "dc2/r1", "dc2/r2", "dc2/r3"),

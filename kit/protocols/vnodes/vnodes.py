@@ -186,7 +186,7 @@ ENTRY = entry(
         Scenario("write-during-removenode", "A dead node is removed", {"operation": "removenode"}),
         Scenario(
             "fence-without-drain",
-            "A drain fails, and the fence stands in for it",
+            "A drain fails, and the published server goes on: the fence stands in for it",
             {"edition": "server", "drain_fails": True},
         ),
     ),

@@ -87,7 +87,7 @@ def test_one_crash_in_both_worlds() -> None:
         *("removing, restored", "2"),
     )
     assert coordinated_removal[1:] == (
-        *("A, coordinator", "write_both_read_old", "write_both_read_new, left_token_ring"),
+        *("A, coordinator", "tablet_draining, write_both_read_old", "write_both_read_new"),
         *("nothing", "2"),
     )
 

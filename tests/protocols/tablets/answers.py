@@ -74,12 +74,12 @@ def split_after_all() -> list[str]:
 
 
 def resize_decided(average: int, under_way: str, count: int, initial: int) -> str:
-    """Written down by hand: thresholds 50 and 200, revoked at 100."""
+    """Written down by hand: thresholds 50 and 100, revoked at 100 and 50."""
     if under_way == "split":
         return "none" if average < 100 else "split"
     if under_way == "merge":
-        return "none" if average > 100 else "merge"
-    if average > 200:
+        return "none" if average > 50 else "merge"
+    if average > 100:
         return "split"
     return "merge" if average < 50 and count > max(1, initial) else "none"
 

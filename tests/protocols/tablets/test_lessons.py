@@ -105,17 +105,17 @@ def test_the_table_of_stages_is_the_table() -> None:
     sheet = stage_table("repair", "documents")
     assert [row[0] for row in sheet.rows] == ["repair", "end_repair"]
     assert sheet.rows[0][-1] == "end_repair"
-    aside = {row[0]: row[-1] for row in stage_table().rows}
+    aside = {row[0]: row[-1] for row in stage_table("migration", "server").rows}
     assert aside["streaming"] == (
         "cleanup_target if a replica's node is excluded; else tried again"
     )
-    seed = {row[0]: row[-1] for row in stage_table("migration", "documents").rows}
+    seed = {row[0]: row[-1] for row in stage_table().rows}
     assert seed["streaming"] == "cleanup_target"
     assert seed["write_both_read_new"] == (
         "use_new if as many new as old replicas are left, or more; "
         "cleanup_target if more old replicas are left"
     )
-    assert len(stage_table().rows) == len(TRANSITIONS["server"]["migration"].states)
+    assert len(stage_table().rows) == len(TRANSITIONS["documents"]["migration"].states)
     for given, field in ((("move", "documents"), "kind"), (("repair", "mine"), "edition")):
         with pytest.raises(BadInput, match=f"^{field}:"):
             stage_table(*given)  # type: ignore[arg-type]  # what is no kind and no edition

@@ -53,7 +53,7 @@ def take_over() -> list[str]:
 def below_the_fence() -> list[str]:
     """Who is cut off goes by an old version; the fence is set without its answer."""
     cluster = {"nodes": 4, "operations": ("decommission B",), "cuts": 1, "clients": 1}
-    timeline = Timeline(build("topology", cluster))
+    timeline = Timeline(build("topology", {**cluster, "edition": "server"}))
     while timeline.state.topology.version == 1:
         timeline.forward()
     done(timeline, "cut C", "begin C", "fail", "decide", "commit", "answer A")

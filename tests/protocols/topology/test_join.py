@@ -92,6 +92,7 @@ def test_edition_server_may_give_up_whom_it_has_accepted() -> None:
         *("deliver N>B request N1 1 prod simple f -", "place B", "deliver B>N placed 1"),
         *("take", "add", "respond", "deliver A>N response N1 accepted", "drop N>A handled N1"),
         *("call-fails", "learn"),
+        edition="server",
         losses=1,
     )
     assert "call failed" in timeline.moments[-2].say
@@ -126,7 +127,7 @@ def test_walks_take_every_rule() -> None:
 )
 def test_two_attempts_with_all_faults(given: dict[str, Any]) -> None:
     """More of everything in edition server."""
-    result = check(build("join", given))
+    result = check(build("join", {**given, "edition": "server"}))
     assert (result.violation, result.complete) == (None, True)
 
 
@@ -140,7 +141,7 @@ def test_two_attempts_with_all_faults(given: dict[str, Any]) -> None:
         ("cluster-name", "", {"cluster": "test"}),
         ("snitch", "", {"snitch": "gossiping"}),
         ("removed", "left", {"removed": True, "edition": "documents"}),
-        ("banned", "left", {"removed": True}),
+        ("banned", "left", {"removed": True, "edition": "server"}),
         ("alive", "", {"replaces": "A"}),
         ("not-normal", "left", {"replaces": "Z", "zombie": True}),
         ("features", "left", {"supports": False}),

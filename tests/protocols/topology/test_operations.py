@@ -186,9 +186,9 @@ def test_a_session_spans_the_streaming_and_is_named_by_its_command(words: str) -
 @pytest.mark.spec("F-011", "D-049")
 def test_a_deposed_coordinator_opens_no_session() -> None:
     """What it decided before the other began does nothing afterwards, sessions included."""
-    model: Any = build("topology", {"operations": ("leave C",), "changes": 1})
+    model: Any = build("topology", {"operations": ("rebuild C",), "changes": 1})
     state = model.start()
-    for verb in ("leave C", "decide", "elect B", "decide", "commit"):
+    for verb in ("rebuild C", "decide", "elect B", "decide", "commit"):
         state = model.act(state, model.find(state, verb)[0])
     assert ("session", 3) in state.deposed.change.static
     after = model.act(state, act.CommitDeposed())
@@ -281,9 +281,9 @@ def test_a_node_restarts_from_what_it_stored_without_a_majority() -> None:
     model.properties = (*model.properties, extra, reached)
     result = check(model, max_states=300_000)
     assert (result.violation, result.complete, result.unreached) == (None, True, ())
-    down = ("leave C", "decide", "commit", "answer B", "crash B", "crash A", "crash C")
+    begun = ("leave C", "decide", "commit", "decide", "commit", "answer B")
     timeline = Timeline(build("topology", {"operations": ("leave C",), "crashes": 3}))
-    for verb in (*down, "restart B"):
+    for verb in (*begun, "crash B", "crash A", "crash C", "restart B"):
         option = timeline.model.find(timeline.state, verb)
         assert option is not None, verb
         timeline.do(option[0])

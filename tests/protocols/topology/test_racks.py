@@ -21,11 +21,12 @@ from kit.protocols.topology.rules.replication import invalid_racks
 from kit.views.panel import scene_at
 
 THREE = ("dc1/r1", "dc1/r2", "dc1/r3")
+SERVER = {"edition": "server"}
 
 
 def played(*verbs: str, **given: Any) -> Timeline:
     """A run of these verbs, then of the default schedule to its end."""
-    timeline = Timeline(build("topology", given))
+    timeline = Timeline(build("topology", SERVER | given))
     for verb in verbs:
         option = timeline.model.find(timeline.state, verb)
         assert option is not None, verb
@@ -111,7 +112,7 @@ def test_a_rack_too_many_rolls_a_join_back() -> None:
 def test_refused_requests_break_nothing(words: str, racks: tuple[str, ...]) -> None:
     """Whatever fails and whoever coordinates: the request ends with its error."""
     given = {"operations": (words,), "racks": racks, "rf": 3, "failures": 1, "changes": 1}
-    model: Any = build("topology", given)
+    model: Any = build("topology", SERVER | given)
     model.properties = tuple(p for p in model.properties if p.name != "success")
     result = check(model, symmetry=True, max_states=6_000)
     assert (result.violation, result.complete, result.unreached) == (None, True, ())
@@ -140,7 +141,7 @@ def voters_of(timeline: Timeline) -> str:
 def test_five_vote_in_edition_server() -> None:
     """Of seven members five vote; the others are shown to follow. In edition documents all vote."""
     given = {"nodes": 7, "operations": ("rebuild A",)}
-    timeline = Timeline(build("topology", given))
+    timeline = Timeline(build("topology", SERVER | given))
     assert voters_of(timeline) == "ABCDE"
     words = CONFIGURATION.text(scene_at(timeline, 0))
     assert "5 of 5 voters reached" in words
@@ -150,7 +151,9 @@ def test_five_vote_in_edition_server() -> None:
 
 def test_a_dead_voter_is_replaced() -> None:
     """B dies and F votes in its place, then C and G; when nobody is left, D keeps its vote."""
-    timeline = Timeline(build("topology", {"nodes": 7, "operations": ("rebuild A",), "crashes": 3}))
+    timeline = Timeline(
+        build("topology", SERVER | {"nodes": 7, "operations": ("rebuild A",), "crashes": 3})
+    )
     for verb, voters in (("crash B", "ACDEF"), ("crash C", "ADEFG"), ("crash D", "ADEFG")):
         option = timeline.model.find(timeline.state, verb)
         assert option is not None
@@ -162,7 +165,7 @@ def test_a_dead_voter_is_replaced() -> None:
 def test_voters_are_spread_over_datacenters() -> None:
     """Of two and two nodes three vote: an odd number, so that no even split stops the cluster."""
     racks = ("dc1/r1", "dc1/r2", "dc2/r1", "dc2/r2")
-    timeline = Timeline(build("topology", {"nodes": 4, "racks": racks, "crashes": 1}))
+    timeline = Timeline(build("topology", SERVER | {"nodes": 4, "racks": racks, "crashes": 1}))
     assert voting(timeline.state).bit_count() == 3
     one_each = {rack[:3] for i, rack in enumerate(racks) if voting(timeline.state) >> i & 1}
     assert one_each == {"dc1", "dc2"}
@@ -172,7 +175,7 @@ def test_voters_are_spread_over_racks() -> None:
     """Of three racks none has half of the five: B's vote goes to the rack that has fewest."""
     racks = ("dc1/r1",) * 4 + ("dc1/r2", "dc1/r2", "dc1/r3")
     given = {"nodes": 7, "racks": racks, "operations": ("rebuild A",), "crashes": 2}
-    timeline = Timeline(build("topology", given))
+    timeline = Timeline(build("topology", SERVER | given))
     assert voters_of(timeline) == "ABEFG"
     act(timeline, "crash B")
     assert voters_of(timeline) == "ACEFG"
@@ -181,7 +184,7 @@ def test_voters_are_spread_over_racks() -> None:
 def test_who_is_to_be_removed_has_no_vote() -> None:
     """The removal of C fails and rolls back: C is normal again, and a member that does not vote."""
     given = {"operations": ("remove C",), "failures": 1, "nodes": 4, "lag": False}
-    timeline = Timeline(build("topology", given))
+    timeline = Timeline(build("topology", SERVER | given))
     while "stream" not in timeline.now.say:
         timeline.forward()
     option = timeline.model.find(timeline.state, "fail")

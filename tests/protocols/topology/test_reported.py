@@ -60,7 +60,7 @@ REPORTED: dict[str, Broken] = {
     "transition-edges": spoiling(
         MakeRequest, lambda t, a: replace(t, transition="write_both_read_new")
     ),
-    "success": lambda: build("topology", {"down": ("B",)}),
+    "success": lambda: build("topology", {"edition": "server", "down": ("B",)}),
     "ends": lambda: broken(build("topology", {"nodes": 2}), DoWork, never),
 }
 

@@ -230,7 +230,7 @@ def waits_for(timeline: Timeline) -> PosedQuestion:
 
 
 def decision_on(
-    average: int, under_way: ResizeType, count: int, initial: int, edition: Edition = "server"
+    average: int, under_way: ResizeType, count: int, initial: int, edition: Edition = "documents"
 ) -> ResizeDecision:
     """What is decided on a table whose average tablet is at so many percent of the target size."""
     usual = THRESHOLDS[edition]
@@ -255,7 +255,7 @@ def decisions(
     under_way: ResizeType = "none",
     count: int = 4,
     initial: int = 0,
-    edition: Edition = "server",
+    edition: Edition = "documents",
 ) -> Sheet:
     """The decision on tables that differ by their average tablet, in percent of the target size.
 

@@ -41,7 +41,7 @@ EITHER = {"more_old", "more_new"}
 """Conditions of which one is always met."""
 
 
-def stage_table(kind: TransitionKind = "migration", edition: Edition = "server") -> Sheet:
+def stage_table(kind: TransitionKind = "migration", edition: Edition = "documents") -> Sheet:
     """The stages of a transition: whom requests use, the work, where it leads.
 
     Raises:

@@ -56,7 +56,7 @@ def late_refused(timeline: Timeline) -> str | None:
 def replicas_used(stage: str, write: bool, old: list[str], new: list[str]) -> list[str]:
     """The hosts that a request is for in a stage, sorted. The truth is the table of stages."""
     sets = ReplicaSets(*(tuple(map(TabletReplica, hosts)) for hosts in (old, new)))
-    tables = TRANSITIONS["server"].values()
+    tables = TRANSITIONS["documents"].values()
     row = next(row for table in tables for row in table.states if row.name == stage)
     return sorted(each.host for each in sets.chosen(row.writes if write else row.reads))
 
@@ -65,10 +65,10 @@ def _request(chance: random.Random) -> Arguments:
     old = sorted(chance.sample(HOSTS, 3))
     others = [host for host in HOSTS if host not in old]
     new = sorted([*chance.sample(old, 2), chance.choice(others)])
-    return [chance.choice(stages("server")), chance.random() < 0.5, old, new]
+    return [chance.choice(stages("documents")), chance.random() < 0.5, old, new]
 
 
-_BACK: dict[str, Any] = {"edition": "documents", "crashes": 1, "moves": 1}
+_BACK: dict[str, Any] = {"crashes": 1, "moves": 1}
 _LATE: dict[str, Any] = {"moves": 1, "late": 1}
 
 
@@ -198,7 +198,7 @@ TASKS = (
     run_task(
         "take-it-back",
         "a tablet that comes back",
-        "In the edition of the documents, one node may crash. Give a run, as verbs or as a Player, "
+        "One node may crash. Give a run, as verbs or as a Player, "
         "in which the tablet begins to move, is taken back, and has its first replicas and no "
         "transition at the end.",
         "let the node die that is to get the tablet, then the work of the stage fail, and go on to "
@@ -220,7 +220,7 @@ TASKS = (
         "replicas-used",
         "whom a request is for",
         "Write replicas_used(stage, write, old, new): the hosts, as a sorted list, that a write "
-        "(or a read) of a tablet is for in a stage of edition server. `old` and `new` are the "
+        "(or a read) of a tablet is for in a stage of the documents. `old` and `new` are the "
         "hosts of its replicas before and after the transition.",
         "writes go to both sets from write_both_read_old on; reads go to the new set from "
         "write_both_read_new on; use_new is where writes leave the old one. On the way back it is "
@@ -283,12 +283,12 @@ TASKS = (
     function_task(
         "resize-decided",
         "what is decided",
-        "Write resize_decided(average, under_way, count, initial) for edition server: 'split', "
+        "Write resize_decided(average, under_way, count, initial) by the documents: 'split', "
         "'merge' or 'none'. average is the average tablet in percent of the target size, "
         "under_way what is decided until now, count how many tablets there are, initial how many "
         "the schema asked for.",
-        "first ask what is under way: a split ends below 100 %, a merge above 100 %. With nothing "
-        "under way compare with 50 % and 200 %; a table with no more tablets than its initial "
+        "first ask what is under way: a split ends below 100 %, a merge above 50 %. With nothing "
+        "under way compare with 50 % and 100 %; a table with no more tablets than its initial "
         "count, or with one only, is not merged.",
         resize_decided,
         (

@@ -79,12 +79,15 @@ def test_a_decision_that_is_no_longer_due_is_not_finalized() -> None:
     assert state.average == 75
 
 
-def test_the_default_schedule_splits_the_table() -> None:
-    """Nobody chooses: the table grows, is split, and every node goes by the new map."""
-    model = build("resize", {"tablets": ("A B",), "nodes": 2})
+@pytest.mark.parametrize(("edition", "count"), [("documents", 4), ("server", 2)])
+def test_the_default_schedule_splits_the_table(edition: str, count: int) -> None:
+    """Nobody chooses: the table grows, is split, and every node goes by the new map. Its average
+    was 300 %; the documents split until it is below 100 %, the server until it is below 200 %.
+    """
+    model = build("resize", {"tablets": ("A B",), "nodes": 2, "edition": edition})
     state = model.start()
     while (action := model.suggest(state)) is not None:
         assert model.describe(state, action, model.apply(state, action))
         state = model.act(state, action)
-    assert state.map.count == 2
-    assert {view.count for view in state.views} == {2}
+    assert state.map.count == count
+    assert {view.count for view in state.views} == {count}

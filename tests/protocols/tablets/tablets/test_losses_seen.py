@@ -133,9 +133,8 @@ def test_tablets_are_warned_of_once_the_grace_is_over() -> None:
     """The Player's slider is the clock, a step a day. Past the grace a tablet without a repair is
     listed; one whose repair has ended since is not, until that is too long ago, too.
     """
-    timeline = Timeline(
-        build("tablets", {"kinds": ("repair",), "tablets": ("A B C", "B C A"), "moves": 4})
-    )
+    given = {"kinds": ("repair",), "tablets": ("A B C", "B C A"), "moves": 4, "edition": "server"}
+    timeline = Timeline(build("tablets", given))
     ended, listed = dict.fromkeys(range(2), 0), set[tuple[int, ...]]()
     for day in range(60):
         shown = tuple(n for n in (0, 1) if drawn(timeline, "repairs", f"late:{n}") is not None)

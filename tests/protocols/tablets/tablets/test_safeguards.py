@@ -53,7 +53,7 @@ def test_without_exclusion_a_replica_is_left_on_who_has_left() -> None:
     """S-26: a tablet moves to the very node that leaves meanwhile; with nothing else judged the
     search goes on to the replica on a node that is gone.
     """
-    given = {"nodes": 3, "tablets": ("A",), "moves": 1, "operations": ("leave B",)}
+    given = {"nodes": 3, "tablets": ("A",), "operations": ("leave B",), "edition": "server"}
     model = build("tablets", given, ("tablet-track-excludes",))
     only = tuple(prop for prop in model.properties if prop.name == "replicas-on-members")
     found = check(model, only).violation

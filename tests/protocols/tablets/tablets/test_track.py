@@ -65,7 +65,7 @@ def test_a_request_stops_new_migrations_and_waits_for_the_running_one(edition: E
 
 def test_a_bootstrap_of_edition_server_goes_before_tablets_that_move() -> None:
     """The published server lets a join in at once: transitions stay recorded and go on later."""
-    given = {"nodes": 2, "tablets": ("A",), "operations": ("join C",)}
+    given = {"nodes": 2, "tablets": ("A",), "operations": ("join C",), "edition": "server"}
     model = build("tablets", given)
     state = acted(model, model.start(), "imbalance", "migrate 0 A:0 B:0", "commit", "join C")
     state = acted(model, state, "decide", "commit")
