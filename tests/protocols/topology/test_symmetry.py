@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kit.engine.registry import build
-from kit.protocols.topology.rules.work import may_be_limited
+from kit.protocols.topology.rules.work import may_tie
 from kit.protocols.topology.symmetry import bystanders
 
 
@@ -29,6 +29,6 @@ def test_who_stands_out_is_not_interchangeable(given: dict[str, Any], alike: str
 
 def test_voters_are_chosen_by_number_where_racks_differ() -> None:
     """Of nodes in one rack it does not matter who votes; of two racks it does."""
-    assert may_be_limited(("dc1/r1", "dc1/r2", "dc1/r2")) is True
-    assert may_be_limited(("dc1/r1", "dc2/r1", "dc2/r1")) is True
-    assert may_be_limited(("dc1/r1",) * 3) is False
+    assert may_tie(("dc1/r1", "dc1/r2", "dc1/r2")) is True
+    assert may_tie(("dc1/r1", "dc2/r1", "dc2/r1")) is True
+    assert may_tie(("dc1/r1",) * 3) is False
