@@ -24,7 +24,8 @@ _MOST = 1 << 16
 
 def bystanders(model: Control) -> tuple[int, ...]:
     """The members that are interchangeable at first; none where later voters may tie."""
-    if model.limited and may_tie(model.plan.racks, model.voter_rules):
+    leaves = any(request.kind == "leave" for request in model.plan.requests)
+    if model.limited and may_tie(model.plan.racks, model.voter_rules, leaves=leaves):
         return ()
     named = {i for request in model.plan.requests for i in (request.node, request.replaced)}
     start = model.start()

@@ -391,12 +391,14 @@ def _chosen(
     return sum(1 << able[place] for place in nodes_in(picked))
 
 
-def may_tie(racks: Sequence[str], rules: VoterRules) -> bool:
+def may_tie(racks: Sequence[str], rules: VoterRules, *, leaves: bool = False) -> bool:
     """Whether some of the nodes in these racks may be equal for the choice and not all be chosen.
 
-    Once a choice is made, four nodes in one rack leave no tie: whoever votes keeps the vote.
+    Once a choice is made, four nodes in one rack leave no tie: whoever votes keeps the vote, and
+    the leader before all. Where the leader itself may leave, three do.
     """
-    return rules.limits and (len(racks) > min(rules.limit + 1, 4) or len(set(racks)) > 1)
+    most = 2 if leaves else min(rules.limit + 1, 4)
+    return rules.limits and (len(racks) > most or len(set(racks)) > 1)
 
 
 @lru_cache(maxsize=1 << 8)
