@@ -236,6 +236,53 @@ def _statics(rows: list[tuple[str, Cells]]) -> Cells:
     return statics
 
 
+RAFT_STATE = cql_columns("group_id uuid, disposition text, server_id uuid, can_vote boolean")
+RAFT_STATE_TABLE = SystemTable("system.raft_state", RAFT_STATE, tuple(RAFT_STATE))
+DISPOSITIONS = ("CURRENT", "PREVIOUS")
+
+
+class RaftView(Struct, frozen=True):
+    """What a node's ``system.raft_state`` says of group 0: the members, each with its vote.
+
+    ``previous`` is the configuration that is being left; empty: none is.
+    """
+
+    source: str
+    current: Mapping[str, bool]
+    previous: Mapping[str, bool] = {}
+
+    @property
+    def configurations(self) -> tuple[Mapping[str, bool], ...]:
+        """Those of which each needs a majority."""
+        return (self.current, self.previous) if self.previous else (self.current,)
+
+
+def read_raft_state(path: str | Path) -> RaftView:
+    """Read a dump of ``system.raft_state``, a node's own view of the members of group 0.
+
+    Raises:
+        BadInput: for a file that cannot be read, is no such dump, or has rows of several groups.
+    """
+    text, source = read_text(path, "--raft-state", LARGEST_FILE), Path(path).name
+    found: dict[str, dict[str, bool]] = {name: {} for name in DISPOSITIONS}
+    group = ""
+    for where, row in _known_rows(text, source, RAFT_STATE_TABLE):
+        given, disposition, server, votes = (_needed(row, name, where) for name in RAFT_STATE)
+        if group and given != group:
+            allowed = f"rows of one group, the raft_group0_id of system.scylla_local: {group}"
+            raise BadInput(f"{where} group_id", given, allowed)
+        group = given
+        if disposition not in found:
+            raise BadInput(f"{where} disposition", disposition, " or ".join(DISPOSITIONS))
+        if server in found[disposition]:
+            raise BadInput(f"{where} server_id", server, f"each server once as {disposition}")
+        found[disposition][server] = votes
+    for name, members in found.items():
+        if (members or name == "CURRENT") and not any(members.values()):
+            raise BadInput(f"{source} can_vote", "nobody", f"a voter of disposition {name}")
+    return RaftView(source, found["CURRENT"], found["PREVIOUS"])
+
+
 Places = tuple[tuple[str, int], ...]
 """Hosts and shards."""
 _REPLICAS, _BYTES = "list<tuple<uuid, int>>", "map<uuid, bigint>"

@@ -12,7 +12,7 @@ in ``serving``.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any
 
 from kit.engine.declared import always, entry, goal, parameter, safeguard, sometimes, step
 from kit.engine.log import Log
@@ -67,12 +67,12 @@ from kit.protocols.group0.state import (
     prefix,
     tables_after,
 )
+from kit.protocols.group0.voting import Edition
 
 MOST_NODES = 9
 MOST_FAULTS = 5
 MOST_KEPT = 60
 NAMES = "ABCDEFGHI"[:MOST_NODES]
-Edition = Literal["documents", "server"]
 
 # A guard that is held comes first, then the log, then who is not needed, then the next client.
 ORDER = (
@@ -121,7 +121,7 @@ class Group0(Guards, RaftLog, Serving):
     hours: int = parameter(0, "how often an hour passes (edition server)", ge=0, le=MOST_FAULTS)
     dcs: int = parameter(1, "datacenters that the nodes take in turn", ge=1, le=3)
     edition: Edition = parameter(
-        "documents", "documents: as they say; server: history of an hour, five voters"
+        "documents", "documents: as they say; server: history of an hour, few voters"
     )
 
     read_barrier: bool = safeguard(

@@ -9,7 +9,7 @@ from typing import Any, Literal, Self, TypeAlias, TypeVar
 
 from msgspec import Struct
 
-from kit.engine.declared import NodeModel, State, Words, refused
+from kit.engine.declared import State, Words, refused
 from kit.engine.log import Log
 from kit.errors import Refusal
 from kit.protocols.group0.rules.commands import (
@@ -22,6 +22,7 @@ from kit.protocols.group0.rules.commands import (
 )
 from kit.protocols.group0.rules.schema import ClientOperation, SchemaState, TableRequest, merged
 from kit.protocols.group0.rules.voters import chosen_voters, is_majority
+from kit.protocols.group0.voting import VotingModel
 
 T = TypeVar("T")
 Answer = Literal["waiting", "running", "success", "error", "unknown", "no answer"]
@@ -184,10 +185,10 @@ def _storing_less(indexes: tuple[Indexes, ...], index: int) -> int:
 _chosen_voters = lru_cache(1 << 12)(chosen_voters)
 
 
-class Members(NodeModel[Group0State]):
+class Members(VotingModel[Group0State]):
     """The members of group 0, and what clients ask of them.
 
-    ``dc_of`` is where each node is. ``limited``: at most five nodes vote, and histories are kept
+    ``dc_of`` is where each node is. ``limited``: only some nodes vote, and histories are kept
     for an hour (edition ``server``). ``kept`` is how many committed entries a leader keeps, 0 for
     all; ``budget`` is what may go wrong in a whole run.
     """
@@ -236,7 +237,7 @@ class Members(NodeModel[Group0State]):
         """Who should vote now."""
         if not self.limited:
             return self.everybody
-        return _chosen_voters(self.dc_of, s.up, s.leader, s.voters)
+        return _chosen_voters(self.dc_of, s.up, s.leader, s.voters, (), self.voter_rules)
 
     def no_quorum(self, s: Group0State) -> Refusal | None:
         """That too few voters are up, if so."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from kit.commands.answer import GAP, Answer, Part, Rows, listed, wrap
 from kit.commands.parsing import Command, Parser
 from kit.errors import BadInput, are, counted
+from kit.operators.importers.system_tables import read_raft_state
 from kit.protocols.recovery.dry_run import (
     QuorumLine,
     RecoveryAdvice,
@@ -24,7 +25,7 @@ from kit.protocols.recovery.rules.availability import (
     LevelStanding,
     judged,
 )
-from kit.protocols.topology.commands import add_edition
+from kit.protocols.topology.commands import add_edition, add_release
 
 HOLDS, LOST = 0, 1
 OFFERED = {True: "offered", False: "not here"}
@@ -43,13 +44,25 @@ FILE is a description in JSON
              {"name": "B", "status": "lost"}, ...], "keyspaces": {"shop": {"dc1": 3}},
    "deaths": [["B"], ...], "upgrade": "done"}
 (status: up, down: it may be restarted, or lost; only nodes and their names are needed; a node that
-joins or leaves has a "state" as in system.topology, one that lost its vote "votes": false) or a
-dump of system.topology, of which options tell who is dead, commit indexes and replication factors.
+joins or leaves has a "state" as in system.topology; "votes": true or false of each node says who
+votes) or a dump of system.topology, of which options tell who is dead, commit indexes and
+replication factors.
 
-Ends with 0 when group 0 has a quorum, 1 when it has none, 2 on bad input.
+Who votes decides, and no release lets you work it out from outside. Ask it of a live node:
+  SELECT JSON group_id, disposition, server_id, can_vote FROM system.raft_state
+    WHERE group_id = the value of raft_group0_id in system.scylla_local
+and save the rows (JSON, or CSV with a header) for --raft-state. Each node tells its own view, so
+ask several: of two that differ, that of the node with the latest commit index is the newer one.
+system.raft_snapshot_config is older, and won't do. Without it the answer says what follows from
+the worst and the best set of voters that the release may have chosen.
+
+Ends with 0 when group 0 has a quorum for certain, 1 when it has none or when that is not known, 2
+on bad input.
 
 examples
   python -m kit recover cluster.json
+  python -m kit recover cluster.json --raft-state node-a.json --raft-state node-b.json
+  python -m kit recover cluster.json --release 2025.3
   python -m kit recover --documented
   python -m kit recover topology.csv --status status.txt --lost 0000000b --commit 0000000a=11 --json
 """
@@ -71,9 +84,20 @@ def _recover(given: Namespace) -> Answer:
         commit=_pairs(given.commit, "--commit", "HOST", 2**62),
         factors=_pairs(given.rf, "--rf", "DATACENTER", 1000),
     )
-    advice = advise(cluster, Path(given.file).name, given.edition, given.leader, warnings)
-    said = f"{advice.source}: {advice.procedure}: {advice.reason} (edition {advice.edition})"
-    status = HOLDS if advice.group0.holds else LOST
+    advice = advise(
+        cluster,
+        Path(given.file).name,
+        given.edition,
+        given.leader,
+        warnings,
+        release=given.release,
+        views=[read_raft_state(view) for view in given.raft_state],
+    )
+    which = f"edition {advice.edition}"
+    if advice.edition == "server":
+        which += f", release {advice.release}"
+    said = f"{advice.source}: {advice.procedure}: {advice.reason} ({which})"
+    status = HOLDS if all(line.holds for line in advice.group0) else LOST
     return Answer(advice, wrap(said, "", GAP), _parts(advice), advice.warnings, status)
 
 
@@ -92,9 +116,13 @@ def _pairs(words: Sequence[str], option: str, what: str, most: int) -> dict[str,
 
 def _parts(advice: RecoveryAdvice) -> Iterator[Part]:
     yield ""
-    yield from wrap(_group0(advice.group0), "group 0: ", GAP)
+    yield from _group0(advice.group0)
     for said, names in (("down", advice.down), ("lost", advice.lost)):
         yield from wrap(_named(names), f"{GAP}{said}: ")
+    if advice.elsewhere:
+        yield "on other releases, by the same file"
+        for release, procedure in advice.elsewhere.items():
+            yield f"{GAP}{release}  {procedure}"
     if advice.restart and advice.procedure == "restart":
         yield from wrap(f"at least {_back(advice.restart)}", GAP)
     choices = [(OFFERED[each.offered], each.procedure, each.why) for each in advice.choices]
@@ -114,14 +142,24 @@ def _parts(advice: RecoveryAdvice) -> Iterator[Part]:
         yield Rows([(text,) for text in advice.worst], "losses", "in the worst case")
 
 
-def _group0(quorum: QuorumLine) -> str:
-    has = "a quorum" if quorum.holds else "no quorum"
-    needed = f"{quorum.needed} {are(quorum.needed)} needed"
-    said = f"{has}: {quorum.live} of {counted(quorum.voters, 'voter')} live, {needed}"
-    if quorum.at_once == quorum.in_turn:
-        return said
-    kept = "one after another" if quorum.in_turn else "at once"
-    return f"{said}; it would be kept if they died {kept}, not otherwise"
+def _group0(lines: Sequence[QuorumLine]) -> Iterator[str]:
+    """A line for each set of voters that counts."""
+    told = [line for line in lines if line.told_by]
+    if not told:
+        yield from wrap("who votes is not told. At worst and at best", "group 0: ", GAP)
+    elif len(lines) > 1:
+        yield from wrap("who votes, as these nodes see it", "group 0: ", GAP)
+    for line in lines:
+        has = "a quorum" if line.holds else "no quorum"
+        needed = f"{line.needed} {are(line.needed)} needed"
+        said = f"{has}: {line.live} of {counted(len(line.voters), 'voter')} live, {needed}"
+        if told and len(lines) == 1:
+            yield from wrap(said, "group 0: ", GAP)
+            said = f"{_named(line.voters)} (by {line.told_by})"
+            yield from wrap(said, f"{GAP}voters: ", GAP * 2)
+        else:
+            which = f"{line.told_by}: " if told else "if "
+            yield from wrap(f"{which}{_named(line.voters)} vote, {said}", GAP, GAP * 2)
 
 
 def _tables(rows: Iterable[JudgedFailure]) -> Iterator[str]:
@@ -131,7 +169,7 @@ def _tables(rows: Iterable[JudgedFailure]) -> Iterator[str]:
         row = each.row
         said = "possible" if row.schema else f"impossible, {_back(row.back)}"
         computed = (
-            f"possible: {each.schema} where all vote; of five voters {each.at_once} when they "
+            f"possible: {each.schema} where all vote; of a few voters {each.at_once} when they "
             f"die at once, {each.in_turn} one after another"
         )
         back = f", {_back(each.back)}" if each.back else ""
@@ -174,7 +212,13 @@ def _options(parser: Parser) -> None:
         "--rf", metavar="DATACENTER=N", help="the replication factor in a datacenter (repeatable)"
     )
     parser.add_argument("--leader", metavar="HOST", help="what if this node led")
+    parser.several(
+        "--raft-state",
+        metavar="FILE",
+        help="who votes: a dump of system.raft_state, as one live node sees it (repeatable)",
+    )
     add_edition(parser, "the published server and manual")
+    add_release(parser)
 
 
 RECOVER = Command("recover", _recover, _options, ABOUT, AFTER)

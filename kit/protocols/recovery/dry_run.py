@@ -16,8 +16,14 @@ from kit.edge.reading import read_text
 from kit.engine.registry import one_of
 from kit.errors import BadInput, misfit
 from kit.operators.importers.ringfile import LARGEST_FILE
-from kit.operators.importers.system_tables import is_topology
-from kit.protocols.group0.rules.voters import nodes_in
+from kit.operators.importers.system_tables import RaftView, is_topology
+from kit.protocols.group0.rules.voters import (
+    NEWEST,
+    RELEASES,
+    Release,
+    VoterRules,
+    nodes_in,
+)
 from kit.protocols.recovery.rules.availability import (
     LevelStanding,
     Standing,
@@ -25,19 +31,22 @@ from kit.protocols.recovery.rules.availability import (
     standings,
 )
 from kit.protocols.recovery.rules.procedure import (
+    ASK,
     BY_HAND,
     NEW_STEPS,
+    NOT_KNOWN,
     OLD_STEPS,
     Procedure,
     ProcedureChoice,
     ProcedureStep,
     choices,
+    choices_between,
     leaders,
     only_on,
     regressing,
     which_procedure,
 )
-from kit.protocols.recovery.rules.quorum import Place, Quorum, after_deaths_among
+from kit.protocols.recovery.rules.quorum import Place, Quorum, extremes
 from kit.protocols.topology.dry_run.opening import PathLike, open_topology
 from kit.protocols.topology.rules.columns import JOINING, without_vote
 from kit.protocols.topology.rules.machines import Edition
@@ -51,15 +60,15 @@ UNTOLD = "nothing tells who is dead (--status, --down, --lost): all nodes are ta
 ALIVE = "is --lost, and up by nodetool status: make sure that it is dead"
 MOST_NODES = 10_000
 MOST_KEYSPACES = MOST_DATACENTERS = 100
-OWN = re.compile(r'"(?:status|commit_index|deaths|upgrade)"\s*:')  # of JSON that names nodes
+OWN = re.compile(r'"(?:status|commit_index|deaths|upgrade|votes)"\s*:')  # of JSON that names nodes
 FORM = "a description of a cluster in JSON, or a dump of system.topology"
 
 
 class ClusterNode(Struct, frozen=True, forbid_unknown_fields=True):
     """A member: where it stands, whether it lives, how far it knows the log to be committed.
 
-    ``state`` is its state in ``system.topology``: a node votes, and has data, once it has joined.
-    ``votes`` is false of one that has joined and lost its vote, as it is to go.
+    ``state`` is its state in ``system.topology``: a node may vote, and has data, once it has
+    joined. ``votes`` is whether it votes, as ``system.raft_state`` says; None: nothing tells.
     """
 
     name: Name
@@ -68,7 +77,7 @@ class ClusterNode(Struct, frozen=True, forbid_unknown_fields=True):
     status: Status = "up"
     commit_index: Index | None = None
     state: Name = "normal"
-    votes: bool = True
+    votes: bool | None = None
 
     @property
     def joins(self) -> bool:
@@ -101,9 +110,14 @@ class ClusterDescription(Struct, frozen=True, forbid_unknown_fields=True):
         return _mask(node.status in statuses for node in self.nodes)
 
     @property
-    def voting(self) -> int:
-        """Who may vote in group 0 (a mask)."""
-        return _mask(node.votes and not node.joins for node in self.nodes)
+    def able_to_vote(self) -> int:
+        """Who may vote in group 0 (a mask): all that have joined, and of whom nothing tells no."""
+        return _mask(node.votes is not False and not node.joins for node in self.nodes)
+
+    @property
+    def told_to_vote(self) -> int:
+        """Who votes as the description says (a mask); 0: it does not."""
+        return _mask(node.votes is True for node in self.nodes)
 
     def able(self, able: bool = True) -> tuple[str, ...]:
         """Who lives or may be restarted, and may take part in a recovery by hand (or may not).
@@ -131,11 +145,9 @@ class ClusterDescription(Struct, frozen=True, forbid_unknown_fields=True):
         return tuple((node.dc, node.rack) for node in self.nodes)
 
     @property
-    def deaths_in_order(self) -> tuple[int, ...]:
-        """Who died at once (masks), in order; first those whose time is not told."""
-        at = {node.name: i for i, node in enumerate(self.nodes)}
-        known = [sum(1 << at[name] for name in group) for group in self.deaths]
-        return tuple(filter(None, (self.mask("down", "lost") & ~sum(known), *known)))
+    def died_together(self) -> bool:
+        """Whether it is told that all who are dead died at once."""
+        return any({*group} == {*self.named("down", "lost")} for group in self.deaths)
 
 
 def _mask(holds: Iterable[bool]) -> int:
@@ -197,7 +209,7 @@ def open_cluster(
             "lost" if row.host_id in for_good else "down" if row.host_id in dead else "up",
             known.get(row.host_id),
             row.node_state or "none",
-            row.host_id not in going,
+            False if row.host_id in going else None,
         )
         for row in rows
     )
@@ -233,6 +245,8 @@ def _checked(given: ClusterDescription) -> ClusterDescription:
     if len(set(names)) < len(names):
         again = next(name for at, name in enumerate(names) if name in names[:at])
         raise BadInput("nodes", again, "each name once")
+    if given.told_to_vote:
+        _check_votes(given.nodes)
     dcs = list(dict.fromkeys(node.dc for node in given.nodes))
     for keyspace, factors in given.keyspaces.items():
         if not any(factors.values()):
@@ -248,7 +262,16 @@ def _checked(given: ClusterDescription) -> ClusterDescription:
             if name in seen:
                 raise BadInput(f"deaths[{at}]", name, "each node once")
             seen.add(name)
-    return given
+    return replace(given, nodes=tuple(sorted(given.nodes, key=lambda node: node.name)))
+
+
+def _check_votes(nodes: Iterable[ClusterNode]) -> None:
+    for at, node in enumerate(nodes):
+        if node.votes is None and not node.joins:
+            allowed = "true or false of each node that has joined, or true of none"
+            raise BadInput(f"nodes[{at}].votes", None, allowed)
+        if node.votes and node.joins:
+            raise BadInput(f"nodes[{at}].votes", True, f"false of a node that is {node.state}")
 
 
 def node_named(name: str, names: Sequence[str], option: str) -> str:
@@ -268,6 +291,7 @@ def node_named(name: str, names: Sequence[str], option: str) -> str:
 
 
 MOST_NAMED = 6
+UNDECIDED = "who votes in group 0 decides, and is not known: ask live nodes before anything else"
 NO_UPGRADE = (
     "done: the published server has neither a Raft upgrade nor RECOVERY mode; of the releases that "
     "had them edition documents tells"
@@ -282,18 +306,17 @@ STOP = (
 
 
 class QuorumLine(Struct, frozen=True):
-    """Group 0: how many vote, how many of them live, how many it takes.
+    """Group 0, if these nodes vote: how many of them live, how many it takes, what follows.
 
-    ``at_once`` says whether there would be a quorum had all died at once, ``in_turn`` had they died
-    in the order of the description, one by one: edition ``server`` chooses voters in between.
+    ``told_by`` is what says that they vote; empty: nothing does, and it is one of the extremes.
     """
 
-    voters: int
+    told_by: str
+    voters: tuple[str, ...]
     live: int
     needed: int
     holds: bool
-    at_once: bool
-    in_turn: bool
+    procedure: Procedure
 
 
 class KeyspaceLine(Struct, frozen=True):
@@ -307,6 +330,9 @@ class KeyspaceLine(Struct, frozen=True):
 class RecoveryAdvice(Struct, frozen=True):
     """What to do about a cluster.
 
+    ``group0`` has a line for each set of voters that counts: one where it is known who votes, else
+    the worst and the best, or one for each view that nodes have. ``elsewhere`` are the releases
+    whose rules would lead to another procedure, with that one.
     ``restart`` is how many voters have to come back for a quorum. ``leaders`` may lead, those that
     live before those that are down; ``leader`` is the one chosen; ``order`` is that of restarts.
     ``choices`` tell of every procedure why it is offered or is not. ``regressing`` are nodes whose
@@ -316,9 +342,11 @@ class RecoveryAdvice(Struct, frozen=True):
 
     source: str
     edition: Edition
+    release: Release
     procedure: Procedure
     reason: str
-    group0: QuorumLine
+    group0: tuple[QuorumLine, ...]
+    elsewhere: Mapping[str, Procedure]
     keyspaces: tuple[KeyspaceLine, ...]
     down: tuple[str, ...]
     lost: tuple[str, ...]
@@ -333,33 +361,47 @@ class RecoveryAdvice(Struct, frozen=True):
     choices: tuple[ProcedureChoice, ...]
 
 
+class _Case(Struct, frozen=True):
+    """A set of voters that counts, what says so, and what it leads to."""
+
+    told_by: str
+    quorum: Quorum
+    lost: int
+    procedure: Procedure
+    reason: str
+
+
 def advise(
     cluster: ClusterDescription,
     source: str,
     edition: Edition = "server",
     leader: str | None = None,
     warnings: Iterable[str] = (),
+    *,
+    release: Release = NEWEST,
+    views: Sequence[RaftView] = (),
 ) -> RecoveryAdvice:
     """What to do, with ``leader`` as the recovery leader, or one of those that may lead.
 
-    ``warnings`` are those of the file. A leader's name may be shortened.
+    ``warnings`` are those of the file. A leader's name may be shortened. ``views`` say who votes,
+    as nodes see it; without them, and where the description does not tell either, edition
+    ``server`` leaves that open, and what follows from the ``release`` is said.
 
     Raises:
         BadInput: for a stuck upgrade in edition ``server``, whose server has neither that upgrade
             nor RECOVERY mode; for a leader that is no node that lives or may be restarted, or whose
-            commit index is not told.
+            commit index is not told; for a view of a server that joins.
     """
-
-    def after(deaths: Iterable[int]) -> Quorum:
-        return after_deaths_among(edition, cluster.places, cluster.voting, deaths)
-
-    deaths, stuck = cluster.deaths_in_order, cluster.upgrade == "stuck"
-    quorum, down, lost = after(deaths), cluster.mask("down"), cluster.mask("lost")
+    down, stuck = cluster.mask("down"), cluster.upgrade == "stuck"
     if stuck and edition == "server":
         raise BadInput("upgrade", "stuck", NO_UPGRADE)
-    procedure, reason = which_procedure(quorum, down, lost, stuck)
+    cases, strangers = _cases(cluster, edition, VoterRules(release), views)
+    worst, best = cases[0], cases[-1]
+    told = views or cluster.told_to_vote or edition == "documents"
+    known = len({case.procedure for case in cases}) == 1
+    procedure, reason = (worst.procedure, worst.reason) if known else (NOT_KNOWN, UNDECIDED)
     indexes, having = cluster.indexes, cluster.replicas
-    able = tuple(sorted(leaders(indexes), key=lambda name: name in cluster.named("down")))
+    able = tuple(sorted(leaders(indexes), key=lambda name: (name in cluster.named("down"), name)))
     chosen = able[0] if able else None
     if leader is not None:
         chosen = node_named(leader, cluster.able(), "--leader")
@@ -372,34 +414,111 @@ def advise(
             standings(having.places, having.mask("down", "lost"), factors),
             lost_ranges(having.places, having.mask("lost"), factors),
         )
-        for name, factors in cluster.keyspaces.items()
+        for name, factors in sorted(cluster.keyspaces.items())
     )
+    lines = tuple(_line(cluster, case, strangers) for case in cases)
+    tables = [choices(case.quorum, down, case.lost, stuck, edition) for case in (worst, best)]
+    if_worst, if_best = (f"{', '.join(line.voters)} vote" for line in (lines[0], lines[-1]))
     return RecoveryAdvice(
         source=source,
         edition=edition,
+        release=release,
         procedure=procedure,
         reason=reason,
-        group0=QuorumLine(
-            quorum.voters.bit_count(),
-            quorum.live.bit_count(),
-            quorum.needed,
-            quorum.holds,
-            after([down | lost]).holds,
-            after(1 << node for group in deaths for node in nodes_in(group)).holds,
-        ),
+        group0=lines,
+        elsewhere={} if told else _elsewhere(cluster, edition, procedure, release),
         keyspaces=keyspaces,
         down=cluster.named("down"),
         lost=cluster.named("lost"),
-        restart=quorum.missing,
+        restart=worst.quorum.missing,
         leader=chosen if by_leader else None,
         leaders=able if by_leader else (),
         order=order,
         regressing=regressing(indexes, chosen) if chosen and by_leader else {},
         steps=_steps(cluster, procedure, edition, order),
-        worst=tuple(_worst(cluster, quorum, chosen, by_leader, keyspaces)),
-        warnings=(*warnings, *_warnings(cluster, procedure, chosen)),
-        choices=choices(quorum, down, lost, stuck, edition),
+        worst=tuple(_worst(cluster, worst.quorum, chosen, by_leader, keyspaces)),
+        warnings=(*warnings, *_strange(views, strangers), *_warnings(cluster, procedure, chosen)),
+        choices=tables[0] if known else choices_between(tables[0], tables[1], (if_worst, if_best)),
     )
+
+
+def _cases(
+    cluster: ClusterDescription, edition: Edition, rules: VoterRules, views: Sequence[RaftView]
+) -> tuple[tuple[_Case, ...], tuple[str, ...]]:
+    """The sets of voters that count, the worst first; and voters that are no nodes: lost ones.
+
+    Where two configurations both need a majority, the one that is further from it counts.
+    """
+    down, lost = cluster.mask("down"), cluster.mask("lost")
+    members = cluster.able_to_vote
+    names = [node.name for node in cluster.nodes]
+    given = [(view.source, of) for view in views for of in view.configurations]
+    voting = {name for _, of in given for name, votes in of.items() if votes}
+    strangers = tuple(sorted(voting - {*names}))
+    at = {name: place for place, name in enumerate((*names, *strangers))}
+    gone = lost | sum(1 << at[name] for name in strangers)
+    up = ~(down | gone)
+
+    def case(told_by: str, voters: int) -> _Case:
+        procedure, reason = which_procedure(
+            Quorum(voters, voters & up), down, gone, cluster.upgrade == "stuck"
+        )
+        return _Case(told_by, Quorum(voters, voters & up), gone, procedure, reason)
+
+    def rank(each: _Case) -> tuple[bool, bool, int, str]:
+        back = Quorum(each.quorum.voters, each.quorum.voters & ~gone).holds
+        return each.quorum.holds, back, each.quorum.live.bit_count(), each.told_by
+
+    if views:
+        found = []
+        for view in views:
+            masks = (sum(1 << at[n] for n, v in of.items() if v) for of in view.configurations)
+            found.append(min((case(view.source, mask) for mask in masks), key=rank))
+        return tuple(sorted(found, key=rank)), strangers
+    if told := cluster.told_to_vote:
+        return (case("the description", told),), ()
+    if edition == "documents" or not rules.limits:
+        all_vote = "edition documents" if edition == "documents" else f"release {rules.release}"
+        return (case(f"{all_vote}: every member", members),), ()
+    together = cluster.died_together
+    ends = extremes(cluster.places, members, down, lost, rules, together=together)
+    sure = "every choice" if ends[0].voters == ends[1].voters else ""
+    return tuple(case(sure, each.voters) for each in dict.fromkeys(ends)), ()
+
+
+def _elsewhere(
+    cluster: ClusterDescription, edition: Edition, procedure: Procedure, release: Release
+) -> dict[str, Procedure]:
+    """The releases on which another procedure follows."""
+    found: dict[str, Procedure] = {}
+    for other in RELEASES:
+        cases, _ = _cases(cluster, edition, VoterRules(other), ())
+        ends = {case.procedure for case in cases}
+        there = ends.pop() if len(ends) == 1 else NOT_KNOWN
+        if other != release and there != procedure:
+            found[other] = there
+    return found
+
+
+def _line(cluster: ClusterDescription, case: _Case, strangers: tuple[str, ...]) -> QuorumLine:
+    names = (*(node.name for node in cluster.nodes), *strangers)
+    quorum = case.quorum
+    return QuorumLine(
+        case.told_by,
+        tuple(sorted(names[node] for node in nodes_in(quorum.voters))),
+        quorum.live.bit_count(),
+        quorum.needed,
+        quorum.holds,
+        case.procedure,
+    )
+
+
+def _strange(views: Sequence[RaftView], strangers: Iterable[str]) -> Iterable[str]:
+    for name in strangers:
+        yield f"{name} votes in group 0 and is no node of the file: it counts as lost"
+    for view in views:
+        if view.previous:
+            yield f"{view.source}: voters are being changed; both sets need a majority"
 
 
 def _order(
@@ -407,7 +526,7 @@ def _order(
 ) -> tuple[str, ...]:
     """Who is restarted after whom: the leader first; nobody while no leader can be named."""
     if procedure not in BY_HAND:
-        return cluster.named("down")
+        return cluster.named("down") if procedure != NOT_KNOWN else ()
     able = cluster.able()
     if procedure == "recovery mode":
         return able
@@ -417,6 +536,8 @@ def _order(
 def _steps(
     cluster: ClusterDescription, procedure: Procedure, edition: Edition, order: tuple[str, ...]
 ) -> tuple[ProcedureStep, ...]:
+    if procedure == NOT_KNOWN:
+        return (ASK,)
     if procedure not in BY_HAND or not cluster.able():
         return ()
     words = {

@@ -16,7 +16,7 @@ from kit.protocols.recovery.failures import Failures, FailuresState, columns
 from kit.protocols.recovery.lost_majority import NOBODY, OLD
 from kit.protocols.recovery.mode_cluster import ModeNode, ModeState
 from kit.protocols.recovery.orders import DOCUMENTED, actions_of, order_harm
-from kit.protocols.recovery.recovering_cluster import RecoveryNode, RecoveryState, is_accepted
+from kit.protocols.recovery.recovering_cluster import RecoveryNode, RecoveryState, reception
 from kit.protocols.recovery.recovery import Recovery
 from kit.protocols.recovery.recovery_mode import RecoveryMode
 from kit.protocols.recovery.rules.availability import (
@@ -266,16 +266,8 @@ def memberships(m: Recovery, s: RecoveryState) -> tuple[GroupRow, ...]:
 def gossip(m: Recovery, s: RecoveryState) -> Iterator[GossipRow]:
     """Every pair of nodes that are up."""
     for first, second in s.up_in_pairs():
-        a, b = s.digest_of(first), s.digest_of(second)
-        if a.walled_off != b.walled_off:
-            why = "a firewall is between them"
-        elif a.group == b.group:
-            why = "one group id"
-        elif a.recovery_leader or b.recovery_leader:
-            why = "the ids differ, and recovery_leader is set"
-        else:
-            why = "the ids differ"
-        yield GossipRow(m.names[first], m.names[second], is_accepted(a, b), why)
+        accepted, why = reception(s.digest_of(first), s.digest_of(second))
+        yield GossipRow(m.names[first], m.names[second], accepted, why)
 
 
 def ranges(m: Recovery | RecoveryMode, s: RecoveryState | ModeState) -> tuple[DataRangeRow, ...]:

@@ -1,7 +1,7 @@
 """Nodes fail and come back: which of them are up decides what group 0, and what data, can still do.
 
 All that is up on a side learns of a schema change at once: what Raft does between nodes is the
-matter of ``group0``. In edition ``documents`` every member votes, in ``server`` at most five do. A
+matter of ``group0``. In edition ``documents`` every member votes, in ``server`` a few do. A
 node that starts boots from what it has stored. It then fetches the newest schema and serves; where
 it reaches no majority it serves data all the same (Q-27). Sources: manual on Raft, "Handling
 Failures" and "Safe schema changes"; published code, ``group0_voter_handler``.
@@ -17,7 +17,6 @@ from msgspec import Meta
 from kit.engine.declared import (
     Each,
     Node,
-    NodeModel,
     State,
     Travel,
     action,
@@ -33,9 +32,9 @@ from kit.engine.declared import (
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import Awaited, BadInput, Refusal
 from kit.protocols.group0.rules.voters import is_majority, majority, nodes_in
+from kit.protocols.group0.voting import VotingModel
 from kit.protocols.recovery.rules.availability import ClusterLayout
 from kit.protocols.recovery.rules.quorum import after_deaths, chosen_again
-from kit.protocols.topology.rules.machines import Edition
 
 MOST_NODES = 9
 FETCHES_FIRST = refused("a majority is there: the newest schema is fetched first")
@@ -109,13 +108,12 @@ class FailuresState(State, frozen=True, cache_hash=True):
 Next: TypeAlias = FailuresState | Refusal | None
 
 
-class Failures(NodeModel[FailuresState]):
+class Failures(VotingModel[FailuresState]):
     """A cluster with ``datacenters`` whose nodes fail and come back."""
 
     name, title, State = "failures", "Nodes fail and come back", FailuresState
     about = "A cluster in which nodes fail and come back."
 
-    edition: Edition = parameter("documents", "the documents, or the published server")
     datacenters: tuple[Annotated[int, Meta(ge=1, le=MOST_NODES)], ...] = parameter(
         (3,),
         "the number of nodes of each datacenter; A is the first node of the first",
@@ -161,7 +159,8 @@ class Failures(NodeModel[FailuresState]):
 
     def start(self) -> FailuresState:
         """All nodes serve."""
-        voters, everybody = after_deaths(self.edition, self.places, ()).voters, self.everybody
+        voters = after_deaths(self.edition, self.places, (), self.voter_rules).voters
+        everybody = self.everybody
         schemas = (0,) * len(self.names)
         return FailuresState(everybody, everybody, voters, schemas, changes=self.changes)
 
@@ -256,7 +255,7 @@ class Failures(NodeModel[FailuresState]):
         if self.edition == "documents":
             return s
         sides = tuple(s.sides())
-        chosen = chosen_again(self.places, self.everybody, s.voters, sides)
+        chosen = chosen_again(self.places, self.everybody, s.voters, sides, self.voter_rules)
         if chosen == s.voters:
             return s
         side = next(filter(s.may_commit, sides))

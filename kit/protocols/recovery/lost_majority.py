@@ -8,13 +8,13 @@ from typing import Annotated, Any, TypeVar
 
 from msgspec import Meta, Struct
 
-from kit.engine.declared import NodeModel, parameter, refused
+from kit.engine.declared import parameter, refused
 from kit.engine.flows import ServerHost, host_id
 from kit.errors import BadInput
 from kit.protocols.group0.rules.voters import majority, nodes_in
+from kit.protocols.group0.voting import VotingModel
 from kit.protocols.recovery.rules.availability import places_of
-from kit.protocols.recovery.rules.quorum import after_deaths, voters_of_groups
-from kit.protocols.topology.rules.machines import Edition
+from kit.protocols.recovery.rules.quorum import extremes, voters_of_groups
 
 NOBODY = NO_GROUP = -1
 OLD = 0
@@ -29,14 +29,13 @@ NO_MAJORITY = refused("its group 0 has no majority")
 S = TypeVar("S", bound=Struct)
 
 
-class LostMajority(NodeModel[S]):
+class LostMajority(VotingModel[S]):
     """A group 0 with ``commit_indexes``, of which the nodes ``dead`` are given up.
 
-    In edition ``documents`` all members vote. In ``server`` at most five do, chosen again whenever
-    a majority of them is there.
+    In edition ``documents`` all members vote. In ``server`` a few do, chosen again whenever a
+    majority of them is there. Where the choice is open at first, it fell on nodes that are lost.
     """
 
-    edition: Edition = parameter("documents", "the documents, or the published server")
     commit_indexes: tuple[Annotated[int, Meta(ge=0, le=60)], ...] = parameter(
         (1, 2, 2, 2),
         "the commit index of each member, A first; each entry adds a column",
@@ -74,7 +73,9 @@ class LostMajority(NodeModel[S]):
             raise BadInput("racks", self.racks, f"none, or one for each of {size} nodes")
         self.places = places_of(size, self.racks)
         dead = self.mask(self.given_up)
-        quorum = after_deaths(self.edition, self.places, [dead] if dead else ())
+        quorum, _ = extremes(
+            self.places, self.mask(self.names), 0, dead, self.voter_rules, together=True
+        )
         if self.edition == "server" and not self.stuck and quorum.holds:
             allowed = "so many at once that no majority of voters lives"
             raise BadInput("dead", " ".join(self.given_up), allowed)
@@ -82,7 +83,9 @@ class LostMajority(NodeModel[S]):
 
     def voting(self, s: Any, sides: Callable[[int], tuple[int, ...]]) -> Any:
         """Each side of a group that has a majority of its voters chooses them again."""
-        return s.but(voters=voters_of_groups(self.places, s.groups, s.voters, sides))
+        return s.but(
+            voters=voters_of_groups(self.places, s.groups, s.voters, sides, self.voter_rules)
+        )
 
     def torn(self, s: Any) -> str | None:
         """Who talks as one cluster and is in different groups."""

@@ -24,23 +24,32 @@ Operation = Literal["none", "under way", "done", "rolled back"]
 class GossipDigest(Struct, frozen=True):
     """What a node says of itself in each message: the group that it runs in, and its option.
 
-    ``recovery_leader`` is whether the option is set; ``walled_off`` whether a firewall lies between
-    this node and those that recover.
+    ``recovery_leader`` is the node that the option names (``NOBODY``: it is not set);
+    ``walled_off`` whether a firewall lies between this node and those that recover.
     """
 
     group: int
-    recovery_leader: bool = False
+    recovery_leader: int = NOBODY
     walled_off: bool = False
 
 
-def is_accepted(sender: GossipDigest, receiver: GossipDigest) -> bool:
-    """Whether the receiver takes the message: a mismatch is tolerated while either recovers.
+def reception(sender: GossipDigest, receiver: GossipDigest) -> tuple[bool, str]:
+    """Whether the receiver takes the message, and why.
 
-    Source: Topology over Raft, "Gossip during recovery".
+    Other group ids are tolerated while either recovers; other recovery leaders never are, since
+    they are an operator's mistake. Sources: Topology over Raft, "Gossip during recovery"; published
+    code, ``gms/gossiper.cc`` (``handle_syn_msg``).
     """
+    options = {sender.recovery_leader, receiver.recovery_leader}
     if sender.walled_off != receiver.walled_off:
-        return False
-    return sender.group == receiver.group or sender.recovery_leader or receiver.recovery_leader
+        return False, "a firewall is between them"
+    if NOBODY not in options and len(options) == 2:
+        return False, "their recovery_leader differs"
+    if sender.group == receiver.group:
+        return True, "one group id"
+    if options != {NOBODY}:
+        return True, "the ids differ, and recovery_leader is set"
+    return False, "the ids differ"
 
 
 class RecoveryNode(State, frozen=True, cache_hash=True):
@@ -190,7 +199,7 @@ class RecoveryState(State, frozen=True, cache_hash=True, kw_only=True):
     def digest_of(self, number: int) -> GossipDigest:
         """What a node that is up says of itself."""
         node = self.nodes[number]
-        return GossipDigest(node.group, node.option != NOBODY, self.is_walled_off(node))
+        return GossipDigest(node.group, node.option, self.is_walled_off(node))
 
     def up_in_pairs(self) -> Iterator[tuple[int, int]]:
         """Every two nodes that are up."""
@@ -200,7 +209,7 @@ class RecoveryState(State, frozen=True, cache_hash=True, kw_only=True):
     def talking(self) -> Iterator[tuple[int, int]]:
         """Every pair of nodes that are up and take each other's gossip."""
         for first, second in self.up_in_pairs():
-            if is_accepted(self.digest_of(first), self.digest_of(second)):
+            if reception(self.digest_of(first), self.digest_of(second))[0]:
                 yield first, second
 
     def in_two_groups(self) -> tuple[int, int] | None:

@@ -14,6 +14,7 @@ from kit.engine.registry import edition_today
 from kit.errors import BadInput, counted, shorten
 from kit.operators.importers.ringfile import LARGEST_FILE
 from kit.operators.importers.topology_journals import is_journal
+from kit.protocols.group0.rules.voters import NEWEST, RELEASES
 from kit.protocols.topology.dry_run.history import Passage, topology_history
 from kit.protocols.topology.dry_run.report import NextStep, NodeLine, TopologyReport, coordinator
 from kit.protocols.topology.rules.machines import EDITIONS
@@ -218,6 +219,17 @@ def add_edition(parser: Parser, published: str = "the published server") -> None
         choices=EDITIONS,
         default="server",
         help=f"server: {published}; documents: as they say (server if not given)",
+    )
+
+
+def add_release(parser: Parser) -> None:
+    """Take ``--release``, which decides how servers choose who votes."""
+    parser.add_argument(
+        "--release",
+        choices=RELEASES,
+        default=NEWEST,
+        help="the server's release, which decides how voters are chosen (newest if not given; "
+        "2025.1: or older)",
     )
 
 

@@ -16,7 +16,6 @@ from msgspec.structs import replace
 
 from kit.engine.declared import (
     Node,
-    NodeModel,
     State,
     Travel,
     action,
@@ -28,7 +27,8 @@ from kit.engine.declared import (
 from kit.engine.model import switched_off
 from kit.errors import BadInput, Refusal
 from kit.protocols.group0.rules.commands import Command
-from kit.protocols.group0.rules.voters import is_majority, nodes_in
+from kit.protocols.group0.rules.voters import VoterRules, is_majority, nodes_in
+from kit.protocols.group0.voting import VotingModel
 from kit.protocols.topology.rules.cluster import (
     NOBODY,
     ClusterTopology,
@@ -156,7 +156,7 @@ def majority_refusal(s: ControlState) -> Refusal | None:
     return None if has_majority(s) else NO_MAJORITY
 
 
-def reconfigured(s: ControlState) -> ControlState:
+def reconfigured(s: ControlState, rules: VoterRules) -> ControlState:
     """The state with the voters that the published server chooses, if a majority can commit it.
 
     It looks at them after every command, and whenever a node dies or is back. Who was to be removed
@@ -164,7 +164,7 @@ def reconfigured(s: ControlState) -> ControlState:
     """
     if s.coordinator == NOBODY or not has_majority(s):
         return s
-    chosen = limited_voters(s.topology, s.reachable, s.coordinator, s.chosen)
+    chosen = limited_voters(s.topology, s.reachable, s.coordinator, s.chosen, rules)
     return s.but(chosen=chosen) if chosen != s.chosen else s
 
 
@@ -224,7 +224,7 @@ Next: TypeAlias = ControlState | Refusal | None
 Travels: TypeAlias = Iterator[Travel]
 
 
-class Control(NodeModel[ControlState]):
+class Control(VotingModel[ControlState]):
     """What all parts of the model stand on: the cluster that is given, and its first state."""
 
     State = ControlState
@@ -333,7 +333,7 @@ class Control(NodeModel[ControlState]):
         "S-53",
         "A new coordinator goes on from the tables",
         ("INV-PROGRESS",),
-        smallest={"nodes": 2, "changes": 1},
+        smallest={"nodes": 2, "changes": 1, "release": "2025.3"},
     )
     refuse_left: bool = safeguard(
         "S-56",
@@ -348,7 +348,7 @@ class Control(NodeModel[ControlState]):
         "S-59",
         "A command names the state that it was decided on",
         ("INV-ONCE", "INV-EXCL"),
-        smallest={"nodes": 2, "changes": 1},
+        smallest={"nodes": 2, "changes": 1, "release": "2025.3"},
     )
     no_rollback_after_switch: bool = safeguard(
         "S-60",
@@ -415,7 +415,7 @@ class Control(NodeModel[ControlState]):
                 **{name: getattr(self, name) for name in FaultBudget.__struct_fields__}
             ),
         )
-        return reconfigured(start) if self.limited else start
+        return reconfigured(start, self.voter_rules) if self.limited else start
 
     def settled(self, before: ControlState, after: ControlState) -> ControlState:
         """No step leaves ghosts in the state; voters are chosen again where nodes have changed."""
@@ -428,7 +428,7 @@ class Control(NodeModel[ControlState]):
             if before.applied is after.applied:  # then it is as settled as it was
                 return after
         elif self.limited:
-            after = reconfigured(after)
+            after = reconfigured(after, self.voter_rules)
         return settled(after if self.lag else caught_up(after, after.reachable))
 
     def spot(self, place: str) -> str:

@@ -14,7 +14,7 @@ from kit.protocols.group0.rules.commands import Command
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology.control import Attempted, Control, ControlState
 from kit.protocols.topology.rules.cluster import MASKS, NOBODY, ClusterTopology, Mutation
-from kit.protocols.topology.rules.work import may_be_limited
+from kit.protocols.topology.rules.work import may_tie
 
 Places = tuple[int, ...]
 Ids = tuple[int, ...]
@@ -23,15 +23,17 @@ _MOST = 1 << 16
 
 
 def bystanders(model: Control) -> tuple[int, ...]:
-    """The members that are interchangeable at first; none where voters are chosen by number."""
-    if model.limited and may_be_limited(model.plan.racks):
+    """The members that are interchangeable at first; none where later voters may tie."""
+    leaves = any(request.kind == "leave" for request in model.plan.requests)
+    if model.limited and may_tie(model.plan.racks, model.voter_rules, leaves=leaves):
         return ()
     named = {i for request in model.plan.requests for i in (request.node, request.replaced)}
     start = model.start()
     apart = start.topology.ignored | start.topology.tablets_on | model.start_down
     apart |= model.plan.mask(model.zero_tokens, "zero_tokens")
     apart |= model.plan.mask(model.newer, "newer")
-    members = nodes_in(start.topology.members & ~apart)
+    alike = start.topology.members & (start.chosen or start.topology.members)
+    members = nodes_in(alike & ~apart)
     return tuple(i for i in members if i not in named)
 
 
@@ -65,6 +67,7 @@ def _in_order(s: ControlState, alike: tuple[int, ...]) -> list[int]:
             s.up >> node & 1,
             s.cut >> node & 1,
             s.unheard >> node & 1,
+            s.chosen >> node & 1,
             s.addresses[node] if s.addresses else 0,
             s.attempted.answered >> node & 1,
             s.topology.members >> node & 1,
@@ -94,6 +97,7 @@ def _renamed(s: ControlState, places: Places) -> ControlState:
         applied=tuple(s.applied[node] for node in places),
         up=_mask(s.up, places),
         cut=_mask(s.cut, places),
+        chosen=_mask(s.chosen, places),
         coordinator=_number(s.coordinator, places),
         attempted=_attempted(s.attempted, places, ids),
         deposed=_command(s.deposed, places, ids),

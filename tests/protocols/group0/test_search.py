@@ -35,7 +35,12 @@ CONFIGURATIONS: dict[str, tuple[dict[str, Any], int, int, tuple[str, ...]]] = {
     "election and loss": ({"operations": ONE, "elections": 1, "losses": 1}, 3541, 22, ()),
     "election and crash": ({"operations": ONE, "elections": 1, "crashes": 1}, 8627, 21, ()),
     "hour": ({"nodes": 2, **HOUR}, 1900, 26, ()),
-    "hour and election": ({"nodes": 2, "operations": ONE, "elections": 1, **HOUR}, 498, 18, ()),
+    "hour and election": (
+        {"nodes": 2, "operations": ONE, "elections": 1, "release": "2025.3", **HOUR},
+        498,
+        18,
+        (),
+    ),
     "request": (
         {
             "operations": ("alter table ks.t add c at A",),

@@ -1,77 +1,205 @@
-"""Who votes in group 0 of edition ``server``: at most five, spread over datacenters and racks."""
+"""Who votes in group 0 of edition ``server``: the published choice, release by release."""
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from kit.protocols.group0.rules.voters import are_limited, chosen_voters
-
-EVERYBODY = 0b1111111
-# datacenters of the nodes, who is up, who leads, who votes already -> who is to vote
-CHOSEN = [
-    ((0, 0, 0, 0), EVERYBODY, 0, 0b1, 0b1111),
-    ((0, 0, 0, 0, 1, 1, 1), EVERYBODY, 0, 0b1, 0b110111),
-    ((0, 0, 0, 0, 0, 1), EVERYBODY, 0, 0b1, 0b101111),
-    ((0, 1, 2, 0, 1, 2, 0), EVERYBODY, 0, 0b1, 0b11111),
-    ((0, 0, 0, 0, 0, 0, 0), 0b1111100, 6, 0b11, 0b1111100),
-    ((0, 0, 0, 0, 0, 0, 0), EVERYBODY, 6, 0b111100, 0b1111100),
-    ((0, 0, 0, 1), EVERYBODY, 0, 0b1, 0b1011),
-]
-
-
-@pytest.mark.parametrize(("dcs", "up", "leader", "voters", "chosen"), CHOSEN)
-def test_who_is_to_vote(
-    dcs: tuple[int, ...], up: int, leader: int, voters: int, chosen: int
-) -> None:
-    """Datacenters take turns; in each who is up comes first, the leader, who votes already."""
-    assert bin(chosen_voters(dcs, up, leader, voters)) == bin(chosen)
-
-
-@pytest.mark.parametrize("sizes", [(3, 3, 3), (5, 1, 1), (1, 1, 4), (2, 2)])
-def test_no_datacenter_of_three_has_half(sizes: tuple[int, ...]) -> None:
-    """With two datacenters the number is odd; with more the loss of one leaves a majority."""
-    dcs = tuple(dc for dc, size in enumerate(sizes) for _ in range(size))
-    chosen = chosen_voters(dcs, (1 << len(dcs)) - 1, 0, 1)
-    votes = [
-        sum(chosen >> i & 1 for i, dc in enumerate(dcs) if dc == at) for at in range(len(sizes))
-    ]
-    if len(sizes) == 2:
-        assert sum(votes) % 2 == 1
-    else:
-        assert 2 * max(votes) < sum(votes)
-
-
-# racks of the nodes of one datacenter, who is up -> who is to vote
-OF_RACKS = [
-    ((0, 0, 0, 1, 1, 2), EVERYBODY, 0b111011),
-    ((0, 0, 0, 0, 0, 1, 2), EVERYBODY, 0b1100111),
-    ((0, 0, 1, 1), EVERYBODY, 0b111),
-    ((0, 0, 1), EVERYBODY, 0b111),
-    ((0, 0, 0, 0, 1, 1), 0b111101, 0b111101),
-]
-
-
-@pytest.mark.parametrize(("racks", "up", "chosen"), OF_RACKS)
-def test_racks_take_turns(racks: tuple[int, ...], up: int, chosen: int) -> None:
-    """Within a datacenter each rack gives as many as the others, as far as it has nodes; of two
-    racks alone an odd number votes.
-    """
-    dcs = (0,) * len(racks)
-    assert bin(chosen_voters(dcs, up, 0, 1, racks)) == bin(chosen)
-
-
-def test_a_rack_is_told_by_its_datacenter() -> None:
-    """Rack 0 of one datacenter is not rack 0 of another."""
-    assert chosen_voters((0, 0, 1), 0b111, 0, 1, (0, 0, 0)) == 0b111
-    assert chosen_voters((0, 0, 1, 1), 0b1111, 0, 1, (0, 1, 0, 1)) == 0b111
-
-
-@pytest.mark.parametrize(
-    ("dcs", "racks", "limited"),
-    [((0, 0), (), False), ((0, 1), (), True), ((0, 0), (0, 1), True), ((0,) * 6, (), True)],
+from kit.errors import BadInput
+from kit.protocols.group0.rules.voters import (
+    RELEASES,
+    Release,
+    VoterRules,
+    chosen_voters,
+    nodes_in,
+    surest_voters,
 )
-def test_when_fewer_vote_than_could(
-    dcs: tuple[int, ...], racks: tuple[int, ...], limited: bool
+
+NEWER: tuple[Release, ...] = ("2025.4", "2026.1", "newest")
+EVEN_KEPT: tuple[Release, ...] = ("2025.2", "2025.3")
+LIMITED = (*EVEN_KEPT, *NEWER)
+
+Cluster = tuple[tuple[int, ...], tuple[int, ...], int, int, int]
+
+
+def cluster(text: str) -> Cluster:
+    """Datacenters, racks, who is up, who votes, who leads of ``1a*! 1b 2a-``.
+
+    A node is its datacenter and rack; ``*`` votes already, ``!`` leads, ``-`` is down.
+    """
+    nodes = text.split()
+    of = {mark: [mark in node for node in nodes] for mark in "*!-"}
+    masks = {
+        mark: sum(1 << at for at, each in enumerate(is_so) if each) for mark, is_so in of.items()
+    }
+    dcs = tuple(int(node[0]) for node in nodes)
+    everybody = (1 << len(nodes)) - 1
+    leader = masks["!"].bit_length() - 1
+    racks = tuple(ord(node[1]) for node in nodes)
+    return dcs, racks, everybody & ~masks["-"], masks["*"], leader
+
+
+def chosen(text: str, release: Release = "newest", limit: int = 5, **more: object) -> int:
+    """Who is to vote in such a cluster (a mask)."""
+    dcs, racks, up, voters, leader = cluster(text)
+    rules = VoterRules(release, limit)
+    return chosen_voters(dcs, up, leader, voters, racks, rules, **more)  # type: ignore[arg-type]  # as named
+
+
+# nodes, limit -> how many vote before 2025.2, in 2025.2 and 2025.3, from 2025.4 on
+SIZES = [
+    ("1a", 5, (1, 1, 1)),
+    ("1a 1a", 5, (2, 2, 1)),
+    ("1a 1a 1a", 5, (3, 3, 3)),
+    ("1a 1a 1a 1a", 5, (4, 4, 3)),
+    ("1a 1b 1c 1a", 5, (4, 4, 3)),
+    ("1a 1a 2a 2a", 5, (4, 3, 3)),
+    ("1a 1a 1a 2a", 5, (4, 4, 3)),
+    ("1a 2a", 5, (2, 2, 1)),
+    ("1a 2a 3a 1b", 5, (4, 3, 3)),
+    ("1a 1a 1a 2a 2a 2a", 5, (6, 5, 5)),
+    ("1a 1a 1a 1a 1a 1a", 5, (6, 5, 5)),
+    ("1a 1a 1a 1a", 2, (4, 2, 1)),
+    ("1a 1a 1a 2a 2a 2a", 7, (6, 5, 5)),
+    ("1a 1a 1a 2a 3a", 7, (5, 3, 3)),
+    ("1a 1a 1a 2a 3a 3a", 7, (6, 5, 5)),
+    ("1a 1a 2a 2a 3a 3a", 7, (6, 6, 5)),
+    ("1a 1a 1a 1a 2a 2a 2a 2a", 6, (8, 5, 5)),
+]
+
+
+@pytest.mark.parametrize(("nodes", "limit", "sizes"), SIZES)
+@pytest.mark.parametrize("release", RELEASES)
+def test_how_many_vote(
+    nodes: str, limit: int, sizes: tuple[int, int, int], release: Release
 ) -> None:
-    """More than five, or an even number of two datacenters, or of two racks."""
-    assert are_limited(dcs, racks) == limited
+    """No limit before 2025.2; an even number stays, but of two equal halves, until 2025.4."""
+    column = 0 if release == "2025.1" else 1 if release in EVEN_KEPT else 2
+    assert chosen(nodes, release, limit).bit_count() == sizes[column]
+
+
+# nodes, limit -> who is to vote in every release with a limit (places from 0)
+WHO = [
+    # only who is up, or votes already
+    ("1a*! 1a* 1a* 1a- 1a-", 5, "0 1 2"),
+    ("1a*- 1a*! 1a- 1a* 1a-", 5, "0 1 3"),
+    ("1a- 1a-", 5, ""),
+    # a voter that is down makes room for one that is up, not where there is none
+    ("1a*! 1a* 1a* 1a*- 1a 1a*", 5, "0 1 2 4 5"),
+    ("1a*! 1a*- 1a* 1a", 3, "0 2 3"),
+    ("1a*! 1b* 1c*- 1a", 3, "0 1 2"),
+    # who votes keeps the vote, the leader before all
+    ("1a* 1a 1a* 1a 1a*!", 3, "0 2 4"),
+    ("1a* 1b 1c* 1d 1e*!", 3, "0 2 4"),
+    ("1a* 2a 3a* 4a 5a*!", 3, "0 2 4"),
+    ("1a*! 1a* 2a* 2a 3a", 3, "0 2 4"),
+    ("1a* 1a*! 2a* 2a 3a", 3, "1 2 4"),
+    ("1a* 1b*! 2a 2b* 3a", 3, "1 3 4"),
+    # a leader that is down is one of the dead
+    ("1a*!- 1a* 1a 1a", 3, "1 2 3"),
+    # racks take turns, datacenters before them
+    ("1a! 1a 1a 1b 1c", 3, "0 3 4"),
+    ("1a! 1b 1c 2a 3a", 3, "0 3 4"),
+    ("2c! 1a 1b 2c 2c", 3, "0 1 2"),
+    # of three datacenters none has half
+    ("1a*! 1a* 1a* 2a* 3a* 3a-", 7, "0 3 4"),
+    ("1a! 1a 2a 3a 3a", 5, "0 1 2 3 4"),
+]
+
+
+@pytest.mark.parametrize(("nodes", "limit", "voters"), WHO)
+@pytest.mark.parametrize("release", LIMITED)
+def test_who_is_to_vote(nodes: str, limit: int, voters: str, release: Release) -> None:
+    """Candidates, and the order of datacenters, racks and nodes."""
+    assert sorted(map(int, voters.split())) == list(nodes_in(chosen(nodes, release, limit)))
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_only_members_are_asked_from_2026_1(release: Release) -> None:
+    """A node that is not in group 0's configuration takes no vote from another one."""
+    members = 0b00111
+    voters = chosen("1a*! 1a* 1a 2a 3a", release, members=members)
+    outside = voters & ~members
+    assert bool(outside) == (release not in ("2026.1", "newest"))
+
+
+# a leader that shuts down, and the others -> who votes then: newest, 2025.4, 2025.2
+LEAVING = [
+    ("1a*! 1a* 1a*", "0 1 2", "0 1", "0 1 2"),
+    ("1a*! 1b* 1c* 1a", "0 1 2", "0 1 2 3", "0 1 2 3"),
+    ("1a*! 2a* 3a*", "0 1 2", "0 1", "0 1 2"),
+    ("1a*! 1a* 1a* 1a* 1a*", "0 1 2 3 4", "0 1 2 3", "0 1 2 3 4"),
+    ("1a*! 1a", "0", "0 1", "0 1"),
+]
+
+
+@pytest.mark.parametrize(("nodes", "newest", "odd", "even"), LEAVING)
+def test_the_newest_leader_counts_itself(nodes: str, newest: str, odd: str, even: str) -> None:
+    """Until then a leader that shuts down keeps its vote, and chooses as if it were not there."""
+    for release, voters in (("newest", newest), ("2026.1", odd), ("2025.4", odd), ("2025.2", even)):
+        found = chosen(nodes, release, leaving=True)  # type: ignore[arg-type]  # a release
+        assert list(nodes_in(found)) == list(map(int, voters.split())), release
+
+
+def test_rules_that_no_server_has_are_refused() -> None:
+    """The release and the limit are named, with what is allowed."""
+    with pytest.raises(BadInput, match=r"release: got '6\.2'; allowed: one of 2025\.1"):
+        VoterRules("6.2")  # type: ignore[arg-type]  # that is what is refused
+    with pytest.raises(BadInput, match="limit of voters: got 0"):
+        VoterRules(limit=0)
+
+
+CLUSTERS = st.lists(
+    st.tuples(st.integers(1, 3), st.sampled_from("ab"), st.sampled_from(["", "-"])),
+    min_size=1,
+    max_size=7,
+)
+RULES = st.builds(VoterRules, st.sampled_from(LIMITED), st.integers(1, 7))
+
+
+@given(CLUSTERS, RULES, st.data())
+def test_the_choice_keeps_its_promises(
+    nodes: list[tuple[int, str, str]], rules: VoterRules, data: st.DataObject
+) -> None:
+    """Only candidates; at most the limit; chosen again nothing changes; the live leader stays."""
+    text = " ".join(f"{dc}{rack}{mark}" for dc, rack, mark in nodes)
+    dcs, racks, up, _, _ = cluster(text)
+    before = data.draw(st.integers(0, (1 << len(nodes)) - 1), "voters")
+    live = list(nodes_in(up & before))
+    leader = data.draw(st.sampled_from(live), "leader") if live else -1
+    voters = chosen_voters(dcs, up, leader, before, racks, rules)
+    assert not voters & ~(up | before)
+    assert voters.bit_count() <= rules.limit
+    assert leader < 0 or voters >> leader & 1
+    again = chosen_voters(dcs, up, leader, voters, racks, rules)
+    assert (again & up).bit_count() >= (voters & up).bit_count() - (again != voters)
+
+
+@given(CLUSTERS, RULES, st.data())
+def test_no_history_leaves_fewer_live_than_the_surest_says(
+    nodes: list[tuple[int, str, str]], rules: VoterRules, data: st.DataObject
+) -> None:
+    """Whoever led and voted before, voters that are chosen while all are up lie between both."""
+    dcs, racks, up, _, _ = cluster(" ".join(f"{dc}{rack}{mark}" for dc, rack, mark in nodes))
+    everybody = (1 << len(nodes)) - 1
+    before = data.draw(st.integers(0, everybody), "voters")
+    leader = data.draw(st.sampled_from([-1, *nodes_in(before)]), "leader")
+    live = (chosen_voters(dcs, everybody, leader, before, racks, rules) & up).bit_count()
+    is_up = [up >> node & 1 for node in range(len(nodes))]
+    fewest = surest_voters(dcs, racks, is_up, rules) & up
+    most = surest_voters(dcs, racks, [-each for each in is_up], rules) & up
+    assert fewest.bit_count() <= live <= most.bit_count()
+
+
+def test_every_tie_is_reached_by_some_history() -> None:
+    """In small clusters the bounds are met: they say no more than may be."""
+    dcs, racks = (1, 1, 1, 1), (1, 2, 3, 1)
+    sets = {
+        chosen_voters(dcs, 0b1111, leader, before, racks)
+        for leader, before in product(range(-1, 4), range(16))
+        if leader < 0 or before >> leader & 1
+    }
+    assert sets == {0b0111, 0b1110}

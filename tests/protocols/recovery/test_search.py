@@ -20,23 +20,23 @@ CLEAN: dict[str, tuple[dict[str, Any], int, int]] = {
     "leader-first": ({**GUARDS["leader-first"].smallest}, 142, 13),
     "isolation": ({**GUARDS["isolation"].smallest}, 4432, 19),
     "seed, all but crashes": ({**FIVE, "operation": True, "returns": 1, "writes": 1}, 1692, 17),
-    "code, a crash": ({**FIVE, "edition": "server", "crashes": 1}, 1316, 18),
+    "code, a crash": ({**FIVE, "edition": "server", "crashes": 1}, 1356, 18),
     "code, a death": (
         {"edition": "server", "commit_indexes": (1, 2, 2, 2), "dead": "C D", "deaths": 1,
          "changes": 1},
-        2964, 21,
+        3020, 21,
     ),
 }  # fmt: skip
 LARGE: dict[str, tuple[dict[str, Any], int, int]] = {
     "code, a crash, a death and more": (
         {"edition": "server", "commit_indexes": (1, 2, 2, 2), "dead": "C D", "operation": True,
          "crashes": 1, "deaths": 1, "returns": 1, "changes": 1, "writes": 1},
-        259_284, 26,
+        287_182, 26,
     ),
     "code, five nodes": (
         {**FIVE, "edition": "server", "operation": True, "crashes": 1, "returns": 2, "changes": 1,
          "writes": 1},
-        85_596, 23,
+        87_772, 23,
     ),
     "seed, three live nodes, a death": (
         {"commit_indexes": (1, 2, 2, 3, 3, 3), "dead": "D E F", "deaths": 1, "changes": 1,

@@ -9,7 +9,7 @@ import pytest
 from kit.engine.registry import build
 from kit.errors import BadInput
 from kit.protocols.recovery.lost_majority import NO_GROUP, NOBODY
-from kit.protocols.recovery.recovering_cluster import GossipDigest, is_accepted
+from kit.protocols.recovery.recovering_cluster import GossipDigest, reception
 from tests.protocols.recovery.runs import SEED_STEPS, node, played, refused, witnesses
 
 FIVE: dict[str, Any] = {"commit_indexes": (10, 11, 11, 11, 11), "dead": "C D E"}
@@ -141,15 +141,37 @@ def test_a_dead_node_that_returns_is_heard_unless_it_is_cut_off() -> None:
     assert "old group talk as one cluster" in witnesses(model, state)["INV-ONEGROUP"]
 
 
-def test_gossip_goes_by_the_group_id() -> None:
-    """Ids that differ are refused, unless either side recovers; nothing passes a firewall."""
-    old, new = GossipDigest(0), GossipDigest(1)
-    recovering = GossipDigest(1, recovery_leader=True)
-    assert is_accepted(old, GossipDigest(0))
-    assert not is_accepted(old, new)
-    assert is_accepted(old, recovering)
-    assert is_accepted(recovering, old)
-    assert not is_accepted(GossipDigest(1, walled_off=True), recovering)
+# groups, recovery leaders (-1: not set), who is behind the firewall -> whether gossip passes, why
+GOSSIP = [
+    ((0, 0), (-1, -1), (0, 0), True, "one group id"),
+    ((0, 1), (-1, -1), (0, 0), False, "the ids differ"),
+    ((0, 1), (-1, 0), (0, 0), True, "recovery_leader is set"),
+    ((0, 1), (0, 0), (0, 0), True, "recovery_leader is set"),
+    ((0, 1), (0, 1), (0, 0), False, "their recovery_leader differs"),
+    ((1, 1), (0, 1), (0, 0), False, "their recovery_leader differs"),
+    ((1, 1), (0, -1), (0, 0), True, "one group id"),
+    ((0, 1), (-1, 0), (1, 0), False, "firewall"),
+    ((0, 1), (-1, 0), (1, 1), True, "recovery_leader is set"),
+]
+
+
+@pytest.mark.parametrize(("groups", "leaders", "walls", "passes", "why"), GOSSIP)
+def test_gossip_goes_by_group_id_and_recovery_leader(
+    groups: tuple[int, int],
+    leaders: tuple[int, int],
+    walls: tuple[int, int],
+    passes: bool,
+    why: str,
+) -> None:
+    """Other ids pass while either side recovers; other leaders never do, nor does a firewall."""
+    a, b = (
+        GossipDigest(group, leader, bool(wall))
+        for group, leader, wall in zip(groups, leaders, walls, strict=True)
+    )
+    for sender, receiver in ((a, b), (b, a)):
+        accepted, reason = reception(sender, receiver)
+        assert accepted is passes
+        assert why in reason
 
 
 def test_during_the_restarts_both_groups_talk() -> None:

@@ -147,5 +147,5 @@ def is_over(model: Any, state: ControlState) -> bool:
 
 
 def built(edition: str, words: str) -> Any:
-    """The model of one operation without faults of its own."""
-    return build("topology", {"edition": edition, "operations": (words,)})
+    """The model of one operation without faults of its own; of two nodes both vote."""
+    return build("topology", {"edition": edition, "operations": (words,), "release": "2025.3"})

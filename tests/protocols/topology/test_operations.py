@@ -302,8 +302,8 @@ def test_a_node_restarts_from_what_it_stored_without_a_majority() -> None:
 )
 def test_an_operators_word_is_read_as_the_tables(operators: str, stored: str) -> None:
     """As a parameter and as a line of a script; the button names the real command."""
-    ours = build("topology", {"operations": (operators,), "changes": 1})
-    theirs = build("topology", {"operations": (stored,), "changes": 1})
+    ours = build("topology", {"operations": (operators,), "changes": 1, "release": "2025.3"})
+    theirs = build("topology", {"operations": (stored,), "changes": 1, "release": "2025.3"})
     state = ours.start()
     assert state == theirs.start()
     assert ours.find(state, operators) == theirs.find(state, stored) == (act.MakeRequest(0), None)

@@ -207,6 +207,7 @@ def rolled_back() -> Timeline:
         "crashes": 2,
         "failures": 1,
         "edition": "server",
+        "release": "2025.3",
     }
     timeline = Timeline(build("topology", given))
     act(timeline, "crash C")

@@ -40,8 +40,10 @@ def test_work_waits_for_whoever_it_needs(edition: Edition, words: str) -> None:
     """A node that the coordinator does not hear: any but itself. Who is removed is dead, so that
     with another one away no majority is left.
     """
-    model = made(words, edition)
-    works = [(s, a) for s, a, _ in run(words, edition) if isinstance(a, act.DoWork)]
+    model = made(words, edition, release="2025.3")
+    works = [
+        (s, a) for s, a, _ in run(words, edition, release="2025.3") if isinstance(a, act.DoWork)
+    ]
     asked = 0
     for state, action in works:
         task = task_of(state, model.setting)

@@ -34,12 +34,15 @@ def test_streaming_is_where_an_older_request_harms_first() -> None:
     assert violation.witness.startswith("streaming began while")
 
 
+TWO_VOTERS = {"nodes": 2, "changes": 1, "release": "2025.3"}
+
+
 @pytest.mark.parametrize(
     "given",
     [
         {"changes": 1},
         {"changes": 1, "failures": 1, "operations": ("leave C",)},
-        {"changes": 2, "nodes": 2, "operations": ("leave B",)},
+        {**TWO_VOTERS, "changes": 2, "operations": ("leave B",)},
         {"crashes": 1, "nodes": 2},
     ],
     ids=str,
@@ -56,6 +59,6 @@ def test_the_start_marker_is_redundant_given_the_guard(given: dict[str, object])
 def test_without_guard_and_marker_a_deposed_coordinator_is_heard() -> None:
     """With S-59 off the marker does not help: a command decided on an older state takes effect."""
     for off in (("commit-with-guard",), ("commit-with-guard", "start-marker")):
-        violation = check(build("topology", {"nodes": 2, "changes": 1}, off)).violation
+        violation = check(build("topology", TWO_VOTERS, off)).violation
         assert violation is not None
         assert violation.property == "guarded"

@@ -7,17 +7,23 @@ from typing import Any
 import pytest
 
 from kit.engine.registry import build
-from kit.protocols.topology.rules.work import may_be_limited
+from kit.protocols.group0.rules.voters import Release, VoterRules
+from kit.protocols.topology.rules.work import may_tie
 from kit.protocols.topology.symmetry import bystanders
 
 
 @pytest.mark.parametrize(
     ("given", "alike"),
     [
-        ({"operations": ("leave D",)}, "ABC"),
-        ({"operations": ("leave D",), "ignored": ("C",), "down": ("C",)}, "AB"),
-        ({"operations": ("leave D",), "ignored": ("B",)}, "AC"),
-        ({"operations": (), "on_tablets": ("A",)}, "BCD"),
+        ({"operations": ("leave D",), "edition": "documents"}, "ABC"),
+        ({"operations": ("leave D",), "edition": "server"}, ""),
+        (
+            {"operations": ("leave D",), "ignored": ("C",), "down": ("C",), "edition": "documents"},
+            "AB",
+        ),
+        ({"operations": ("leave D",), "ignored": ("B",), "edition": "documents"}, "AC"),
+        ({"operations": (), "on_tablets": ("A",), "edition": "documents"}, "BCD"),
+        ({"operations": (), "on_tablets": ("A",), "edition": "server"}, "BC"),
     ],
     ids=str,
 )
@@ -27,8 +33,21 @@ def test_who_stands_out_is_not_interchangeable(given: dict[str, Any], alike: str
     assert "".join(model.names[node] for node in bystanders(model)) == alike
 
 
-def test_voters_are_chosen_by_number_where_racks_differ() -> None:
-    """Of nodes in one rack it does not matter who votes; of two racks it does."""
-    assert may_be_limited(("dc1/r1", "dc1/r2", "dc1/r2")) is True
-    assert may_be_limited(("dc1/r1", "dc2/r1", "dc2/r1")) is True
-    assert may_be_limited(("dc1/r1",) * 3) is False
+# racks of all nodes, release, whether a node leaves -> whether equal nodes may be chosen by number
+TIES: list[tuple[tuple[str, ...], Release, bool, bool]] = [
+    (("dc1/r1",) * 4, "newest", False, False),
+    (("dc1/r1",) * 5, "newest", False, True),
+    (("dc1/r1",) * 2, "newest", True, False),
+    (("dc1/r1",) * 3, "newest", True, True),
+    (("dc1/r1", "dc1/r2", "dc1/r2"), "newest", False, True),
+    (("dc1/r1", "dc2/r1", "dc2/r1"), "2025.3", False, True),
+    (("dc1/r1",) * 9, "2025.1", True, False),
+]
+
+
+@pytest.mark.parametrize(("racks", "release", "leaves", "ties"), TIES)
+def test_where_voters_may_tie(
+    racks: tuple[str, ...], release: Release, leaves: bool, ties: bool
+) -> None:
+    """Where all vote, or who votes keeps the vote, it does not matter which node is which."""
+    assert may_tie(racks, VoterRules(release), leaves=leaves) is ties

@@ -1,16 +1,64 @@
 """Who votes in group 0, and how many of them it takes.
 
 Nodes are numbers from 0; sets of them are bit masks. Source: "Quorum requirement"; published code,
-``service/raft/group0_voter_handler`` (at most five voters).
+``service/raft/group0_voter_handler.cc`` (``calc_voters_max``, ``calc_voters_max_per_dc``, the
+orders of nodes, racks and datacenters, ``update_nodes``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from itertools import combinations
+from itertools import combinations, zip_longest
+from typing import Literal, get_args
 
+from msgspec import Struct
+
+from kit.errors import BadInput
+
+Release = Literal["2025.1", "2025.2", "2025.3", "2025.4", "2026.1", "newest"]
+"""Published releases with a choice of voters of their own; 2025.1 stands for all before 2025.2."""
+RELEASES: tuple[Release, ...] = get_args(Release)
+NEWEST: Release = "newest"
 MOST_VOTERS = 5
+
+
+class VoterRules(Struct, frozen=True):
+    """How a server chooses voters: its release, and how many it allows.
+
+    The limit is a default of the published code, which has no option for it.
+    """
+
+    release: Release = NEWEST
+    limit: int = MOST_VOTERS
+
+    def __post_init__(self) -> None:
+        """Refuse what no server has."""
+        if self.release not in RELEASES:
+            raise BadInput("release", self.release, f"one of {', '.join(RELEASES)}")
+        if self.limit < 1:
+            raise BadInput("limit of voters", self.limit, "1 or more")
+
+    @property
+    def limits(self) -> bool:
+        """Whether it limits voters at all: releases before 2025.2 do not."""
+        return self.release != "2025.1"
+
+    def size(self, candidates: Sequence[int]) -> int:
+        """How many are to vote, of so many candidates in each datacenter."""
+        count = min(self.limit, sum(candidates)) if self.limits else sum(candidates)
+        if count % 2 or not count or not self.limits:
+            return count
+        if self.release in ("2025.2", "2025.3"):
+            return count - (count > 3 and len(candidates) == 2 and len(set(candidates)) == 1)
+        return count - 1
+
+    def most_of_one(self, candidates: Sequence[int]) -> int:
+        """How many may vote in one datacenter: with three or more none has half of the votes."""
+        size = self.size(candidates)
+        if len(candidates) < 3 or not self.limits:
+            return size
+        return max(1, min(sum(candidates) - max(candidates) - 1, (size - 1) // 2))
 
 
 def majority(count: int) -> int:
@@ -43,51 +91,112 @@ def majorities_with(leader: int, nodes: int, voters: int) -> tuple[int, ...]:
     return tuple(1 << leader | sum(1 << i for i in chosen) for chosen in sets)
 
 
+NEWEST_RULES = VoterRules()
+
+
 def chosen_voters(
-    dcs: Sequence[int], up: int, leader: int, voters: int, racks: Sequence[int] = ()
+    dcs: Sequence[int],
+    up: int,
+    leader: int,
+    voters: int,
+    racks: Sequence[int] = (),
+    rules: VoterRules = NEWEST_RULES,
+    *,
+    members: int = -1,
+    leaving: bool = False,
 ) -> int:
-    """Who is to vote, of nodes in these datacenters and racks (published code): at most five.
+    """Who is to vote, of nodes in these datacenters and racks (without ``racks`` each has one).
 
-    They are spread over the datacenters, and within one over its racks (without ``racks`` each has
-    one). Within a rack a node that is up comes before one that is not, then the leader, then who
-    votes already; so do datacenters and racks with as many voters. With two datacenters, or two
-    racks in one alone, their number is odd; with three or more no datacenter has half of them.
+    Candidates are nodes that are ``up`` and those that vote already. A vote goes to the datacenter
+    that has fewest, then to that of a leader that is up, of more voters that are up and not chosen
+    yet, of more racks. Within it, it goes to the rack that has fewest; then likewise, of more nodes
+    that are up, of more voters that are down. Within that, to a node that is up, the leader, a
+    voter. Servers break ties by a hash that nobody can know from outside: here a node that is up
+    wins, then the first number.
+
+    ``members`` are those of group 0's configuration: from 2026.1 on no others are asked. With
+    ``leaving`` the leader has announced its shutdown and is not among its own live nodes. The
+    newest servers count it all the same; others leave its vote as it is, and choose without it.
     """
-    places = list(zip(dcs, racks or (0,) * len(dcs), strict=True))
-    size = min(MOST_VOTERS, len(dcs))
-    size -= 2 in (len(set(dcs)), len(set(places))) and len(set(dcs)) < 3 and size % 2 == 0
-    order = sorted(
-        range(len(dcs)),
-        key=lambda node: (not up >> node & 1, node != leader, not voters >> node & 1),
-    )
-    waiting: dict[tuple[int, int], list[int]] = {}
-    for rank in reversed(range(len(order))):
-        waiting.setdefault(places[order[rank]], []).append(rank)
-    in_dc, in_place = dict.fromkeys(dcs, 0), dict.fromkeys(waiting, 0)
-    chosen: list[int] = []
-    while len(chosen) < size:
-        place = min(waiting, key=lambda each: (in_dc[each[0]], in_place[each], waiting[each][-1]))
-        chosen.append(order[waiting[place].pop()])
-        in_dc[place[0]] += 1
-        in_place[place] += 1
-        if not waiting[place]:
-            del waiting[place]
-    while len(set(dcs)) > 2 and (most := _half(dcs, chosen)) is not None:
-        chosen.remove(most)
-    return sum(1 << node for node in chosen)
+    if not rules.limits:
+        return (1 << len(dcs)) - 1
+    leads = 1 << leader if leader >= 0 else 0
+    able = (up | voters) & (1 << len(dcs)) - 1
+    if rules.release in ("2026.1", NEWEST):
+        able &= members
+    stays = 0
+    if leaving and rules.release == NEWEST:
+        up |= leads
+    elif leaving:
+        able, stays = able & ~leads, leads & voters
+    tiers = (up & leads, up & voters, up, ~up & leads, ~up)
+    racks_of: dict[int, dict[int, int]] = {}
+    for node in nodes_in(able):
+        of = racks_of.setdefault(dcs[node], {})
+        rack = racks[node] if racks else 0
+        of[rack] = of.get(rack, 0) | 1 << node
+    of_dc = {dc: sum(of.values()) for dc, of in racks_of.items()}
+    candidates = [nodes.bit_count() for nodes in of_dc.values()]
+    size, most = rules.size(candidates), rules.most_of_one(candidates)
+    chosen = 0
+
+    def next_of(nodes: int) -> int:
+        waiting = nodes & ~chosen
+        return next(nodes_in(next(waiting & tier for tier in tiers if waiting & tier)))
+
+    def order(nodes: int, others: Sequence[int]) -> tuple[int, ...]:
+        live = nodes & ~chosen & up
+        fewest = (nodes & chosen).bit_count(), not live & leads, -(live & voters).bit_count()
+        best = next_of(nodes)
+        return *fewest, *others, not up >> best & 1, best
+
+    def order_of_dc(dc: int) -> tuple[int, ...]:
+        return order(of_dc[dc], [-sum(1 for each in racks_of[dc].values() if each & ~chosen)])
+
+    def order_of_rack(nodes: int) -> tuple[int, ...]:
+        waiting = nodes & ~chosen
+        return order(nodes, (-(waiting & up).bit_count(), -(waiting & ~up).bit_count()))
+
+    while chosen.bit_count() < size:
+        waiting = [
+            dc
+            for dc, nodes in of_dc.items()
+            if nodes & ~chosen and (nodes & chosen).bit_count() < most
+        ]
+        if not waiting:
+            break
+        of = racks_of[min(waiting, key=order_of_dc)]
+        rack = min((nodes for nodes in of.values() if nodes & ~chosen), key=order_of_rack)
+        chosen |= 1 << next_of(rack)
+    return chosen | stays
 
 
-def are_limited(dcs: Sequence[int], racks: Sequence[int] = ()) -> bool:
-    """Whether fewer of these nodes vote than could, whoever is up: else all of them do."""
-    if len(dcs) > MOST_VOTERS:
-        return True
-    everybody = (1 << len(dcs)) - 1
-    return chosen_voters(dcs, everybody, -1, everybody, racks) != everybody
+def surest_voters(
+    dcs: Sequence[int], racks: Sequence[int], ranks: Sequence[int], rules: VoterRules
+) -> int:
+    """Who votes if ties favour nodes of low ``ranks`` and all nodes were up when they were chosen.
+
+    It breaks each tie as far as the published order leaves it open, whoever led or voted before:
+    so no set of voters has a smaller sum of ranks.
+    """
+    if not rules.limits:
+        return (1 << len(dcs)) - 1
+    places: dict[int, dict[int, list[int]]] = {}
+    for node in sorted(range(len(dcs)), key=lambda node: ranks[node]):
+        places.setdefault(dcs[node], {}).setdefault(racks[node], []).append(node)
+    candidates = [sum(map(len, of.values())) for of in places.values()]
+    most = rules.most_of_one(candidates)
+    # The order in which each datacenter would give its votes, a round of its racks at a time.
+    turns = [_in_rounds(of.values(), ranks)[:most] for of in places.values()]
+    given = _in_rounds(turns, ranks)[: rules.size(candidates)]
+    return sum(1 << node for node in given)
 
 
-def _half(dcs: Sequence[int], chosen: Sequence[int]) -> int | None:
-    """The voter chosen last in a datacenter that has half of them or more."""
-    for node in reversed(chosen):
-        if 2 * sum(dcs[other] == dcs[node] for other in chosen) >= len(chosen) > 1:
-            return node
-    return None
+def _in_rounds(parts: Iterable[Sequence[int]], ranks: Sequence[int]) -> list[int]:
+    """The nodes of several parts in rounds: one of each, the lowest rank first."""
+    rounds = zip_longest(*parts)
+    return [
+        node
+        for one in rounds
+        for node in sorted((n for n in one if n is not None), key=lambda node: ranks[node])
+    ]

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -33,7 +33,10 @@ def only_on(holders: int, voters: int, majority: int) -> bool:
     return (holders & voters).bit_count() >= majority
 
 
-Procedure = Literal["nothing", "restart", "replace", "recovery leader", "recovery mode"]
+Procedure = Literal[
+    "nothing", "restart", "replace", "recovery leader", "recovery mode", "not known"
+]
+NOT_KNOWN: Procedure = "not known"
 BY_HAND: tuple[Procedure, ...] = ("recovery leader", "recovery mode")
 
 
@@ -111,6 +114,18 @@ def choices(
     return tuple(rows)
 
 
+def choices_between(
+    worst: Sequence[ProcedureChoice], best: Sequence[ProcedureChoice], ifs: tuple[str, str]
+) -> tuple[ProcedureChoice, ...]:
+    """The same where it is not known who votes: what is offered in only one case is not yet."""
+    rows = []
+    for pair in zip(worst, best, strict=True):
+        offered = [choice.offered for choice in pair]
+        why = pair[1].why if offered[0] == offered[1] else f"only if {ifs[offered.index(True)]}"
+        rows.append(ProcedureChoice(pair[0].procedure, all(offered), why))
+    return tuple(rows)
+
+
 class ProcedureStep(Struct, frozen=True):
     """A step: its name, and what to do; ``{leader}``, ``{order}``, ``{dead}`` stand for nodes."""
 
@@ -118,6 +133,12 @@ class ProcedureStep(Struct, frozen=True):
     what: str
 
 
+ASK = ProcedureStep(
+    "ask",
+    "on live nodes, SELECT JSON group_id, disposition, server_id, can_vote FROM system.raft_state "
+    "WHERE group_id = the raft_group0_id of system.scylla_local; give each answer as --raft-state",
+)
+"""How to learn who votes."""
 NEW = {
     "isolate": "make sure that {dead} cannot come back: cut them off from the live nodes, by a "
     "firewall",

@@ -1,25 +1,27 @@
 """Whether group 0 has its quorum after deaths, by who votes.
 
 Nodes are numbers from 0; sets of them are bit masks. In edition ``documents`` every member votes.
-In edition ``server`` at most five do, and group 0 chooses them again after each death that it
-survives: so it matters who died at once and who one after another. Sources: manual on Raft,
-"Handling Failures"; published code, ``group0_voter_handler``.
+In edition ``server`` a few do, by the rules of its release, and group 0 chooses them again after
+each death that it survives: so it matters who died at once and who one after another. Sources:
+manual on Raft, "Handling Failures"; published code, ``group0_voter_handler``.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache
-from itertools import chain, islice
 
 from msgspec import Struct
 
 from kit.protocols.group0.rules.voters import (
-    MOST_VOTERS,
+    NEWEST_RULES,
+    VoterRules,
     chosen_voters,
     is_majority,
     majority,
     nodes_in,
+    surest_voters,
 )
 from kit.protocols.topology.rules.machines import Edition
 
@@ -49,7 +51,12 @@ class Quorum(Struct, frozen=True):
         return not self.missing
 
 
-def after_deaths(edition: Edition, places: Sequence[Place], deaths: Iterable[int]) -> Quorum:
+def after_deaths(
+    edition: Edition,
+    places: Sequence[Place],
+    deaths: Iterable[int],
+    rules: VoterRules = NEWEST_RULES,
+) -> Quorum:
     """The quorum after these deaths; the nodes of each mask die at once.
 
     Whoever votes is chosen again after each of them, by edition ``server``, as long as a majority
@@ -60,13 +67,55 @@ def after_deaths(edition: Edition, places: Sequence[Place], deaths: Iterable[int
         for dead in deaths:
             up &= ~dead
         return Quorum(everybody, up)
-    voters = limited(places, up, 0)
+    voters = limited(places, up, 0, rules)
     for dead in deaths:
-        voted = dead & voters
         up &= ~dead
-        if Quorum(voters, voters & up).holds and (voted or _is_trimmed(places, voters)):
-            voters = limited(places, up, voters)
+        voters = chosen_again(tuple(places), everybody, voters, (up,), rules)
     return Quorum(voters, voters & up)
+
+
+def extremes(
+    places: Sequence[Place],
+    members: int,
+    down: int,
+    lost: int,
+    rules: VoterRules,
+    *,
+    together: bool = False,
+) -> tuple[Quorum, Quorum]:
+    """What a group 0 of which nothing tells who votes can do: at worst, and at best.
+
+    ``members`` could vote; of them those ``down`` may be restarted, those ``lost`` may not (all
+    masks). The published choice leaves ties to a hash, and depends on who led and who voted before.
+    So every set of voters counts that it may have made while all were up. Where nodes may have died
+    one after another (not ``together``), votes may have moved to any that live.
+    """
+    able = list(nodes_in(members))
+    dcs, racks = _numbered(tuple(places[node] for node in able))
+    standing = [(down >> node & 1) + 2 * (lost >> node & 1) for node in able]  # 0: it lives
+    many = len(able) + 1
+    sums: list[tuple[int, int, int]] = [(many, 1, 0), (many + 1, many, 0)]  # of live, down, lost
+    every = [[of[each] for each in standing] for of in sums]
+    sets = [surest_voters(dcs, racks, ranks, rules) for ranks in every]
+    fewest = [[-rank for rank in ranks] for ranks in every]
+    sets += (surest_voters(dcs, racks, ranks, rules) for ranks in fewest)
+    if not together and rules.limits:
+        most = rules.most_of_one([dcs.count(dc) for dc in set(dcs)])
+        for ranks in fewest:
+            picked: list[int] = []
+            of_dc: Counter[int] = Counter()
+            for node in sorted(range(len(able)), key=ranks.__getitem__):
+                if of_dc[dcs[node]] < most:
+                    picked.append(node)
+                    of_dc[dcs[node]] += 1
+            sets.append(sum(1 << node for node in picked[: sets[0].bit_count()]))
+    quorums = [Quorum(among(able, each), among(able, each) & ~(down | lost)) for each in sets]
+
+    def able_to(quorum: Quorum) -> tuple[bool, bool, int]:
+        back = Quorum(quorum.voters, quorum.voters & ~lost)
+        return quorum.holds, back.holds, quorum.live.bit_count()
+
+    return min(quorums, key=able_to), max(quorums, key=able_to)
 
 
 def within(able: Sequence[int], mask: int) -> int:
@@ -79,52 +128,31 @@ def among(able: Sequence[int], mask: int) -> int:
     return sum(1 << able[at] for at in nodes_in(mask))
 
 
-def after_deaths_among(
-    edition: Edition, places: Sequence[Place], members: int, deaths: Iterable[int]
-) -> Quorum:
-    """The same where not all nodes may vote; all of it are masks of nodes."""
-    able = list(nodes_in(members))
-    there = [places[node] for node in able]
-    quorum = after_deaths(edition, there, (within(able, dead) for dead in deaths))
-    return Quorum(among(able, quorum.voters), among(able, quorum.live))
+def limited(places: Sequence[Place], up: int, voters: int, rules: VoterRules) -> int:
+    """Who is to vote of these nodes (published code).
 
-
-def limited(places: Sequence[Place], up: int, voters: int) -> int:
-    """Who is to vote of these nodes (published code); the first voter that is up leads.
-
-    Of a rack's nodes only as many can be chosen as there are voters, so that no others are asked.
+    Nothing here says who leads: it is the first voter that is up.
     """
-    leader = next(nodes_in(voters & up), -1)
-    leads = 1 << leader if leader >= 0 else 0
-    by_place = _masks(tuple(places))
-    ranked = (up & leads, up & voters & ~leads, up & ~voters, voters & ~up, ~up & ~voters)
-    able = sorted(
-        node
-        for mask in by_place.values()
-        for node in islice(chain.from_iterable(nodes_in(mask & of) for of in ranked), MOST_VOTERS)
-    )
-    dcs = {dc: i for i, dc in enumerate(dict.fromkeys(dc for dc, _ in by_place))}
-    racks = {place: i for i, place in enumerate(by_place)}
-    chosen = chosen_voters(
-        [dcs[places[node][0]] for node in able],
-        within(able, up),
-        able.index(leader) if leader in able else -1,
-        within(able, voters),
-        [racks[places[node]] for node in able],
-    )
-    return among(able, chosen)
+    dcs, racks = _numbered(tuple(places))
+    return chosen_voters(dcs, up, next(nodes_in(voters & up), -1), voters, racks, rules)
 
 
-def limited_among(places: Sequence[Place], members: int, up: int, voters: int) -> int:
+def limited_among(
+    places: Sequence[Place], members: int, up: int, voters: int, rules: VoterRules
+) -> int:
     """The same where not all nodes are members; all three are masks of nodes."""
     able = list(nodes_in(members))
-    chosen = limited([places[node] for node in able], within(able, up), within(able, voters))
-    return among(able, chosen)
+    there = [places[node] for node in able]
+    return among(able, limited(there, within(able, up), within(able, voters), rules))
 
 
 @lru_cache(maxsize=1 << 16)
 def chosen_again(
-    places: tuple[Place, ...], members: int, voters: int, sides: tuple[int, ...]
+    places: tuple[Place, ...],
+    members: int,
+    voters: int,
+    sides: tuple[int, ...],
+    rules: VoterRules = NEWEST_RULES,
 ) -> int:
     """Who votes once the first side that has a majority of the voters has chosen again.
 
@@ -132,7 +160,7 @@ def chosen_again(
     """
     for side in sides:
         if is_majority(side, voters):
-            after = limited_among(places, members, side, voters)
+            after = limited_among(places, members, side, voters, rules)
             return after if is_majority(side, after) else voters
     return voters
 
@@ -142,6 +170,7 @@ def voters_of_groups(
     groups: Sequence[int],
     voters: Sequence[int],
     sides: Callable[[int], tuple[int, ...]],
+    rules: VoterRules = NEWEST_RULES,
 ) -> tuple[int, ...]:
     """Who votes in each group (masks) once each has chosen again; a new group begins with all.
 
@@ -150,48 +179,41 @@ def voters_of_groups(
     chosen = []
     for group, members in enumerate(groups):
         before = (voters[group] & members if group < len(voters) else 0) or members
-        chosen.append(chosen_again(places, members, before, sides(group)))
+        chosen.append(chosen_again(places, members, before, sides(group), rules))
     return tuple(chosen)
 
 
 @lru_cache(maxsize=1 << 8)
-def _masks(places: tuple[Place, ...]) -> dict[Place, int]:
-    masks: dict[Place, int] = {}
-    for node, place in enumerate(places):
-        masks[place] = masks.get(place, 0) | 1 << node
-    return masks
+def _numbered(places: tuple[Place, ...]) -> tuple[list[int], list[int]]:
+    """The datacenters and the racks of nodes as numbers; racks of other datacenters are others."""
+    dcs = {dc: at for at, dc in enumerate(dict.fromkeys(dc for dc, _ in places))}
+    racks = {place: at for at, place in enumerate(dict.fromkeys(places))}
+    return [dcs[dc] for dc, _ in places], [racks[place] for place in places]
 
 
-def _is_trimmed(places: Sequence[Place], voters: int) -> bool:
-    """Whether fewer vote than could: then the death of one that does not vote may matter."""
-    return voters.bit_count() < min(MOST_VOTERS, len(places))
-
-
-def orders_of_deaths(places: Sequence[Place]) -> Callable[[int], tuple[bool, bool]]:
+def orders_of_deaths(
+    places: Sequence[Place], rules: VoterRules = NEWEST_RULES
+) -> Callable[[int], tuple[bool, bool]]:
     """What tells of dead nodes (a mask) whether group 0 keeps its quorum in the orders of deaths.
 
     It answers for single deaths by edition ``server``: whether in some order, and whether in every
     order; in edition ``documents`` the order makes no difference. It looks at every set of those
     dead and keeps what it found: all sets of a dozen nodes take seconds.
     """
-    everybody = (1 << len(places)) - 1
-
-    @cache
-    def chosen(up: int, voters: int) -> int:
-        changed = voters & ~up or _is_trimmed(places, voters)
-        return limited(places, up, voters) if changed else voters
+    everybody, there = (1 << len(places)) - 1, tuple(places)
 
     @cache
     def voters_after(gone: int) -> tuple[frozenset[int], bool]:
         """Who may vote after orders in which the quorum lasted; whether it did in all."""
         if not gone:
-            return frozenset((chosen(everybody, 0),)), True
+            return frozenset((limited(places, everybody, 0, rules),)), True
         up = everybody & ~gone
         before = [voters_after(gone & ~(1 << node)) for node in nodes_in(gone)]
         voting = frozenset[int]().union(*(voters for voters, _ in before))
         holding = [voters for voters in voting if Quorum(voters, voters & up).holds]
         every = all(lasted for _, lasted in before) and len(holding) == len(voting)
-        return frozenset(chosen(up, voters) for voters in holding), every
+        again = (chosen_again(there, everybody, voters, (up,), rules) for voters in holding)
+        return frozenset(again), every
 
     def answered(dead: int) -> tuple[bool, bool]:
         voters, every = voters_after(dead)

@@ -10,13 +10,13 @@ on 6.0 (a node tracks whether it needs cleanup); published code, its updates of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.protocols.group0.rules.voters import are_limited, chosen_voters, nodes_in
+from kit.protocols.group0.rules.voters import VoterRules, chosen_voters, nodes_in
 from kit.protocols.topology.rules.cluster import (
     NOBODY,
     ClusterTopology,
@@ -363,29 +363,42 @@ def gaining_racks(
     return invalid_racks(topology, joins=1 << operation.node)
 
 
-def limited_voters(topology: ClusterTopology, up: int, leader: int, chosen: int) -> int:
+def limited_voters(
+    topology: ClusterTopology, up: int, leader: int, chosen: int, rules: VoterRules
+) -> int:
     """Who is to vote (a mask), where fewer are to than could; else 0: all who could do.
 
-    ``up`` are the nodes that are heard, ``chosen`` those that vote already.
+    ``up`` are the nodes that are heard, ``chosen`` those that vote already (0: all who could).
     """
-    able = tuple(nodes_in(voters(topology)))
-    dcs, racks = _numbered(tuple(topology.nodes[i].rack for i in able))
-    if not are_limited(dcs, racks):
-        return 0
+    able = voters(topology)
+    picked = _chosen(tuple(row.rack for row in topology.nodes), able, up, leader, chosen, rules)
+    return 0 if picked == able else picked
+
+
+@lru_cache(maxsize=1 << 11)
+def _chosen(
+    racks: tuple[str, ...], members: int, up: int, leader: int, chosen: int, rules: VoterRules
+) -> int:
+    able = tuple(nodes_in(members))
+    dcs, names = _numbered(tuple(racks[node] for node in able))
 
     def within(mask: int) -> int:
         return sum(1 << place for place, node in enumerate(able) if mask >> node & 1)
 
     leads = able.index(leader) if leader in able else NOBODY
-    picked = chosen_voters(dcs, within(up), leads, within(chosen), racks)
+    votes = within(chosen & members or members)
+    picked = chosen_voters(dcs, within(up), leads, votes, names, rules)
     return sum(1 << able[place] for place in nodes_in(picked))
 
 
-def may_be_limited(racks: Iterable[str]) -> bool:
-    """Whether of some of the nodes in these racks fewer could vote than all of them."""
-    given = tuple(racks)
-    dcs, names = _numbered(given)
-    return are_limited(dcs, names) or len(set(zip(dcs, names, strict=True))) > 1
+def may_tie(racks: Sequence[str], rules: VoterRules, *, leaves: bool = False) -> bool:
+    """Whether some of the nodes in these racks may be equal for the choice and not all be chosen.
+
+    Once a choice is made, four nodes in one rack leave no tie: whoever votes keeps the vote, and
+    the leader before all. Where the leader itself may leave, three do.
+    """
+    most = 2 if leaves else min(rules.limit + 1, 4)
+    return rules.limits and (len(racks) > most or len(set(racks)) > 1)
 
 
 @lru_cache(maxsize=1 << 8)
