@@ -27,7 +27,7 @@ from kit.protocols.tablets.rules.availability import (
     static_shard_of,
     unrepaired_in_time,
 )
-from kit.protocols.tablets.rules.balance.cluster import NodeRole
+from kit.protocols.tablets.rules.balance.cluster import DRAINED, NodeRole
 from kit.protocols.tablets.rules.balance.loads import Loads, TabletMove
 from kit.protocols.tablets.rules.balance.planner import DrainFailure, drained, planned
 from kit.protocols.tablets.rules.balance.reasons import Misplaced
@@ -83,11 +83,13 @@ class BalanceReport(Struct, frozen=True):
     after: LoadSpread
     nodes: Mapping[str, tuple[float, float]]
     stuck: tuple[StuckTablet, ...]
+    stalled_by: tuple[str, ...]
 
 
 class DrainReport(Struct, frozen=True):
     """An emptied node: who takes how many of its replicas, what cannot go, and what is copied.
 
+    The nodes it is ``stalled_by`` have to answer, or to be excluded.
     Of ``in_transition`` tablets with a replica there the drain waits for the end: ``replicas`` and
     ``moves`` are those once that has come, by the way that each is on.
     """
@@ -99,6 +101,7 @@ class DrainReport(Struct, frozen=True):
     bytes: int
     moves: tuple[TabletMove, ...]
     stuck: tuple[StuckTablet, ...]
+    stalled_by: tuple[str, ...]
 
 
 class LostTablet(Struct, frozen=True):
@@ -163,7 +166,19 @@ def balance(opened: OpenedTablets) -> BalanceReport:
     hosts = [node.host for node in opened.nodes]
     pairs = zip(nodes, loads.node_load.tolist(), strict=True)
     after = _spread(loads), dict(zip(hosts, pairs, strict=True))
-    return BalanceReport(step.moves, step.bytes, before, *after, _stuck(loads, step.failures))
+    stuck = _stuck(loads, step.failures)
+    return BalanceReport(step.moves, step.bytes, before, *after, stuck, stalled_by(opened))
+
+
+def stalled_by(opened: OpenedTablets) -> tuple[str, ...]:
+    """The nodes that are down and not excluded: every barrier of tablets waits for their answers.
+
+    Source: published coordinator, the barrier of the tablet track, which only ignored nodes need
+    not answer.
+    """
+    out = ("excluded", "removing", "left")
+    roles = {node.host: node.role for node in opened.nodes}
+    return tuple(sorted(host for host in opened.down if roles.get(host, "left") not in out))
 
 
 def _spread(loads: Loads) -> LoadSpread:
@@ -179,7 +194,9 @@ def _spread(loads: Loads) -> LoadSpread:
 
 def drain(opened: OpenedTablets, host: str) -> DrainReport:
     """All that would leave a node that is decommissioned (removed, if it is gone), and what not."""
-    role: NodeRole = "removing" if host in opened.gone else "leaving"
+    now = next(node.role for node in opened.nodes if node.host == host)
+    is_gone = host in opened.gone or now == "excluded"
+    role: NodeRole = now if now in DRAINED else "removing" if is_gone else "leaving"
     given = _with_role(_on_their_way(opened), host, role).input
     idle = replace(given.rows, busy=np.zeros_like(given.rows.busy))
     loads = Loads(
@@ -199,6 +216,7 @@ def drain(opened: OpenedTablets, host: str) -> DrainReport:
     return DrainReport(
         *(host, targets.total() + left, in_transition, dict(sorted(targets.items()))),
         *(sum(move.bytes for move in moves), moves, _stuck(loads, failures)),
+        tuple(each for each in stalled_by(opened) if role == "leaving" or each != host),
     )
 
 
@@ -301,6 +319,11 @@ def serving(opened: OpenedTablets, token: int) -> tuple[ServedToken, ...]:
 def up_again(opened: OpenedTablets, host: str) -> OpenedTablets:
     """The same cluster once a node that is down is back."""
     return replace(_with_role(opened, host, "normal"), down=opened.down - {host})
+
+
+def given_up(opened: OpenedTablets, host: str) -> OpenedTablets:
+    """The same cluster once an operator has excluded a node that is down."""
+    return _with_role(opened, host, "excluded")
 
 
 def joined(opened: OpenedTablets, host: str, like: str) -> OpenedTablets:
@@ -448,7 +471,7 @@ def rf_change(opened: OpenedTablets, keyspace: str, words: Sequence[str]) -> RfR
     nodes = tuple(
         NodeEntry(state="normal", tokens=True, rack=f"{node.datacenter}/{node.rack}")
         for node in opened.nodes
-        if node.role == "normal" or (node.role == "excluded" and node.host in opened.down)
+        if node.role in ("normal", "down", "excluded")
     )
     # As much of the topology as the refusals read.
     topology = ClusterTopology(nodes=nodes, keyspaces=((keyspace, before),))
