@@ -320,11 +320,12 @@ def _drain(opened: OpenedTablets, words: Sequence[str]) -> Answer:
     if report.in_transition:
         moving = counted(report.in_transition, "tablet")
         heading.append(f"{GAP}{moving} of it in transition, judged as if that were over")
+    heading += [f"{GAP}the request would be refused: {report.refused}"] * bool(report.refused)
     waits = report.stalled_by if report.replicas else ()
     heading += _waiting(waits, report.targets, short)
     takes = Rows([(short[host], f"takes {n:,}") for host, n in report.targets.items()], "nodes")
     parts = (takes, *_stuck(report.stuck, short, opened.edition))
-    status = int(bool(report.stuck or waits))
+    status = int(bool(report.stuck or waits or report.refused))
     return Answer(report, heading, parts, opened.warnings, status)
 
 

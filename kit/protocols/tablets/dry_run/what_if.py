@@ -51,8 +51,10 @@ from kit.protocols.topology.rules.cluster import (
     RequestEntry,
     Setting,
 )
-from kit.protocols.topology.rules.replication import refused_change
+from kit.protocols.topology.rules.replication import invalid_racks, refused_change
 
+STAYING = ("normal", "down", "excluded")
+"""Of nodes that own tokens, and are not asked to go."""
 ANY_NUMBER = 2**30  # of streams: all moves of a drain at once
 IGNORE_MSB = 12  # of static sharding, where nothing tells
 
@@ -89,7 +91,8 @@ class BalanceReport(Struct, frozen=True):
 class DrainReport(Struct, frozen=True):
     """An emptied node: who takes how many of its replicas, what cannot go, and what is copied.
 
-    The nodes it is ``stalled_by`` have to answer, or to be excluded.
+    The nodes it is ``stalled_by`` have to answer, or to be excluded. ``refused`` says why the
+    request would be turned away.
     Of ``in_transition`` tablets with a replica there the drain waits for the end: ``replicas`` and
     ``moves`` are those once that has come, by the way that each is on.
     """
@@ -102,6 +105,7 @@ class DrainReport(Struct, frozen=True):
     moves: tuple[TabletMove, ...]
     stuck: tuple[StuckTablet, ...]
     stalled_by: tuple[str, ...]
+    refused: str = ""
 
 
 class LostTablet(Struct, frozen=True):
@@ -217,6 +221,32 @@ def drain(opened: OpenedTablets, host: str) -> DrainReport:
         *(host, targets.total() + left, in_transition, dict(sorted(targets.items()))),
         *(sum(move.bytes for move in moves), moves, _stuck(loads, failures)),
         tuple(each for each in stalled_by(opened) if role == "leaving" or each != host),
+        _refused(opened, host),
+    )
+
+
+def _refused(opened: OpenedTablets, host: str) -> str:
+    """Why a node may not leave: a keyspace names its rack, of which it is the last node."""
+    described = {} if opened.schema is None else opened.schema.keyspaces
+    if opened.edition == "documents":
+        return ""
+    keyspaces = tuple(
+        (name, tuple(opened.replication(name).items()))
+        for name, each in described.items()
+        if each.tablets is not False
+    )
+    hosts = [node.host for node in opened.nodes if node.role in STAYING or node.host == host]
+    return invalid_racks(
+        ClusterTopology(nodes=_entries(opened, hosts), keyspaces=keyspaces),
+        leaves=1 << hosts.index(host),
+    )
+
+
+def _entries(opened: OpenedTablets, hosts: Sequence[str]) -> tuple[NodeEntry, ...]:
+    """As much of nodes as the rules on racks read."""
+    places = opened.places
+    return tuple(
+        NodeEntry(state="normal", tokens=True, rack="/".join(places[host])) for host in hosts
     )
 
 
@@ -453,7 +483,8 @@ def rf_change(opened: OpenedTablets, keyspace: str, words: Sequence[str]) -> RfR
         if keyspace_of(name) == keyspace
         for number, tablet in enumerate(table.tablets)
     }
-    if not tablets:
+    described = {} if opened.schema is None else opened.schema.keyspaces
+    if not tablets and (keyspace not in described or described[keyspace].tablets is False):
         known = sorted({*map(keyspace_of, opened.maps)})
         raise BadInput("KEYSPACE", keyspace, one_of(keyspace, known))
     places = opened.places
@@ -461,23 +492,19 @@ def rf_change(opened: OpenedTablets, keyspace: str, words: Sequence[str]) -> RfR
         raise BadInput("--topology", None, "a dump of system.topology: racks have to be known")
     there = {datacenter for datacenter, _ in places.values()}
     stated = None
-    if opened.schema is not None and keyspace in opened.schema.keyspaces:
+    if keyspace in described:
         stated = tuple(opened.replication(keyspace).items())
     held = [[places[each.host] for each in replicas] for replicas in tablets.values()]
     before = replication_before(held, stated, keyspace)
     for datacenter, _ in wanted:
         if datacenter not in there | {known for known, _ in before}:
             raise BadInput("DC=REPLICAS", datacenter, one_of(datacenter, sorted(there)))
-    nodes = tuple(
-        NodeEntry(state="normal", tokens=True, rack=f"{node.datacenter}/{node.rack}")
-        for node in opened.nodes
-        if node.role in ("normal", "down", "excluded")
-    )
+    nodes = _entries(opened, [node.host for node in opened.nodes if node.role in STAYING])
     # As much of the topology as the refusals read.
     topology = ClusterTopology(nodes=nodes, keyspaces=((keyspace, before),))
     request = RequestEntry("keyspace_rf_change", NOBODY, keyspace=keyspace, replication=wanted)
     after = replication.altered(topology, request)
-    refused = refused_change(topology, request, Setting(opened.edition))
+    refused = refused_change(topology, request, Setting(opened.edition), tables=bool(tablets))
     changed = () if refused else tuple(_changed(opened, tablets, dict(after)))
     moved = Counter(step.rpartition(":")[0] for each in changed for step in each.steps)
     return RfReport(

@@ -132,7 +132,7 @@ def test_down_and_excluded_are_told_apart(
         ("tablets", 1, {"replicas": f"[({host(9)}, 0)]"}, "line 3 replicas | a host that"),
         ("tablets", 1, {"replicas": f"[({host(1)}, 7)]"}, "replicas | 7 | a shard from 0 to 1"),
         ("tablets", 1, {"replicas": f"[({host(1)}, -1)]"}, "replicas | -1 | a shard from 0 to 1"),
-        ("tablets", 1, {"replicas": ""}, "replicas | no replica"),
+        ("tablets", 1, {"replicas": ""}, "replicas | a replica or more"),
         ("tablets", 0, {"stage": "streamin"}, "line 2 stage | 'streamin' | one of streaming"),
         ("tablets", 0, {"transition": "move"}, "line 2 transition | 'move' | one of"),
         ("tablets", 0, {"transition": ""}, "line 2 stage | 'streaming' | a stage with each"),
