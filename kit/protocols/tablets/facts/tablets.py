@@ -14,11 +14,24 @@ from msgspec import Struct
 
 from kit.engine.timeline import PassedStep
 from kit.protocols.tablets.cluster import TabletRow, TabletsState, TabletTransition, excluded_nodes
-from kit.protocols.tablets.rules.availability import Sharder, SharderKind, static_shard_of
+from kit.protocols.tablets.rules.availability import (
+    Sharder,
+    SharderKind,
+    shard_for_reads,
+    shard_for_writes,
+    static_shard_of,
+)
 from kit.protocols.tablets.rules.grid import GridHost, TabletGrid
-from kit.protocols.tablets.rules.maps import Tablet, TabletMap, has_replica, last_tokens, tablet_of
+from kit.protocols.tablets.rules.maps import (
+    Tablet,
+    TabletMap,
+    has_replica,
+    last_tokens,
+    shard_on,
+    tablet_of,
+)
 from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica
-from kit.protocols.tablets.rules.stages import STREAM, TransitionKind
+from kit.protocols.tablets.rules.stages import STREAM, TRANSITIONS, TransitionKind
 from kit.protocols.tablets.stage_work import Piece, barrier_nodes
 from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology.facts import NodeFacts, nodes
@@ -354,6 +367,34 @@ def answers(m: Tablets, given: TabletMap, host: str) -> tuple[ShardAnswer, ...]:
             static_shard_of(each.token, m.shards),
         )
         for each in keys(given.count)
+    )
+
+
+class StageShards(Struct, frozen=True):
+    """What a host's sharder says of a tablet in one stage of its transition, and who holds it."""
+
+    stage: str
+    now: bool
+    reads: int
+    writes: tuple[int, ...]
+    holds: tuple[int, ...]
+
+
+def stage_shards(m: Tablets, given: TabletMap, host: str) -> tuple[StageShards, ...]:
+    """Every stage of the first transition in which a host takes part."""
+    moving = (t for t in given.tablets if t.transition and shard_on(t.sets.both, host) is not None)
+    tablet = next(moving, None)
+    if tablet is None or not tablet.transition:
+        return ()
+    return tuple(
+        StageShards(
+            row.name,
+            row.name == tablet.stage,
+            shard_for_reads(tablet, host, row.reads),
+            shard_for_writes(tablet, host, row.writes),
+            tuple(dict.fromkeys(r.shard for r in tablet.sets.both if r.host == host)),
+        )
+        for row in TRANSITIONS[m.edition][tablet.transition].states
     )
 
 

@@ -351,10 +351,16 @@ KEY_COLUMNS = (
     Column("key", "key.key"),
     Column("tablet", "key.tablet"),
     Column("has_replica()", "holds", none="no"),
-    Column("reads", "reads"),
-    Column("writes", "writes", none=""),
+    Column("shard_for_reads()", "reads"),
+    Column("shard_for_writes()", "writes", none="{}"),
     Column("static", "static"),
     Column("differs", _differs, none=""),
+)
+
+STAGE_COLUMNS = (
+    Column("stage", lambda each: f"{each.stage} ← now" if each.now else each.stage),
+    *(Column("shard_for_reads()", "reads"), Column("shard_for_writes()", "writes", none="{}")),
+    Column("has_replica()", "holds"),
 )
 
 
@@ -376,6 +382,15 @@ def _sharders(scene: Scene, host: str) -> Iterator[Part]:
         of=f"tablet {m.parameters.tables[0]} {{0.key.tablet}}",
         line=answer,
     )
+    stages = facts.stage_shards(m, scene.of(facts.tablet_map), host)
+    yield Table(
+        lambda scene: stages,
+        f"stage:{host}:{{0.stage}}",
+        STAGE_COLUMNS,
+        caption=f"shards of {host} by stage" if stages else "",
+        marked=False,
+        headless=not stages,
+    )
     if len(maps) < 2:
         yield Note(NO_VERSION)
         return
@@ -383,8 +398,8 @@ def _sharders(scene: Scene, host: str) -> Iterator[Part]:
     columns = (
         Column("sharder", lambda each: SHARDERS[each.kind]),
         Column("map", "version"),
-        Column("reads", lambda each: each.shard_for_reads(key.token)),
-        Column("writes", lambda each: each.shard_for_writes(key.token)),
+        Column("shard_for_reads()", lambda each: each.shard_for_reads(key.token)),
+        Column("shard_for_writes()", lambda each: each.shard_for_writes(key.token), none="{}"),
         Column("a barrier", _waits),
     )
 

@@ -78,8 +78,8 @@ def altered(topology: ClusterTopology, request: RequestEntry) -> Replication:
     """
     before = dict(dict(topology.keyspaces).get(request.keyspace, ()))
     kept = {dc for dc, each in request.replication if each == number_of(before.get(dc, 0))}
-    asked = {dc: each for dc, each in request.replication if dc not in kept or dc not in before}
-    return tuple(sorted({**before, **asked}.items()))
+    news = {dc: each for dc, each in request.replication if dc not in kept or dc not in before}
+    return tuple(sorted({**before, **news}.items()))
 
 
 def with_replication(topology: ClusterTopology, request: RequestEntry) -> ClusterTopology:
