@@ -30,7 +30,12 @@ from kit.protocols.tablets.rules.maps import (
     shard_on,
     tablet_of,
 )
-from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica
+from kit.protocols.tablets.rules.replica_sets import (
+    Replicas,
+    StageChoice,
+    TabletReplica,
+    choice_of,
+)
 from kit.protocols.tablets.rules.stages import STREAM, TRANSITIONS, TransitionKind
 from kit.protocols.tablets.stage_work import Piece, barrier_nodes
 from kit.protocols.tablets.tablets import Tablets
@@ -52,7 +57,8 @@ def _host(m: Tablets, node: NodeFacts) -> GridHost:
     state = "" if node.state == "normal" else node.state
     asks = node.request if node.request in ("leave", "remove", "replace") else ""
     excluded = "excluded" if node.is_ignored else ""
-    note = node.health or excluded or NOTES.get(state, state) or NOTES[asks]
+    zero = "" if state or node.tokens else "no tokens"
+    note = excluded or node.health or NOTES.get(state, state) or NOTES[asks] or zero
     return GridHost(node.name, m.shards_of(node.name), m.rack(node.name), note, node.is_coordinator)
 
 
@@ -169,18 +175,19 @@ class StageFacts(Struct, frozen=True):
     written_to: Replicas
     session: int
     work: tuple[WorkFacts, ...]
+    choice: StageChoice | None
 
 
 def stages(m: Tablets, s: TabletsState) -> tuple[StageFacts, ...]:
     """Every transition, by tablet."""
     return tuple(
-        _stage(m, number, transition)
+        _stage(m, s, number, transition)
         for number, row in enumerate(s.tablets)
         for transition in row.transitions
     )
 
 
-def _stage(m: Tablets, tablet: int, t: TabletTransition) -> StageFacts:
+def _stage(m: Tablets, s: TabletsState, tablet: int, t: TabletTransition) -> StageFacts:
     row, chosen = m.table(t).state(t.stage), t.sets.chosen
     several = len(m.tables) > 1
     now = "failed" if t.failed else "next"
@@ -192,7 +199,8 @@ def _stage(m: Tablets, tablet: int, t: TabletTransition) -> StageFacts:
         for place, (each, table) in enumerate(m.work(t.kind, t.stage))
     )
     uses = row.reads, chosen(row.reads), row.writes, chosen(row.writes)
-    return StageFacts(tablet, t.kind, t.stage, *uses, t.session, work)
+    choice = choice_of(m.table(t), t.stage, t.sets, m.lost(s))
+    return StageFacts(tablet, t.kind, t.stage, *uses, t.session, work, choice)
 
 
 class StageWay(Struct, frozen=True):
