@@ -293,7 +293,10 @@ TABLETS = cql_columns(
     "replicas list<tuple<uuid, int>>, session uuid, stage text, transition text"
 )
 SIZES = cql_columns("table_id uuid, last_token bigint, replicas map<uuid, bigint>")
-LOADS = cql_columns("node uuid, dc text, rack text, up boolean, storage_capacity bigint")
+LOADS = cql_columns(
+    "node uuid, dc text, rack text, up boolean, storage_capacity bigint, draining boolean, "
+    "excluded boolean"
+)
 STATIC = tuple(name for name, column in TABLETS.items() if column.static)
 OWN = (*STATIC, "new_replicas", "stage", "transition")
 """Columns that are in no other table that has last tokens."""
@@ -356,6 +359,8 @@ class NodeLoad(Struct, frozen=True):
     rack: str | None = None
     up: bool | None = None
     capacity: int | None = None
+    draining: bool | None = None
+    excluded: bool | None = None
 
 
 TabletBytes = Mapping[str, Mapping[int, Mapping[str, int]]]
@@ -461,7 +466,8 @@ def read_loads(path: str | Path) -> tuple[NodeLoad, ...]:
             raise BadInput(f"{where} storage_capacity", capacity, "bytes, a number from 0 on")
         if host in loads:
             raise BadInput(f"{where} node", host, "each node once")
-        loads[host] = NodeLoad(host, row.get("dc"), row.get("rack"), row.get("up"), capacity)
+        place = host, row.get("dc"), row.get("rack"), row.get("up"), capacity
+        loads[host] = NodeLoad(*place, row.get("draining"), row.get("excluded"))
     if not loads:
         raise BadInput(source, "no row", f"rows of {LOADS_TABLE.name}, one for each node")
     return tuple(loads.values())

@@ -86,7 +86,7 @@ class Balance(Hosts[BalanceState]):
     )
     leaving: tuple[str, ...] = parameter((), "the nodes that are to be emptied", **WRITTEN)
     excluded: tuple[str, ...] = parameter(
-        (), "the nodes that are down: they take no tablets and give none", **WRITTEN
+        (), "the nodes that are given up: they take no tablets and give none", **WRITTEN
     )
 
     def set_up(self) -> None:
@@ -344,7 +344,7 @@ ENTRY = entry(
         ),
         Scenario(
             "no-room-in-the-rack",
-            "F is to leave, and E, the other node of its rack, is down: three replicas are stuck",
+            "F is to leave, E in its rack is given up: three replicas are stuck",
             {
                 "nodes": 6,
                 "tablets": ("A C F", "B C F", "A D F", "B D E", "C F 50 ks.small"),

@@ -81,8 +81,8 @@ SELECT JSON * FROM system.tablets; the other dumps likewise. Without a dump, --t
 table: count (tablets), rf, size (bytes of all replicas), shards, target; K, M, G, T are powers of
 1024. A HOST is a host id, its beginning, or an address of --status.
 
-Ends with 0; with 1 when a tablet has no place to go to or loses its quorum, an RF change is
-refused, or a repair leaves some out; 2 on bad input.
+Ends with 0; with 1 when a tablet has no place to go to or loses its quorum, a drain would wait for
+a node that is down, an RF change is refused, or a repair leaves some out; 2 on bad input.
 
 examples
   python -m kit tablets tablets.csv --topology topology.csv balance --json
@@ -242,7 +242,7 @@ def _known(node: TabletNode) -> str:
 def _standing(node: TabletNode) -> str:
     """Its role, and whether it is down: of one that has left that goes without saying."""
     role = "" if node.role == "normal" else node.role
-    down = "" if node.up or node.role == "left" else "down"
+    down = "" if node.up or node.role in ("left", "down") else "down"
     return ", ".join(filter(None, (role, down)))
 
 
@@ -300,8 +300,9 @@ def _balance(opened: OpenedTablets, _words: Sequence[str]) -> Answer:
         parts.append(f"{GAP}after this plan: {_spread(report.after, opened.edition)}")
         parts.append(Rows(moves, "moves", "moves"))
     parts += _stuck(report.stuck, short, opened.edition)
-    heading = f"{counted(len(report.moves), 'move')}, {bytes_said(report.bytes)} to copy"
-    return Answer(report, [heading], parts, opened.warnings, int(bool(report.stuck)))
+    heading = [f"{counted(len(report.moves), 'move')}, {bytes_said(report.bytes)} to copy"]
+    heading += _waiting(report.stalled_by if report.moves else (), {}, short)
+    return Answer(report, heading, parts, opened.warnings, int(bool(report.stuck)))
 
 
 def _spread(spread: LoadSpread, edition: Edition) -> str:
@@ -319,9 +320,24 @@ def _drain(opened: OpenedTablets, words: Sequence[str]) -> Answer:
     if report.in_transition:
         moving = counted(report.in_transition, "tablet")
         heading.append(f"{GAP}{moving} of it in transition, judged as if that were over")
+    heading += [f"{GAP}the request would be refused: {report.refused}"] * bool(report.refused)
+    waits = report.stalled_by if report.replicas else ()
+    heading += _waiting(waits, report.targets, short)
     takes = Rows([(short[host], f"takes {n:,}") for host, n in report.targets.items()], "nodes")
     parts = (takes, *_stuck(report.stuck, short, opened.edition))
-    return Answer(report, heading, parts, opened.warnings, int(bool(report.stuck)))
+    status = int(bool(report.stuck or waits or report.refused))
+    return Answer(report, heading, parts, opened.warnings, status)
+
+
+def _waiting(hosts: Sequence[str], takes: Mapping[str, int], short: Short) -> Iterator[str]:
+    """Who is down and not excluded, and what that keeps from moving."""
+    if hosts:
+        are = f"{_first([short[host] for host in hosts], MOST_HOSTS)}: down, not excluded"
+        yield f"{GAP}{are}. Barriers wait for that, so moves stall."
+        given = sum(takes.get(host, 0) for host in hosts)
+        if given:
+            yield f"{GAP}{counted(given, 'replica')} would go there: a drain skips no node."
+        yield f"{GAP}Bring it up, or exclude it for good: nodetool excludenode."
 
 
 def _stuck(stuck: Sequence[StuckTablet], short: Short, edition: Edition) -> Iterator[Rows]:

@@ -5,7 +5,7 @@ from kit.engine.family import Family, FileKind, HuntGround, TimedSearch
 PUBLIC = {
     "lessons": {
         "dry_run.opening": "open_tablets",
-        "dry_run.what_if": "joined up_again",
+        "dry_run.what_if": "given_up joined up_again",
         "lessons.balancing": (
             "against_planner candidates_judged decisions goes_to may_take "
             "moves_judged resize_wanted thresholds waits_for"

@@ -24,6 +24,7 @@ from kit.protocols.tablets.cluster import (
     TabletsState,
     TabletTransition,
     removed_nodes,
+    staying_nodes,
     targets,
 )
 from kit.protocols.tablets.dump import TabletDump
@@ -92,6 +93,26 @@ class Plans(TabletCluster):
         left = mask_of(s.control.topology, "left")
         return any(not left >> self.number(each.host) & 1 for _, each in self.drains(s))
 
+    def roles(self, s: TabletsState) -> tuple[NodeRole, ...]:
+        """What each node is to the balancer."""
+        topology = s.control.topology
+        leaving = self.leaving(topology) * self.drain_tablets_first
+        heard = s.control.reachable if self.edition == "documents" else self.everybody
+        masks: tuple[tuple[NodeRole, int], ...] = (
+            ("left", leaving & mask_of(topology, "left")),
+            ("removing", leaving & removed_nodes(topology)),
+            ("leaving", leaving & heard & ~topology.ignored),
+            ("excluded", leaving | topology.ignored),
+            ("normal", targets(s)),
+            ("down", staying_nodes(topology)),
+            ("zero-token", mask_of(topology, "normal")),
+        )
+
+        def role(node: int) -> NodeRole:
+            return next((role for role, mask in masks if mask >> node & 1), "joining")
+
+        return tuple(map(role, range(len(self.names))))
+
     # Draining
 
     def drains(self, s: TabletsState) -> Iterator[tuple[int, TabletReplica]]:
@@ -126,14 +147,23 @@ class Plans(TabletCluster):
         topology, node = s.control.topology, self.number(source.host)
         if topology.ignored >> node & 1 and not removed_nodes(topology) >> node & 1:
             return iter(())
-        return self.to_hosts(s, s.tablets[tablet], source)
+        return self.to_hosts(s.tablets[tablet], source, self.drain_able(s, source))
 
-    def to_hosts(
-        self, s: TabletsState, row: TabletRow, source: TabletReplica
-    ) -> Iterator[TabletReplica]:
+    def drain_able(self, s: TabletsState, source: TabletReplica) -> int:
+        """The nodes that a drain chooses among (a mask): in ``server`` those that are down, too,
+        while a node of the datacenter is to leave; what has left already does not count.
+        """
+        if not self.paused:
+            return targets(s)
+        topology, home = s.control.topology, place_of(self.rack(source.host))[0]
+        going = self.leaving(topology) & ~mask_of(topology, "left")
+        draining = any(place_of(self.rack(name))[0] == home for name in self.named(going))
+        return staying_nodes(topology) if draining else targets(s)
+
+    def to_hosts(self, row: TabletRow, source: TabletReplica, able: int) -> Iterator[TabletReplica]:
         """The places on other hosts for a replica: no second one on a host, in the same rack."""
         taken, rack = {each.host for each in row.replicas}, self.rack(source.host)
-        for host in self.named(targets(s)):
+        for host in self.named(able):
             if host not in taken and self.rack(host) == rack:
                 for shard in range(self.shards_of(host)):
                     yield TabletReplica(host, shard)
@@ -172,7 +202,7 @@ class Plans(TabletCluster):
         else:
             for source in row.replicas:
                 if able >> self.number(source.host) & 1:
-                    places = self.to_hosts(s, row, source)
+                    places = self.to_hosts(row, source, able)
                     if kind == "intranode_migration":
                         every = range(self.shards_of(source.host))
                         others = (shard for shard in every if shard != source.shard)
@@ -275,7 +305,7 @@ class DumpPlanner:
     def plan(self, s: TabletsState) -> StatePlan:
         """The next plan; it evens out loads while balancing is on and moves are left."""
         enabled = bool(s.moves) and self._model.balancing
-        return self._plan(s.tablets, self._roles(s), enabled, frozenset(self._rack_lists(s)))
+        return self._plan(s.tablets, self._model.roles(s), enabled, frozenset(self._rack_lists(s)))
 
     def _rack_lists(self, s: TabletsState) -> Iterator[tuple[str, str]]:
         """The tables and datacenters of which racks are named, RF changes so far included."""
@@ -287,20 +317,6 @@ class DumpPlanner:
             for datacenter, factor in changed.get(keyspace_of(each.name), ()):
                 if not isinstance(factor, int):
                     yield each.name, datacenter
-
-    def _roles(self, s: TabletsState) -> tuple[NodeRole, ...]:
-        topology, model = s.control.topology, self._model
-        leaving = model.leaving(topology) * model.drain_tablets_first
-        removed, able = removed_nodes(topology), targets(s)
-
-        def role(node: int) -> NodeRole:
-            if leaving & removed & 1 << node:
-                return "removing"
-            if leaving >> node & 1 and s.control.reachable >> node & 1:
-                return "leaving"
-            return "normal" if able >> node & 1 else "excluded"
-
-        return tuple(map(role, range(len(model.names))))
 
     def _planned(
         self,

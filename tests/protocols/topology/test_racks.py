@@ -17,7 +17,7 @@ from kit.protocols.topology.panels.coordinating import CONFIGURATION
 from kit.protocols.topology.panels.nodes import NODES
 from kit.protocols.topology.rules.cluster import ClusterTopology, NodeEntry
 from kit.protocols.topology.rules.columns import load, store
-from kit.protocols.topology.rules.replication import invalid_racks
+from kit.protocols.topology.rules.replication import invalid_racks, replication_in
 from kit.views.panel import scene_at
 
 THREE = ("dc1/r1", "dc1/r2", "dc1/r3")
@@ -57,20 +57,46 @@ def ended(timeline: Timeline) -> tuple[list[tuple[bool, bool]], list[str]]:
         ((*THREE, "dc1/r4"), 3, 0b1000, 0, "dc1 would have 4 racks for 3 replicas"),
         ((*THREE, "dc1/r1"), 3, 0b1000, 0, ""),
         (("dc1/r1", "dc1/r1", "dc1/r2"), 2, 0, 0b010, ""),
-        (("dc1/r1", "dc1/r2", "dc2/r1"), 2, 0, 0, "dc2 would have 1 racks for 2 replicas"),
+        (("dc1/r1", "dc1/r2", "dc2/r1"), 2, 0, 0, ""),
         (("dc1/r1", "dc1/r2", "dc2/r1"), 2, 0, 0b100, ""),
-        (("", "", ""), 2, 0, 0, "dc1 would have 1 racks for 2 replicas"),
+        (("dc1/r1", "dc1/r2", "dc2/r1"), 2, 0, 0b010, ""),
+        (("dc1/r1", "dc1/r2", "dc2/r1", "dc1/r3"), 3, 0b1000, 0, ""),
+        (("", "", ""), 2, 0, 0, ""),
     ],
 )
 def test_each_datacenter_has_a_rack_for_each_replica(
     racks: tuple[str, ...], rf: int, joins: int, leaves: int, words: str
 ) -> None:
-    """As many racks as replicas, of two replicas or more; a datacenter without owners has none."""
+    """As many racks as replicas, of two replicas or more; a datacenter without owners has none.
+
+    What is invalid already may stay so.
+    """
     nodes = [NodeEntry(state="normal", tokens=i < 3, rack=rack) for i, rack in enumerate(racks)]
     topology = ClusterTopology(nodes=tuple(nodes), rf=rf)
     assert invalid_racks(topology, joins=joins, leaves=leaves) == words
     idle = replace(topology, nodes=(*nodes, NodeEntry(state="normal", rack="dc3/r9")))
     assert invalid_racks(idle, joins=joins, leaves=leaves) == words
+
+
+@pytest.mark.parametrize(
+    ("words", "leaves", "said"),
+    [
+        ("dc1=r1,r2", 0b010, "ks names rack r2 of dc1, which would have no node"),
+        ("dc1=r1,r2", 0b100, ""),
+        ("dc1=r1,r2,r3", 0b100, "ks names rack r3 of dc1, which would have no node"),
+        ("dc1=r1,r9", 0b001, ""),
+        ("dc1=2", 0b010, ""),
+        ("dc1=r1", 0b001, "ks names rack r1 of dc1, which would have no node"),
+    ],
+)
+def test_racks_by_name_keep_a_node(words: str, leaves: int, said: str) -> None:
+    """A node does not leave if a keyspace names its rack, and it is the last one there."""
+    nodes = tuple(NodeEntry(state="normal", tokens=True, rack=rack) for rack in THREE)
+    keyspaces = (("ks", replication_in([words], "")),)
+    topology = ClusterTopology(nodes=nodes, keyspaces=keyspaces)
+    assert invalid_racks(topology, leaves=leaves) == said
+    spare = (*nodes, *nodes)
+    assert invalid_racks(replace(topology, nodes=spare), leaves=leaves) == ""
 
 
 def test_the_table_has_a_column_for_the_datacenter_and_one_for_the_rack() -> None:

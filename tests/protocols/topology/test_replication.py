@@ -48,7 +48,15 @@ CHANGES: tuple[Change, ...] = (
     ("dc1=2", "dc1=3", "documents", 0, ""),
     ("dc1=2", "dc1=1", "server", 3, ""),
     ("dc1=2", "dc1=2", "server", 0, ""),
-    ("dc1=2", "dc1=2", "server", 3, "dc1 has 3 racks for 2 replicas"),
+    # What is RF-rack-invalid already may stay so; what is valid may not become it.
+    ("dc1=2", "dc1=2", "server", 3, ""),
+    ("dc1=2 dc2=1", "dc2=0", "server", 3, ""),
+    ("dc1=4", "dc1=3", "server", 3, ""),
+    ("dc1=3", "dc1=2", "server", 3, "dc1 has 3 racks for 2 replicas"),
+    ("dc1=1", "dc1=2", "server", 3, "dc1 has 3 racks for 2 replicas"),
+    ("dc1=2", "dc1=1", "documents", 3, ""),
+    ("dc1=r1,r9", "dc1=r1,r2,r9", "server", 3, ""),
+    ("dc1=r1,r9", "dc1=r1", "server", 3, ""),
     ("dc1=2", "dc1=2", "documents", 3, ""),
     ("dc1=3", "dc1=4", "server", 3, "dc1 has 3 racks for 4 replicas"),
     ("dc1=3", "dc1=4", "server", 0, ""),
@@ -68,8 +76,19 @@ CHANGES: tuple[Change, ...] = (
     ("dc1=1", "dc9=1", "server", 0, "dc9 has 0 nodes for 1 replicas"),
     ("dc1=1", "dc2=r1", "documents", 0, "racks by name are not known to edition documents"),
     ("dc1=1", "dc2=r1", "server", 0, ""),
-    ("dc1=1", "dc1=r1", "server", 0, "becomes a list of racks by a conversion of its own"),
-    ("dc1=r1", "dc1=1", "server", 0, "a list of racks does not become a number of replicas again"),
+    ("dc1=1", "dc1=r1", "server", 0, "a list of racks by a conversion of its own, not modelled"),
+    ("dc1=2", "dc1=r1", "server", 0, "has to name as many as there are replicas, 2"),
+    ("dc1=r1", "dc1=1", "server", 0, ""),
+    ("dc1=r1", "dc1=2", "server", 0, "list of racks does not become another number of replicas"),
+    # The sum of all changes counts, unless all replicas are by racks and each is 0 to N or N to 0.
+    ("dc1=r1,r2", "dc2=r1", "server", 0, ""),
+    ("dc1=r1,r2,r3", "dc1=0 dc2=r1", "server", 0, ""),
+    ("dc1=r1,r2", "dc1=r1 dc2=r1", "server", 0, "dc1 from r1,r2 to r1, dc2 from 0 to r1"),
+    ("dc1=r1,r2 dc2=r1", "dc1=r1,r2,r3 dc2=0", "server", 0, "r1,r2 to r1,r2,r3, dc2 from r1 to 0"),
+    ("dc2=1", "dc1=r1,r2", "server", 0, "dc1 from 0 to r1,r2"),
+    ("dc1=r1,r2 dc2=1", "dc1=0", "server", 0, "dc1 from r1,r2 to 0"),
+    ("dc1=2 dc2=r1", "dc1=3 dc2=0", "server", 0, "dc1 from 2 to 3, dc2 from r1 to 0"),
+    ("dc1=2", "dc2=r1", "server", 0, ""),
     ("dc1=r1", "dc1=r1,r2", "server", 0, ""),
     ("dc1=r1", "dc1=r2", "server", 0, "one replica at a time: dc1 from r1 to r2"),
     ("dc1=r1", "dc1=r1,r9", "server", 0, "dc1 has no node in rack r9"),
@@ -112,7 +131,40 @@ def test_a_change_is_refused_with_its_reason(change: Change) -> None:
     assert said.endswith(why)
     after = with_replication(topology, request)
     assert dict(after.keyspaces)["ks"] == altered(topology, request)
-    expected = {**(dict(known[0][1]) if before else {}), **dict(request.replication)}
+    held: dict[str, Any] = dict(known[0][1]) if before else {}
+    asked = dict(request.replication)
+    counted = {dc for dc, each in asked.items() if held.get(dc) and each == len_of(held[dc])}
+    expected = {**held, **{dc: each for dc, each in asked.items() if dc not in counted}}
     assert dict(altered(topology, request)) == expected
     unknown = replace(topology, keyspaces=())
     assert "at a time" not in refused_change(unknown, request, Setting(edition=edition))
+
+
+def len_of(factor: int | tuple[str, ...]) -> int:
+    """How many replicas a factor asks for."""
+    return factor if isinstance(factor, int) else len(factor)
+
+
+@pytest.mark.parametrize(
+    ("before", "words", "why"),
+    [
+        ("dc1=1", "dc1=0", ""),
+        ("dc1=r1", "dc1=0", ""),
+        ("dc1=r1,r2", "dc1=0", ""),
+        ("dc1=2", "dc1=0", "one replica at a time: dc1 from 2 to 0"),
+        ("dc1=2", "dc1=r1,r2", ""),
+        ("dc1=r1", "dc1=r1,r2 dc2=r1", ""),
+        ("dc1=r1", "dc1=r2", "one replica at a time: dc1 from r1 to r2"),
+    ],
+)
+def test_without_tables_nothing_has_to_follow(before: str, words: str, why: str) -> None:
+    """The last replica may go; what the statement itself refuses is refused."""
+    nodes = tuple(NodeEntry(state="normal", tokens=True, rack=rack) for rack in RACKS)
+    topology = ClusterTopology(
+        nodes=nodes, keyspaces=(("ks", replication_in([*before.split()], "")),)
+    )
+    request = RequestEntry(
+        "keyspace_rf_change", -1, keyspace="ks", replication=replication_in(words.split(), "")
+    )
+    assert refused_change(topology, request, Setting(), tables=False).endswith(why)
+    assert bool(refused_change(topology, request, Setting(), tables=False)) == bool(why)

@@ -78,8 +78,9 @@ _ROLES: dict[str, NodeRole] = {
     "rebuilding": "normal",
     "decommissioning": "leaving",
     "removing": "removing",
-    "left": "removing",
+    "left": "left",
 }
+_STATES: dict[str, NodeRole] = {"leaving": "leaving", "joining": "joining"}
 _DRAINED_BY: dict[str | None, NodeRole] = {"leave": "leaving", "remove": "removing"}
 
 
@@ -87,7 +88,8 @@ class OpenedTablets(Struct, frozen=True):
     """A cluster's tablets, and what the files tell of nodes and sizes.
 
     ``maps`` are by table name, ``repairs`` (when a tablet was repaired last) by that and tablet,
-    ``sizes`` as the balancer takes them (None: not known). ``down`` are hosts, ``addresses`` gives
+    ``sizes`` as the balancer takes them (None: not known). ``down`` are hosts that do not answer;
+    which of them are excluded, given up by the operator, the nodes' roles say. ``addresses`` gives
     those of ``nodetool status`` their hosts. ``ignore_msb`` is what static sharding on a host
     ignores. ``topology`` and ``schema`` are None where no file of theirs was given.
     """
@@ -264,6 +266,12 @@ class KnownNodes(Struct):
         dc, rack = (each or SOMEWHERE for each in place)
         self.nodes[host] = BalancerNode(host, dc, rack, shards, role=role)
 
+    def stands(self, host: str, excluded: bool | None) -> None:
+        """Say of a node that it is excluded, or down."""
+        node = self.nodes[host]
+        role = _standing(node.role, host in self.down, bool(excluded))
+        self.nodes[host] = replace(node, role=role)
+
     def check(self, field: str, host: str, place: Place) -> None:
         """Check that a file speaks of a node as the others do.
 
@@ -336,7 +344,7 @@ def _add_topology(known: KnownNodes, opened: OpenedTopology) -> None:
     for row in opened.table.rows:
         if row.node_state == "left" and row.host_id not in known.shards:
             continue
-        role = _role(row, row.host_id in known.down or row.host_id in opened.table.ignore_nodes)
+        role = _role(row, row.host_id in known.down, row.host_id in opened.table.ignore_nodes)
         known.add(row.host_id, (row.datacenter, row.rack), role, row.shard_count)
         untold += [row.host_id] if row.shard_count is None else []
         if row.ignore_msb is not None:
@@ -346,14 +354,21 @@ def _add_topology(known: KnownNodes, opened: OpenedTopology) -> None:
         known.warnings.append(f"{opened.source} does not tell the {which}")
 
 
-def _role(row: SystemTopologyRow, is_gone: bool) -> NodeRole:
-    """What a node is to the balancer; one that joins, or owns no tokens, takes no tablets yet."""
-    role = _ROLES.get(row.node_state or "", "excluded")
+def _role(row: SystemTopologyRow, down: bool, ignored: bool) -> NodeRole:
+    """What a node is to the balancer."""
+    role = _ROLES.get(row.node_state or "", "joining")
     if role == "normal":
         role = _DRAINED_BY.get(row.topology_request, role)
-    if role == "normal" and (is_gone or not row.tokens):
+    if role == "normal" and not row.tokens:
+        return "zero-token"
+    return _standing(role, down, ignored)
+
+
+def _standing(role: NodeRole, down: bool, excluded: bool) -> NodeRole:
+    """The role of a node that is down or excluded, whichever tells; others keep theirs."""
+    if excluded and role in ("normal", "down"):
         return "excluded"
-    return role
+    return "down" if down and role == "normal" else role
 
 
 def _add_status(known: KnownNodes, listed: Iterable[Seen], source: str) -> None:
@@ -365,13 +380,13 @@ def _add_status(known: KnownNodes, listed: Iterable[Seen], source: str) -> None:
         if known.topology is not None:
             if host in known.nodes:
                 known.check(f"{source} node", host, place)
+                known.stands(host, node.health == "excluded")
         elif host is None:
             known.warnings.append(f"{source} does not tell the host id of {node.name}")
         else:
             known.down |= {host} if node.health in ("down", "excluded") else set()
-            is_out = node.state == "joining" or host in known.down
-            role: NodeRole = "leaving" if node.state == "leaving" else "normal"
-            known.add(host, place, "excluded" if is_out else role)
+            known.add(host, place, _STATES.get(node.state or "", "normal"))
+            known.stands(host, node.health == "excluded")
 
 
 def _add_loads(known: KnownNodes, loads: PathLike) -> None:
@@ -388,7 +403,10 @@ def _add_loads(known: KnownNodes, loads: PathLike) -> None:
         if load.up is False:
             known.down.add(load.host)
         if load.host not in known.nodes:
-            known.add(load.host, place, "excluded" if load.up is False else "normal")
+            # What is removed is excluded; what leaves sends its tablets itself.
+            drained: NodeRole = "removing" if load.excluded else "leaving"
+            known.add(load.host, place, drained if load.draining else "normal")
+        known.stands(load.host, load.excluded)
         node = known.nodes[load.host]
         known.nodes[load.host] = replace(node, capacity=load.capacity or 0)
 

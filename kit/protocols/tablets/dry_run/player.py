@@ -17,6 +17,7 @@ from kit.protocols.tablets.dry_run.opening import (
     sorted_out,
 )
 from kit.protocols.tablets.dump import DumpedTable, DumpedTransition, TabletDump
+from kit.protocols.tablets.rules.balance.cluster import DRAINED as TO_DRAIN
 from kit.protocols.tablets.rules.balance.cluster import BalancerNode
 from kit.protocols.tablets.rules.maps import TabletMap, group, keyspace_of, last_tokens
 from kit.protocols.tablets.rules.replica_sets import Replicas
@@ -38,6 +39,7 @@ BEGUN_FROM = ("", "tablet_migration", "tablet_draining")
 DRAINED = ("decommissioning", "removing")
 """The states of nodes whose tablets go elsewhere in ``tablet_draining``."""
 REHEARSED = ("leave", "remove")
+NO_TARGETS = ("excluded", "joining", "zero-token")
 LEAST_LETTERS = 4  # of a host id's beginning
 MOST_TO_CHOOSE = 128  # nodes of which any may be lost: of more nobody could choose
 SEVERAL = 3  # of what may be lost, excluded or undone by the way
@@ -123,9 +125,9 @@ def _wanted(
         raise BadInput("operations", operations, f"lines: {FORM}")
     lines = operations.splitlines() if isinstance(operations, str) else operations
     requests = [
-        (REQUESTS[node.role == "removing"], node.host)
+        (REQUESTS[node.role != "leaving"], node.host)
         for node in opened.nodes
-        if node.role in ("leaving", "removing")
+        if node.role in TO_DRAIN
     ]
     lost: list[str] = []
     balance = False
@@ -225,7 +227,7 @@ def parameters_of(
         for tablet in table.tablets
         for replica in (*tablet.replicas, *tablet.new_replicas)
     }
-    nodes = [node for node in opened.nodes if node.role != "excluded" or node.host in used]
+    nodes = [node for node in opened.nodes if node.role not in NO_TARGETS or node.host in used]
     out = len(opened.nodes) - len(nodes)
     if len(nodes) > MOST_NODES:
         raise BadInput(f"{opened.source} nodes", len(nodes), f"at most {MOST_NODES} for a Player")
@@ -248,8 +250,8 @@ def parameters_of(
         moves=int(balance),
         operations=tuple(f"{word} {names.get(what, what)}" for word, what in requests),
         keyspaces=tuple(_keyspaces(opened, requests)),
-        down=tuple(sorted(names[n.host] for n in nodes if n.host in gone or n.role == "excluded")),
-        ignored=(),
+        down=tuple(sorted(names[n.host] for n in nodes if n.host in gone or n.role in NO_TARGETS)),
+        ignored=tuple(sorted(names[n.host] for n in nodes if n.role == "excluded")),
         crashes=min(MOST_FAULTS, len(lost) + SEVERAL * (len(nodes) <= MOST_TO_CHOOSE)),
         exclusions=SEVERAL,
         undone=min(MOST_FAULTS, len(requests)),

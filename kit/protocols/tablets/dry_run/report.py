@@ -168,7 +168,7 @@ def tablets_report(opened: OpenedTablets) -> TabletsReport:
 
 
 def _nodes(opened: OpenedTablets) -> Iterator[TabletNode]:
-    left, gone, given = opened.left, opened.gone, opened.input
+    gone, given = opened.gone, opened.input
     counts, known = Loads(given, "documents"), given.rows.sizes != UNKNOWN
     # The balancer counts small replicas, and those that are not known, for more.
     held = np.zeros(len(given.nodes), np.int64)
@@ -178,7 +178,7 @@ def _nodes(opened: OpenedTablets) -> Iterator[TabletNode]:
         size = None if opened.sizes is None else int(held[code])
         yield TabletNode(
             *(node.host, node.datacenter, node.rack, node.shards),
-            "left" if node.host in left else node.role,
+            node.role,
             node.host not in gone,
             *(int(shards.sum()), int(shards.max()), int(shards.min())),
             size,
@@ -310,15 +310,15 @@ def _options(opened: OpenedTablets, name: str) -> CountOptions:
 def resizes(opened: OpenedTablets) -> tuple[ResizeLine, ...]:
     """The decision on each table, or group of co-located ones.
 
-    In edition ``server`` those are known, too, that do not begin in the next round, with all shards
-    that take tablets.
+    In edition ``server`` those are known, too, that do not begin in the next round, with the shards
+    of all normal nodes that are to stay, up or not.
     """
     limits = replace(THRESHOLDS[opened.edition], target=opened.target_size)
     bases = opened.bases
     sizes = {name: table_size(opened, name) for name in bases}
-    shards: dict[str, dict[str, int]] = {}  # of each rack, that take tablets
+    shards: dict[str, dict[str, int]] = {}  # of each rack
     for node in opened.nodes:
-        if node.role == "normal":
+        if node.role in ("normal", "down", "excluded"):
             racks = shards.setdefault(node.datacenter, {})
             racks[node.rack] = racks.get(node.rack, 0) + node.shards
     targets: dict[str, TargetCount] = {}

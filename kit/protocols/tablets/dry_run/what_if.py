@@ -27,7 +27,7 @@ from kit.protocols.tablets.rules.availability import (
     static_shard_of,
     unrepaired_in_time,
 )
-from kit.protocols.tablets.rules.balance.cluster import NodeRole
+from kit.protocols.tablets.rules.balance.cluster import DRAINED, NodeRole
 from kit.protocols.tablets.rules.balance.loads import Loads, TabletMove
 from kit.protocols.tablets.rules.balance.planner import DrainFailure, drained, planned
 from kit.protocols.tablets.rules.balance.reasons import Misplaced
@@ -51,8 +51,10 @@ from kit.protocols.topology.rules.cluster import (
     RequestEntry,
     Setting,
 )
-from kit.protocols.topology.rules.replication import refused_change
+from kit.protocols.topology.rules.replication import invalid_racks, refused_change
 
+STAYING = ("normal", "down", "excluded")
+"""Of nodes that own tokens, and are not asked to go."""
 ANY_NUMBER = 2**30  # of streams: all moves of a drain at once
 IGNORE_MSB = 12  # of static sharding, where nothing tells
 
@@ -83,11 +85,14 @@ class BalanceReport(Struct, frozen=True):
     after: LoadSpread
     nodes: Mapping[str, tuple[float, float]]
     stuck: tuple[StuckTablet, ...]
+    stalled_by: tuple[str, ...]
 
 
 class DrainReport(Struct, frozen=True):
     """An emptied node: who takes how many of its replicas, what cannot go, and what is copied.
 
+    The nodes it is ``stalled_by`` have to answer, or to be excluded. ``refused`` says why the
+    request would be turned away.
     Of ``in_transition`` tablets with a replica there the drain waits for the end: ``replicas`` and
     ``moves`` are those once that has come, by the way that each is on.
     """
@@ -99,6 +104,8 @@ class DrainReport(Struct, frozen=True):
     bytes: int
     moves: tuple[TabletMove, ...]
     stuck: tuple[StuckTablet, ...]
+    stalled_by: tuple[str, ...]
+    refused: str = ""
 
 
 class LostTablet(Struct, frozen=True):
@@ -163,7 +170,19 @@ def balance(opened: OpenedTablets) -> BalanceReport:
     hosts = [node.host for node in opened.nodes]
     pairs = zip(nodes, loads.node_load.tolist(), strict=True)
     after = _spread(loads), dict(zip(hosts, pairs, strict=True))
-    return BalanceReport(step.moves, step.bytes, before, *after, _stuck(loads, step.failures))
+    stuck = _stuck(loads, step.failures)
+    return BalanceReport(step.moves, step.bytes, before, *after, stuck, stalled_by(opened))
+
+
+def stalled_by(opened: OpenedTablets) -> tuple[str, ...]:
+    """The nodes that are down and not excluded: every barrier of tablets waits for their answers.
+
+    Source: published coordinator, the barrier of the tablet track, which only ignored nodes need
+    not answer.
+    """
+    out = ("excluded", "removing", "left")
+    roles = {node.host: node.role for node in opened.nodes}
+    return tuple(sorted(host for host in opened.down if roles.get(host, "left") not in out))
 
 
 def _spread(loads: Loads) -> LoadSpread:
@@ -179,7 +198,9 @@ def _spread(loads: Loads) -> LoadSpread:
 
 def drain(opened: OpenedTablets, host: str) -> DrainReport:
     """All that would leave a node that is decommissioned (removed, if it is gone), and what not."""
-    role: NodeRole = "removing" if host in opened.gone else "leaving"
+    now = next(node.role for node in opened.nodes if node.host == host)
+    is_gone = host in opened.gone or now == "excluded"
+    role: NodeRole = now if now in DRAINED else "removing" if is_gone else "leaving"
     given = _with_role(_on_their_way(opened), host, role).input
     idle = replace(given.rows, busy=np.zeros_like(given.rows.busy))
     loads = Loads(
@@ -199,6 +220,33 @@ def drain(opened: OpenedTablets, host: str) -> DrainReport:
     return DrainReport(
         *(host, targets.total() + left, in_transition, dict(sorted(targets.items()))),
         *(sum(move.bytes for move in moves), moves, _stuck(loads, failures)),
+        tuple(each for each in stalled_by(opened) if role == "leaving" or each != host),
+        _refused(opened, host),
+    )
+
+
+def _refused(opened: OpenedTablets, host: str) -> str:
+    """Why a node may not leave: a keyspace names its rack, of which it is the last node."""
+    described = {} if opened.schema is None else opened.schema.keyspaces
+    if opened.edition == "documents":
+        return ""
+    keyspaces = tuple(
+        (name, tuple(opened.replication(name).items()))
+        for name, each in described.items()
+        if each.tablets is not False
+    )
+    hosts = [node.host for node in opened.nodes if node.role in STAYING or node.host == host]
+    return invalid_racks(
+        ClusterTopology(nodes=_entries(opened, hosts), keyspaces=keyspaces),
+        leaves=1 << hosts.index(host),
+    )
+
+
+def _entries(opened: OpenedTablets, hosts: Sequence[str]) -> tuple[NodeEntry, ...]:
+    """As much of nodes as the rules on racks read."""
+    places = opened.places
+    return tuple(
+        NodeEntry(state="normal", tokens=True, rack="/".join(places[host])) for host in hosts
     )
 
 
@@ -301,6 +349,11 @@ def serving(opened: OpenedTablets, token: int) -> tuple[ServedToken, ...]:
 def up_again(opened: OpenedTablets, host: str) -> OpenedTablets:
     """The same cluster once a node that is down is back."""
     return replace(_with_role(opened, host, "normal"), down=opened.down - {host})
+
+
+def given_up(opened: OpenedTablets, host: str) -> OpenedTablets:
+    """The same cluster once an operator has excluded a node that is down."""
+    return _with_role(opened, host, "excluded")
 
 
 def joined(opened: OpenedTablets, host: str, like: str) -> OpenedTablets:
@@ -430,7 +483,8 @@ def rf_change(opened: OpenedTablets, keyspace: str, words: Sequence[str]) -> RfR
         if keyspace_of(name) == keyspace
         for number, tablet in enumerate(table.tablets)
     }
-    if not tablets:
+    described = {} if opened.schema is None else opened.schema.keyspaces
+    if not tablets and (keyspace not in described or described[keyspace].tablets is False):
         known = sorted({*map(keyspace_of, opened.maps)})
         raise BadInput("KEYSPACE", keyspace, one_of(keyspace, known))
     places = opened.places
@@ -438,23 +492,19 @@ def rf_change(opened: OpenedTablets, keyspace: str, words: Sequence[str]) -> RfR
         raise BadInput("--topology", None, "a dump of system.topology: racks have to be known")
     there = {datacenter for datacenter, _ in places.values()}
     stated = None
-    if opened.schema is not None and keyspace in opened.schema.keyspaces:
+    if keyspace in described:
         stated = tuple(opened.replication(keyspace).items())
     held = [[places[each.host] for each in replicas] for replicas in tablets.values()]
     before = replication_before(held, stated, keyspace)
     for datacenter, _ in wanted:
         if datacenter not in there | {known for known, _ in before}:
             raise BadInput("DC=REPLICAS", datacenter, one_of(datacenter, sorted(there)))
-    nodes = tuple(
-        NodeEntry(state="normal", tokens=True, rack=f"{node.datacenter}/{node.rack}")
-        for node in opened.nodes
-        if node.role == "normal" or (node.role == "excluded" and node.host in opened.down)
-    )
+    nodes = _entries(opened, [node.host for node in opened.nodes if node.role in STAYING])
     # As much of the topology as the refusals read.
     topology = ClusterTopology(nodes=nodes, keyspaces=((keyspace, before),))
     request = RequestEntry("keyspace_rf_change", NOBODY, keyspace=keyspace, replication=wanted)
     after = replication.altered(topology, request)
-    refused = refused_change(topology, request, Setting(opened.edition))
+    refused = refused_change(topology, request, Setting(opened.edition), tables=bool(tablets))
     changed = () if refused else tuple(_changed(opened, tablets, dict(after)))
     moved = Counter(step.rpartition(":")[0] for each in changed for step in each.steps)
     return RfReport(

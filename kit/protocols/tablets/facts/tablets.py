@@ -14,11 +14,29 @@ from msgspec import Struct
 
 from kit.engine.timeline import PassedStep
 from kit.protocols.tablets.cluster import TabletRow, TabletsState, TabletTransition, excluded_nodes
-from kit.protocols.tablets.rules.availability import Sharder, SharderKind, static_shard_of
+from kit.protocols.tablets.rules.availability import (
+    Sharder,
+    SharderKind,
+    shard_for_reads,
+    shard_for_writes,
+    static_shard_of,
+)
 from kit.protocols.tablets.rules.grid import GridHost, TabletGrid
-from kit.protocols.tablets.rules.maps import Tablet, TabletMap, has_replica, last_tokens, tablet_of
-from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica
-from kit.protocols.tablets.rules.stages import STREAM, TransitionKind
+from kit.protocols.tablets.rules.maps import (
+    Tablet,
+    TabletMap,
+    has_replica,
+    last_tokens,
+    shard_on,
+    tablet_of,
+)
+from kit.protocols.tablets.rules.replica_sets import (
+    Replicas,
+    StageChoice,
+    TabletReplica,
+    choice_of,
+)
+from kit.protocols.tablets.rules.stages import STREAM, TRANSITIONS, TransitionKind
 from kit.protocols.tablets.stage_work import Piece, barrier_nodes
 from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology.facts import NodeFacts, nodes
@@ -39,7 +57,8 @@ def _host(m: Tablets, node: NodeFacts) -> GridHost:
     state = "" if node.state == "normal" else node.state
     asks = node.request if node.request in ("leave", "remove", "replace") else ""
     excluded = "excluded" if node.is_ignored else ""
-    note = node.health or excluded or NOTES.get(state, state) or NOTES[asks]
+    zero = "" if state or node.tokens else "no tokens"
+    note = excluded or node.health or NOTES.get(state, state) or NOTES[asks] or zero
     return GridHost(node.name, m.shards_of(node.name), m.rack(node.name), note, node.is_coordinator)
 
 
@@ -156,18 +175,19 @@ class StageFacts(Struct, frozen=True):
     written_to: Replicas
     session: int
     work: tuple[WorkFacts, ...]
+    choice: StageChoice | None
 
 
 def stages(m: Tablets, s: TabletsState) -> tuple[StageFacts, ...]:
     """Every transition, by tablet."""
     return tuple(
-        _stage(m, number, transition)
+        _stage(m, s, number, transition)
         for number, row in enumerate(s.tablets)
         for transition in row.transitions
     )
 
 
-def _stage(m: Tablets, tablet: int, t: TabletTransition) -> StageFacts:
+def _stage(m: Tablets, s: TabletsState, tablet: int, t: TabletTransition) -> StageFacts:
     row, chosen = m.table(t).state(t.stage), t.sets.chosen
     several = len(m.tables) > 1
     now = "failed" if t.failed else "next"
@@ -179,7 +199,8 @@ def _stage(m: Tablets, tablet: int, t: TabletTransition) -> StageFacts:
         for place, (each, table) in enumerate(m.work(t.kind, t.stage))
     )
     uses = row.reads, chosen(row.reads), row.writes, chosen(row.writes)
-    return StageFacts(tablet, t.kind, t.stage, *uses, t.session, work)
+    choice = choice_of(m.table(t), t.stage, t.sets, m.lost(s))
+    return StageFacts(tablet, t.kind, t.stage, *uses, t.session, work, choice)
 
 
 class StageWay(Struct, frozen=True):
@@ -354,6 +375,34 @@ def answers(m: Tablets, given: TabletMap, host: str) -> tuple[ShardAnswer, ...]:
             static_shard_of(each.token, m.shards),
         )
         for each in keys(given.count)
+    )
+
+
+class StageShards(Struct, frozen=True):
+    """What a host's sharder says of a tablet in one stage of its transition, and who holds it."""
+
+    stage: str
+    now: bool
+    reads: int
+    writes: tuple[int, ...]
+    holds: tuple[int, ...]
+
+
+def stage_shards(m: Tablets, given: TabletMap, host: str) -> tuple[StageShards, ...]:
+    """Every stage of the first transition in which a host takes part."""
+    moving = (t for t in given.tablets if t.transition and shard_on(t.sets.both, host) is not None)
+    tablet = next(moving, None)
+    if tablet is None or not tablet.transition:
+        return ()
+    return tuple(
+        StageShards(
+            row.name,
+            row.name == tablet.stage,
+            shard_for_reads(tablet, host, row.reads),
+            shard_for_writes(tablet, host, row.writes),
+            tuple(dict.fromkeys(r.shard for r in tablet.sets.both if r.host == host)),
+        )
+        for row in TRANSITIONS[m.edition][tablet.transition].states
     )
 
 

@@ -49,7 +49,7 @@ def takes_over(opened: OpenedTablets, host: str) -> PosedQuestion:
         "Which nodes take some of them?",
         tuple(_short(node.host) for node in opened.nodes if node.host != report.host),
         tuple(map(_short, report.targets)),
-        f"{went} can go, {report.replicas - went} cannot.",
+        f"{went} can go, {report.replicas - went} cannot{_stalled(report)}.",
     )
     return PosedQuestion(question)
 
@@ -122,7 +122,7 @@ def drain_table(opened: OpenedTablets, host: str) -> Sheet:
     went = sum(report.targets.values())
     title = (
         f"{_short(report.host)} is emptied: of {counted(report.replicas, 'replica')} {went} can "
-        f"go, {report.replicas - went} cannot; {volume(report.bytes)} to copy"
+        f"go, {report.replicas - went} cannot{_stalled(report)}; {volume(report.bytes)} to copy"
     )
     return Sheet(title, ("node", "rack", "takes", *(KEPT_AWAY[kind] for kind in seen)), rows)
 
@@ -160,6 +160,12 @@ def resize_table(opened: OpenedTablets) -> Sheet:
     )
     heads = ("table", "tablets", "average", "decision", "number", "wanted count", "by the rule")
     return Sheet("Resize decisions", heads, rows)
+
+
+def _stalled(report: what_if.DrainReport) -> str:
+    """Who is down, so that the drain waits."""
+    hosts = listed(map(_short, report.stalled_by))
+    return f"; the drain waits for {hosts}, which is down" if report.stalled_by else ""
 
 
 def _wanted(target: TargetCount) -> tuple[str, str]:

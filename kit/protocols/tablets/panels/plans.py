@@ -14,10 +14,10 @@ from msgspec import Struct
 
 from kit.engine.timeline import PassedStep
 from kit.errors import counted
-from kit.protocols.tablets.cluster import TabletsState, removed_nodes, targets
+from kit.protocols.tablets.cluster import TabletsState
 from kit.protocols.tablets.facts import resize, tablets
 from kit.protocols.tablets.resize import Resize, ResizeState
-from kit.protocols.tablets.rules.balance.cluster import BalancerNode, NodeRole, gathered
+from kit.protocols.tablets.rules.balance.cluster import BalancerNode, gathered
 from kit.protocols.tablets.rules.balance.loads import TabletMove
 from kit.protocols.tablets.rules.balance.planner import BalancePlan, plan
 from kit.protocols.tablets.rules.balance.reasons import Drains, EvensOut, JoinsSibling, reason_said
@@ -110,20 +110,9 @@ def tablets_plan(m: Tablets, s: TabletsState) -> PlanFacts:
     """What the balancer would begin in a cluster with tablets."""
     if m.planner is not None:
         return planned(m.planner.plan(s).step, m.edition, "{} {}".format)
-    topology = s.control.topology
-    roles: tuple[tuple[NodeRole, int], ...] = (
-        ("removing", removed_nodes(topology)),
-        ("leaving", m.leaving(topology)),
-        ("normal", targets(s)),
-    )
     nodes = [
-        BalancerNode(
-            name,
-            *m.rack(name).partition("/")[::2],
-            m.shards,
-            role=next((role for role, mask in roles if mask >> i & 1), "excluded"),
-        )
-        for i, name in enumerate(m.names)
+        BalancerNode(name, *m.rack(name).partition("/")[::2], m.shards, role=role)
+        for name, role in zip(m.names, m.roles(s), strict=True)
     ]
     given = tablets.tablet_map(m, s)
     view = gathered(nodes, {given.table: given}, enabled=m.balancing)

@@ -15,6 +15,7 @@ from kit.protocols.tablets.panels import losses, plans
 from kit.protocols.tablets.panels.grid import Above, grid_panel
 from kit.protocols.tablets.rules.availability import Sharder
 from kit.protocols.tablets.rules.maps import TabletMap
+from kit.protocols.tablets.rules.replica_sets import StageChoice
 from kit.protocols.tablets.rules.stages import KINDS, TRANSITIONS, TransitionKind, onward
 from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology import topology as cluster
@@ -115,6 +116,8 @@ def _transition(scene: Scene, each: facts.StageFacts, place: int, before: str) -
         "session": str(each.session) if each.session else "none open",
         "work": [_work(work.name.replace("_", " "), work.standing) for work in each.work],
     }
+    if each.choice is not None:
+        lines["if it fails"] = _choice(each.choice)
     return h(
         "table",
         h("caption", f"{scene.model.tablet_words(each.tablet)}: {each.kind}"),
@@ -125,6 +128,12 @@ def _transition(scene: Scene, each: facts.StageFacts, place: int, before: str) -
         k=f"transition:{each.tablet}:{place}",
         data_of="tablet {} {}".format(*scene.model.place(each.tablet)),
     )
+
+
+def _choice(choice: StageChoice) -> str:
+    """A diamond with both counts, and where they lead."""
+    pair = f"{choice.old} of old {choice.counts}, {choice.new} of new {choice.counts}"
+    return f"◇ {pair} → {choice.target or 'tried again'}"
 
 
 def _work(words: str, standing: str) -> Frag:
@@ -141,6 +150,7 @@ def _now(scene: Scene) -> Iterator[str]:
             f"{scene.model.tablet_words(each.tablet)}, {each.kind}, {each.stage}: reads "
             f"{each.reads} ({facts.words(each.read_from)}), writes {each.writes} "
             f"({facts.words(each.written_to)}){session}; {work}"
+            + (f"; if it fails: {_choice(each.choice)}" if each.choice else "")
         )
     yield from filter(None, [_rest(len(rows) - MOST_ROWS, "transition")])
     if not rows:
@@ -223,6 +233,9 @@ KINDS_TAB = panel_of(
 
 COLUMNS = ("last_token", "replicas", "new_replicas", "stage", "transition", "session")
 
+CALLED = {"replicas": "get_replicas()", "endpoints": "get_natural_endpoints()"}
+"""How the two sets are called where a node that has left is in one of them only."""
+
 
 def _rows(scene: Scene) -> list[facts.TableRow]:
     """The rows to show; of very many those in transition come first."""
@@ -241,7 +254,9 @@ def _columns(scene: Scene) -> list[Column]:
     moments = filter(None, [scene, scene.former()])
     differ = any(row.endpoints != row.replicas for each in moments for row in _rows(each))
     names = (*COLUMNS[:2], "endpoints", *COLUMNS[2:]) if differ else COLUMNS
-    return [Column("tablet", "number"), *(Column(name, name, none=NULL) for name in names)]
+    heads = CALLED if differ else {}
+    columns = (Column(heads.get(name, name), name, none=NULL) for name in names)
+    return [Column("tablet", "number"), *columns]
 
 
 def _caption(scene: Scene) -> str:
@@ -351,10 +366,16 @@ KEY_COLUMNS = (
     Column("key", "key.key"),
     Column("tablet", "key.tablet"),
     Column("has_replica()", "holds", none="no"),
-    Column("reads", "reads"),
-    Column("writes", "writes", none=""),
+    Column("shard_for_reads()", "reads"),
+    Column("shard_for_writes()", "writes", none="{}"),
     Column("static", "static"),
     Column("differs", _differs, none=""),
+)
+
+STAGE_COLUMNS = (
+    Column("stage", lambda each: f"{each.stage} ← now" if each.now else each.stage),
+    *(Column("shard_for_reads()", "reads"), Column("shard_for_writes()", "writes", none="{}")),
+    Column("has_replica()", "holds"),
 )
 
 
@@ -376,6 +397,23 @@ def _sharders(scene: Scene, host: str) -> Iterator[Part]:
         of=f"tablet {m.parameters.tables[0]} {{0.key.tablet}}",
         line=answer,
     )
+
+    def staged(each: facts.StageShards) -> str:
+        stage, *cells = (column.cell(each) for column in STAGE_COLUMNS)
+        heads = (column.head for column in STAGE_COLUMNS[1:])
+        words = ", ".join(f"{head} {cell}" for head, cell in zip(heads, cells, strict=True))
+        return f"{host}, {stage}: {words}"
+
+    stages = facts.stage_shards(m, scene.of(facts.tablet_map), host)
+    yield Table(
+        lambda scene: stages,
+        f"stage:{host}:{{0.stage}}",
+        STAGE_COLUMNS,
+        caption=f"shards of {host} by stage" if stages else "",
+        line=staged,
+        marked=False,
+        headless=not stages,
+    )
     if len(maps) < 2:
         yield Note(NO_VERSION)
         return
@@ -383,8 +421,8 @@ def _sharders(scene: Scene, host: str) -> Iterator[Part]:
     columns = (
         Column("sharder", lambda each: SHARDERS[each.kind]),
         Column("map", "version"),
-        Column("reads", lambda each: each.shard_for_reads(key.token)),
-        Column("writes", lambda each: each.shard_for_writes(key.token)),
+        Column("shard_for_reads()", lambda each: each.shard_for_reads(key.token)),
+        Column("shard_for_writes()", lambda each: each.shard_for_writes(key.token), none="{}"),
         Column("a barrier", _waits),
     )
 

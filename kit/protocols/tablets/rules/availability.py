@@ -33,21 +33,26 @@ from kit.ring.tokens import INT64_LOW
 
 SharderKind = Literal["holding", "auto_refreshing"]
 NO_REPLICA_SHARD = 0
-"""What is said of a host without a replica."""
+"""The shard for reads of a host without a replica."""
 _MASK = 2**64 - 1
 
 
 def shard_for_reads(tablet: Tablet, host: str, reads: Selector) -> int:
-    """The shard of a host that answers reads of a tablet."""
-    return shard_for_writes(tablet, host, reads)[0]
+    """The shard of a host that answers reads of a tablet; shard 0 of a host without a replica.
+
+    The published ``try_get_shard_for_reads`` has none there.
+    """
+    return next(iter(shard_for_writes(tablet, host, reads)), NO_REPLICA_SHARD)
 
 
 def shard_for_writes(tablet: Tablet, host: str, writes: Selector) -> tuple[int, ...]:
-    """The shards of a host that take writes of a tablet: two while both halves of a move do."""
+    """The shards of a host that take writes of a tablet: two while both halves of a move do, none
+    of a host without a replica (published ``tablet_sharder``).
+    """
     former, following = shard_on(tablet.replicas, host), shard_on(tablet.new_replicas, host)
     if former is None or following is None or former == following:
         owner = former if former is not None else following
-        return (NO_REPLICA_SHARD if owner is None else owner,)
+        return () if owner is None else (owner,)
     return {"old": (former,), "new": (following,), "both": (former, following)}[writes]
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
@@ -149,6 +149,34 @@ def after_failure(
             return edge
     proceeds = any(each.on_failure == "proceed" for each in table.state(stage).work)
     return table.edge(stage, "happy") if proceeds else None
+
+
+class StageChoice(Struct, frozen=True):
+    """How a failure decides between two ways: a count of the old replicas and of the new ones.
+
+    ``counts`` is what is counted: those that are left, or those that are excluded. ``target`` is
+    the stage that follows; empty: the work is tried again.
+    """
+
+    counts: Literal["left", "excluded"]
+    old: int
+    new: int
+    target: str
+
+
+def choice_of(
+    table: Machine, stage: str, sets: ReplicaSets, excluded: Collection[str]
+) -> StageChoice | None:
+    """The choice that a failure of a stage's work would make now; None where it has none."""
+    whens = {edge.when for edge in table.edges if edge.source == stage}
+    if whens.isdisjoint(("more_old", "more_new", "more_new_excluded")):
+        return None
+    edge = after_failure(table, stage, sets, excluded)
+    target = "" if edge is None else edge.target
+    old, new = (_gone(each, excluded) for each in (sets.old, sets.new))
+    if "more_new_excluded" in whens:
+        return StageChoice("excluded", old, new, target)
+    return StageChoice("left", len(sets.old) - old, len(sets.new) - new, target)
 
 
 def _gone(replicas: Replicas, excluded: Collection[str]) -> int:

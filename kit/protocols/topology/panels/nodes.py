@@ -50,7 +50,7 @@ def cells(node: NodeFacts) -> tuple[str, ...]:
         node.health,
         "ignored" if node.is_ignored else "",
         f"cleanup {node.cleanup}" if node.cleanup != "clean" else "",
-        "no tokens" if node.state == "normal" and not node.tokens else "",
+        "no tokens (join_ring=false)" if node.state == "normal" and not node.tokens else "",
         "lags" if node.is_behind else "",
         node.rack,
     ]

@@ -10,8 +10,7 @@ request, its checks before a node leaves and while one joins, and ``check_rf_rac
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from itertools import starmap
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -73,9 +72,14 @@ def replication_in(words: Sequence[str], field: str) -> Replication:
 
 
 def altered(topology: ClusterTopology, request: RequestEntry) -> Replication:
-    """The keyspace's replication after a request: a datacenter that it does not name keeps its."""
-    before = dict(topology.keyspaces).get(request.keyspace, ())
-    return tuple(sorted({**dict(before), **dict(request.replication)}.items()))
+    """The keyspace's replication after a request: a datacenter that it does not name keeps its.
+
+    So does one whose racks it counts right (the manual on ALTER KEYSPACE).
+    """
+    before = dict(dict(topology.keyspaces).get(request.keyspace, ()))
+    kept = {dc for dc, each in request.replication if each == number_of(before.get(dc, 0))}
+    news = {dc: each for dc, each in request.replication if dc not in kept or dc not in before}
+    return tuple(sorted({**before, **news}.items()))
 
 
 def with_replication(topology: ClusterTopology, request: RequestEntry) -> ClusterTopology:
@@ -95,78 +99,125 @@ def place_of(rack: str) -> tuple[str, str]:
 
 
 def invalid_racks(topology: ClusterTopology, *, joins: int = 0, leaves: int = 0) -> str:
-    """The first datacenter that would have a wrong number of racks, and why; empty: none.
+    """The first datacenter or rack that would no longer fit a keyspace, and why; empty: none.
 
     ``joins`` and ``leaves`` are masks of nodes that become, and that are no more, owners of tokens.
+    A keyspace that is RF-rack-invalid already may stay so. One that names its racks needs a node in
+    each. Sources: published ``check_rf_rack_validity_with_topology_change``,
+    ``validate_removing_node``; the manual on rack lists.
     """
-    if topology.rf < 2:
-        return ""
-    after = (owners(topology) | joins) & ~leaves
-    places = {place_of(topology.nodes[node].rack) for node in nodes_in(after)}
-    for datacenter, racks in sorted(Counter(dc for dc, _ in places).items()):
-        if racks != topology.rf:
-            return f"{datacenter} would have {racks} racks for {topology.rf} replicas"
+    now = owners(topology)
+    racks, then = (_racks(topology, mask) for mask in (now, (now | joins) & ~leaves))
+    if topology.rf > 1 and not _uneven(racks, topology.rf):
+        for datacenter, count in _uneven(then, topology.rf):
+            return f"{datacenter} would have {count} racks for {topology.rf} replicas"
+    for keyspace, replication in topology.keyspaces:
+        lists = ((dc, each) for dc, each in replication if isinstance(each, tuple))
+        named = {(dc, rack) for dc, each in lists for rack in each}
+        if named <= racks:
+            for datacenter, rack in sorted(named - then):
+                return f"{keyspace} names rack {rack} of {datacenter}, which would have no node"
     return ""
 
 
-def refused_change(topology: ClusterTopology, request: RequestEntry, setting: Setting) -> str:
+def _racks(topology: ClusterTopology, nodes: int) -> set[tuple[str, str]]:
+    return {place_of(topology.nodes[node].rack) for node in nodes_in(nodes)}
+
+
+def _uneven(places: set[tuple[str, str]], rf: int) -> list[tuple[str, int]]:
+    """The datacenters that have more racks, or fewer, than a keyspace has replicas."""
+    counts = Counter(datacenter for datacenter, _ in places)
+    return [(datacenter, count) for datacenter, count in sorted(counts.items()) if count != rf]
+
+
+def refused_change(
+    topology: ClusterTopology, request: RequestEntry, setting: Setting, *, tables: bool = True
+) -> str:
     """Why a keyspace may not have the replication that a request asks for; empty: it may.
 
-    A tablet's next replica comes or goes when the one before has: so a request changes one, but
-    for a whole datacenter that is added or dropped with a rack list.
+    A tablet's next replica comes or goes when the one before has: so a request changes one. But
+    where all replicas are by racks, any datacenters may be added or dropped, if nothing else
+    changes. Without ``tables`` there is no tablet that would have to follow. Sources: published
+    ``alter_keyspace_statement::validate``, ``choose_keyspace_rf_change_kind``.
     """
     after = dict(altered(topology, request))
     before = dict(topology.keyspaces).get(request.keyspace)
     if before is None and topology.keyspaces:
         return f"there is no keyspace {request.keyspace}"
-    if not sum(map(number_of, after.values())):
+    if tables and not sum(map(number_of, after.values())):
         return "no replica would be left"
     if setting.edition == "documents" and not all(isinstance(each, int) for each in after.values()):
         return "racks by name are not known to edition documents"
     if before is not None:
         had = dict(before)
-        changed = {dc: (had.get(dc, 0), factor) for dc, factor in after.items()}
-        converted = next(filter(None, starmap(_conversion, changed.values())), "")
-        if converted:
-            return converted
-        if sum(starmap(_steps, changed.values())) > 1:
+        changed = {dc: (had.get(dc, 0), each) for dc, each in after.items() if had.get(dc) != each}
+        converted = (_conversion(*each, tables=tables) for each in changed.values())
+        if reason := next(filter(None, converted), ""):
+            return reason
+        steps = {dc: _steps(*each) for dc, each in changed.items()}
+        whole = {dc for dc, each in changed.items() if 0 in map(number_of, each)}
+        by_racks = all(isinstance(f, tuple) for f in (*had.values(), *after.values()) if f)
+        single = all(steps[dc] < 2 for dc in changed.keys() - whole) and not tables
+        if sum(steps.values()) > 1 and not (by_racks and (single or whole == changed.keys())):
             pairs = ((dc, *map(factor_text, each)) for dc, each in changed.items())
-            said = ", ".join(f"{dc} from {a} to {b}" for dc, a, b in pairs if a != b)
+            said = ", ".join(f"{dc} from {a or 0} to {b or 0}" for dc, a, b in pairs)
             return f"a tablet gains or loses one replica at a time: {said}"
-    reasons = (_without_place(topology, *each, setting) for each in after.items())
-    return next(filter(None, reasons), "")
+    held = dict(before or ())
+    reasons = (_without_place(topology, dc, held.get(dc, 0), each) for dc, each in after.items())
+    return next(filter(None, reasons), "") or _newly_invalid(topology, before, after, setting)
 
 
-def _conversion(old: Factor, new: Factor) -> str:
+def _conversion(old: Factor, new: Factor, *, tables: bool) -> str:
     """What stands against a number in the place of racks, and racks in that of a number."""
     if number_of(old) == 0 or number_of(new) == 0 or type(old) is type(new):
         return ""
-    if isinstance(old, int):
-        return "a number of replicas becomes a list of racks by a conversion of its own"
-    return "a list of racks does not become a number of replicas again"
+    if not isinstance(old, int):
+        return "a list of racks does not become another number of replicas"
+    if number_of(new) != old:
+        return f"a list of racks has to name as many as there are replicas, {old}"
+    if not tables:
+        return ""
+    return "a number of replicas becomes a list of racks by a conversion of its own, not modelled"
 
 
 def _steps(old: Factor, new: Factor) -> int:
-    """How many replicas of a tablet come or go, as far as a request is limited in them."""
-    if isinstance(old, int) and isinstance(new, int):
-        return abs(new - old)
-    if isinstance(old, int) or isinstance(new, int):
-        return 0
-    return len(set(old) ^ set(new))
+    """How many replicas of a tablet come or go."""
+    if isinstance(old, tuple) and isinstance(new, tuple):
+        return len(set(old) ^ set(new))
+    return abs(number_of(new) - number_of(old))
 
 
-def _without_place(
-    topology: ClusterTopology, datacenter: str, factor: Factor, setting: Setting
+def _newly_invalid(
+    topology: ClusterTopology,
+    before: Replication | None,
+    after: Mapping[str, Factor],
+    setting: Setting,
 ) -> str:
-    """Why a datacenter cannot hold these replicas; empty: it can."""
+    """The first datacenter that would have other racks than replicas; empty: none, or the keyspace
+    is RF-rack-invalid already, and may stay so.
+    """
+    if not topology.rf or setting.edition == "documents":
+        return ""
+    counts = Counter(datacenter for datacenter, _ in _racks(topology, owners(topology)))
+
+    def invalid(replication: Mapping[str, Factor]) -> list[str]:
+        numbers = {dc: each for dc, each in replication.items() if isinstance(each, int)}
+        return [dc for dc, number in numbers.items() if number > 1 and counts[dc] != number]
+
+    if invalid(dict(before or ())):
+        return ""
+    wrong = next(iter(invalid(after)), "")
+    return f"{wrong} has {counts[wrong]} racks for {after[wrong]} replicas" if wrong else ""
+
+
+def _without_place(topology: ClusterTopology, datacenter: str, old: Factor, factor: Factor) -> str:
+    """Why a datacenter cannot hold the replicas that come; empty: it can."""
     places = [place_of(topology.nodes[node].rack) for node in nodes_in(owners(topology))]
     racks = [rack for name, rack in places if name == datacenter]
     if not isinstance(factor, int):
-        missing = [rack for rack in factor if rack not in racks]
+        had = () if isinstance(old, int) else old
+        missing = [rack for rack in factor if rack not in racks and rack not in had]
         return f"{datacenter} has no node in rack {missing[0]}" if missing else ""
-    if len(racks) < factor:
+    if factor > number_of(old) and len(racks) < factor:
         return f"{datacenter} has {len(racks)} nodes for {factor} replicas"
-    has_to_be_valid = topology.rf and setting.edition == "server" and factor > 1
-    if has_to_be_valid and len(set(racks)) != factor:
-        return f"{datacenter} has {len(set(racks))} racks for {factor} replicas"
     return ""

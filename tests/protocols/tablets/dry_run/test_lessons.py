@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kit.errors import BadInput, BadType, KitError
 from kit.lessons.predictions import predict
 from kit.protocols.tablets.dry_run.opening import OpenedTablets, open_tablets
-from kit.protocols.tablets.dry_run.what_if import drain, joined, lose, up_again
+from kit.protocols.tablets.dry_run.what_if import drain, given_up, joined, lose, up_again
 from kit.protocols.tablets.lessons.dumps import (
     drain_table,
     losses_table,
@@ -41,12 +41,13 @@ def cluster() -> OpenedTablets:
 
 def test_a_drain_without_a_place_counts_what_keeps_each_node_away(cluster: OpenedTablets) -> None:
     """Every replica that is stuck is counted once for each other node, by its one reason."""
-    report = drain(cluster, LEAVING)
+    without = given_up(cluster, DOWN)
+    report = drain(without, LEAVING)
     assert len(report.stuck) == report.replicas > 0
-    question = takes_over(cluster, "00000006").question
+    question = takes_over(without, "00000006").question
     assert question.right == ()
     assert str(report.replicas) in question.text
-    sheet = drain_table(cluster, "00000006")
+    sheet = drain_table(without, "00000006")
     for row in sheet.rows:
         assert int(row[2]) + sum(map(int, row[3:])) == report.replicas
     [down] = [row for row in sheet.rows if row[0] == "00000005"]
@@ -59,7 +60,20 @@ def test_what_would_help_is_tried_on_a_copy(cluster: OpenedTablets, helps: str) 
     other = up_again(cluster, DOWN) if helps == "00000005" else joined(cluster, NEWCOMER, LEAVING)
     assert takes_over(other, LEAVING).question.right == (helps,)
     assert "0 cannot" in drain_table(other, LEAVING).title
-    assert takes_over(cluster, LEAVING).question.right == ()
+    assert takes_over(given_up(cluster, DOWN), LEAVING).question.right == ()
+
+
+def test_a_drain_waits_for_a_node_that_is_down(cluster: OpenedTablets) -> None:
+    """Until somebody gives it up, the one that is down gets all, and nothing moves."""
+    report = drain(cluster, LEAVING)
+    assert (report.stuck, report.stalled_by) == ((), (DOWN,))
+    assert report.targets == {DOWN: report.replicas}
+    question = takes_over(cluster, LEAVING).question
+    assert question.right == ("00000005",)
+    assert question.because.endswith("the drain waits for 00000005, which is down.")
+    for other in (given_up(cluster, DOWN), up_again(cluster, DOWN)):
+        assert drain(other, LEAVING).stalled_by == ()
+        assert "waits" not in drain_table(other, LEAVING).title
 
 
 def test_the_loss_that_costs_most(cluster: OpenedTablets) -> None:

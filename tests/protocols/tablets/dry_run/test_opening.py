@@ -24,10 +24,12 @@ def edited(folder: Path, name: str, where: int, **columns: object) -> Path:
     """A fixture with other values in a row, the first being 0; None takes the row away."""
     with (FIXTURES / f"{name}.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, escapechar="\\"))
-    rows[where].update(columns)  # type: ignore[arg-type]  # written as text
+    for row in rows if "ignore_nodes" in columns else [rows[where]]:  # a static column
+        row.update(columns)  # type: ignore[arg-type]  # written as text
     path = folder / f"{name}.csv"
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]), escapechar="\\", lineterminator="\n")
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        writer = csv.DictWriter(file, names, escapechar="\\", lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows if columns else rows[:where] + rows[where + 1 :])
     return path
@@ -57,14 +59,66 @@ def test_what_the_files_tell() -> None:
     [
         ({"topology_request": "leave"}, "leaving"),
         ({"topology_request": "remove"}, "removing"),
-        ({"node_state": "left", "tokens": ""}, "removing"),
-        ({"tokens": ""}, "excluded"),
+        ({"node_state": "left", "tokens": ""}, "left"),
+        ({"tokens": ""}, "zero-token"),
+        ({"node_state": "none", "tokens": ""}, "joining"),
     ],
 )
 def test_what_a_node_is_to_the_balancer(columns: dict[str, str], role: str, tmp_path: Path) -> None:
     """Who leaves is drained; who owns no tokens takes no tablets."""
     cluster = opened(topology=edited(tmp_path, "topology", 0, **columns))
     assert cluster.nodes[0].role == role
+
+
+STATUS = (FIXTURES / "status.txt").read_text("utf-8")
+IGNORES = f"{{{host(1)}}}"
+
+
+@pytest.mark.parametrize(
+    ("topology", "health", "load", "role", "down"),
+    [
+        ({}, "U", {}, "normal", False),
+        ({}, "D", {}, "down", True),
+        ({}, "X", {}, "excluded", True),
+        ({}, "U", {"up": "False"}, "down", True),
+        ({"ignore_nodes": IGNORES}, "D", {}, "excluded", True),
+        ({"ignore_nodes": IGNORES}, "D", {"up": "False"}, "excluded", True),
+        ({"topology_request": "leave"}, "D", {}, "leaving", True),
+        ({"topology_request": "remove"}, "X", {}, "removing", True),
+        ({"tokens": ""}, "D", {}, "zero-token", True),
+        (None, "U", {}, "normal", False),
+        (None, "D", {}, "down", True),
+        (None, "X", {}, "excluded", True),
+        (None, "", {"up": "False"}, "down", True),
+        (None, "", {"up": "False", "excluded": "True"}, "excluded", True),
+        (None, "", {"draining": "True"}, "leaving", False),
+        (None, "", {"up": "False", "draining": "True", "excluded": "True"}, "removing", True),
+    ],
+)
+def test_down_and_excluded_are_told_apart(
+    topology: dict[str, str] | None,
+    health: str,
+    load: dict[str, str],
+    role: str,
+    down: bool,
+    tmp_path: Path,
+) -> None:
+    """``ignore_nodes``, X of nodetool status and the loads say who was given up; D only who is
+    down.
+    """
+    files: dict[str, Path] = {}
+    if topology is not None:
+        changed = edited(tmp_path, "topology", 0, **topology) if topology else FILES["topology"]
+        files["topology"] = changed
+    if health:
+        files["status"] = tmp_path / "status.txt"
+        lines = [health + line[1:] if host(1) in line else line for line in STATUS.splitlines()]
+        files["status"].write_text("\n".join(lines) + "\n", "utf-8")
+    if load or not health:
+        files["loads"] = edited(tmp_path, "loads", 0, **load) if load else FILES["loads"]
+    cluster = open_tablets(FIXTURES / "tablets.csv", **files)  # type: ignore[arg-type]  # files
+    node = next(node for node in cluster.nodes if node.host == host(1))
+    assert (node.role, host(1) in cluster.down) == (role, down)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +132,7 @@ def test_what_a_node_is_to_the_balancer(columns: dict[str, str], role: str, tmp_
         ("tablets", 1, {"replicas": f"[({host(9)}, 0)]"}, "line 3 replicas | a host that"),
         ("tablets", 1, {"replicas": f"[({host(1)}, 7)]"}, "replicas | 7 | a shard from 0 to 1"),
         ("tablets", 1, {"replicas": f"[({host(1)}, -1)]"}, "replicas | -1 | a shard from 0 to 1"),
-        ("tablets", 1, {"replicas": ""}, "replicas | no replica"),
+        ("tablets", 1, {"replicas": ""}, "replicas | a replica or more"),
         ("tablets", 0, {"stage": "streamin"}, "line 2 stage | 'streamin' | one of streaming"),
         ("tablets", 0, {"transition": "move"}, "line 2 transition | 'move' | one of"),
         ("tablets", 0, {"transition": ""}, "line 2 stage | 'streaming' | a stage with each"),

@@ -84,8 +84,8 @@ def test_a_rack_that_is_dropped_loses_its_replica(orders: Path, tmp_path: Path) 
     ("words", "why"),
     [
         (["dc1=5"], "one replica at a time: dc1 from 3 to 5"),
-        (["dc2=1"], "dc2 has 0 nodes for 1 replicas"),
-        (["dc1=r1,r2"], "a conversion of its own"),
+        (["dc1=r1,r2"], "has to name as many as there are replicas, 3"),
+        (["dc1=r1,r2,r3"], "a conversion of its own, not modelled"),
     ],
 )
 def test_it_is_refused_with_its_reason(words: list[str], why: str, orders: Path) -> None:
@@ -105,6 +105,8 @@ def test_it_is_refused_with_its_reason(words: list[str], why: str, orders: Path)
         ("shop", ["dc1=x,x"], "DC=REPLICAS: .*each rack once"),
         ("shop", ["dc1=2", "dc1=3"], "DC=REPLICAS: .*each datacenter once"),
         ("shop", ["dc1"], "DC=REPLICAS"),
+        ("shop", ["dc2=1"], "DC=REPLICAS: .*dc1"),
+        ("shop", ["dc1=3", "dc9=0"], "DC=REPLICAS: .*dc1"),
         ("shop", ["dc1=r1,\x1b"], "DC=REPLICAS"),
         ("shop", [f"{'x' * 201}=1"], "DC=REPLICAS"),
     ],
@@ -196,3 +198,36 @@ def test_a_schema_with_racks_binds_the_balancer(orders: Path, tmp_path: Path) ->
             assert RackNamed in {type(reason) for reason, _ in each.reasons}
     made = rehearse(orders, "balance", topology=FILES["topology"], schema=schema)
     assert made.timeline.model.dump.rack_lists == tuple(sorted(cluster.rack_lists()))
+
+
+@pytest.mark.parametrize(
+    ("words", "refused"),
+    [
+        ("dc1=0", ""),
+        ("dc1=2", ""),
+        ("dc1=3", "one replica at a time: dc1 from 1 to 3"),
+        ("dc1=r2", ""),
+        ("dc1=r1,r2", "has to name as many as there are replicas, 1"),
+    ],
+)
+def test_a_keyspace_without_tables(words: str, refused: str, orders: Path, tmp_path: Path) -> None:
+    """The schema tells of it; its last replica may go, as no tablet would have to follow."""
+    path = described(tmp_path, "'dc1': 3")
+    text = path.read_text("utf-8")
+    statement = next(line for line in text.splitlines() if "CREATE KEYSPACE" in line)
+    empty = statement.replace("shop", "empty").replace("'dc1': 3", "'dc1': 1")
+    path.write_text(f"{empty}\n{text}", "utf-8")
+    report = rf_change(opened(orders, schema=path), "empty", [words])
+    assert report.refused.endswith(refused)
+    assert bool(report.refused) == bool(refused)
+    assert report.tablets == ()
+
+
+def test_the_last_node_of_a_named_rack_may_not_leave(orders: Path, tmp_path: Path) -> None:
+    """The request is refused at once; of a rack with two nodes one may go."""
+    cluster = opened(orders, schema=racked(tmp_path, orders))
+    racks = {node.host: node.rack for node in cluster.nodes}
+    for host, rack in racks.items():
+        alone = [*racks.values()].count(rack) == 1
+        assert bool(drain(cluster, host).refused) == alone
+        assert drain(opened(orders), host).refused == ""

@@ -15,6 +15,7 @@ from kit.protocols.tablets.panels.tablets import standing
 from kit.protocols.tablets.rules.stages import TRANSITIONS
 from kit.protocols.tablets.tablets import Tablets
 from kit.views.panel import scene_of
+from kit.views.registry import for_model
 from tests.views.frames import check_frame, panel_text, scenes, walk
 
 SCENARIOS = [f"tablets/{one.name}" for one in entries()["tablets"].scenarios]
@@ -98,6 +99,39 @@ def test_a_failure_that_leads_on_lights_its_own_edge(fails: bool) -> None:
     ways = [way for way in place.diagram.transitions if way[0] == "write_both_read_new"]
     taken = [event for before, event, after in ways if place.took((before, event, after))]
     assert taken == (["error, more new replicas"] if fails else [""])
+
+
+CHOICES: dict[tuple[str, tuple[str, ...]], str] = {
+    ("documents", ()): "3 of old left, 3 of new left → use_new",
+    ("documents", ("crash A",)): "2 of old left, 3 of new left → use_new",
+    ("documents", ("crash D",)): "3 of old left, 2 of new left → cleanup_target",
+    ("documents", ("crash B",)): "2 of old left, 2 of new left → use_new",
+    ("server", ()): "0 of old excluded, 0 of new excluded → tried again",
+    ("server", ("crash D",)): "0 of old excluded, 0 of new excluded → tried again",
+    ("server", ("crash D", "exclude D")): (
+        "0 of old excluded, 1 of new excluded → write_both_read_old_fallback_cleanup"
+    ),
+    ("server", ("crash A", "exclude A")): "1 of old excluded, 0 of new excluded → tried again",
+    ("server", ("crash B", "exclude B")): "1 of old excluded, 1 of new excluded → tried again",
+}
+
+
+@pytest.mark.spec("E-018")
+@pytest.mark.parametrize(("edition", "verbs"), CHOICES, ids=str)
+def test_a_diamond_has_both_counts(edition: str, verbs: tuple[str, ...]) -> None:
+    """In ``write_both_read_new`` it says what a failure would lead to, by which counts; before and
+    after it there is none.
+    """
+    timeline = starting(edition=edition, moves=1, crashes=1, exclusions=1)
+    assert "◇" not in panel_text(until(timeline, stage("streaming")), "now")
+    until(timeline, stage("write_both_read_new"))
+    for verb in verbs:
+        option = timeline.model.find(timeline.state, verb)
+        assert option is not None, verb
+        timeline.do(option[0])
+    assert f"if it fails: ◇ {CHOICES[edition, verbs]}" in panel_text(timeline, "now")
+    drawn = next(each for each in for_model(timeline.model).panels if each.name == "now")
+    assert f"◇ {CHOICES[edition, verbs]}" in drawn.draw(scene_of(timeline, timeline.at)).text()
 
 
 def test_the_table_has_the_columns_of_system_tablets() -> None:

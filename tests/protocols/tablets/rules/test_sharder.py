@@ -36,10 +36,12 @@ WITHIN_B = Tablet(0, (A1, B2, C0), (A1, B5, C0), "streaming", "intranode_migrati
 def test_outside_a_transition_the_one_replica_of_the_host_answers(
     table: TabletMap, host: str, token: int, selector: Selector
 ) -> None:
-    """Its shard for reads and writes; shard 0 of a host that has no replica."""
+    """Its shard for reads and writes; of a host that has no replica shard 0 for reads, and none
+    for writes.
+    """
     tablet = table.of(token)
-    mine = [replica.shard for replica in tablet.replicas if replica.host == host] or [0]
-    assert shard_for_reads(tablet, host, selector) == mine[0]
+    mine = [replica.shard for replica in tablet.replicas if replica.host == host]
+    assert shard_for_reads(tablet, host, selector) == (mine or [0])[0]
     assert shard_for_writes(tablet, host, selector) == tuple(mine)
 
 
@@ -48,10 +50,9 @@ def test_between_hosts_the_owner_is_the_same_at_every_stage(selector: Selector) 
     """The leaving and the pending replica both serve, whatever the selectors say there."""
     assert [shard_for_reads(BETWEEN_HOSTS, host, selector) for host in "ABCDE"] == [1, 2, 0, 3, 0]
     writes = [shard_for_writes(BETWEEN_HOSTS, host, selector) for host in "ABCDE"]
-    assert writes == [(1,), (2,), (0,), (3,), (0,)]
+    assert writes == [(1,), (2,), (0,), (3,), ()]
 
 
-@pytest.mark.spec("E-063")
 def test_within_a_host_the_selectors_choose() -> None:
     """One shard for reads; the former, the next or both for writes; other hosts as ever."""
     assert [shard_for_reads(WITHIN_B, "B", selector) for selector in ("old", "new")] == [2, 5]
@@ -82,6 +83,26 @@ def test_within_a_host_each_stage_has_its_shards() -> None:
     assert shards["write_both_read_new"] == (5, (2, 5))
     assert shards["use_new"] == (5, (5,))
     assert shards["revert_migration"] == (2, (2,))
+
+
+NO_REPLICAS = [
+    (Tablet(0, (A1, B2)), "C"),
+    (Tablet(0, (A1, B2), (A1, B2), "repair", "repair"), "C"),
+    (BETWEEN_HOSTS, "E"),
+    (replace(BETWEEN_HOSTS, stage="cleanup_target"), "E"),
+    (WITHIN_B, "D"),
+    (Tablet(0, (A1,), (A1, C0), "write_both_read_old", "rebuild_v2"), "B"),
+]
+
+
+@pytest.mark.parametrize(("tablet", "host"), NO_REPLICAS, ids=str)
+@pytest.mark.parametrize("selector", SELECTORS)
+def test_a_host_without_a_replica_takes_no_write(
+    tablet: Tablet, host: str, selector: Selector
+) -> None:
+    """The published set of shards is empty, and the one for reads is shard 0 by default."""
+    assert shard_for_writes(tablet, host, selector) == ()
+    assert shard_for_reads(tablet, host, selector) == 0
 
 
 @pytest.mark.spec("E-065")

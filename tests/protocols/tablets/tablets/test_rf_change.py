@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -86,6 +87,8 @@ def test_one_command_has_the_schema_and_a_transition_of_every_tablet(edition: Ed
     while timeline.forward() is not None:
         now = [len(row.replicas) for row in timeline.state.tablets]
         sizes += [now] if now != sizes[-1] else []
+        columns = re.findall(r"; replicas (.*?)(?:;|$)", shown("tablets"), re.MULTILINE)
+        assert [len(each.split(", ")) for each in columns] == now
     assert sizes == [[2, 2], [3, 2], [3, 3]]
     assert shown("tablets").count("D:0") == 1
 
@@ -97,7 +100,7 @@ def test_one_command_has_the_schema_and_a_transition_of_every_tablet(edition: Ed
     [
         (TO_THREE, {"failures": 1, "late": 1, "nodes": 3, "tablets": ("A B",)}),
         ("keyspace_rf_change ks dc1=1", {"failures": 1, "nodes": 3, "tablets": ("A B", "C B")}),
-        (TO_THREE, {"nodes": 3, "tablets": ("A B",), "crashes": 1, "exclusions": 1}),
+        (TO_THREE, {"nodes": 4, "tablets": ("A B",), "crashes": 1, "exclusions": 1}),
         (TO_THREE, {"nodes": 3, "tablets": ("A B",), "changes": 1, "moves": 1}),
         pytest.param(
             TO_THREE,
@@ -183,16 +186,21 @@ def test_racks_by_name(racks: tuple[str, ...], words: str, ends: str) -> None:
 
 def test_a_datacenter_that_is_added_with_racks_fills_replica_by_replica() -> None:
     """From none to a list of two racks: each transition adds one replica."""
-    racks = ("dc1/r1", "dc1/r2", "dc2/r1", "dc2/r2")
-    words = "keyspace_rf_change ks dc2=r1,r2"
-    timeline = Timeline(altering(words=words, tablets=("A B",), racks=racks))
+    given = {
+        "words": "keyspace_rf_change ks dc2=r1,r2",
+        "tablets": ("A B",),
+        "racks": ("dc1/r1", "dc1/r2", "dc2/r1", "dc2/r2"),
+        "keyspaces": ("ks dc1=r1,r2",),
+    }
+    words = given["words"]
+    timeline = Timeline(altering(**given))
     sizes = [2]
     timeline.do(timeline.model.find(timeline.state, words)[0])
     while timeline.forward() is not None:
         now = len(timeline.state.tablets[0].replicas)
         sizes += [now] if now != sizes[-1] else []
     assert sizes == [2, 3, 4]
-    result = check(altering(words=words, tablets=("A B",), racks=racks, failures=1))
+    result = check(altering(**given, failures=1))
     assert (result.violation, result.verdict) == (None, "complete")
 
 
@@ -200,7 +208,8 @@ def test_a_datacenter_that_is_added_with_racks_fills_replica_by_replica() -> Non
     ("words", "given", "why"),
     [
         ("dc1=r1,r9", {"keyspaces": ("ks dc1=r1",), "tablets": ("A",)}, "no node in rack r9"),
-        ("dc1=r1,r2", {"tablets": ("A",)}, "a conversion of its own"),
+        ("dc1=r1,r2", {"tablets": ("A",)}, "has to name as many as there are replicas, 1"),
+        ("dc1=r1", {"tablets": ("A",)}, "a conversion of its own, not modelled"),
         ("dc1=2", {"keyspaces": ("ks dc1=r1",), "tablets": ("A",)}, "a list of racks does not"),
         ("dc1=r2", {"keyspaces": ("ks dc1=r1",), "tablets": ("A",)}, "dc1 from r1 to r2"),
         ("dc2=r1", {"edition": "documents", "tablets": ("A",)}, "not known to edition documents"),

@@ -20,9 +20,15 @@ from kit.errors import BadInput
 from kit.protocols.tablets.rules.maps import Tablet, TabletMap, group
 from kit.protocols.tablets.rules.replica_sets import TabletReplica, stream_load
 from kit.protocols.tablets.rules.resize import TARGET_SIZE
+from kit.protocols.topology.rules.machines import Edition
 
-NodeRole = Literal["normal", "leaving", "removing", "excluded"]
-"""*leaving* and *removing* nodes are drained; an *excluded* one is left alone."""
+NodeRole = Literal[
+    "normal", "leaving", "removing", "left", "down", "excluded", "joining", "zero-token"
+]
+"""*leaving*, *removing* and *left* nodes are drained. An operator has given up an *excluded* one,
+which never takes a tablet. One that is *down* may come back (``NodePlaces``). The last two take no
+tablets: one not yet, one never.
+"""
 
 Codes = NDArray[np.int32]
 Bytes = NDArray[np.int64]
@@ -201,7 +207,7 @@ def _streams(
 
 def unread_hosts(nodes: Sequence[BalancerNode]) -> frozenset[str]:
     """The hosts that nothing can be read from: they are removed, or left alone."""
-    return frozenset(node.host for node in nodes if node.role in ("removing", "excluded"))
+    return frozenset(n.host for n in nodes if n.role in ("removing", "left", "excluded"))
 
 
 def first_shards(nodes: Sequence[BalancerNode]) -> list[int]:
@@ -209,20 +215,33 @@ def first_shards(nodes: Sequence[BalancerNode]) -> list[int]:
     return list(accumulate((node.shards for node in nodes), initial=0))
 
 
-DRAINED: frozenset[NodeRole] = frozenset(("leaving", "removing"))
+DRAINED: frozenset[NodeRole] = frozenset(("leaving", "removing", "left"))
+NOT_MOVED: frozenset[NodeRole] = frozenset(("down", "excluded"))
+"""Nothing leaves such a node to even out loads."""
 
 
 class NodePlaces:
     """The datacenter and rack of each node as codes, whether it takes tablets.
 
-    ``named`` says for each table and node whether racks of its datacenter have replicas by name.
+    The published balancer skips nodes that are down only where it drains none: while a node of
+    their datacenter is to leave or to be removed, they take tablets too, and the drain waits for
+    them (``make_plan`` of ``service/tablet_allocator.cc``: the skiplist). ``named`` says for each
+    table and node whether racks of its datacenter have replicas by name.
     """
 
-    def __init__(self, given: BalancerInput) -> None:
+    def __init__(self, given: BalancerInput, edition: Edition) -> None:
         nodes = given.nodes
         self.dc = _codes([node.datacenter for node in nodes])
         self.rack = _codes([(node.datacenter, node.rack) for node in nodes])
-        self.takes = np.array([node.role == "normal" for node in nodes], np.bool_)
+        drains = {n.datacenter for n in nodes if n.role in ("leaving", "removing")}
+        self.takes = np.array(
+            [
+                node.role == "normal"
+                or (node.role == "down" and edition == "server" and node.datacenter in drains)
+                for node in nodes
+            ],
+            np.bool_,
+        )
         self.drained = np.array([node.role in DRAINED for node in nodes], np.bool_)
         self.named = np.zeros((len(given.tables), len(nodes)), np.bool_)
         numbers = {name: number for number, name in enumerate(given.tables)}

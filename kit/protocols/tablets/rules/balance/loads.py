@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from kit.protocols.tablets.rules.balance.cluster import (
     NOBODY,
+    NOT_MOVED,
     UNKNOWN,
     BalancerInput,
     Bytes,
@@ -73,7 +74,7 @@ class Loads:
     """
 
     def __init__(self, given: BalancerInput, edition: Edition) -> None:
-        places = NodePlaces(given)
+        places = NodePlaces(given, edition)
         rows, nodes = places.parted(given.rows), given.nodes
         self.given, self.edition = replace(given, rows=rows), edition
         self._codes = {node.host: code for code, node in enumerate(nodes)}
@@ -201,7 +202,7 @@ class Loads:
         if self.under_way(row, column):
             return InTransition()
         role = self.given.nodes[int(self.node_of[source])].role
-        if role == "excluded":
+        if role in NOT_MOVED:
             return GivesNone(role)
         return self.misplaced(row, column, target) or self.full(row, column, target)
 
@@ -236,7 +237,7 @@ class Loads:
     def kind(self, source: int, target: int) -> TransitionKind:
         """What moves a replica from a shard to another one."""
         giver = int(self.node_of[source])
-        if self.given.nodes[giver].role == "removing":
+        if self.given.nodes[giver].role in ("removing", "left"):
             return "rebuild"
         return KINDS[giver == int(self.node_of[target])]
 
@@ -357,7 +358,7 @@ def candidates(loads: Loads, source: int, target: int) -> NDArray[np.int32]:
     rows, columns = slots // loads.width, slots % loads.width
     together = loads.given.rows.together[rows, columns]
     fit = ~loads.busy[rows] & _have_room(loads, rows, source, target)
-    fit &= loads.given.nodes[int(loads.node_of[source])].role != "excluded"
+    fit &= loads.given.nodes[int(loads.node_of[source])].role not in NOT_MOVED
     pairs = np.flatnonzero(together == 2)
     odd = rows[pairs] + 1
     fit[pairs] &= ~loads.busy[odd] & _have_room(loads, odd, source, target)
