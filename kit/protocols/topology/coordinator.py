@@ -57,6 +57,7 @@ TABLETS_MOVE = refused("tablets are still moving, or still on the node")
 TABLETS_LEFT = refused("the node still has tablets")
 NOTHING_TO_FAIL = refused("there is no work that could fail to any effect")
 HAS_PLACES = refused("there is a place for every tablet")
+FENCE_NEXT = refused("the drain is over: the fence is committed next")
 NO_MORE_FAILURES = refused("no work may fail by itself any more")
 OLDER_RUN = refused("a pause lasts until older requests are over")
 UNEVEN = refused("it is uneven already")
@@ -602,6 +603,8 @@ class Coordinator(Control):
         task = self.task(s)
         if task.work is None or not leads_somewhere(s, task, self.setting):
             return NOTHING_TO_FAIL
+        if fence_is_due(s, task):  # drain, fence, plain barrier: in this order
+            return FENCE_NEXT
         if placeless:
             if not self.placing or task.work.name not in TABLETS_WORK:
                 return HAS_PLACES
