@@ -519,7 +519,10 @@ class Stages(TabletCluster):
         what = f"The late RPC ({late.work} of tablet {late.tablet}, sent in {late.stage})"
         if late.runs:
             return f"{what} has run to its end."
-        return f"{what} is let in." if after.late else f"{what} is refused: its stage is over."
+        if after.late is None:
+            return f"{what} is refused: a barrier has passed since its stage was over."
+        over = "; its stage is over, but no barrier has passed since"
+        return f"{what} is let in{over * (before.is_over(late) and not late.sealed)}."
 
     def arrived(self, before: TabletsState, action: Any, after: TabletsState) -> Iterator[Travel]:
         """What comes late is let in or turned away, for its permit."""

@@ -38,6 +38,7 @@ from kit.protocols.tablets.rules.stages import REPLACES, TRANSITIONS, Transition
 from kit.protocols.tablets.stage_work import Stages
 from kit.protocols.topology.control import majority_refusal, with_topology
 from kit.protocols.topology.coordinator import (
+    BEGINS,
     HAS_PLACES,
     IN_HAND,
     TABLETS_WORK,
@@ -148,7 +149,7 @@ class Tablets(Plans, Stages):
         if not joint:
             end: Next = self.busy(s) or s
         elif s.command is not None or not s.control.started:
-            return IN_HAND
+            return IN_HAND if s.command is not None else BEGINS
         else:
             end = self.decided_in_cluster(s)
         if end is None or isinstance(end, Refusal):

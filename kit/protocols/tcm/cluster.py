@@ -13,6 +13,8 @@ from collections.abc import Sequence as Several
 from functools import lru_cache
 from typing import Annotated, Any, get_args
 
+from msgspec.structs import replace
+
 from kit.engine.compose import Linked, Product, needs
 from kit.engine.declared import Declared, Each, State, action, always, refused, step
 from kit.engine.log import Append, Apply, AtomicLog, CatchUp, Deliver, Log, LogParameters, gaps
@@ -21,7 +23,10 @@ from kit.errors import Awaited, Refusal, are, counted
 from kit.protocols.tcm.parameters import TcmParameters
 from kit.protocols.tcm.rules.barrier import Barrier, barriers, end_barriers, known_first
 from kit.protocols.tcm.rules.metadata import Advance, Begin, Event, Metadata, Sequence, Snapshot
-from kit.protocols.tcm.tcm import MOST_KEPT, SAFEGUARD, Restart, Stream, Tcm, driver, spot
+from kit.protocols.tcm.rules.operations import LEVELS, OWN_LEVEL, Level
+from kit.protocols.tcm.tcm import MOST_KEPT, SAFEGUARD, Relax, Restart, Stream, Tcm, driver, spot
+
+BARRIER_MET = refused("the barrier has its answers: there is nothing to relax")
 
 MOST_TOLD = 64
 """Unmet barriers of an operation that are told in words; of a large ring thousands may wait."""
@@ -149,13 +154,13 @@ class TcmCluster(Product):
 
     def barriers(self, s: Any, sequence: Sequence) -> tuple[Barrier, ...]:
         """What must hold before the sequence's next step."""
-        return self._barriers(s.tcm.events, sequence.node)
+        return self._barriers(s.tcm.events, sequence.node, self.tcm.level(s.tcm, sequence.node))
 
-    def _barriers_of(self, events: Log, node: str) -> tuple[Barrier, ...]:
+    def _barriers_of(self, events: Log, node: str, level: Level) -> tuple[Barrier, ...]:
         snapshot = self.tcm.snapshot(events)
         sequence = snapshot.metadata.sequence(node)
         assert sequence is not None
-        return barriers(snapshot, sequence, self.tcm.switches)
+        return barriers(snapshot, sequence, self.tcm.switches, level)
 
     # -- conditions over both parts: the test's, presence, knowledge, the barrier ------------------
 
@@ -197,7 +202,15 @@ class TcmCluster(Product):
     @needs(Advance)
     def past_the_barrier(self, s: Any, part: str, action: Any) -> Refusal | None:
         """The progress barrier: a majority of everyone concerned must know the last step."""
-        return self._of_operation(s.tcm.events, s.log.applied, action.node)
+        return self._waits_for(s, action.node)
+
+    def _waits_for(self, s: Any, node: str) -> Refusal | None:
+        return self._of_operation(s.tcm.events, s.log.applied, node, self.tcm.level(s.tcm, node))
+
+    @needs(Relax)
+    def without_answers(self, s: Any, part: str, action: Any) -> Refusal | None:
+        """Only a barrier that waits falls back."""
+        return BARRIER_MET if self._waits_for(s, action.node) is None else None
 
     @needs(Stream)
     def known_to_writers(self, s: Any, part: str, action: Any) -> Refusal | None:
@@ -207,7 +220,7 @@ class TcmCluster(Product):
         sequence, task = self.tcm.task(s.tcm, action)
         down, _ = self.tcm.absent(s.tcm, sequence)
         ends = end_barriers(sequence, task.transfers, down, self.tcm.switches)
-        waiting = self._of_operation(s.tcm.events, s.log.applied, action.node)
+        waiting = self._waits_for(s, action.node)
         own = self._unmet(ends, self.applied(s)) if ends else None
         if waiting is None or own is None:
             return waiting or own
@@ -219,9 +232,14 @@ class TcmCluster(Product):
             waiting.untold + own.untold,
         )
 
-    def _unmet_of(self, events: Log, counts: tuple[int, ...], node: str) -> Refusal | None:
+    def _unmet_of(
+        self, events: Log, counts: tuple[int, ...], node: str, level: Level
+    ) -> Refusal | None:
         """The unmet barriers of an operation; all its streaming tasks ask for the same ones."""
-        return self._unmet(self._barriers(events, node), self._epochs(counts))
+        unmet = self._unmet(self._barriers(events, node, level), self._epochs(counts))
+        if unmet is None or level == OWN_LEVEL[self.parameters.edition]:
+            return unmet
+        return replace(unmet, evidence=(f"at {level}: {LEVELS[level]}", *unmet.evidence))
 
     def _unmet(self, barriers: tuple[Barrier, ...], applied: Several[int]) -> Refusal | None:
         least = min(applied)  # what everybody knows was waited for

@@ -6,14 +6,14 @@ from argparse import Namespace
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from operator import itemgetter
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from msgspec.structs import replace
 
 from kit.commands.answer import GAP, UNBROKEN, WIDTH, Answer, Part, Rows, fits, listed, put, wrap
 from kit.commands.parsing import Command, Parser, add_ring
 from kit.commands.rings import replicated
-from kit.engine.registry import edition_of
+from kit.engine.registry import edition_of, one_of
 from kit.errors import BadInput, about, counted
 from kit.operators.importers.opening import Imported
 from kit.operators.importers.ringfile import read_sizes, sizes_of_nodes
@@ -30,7 +30,7 @@ from kit.protocols.tcm.dry_run.plan import (
 )
 from kit.protocols.tcm.dry_run.survival import survival
 from kit.protocols.tcm.parameters import Each, Once, OperationWords, operation_of, parse_operation
-from kit.protocols.tcm.rules.operations import EDITIONS, Operation
+from kit.protocols.tcm.rules.operations import EDITIONS, LEVELS, Operation
 from kit.ring.ranges import Bounds, label
 from kit.ring.sizes import Sizes
 
@@ -66,6 +66,9 @@ options
                        may be given several times
   --edition EDITION    documents (the default): every part of the plan is an event of its own;
                        server: prepare, start, mid, finish, majorities a datacenter
+  --barrier LEVEL      whose answers a step waits for, in place of the edition's own level:
+                       ALL, EACH_QUORUM (server), QUORUM (documents), LOCAL_QUORUM, ONE or
+                       NODE_LOCAL
   --force              decommission even where too few nodes stay for some keyspace
   --with FILE          another file of the same cluster, such as the text of nodetool status;
                        may be given several times
@@ -100,6 +103,7 @@ class PlanWords(OperationWords):
             self.add_argument(option, action=Each, default=[])
         self.add_argument("--edition", "--variant", "--shape", action=Once)
         self.add_argument("--sizes", action=Once)
+        self.add_argument("--barrier", action=Once)
         self.add_argument("--json", action="store_true")
         self.add_argument("-h", "--help", action="store_true")
 
@@ -118,7 +122,11 @@ def plan(argv: list[str]) -> int:
     operation = operation_of(given.words[1:], given)
     in_flight = operations_of(ring) + tuple(map(_in_flight, getattr(given, "while")))
     sizes = _sizes(given.sizes, ring)
-    report = dry_run(ring, operation, in_flight=in_flight, edition=edition, sizes=sizes)
+    level = given.barrier
+    if level not in (None, *LEVELS):
+        raise BadInput("--barrier", level, one_of(level, list(LEVELS)))
+    told: Any = {"in_flight": in_flight, "edition": edition, "sizes": sizes, "level": level}
+    report = dry_run(ring, operation, **told)
     report = replace(report, warnings=(*ring.warnings, *report.warnings))
     conflicts = ((c.keyspace, label(c.range), f"held by {c.operation}") for c in report.conflicts)
     answer = Answer(
@@ -200,7 +208,8 @@ def _waits(step: PlanStep, before: tuple[Wait, ...]) -> Iterator[Part]:
         return
     heading = f"{GAP}wait until epoch {step.epoch - 1} is applied by"
     if step.barriers == before:
-        yield f"{heading} the same majorities"
+        usual = all(2 * wait.needed - len(wait.replicas) in (1, 2) for wait in before)
+        yield f"{heading} the same {'majorities' if usual else 'replicas'}"
         return
     rows = []
     for wait in step.barriers:

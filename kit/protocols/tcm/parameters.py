@@ -19,9 +19,12 @@ from kit.engine.parameters import check_limits
 from kit.errors import BadInput, about, counted
 from kit.protocols.tcm.rules.operations import (
     BRINGS,
+    LEVELS,
+    OWN_LEVEL,
     WRITTEN,
     Edition,
     Kind,
+    Level,
     Operation,
     ResolvedOperation,
     no_member,
@@ -304,6 +307,14 @@ class TcmParameters(ClusterParameters, frozen=True, forbid_unknown_fields=True, 
         bool, _of(None, "a test may hold back any commit, and any node's way to the log")
     ] = False
     barrier: Annotated[bool, _of("progress barrier", "without it no event waits for others")] = True
+    level: Annotated[
+        Level | Literal["own"],
+        _of("barrier level", "whose answers it asks for (own: QUORUM, in the server EACH_QUORUM)"),
+    ] = "own"
+    relax: Annotated[
+        Level | Literal["never"],
+        _of("relaxed down to", "the weakest level that a barrier without answers falls back to"),
+    ] = "never"
     merge: Annotated[
         bool, _of("merge equal neighbours", "without it ranges stay cut at the end of an operation")
     ] = True
@@ -372,6 +383,11 @@ def _about(operation: Operation) -> str | None:
     return None if operation.kind == "bootstrap" else operation.node
 
 
+def level_of(given: TcmParameters) -> Level | None:
+    """The level at which barriers begin; None: the edition's own."""
+    return None if given.level == "own" else given.level
+
+
 def _check_limits(given: TcmParameters) -> None:
     check_limits(given)
     if given.dcs > given.nodes:
@@ -381,6 +397,10 @@ def _check_limits(given: TcmParameters) -> None:
             text(f"members[{at}].{part}", name)
         if not node.tokens:
             raise BadInput(f"members[{at}].tokens", (), "at least one token")
+    first, order = level_of(given) or OWN_LEVEL[given.edition], tuple(LEVELS)
+    below = order[order.index(first) + 1 :]
+    if given.relax != "never" and given.relax not in below:
+        raise BadInput("relax", given.relax, ", ".join(("never", *below)))
     for field, end in (("low", given.low), ("high", given.high)):
         if end is not None and not given.members:
             raise BadInput(field, end, "an end of the line only together with members")

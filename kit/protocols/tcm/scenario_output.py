@@ -47,7 +47,8 @@ def epochs(m: TcmCluster, s: Any, _: str) -> list[str]:
 
 def barrier(m: TcmCluster, s: Any, node: str) -> list[str]:
     """The barriers before the next step of each operation (of one node's, when it is named)."""
-    return columns(
+    asks = [each.asks for each in _operations(m, s, node) if each.asks]
+    return asks + columns(
         [
             (
                 row.where,

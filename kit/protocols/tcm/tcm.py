@@ -30,7 +30,7 @@ from kit.engine.declared import (
 )
 from kit.engine.log import Log
 from kit.errors import BadInput, Refusal, counted
-from kit.protocols.tcm.parameters import TcmParameters, cluster
+from kit.protocols.tcm.parameters import TcmParameters, cluster, level_of
 from kit.protocols.tcm.rules.barrier import (
     awaits_streams,
     enough,
@@ -58,12 +58,15 @@ from kit.protocols.tcm.rules.metadata import (
     remembering_planner,
 )
 from kit.protocols.tcm.rules.operations import (
+    LEVELS,
     OPERATION_SPECS,
     SENTENCES,
+    Level,
     Operation,
     ProtocolSwitches,
     TcmSafeguards,
     validate,
+    weaker,
 )
 from kit.protocols.tcm.rules.quorums import (
     covered,
@@ -93,6 +96,7 @@ class TcmState(State, frozen=True, cache_hash=True):
 
     ``streamed`` holds (node, bit mask of the streaming tasks done) for operations under way;
     ``down`` and ``forgotten`` are sorted node names; ``crashes`` counts the crashes so far.
+    ``relaxed`` holds (node, level) for operations whose barrier has fallen back from its first one.
     """
 
     events: Log
@@ -100,6 +104,7 @@ class TcmState(State, frozen=True, cache_hash=True):
     down: tuple[str, ...] = ()
     forgotten: tuple[str, ...] = ()
     crashes: int = 0
+    relaxed: tuple[tuple[str, Level], ...] = ()
 
 
 Next: TypeAlias = TcmState | Refusal
@@ -193,7 +198,9 @@ class Tcm(Declared[TcmState]):
         self.cluster = cluster(given)
         on = {name: getattr(self, name) for name in TcmSafeguards.__struct_fields__}
         on["progress_barrier"] = self.progress_barrier and given.barrier
-        self.switches = ProtocolSwitches(given.edition, TcmSafeguards(**on), merge=given.merge)
+        self.switches = ProtocolSwitches(
+            given.edition, TcmSafeguards(**on), merge=given.merge, level=level_of(given)
+        )
         self.names = self.cluster.names
         self.codes = {name: code for code, name in enumerate(self.names)}
         self.computations = 0
@@ -262,7 +269,9 @@ class Tcm(Declared[TcmState]):
             streamed = tuple(entry for entry in streamed if entry[0] in under_way)
         dead = event.operation.dead if isinstance(event, Begin) else None
         down = s.down if dead is None else tuple(sorted({*s.down, dead}))
-        return s.but(events=events, streamed=streamed, down=down)
+        # The barrier of the next step begins at the first level again.
+        relaxed = tuple(entry for entry in s.relaxed if entry[0] != getattr(event, "node", None))
+        return s.but(events=events, streamed=streamed, down=down, relaxed=relaxed)
 
     def in_words(self, events: Log, opening: str = "") -> str:
         """``Epoch 101: add write replicas (bootstrap X at 150). Next: …``, as a template."""
@@ -537,6 +546,43 @@ class Tcm(Declared[TcmState]):
             targets,
         )
 
+    # -- the level of a barrier --------------------------------------------------------------------
+
+    def level(self, s: TcmState, node: str) -> Level:
+        """The level of the barrier before the next step of an operation."""
+        return dict(s.relaxed).get(node) or self.switches.first_level
+
+    def falls_back(self, s: TcmState, node: str) -> Level | None:
+        """The level that the barrier may fall back to; None: it may not fall back any further."""
+        level, last = self.level(s, node), self.parameters.relax
+        return None if last in ("never", level) else weaker(level)
+
+    def relaxable(self, s: TcmState) -> Iterator[str]:
+        """The nodes whose operations have a barrier that may fall back."""
+        return (node for node in self.busy(s) if self.falls_back(s, node))
+
+    def relaxed_words(self, before: TcmState, action: Any, after: TcmState) -> str:
+        """Which level was not met in time, and who is asked from now on."""
+        level = self.level(after, action.node)
+        asked = f"falls back from {self.level(before, action.node)} to {level}: {LEVELS[level]}"
+        return verbatim(f"The barrier of {action.node} had no answers in time and {asked}.")
+
+    @action(
+        each=relaxable,
+        when=lambda m: m.parameters.relax != "never",
+        label=lambda m, s, action: verbatim(
+            f"relax the barrier of {action.node} to {m.falls_back(s, action.node)}"
+        ),
+        says=relaxed_words,
+        unasked=True,
+    )
+    def relax(self, s: TcmState, node: str) -> Next:
+        """The barrier of the operation of ``node`` had no answers in time: it asks for fewer."""
+        level = self.falls_back(s, node)
+        assert level is not None, f"the barrier of {node} does not fall back any further"
+        others = (entry for entry in s.relaxed if entry[0] != node)
+        return s.but(relaxed=tuple(sorted([*others, (node, level)])))
+
     # -- cancel -----------------------------------------------------------------------------------
 
     def cancellable(self, s: TcmState) -> Iterator[str]:
@@ -740,7 +786,7 @@ class Tcm(Declared[TcmState]):
         return not self.snapshot(s.events).metadata.sequences
 
 
-_, Stream, _, _, _, Crash, Restart = Tcm.acts
+_, Stream, _, Relax, _, _, Crash, Restart = Tcm.acts
 SAFEGUARD = {each.name: each for each in Tcm.safeguards}
 
 

@@ -51,12 +51,14 @@ from kit.protocols.topology.rules.machines import WorkRow
 LOG = "group0"
 NO_COORDINATOR = refused("there is no coordinator that the others hear")
 IN_HAND = refused("a command was decided and is not committed yet")
+BEGINS = refused("a new coordinator begins with a command of its own: that comes first")
 HAS_FAILED = refused("that work has failed")
 NO_SUCH_WORK = refused("no such work comes next")
 TABLETS_MOVE = refused("tablets are still moving, or still on the node")
 TABLETS_LEFT = refused("the node still has tablets")
 NOTHING_TO_FAIL = refused("there is no work that could fail to any effect")
 HAS_PLACES = refused("there is a place for every tablet")
+FENCE_NEXT = refused("the drain is over: the fence is committed next")
 NO_MORE_FAILURES = refused("no work may fail by itself any more")
 OLDER_RUN = refused("a pause lasts until older requests are over")
 UNEVEN = refused("it is uneven already")
@@ -118,6 +120,22 @@ def _task(
     return CoordinatorTask(
         decision, work[step], step, rules.addressees(topology, operation, work[step])
     )
+
+
+def said_of(s: ControlState, setting: Setting) -> tuple[str, int]:
+    """What the coordinator is at, in words, and the nodes that it misses for it (a mask).
+
+    What it remembers counts, too: work that is behind it, or has failed, is not what comes next.
+    """
+    task = task_of(s, setting)
+    decision, work = task.decision, task.work
+    if work is None or decision.operation is None:
+        return decision.reason, decision.missing
+    if s.attempted.failed:
+        return f"{work.name} has failed: a pause comes next", 0
+    if work == decision.work[0]:
+        return decision.reason, decision.missing
+    return f"{work.name} comes next", task.needs & ~s.reachable
 
 
 def barrier_left(s: ControlState, task: CoordinatorTask) -> int:
@@ -308,8 +326,10 @@ class Coordinator(Control):
         """Why the coordinator works on nothing now: there is none, or a command comes first."""
         if blocked := self.may_lead(s):
             return blocked
-        if s.attempted.command is not None or not s.started:
+        if s.attempted.command is not None:
             return IN_HAND
+        if not s.started:
+            return BEGINS
         return HAS_FAILED if s.attempted.failed else None
 
     def who(self, s: ControlState) -> str:
@@ -344,8 +364,8 @@ class Coordinator(Control):
             return IN_HAND
         after = due(s, self.setting)
         if after is None:
-            rests = decision_of(s, self.setting)
-            return refused(rests.reason, self.named(rests.missing))
+            reason, missing = said_of(s, self.setting)
+            return refused(reason, self.named(missing))
         command = command_of(
             Guard(s.state_id, s.state_id + 1),
             difference(s.topology, after),
@@ -602,6 +622,8 @@ class Coordinator(Control):
         task = self.task(s)
         if task.work is None or not leads_somewhere(s, task, self.setting):
             return NOTHING_TO_FAIL
+        if fence_is_due(s, task):  # drain, fence, plain barrier: in this order
+            return FENCE_NEXT
         if placeless:
             if not self.placing or task.work.name not in TABLETS_WORK:
                 return HAS_PLACES

@@ -5,8 +5,8 @@ it there and checks the rest. JOIN_NODE_QUERY and its answer ``mode``; JOIN_NODE
 answers ``placed`` and ``rejected``; JOIN_NODE_RESPONSE and its answer ``handled``. An answer
 carries the number of its call, as an answer comes on the connection of its call; a response is a
 call of its own. Sources: Topology over Raft, "Join procedure" and "Choosing how to join a cluster";
-blog post on 6.0, on features and host ids; published code, ``join_node_request_handler`` and
-``validate_joining_node``.
+blog post on 6.0, on features and host ids; published code, ``join_node_request_handler``,
+``validate_joining_node`` and ``topology_state_load`` (who is banned).
 """
 
 from __future__ import annotations
@@ -19,6 +19,14 @@ from msgspec.structs import replace
 
 from kit.engine.actors import ActorState
 from kit.engine.declared import State
+from kit.protocols.topology.rules.machines import Edition
+from kit.protocols.topology.rules.replication import FIRST_RACK
+from kit.protocols.topology.rules.requests import (
+    DOWN_TOO,
+    IGNORED_LIVES,
+    OTHER_PLACE,
+    tokens_against,
+)
 
 Names = tuple[str, ...]
 CLUSTER, SNITCH = "prod", "simple"
@@ -26,7 +34,8 @@ CLUSTER, SNITCH = "prod", "simple"
 FEATURE = "f"
 """The one feature that there is; every member supports it."""
 Reason = Literal[
-    "cluster-name", "snitch", "unfinished", "member", "removed", "alive", "not-normal", "features",
+    "cluster-name", "snitch", "unfinished", "member", "removed", "alive", "other-place",
+    "owner-for-zero", "zero-for-owner", "ignored-alive", "another-down", "not-normal", "features",
     "banned", "lost", "unanswered", "not-accepted",
 ]  # fmt: skip
 REASONS: dict[Reason, str] = {
@@ -36,6 +45,11 @@ REASONS: dict[Reason, str] = {
     "member": "its host id is a member already",
     "removed": "its host id has already been removed from the cluster",
     "alive": "the node that it would replace is alive",
+    "other-place": OTHER_PLACE,
+    "owner-for-zero": tokens_against(joins=False, old=True),
+    "zero-for-owner": tokens_against(joins=True, old=False),
+    "ignored-alive": IGNORED_LIVES,
+    "another-down": DOWN_TOO,
     "not-normal": "the node that it would replace is not normal",
     "features": "feature check failed: it lacks a feature that is enabled",
     "banned": "members refuse its host id in the handshake: it is banned",
@@ -59,6 +73,8 @@ class JoinRow(Struct, frozen=True, cache_hash=True):
     """The row of one host id: its node state, and what the request that made it said.
 
     ``attempt`` is the start of the joiner's process that asked; ``reason`` why it was turned away.
+    ``rack`` and ``zero_token`` are where it is, and whether it owns no tokens. ``verified`` is what
+    the member that took the request found, in edition ``documents`` (empty: nothing was verified).
     """
 
     host: str
@@ -67,6 +83,9 @@ class JoinRow(Struct, frozen=True, cache_hash=True):
     replaces: Names = ()
     attempt: int = 0
     reason: str = ""
+    rack: str = FIRST_RACK
+    zero_token: bool = False
+    verified: str = ""
 
 
 class JoinTables(Struct, frozen=True, cache_hash=True):
@@ -96,7 +115,10 @@ class JoinTables(Struct, frozen=True, cache_hash=True):
 
 
 class JoinNodeRequest(Struct, frozen=True, tag="request", cache_hash=True):
-    """Let me in: my host id, the number of this call, and what has to be verified."""
+    """Let me in: my host id, the number of this call, and what has to be verified.
+
+    ``ignores`` are the dead nodes that a replacing node names beside the one that it ``replaces``.
+    """
 
     host: str
     call: int
@@ -104,6 +126,9 @@ class JoinNodeRequest(Struct, frozen=True, tag="request", cache_hash=True):
     snitch: str
     features: Names
     replaces: Names
+    ignores: Names = ()
+    rack: str = FIRST_RACK
+    zero_token: bool = False
 
 
 class JoinCheck(Struct, frozen=True):
@@ -111,17 +136,33 @@ class JoinCheck(Struct, frozen=True):
 
     ``receiver`` needs no more than its configuration, ``placing`` is the receiver once it has read
     group 0, ``coordinator`` reads the request there. ``fails`` takes the tables, the request and
-    the members that are up.
+    the members that are up. ``edition`` is ``server`` where the documents know no such check.
     """
 
     reason: Reason
     by: Literal["receiver", "placing", "coordinator"]
     fails: Callable[[JoinTables, JoinNodeRequest, Names], bool]
+    edition: Edition = "documents"
+
+    def is_made(self, edition: Edition) -> bool:
+        """Whether anybody looks, in an edition."""
+        return self.edition in ("documents", edition)
 
 
 def _state(tables: JoinTables, host: str) -> str:
     row = tables.row(host)
     return "" if row is None else row.state
+
+
+def _replaced(tables: JoinTables, asks: JoinNodeRequest) -> list[JoinRow]:
+    return [row for row in map(tables.row, asks.replaces) if row is not None]
+
+
+def _down(tables: JoinTables, asks: JoinNodeRequest, up: Names) -> bool:
+    """Whether a normal node is down that a replacing node neither replaces nor ignores."""
+    counted = {*up, *asks.replaces, *asks.ignores}
+    normal = {row.host for row in tables.rows if row.state == "normal"}
+    return bool(asks.replaces) and not normal <= counted
 
 
 CHECKS = (
@@ -134,6 +175,35 @@ CHECKS = (
     ),
     JoinCheck("alive", "placing", lambda t, asks, up: bool(set(asks.replaces) & set(up))),
     JoinCheck(
+        "other-place",
+        "placing",
+        lambda t, asks, up: any(row.rack != asks.rack for row in _replaced(t, asks)),
+        "server",
+    ),
+    JoinCheck(
+        "owner-for-zero",
+        "placing",
+        lambda t, asks, up: (
+            not asks.zero_token and any(row.zero_token for row in _replaced(t, asks))
+        ),
+        "server",
+    ),
+    JoinCheck(
+        "zero-for-owner",
+        "placing",
+        lambda t, asks, up: (
+            asks.zero_token and any(not row.zero_token for row in _replaced(t, asks))
+        ),
+        "server",
+    ),
+    JoinCheck(
+        "ignored-alive",
+        "placing",
+        lambda t, asks, up: bool(asks.replaces) and bool(set(asks.ignores) & set(up)),
+        "server",
+    ),
+    JoinCheck("another-down", "placing", _down, "server"),
+    JoinCheck(
         "not-normal",
         "coordinator",
         lambda t, asks, up: any(_state(t, old) != "normal" for old in asks.replaces),
@@ -145,14 +215,24 @@ CHECKS = (
 """All of them, in the order in which they are made."""
 
 
-def placed(tables: JoinTables, asks: JoinNodeRequest) -> JoinTables:
-    """The tables with the request: a row in state ``none``, which the coordinator will find."""
-    return with_row(tables, JoinRow(asks.host, "none", asks.features, asks.replaces, asks.call))
+def placed(tables: JoinTables, asks: JoinNodeRequest, edition: Edition) -> JoinTables:
+    """The tables with the request: a row in state ``none``, which the coordinator will find.
+
+    In the documents a member verifies cluster name, snitch and features, and all of it is stored;
+    the verdict on features is the coordinator's (blog post on 6.0, "Feature Negotiation on Raft").
+    """
+    lacks = sorted(set(tables.enabled) - set(asks.features))
+    facts = f"cluster {asks.cluster}, snitch {asks.snitch}"
+    facts += f", it lacks {', '.join(lacks)}" if lacks else ", all enabled features"
+    asked = asks.features, asks.replaces, asks.call
+    where = asks.rack, asks.zero_token, facts if edition == "documents" else ""
+    return with_row(tables, JoinRow(asks.host, "none", *asked, "", *where))
 
 
 def request_in(row: JoinRow) -> JoinNodeRequest:
     """The request that the coordinator finds in a row; its receiver has checked the rest."""
-    return JoinNodeRequest(row.host, row.attempt, CLUSTER, SNITCH, row.features, row.replaces)
+    had = row.features, row.replaces, (), row.rack, row.zero_token
+    return JoinNodeRequest(row.host, row.attempt, CLUSTER, SNITCH, *had)
 
 
 def moved(tables: JoinTables, host: str, state: str, reason: str = "") -> JoinTables:
@@ -234,7 +314,8 @@ class MemberState(State, frozen=True, cache_hash=True):
 
     ``handling`` are requests to join that it has taken and not answered. As a coordinator: ``call``
     is where its accepting response stands; ``owes`` the host id, and the reason, of a rejecting one
-    that it has not sent. ``banned`` are host ids that have left; ``stored``: it has stored an old
+    that it has not sent. ``banned`` are host ids that have left, or that a replace gave up (edition
+    ``server``); ``stored``: it has stored an old
     write; ``outages`` counts how often it started again.
     """
 
@@ -329,9 +410,14 @@ def with_member(s: ActorState, after: MemberState) -> ActorState:
 
 def left(s: ActorState, host: str, why: str = "") -> ActorState:
     """The state once a host id has left: every member refuses it from then on."""
-    s = with_tables(s, moved(tables(s), host, "left", why))
-    for each in members(s):
-        s = with_member(s, each.but(banned=(*each.banned, host)))
+    return banning(with_tables(s, moved(tables(s), host, "left", why)), (host,))
+
+
+def banning(s: ActorState, hosts: Names) -> ActorState:
+    """The state in which every member refuses these host ids, too."""
+    for each in members(s) if hosts else ():
+        fresh = (host for host in hosts if host not in each.banned)
+        s = with_member(s, each.but(banned=(*each.banned, *fresh)))
     return s
 
 

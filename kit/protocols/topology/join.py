@@ -57,6 +57,7 @@ from kit.protocols.topology.handshake import (
     RejectedReply,
     RemovedState,
     ResponseHandled,
+    banning,
     because,
     coordinator,
     joiner,
@@ -73,8 +74,11 @@ from kit.protocols.topology.handshake import (
     with_tables,
 )
 from kit.protocols.topology.rules.machines import Edition
+from kit.protocols.topology.rules.replication import FIRST_RACK
+from kit.protocols.topology.rules.requests import racks_of
 
 MOST_MEMBERS = MOST_FAULTS = 5
+WRITTEN: Any = {"extra_json_schema": {"written": True}}
 NO_COORDINATOR = refused("there is no coordinator")
 NOTHING_WAITS = refused("no request waits")
 UNDER_WAY = refused("a join is under way")
@@ -109,9 +113,14 @@ class Join(NetworkModel):
     supports: bool = parameter(True, f"the joiner supports feature {FEATURE}, as members do")
     enabled: bool = parameter(True, f"feature {FEATURE} is enabled from the start")
     replaces: str = parameter("", "the member that the joiner replaces; empty: none")
-    down: tuple[str, ...] = parameter(
-        (), "the members that are down", extra_json_schema={"written": True}
+    ignores: tuple[str, ...] = parameter(
+        (), "the other dead members that it says to ignore, as it replaces one", **WRITTEN
     )
+    racks: tuple[str, ...] = parameter(
+        (), "the rack of each, members first and the joiner next: dc1/r1 dc1/r2", **WRITTEN
+    )
+    zero_tokens: tuple[str, ...] = parameter((), "who owns no tokens: members, or N", **WRITTEN)
+    down: tuple[str, ...] = parameter((), "the members that are down", **WRITTEN)
     removed: bool = parameter(False, "the joiner's host id was removed from the cluster before")
     zombie: bool = parameter(False, "a removed node, Z, wakes up with an old write to A")
     restarts: int = parameter(0, "how often the joiner crashes and starts", ge=0, le=MOST_FAULTS)
@@ -156,11 +165,21 @@ class Join(NetworkModel):
         _among(names[1:], self.down, "down")
         replaced = _among((*names, REMOVED), tuple(filter(None, (self.replaces,))), "replaces")
         features = (FEATURE,) if self.supports else ()
-        self.asks = JoinNodeRequest("", 0, self.cluster, self.snitch, features, replaced)
+        ignores = _among(names[1:], self.ignores, "ignores")
+        zero = _among((*names, JOINER), self.zero_tokens, "zero_tokens")
+        racks = racks_of(self.racks, self.nodes + 1)
+        place = racks[-1] or FIRST_RACK, JOINER in zero
+        own = self.cluster, self.snitch, features, replaced, ignores
+        self.asks = JoinNodeRequest("", 0, *own, *place)
         self.contact = [name for name in names if name not in self.down][-1]
         gone = [f"{JOINER}1"] * self.removed + [REMOVED] * self.zombie
         rows = (
-            *(JoinRow(name, "normal", (FEATURE,)) for name in names),
+            *(
+                JoinRow(
+                    name, "normal", (FEATURE,), rack=rack or FIRST_RACK, zero_token=name in zero
+                )
+                for name, rack in zip(names, racks, strict=False)
+            ),
             *(JoinRow(name, "left", (FEATURE,)) for name in gone),
         )
         self.gone = tuple(gone)
@@ -172,6 +191,7 @@ class Join(NetworkModel):
         """The first check of one kind that fails; empty: none does."""
         for check in CHECKS:
             off = check.reason == "removed" and not self.refuse_left
+            off = off or not check.is_made(self.edition)
             if check.by == by and not off and check.fails(tables, asks, up):
                 return check.reason
         return ""
@@ -284,9 +304,9 @@ class Join(NetworkModel):
     def _place_words(self, before: ActorState, action: Any, after: ActorState) -> str:
         for row in tables(after).rows:
             if row not in tables(before).rows:
-                return (
-                    f"{{node}} puts the request of {row.host} into the queue and tells it to wait."
-                )
+                queued = f"{{node}} puts the request of {row.host} into the queue"
+                stored = f" It has verified and stored: {row.verified}." * bool(row.verified)
+                return f"{queued} and tells it to wait.{stored}"
         [answer] = posted(before.network, action, after.network)
         return f"{{node}} turns the request away: {because(answer.message.reason)}."
 
@@ -304,7 +324,10 @@ class Join(NetworkModel):
         asks, *others = s.nodes[node].handling
         why = self.rejection("placing", tables(s), asks, up(s))
         if not why:
-            s = with_tables(s, placed(tables(s), asks))
+            s = with_tables(s, placed(tables(s), asks, self.edition))
+            # Who is given up is in ``ignore_nodes`` with the request, and banned from then on.
+            given_up = () if self.edition == "documents" else (*asks.replaces, *asks.ignores)
+            s = banning(s, given_up)
         reply = RejectedReply(asks.call, why) if why else PlacedReply(asks.call)
         after = s.nodes[node].but(handling=tuple(others))
         return self.turned(s, node, (after, (Post(JOINER, reply),)))
@@ -699,12 +722,22 @@ class Join(NetworkModel):
             return f"rejected: {message.verdict}"
         return SAID[type(message)][0].format(message)
 
+    def in_verbs(self, message: Any) -> str:
+        """A message as verbs write it: of a request what every one of a run says is left out."""
+        if not isinstance(message, JoinNodeRequest):
+            return super().in_verbs(message)
+        usual = replace(message, ignores=(), rack=FIRST_RACK, zero_token=False)
+        return super().in_verbs(usual).removesuffix(f" - {FIRST_RACK} False")
+
     def in_full(self, message: Any) -> str:
         """A message by its name in the protocol, with all that it says."""
         if isinstance(message, JoinNodeRequest):
             has = f"features {', '.join(message.features) or 'none'}"
             place = f"cluster {message.cluster}, snitch {message.snitch}"
             instead = f", replaces {', '.join(message.replaces)}" if message.replaces else ""
+            instead += f", ignores {', '.join(message.ignores)}" if message.ignores else ""
+            instead += f", rack {message.rack}" if self.racks else ""
+            instead += ", owns no tokens" if message.zero_token else ""
             said = f"start {message.call}, {place}, {has}{instead}"
             return f"JOIN_NODE_REQUEST of {message.host} ({said})"
         if isinstance(message, JoinNodeResponse):

@@ -119,7 +119,9 @@ class Outages(Control):
         told=True,
     )
     def exclude_node(self, s: ControlState, node: Node) -> Next:
-        """{node} is excluded: it counts as dead for good, and barriers pass over it."""
+        """{node} is excluded and banned: it counts as dead for good. Removals, replaces and
+        tablets no longer wait for it; a join still does.
+        """
         if blocked := majority_refusal(s):
             return blocked
         s = with_topology(s, replace(s.topology, ignored=s.topology.ignored | 1 << node))

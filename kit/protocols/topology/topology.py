@@ -33,7 +33,14 @@ from kit.protocols.topology.control import (
     voting,
     with_topology,
 )
-from kit.protocols.topology.coordinator import LOG, Coordinator, decision_of, racks_against, task_of
+from kit.protocols.topology.coordinator import (
+    LOG,
+    Coordinator,
+    decision_of,
+    racks_against,
+    said_of,
+    task_of,
+)
 from kit.protocols.topology.outages import Outages, address_of
 from kit.protocols.topology.rules import requests as asking
 from kit.protocols.topology.rules.cluster import (
@@ -275,12 +282,13 @@ class Topology(Serving, Coordinator, Outages):
         topology = s.topology
         leader = "nobody" if s.coordinator == NOBODY else self.names[s.coordinator]
         decision, command = decision_of(s, self.setting), s.attempted.command
+        reason, _ = said_of(s, self.setting)
         return {
             "transition state": topology.transition or "null",
             "version": f"{topology.version}, fence {topology.fence_version}",
             "session": str(topology.session or "none"),
             "group 0": f"state {s.state_id}, members {' '.join(self.named(topology.members))}",
-            "coordinator": f"{leader}: {decision.kind}, {decision.reason}",
+            "coordinator": f"{leader}: {decision.kind}, {reason}",
             "in hand": "nothing" if command is None else self.sets(s, command),
             "left behind": "nothing" if not s.leftover else f"work of session {s.leftover}",
             **{name: self.node_words(s, i) for i, name in enumerate(self.names)},
@@ -297,6 +305,9 @@ class Topology(Serving, Coordinator, Outages):
         words += ["down"] * (not s.up >> node & 1) + ["cut off"] * (s.cut >> node & 1)
         words += [f"is at {address_of(s, node)}"] * bool(s.addresses and s.addresses[node])
         words += ["not heard there"] * (s.unheard >> node & 1)
+        words += ["ignored, so banned" if self.limited else "ignored"] * (
+            s.topology.ignored >> node & 1
+        )
         words += [f"cleanup {entry.cleanup}"] * (entry.cleanup != "clean")
         words += [f"a request by version {s.client_version} runs"] * (s.client == node)
         return ", ".join(words)

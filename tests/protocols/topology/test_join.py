@@ -12,7 +12,7 @@ from kit.engine.model import Safeguard, always
 from kit.engine.registry import build, entry_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
-from kit.protocols.topology.handshake import REASONS, Reason, joiner, tables
+from kit.protocols.topology.handshake import REASONS, Reason, because, joiner, members, tables
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from tests.protocols.topology.joins import PLACED, do, played, shown
 
@@ -155,6 +155,70 @@ def test_each_reason_to_be_turned_away(reason: Reason, state: str, given: dict[s
     assert (row.state if row else "") == state
     assert "N1" not in tables(timeline.state).members
     assert REASONS[reason] in shown(timeline, "processes", "process:N")
+
+
+REPLACED: dict[str, Any] = {"replaces": "B", "down": ("B",)}
+RACKS = ("dc1/r1", "dc1/r2", "dc2/r1")
+
+# the cluster, and why the server turns a replacing node away (empty: it does not)
+REPLACES: tuple[tuple[dict[str, Any], str], ...] = (
+    ({}, ""),
+    ({"racks": (*RACKS, "dc1/r2")}, ""),
+    ({"racks": (*RACKS, "dc1/r1")}, "other-place"),
+    ({"racks": (*RACKS, "dc2/r2")}, "other-place"),
+    ({"racks": RACKS}, "other-place"),
+    ({"racks": ("dc1/r1",)}, ""),
+    ({"zero_tokens": ("B", "N")}, ""),
+    ({"zero_tokens": ("B",)}, "owner-for-zero"),
+    ({"zero_tokens": ("N",)}, "zero-for-owner"),
+    ({"zero_tokens": ("A", "C", "N")}, "zero-for-owner"),
+    ({"ignores": ("C",)}, "ignored-alive"),
+    ({"ignores": ("B",)}, ""),
+    ({"down": ("B", "C"), "nodes": 4}, "another-down"),
+    ({"down": ("B", "C"), "nodes": 4, "ignores": ("C",)}, ""),
+    ({"down": ("B", "C"), "nodes": 4, "ignores": ("C", "D")}, "ignored-alive"),
+    ({"down": ("B", "C", "D"), "nodes": 5, "ignores": ("C",)}, "another-down"),
+)
+
+
+@pytest.mark.parametrize(("given", "reason"), REPLACES, ids=str)
+def test_the_server_checks_a_replace(given: dict[str, Any], reason: str) -> None:
+    """The receiver refuses it with its words, and no row is left; edition documents does not."""
+    parameters = {"nodes": 3, **REPLACED, **given}
+    timeline = played(**parameters, edition="server")
+    status = "stopped" if reason else "normal"
+    assert (joiner(timeline.state).status, joiner(timeline.state).reason) == (status, reason)
+    assert (tables(timeline.state).row("N1") is None) == bool(reason)
+    if reason:
+        said = " ".join(moment.say for moment in timeline.moments)
+        assert f"turns the request away: {because(reason)}." in said
+        assert shown(timeline, "checks", f"check:{reason}").endswith("!")
+    assert joiner(played(**parameters, edition="documents").state).status == "normal"
+
+
+def test_who_is_given_up_is_banned_with_the_request() -> None:
+    """Who is replaced and who is ignored, in the server; in the documents once it has left."""
+    given = {**REPLACED, "nodes": 4, "down": ("B", "C"), "ignores": ("C",)}
+    for edition, banned in (("server", ("B", "C")), ("documents", ())):
+        timeline = played(edition=edition, **given)
+        placed = next(s for s in timeline.moments if "puts the request" in s.say)
+        assert {each.banned for each in members(placed.state)} == {banned}
+
+
+@pytest.mark.parametrize(
+    ("field", "given"),
+    [
+        ("ignores", {"ignores": ("Q",)}),
+        ("zero_tokens", {"zero_tokens": ("Z",)}),
+        ("racks", {"racks": ("r1",)}),
+        ("racks", {"racks": ("dc1/r1",) * 9}),
+        ("ignores", {"ignores": ("A",)}),
+    ],
+)
+def test_nobody_unknown_is_ignored_or_placed(field: str, given: dict[str, Any]) -> None:
+    """The coordinator, A, is alive in any case."""
+    with pytest.raises(BadInput, match=field):
+        build("join", given)
 
 
 @pytest.mark.spec("D-055")

@@ -9,6 +9,7 @@ import pytest
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.protocols.topology.handshake import FEATURE, REASONS, Reason, joiner, tables
+from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.spark.traces import as_tables
 from kit.views.panel import scene_at
 from kit.views.spacetime import MESSAGES, run_of, spacetime_text
@@ -77,22 +78,50 @@ def test_the_receiver_turns_away_whom_group_0_knows(
 
 @pytest.mark.spec("D-062")
 @pytest.mark.parametrize(
+    ("features", "lacks", "given"),
+    [
+        ("f", "all enabled features", {}),
+        ("-", "it lacks f", {"supports": False}),
+        ("-", "all enabled features", {"supports": False, "enabled": False}),
+        ("f", "all enabled features", {"enabled": False}),
+        ("f", "all enabled features", {"nodes": 3}),
+    ],
+)
+def test_a_member_verifies_and_stores_before_the_verdict(
+    features: str, lacks: str, given: dict[str, Any]
+) -> None:
+    """Edition documents: cluster name, snitch and feature set are verified by the member that takes
+    the request, and are in the row before the coordinator's verdict, which is its own.
+    """
+    contact = "C" if "nodes" in given else "B"
+    asks = [verb.replace(" f -", f" {features} -") for verb in asked(contact)]
+    timeline = played(*asks, f"place {contact}", edition="documents", **given)
+    stored = f"cluster prod, snitch simple, {lacks}"
+    assert timeline.now.say.endswith(f"and tells it to wait. It has verified and stored: {stored}.")
+    row = shown(timeline, "hosts", "host:N1")
+    assert row == f"N1 none – {'–' if features == '-' else features} 1 {stored} –"
+    assert refused(timeline, "respond") == "no verdict is due"
+    do(timeline, f"deliver {contact}>N placed 1", "take")
+    turned = "left" if lacks.startswith("it lacks") else "bootstrapping"
+    assert shown(timeline, "hosts", "host:N1").startswith(f"N1 {turned}")
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize(
     ("failing", "right", "wrong", "given"),
     [
         ("cluster-name", "prod", "test", {"cluster": "test"}),
         ("snitch", "simple", "gossiping", {"snitch": "gossiping"}),
     ],
 )
-def test_the_row_stands_before_the_verdict(
-    failing: Reason, right: str, wrong: str, given: dict[str, Any]
+def test_no_row_of_whom_the_receiver_turns_away(
+    edition: Edition, failing: Reason, right: str, wrong: str, given: dict[str, Any]
 ) -> None:
-    """The receiver has checked cluster name and snitch; features lie in group 0's table by then.
-    Of whom it turns away there is no row.
-    """
-    timeline = played(*PLACED)
-    assert shown(timeline, "hosts", "host:N1") == "N1 none – f 1 –"
+    """It compares cluster name and snitch with its own. The server stores features only."""
+    timeline = played(*PLACED, edition="server")
+    assert shown(timeline, "hosts", "host:N1") == "N1 none – f 1 – –"
     assert shown(timeline, "checks", f"check:{failing}").endswith("✓")
-    timeline = played(*PLACED[:2], PLACED[2].replace(right, wrong), **given)
+    timeline = played(*PLACED[:2], PLACED[2].replace(right, wrong), edition=edition, **given)
     assert timeline.now.say.endswith(f"rejected ({failing}) to N.")
     assert shown(timeline, "checks", f"check:{failing}").endswith("!")
     assert tables(timeline.state).row("N1") is None

@@ -119,10 +119,19 @@ def _within_node(table: str) -> str:
 
 
 def _repaired_first(states: str, edges: str, rebuild: str) -> tuple[str, str]:
-    """Both tables with ``rebuild_repair`` before ``streaming``; ``rebuild`` are its edges."""
-    into_streaming = next(line for line in edges.splitlines() if "_old | streaming" in line)
+    """Both tables with ``rebuild_repair`` before ``streaming``; ``rebuild`` are its edges.
+
+    They lead there from whatever stage stands before ``streaming``.
+    """
+    into = [
+        x for x in edges.splitlines() if [c.strip() for c in x.split("|")][1:2] == ["streaming"]
+    ]
+    if len(into) != 1:
+        raise ValueError(f"edges: one has to lead into streaming, not {len(into)}")
+    before = into[0].partition("|")[0].strip()
     repair = "rebuild_repair | old | both | repair:rollback\n    streaming  "
-    return states.replace("streaming  ", repair), edges.replace(into_streaming, rebuild.strip("\n"))
+    rebuild = rebuild.replace("write_both_read_old |", f"{before} |", 1)
+    return states.replace("streaming  ", repair), edges.replace(into[0], rebuild.strip("\n"))
 
 
 def _tables(

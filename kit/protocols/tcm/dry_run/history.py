@@ -23,7 +23,7 @@ from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.moment import Planned
 from kit.protocols.tcm.parameters import TcmParameters
 from kit.protocols.tcm.rules.metadata import Advance, Begin
-from kit.protocols.tcm.rules.operations import Edition, Operation
+from kit.protocols.tcm.rules.operations import Edition, Level, Operation
 from kit.protocols.tcm.tcm import Crash
 from kit.ring.sizes import Stored
 from kit.ring.tokens import MURMUR3
@@ -57,9 +57,11 @@ def model_for(
     begun: int | None = None,
     crashes: int = 0,
     stored: Stored | None = None,
+    level: Level | None = None,
 ) -> TcmCluster:
     """The tcm model of somebody's own ring; the first ``begun`` operations (None: all but the last)
-    are in flight already. ``stored`` is how much it holds, to show in a player.
+    are in flight already. ``stored`` is how much it holds, to show in a player; ``level`` that of
+    its barriers.
 
     Raises:
         BadInput: when an operation does not speak of this ring.
@@ -83,6 +85,7 @@ def model_for(
             epoch=ring_file.epoch - (len(operations) - 1 if begun is None else begun),
             crashes=crashes,
             stored=stored,
+            level=level or "own",
         )
     )
 

@@ -33,6 +33,7 @@ from kit.protocols.tcm.rules.metadata import (
 from kit.protocols.tcm.rules.operations import (
     BRINGS,
     Edition,
+    Level,
     Operation,
     ResolvedOperation,
     placed,
@@ -115,11 +116,12 @@ def dry_run(
     in_flight: tuple[Operation, ...] = (),
     edition: Edition = "documents",
     sizes: Sizes | None = None,
+    level: Level | None = None,
 ) -> PlanReport:
     """Run an operation on a ring through all its steps, everybody following.
 
     ``in_flight`` are operations that are prepared already: their first event is committed, at an
-    epoch up to the ring file's.
+    epoch up to the ring file's. ``level`` is that of the progress barriers; None: the edition's.
 
     Raises:
         BadInput: when an operation does not speak of this ring, or those in flight exclude each
@@ -128,7 +130,8 @@ def dry_run(
     # The member that it speaks of; a bootstrap speaks of none.
     subject = {"bootstrap": None, "replace": operation.target}.get(operation.kind, operation.node)
     half_in = subject in {other.node for other in in_flight if other.kind in BRINGS}
-    m = model_for(ring_file, in_flight if half_in else (*in_flight, operation), edition)
+    every = in_flight if half_in else (*in_flight, operation)
+    m = model_for(ring_file, every, edition, level=level)
     timeline = Timeline(m)
     begin_in_flight(timeline, in_flight)
     opening = timeline.state

@@ -37,7 +37,14 @@ from kit.protocols.tcm.rules.metadata import (
     state_of,
     together,
 )
-from kit.protocols.tcm.rules.operations import OPERATION_SPECS, SENTENCES, Operation
+from kit.protocols.tcm.rules.operations import (
+    LEVELS,
+    OPERATION_SPECS,
+    OWN_LEVEL,
+    SENTENCES,
+    Level,
+    Operation,
+)
 from kit.protocols.tcm.rules.quorums import Mask, levels, quorums_apart
 from kit.protocols.tcm.tcm import planned_tokens
 from kit.ring.placements import Table
@@ -260,7 +267,10 @@ class StepRow(Struct, frozen=True):
 
 
 class OperationRow(Struct, frozen=True):
-    """An operation under way, with all that it waits for; ``state`` is that of its diagram."""
+    """An operation under way, with all that it waits for; ``state`` is that of its diagram.
+
+    ``level`` is that of its barriers, where it is another one than the edition's own.
+    """
 
     node: str
     kind: str
@@ -271,6 +281,12 @@ class OperationRow(Struct, frozen=True):
     streams: tuple[StreamRow, ...]
     locks: tuple[LockRow, ...]
     cancelling: bool
+    level: Level | Literal[""] = ""
+
+    @property
+    def asks(self) -> str:
+        """Whose answers its barriers ask for, where it is not what the edition asks for."""
+        return f"Barrier at {self.level}: {LEVELS[self.level]}." if self.level else ""
 
     @property
     def barriers(self) -> tuple[BarrierRow, ...]:
@@ -437,7 +453,7 @@ def operations(m: TcmCluster, s: Any) -> tuple[OperationRow, ...]:
 
 def _operation(m: TcmCluster, s: Any, sequence: Sequence) -> OperationRow:
     operation = sequence.plan.operation
-    known = s.tcm.events, operation.node
+    known, level = (s.tcm.events, operation.node), m.tcm.level(s.tcm, operation.node)
     return OperationRow(
         operation.node,
         operation.kind,
@@ -447,10 +463,11 @@ def _operation(m: TcmCluster, s: Any, sequence: Sequence) -> OperationRow:
             StepRow(step.name, SENTENCES[step.name], _standing(i - sequence.done))
             for i, step in enumerate(sequence.steps)
         ),
-        memo(m, ("barriers", *known, s.log.applied), partial(awaiting, m, s, sequence)),
+        memo(m, ("barriers", *known, s.log.applied, level), partial(awaiting, m, s, sequence)),
         memo(m, ("streams", *known, s.tcm.streamed, s.tcm.down), partial(streams, m, s, sequence)),
         memo(m, ("locks", *known), partial(_locks, m, s, sequence)),
         bool(sequence.undoing),
+        "" if level == OWN_LEVEL[m.parameters.edition] else level,
     )
 
 

@@ -229,6 +229,7 @@ def _operation(scene: Scene, operation: OperationRow) -> Frag:
     return h(
         "div",
         h("p", h("b", operation.title), " (cancelling)" if operation.cancelling else ""),
+        soft(operation.asks),
         draw_diagram(_standing(scene, operation), f"op:{operation.node}:"),
         h("ol", steps, class_="steps"),
         k=f"op:{operation.node}",
@@ -252,6 +253,7 @@ def operations_text(scene: Scene) -> str:
     parts = []
     for operation in scene.of(facts.operations):
         parts.append(f"  {operation.title}{' (cancelling)' if operation.cancelling else ''}")
+        parts += [f"    {operation.asks}"] * bool(operation.asks)
         for i, step in enumerate(operation.steps):
             parts.append(f"    [{BOXES[step.status]}] {i + 1} {step.text}")
             parts += [f"          {_acknowledged(row)}" for row in _waits(operation, step)]

@@ -2,21 +2,24 @@
 
 Each step must be acknowledged, in every affected range, by a majority of the current and the
 proposed replicas before the next may be committed: 3 of {A, B, C, X}. Any two majorities then
-meet, so that the replica group itself tells a lagging coordinator that it lags.
+meet, so that the replica group itself tells a lagging coordinator that it lags. The published
+server asks each datacenter for a majority, and other levels are to be had.
 
 A new replica takes its data from the replica whose place it takes: only that one is sure to hold
 every write that counted on it. Where that one is dead, a quorum of the old replicas together
-holds every successful write. Source: CEP-21, "Consistency Guarantees", "Bootstrap", "Decommission".
+holds every successful write. Sources: CEP-21, "Consistency Guarantees", "Bootstrap",
+"Decommission"; published ``ProgressBarrier`` (levels).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from collections.abc import Sequence as Several
 
 from msgspec import Struct
 
 from kit.protocols.tcm.rules.metadata import Sequence, Snapshot, StreamTask, Transfer
-from kit.protocols.tcm.rules.operations import ALL_ON, OPERATION_SPECS, ProtocolSwitches
+from kit.protocols.tcm.rules.operations import ALL_ON, OPERATION_SPECS, Level, ProtocolSwitches
 from kit.ring.ranges import Range
 
 
@@ -45,43 +48,71 @@ def majority(count: int) -> int:
 
 
 def barriers(
-    snapshot: Snapshot, sequence: Sequence, switches: ProtocolSwitches
+    snapshot: Snapshot, sequence: Sequence, switches: ProtocolSwitches, level: Level | None = None
 ) -> tuple[Barrier, ...]:
     """What must hold before the sequence's next step: a barrier per locked range.
 
-    Edition ``documents`` counts a majority of the old and new replicas of each, ``server`` one in
-    each datacenter, of today's replicas: the read and write ones of the row that holds its end.
-    Nodes that are gone for good are not counted: they can never answer.
+    ``level`` says whose answers are asked for; None: those of the level that barriers begin at.
+    Edition ``documents`` counts the old and new replicas of each range, ``server`` today's: the
+    read and write ones of the row that holds its end. Nodes that are gone for good are not counted:
+    they can never answer.
     """
     if sequence.done == 0 or not switches.safeguards.progress_barrier:
         return ()
+    level = level or switches.first_level
     spec = OPERATION_SPECS[sequence.plan.operation.kind]
     if switches.edition == "server":
         # Between prepare and start owners are the same; decommission and removenode alone wait.
         if sequence.done == 1 and not sequence.undoing and not spec.waits_for_prepare:
             return ()
-        return _by_datacenter(snapshot, sequence)
+        concerned = tuple(_of_today(snapshot, sequence))
+    else:
+        concerned = sequence.plan.concerned
+    epoch = sequence.epoch
+    if level == "QUORUM":
+        return tuple(
+            Barrier(group, locked, None, counted, majority(len(counted)), epoch)
+            for group, locked, counted in concerned
+            if counted
+        )
+    dcs = [node.dc for node in snapshot.metadata.ring.nodes]
+    home = dcs[sequence.plan.resolved.node]
     return tuple(
-        Barrier(group, locked, None, counted, majority(len(counted)), sequence.epoch)
-        for group, locked, counted in sequence.plan.concerned
-        if counted
+        Barrier(group, locked, dc, codes, needed, epoch)
+        for group, locked, counted in concerned
+        for dc, codes, needed in (_quotas(level, counted, dcs, home) if counted else ())
     )
 
 
-def _by_datacenter(snapshot: Snapshot, sequence: Sequence) -> tuple[Barrier, ...]:
-    dead, nodes = sequence.plan.resolved.dead, snapshot.metadata.ring.nodes
-    barriers = []
+def _quotas(
+    level: Level, counted: tuple[int, ...], dcs: list[str], home: str
+) -> Iterator[tuple[str | None, tuple[int, ...], int]]:
+    """Of which replicas of a range (in which datacenter) a level needs how many.
+
+    A datacenter without replicas of the range never gives a ``LOCAL_QUORUM`` its one answer.
+    """
+    if level == "ALL":
+        yield None, counted, len(counted)
+    elif level == "ONE":
+        yield None, counted, 1
+    elif level != "NODE_LOCAL":
+        each = sorted({dcs[code] for code in counted}) if level == "EACH_QUORUM" else [home]
+        for dc in each:
+            there = tuple(code for code in counted if dcs[code] == dc)
+            yield dc, there, majority(len(there))
+
+
+def _of_today(
+    snapshot: Snapshot, sequence: Sequence
+) -> Iterator[tuple[int, Range, tuple[int, ...]]]:
+    """The group, the range and the replicas of today of each range that is locked."""
+    dead = sequence.plan.resolved.dead
     for group, moved in enumerate(sequence.plan.movements):
         placement = snapshot.placements[group]
         for locked in moved.locked:
             sides = (table.groups_of(locked.right) for table in (placement.reads, placement.writes))
             present = dict.fromkeys(code for side in sides for codes in side for code in codes)
-            counted = [code for code in present if code != dead]
-            for dc in sorted({nodes[code].dc for code in counted}):
-                there = tuple(code for code in counted if nodes[code].dc == dc)
-                needed = majority(len(there))
-                barriers.append(Barrier(group, locked, dc, there, needed, sequence.epoch))
-    return tuple(barriers)
+            yield group, locked, tuple(code for code in present if code != dead)
 
 
 def tasks(sequence: Sequence) -> tuple[StreamTask, ...]:

@@ -259,12 +259,43 @@ SENTENCES: dict[str, str] = {
 }
 
 
+Level = Literal["ALL", "EACH_QUORUM", "QUORUM", "LOCAL_QUORUM", "ONE", "NODE_LOCAL"]
+LEVELS: dict[Level, str] = {
+    "ALL": "all of the old and new replicas",
+    "EACH_QUORUM": "a majority of the old and new replicas in each datacenter",
+    "QUORUM": "a majority of the old and new replicas, over all datacenters",
+    "LOCAL_QUORUM": "a majority of those in the datacenter of the operation's node",
+    "ONE": "any one of the old and new replicas",
+    "NODE_LOCAL": "nobody else: the step does not wait",
+}
+"""Whose answers a progress barrier asks for; each level falls back to the one behind it.
+
+Source: published ``ProgressBarrier``, ``relaxConsistency``."""
+OWN_LEVEL: dict[Edition, Level] = {"documents": "QUORUM", "server": "EACH_QUORUM"}
+"""The level of each edition's barrier, as long as nothing else is said."""
+
+
+def weaker(level: Level) -> Level | None:
+    """What a barrier falls back to whose answers did not come; None: nothing is weaker."""
+    order = tuple(LEVELS)
+    return order[order.index(level) + 1] if level != order[-1] else None
+
+
 class ProtocolSwitches(Struct, frozen=True):
-    """How the protocol runs; without ``merge`` equal neighbours stay cut: no replica moves."""
+    """How the protocol runs; without ``merge`` equal neighbours stay cut: no replica moves.
+
+    ``level`` is that at which each barrier begins; None: the edition's own.
+    """
 
     edition: Edition = "documents"
     safeguards: TcmSafeguards = TcmSafeguards()
     merge: bool = True
+    level: Level | None = None
+
+    @property
+    def first_level(self) -> Level:
+        """The level at which each barrier begins."""
+        return self.level or OWN_LEVEL[self.edition]
 
 
 ALL_ON = ProtocolSwitches()

@@ -87,7 +87,9 @@ def checks(m: Join, s: ActorState) -> tuple[tuple[str, str, bool], ...]:
     state = joiner(s)
     asks = replace(m.asks, host=state.host, call=state.boot, features=state.features)
     return tuple(
-        (check.reason, BY[check.by], check.fails(tables(s), asks, up(s))) for check in CHECKS
+        (check.reason, BY[check.by], check.fails(tables(s), asks, up(s)))
+        for check in CHECKS
+        if check.is_made(m.edition)
     )
 
 
@@ -124,6 +126,7 @@ HOSTS = (
     Column("group 0", lambda row: "member" if row[1] else ""),
     Column("supported_features", lambda row: row[0].features),
     Column("asked by start", lambda row: row[0].attempt or ""),
+    Column("verified by a member", lambda row: row[0].verified),
     Column("error", lambda row: row[2]),
 )
 

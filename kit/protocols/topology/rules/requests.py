@@ -123,13 +123,13 @@ def _against_joining(
         return "", 0
     if place_of(joins.rack) != place_of(old.rack):
         return OTHER_PLACE, 0
-    return tokens_against(asks.zero_token, old.zero_token), 0
+    return tokens_against(joins=asks.zero_token, old=old.zero_token), 0
 
 
 OTHER_PLACE = "it is in another datacenter or rack than the node that it would replace"
 
 
-def tokens_against(joins: bool, old: bool) -> str:
+def tokens_against(*, joins: bool, old: bool) -> str:
     """Why a node may not replace another one, of which each has no tokens or some; empty: it may.
 
     A token owner takes over tokens, and a node without tokens none (published server).
@@ -279,7 +279,7 @@ def plan_of(parameters: Any) -> RequestPlan:
     ]
     if len(names) > MOST_NODES:
         raise BadInput("operations", len(names), f"at most {MOST_NODES} nodes in all")
-    racks = _racks(parameters.racks, len(names))
+    racks = racks_of(parameters.racks, len(names))
     datacenters = {rack.partition("/")[0] for rack in racks} - {""} or {"dc1"}
     for asks, text in zip(requests, parameters.operations, strict=True):
         if asks.kind == "rebuild" and asks.option and asks.option not in datacenters:
@@ -310,7 +310,12 @@ def _members(parameters: Any) -> list[str]:
     return list(given)
 
 
-def _racks(given: tuple[str, ...], count: int) -> tuple[str, ...]:
+def racks_of(given: tuple[str, ...], count: int) -> tuple[str, ...]:
+    """The rack of each of so many nodes; empty where nothing is said of it.
+
+    Raises:
+        BadInput: for what is no rack, or too many of them.
+    """
     for text in given:
         datacenter, _, rack = text.partition("/")
         if not datacenter or not rack or "/" in rack:

@@ -1,0 +1,232 @@
+"""The levels of the progress barrier, and how a barrier without answers falls back.
+
+Source: published ``ProgressBarrier`` (``await``, ``relaxConsistency`` and its kinds of waiting).
+"""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kit.engine.check import check
+from kit.engine.registry import build
+from kit.engine.timeline import Timeline
+from kit.errors import BadInput
+from kit.protocols.tcm.commands import plan
+from kit.ring.replication import Keyspace, NetworkTopologyStrategy
+from kit.ring.topology import Node
+from kit.views.panel import scene_at
+from kit.views.registry import for_model
+from tests.protocols.tcm.driving import Drive
+
+JOIN = "bootstrap X --tokens 110 --dc dc1"
+
+
+def datacenters(join: str = JOIN, factors: tuple[int, ...] = (3, 3, 1)) -> dict[str, Any]:
+    """Three nodes in each of dc1 (a), dc2 (b) and dc3 (c); the replicas in each."""
+    nodes = [(f"{dc}{i}", i * 100 + at * 20, f"dc{at + 1}") for at, dc in enumerate("abc")
+             for i in range(1, 4)]  # fmt: skip
+    strategy = NetworkTopologyStrategy(tuple((f"dc{i}", n) for i, n in enumerate(factors, 1) if n))
+    return {
+        "members": tuple(Node(name, (token,), dc) for name, token, dc in nodes),
+        "low": 0,
+        "high": 1000,
+        "keyspaces": (Keyspace("ks", strategy),),
+        "operations": (join,),
+    }
+
+
+def started(**given: Any) -> Drive:
+    """X's join once its write replicas are added, of which nobody has heard yet."""
+    join = given.get("operations", (JOIN,))[0]
+    return Drive(**{**datacenters(), **given}).act(join).commit("X")
+
+
+def rows(drive: Drive) -> list[tuple[str | None, int, int]]:
+    """Of the range that X gains: datacenter, how many are needed, of how many."""
+    every = drive.operation().barriers
+    return [(row.dc, row.needed, len(row.replicas)) for row in every if row.right == 110]
+
+
+def met(drive: Drive) -> bool:
+    """Whether all barriers of that range are met."""
+    return all(row.met for row in drive.operation().barriers if row.right == 110)
+
+
+EACH: list[tuple[str | None, int, int]] = [("dc1", 3, 4), ("dc2", 2, 3), ("dc3", 1, 1)]
+# level, whom the range that X gains asks (dc1: X and 3, dc2: 3, dc3: 1), and three sets of answers:
+# a majority of dc1, a majority of all 8, a majority in each datacenter
+LEVELS: tuple[tuple[str, list[tuple[str | None, int, int]], tuple[bool, bool, bool]], ...] = (
+    ("ALL", [(None, 8, 8)], (False, False, False)),
+    ("EACH_QUORUM", EACH, (False, False, True)),
+    ("QUORUM", [(None, 5, 8)], (False, True, True)),
+    ("LOCAL_QUORUM", [("dc1", 3, 4)], (True, True, True)),
+    ("ONE", [(None, 1, 8)], (True, True, True)),
+    ("NODE_LOCAL", [], (True, True, True)),
+)
+ANSWERS = (("X", "a1", "a2"), ("a3", "b1"), ("b2", "c1", "c2", "c3"))
+
+
+@pytest.mark.spec("B-017", "B-020")
+@pytest.mark.parametrize("edition", ["documents", "server"])
+@pytest.mark.parametrize(("level", "asked", "enough"), LEVELS)
+def test_whom_a_level_asks(
+    edition: str, level: str, asked: list[tuple[str | None, int, int]], enough: tuple[bool, ...]
+) -> None:
+    """Old and new replicas together, over the datacenters or in each of them."""
+    drive = started(edition=edition, level=level)
+    assert rows(drive) == asked
+    for names, expected in zip(ANSWERS, enough, strict=True):
+        drive.act(*(f"apply {name}" for name in names))
+        assert met(drive) is expected
+
+
+@pytest.mark.parametrize(("edition", "level"), [("documents", "QUORUM"), ("server", "EACH_QUORUM")])
+def test_each_edition_has_a_level_of_its_own(edition: str, level: str) -> None:
+    """What is not said is as if it were said, and nothing is shown of it."""
+    own, said = started(edition=edition), started(edition=edition, level=level)
+    assert own.operation().barriers == said.operation().barriers
+    assert own.operation().asks == said.operation().asks == ""
+
+
+def test_a_datacenter_without_replicas_gives_no_local_quorum() -> None:
+    """X owns a token in dc3, where the keyspace has no replica: the one answer never comes."""
+    join = "bootstrap X --tokens 110 --dc dc3"
+    given = datacenters(join, (3, 3, 0))
+    drive = Drive(edition="server", level="LOCAL_QUORUM", **given).act(join, "apply X", "commit X")
+    every = drive.repeat("apply ").operation().barriers
+    assert {(row.dc, row.needed, row.replicas, row.met) for row in every} == {("dc3", 1, (), False)}
+
+
+CHAIN = ("EACH_QUORUM", "QUORUM", "LOCAL_QUORUM", "ONE", "NODE_LOCAL")
+
+
+@pytest.mark.parametrize("last", CHAIN[1:])
+def test_a_barrier_falls_back_level_by_level(last: str) -> None:
+    """Down to the weakest level that is allowed; the next step begins at the first one again."""
+    drive = started(edition="server", relax=last)
+    for level, weaker in pairwise(CHAIN):
+        if level == last:
+            break
+        label = drive.model.label(drive.state, drive.find("relax X"))
+        assert label == f"relax the barrier of X to {weaker}"
+        drive.act("relax X")
+        assert drive.operation().level == weaker
+        assert drive.operation().asks.startswith(f"Barrier at {weaker}: ")
+    assert "relax X" not in drive.verbs()
+    drive.commit("X")
+    assert drive.operation().level == ""
+    assert "relax X" in drive.verbs()
+
+
+def test_only_a_barrier_that_waits_falls_back() -> None:
+    """With the answers of a majority everywhere there is nothing to relax."""
+    drive = started(edition="server", relax="QUORUM").repeat("apply ")
+    reason = "the barrier has its answers: there is nothing to relax"
+    assert drive.refusal("relax X").reason == reason
+    assert not any(verb.startswith("relax") for verb in started(edition="server").verbs())
+
+
+def test_a_barrier_that_fell_back_lets_the_step_go() -> None:
+    """Nobody in dc2 and dc3 answers: at LOCAL_QUORUM the join goes on, and says why."""
+    drive = started(edition="server", relax="LOCAL_QUORUM")
+    drive.act(*(f"apply {name}" for name in ("X", "a1", "a2", "a3")))
+    assert "stream X" not in " ".join(drive.verbs())
+    drive.act("relax X", "relax X")
+    refused = started(edition="server", level="LOCAL_QUORUM").refusal("commit X")
+    [first, *_] = refused.evidence
+    assert first.startswith("at LOCAL_QUORUM: a majority of those in the datacenter of the")
+    assert "stream X" in " ".join(drive.verbs())
+    assert drive.operation().asks == (
+        "Barrier at LOCAL_QUORUM: a majority of those in the datacenter of the operation's node."
+    )
+
+
+def test_the_panels_say_the_level() -> None:
+    """Where the steps are, in words and drawn; in a scenario's output of barriers."""
+    timeline = Timeline(build("tcm", {"rf": 3, "level": "ONE"}))
+    timeline.forward()
+    scene = scene_at(timeline, timeline.at)
+    said = "Barrier at ONE: any one of the old and new replicas."
+    [panel] = [one for one in for_model(timeline.model).panels if one.name == "operation"]
+    assert said in panel.text(scene)
+    assert said in panel.draw(scene).text()
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ({"level": "ONE"}, "one-step"),
+        ({"level": "LOCAL_QUORUM"}, None),
+        ({"level": "EACH_QUORUM"}, None),
+        ({"level": "NODE_LOCAL"}, "one-step"),
+        ({"level": "QUORUM", "relax": "ONE"}, "one-step"),
+        ({"level": "ALL", "relax": "QUORUM"}, None),
+    ],
+)
+def test_what_a_level_costs(given: dict[str, Any], found: str | None) -> None:
+    """In one datacenter LOCAL_QUORUM is a majority; below it, a step goes on without one."""
+    model = build("tcm", {"rf": 3, "nodes": 3, **given})
+    violation = check(model, max_states=20_000).violation
+    assert (None if violation is None else violation.property) == found
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ({"relax": "EACH_QUORUM"}, "relax"),
+        ({"relax": "QUORUM"}, "relax"),
+        ({"relax": "EACH_QUORUM", "edition": "server"}, "relax"),
+        ({"level": "ONE", "relax": "LOCAL_QUORUM"}, "relax"),
+        ({"level": "TWO"}, "level"),
+        ({"relax": "none"}, "relax"),
+    ],
+)
+def test_a_barrier_falls_back_downwards_only(given: dict[str, Any], field: str) -> None:
+    """No level twice, none above the first one, none that is no barrier's."""
+    with pytest.raises(BadInput) as error:
+        build("tcm", given)
+    assert field in error.value.field
+
+
+RING = {
+    "epoch": 0,
+    "nodes": [
+        {"name": f"{dc}{i}", "tokens": [i * 100 + at * 20], "dc": f"dc{at + 1}", "rack": "r1"}
+        for at, dc in enumerate("ab")
+        for i in range(1, 4)
+    ],
+    "keyspaces": [
+        {"name": "ks", "replication": {"class": "NetworkTopologyStrategy", "dc1": 3, "dc2": 3}}
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("level", "line"),
+    [
+        ("ALL", "7 of"),
+        ("EACH_QUORUM", "3 of a2, a3, a1, X in dc1"),
+        ("QUORUM", "4 of"),
+        ("LOCAL_QUORUM", "3 of a2, a3, a1, X in dc1"),
+        ("ONE", "1 of"),
+    ],
+)
+def test_the_command_takes_a_level(
+    level: str, line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """``plan --barrier`` says whom each step waits for; NODE_LOCAL waits for nobody."""
+    ring = tmp_path / "ring.json"
+    ring.write_text(json.dumps(RING))
+    words = [str(ring), "bootstrap", "X", "--tokens", "110", "--dc", "dc1", "--rack", "r1"]
+    assert plan([*words, "--barrier", level]) == 0
+    shown = capsys.readouterr().out
+    assert line in shown, shown
+    assert plan([*words, "--barrier", "NODE_LOCAL"]) == 0
+    assert "wait until" not in capsys.readouterr().out
+    with pytest.raises(BadInput, match="--barrier"):
+        plan([*words, "--barrier", "SOME"])

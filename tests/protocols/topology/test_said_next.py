@@ -1,0 +1,114 @@
+"""What the coordinator says that it is at, and why it does not go on: by all that it remembers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.engine.registry import build
+from kit.engine.timeline import Timeline
+from kit.protocols.topology import topology as act
+from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from tests.outcomes import why
+
+BEGINS = "a new coordinator begins with a command of its own: that comes first"
+IN_HAND = "a command was decided and is not committed yet"
+
+
+def until(model: Any, state: Any, work: str) -> Any:
+    """The first state in which this piece of work comes next."""
+    for _ in range(200):
+        task = model.task(state)
+        if task.work is not None and task.work.name == work and model.busy(state) is None:
+            return state
+        state = model.act(state, model.suggest(state))
+    raise AssertionError(work)
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize(
+    ("work", "action"),
+    [
+        ("accept", act.DoWork()),
+        ("accept", act.FailWork()),
+        ("stream", act.DoWork()),
+        ("stream", act.FailWork()),
+        ("stream", act.TakeDecision()),
+    ],
+)
+def test_a_new_coordinator_has_nothing_in_hand(edition: Edition, work: str, action: Any) -> None:
+    """Its start marker comes first; once that is decided, it is what is in hand."""
+    model: Any = build("topology", {"edition": edition, "changes": 1, "failures": 1})
+    state = model.act(until(model, model.start(), work), act.ElectCoordinator("B"))
+    assert why(model, state, action) == ("" if isinstance(action, act.TakeDecision) else BEGINS)
+    state = model.act(state, act.TakeDecision())
+    assert why(model, state, action) == IN_HAND
+
+
+# asked for, what fails first (the operation rolls back), and what comes behind shut_down
+SHUT_DOWN = (
+    ("leave C", ""),
+    ("join D", "stream"),
+    ("join D", "assign_tokens"),
+    ("replace D C", "stream"),
+    ("replace D C", "copy_tokens"),
+)
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize(("words", "fails"), SHUT_DOWN)
+def test_what_has_failed_does_not_come_next(edition: Edition, words: str, fails: str) -> None:
+    """The node is dead already: it cannot be told to shut down, and leaves group 0 all the same."""
+    given = {"edition": edition, "operations": (words,), "failures": 1, "crashes": 1}
+    model: Any = build("topology", given)
+    state = model.start()
+    if fails:
+        state = model.act(until(model, state, fails), act.FailWork())
+    state = until(model, state, "shut_down")
+    assert why(model, state, act.TakeDecision()) == "shut_down comes next"
+    state = model.act(state, act.CrashMember(words.split()[1]))
+    state = model.act(state, act.FailWork())
+    assert why(model, state, act.TakeDecision()) == "leave_group0 comes next"
+    assert model.readable(state)["coordinator"].endswith("work, leave_group0 comes next")
+
+
+@pytest.mark.parametrize("words", ["join D", "replace D C", "leave C", "remove C"])
+def test_a_pause_follows_a_barrier_that_failed(words: str) -> None:
+    """In the server, behind the read switch: drain and plain barrier have failed."""
+    model: Any = build("topology", {"operations": (words,), "failures": 2, "edition": "server"})
+    state = model.start()
+    while state.topology.transition != "write_both_read_new":
+        state = model.act(state, model.suggest(state))
+    state = model.act(until(model, state, "barrier"), act.FailWork())
+    while why(model, state, act.FailWork()):
+        state = model.act(state, model.suggest(state))
+    state = model.act(state, act.FailWork())
+    assert why(model, state, act.TakeDecision()) == "barrier has failed: a pause comes next"
+
+
+# asked for, beside the excluded node B (of five members), and whether its first barrier waits for B
+EXCLUDED = (
+    ("join F", True),
+    ("leave D", True),
+    ("remove D", False),
+    ("replace F D", False),
+    ("new_cdc_generation", True),
+)
+
+
+@pytest.mark.parametrize(("words", "waits"), EXCLUDED)
+def test_whose_barriers_wait_for_an_excluded_node(words: str, waits: bool) -> None:
+    """The sentence of an exclusion says it: removals, replaces and tablets do not."""
+    given = {"operations": (words,), "edition": "documents", "nodes": 5, "crashes": 1}
+    timeline = Timeline(build("topology", {**given, "exclusions": 1}))
+    model: Any = timeline.model
+    for verb in (words, "crash B", "exclude B"):
+        option = model.find(timeline.state, verb)
+        timeline.do(option[0])
+    said = "Removals, replaces and tablets no longer wait for it; a join still does."
+    assert timeline.now.say.endswith(said)
+    state = timeline.state
+    while not model.unanswered(state):
+        state = model.act(state, model.suggest(state))
+    assert bool(model.unanswered(state) & 0b10) is waits
