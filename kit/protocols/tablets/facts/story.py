@@ -38,52 +38,52 @@ class StoryStep(Struct, frozen=True):
 def story(m: Tablet, way: Sequence[PassedStep]) -> tuple[StoryStep, ...]:
     """What happened so far: writes that are on all replicas, transitions, and what they left."""
     start = ", ".join(m.history.names(m.history.epochs[0].view.writes))
-    told, whole, begun = [StoryStep(f"The tablet is on {start}.")], set[int](), [""]
+    lines, whole, begun = [StoryStep(f"The tablet is on {start}.")], set[int](), [""]
     for step in way:
         match step.action:
             case Serve() | WriteBack():
                 for number in _everywhere(m, step.after):
                     if number not in whole:
                         whole.add(number)
-                        told.append(StoryStep(_on_all(m, step.after, number)))
+                        lines.append(StoryStep(_on_all(m, step.after, number)))
             case Commit(verb) if verb.startswith(ENDS):
                 left = ", ".join(_left_behind(m, step))
                 behind = f", and leaves a stream behind: {left}" if left else ""
-                told.append(StoryStep(f"It fails{behind}."))
+                lines.append(StoryStep(f"It fails{behind}."))
                 begun.append("")
             case Commit(verb) if verb.startswith("plan "):
                 what = f"{'A' if verb == 'plan repair' else 'The'} {verb.removeprefix('plan ')}"
                 again = "is tried again" if what in begun else "begins"
-                told.append(StoryStep(f"{what} {again}."))
+                lines.append(StoryStep(f"{what} {again}."))
                 begun.append(what)
             case Commit() if begun[-1] and stage_of(m.newest(step.after)) == NO_TRANSITION:
                 names = ", ".join(m.history.names(m.newest(step.after).view.writes))
                 ends = (
-                    f"{told[-1].words.removesuffix('.')} and completes: the tablet is on {names}."
+                    f"{lines[-1].words.removesuffix('.')} and completes: the tablet is on {names}."
                 )
                 repairs = begun[-1] == "A repair"
-                _amend(told, begun[-1], "The tablet is repaired." if repairs else ends)
+                _amend(lines, begun[-1], "The tablet is repaired." if repairs else ends)
                 begun.append("")
             case CollectTombstones(replica):
                 number = _tombstone(m, step.before, replica)
                 what = f"The tombstone of {m.title_of(number)} is collected on"
-                same = told[-1].words.startswith(what)
+                same = lines[-1].words.startswith(what)
                 on = (
-                    f"{told[-1].words.removesuffix('.')}, {replica}."
+                    f"{lines[-1].words.removesuffix('.')}, {replica}."
                     if same
                     else f"{what} {replica}."
                 )
-                _amend(told, what, on)
+                _amend(lines, what, on)
             case LandLate():
-                told.append(_landed(m, step))
-    return tuple(told)
+                lines.append(_landed(m, step))
+    return tuple(lines)
 
 
-def _amend(told: list[StoryStep], beginning: str, words: str) -> None:
+def _amend(lines: list[StoryStep], beginning: str, words: str) -> None:
     """Say more in the last step if it begins so; else in one of its own."""
-    if told[-1].words.startswith(beginning):
-        told.pop()
-    told.append(StoryStep(words))
+    if lines[-1].words.startswith(beginning):
+        lines.pop()
+    lines.append(StoryStep(words))
 
 
 def _everywhere(m: Tablet, s: StorageState) -> Iterator[int]:
