@@ -41,6 +41,7 @@ VERSIONS = """
 
 STAGES = """
     late-stream-refused off-barrier-drains-within-a-node reads-go-back-first
+    nine-steps nine-steps-without-guards
     documents-way-back-loses-a-write stale-write-refused
 """
 

@@ -214,6 +214,7 @@ FREE = {
     "topology": {
         *("ApplyTopology", "BeginRequest", "LateArrival", "EndLeftover"),
         *("CrashMember", "CutOff", "Reconnect", "RestartElsewhere", "RestartMember"),
+        "FindResize",
     },
     "vnodes": {"Start"},
     "join": {
@@ -226,7 +227,7 @@ FREE = {
         *("AnswerBarrier", "ApplyTopology", "BeginRequest", "CrashMember", "CutOff", "EndLeftover"),
         *("HearAddress", "LateArrival", "LeaveBehind", "MakeRequest", "PauseWork"),
         *("PublishGeneration", "Reconnect", "ReportClean", "RestartElsewhere", "RestartMember"),
-        *("ServeRequest", "UnlockTopology"),
+        *("ServeRequest", "UnlockTopology", "FindResize"),
     },
     "resize": {"ApplyMap", "CommitMap", "EndRepair", "Grow", "Shrink"},
     "truncate": {

@@ -1,15 +1,18 @@
 """One table whose tablets are split and merged: decision, readiness, finalization, a new map.
 
-A migration is one step, and the coordinator is nobody's node: what it decides it reads from group
-0, the sizes and the numbers that replicas have copied. Nodes apply what group 0 says in steps of
-their own. Data appear as the parts of the line of tokens that each replica finds.
+The coordinator is nobody's node: what it decides it reads from group 0, the sizes and the numbers
+that it polls of replicas. The topology's state is that of the machine ``tablets``, whose stages are
+left out: a migration begins, and ends. Nodes apply what group 0 says in steps of their own; each
+then remaps the compaction groups of its own replicas. Data appear as the parts of the line of
+tokens that each compaction group has.
 Sources: Topology over Raft, "Tablet resize", "Tablet splitting", "Tablet merging"; published
-coordinator, its ``tablet_resize_finalization``.
+coordinator, its ``tablet_resize_finalization``, and its load statistics, which have the lowest
+``split_ready_seq_number`` of all replicas.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property, lru_cache
 from string import ascii_uppercase
 from typing import Any, Literal, TypeAlias
@@ -58,36 +61,50 @@ from kit.protocols.tablets.rules.resize import (
     resize_said,
     unready,
 )
-from kit.protocols.topology.rules.machines import Edition
+from kit.protocols.topology.rules.editions import MACHINES
+from kit.protocols.topology.rules.machines import BOUNDARY, Edition
 
 TARGET = 100  # the target size: sizes are in hundredths of it
 GROWTH = 4
 """How much a table grows, or shrinks, in one step."""
 BUSY = refused("a resize is being finalized")
 NOT_KNOWN = refused("its node does not know of the split yet")
+NOT_POLLED = refused("the coordinator has not polled the replicas since they are ready")
+NOT_DUE = refused("a resize is ready: the track is left for its finalization")
+MOVING = refused("tablets are in transition")
 OVERDUE = "The decision is no longer due: the map stays"
 HELD = refused("a repair holds a map")
+TRACK, FINALIZATION = "tablet_migration", "tablet_resize_finalization"
+STAGE = "streaming"
+"""The stage that stands for all of a migration."""
 
 Phase = Literal["", "barrier", "commit", "after"]
-"""Where ``tablet_resize_finalization`` is: before its barrier, before the new map is committed,
-before the second barrier; empty: the cluster is not in it."""
+"""Where a finalization is: before its barrier, before the new map is committed, both in
+``tablet_resize_finalization``; in edition ``server``, before the second barrier; empty: nowhere."""
 
 
 class Store(State, frozen=True, cache_hash=True):
-    """What a replica of a tablet holds.
+    """What a replica of a tablet holds; ``tablet`` is its number in the map that its node goes by.
 
-    ``parts`` are the parts of the line of tokens (a mask) whose data it finds. ``divided``: its
-    storage is in two halves. ``number`` is the ``resize_seq_number`` that it has copied.
+    ``groups`` are its compaction groups, each with the parts of the line of tokens (a mask) whose
+    data it has: one, or two once it is divided, left and right. ``number`` is the
+    ``resize_seq_number`` that it has copied.
     """
 
+    tablet: int
     replica: TabletReplica
-    parts: int
-    divided: bool = False
+    groups: tuple[int, ...]
     number: int = 0
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What its compaction groups are called: by the tablet, and the side of it."""
+        sides = (" left", " right") if len(self.groups) > 1 else ("",)
+        return tuple(f"{self.tablet}{side}" for side in sides)
 
-Stores = tuple[tuple[Store, ...], ...]
-"""The stores of each tablet's replicas, tablet by tablet."""
+
+Stores = tuple[Store, ...]
+"""The stores of all replicas, ascending by tablet, then by replica."""
 
 
 class TableView(State, frozen=True, cache_hash=True):
@@ -110,16 +127,19 @@ class RepairRun(State, frozen=True, cache_hash=True):
 class ResizeState(State, frozen=True, cache_hash=True, kw_only=True):
     """A table while it is resized.
 
-    ``map`` is group 0's. ``stores`` belong to its tablets. ``views[i]`` is what node ``i`` goes by.
-    ``size`` is that of one copy of the table, in hundredths of the target size. ``grows`` and the
-    like count what may still happen.
+    ``map`` is group 0's, with the tablets in transition; ``transition`` is the topology's state.
+    ``views[i]`` is what node ``i`` goes by. ``polled`` is the number that the coordinator has seen
+    of every replica. ``size`` is that of one copy of the table, in hundredths of the target size.
+    ``grows`` and the like count what may still happen.
     """
 
     map: TabletMap
     stores: Stores
     views: tuple[TableView, ...]
     size: int
+    transition: str = ""
     phase: Phase = ""
+    polled: int = 0
     repair: RepairRun | None = None
     grows: int = 0
     shrinks: int = 0
@@ -130,7 +150,8 @@ class ResizeState(State, frozen=True, cache_hash=True, kw_only=True):
     def view(self) -> TableView:
         """What group 0 says now."""
         now = self.map
-        return TableView(now.count, now.resize_type, now.resize_seq_number, self.phase != "")
+        finalizing = self.transition == FINALIZATION
+        return TableView(now.count, now.resize_type, now.resize_seq_number, finalizing)
 
     @property
     def average(self) -> int:
@@ -149,18 +170,54 @@ class ResizeState(State, frozen=True, cache_hash=True, kw_only=True):
         merges = self.map.resize_type == "merge"
         return merges and any(p.odd == tablet and move in p.moves for p in apart(self.map))
 
-    def elsewhere(self, tablet: int, source: TabletReplica, target: TabletReplica) -> ResizeState:
-        """The state once a replica of a tablet, with all that it holds, is at another place."""
-        rows, stores = [*self.map.tablets], [*self.stores]
-        held = (target if each == source else each for each in rows[tablet].replicas)
-        rows[tablet] = replace(rows[tablet], replicas=tuple(held))
-        stores[tablet] = tuple(
-            Store(target, each.parts) if each.replica == source else each for each in stores[tablet]
+    @property
+    def moving(self) -> tuple[int, ...]:
+        """The tablets that are in transition."""
+        return tuple(i for i, tablet in enumerate(self.map.tablets) if tablet.transition)
+
+    def moved_with(self, tablet: int) -> tuple[int, ...]:
+        """The tablets that a move takes along: those in transition between the same places."""
+        rows = self.map.tablets
+        ends = [(set(t.sets.leaving), set(t.sets.pending)) for t in rows]
+        return tuple(
+            i
+            for i in dict.fromkeys((tablet, tablet ^ 1))
+            if i in self.moving and ends[i] == ends[tablet]
         )
-        return self.but(map=replace(self.map, tablets=tuple(rows)), stores=tuple(stores))
+
+    def leaving(self, tablet: int, source: TabletReplica, target: TabletReplica) -> ResizeState:
+        """The state once a tablet is in transition from one place to another."""
+        row = self.map.tablets[tablet]
+        new = tuple(target if each == source else each for each in row.replicas)
+        kind = "intranode_migration" if source.host == target.host else "migration"
+        return self.with_row(tablet, replace(row, new_replicas=new, transition=kind, stage=STAGE))
+
+    def arrived(self, tablet: int) -> ResizeState:
+        """The state once what leaves a tablet's place, with all that it holds, is at the other."""
+        row = self.map.tablets[tablet]
+        [source], [target] = row.sets.leaving, row.sets.pending
+        stores = (
+            each.but(replica=target, groups=(sum(each.groups),), number=0)
+            if (each.tablet, each.replica) == (tablet, source)
+            else each
+            for each in self.stores
+        )
+        after = self.with_row(tablet, Tablet(row.last_token, row.new_replicas))
+        return after.but(stores=in_order(stores))
+
+    def with_row(self, tablet: int, row: Tablet) -> ResizeState:
+        """The state with another row of a tablet."""
+        rows = [*self.map.tablets]
+        rows[tablet] = row
+        return self.but(map=replace(self.map, tablets=tuple(rows)))
 
 
 Next: TypeAlias = ResizeState | Refusal | None
+
+
+def in_order(stores: Iterable[Store]) -> Stores:
+    """Stores by tablet, then by replica."""
+    return tuple(sorted(stores, key=lambda each: (each.tablet, each.replica)))
 
 
 class Resize(Hosts[ResizeState]):
@@ -224,6 +281,10 @@ class Resize(Hosts[ResizeState]):
                     raise BadInput(field, name, "nodes among " + ", ".join(self.names))
         self.asked = tuple(name for name in self.names if name not in self.ignored)
         self.finest: int = len(replicas) * GROWTH**self.grows
+        self.ways = {
+            (edge.source.replace(BOUNDARY, ""), edge.target.replace(BOUNDARY, ""))
+            for edge in MACHINES[self.edition]["tablets"].edges
+        }
         rows = zip(last_tokens(len(replicas)), replicas, strict=True)
         self.first_map = TabletMap("ks.t", tuple(Tablet(last, each) for last, each in rows))
         # Many states have the same map.
@@ -233,9 +294,10 @@ class Resize(Hosts[ResizeState]):
     def start(self) -> ResizeState:
         """No resize is decided, and every node goes by the one map."""
         first = self.first_map
-        stores = tuple(
-            tuple(Store(each, self.parts_of(i, first.count)) for each in tablet.replicas)
+        stores = in_order(
+            Store(i, each, (self.parts_of(i, first.count),))
             for i, tablet in enumerate(first.tablets)
+            for each in tablet.replicas
         )
         views, size = (TableView(first.count),) * self.nodes, self.size * first.count
         return ResizeState(map=first, stores=stores, views=views, size=size).but(
@@ -273,16 +335,19 @@ class Resize(Hosts[ResizeState]):
 
     def shown(self, s: ResizeState) -> dict[tuple[int, TabletReplica], int]:
         """The number of each replica as the coordinator counts: it waits for no node that is
-        ignored.
+        ignored. A node with an older map has none.
 
         Source: Topology over Raft, table ``system.topology``, column ``ignore_nodes``.
         """
-        now = s.map.resize_seq_number
-        return {
-            (tablet, each.replica): each.number if each.replica.host in self.asked else now
-            for tablet, stores in enumerate(s.stores)
-            for each in stores
-        }
+        now, own = s.map.resize_seq_number, {(each.tablet, each.replica): each for each in s.stores}
+        numbers = dict[tuple[int, TabletReplica], int]()
+        for tablet, row in enumerate(s.map.tablets):
+            for replica in row.replicas:
+                store, host = own.get((tablet, replica)), replica.host
+                has_map = s.views[self.number(host)].count == s.map.count
+                number = store.number if store and has_map else 0
+                numbers[tablet, replica] = number if host in self.asked else now
+        return numbers
 
     def unready(self, s: ResizeState) -> tuple[tuple[int, TabletReplica], ...]:
         """The replicas that have not copied the number of the split that is decided."""
@@ -292,7 +357,10 @@ class Resize(Hosts[ResizeState]):
         """Why the resize may not be finalized now (S-43, S-45)."""
         kind = s.map.resize_type
         waits = {"split": self.split_readiness, "merge": self.colocation_test}.get(kind, True)
-        return not_final(s.map, self.shown(s)) if waits else None
+        if not waits:
+            return MOVING if s.moving else None
+        unseen = NOT_POLLED if kind == "split" and s.polled != s.map.resize_seq_number else None
+        return not_final(s.map, self.shown(s)) or unseen
 
     # Finalization
 
@@ -313,6 +381,13 @@ class Resize(Hosts[ResizeState]):
             return HELD
         return s.but(phase="commit" if s.phase == "barrier" else "")
 
+    def drained(self, s: ResizeState) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The nodes that a barrier asks: those that may answer it, and those that may not yet."""
+        held = -1 if s.repair is None else s.repair.node
+        behind = self.behind(s) | (1 << held if held >= 0 else 0)
+        missing = tuple(name for name in self.named(behind) if name in self.asked)
+        return tuple(name for name in self.asked if name not in missing), missing
+
     @action(
         verb="commit map",
         kind="commit",
@@ -325,10 +400,11 @@ class Resize(Hosts[ResizeState]):
         if s.phase != "commit":
             return None
         same = self.decision(s).resize_type == s.map.resize_type
-        return (self.with_new_map(s) if same else s).but(phase="after")
+        phase: Phase = "after" if self.edition == "server" else ""
+        return (self.with_new_map(s) if same else s).but(transition="", phase=phase)
 
     def with_new_map(self, s: ResizeState) -> ResizeState:
-        """The state with the new map, and with what its replicas find of their data."""
+        """The state with the new map, which no node has applied."""
         given, splits = s.map, s.map.resize_type == "split"
         if not splits and not self.colocation_test:
             # As if odd siblings had the even ones' replicas.
@@ -336,18 +412,16 @@ class Resize(Hosts[ResizeState]):
             for even, odd in siblings(given.count):
                 rows[odd] = replace(rows[odd], replicas=rows[even].replicas)
             given = replace(given, tablets=tuple(rows))
-        stores = tuple(self.halves(s) if splits else merged_stores(s))
-        return s.but(map=finalized(given, self.edition), stores=stores)
+        return s.but(map=finalized(given, self.edition))
 
-    def halves(self, s: ResizeState) -> Iterator[tuple[Store, ...]]:
-        """Each storage that was divided is two; what was not divided lies in the left half."""
-        for tablet, stores in enumerate(s.stores):
-            for right in (0, 1):
-                own = self.parts_of(2 * tablet + right, 2 * s.map.count)
-                yield tuple(
-                    Store(each.replica, each.parts & own if each.divided or not right else 0)
-                    for each in stores
-                )
+    def remapped(self, s: ResizeState, node: int) -> Stores:
+        """The stores once a node has remapped the compaction groups of its own replicas."""
+        own = {e for e in s.stores if e.replica.host == self.names[node]}
+        rest, count = [e for e in s.stores if e not in own], s.views[node].count
+        while count != s.map.count:
+            own = {*(halves(own) if count < s.map.count else together(own))}
+            count = 2 * count if count < s.map.count else count // 2
+        return in_order([*rest, *own])
 
     # What nodes, replicas and the balancer do meanwhile
 
@@ -366,8 +440,10 @@ class Resize(Hosts[ResizeState]):
         ],
     )
     def apply_map(self, s: ResizeState, node: Node) -> Next:
-        """{node} applies a map of {count}, with resize {after.map.resize_type}."""
-        return s.but(views=(*s.views[:node], s.view, *s.views[node + 1 :]))
+        """{node} applies a map of {count}, with resize {after.map.resize_type}{remaps}."""
+        views = (*s.views[:node], s.view, *s.views[node + 1 :])
+        same = s.views[node].count == s.map.count
+        return s.but(views=views, stores=s.stores if same else self.remapped(s, node))
 
     @action(
         tag="resize",
@@ -385,6 +461,18 @@ class Resize(Hosts[ResizeState]):
             return None
         return BUSY if s.phase else s.but(map=decided(s.map, decision))
 
+    @action(kind="decide", each=lambda m, s: ((),) * (s.polled != s.map.resize_seq_number))
+    def poll(self, s: ResizeState) -> Next:
+        """The coordinator polls the split statuses: every replica shows {after.polled}."""
+        if s.map.resize_type != "split" or not self.split_readiness:
+            return None
+        waits = not_final(replace(s.map, tablets=self.at_rest(s)), self.shown(s))
+        return waits or s.but(polled=s.map.resize_seq_number)
+
+    def at_rest(self, s: ResizeState) -> tuple[Tablet, ...]:
+        """The tablets as if none were in transition."""
+        return tuple(Tablet(each.last_token, each.replicas) for each in s.map.tablets)
+
     @action(each=lambda m, s: ((tablet, str(replica)) for tablet, replica in m.unready(s)))
     def divide(self, s: ResizeState, tablet: int, replica: str) -> Next:
         """{replica} has divided tablet {tablet} and copies number {after.map.resize_seq_number}."""
@@ -392,21 +480,43 @@ class Resize(Hosts[ResizeState]):
         view = s.views[self.number(place.host)]
         if view.resize_type != "split" or view.number != number:
             return NOT_KNOWN
+        left, right = (self.parts_of(2 * tablet + side, 2 * s.map.count) for side in (0, 1))
         stores = tuple(
-            each.but(divided=True, number=number) if each.replica == place else each
-            for each in s.stores[tablet]
+            each.but(groups=(sum(each.groups) & left, sum(each.groups) & right), number=number)
+            if (each.tablet, each.replica) == (tablet, place)
+            else each
+            for each in s.stores
         )
-        return s.but(stores=(*s.stores[:tablet], stores, *s.stores[tablet + 1 :]))
+        return s.but(stores=stores)
 
-    @action(kind="decide")
+    # The topology's state
+
+    def entering(self, before: ResizeState, action: Any, after: ResizeState) -> Iterator[Travel]:
+        """Another transition state is a command of group 0; it travels along the diagram, too."""
+        old, new = (s.transition for s in (before, after))
+        if old and new and old != new:
+            way = f"states:state:{old}", f"states:state:{new}"
+            yield Travel("entry", *way, new, f"{old} → {new}")
+
+    @action(verb="begin track", kind="decide", when=lambda m: ("", FINALIZATION) not in m.ways)
+    def begin_track(self, s: ResizeState) -> Next:
+        """The balancer's plan is to finalize a resize: the topology enters tablet_migration."""
+        if s.map.resize_type == "none" or s.transition:
+            return None
+        return self.blocked(s) or s.but(transition=TRACK)
+
+    @action(kind="decide", travels=entering)
     def finalize(self, s: ResizeState) -> Next:
-        """The coordinator enters tablet_resize_finalization."""
+        """The topology enters tablet_resize_finalization; no tablet is in transition."""
         if s.map.resize_type == "none":
             return None
         if s.phase:
             return BUSY
+        if (s.transition, FINALIZATION) not in self.ways:
+            left = "the track of migrations has to end first"
+            return self.blocked(s) or refused(left if s.transition else "the track comes first")
         phase: Phase = "barrier" if self.barrier_before_map else "commit"
-        return self.blocked(s) or s.but(phase=phase)
+        return self.blocked(s) or s.but(transition=FINALIZATION, phase=phase)
 
     def movable(self, s: ResizeState) -> Iterator[tuple[int, str, str]]:
         """The moves that prepare a merge, and those of the balancer, none from or to who is
@@ -414,11 +524,13 @@ class Resize(Hosts[ResizeState]):
         """
         if s.map.resize_type == "merge":
             for pair in self.apart(s.map):
-                for source, target in pair.moves:
+                for source, target in pair.moves if not {pair.even, pair.odd} & {*s.moving} else ():
                     if {source.host, target.host} <= {*self.asked}:
                         yield pair.odd, str(source), str(target)
         for tablet, row in enumerate(s.map.tablets) if s.moves else ():
-            if tablet % 2 and s.sibling_of(tablet) is not None:
+            if row.transition or (tablet % 2 and s.sibling_of(tablet) is not None):
+                continue
+            if s.map.resize_type == "merge" and tablet ^ 1 in s.moving:
                 continue
             hosts = {each.host for each in row.replicas}
             for source in (each for each in row.replicas if each.host in self.asked):
@@ -434,18 +546,42 @@ class Resize(Hosts[ResizeState]):
 
     @action(
         each=lambda m, s: dict.fromkeys(m.movable(s)),
-        says="A replica of {moved} moves from {source} to {target}.",
+        says="A replica of {moved} begins to move from {source} to {target}.",
         travels=sent,
     )
     def move(self, s: ResizeState, tablet: int, source: str, target: str) -> Next:
-        """A replica moves, in one step; where siblings are co-located for a merge, both do."""
+        """A replica begins to move, on the track; where siblings are co-located, both do."""
         if s.phase:
             return BUSY
         sibling = s.sibling_of(tablet)
-        after = s.but(moves=s.moves - (not s.joins_siblings(tablet, source, target)))
+        left = s.moves - (not s.joins_siblings(tablet, source, target))
+        after = s.but(transition=TRACK, moves=left)
         for each in (tablet,) if sibling is None else (tablet, sibling):
-            after = after.elsewhere(each, replica_of(source), replica_of(target))
+            after = after.leaving(each, replica_of(source), replica_of(target))
         return after
+
+    @action(
+        verb="end move {tablet}",
+        each=lambda m, s: (i for i in s.moving if i == min(s.moved_with(i))),
+        says="The migration of {moved} has ended.",
+    )
+    def end_move(self, s: ResizeState, tablet: int) -> Next:
+        """A replica has moved, behind the barriers of its stages."""
+        if behind := self.behind(s):
+            return refused("nodes have not applied all", self.named(behind))
+        for each in s.moved_with(tablet):
+            s = s.arrived(each)
+        return s
+
+    @action(verb="end track", kind="decide")
+    def end_track(self, s: ResizeState) -> Next:
+        """No tablet is in transition: the topology leaves tablet_migration."""
+        if s.transition != TRACK:
+            return None
+        if s.moving:
+            return MOVING
+        due = (TRACK, FINALIZATION) in self.ways and s.map.resize_type != "none"
+        return NOT_DUE if due and self.blocked(s) is None else s.but(transition="")
 
     @action(verb="end repair", kind="repair")
     def end_repair(self, s: ResizeState) -> Next:
@@ -489,13 +625,27 @@ class Resize(Hosts[ResizeState]):
     @always("INV-VISIBLE")
     def finds_all(self, s: ResizeState) -> str | None:
         """Replicas find their tablets' data."""
-        for tablet, stores in enumerate(s.stores):
-            own = self.parts_of(tablet, s.map.count)
-            for store in (each for each in stores if each.replica.host in self.asked):
-                view = s.views[self.number(store.replica.host)]
-                if view.count == s.map.count and store.parts & own != own:
-                    return f"{store.replica} does not find all data of tablet {tablet}"
+        for store in s.stores:
+            host = store.replica.host
+            own = self.parts_of(store.tablet, s.views[self.number(host)].count)
+            if sum(store.groups) & own != own and host in self.asked:
+                return f"{store.replica} does not find all data of tablet {store.tablet}"
         return None
+
+    @always("INV-EXCL")
+    def nothing_moves(self, s: ResizeState) -> str | None:
+        """No tablet moves while a resize is finalized."""
+        if s.transition != FINALIZATION or not s.moving:
+            return None
+        return f"tablet {s.moving[0]} is in transition in {FINALIZATION}"
+
+    @step()
+    def along_the_table(self, before: ResizeState, action: Any, after: ResizeState) -> str | None:
+        """The topology's states change along the table."""
+        way = before.transition, after.transition
+        if way[0] == way[1] or way in self.ways:
+            return None
+        return f"the transition state went from {way[0] or 'null'} to {way[1] or 'null'}"
 
     @step("INV-COLOC", on=(commit_map,))
     def co_located(self, before: ResizeState, action: Any, after: ResizeState) -> str | None:
@@ -531,7 +681,8 @@ class Resize(Hosts[ResizeState]):
     @goal("INV-PROGRESS")
     def ends(self, s: ResizeState) -> bool:
         """Every resize can end."""
-        return s.phase == "" and s.map.resize_type == "none" and not self.is_due(s)
+        rests = s.phase == s.transition == "" and s.map.resize_type == "none"
+        return rests and not self.is_due(s)
 
     # How it is told
 
@@ -550,19 +701,24 @@ class Resize(Hosts[ResizeState]):
 
     def words(self, before: ResizeState, action: Any, after: ResizeState) -> dict[str, str]:
         """How many tablets there are after a step, and which a move takes along."""
-        words = {"count": counted(after.map.count, "tablet")}
-        if isinstance(action, Resize.move):
-            tablet, sibling = action.tablet, before.sibling_of(action.tablet)
+        words = {"count": counted(after.map.count, "tablet"), "remaps": ""}
+        if isinstance(action, Resize.apply_map) and before.stores != after.stores:
+            words["remaps"] = ", and remaps its compaction groups"
+        if isinstance(action, (Resize.move, Resize.end_move)):
+            tablet, moving = action.tablet, after if isinstance(action, Resize.move) else before
+            others = [each for each in moving.moved_with(tablet) if each != tablet]
             both = "tablets {} and {}".format
-            alone = f"tablet {tablet}" if sibling is None else ""
-            words["moved"] = alone or both(tablet, sibling)
-            words["moved_in_order"] = alone or both(*sorted((tablet, sibling or 0)))
+            alone = "" if others else f"tablet {tablet}"
+            words["moved"] = alone or both(tablet, *others)
+            words["moved_in_order"] = alone or both(*sorted((tablet, *others)))
         return words
 
     def milestone(self, before: ResizeState, action: Any, after: ResizeState) -> str | None:
         """A new map, or another decision."""
         if before.map.count != after.map.count:
             return counted(after.map.count, "tablet")
+        if before.transition != after.transition:
+            return after.transition or "no transition"
         kind = after.map.resize_type
         return f"resize {kind}" if before.map.resize_type != kind else None
 
@@ -572,25 +728,32 @@ class Resize(Hosts[ResizeState]):
             "average tablet": f"{s.average} % of the target size",
             "resize_type": s.map.resize_type,
             "resize_seq_number": str(s.map.resize_seq_number),
+            "transition state": s.transition or "null",
             "finalization": s.phase or "no",
+            "polled": str(s.polled),
             **{
-                f"tablet {i}": ", ".join(
-                    f"{each.replica}{' divided' if each.divided else ''} (number {each.number})"
-                    for each in stores
+                f"tablet {each.tablet} at {each.replica}": (
+                    f"groups {', '.join(each.names)} (number {each.number})"
                 )
-                for i, stores in enumerate(s.stores)
+                for each in s.stores
             },
             **{n: counted(v.count, "tablet") for n, v in zip(self.names, s.views, strict=True)},
         }
 
 
-def merged_stores(s: ResizeState) -> Iterator[tuple[Store, ...]]:
-    """Each storage with that of the sibling in the same place, if there is one."""
-    for even, odd in siblings(s.map.count):
-        beside = {each.replica: each.parts for each in s.stores[odd]}
-        yield tuple(
-            Store(each.replica, each.parts | beside.get(each.replica, 0)) for each in s.stores[even]
-        )
+def halves(stores: Iterable[Store]) -> Iterator[Store]:
+    """Each divided storage as two; where it was not divided, all lies in the left one's group."""
+    for each in stores:
+        for side, group in enumerate((*each.groups, 0)[:2]):
+            yield Store(2 * each.tablet + side, each.replica, (group,))
+
+
+def together(stores: Iterable[Store]) -> Iterator[Store]:
+    """The compaction groups of siblings in the same place as one; what is beside none is left."""
+    held = {(each.tablet, each.replica): sum(each.groups) for each in stores}
+    for (tablet, replica), group in held.items():
+        if tablet % 2 == 0:
+            yield Store(tablet // 2, replica, (group | held.get((tablet + 1, replica), 0),))
 
 
 ENTRY = entry(

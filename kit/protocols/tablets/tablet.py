@@ -38,6 +38,7 @@ from kit.protocols.storage.storage import (
     USUAL_REQUESTS,
     StorageState,
 )
+from kit.protocols.tablets.hosts import WRITTEN
 from kit.protocols.tablets.rules.stages import TransitionKind
 from kit.protocols.tablets.rules.tablet_history import (
     WITHIN_NODE,
@@ -96,6 +97,17 @@ class Tablet(Fenced):
         "none",
         "again: what failed is tried again; other: another replica moves to E",
         title="a second transition",
+    )
+    repaired: bool = parameter(
+        False, "at the end the tablet is repaired", title="a repair afterwards"
+    )
+    row_key: str = parameter(
+        "the key",
+        "what the one key is called that requests are about",
+        field="key",
+        min_length=1,
+        max_length=20,
+        **WRITTEN,
     )
     excluded: str = parameter(
         "",
@@ -177,7 +189,7 @@ class Tablet(Fenced):
             BadInput: when a dead replica is to be rebuilt and no other holds the data, or who is to
                 be excluded takes no part.
         """
-        self.plans = plans(self.transition, self.rf, self.second)
+        self.plans = plans(self.transition, self.rf, self.second, self.repaired)
         self.first_replicas = replicas = first_replicas(self.rf)
         asking = [ask.coordinator for ask in self.workload]
         own = mask_of(number for number, name in enumerate(asking) if name == self.excluded)

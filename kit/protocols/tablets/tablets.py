@@ -732,7 +732,7 @@ def rows(m: Tablets) -> TransitionRows:
 SCENARIOS = (
     Scenario(
         "one-tablet-moves",
-        "A tablet moves from A to D: eight stages, a barrier in most of them (Topology over Raft)",
+        "A tablet moves: seven stages, five of them with a barrier (Topology over Raft)",
         {"tablets": ("A B C",), "moves": 1},
     ),
     Scenario(

@@ -69,8 +69,10 @@ def even_by_hand() -> list[str]:
 def split_after_all() -> list[str]:
     """The table grows, shrinks before the split takes effect, and grows again."""
     begun = ("grow", "resize", "shrink", "resize", "grow", "resize")
-    ready = ("apply A", "apply B", "divide 0 A:0", "divide 0 B:0", "finalize")
-    return [*begun, *ready, "apply A", "apply B", "barrier", "commit map"]
+    ready = ("apply A", "apply B", "divide 0 A:0", "divide 0 B:0", "poll")
+    track = ["begin track"] * (build("resize").edition == "documents")
+    ends = ("finalize", "apply A", "apply B", "barrier", "commit map")
+    return [*begun, *ready, *track, *ends]
 
 
 def resize_decided(average: int, under_way: str, count: int, initial: int) -> str:

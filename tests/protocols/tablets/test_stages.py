@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from kit.engine.registry import entries
 from kit.protocols.tablets.rules.replica_sets import (
     CONDITIONS,
     ReplicaSets,
@@ -194,3 +195,19 @@ def test_what_is_no_stage_leads_nowhere() -> None:
     table = TRANSITIONS["documents"]["migration"]
     with pytest.raises(KeyError):
         onward(table, "tablet_draining")
+
+
+NUMBERS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_the_story_of_a_move_counts_its_stages(edition: Edition) -> None:
+    """Its title says how many stages the way on has, and how many of them have a barrier."""
+    table = TRANSITIONS[edition]["migration"]
+    way = [onward(table, BOUNDARY).target]
+    while way[-1] != BOUNDARY:
+        way.append(onward(table, way[-1]).target)
+    stages = way[:-1]
+    barriers = sum(any(work.barrier for work in table.state(each).work) for each in stages)
+    [title] = [s.title for s in entries()["tablets"].scenarios if s.name == "one-tablet-moves"]
+    assert f"{NUMBERS[len(stages)]} stages, {NUMBERS[barriers]} of them with a barrier" in title

@@ -33,15 +33,17 @@ def in_bytes(size: int) -> int:
 
 
 class Readiness(Struct, frozen=True):
-    """A replica of a tablet: whether its storage is divided, and the number that it shows.
+    """A replica of a tablet: its compaction groups by name, and the number that it shows.
 
-    ``is_ignored``: its node is, so that nothing waits for it.
+    ``count`` is how many tablets the map has that its node goes by. ``is_ignored``: its node is, so
+    that nothing waits for it.
     """
 
     tablet: int
     replica: TabletReplica
-    divided: bool
+    groups: tuple[str, ...]
     number: int
+    count: int
     is_ready: bool
     is_ignored: bool = False
 
@@ -51,8 +53,9 @@ class ResizeLineFacts(Struct, frozen=True):
 
     ``size`` is what they come from, in bytes; the model counts in hundredths of the target size.
     ``asks`` is the decision that the sizes ask for, with the ``reason`` in words; ``decided`` and
-    ``number`` are what is stored. ``waits`` says why it may not take effect now, ``missing`` for
-    whom it waits.
+    ``number`` are what is stored, ``polled`` is the number that the coordinator has seen of all.
+    ``waits`` says why it may not take effect now, ``missing`` for whom it waits. ``drained`` are
+    the nodes that may answer the barrier of the finalization, ``undrained`` the others.
     """
 
     size: TableSize
@@ -63,7 +66,11 @@ class ResizeLineFacts(Struct, frozen=True):
     reason: str
     decided: str
     number: int
+    polled: int
+    transition: str
     phase: str
+    drained: tuple[str, ...]
+    undrained: tuple[str, ...]
     waits: str
     missing: tuple[str, ...]
     readiness: tuple[Readiness, ...]
@@ -72,18 +79,19 @@ class ResizeLineFacts(Struct, frozen=True):
 def line(m: Resize, s: ResizeState) -> ResizeLineFacts:
     """Where a table's resize stands."""
     limits, size, decision = m.limits, m.size_of(s), m.decision(s)
-    kind, unready = s.map.resize_type, set(m.unready(s))
+    kind, ready = s.map.resize_type, s.map.resize_seq_number
     blocked = m.blocked(s) if kind != "none" else None
     readiness = (
         Readiness(
-            *(number, store.replica, store.divided, store.number),
-            kind == "split" and (number, store.replica) not in unready and is_asked,
+            *(store.tablet, store.replica, store.names, store.number),
+            s.views[m.number(store.replica.host)].count,
+            kind == "split" and store.number == ready and is_asked,
             not is_asked,
         )
-        for number, stores in enumerate(s.stores)
-        for store in stores
+        for store in s.stores
         for is_asked in [store.replica.host in m.asked]
     )
+    drained, undrained = m.drained(s) if s.phase in ("barrier", "after") else ((), ())
     return ResizeLineFacts(
         size=structs.replace(size, bytes=None if size.bytes is None else in_bytes(size.bytes)),
         average=s.average,
@@ -93,7 +101,11 @@ def line(m: Resize, s: ResizeState) -> ResizeLineFacts:
         reason=resize_said(decision.reason),
         decided=kind,
         number=s.map.resize_seq_number,
+        polled=s.polled,
+        transition=s.transition,
         phase=s.phase,
+        drained=drained,
+        undrained=undrained,
         waits=blocked.reason if blocked else "",
         missing=tuple(blocked.evidence) if blocked else (),
         readiness=tuple(readiness),

@@ -217,8 +217,7 @@ def waits_for(timeline: Timeline) -> PosedQuestion:
     missing = () if blocked is None else blocked.evidence
     choices = [f"tablets {even} and {even + 1}" for even in range(0, s.map.count - 1, 2)]
     if s.map.resize_type == "split":
-        every = enumerate(s.stores)
-        choices = [f"tablet {at} on {store.replica}" for at, stores in every for store in stores]
+        choices = [f"tablet {store.tablet} on {store.replica}" for store in s.stores]
     because = "Nothing: it may be finalized." if blocked is None else f"{blocked.reason}."
     return posed(
         f"{SAID[s.map.resize_type].capitalize()} is decided. What does it still wait for?",

@@ -20,6 +20,8 @@ from kit.protocols.tablets.rules.maps import (
     siblings,
 )
 from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica
+from kit.protocols.topology.panels.states import diagram
+from kit.protocols.topology.rules.editions import MACHINES
 from kit.views.declared import (
     Alike,
     Badges,
@@ -31,7 +33,9 @@ from kit.views.declared import (
     status,
     unsaid,
 )
+from kit.views.diagrams import END, START, Standing, state_panel
 from kit.views.fragment import Frag, Kid, h
+from kit.views.gate import Gate
 from kit.views.labels import SLOT
 from kit.views.panel import Scene
 from kit.views.parts import box, bulb, drawing, volume, word
@@ -40,10 +44,11 @@ from kit.views.registry import Views
 
 PHASES = {
     "": "not begun",
-    "barrier": "waits for the barrier before the new map",
+    "barrier": "the barrier before the new map",
     "commit": "the new map may be committed",
-    "after": "waits for the barrier after the new map",
+    "after": "the barrier after the new map",
 }
+NULL = "null"
 HEIGHT, EDGE = 96.0, 12.0
 BAR_TOP, BAR = 40.0, 16.0
 
@@ -63,13 +68,21 @@ def _words(scene: Scene) -> Iterator[tuple[str, str]]:
     yield "growing mode", kept if size.growing else "off"
     yield "decision", f"{now.decided}, number {now.number}"
     yield "sizes ask for", f"{now.asks}: {now.reason}"
-    yield "finalization", PHASES[now.phase]
+    yield "transition state", now.transition or NULL
+    drained = f": {len(now.drained)} of {_waited_on(now)} drained" if _waited_on(now) else ""
+    yield "finalization", PHASES[now.phase] + drained
     if now.decided == "split":
         ready = sum(each.is_ready for each in now.readiness)
         awaited = sum(not each.is_ignored for each in now.readiness)
         yield "ready", f"{ready} of {counted(awaited, 'replica')}"
+        seen = f"the coordinator has seen {now.number} of each replica"
+        yield "polled", seen if now.polled == now.number else "not seen of each replica yet"
     if now.waits:
         yield "waits", now.waits + (f": {', '.join(now.missing)}" if now.missing else "")
+
+
+def _waited_on(now: facts.ResizeLineFacts) -> int:
+    return len(now.drained) + len(now.undrained)
 
 
 def _limits(scene: Scene) -> list[str]:
@@ -128,14 +141,21 @@ def _waited_for(scene: Scene) -> str:
 
 def _look(each: Readiness) -> tuple[str, ...]:
     standing = "ignored" if each.is_ignored else "ready" if each.is_ready else ""
-    return "divided" if each.divided else "whole", f"number {each.number}", standing
+    return "divided" if len(each.groups) > 1 else "whole", f"number {each.number}", standing
 
 
-def _halves(each: Readiness) -> list[Kid]:
-    """The two halves of a storage that was divided, in two colours."""
-    if not each.divided:
-        return ["whole"]
-    return ["divided", h("span", "left", class_="badge"), h("span", "right", class_="badge busy")]
+def _groups(each: Readiness) -> list[Kid]:
+    """The compaction groups of a replica by name; two halves in two colours."""
+    if len(each.groups) == 1:
+        return [f"group {each.groups[0]}"]
+    looks = zip(each.groups, ("badge", "badge busy"), strict=True)
+    return ["groups ", *(h("span", name, class_=look) for name, look in looks)]
+
+
+def _behind(scene: Scene, each: Readiness) -> str:
+    """Which map a replica's node goes by, if it is not the newest one."""
+    newest = scene.state.map.count
+    return "" if each.count == newest else f"of {each.count}, not yet remapped"
 
 
 def _ready(scene: Scene, each: Readiness) -> Frag | None:
@@ -146,8 +166,12 @@ def _ready(scene: Scene, each: Readiness) -> Frag | None:
     return bulb("…", "not ready") if scene.of(facts.line).decided == "split" else None
 
 
-def _replica(each: Readiness) -> str:
-    return f"tablet {each.tablet} at {each.replica}: {', '.join(filter(None, _look(each)))}"
+def _replicas(scene: Scene) -> Iterator[str]:
+    for each in scene.of(facts.line).readiness:
+        behind = _behind(scene, each)
+        named = f"compaction groups {' and '.join(each.groups)}"
+        said = ", ".join(filter(None, (*_look(each), named, behind)))
+        yield f"tablet {each.tablet} at {each.replica}: {said}"
 
 
 # -- the line of tokens cut into tablets, a bracket over each pair that a merge makes one ----------
@@ -250,7 +274,32 @@ def _badges(scene: Scene) -> Badges:
     yield "decision", f"resize {now.decided}", "" if now.decided == "none" else "busy"
     yield "number", f"number {now.number}", ""
     yield "growing", "growing mode" * now.size.growing, ""
+    yield "state", now.transition, "busy"
     yield "phase", f"finalization: {now.phase}" if now.phase else "", "busy"
+    yield "barrier", f"barrier {len(now.drained)}/{_waited_on(now)}" * bool(_waited_on(now)), "busy"
+
+
+# -- the topology's state, the gate of its barrier -------------------------------------------------
+
+
+def standing(scene: Scene) -> Standing:
+    """Where the tablet track stands, and the way that it took last."""
+    path = [START]
+    for step in scene.way():
+        old, new = step.before.transition, step.after.transition
+        if old != new:
+            path = [*([START] if not old else path), new or END]
+    return Standing(
+        diagram(MACHINES[scene.model.edition]["tablets"], scene.model.edition), tuple(path)
+    )
+
+
+def gates(scene: Scene) -> Iterator[Gate]:
+    """The barrier of a finalization: who has applied all, and holds no former map."""
+    now = scene.of(facts.line)
+    if _waited_on(now):
+        step = "the new map" if now.phase == "barrier" else "the next plan"
+        yield Gate("resize:barrier", step, "drained", now.drained, now.undrained, _waited_on(now))
 
 
 RESIZE = Views(
@@ -284,14 +333,15 @@ RESIZE = Views(
                 (
                     Column("tablet", "tablet"),
                     Column("replica", "replica"),
-                    Column("storage", _halves),
-                    Column("number", "number"),
+                    Column("compaction groups", _groups),
+                    Column("map", lambda each: f"of {each.count}"),
+                    Column("local number", "number"),
                     Column("ready", draws=_ready),
                 ),
                 caption=_waited_for,
                 of="tablet ks.t {0.tablet}",
-                line=_replica,
-                alike=Alike(_look),
+                lines=_replicas,
+                alike=Alike(lambda each: (*_look(each), f"of {each.count}")),
             ),
             tab="Ready",
         ),
@@ -320,6 +370,7 @@ RESIZE = Views(
             tab="Siblings",
         ),
         storage_panel(of_state(facts.grid)),
+        state_panel("states", "Transition state", standing, tab="Track"),
         plans.RESIZE_LOAD,
         plans.RESIZE_PLAN,
         LAMPS,
@@ -328,4 +379,5 @@ RESIZE = Views(
     picture="grid",
     table="resize",
     badges="badges",
+    gates=gates,
 )

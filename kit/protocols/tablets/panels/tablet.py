@@ -19,12 +19,18 @@ from kit.protocols.storage.panels import VIEWS as STORAGE
 from kit.protocols.storage.rules.requests import AT_WORK, NOTHING, WAITING, Request, timestamp
 from kit.protocols.storage.rules.view import holds, mask_of, members
 from kit.protocols.storage.storage import Commit, StorageState
+from kit.protocols.tablets.facts.story import StoryStep, story
 from kit.protocols.tablets.panels.grid import grid_panel
 from kit.protocols.tablets.panels.tablets import diagram
 from kit.protocols.tablets.rules.grid import GridHost, PlacedTablet, TabletGrid, TabletWay
 from kit.protocols.tablets.rules.replica_sets import Replicas, ReplicaSets, TabletReplica
 from kit.protocols.tablets.rules.stages import REPLACES, TRANSITIONS, TransitionKind
-from kit.protocols.tablets.rules.tablet_history import NO_TRANSITION, WITHIN_NODE, stage_of
+from kit.protocols.tablets.rules.tablet_history import (
+    NO_TRANSITION,
+    WITHIN_NODE,
+    next_plan,
+    stage_of,
+)
 from kit.protocols.tablets.tablet import Tablet
 from kit.protocols.topology.rules.machines import BOUNDARY
 from kit.views.declared import (
@@ -92,7 +98,7 @@ def path(m: Tablet, s: StorageState) -> StagePath:
         if stage == NO_TRANSITION:
             now = replace(now, ended=True)
         elif now.ended or (len(stages) > 1 and stage == stages[0]):  # ended, or written over
-            begun += 1
+            begun = next_plan(m.plans, begun + 1, now.replicas)
             now = planned(begun, now.replicas, stage)
         elif not stages or stages[-1] != stage:
             now = replace(now, stages=(*stages, stage))
@@ -303,6 +309,20 @@ def _strips(scene: Scene) -> Iterator[str]:
     yield from (words for _, words in _drain(scene))
 
 
+# -- the run in numbered steps ---------------------------------------------------------------------
+
+SIGNS = {"": "", "ok": "✓ ", "broken": "! "}
+
+
+def _steps(scene: Scene) -> Iterator[tuple[int, StoryStep]]:
+    yield from enumerate(scene.once("story", lambda: story(scene.model, scene.way())), 1)
+
+
+def _step(row: tuple[int, StoryStep]) -> list[Kid]:
+    look, words = row[1].look, row[1].words
+    return [bulb(SIGNS[look].strip(), look), f" {words}"] if look else [words]
+
+
 # -- leaving and new replicas, write by write ------------------------------------------------------
 
 NOT_BEGUN = "The comparison begins with the stage streaming."
@@ -436,6 +456,21 @@ TABLET = replace(
             tab="Strips",
         ),
         state_panel("states", "The transition's stages", standing, tab="Diagram"),
+        panel_of(
+            "steps",
+            "The run in steps",
+            Table(
+                _steps,
+                "told:{0[0]}",
+                (
+                    Column("step", "{0[0]}".format),
+                    Column("what happened", _step),
+                ),
+                caption="Step by step, as the documents tell it",
+                line=lambda row: f"{row[0]}. {SIGNS[row[1].look]}{row[1].words}",
+            ),
+            tab="Steps",
+        ),
         panel_of(
             "kept",
             "Leaving and new replicas, write by write",

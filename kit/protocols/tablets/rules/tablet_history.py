@@ -110,8 +110,10 @@ def first_replicas(rf: int) -> Replicas:
     return tuple(TabletReplica(name) for name in FIRST[:rf])
 
 
-def plans(kind: TransitionKind, rf: int, second: Second) -> tuple[TransitionPlan, ...]:
-    """The transitions, in the order in which they are planned.
+def plans(
+    kind: TransitionKind, rf: int, second: Second, repaired: bool = False
+) -> tuple[TransitionPlan, ...]:
+    """The transitions, in the order in which they are planned; ``repaired``: a repair is the last.
 
     Raises:
         BadInput: when a dead replica is to be rebuilt and no other holds the data.
@@ -121,11 +123,19 @@ def plans(kind: TransitionKind, rf: int, second: Second) -> tuple[TransitionPlan
     beside = TabletReplica(FIRST[0], OTHER_SHARD)
     target = beside if kind == WITHIN_NODE else TabletReplica(TARGET)
     first = TransitionPlan(kind, 0, target)
+    last = (TransitionPlan("repair", 0, target),) * repaired
     if second == "again":
-        return first, first
+        return first, first, *last
     if second == "other":
-        return first, TransitionPlan("migration", min(1, rf - 1), TabletReplica(OTHER_TARGET))
-    return (first,)
+        other = TransitionPlan("migration", min(1, rf - 1), TabletReplica(OTHER_TARGET))
+        return first, other, *last
+    return first, *last
+
+
+def next_plan(plans: tuple[TransitionPlan, ...], number: int, replicas: Replicas) -> int:
+    """The first plan from a number on that has anything left to do; one past the last for none."""
+    left = (i for i in range(number, len(plans)) if plans[i].fits(replicas))
+    return next(left, len(plans))
 
 
 # -- the table of stages --------------------------------------------------------------------------
@@ -429,8 +439,9 @@ class _TabletHistory:
 
     def _begins(self, place: _TransitionPlace, now: View) -> Iterator[Edge]:
         """The next plan; without its safeguard also while another one is carried out."""
-        number, replicas = place.number + 1, place.sets.old
-        if number == len(self.plans) or not self.plans[number].fits(replicas):
+        replicas = place.sets.old
+        number = next_plan(self.plans, place.number + 1, replicas)
+        if number == len(self.plans):
             return
         if place.moving and self.options.safeguards.one_transition:
             return

@@ -111,9 +111,15 @@ def _merging(*tablets: str, **given: Any) -> Timeline:
             {"tablets": tablets, "grows": 0, "shrinks": 1, "size": 180, "moves": 4, **given},
         )
     )
-    for verb in ("shrink", "resize"):
+    for verb in ("shrink", "resize", "apply A", "apply B", "apply C"):
         done(timeline, verb)
     return timeline
+
+
+def _moved(timeline: Timeline, move: Any) -> None:
+    """A move of the plan, to its end."""
+    done(timeline, f"move {move.tablets[0]} {move.source} {move.target}")
+    done(timeline, f"end move {min(move.tablets)}")
 
 
 @pytest.mark.spec("E-052")
@@ -141,8 +147,7 @@ def test_siblings_are_joined_only_when_nothing_else_is_to_be_moved(
             assert row is not None
             assert row.text().split()[0] == str(number)
         sorts.append({number for number, _ in moves})
-        _, move = moves[0]
-        done(timeline, f"move {move.tablets[0]} {move.source} {move.target}")
+        _moved(timeline, moves[0][1])
     assert sorts[0] == {first}
     assert all(len(each) == 1 for each in sorts)
 
@@ -157,7 +162,7 @@ def test_the_plan_moves_both_siblings_of_a_pair() -> None:
     assert any(
         f"tablet {move.tablets[0]} and {move.tablets[1]}" in x for x in lines(timeline, "plan")
     )
-    done(timeline, f"move {move.tablets[0]} {move.source} {move.target}")
+    _moved(timeline, move)
     tablets = timeline.state.map.tablets
     first, second = (tablets[int(number)].replicas for number in move.tablets)
     assert first == second

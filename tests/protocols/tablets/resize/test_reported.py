@@ -10,12 +10,15 @@ from msgspec.structs import replace
 
 from kit.engine.registry import build
 from kit.protocols.tablets.resize import Resize
-from kit.protocols.tablets.rules.maps import TabletMap
+from kit.protocols.tablets.rules.maps import Tablet, TabletMap
+from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from tests.quality.breaking import broken, changing, doing, never
 from tests.quality.reporting import assert_reported, judges
 
 SMALLEST = {guard.name: guard.smallest for guard in Resize.safeguards}
 SMALL = {"tablets": ("A",), "nodes": 1}
+A, B = (TabletReplica(host) for host in "AB")
+MOVING = (Tablet(2**63 - 1, (A,), (B,), "streaming", "migration"),)
 
 
 def without(off: str) -> Callable[[], Any]:
@@ -34,6 +37,12 @@ REPORTED: dict[str, Callable[[], Any]] = {
     "finds-all": without("split-readiness"),
     "co-located": without("colocation-test"),
     "repair-map": without("barrier-before-map"),
+    "nothing-moves": spoiling(Resize.finalize.struct, lambda m: replace(m, tablets=MOVING)),
+    "along-the-table": lambda: broken(
+        build("resize", SMALL),
+        Resize.commit_map.struct,
+        changing(lambda s, action, after: replace(after, transition="tablet_migration")),
+    ),
     "numbers": spoiling(
         Resize.decide.struct, lambda m: replace(m, resize_seq_number=m.resize_seq_number + 1)
     ),

@@ -11,22 +11,22 @@ import pytest
 
 from kit.engine.flows import flows
 from kit.engine.registry import build
+from kit.engine.timeline import Timeline
 from kit.protocols.tablets.rules.resize import THRESHOLDS
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.views.fragment import Frag
-from kit.views.panel import Panel, Scene
+from kit.views.panel import Panel, Scene, scene_of
 from kit.views.registry import for_model
 from tests.views.frames import classed, part
 
 APPLY = ("apply A", "apply B", "apply C")
-ENDS = ("finalize", *APPLY[:2], "barrier", "commit map", *APPLY[:2], "barrier")
-SIBLING = "move 3 C:0 B:0"
+SIBLING = ("move 3 C:0 B:0", *APPLY, "end move 3")
 MERGES: dict[str, Any] = {"nodes": 3, "grows": 1, "shrinks": 1}
 
 
 def walked(given: dict[str, Any], *verbs: str) -> Iterator[Scene]:
-    """The scenes of the start and of each verb."""
-    model: Any = build("resize", given)
+    """The scenes of the start and of each verb; without another edition that of the server."""
+    model: Any = build("resize", {"edition": "server", **given})
     state = model.start()
     yield Scene(model, state)
     for verb in verbs:
@@ -159,11 +159,21 @@ def test_numbers_are_copied_one_by_one_and_the_last_lets_a_split_end() -> None:
         waits = lines(scene, "resize").get("waits", "")
         for at, (tablet, place) in enumerate(places):
             assert (f"tablet {tablet} on {place}" in waits) == (at >= done)
-        assert is_offered(scene, "finalize") == (done == len(places)) == (not waits)
+        assert is_offered(scene, "poll") == (done == len(places))
+        assert not is_offered(scene, "finalize")
+        assert lines(scene, "resize")["polled"] == "not seen of each replica yet"
+    polled = last(given, "grow", "resize", *APPLY, *verbs, "poll")
+    assert is_offered(polled, "finalize")
+    assert lines(polled, "resize")["polled"] == "the coordinator has seen 1 of each replica"
 
 
-def _final(begun: tuple[str, ...], *within: str) -> tuple[str, ...]:
-    return (*begun, "finalize", *within, *APPLY, "barrier", "commit map")
+def _final(
+    begun: tuple[str, ...], *within: str, edition: Edition = "server", nodes: int = 3
+) -> tuple[str, ...]:
+    """All until the new map is committed; the documents' track of migrations comes first."""
+    track = ("begin track",) * (edition == "documents")
+    polls = ("poll",) * any(verb.startswith("divide") for verb in begun)
+    return (*begun, *polls, *track, "finalize", *within, *APPLY[:nodes], "barrier", "commit map")
 
 
 @pytest.mark.spec("E-043")
@@ -181,53 +191,123 @@ def test_a_storage_is_divided_into_two_colours() -> None:
         assert [len(classed(row, "busy")) for row in rows if row is not None] == [
             int(bool(each)) for each in halves
         ]
-    assert found == [[[], []], [["left", "right"], []]]
+    assert found == [[[], []], [["0 left", "0 right"], []]]
+
+
+def badge(scene: Scene, name: str) -> str:
+    """The words of a badge; empty where it is not shown."""
+    found = drawn(scene, "badges", f"badge:{name}")
+    return found.text().strip() if found else ""
+
+
+FINALIZES = ("tablet_resize_finalization", "finalization: barrier", "finalization: commit")
+PHASES: dict[Edition, list[tuple[str, str, str, str]]] = {
+    "server": [
+        (FINALIZES[0], FINALIZES[1], "barrier 0/2", "0"),
+        (FINALIZES[0], FINALIZES[1], "barrier 1/2", "0"),
+        (FINALIZES[0], FINALIZES[1], "barrier 2/2", "0"),
+        (FINALIZES[0], FINALIZES[2], "", "0"),
+        *(("", "finalization: after", f"barrier {done}/2", "0, 1") for done in (0, 1, 2)),
+        ("", "", "", "0, 1"),
+    ],
+    "documents": [
+        ("tablet_migration", "", "", "0"),
+        *((FINALIZES[0], FINALIZES[1], f"barrier {done}/2", "0") for done in (0, 1, 2)),
+        (FINALIZES[0], FINALIZES[2], "", "0"),
+        *[("", "", "", "0, 1")] * 3,
+    ],
+}
 
 
 @pytest.mark.spec("E-046", "E-047")
-def test_the_barrier_is_seen_before_the_new_map() -> None:
-    """The badge has the phases in their order; nodes that lag are marked, and no replica moves or
-    may move. The grid has twice as many tablets in the last phase, and not before.
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_the_barrier_is_seen_before_the_new_map(edition: Edition) -> None:
+    """The transition state is marked in the diagram and in a badge, and no stage is: no replica
+    moves or may move. The drain meter fills up; the grid has twice as many tablets only then.
     """
-    given = {"tablets": ("A B",), "nodes": 2, "moves": 1}
+    given = {"tablets": ("A B",), "nodes": 2, "moves": 1, "edition": edition}
     begun = ("grow", "resize", "apply A", "apply B", "divide 0 A:0", "divide 0 B:0")
+    later = (*APPLY[:2], *["barrier"] * (edition == "server"))
     seen = []
-    for scene in walked(given, *begun, *ENDS):
-        badge = drawn(scene, "badges", "badge:phase")
-        phase = badge.text().strip().partition(": ")[2] if badge else ""
-        hosts = [drawn(scene, "grid", f"host:{name}") for name in "AB"]
-        lagging = [host.key for host in hosts if host and classed(host, "dashed")]
-        seen.append((phase, len(lagging), lines(scene, "grid")["A"]))
+    for scene in walked(given, *_final(begun, edition=edition, nodes=2), *later):
+        state, phase = badge(scene, "state"), badge(scene, "phase")
+        seen.append((state, phase, badge(scene, "barrier"), lines(scene, "grid")["A"]))
         assert not [held for held in lines(scene, "grid").values() if "+" in held or "−" in held]
         if phase:
             option = scene.model.find(scene.state, "move 0 A:0 B:0")
             assert option is None or option[1] is not None
-    assert seen[-8:] == [
-        *(("barrier", lagging, "0") for lagging in (2, 1, 0)),
-        ("commit", 0, "0"),
-        *(("after", lagging, "0, 1") for lagging in (2, 1, 0)),
-        ("", 2, "0, 1"),
-    ]
+    assert seen[-8:] == PHASES[edition]
+    timeline = Timeline(build("resize", given))
+    for verb in _final(begun, edition=edition, nodes=2)[:-1]:
+        option = timeline.model.find(timeline.state, verb)
+        assert option is not None, verb
+        timeline.do(option[0])
+    scene = scene_of(timeline, timeline.at)
+    assert panel(scene, "states").text(scene).splitlines()[0].endswith(f"→ {FINALIZES[0]}")
+
+
+@pytest.mark.spec("E-046")
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_finalization_waits_for_the_track_of_migrations(edition: Edition) -> None:
+    """A replica moves while the last one divides: the chip is there and coming, the state is
+    tablet_migration, and the split is finalized only after the move and the track.
+    """
+    given = {"tablets": ("A B",), "moves": 1, "edition": edition}
+    begun = ("grow", "resize", *APPLY, "divide 0 A:0", "divide 0 B:0", "poll", "move 0 B:0 C:0")
+    moving = last(given, *begun)
+    assert badge(moving, "state") == "tablet_migration"
+    assert [lines(moving, "grid")[host] for host in "ABC"] == ["0", "−0", "+0"]
+    refusal = moving.model.find(moving.state, "finalize")[1]
+    assert refusal.reason == "tablets are in transition"
+    assert moving.model.find(moving.state, "end track")[1].reason == "tablets are in transition"
+    arrived = last(given, *begun, "end move 0")
+    assert badge(arrived, "state") == "tablet_migration"
+    assert "tablet 0 on C:0" in lines(arrived, "resize")["waits"]
+    assert not is_offered(arrived, "poll")
+    ready = last(given, *begun, "end move 0", "divide 0 C:0")
+    assert is_offered(ready, "finalize") == (edition == "documents")
+    assert is_offered(ready, "end track") == (edition == "server")
+    ends = ("finalize",) if edition == "documents" else ("end track", "finalize")
+    entered = last(given, *begun, "end move 0", "divide 0 C:0", *ends)
+    assert badge(entered, "state") == "tablet_resize_finalization"
 
 
 @pytest.mark.spec("E-048")
-def test_a_split_doubles_the_map_where_it_is() -> None:
-    """The grid has two tablets for each, in the same cells; divided storages are two whole ones,
-    each with half of the bytes, and a node says that it has the former map until it applies.
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_split_doubles_the_map_where_it_is(edition: Edition) -> None:
+    """The grid has two tablets for each, in the same cells. Each node remaps its own compaction
+    groups as it applies the map, and says that it has the former one until then.
     """
     divides = ("divide 0 A:0", "divide 0 B:0", "divide 1 B:0", "divide 1 C:0")
     begun = ("grow", "resize", *APPLY, *divides)
-    *_, before, after = walked({"tablets": ("A B", "B C")}, *_final(begun))
+    given = {"tablets": ("A B", "B C"), "edition": edition}
+    *_, before, after, a, b, c = walked(given, *_final(begun, edition=edition), *APPLY)
     assert lines(before, "grid") == {"A": "0", "B": "0, 1", "C": "1"}
     assert lines(after, "grid") == {"A": "0, 1", "B": "0, 1, 2, 3", "C": "2, 3"}
-    assert [words.partition(",")[0] for words in lines(before, "readiness").values()] == [
-        "divided"
-    ] * 4
-    assert list(lines(after, "readiness").values()) == ["whole, number 0"] * 8
+    divided = "divided, number 1, ready, compaction groups {0} left and {0} right"
+    former = {f"tablet {n} at {at}": divided.format(n) for n, at in PLACES}
+    assert lines(before, "readiness") == former
+    whole = {place: words.replace(", ready", "") for place, words in former.items()}
+    behind = {place: f"{words}, of 2, not yet remapped" for place, words in whole.items()}
+    assert lines(after, "readiness") == behind
+    remapped = {
+        f"tablet {2 * n + side} at {at}": f"whole, number 0, compaction groups {2 * n + side}"
+        for n, at in PLACES
+        for side in (0, 1)
+    }
+    done = set[str]()
+    for scene, host in ((a, "A"), (b, "B"), (c, "C")):
+        done |= {place for place in remapped if f" {host}:" in place}
+        waits = {place for place in behind if place.partition(" at ")[2][0] > host}
+        new = {place: remapped[place] for place in done}
+        assert lines(scene, "readiness") == {**new, **{place: behind[place] for place in waits}}
     assert lines(before, "storage") == lines(after, "storage")
     note = drawn(after, "grid", "host:A")
     assert note is not None
     assert "has 2" in note.text()
+
+
+PLACES = ((0, "A:0"), (0, "B:0"), (1, "B:0"), (1, "C:0"))
 
 
 @pytest.mark.spec("E-051", "E-054")
@@ -236,8 +316,10 @@ def test_odd_tablets_go_to_the_even_ones_and_then_a_merge_may_end() -> None:
     the pairs that are still apart, and with none left the merge may be finalized.
     """
     given = {**MERGES, "grows": 0, "tablets": ("A:0 B:1", "A:1 C:0", "B:0 C:1", "B:0 A:1")}
-    moves = ("move 1 A:1 A:0", "move 1 C:0 B:1", "move 3 A:1 C:1")
-    scenes = list(walked(given, "shrink", "resize", *moves))[2:]
+    ways = ("1 A:1 A:0", "1 C:0 B:1", "3 A:1 C:1")
+    begun, rounds = ("shrink", "resize", *APPLY), [(f"move {w}", f"end move {w[0]}") for w in ways]
+    verbs = [*begun, *(verb for each in rounds for verb in each), "end track"]
+    scenes = [list(walked(given, *verbs))[at] for at in (5, 7, 9, 12)]
     assert [lines(each, "grid") for each in (scenes[0], scenes[-1])] == [
         {"A:0": "0", "A:1": "1, 3", "B:0": "2, 3", "B:1": "0", "C:0": "1", "C:1": "2"},
         {"A:0": "0, 1", "B:0": "2, 3", "B:1": "0, 1", "C:1": "2, 3"},
@@ -249,25 +331,32 @@ def test_odd_tablets_go_to_the_even_ones_and_then_a_merge_may_end() -> None:
 
 
 @pytest.mark.spec("E-055")
+@pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("grows", [False, True])
-def test_a_merge_is_looked_at_again_at_its_end(grows: bool) -> None:
-    """The table grows within finalization: the map of the grid stays, and the tab asks for none;
-    else tablets and storages are half as many, each with the bytes of both.
+def test_a_merge_is_looked_at_again_at_its_end(grows: bool, edition: Edition) -> None:
+    """The table grows within finalization: the map of the grid stays, and the tab asks for none.
+    Else it has half as many tablets, and each node merges its siblings' compaction groups in turn.
     """
-    given = {**MERGES, "tablets": ("A B", "A B"), "size": 180}
+    given = {**MERGES, "tablets": ("A B", "A B"), "size": 180, "edition": edition}
     within = ("grow",) if grows else ()
-    ends = _final(("shrink", "resize"), *within)
-    *_, before, after = walked(given, *ends)
+    ends = _final(("shrink", "resize"), *within, edition=edition)
+    *_, before, after, a, b = walked(given, *ends, *APPLY[:2])
     kept = {"A": "0, 1", "B": "0, 1"}
     assert lines(before, "grid") == kept
     assert lines(after, "grid") == (kept if grows else {"A": "0", "B": "0"})
-    assert len(lines(after, "readiness")) == (4 if grows else 2)
+    counts = [len(lines(each, "readiness")) for each in (before, after, a, b)]
+    assert counts == ([4, 4, 4, 4] if grows else [4, 4, 3, 2])
     assert lines(after, "storage") == lines(before, "storage")
-    if grows:
+    if not grows:
+        own = lines(a, "readiness")
+        assert own["tablet 0 at A:0"] == "whole, number 0, compaction groups 0"
+        assert own["tablet 1 at B:0"].endswith("compaction groups 1, of 2, not yet remapped")
+        assert [store.groups for store in b.state.stores] == [(b.model.parts_of(0, 1),)] * 2
+    else:
         assert lines(before, "resize")["sizes ask for"].startswith("none: ")
-        assert (
-            lines(last(given, *ends, "barrier", "resize"), "resize")["decision"] == "none, number 2"
-        )
+        passes = (*APPLY, "barrier") if edition == "server" else ()
+        revoked = last(given, *ends, *passes, "resize")
+        assert lines(revoked, "resize")["decision"] == "none, number 2"
 
 
 @pytest.mark.spec("E-049")
@@ -283,7 +372,7 @@ def test_a_growing_table_is_flagged_and_not_merged() -> None:
     assert drawn(small, "badges", "badge:growing") is not None
     assert not is_offered(small, "resize")
     divides = ("apply A", "divide 0 A:0", "divide 1 A:0")
-    split = ("grow", "grow", "resize", *divides, "finalize", "apply A", "barrier", "commit map")
+    split = _final(("grow", "grow", "resize", *divides), nodes=1)
     beyond = last(given, *split, "shrink", "shrink")
     assert lines(beyond, "grid") == {"A": "0, 1, 2, 3"}
     assert lines(beyond, "resize")["growing mode"] == "off"
@@ -317,7 +406,7 @@ def test_the_average_is_worked_out_with_the_numbers_of_now() -> None:
 def test_brackets_pair_siblings() -> None:
     """(0, 1), (2, 3) and so on; a bracket closes once both are in the same places."""
     given = {**MERGES, "grows": 0, "tablets": ("A B", "B A", "A B", "A C")}
-    apart, together = last(given, "shrink", "resize"), last(given, "shrink", "resize", SIBLING)
+    apart, together = (last(given, "shrink", "resize", *verbs) for verbs in ((), SIBLING))
     for scene, closed in ((apart, [True, False]), (together, [True, True])):
         drawings = [drawn(scene, "siblings", f"pair:{even}") for even in (0, 2)]
         for pair, numbers, is_closed in zip(drawings, ("0 1", "2 3"), closed, strict=True):
@@ -336,18 +425,25 @@ def test_siblings_that_are_together_travel_as_one() -> None:
     is named.
     """
     given = {**MERGES, "grows": 0, "moves": 1, "tablets": ("A B", "A C")}
-    begun = ("shrink", "resize", "move 1 C:0 B:0", "move 0 A:0 C:0")
+    first = ("move 1 C:0 B:0", "end move 1")
+    begun = ("shrink", "resize", *APPLY, *first, "move 0 A:0 C:0", "end move 0")
     steps = list(walked(given, *begun))
     labels = [
         [flow.label for flow in flows(before.model, before.state, action, after.state)]
         for (before, after), verb in zip(pairwise(steps), begun, strict=True)
         for action in (before.model.find(before.state, verb)[0],)
     ]
-    assert labels == [[], [], ["tablet 1"], ["tablets 0 and 1"]]
+    assert [each for each in labels if each and each[0].startswith("tablet")] == [
+        ["tablet 1"],
+        ["tablets 0 and 1"],
+    ]
     assert lines(steps[-1], "grid") == {"B": "0, 1", "C": "0, 1"}
-    model, (_, _, _, before, after) = steps[-1].model, steps
-    action = model.find(before.state, begun[-1])[0]
-    assert "tablets 0 and 1 moves" in model.describe(before.state, action, after.state)
+    model, (*_, before, moving, after) = steps[-1].model, steps
+    for (one, then), said in (((before, moving), "begins to move"), ((moving, after), "has ended")):
+        action = model.find(one.state, begun[-2 if one is before else -1])[0]
+        words = model.describe(one.state, action, then.state)
+        assert "tablets 0 and 1" in words
+        assert said in words
 
 
 def test_a_merge_waits_for_no_replica() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from kit.engine.registry import build
 from kit.protocols.tablets.resize import ResizeState
+from kit.protocols.topology.rules.machines import EDITIONS, Edition
 
 
 def played(model: Any, *verbs: str) -> ResizeState:
@@ -37,9 +39,10 @@ def test_a_split_monitor_divides_once_its_node_knows_of_the_split() -> None:
     state = played(model, "grow", "resize")
     assert refused(model, state, "divide 0 A:0") == "its node does not know of the split yet"
     state = played(model, "grow", "resize", "apply A", "divide 0 A:0")
-    [[a, b]] = state.stores
-    assert (a.divided, a.number) == (True, 1)
-    assert (b.divided, b.number) == (False, 0)
+    a, b = state.stores
+    assert (a.names, a.number) == (("0 left", "0 right"), 1)
+    assert (b.names, b.number) == (("0",), 0)
+    assert "do not show 1" in refused(model, state, "poll")
     assert "do not show 1" in refused(model, state, "finalize")
 
 
@@ -48,8 +51,9 @@ def test_finalization_has_a_barrier_before_the_map_and_no_move() -> None:
     """In ``tablet_resize_finalization`` nothing moves; the map waits until every node has applied
     all and no repair holds the former one.
     """
-    model = build("resize", {"tablets": ("A",), "nodes": 2, "moves": 1, "repairs": 1})
-    begun = ("grow", "resize", "repair A 0", "apply A", "divide 0 A:0", "finalize")
+    given = {"tablets": ("A",), "nodes": 2, "moves": 1, "repairs": 1, "edition": "server"}
+    model = build("resize", given)
+    begun = ("grow", "resize", "repair A 0", "apply A", "divide 0 A:0", "poll", "finalize")
     state = played(model, *begun)
     assert refused(model, state, "move 0 A:0 B:0") == "a resize is being finalized"
     assert model.find(state, "commit map") is None
@@ -65,29 +69,95 @@ def test_finalization_has_a_barrier_before_the_map_and_no_move() -> None:
 def test_co_located_siblings_move_together() -> None:
     """While a merge is decided, a balancer's move of one sibling takes the other one along."""
     given = {"tablets": ("A", "A"), "nodes": 2, "grows": 0, "shrinks": 1, "moves": 1}
-    state = played(build("resize", given), "shrink", "resize", "move 0 A:0 B:0")
+    begun = ("shrink", "resize", "move 0 A:0 B:0")
+    model = build("resize", given)
+    assert refused(model, played(model, *begun), "end move 0") == "nodes have not applied all"
+    state = played(model, *begun, "apply A", "apply B", "end move 0")
     assert [str(each.replicas[0]) for each in state.map.tablets] == ["B:0", "B:0"]
+    assert [(each.tablet, str(each.replica)) for each in state.stores] == [(0, "B:0"), (1, "B:0")]
 
 
 def test_a_decision_that_is_no_longer_due_is_not_finalized() -> None:
     """The table shrinks again within finalization: the map stays, and the split is revoked."""
-    model = build("resize", {"tablets": ("A",), "nodes": 1, "shrinks": 1})
-    begun = ("grow", "resize", "apply A", "divide 0 A:0", "finalize", "shrink", "apply A")
-    state = played(model, *begun, "barrier", "commit map", "barrier", "resize")
+    model = build("resize", {"tablets": ("A",), "nodes": 1, "shrinks": 1, "edition": "server"})
+    divides = ("grow", "resize", "apply A", "divide 0 A:0", "poll")
+    begun = (*divides, "finalize", "shrink", "apply A")
+    state = played(model, *begun, "barrier", "commit map", "apply A", "barrier", "resize")
     assert state.map.count == 1
     assert (state.map.resize_type, state.map.resize_seq_number) == ("none", 2)
     assert state.average == 75
 
 
-@pytest.mark.parametrize(("edition", "count"), [("documents", 4), ("server", 2)])
-def test_the_default_schedule_splits_the_table(edition: str, count: int) -> None:
-    """Nobody chooses: the table grows, is split, and every node goes by the new map. Its average
-    was 300 %; the documents split until it is below 100 %, the server until it is below 200 %.
-    """
+Way = tuple[Edition, dict[str, Any], tuple[str, ...], list[str]]
+SPLIT = ("grow", "resize", "apply A", "divide 0 A:0", "poll")
+MOVES = {"nodes": 2, "moves": 1}
+TRACK, FINAL = "tablet_migration", "tablet_resize_finalization"
+WAYS: tuple[Way, ...] = (
+    ("documents", {}, (*SPLIT, "begin track", "finalize", "apply A", "barrier", "commit map"),
+     [TRACK, FINAL, ""]),
+    ("server", {}, (*SPLIT, "finalize", "apply A", "barrier", "commit map"), [FINAL, ""]),
+    ("documents", MOVES, (*SPLIT, "move 0 A:0 B:0", "apply B", "end move 0"), [TRACK]),
+    ("documents", MOVES, ("move 0 A:0 B:0", "end move 0", "end track"), [TRACK, ""]),
+    ("server", MOVES, ("move 0 A:0 B:0", "end move 0", "end track"), [TRACK, ""]),
+    ("documents", MOVES, (*SPLIT, "begin track", "move 0 A:0 B:0", "apply B", "end move 0",
+     "divide 0 B:0", "finalize"), [TRACK, FINAL]),
+    ("server", MOVES, ("move 0 A:0 B:0", "grow", "resize", "apply A", "divide 0 A:0", "apply B",
+     "end move 0", "divide 0 B:0", "poll", "end track", "finalize"), [TRACK, "", FINAL]),
+)  # fmt: skip
+NO_WAY: tuple[tuple[Edition, dict[str, Any], tuple[str, ...], str, str], ...] = (
+    ("documents", {}, SPLIT, "finalize", "the track comes first"),
+    ("documents", {}, (*SPLIT, "begin track"), "end track",
+     "a resize is ready: the track is left for its finalization"),
+    ("documents", MOVES, (*SPLIT, "begin track", "move 0 A:0 B:0"), "finalize",
+     "tablets are in transition"),
+    ("server", MOVES, ("move 0 A:0 B:0",), "end track", "tablets are in transition"),
+    ("server", MOVES, ("move 0 A:0 B:0", "end move 0", "grow", "resize", "apply A", "apply B",
+     "divide 0 B:0", "poll"), "finalize", "the track of migrations has to end first"),
+    ("server", MOVES, (*SPLIT, "finalize"), "move 0 A:0 B:0", "a resize is being finalized"),
+    ("server", {}, SPLIT[:-1], "finalize",
+     "the coordinator has not polled the replicas since they are ready"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("edition", "given", "verbs", "states"), WAYS)
+def test_the_topology_goes_along_its_table(
+    edition: Edition, given: dict[str, Any], verbs: tuple[str, ...], states: list[str]
+) -> None:
+    """The documents leave the track for the finalization; the server's track ends before it."""
+    model = build("resize", {"tablets": ("A",), "nodes": 1, **given, "edition": edition})
+    found = [played(model, *verbs[:done]).transition for done in range(len(verbs) + 1)]
+    assert [now for old, now in pairwise(found) if old != now] == states
+
+
+@pytest.mark.parametrize(("edition", "given", "verbs", "verb", "reason"), NO_WAY)
+def test_what_the_table_has_not_is_refused(
+    edition: Edition, given: dict[str, Any], verbs: tuple[str, ...], verb: str, reason: str
+) -> None:
+    """Each refusal says what comes first."""
+    model = build("resize", {"tablets": ("A",), "nodes": 1, **given, "edition": edition})
+    assert refused(model, played(model, *verbs), verb) == reason
+
+
+def test_a_node_that_has_not_split_its_storage_lacks_the_right_half() -> None:
+    """S-43 off: A divided, B did not. The new map harms nobody until B applies it and remaps."""
+    given = {"tablets": ("A B",), "nodes": 2, "edition": "server"}
+    model = build("resize", given, ("split-readiness",))
+    begun = ("grow", "resize", "apply A", "divide 0 A:0", "finalize", "apply A", "apply B")
+    broken = []
+    for later in (0, 1, 2):
+        ends = ("barrier", "commit map", "apply A", "apply B")[: 2 + later]
+        s = played(model, *begun, *ends)
+        broken.append([p.check(s) for p in model.properties if p.name == "finds-all"])
+    assert broken == [[None], [None], ["B:0 does not find all data of tablet 1"]]
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_the_default_schedule_splits_the_table(edition: Edition) -> None:
+    """Nobody chooses: the table grows, is split, and every node goes by the new map."""
     model = build("resize", {"tablets": ("A B",), "nodes": 2, "edition": edition})
     state = model.start()
     while (action := model.suggest(state)) is not None:
         assert model.describe(state, action, model.apply(state, action))
         state = model.act(state, action)
-    assert state.map.count == count
-    assert {view.count for view in state.views} == {count}
+    assert state.map.count == {"documents": 4, "server": 2}[edition]
+    assert {view.count for view in state.views} == {state.map.count}

@@ -8,15 +8,21 @@ from typing import Any
 
 import pytest
 
+from kit.engine.check import check
+from kit.engine.fuzz import fuzz
 from kit.engine.registry import build
 from kit.engine.scenario import file_named, open_file
 from kit.engine.timeline import Timeline
 from kit.protocols.storage.rules.requests import NOTHING
-from kit.protocols.storage.storage import Commit, LandLate, Start, TimeOut
+from kit.protocols.storage.storage import Commit, Start, TimeOut
 from kit.protocols.tablets.rules.tablet_history import NO_TRANSITION, stage_of
+from kit.protocols.tablets.tablet import DELETED
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from kit.views.panel import scene_of
+from kit.views.registry import for_model
 
 FOUR = ("K1 write QUORUM", "K2 write QUORUM", "K3 read QUORUM", "K4 read QUORUM")
+USUAL = ("K1 write QUORUM", "K2 read QUORUM")
 Step = tuple[Any, Any, Any, Any]
 
 
@@ -150,84 +156,114 @@ def test_data_ends_on_the_replicas_in_force(edition: Edition) -> None:
     assert edition == "server" or ("revert_migration", "D") in ends
 
 
-# The nine steps, on A, B and C with target D: what is done, then what is to be seen.
-ATTEMPT = """
-plan migration of A to D / catch up / commit write_both_read_old / catch up / commit streaming
-"""
-FAILS = "catch up / copy A to D / roll back to cleanup_target / catch up / commit fence_version"
-REVERTS = "apply D / cleanup D / commit revert_migration / catch up / commit no transition"
-SECOND = "catch up / copy A to D / land A to D / commit write_both_read_new / catch up"
-ENDS = "commit use_new / catch up / commit cleanup / apply A / cleanup A / commit end_migration"
+# The nine steps, on A, B and C with target D: what the list of steps ends with.
+NINE = [
+    "The tablet is on A, B, C.",
+    "Write 1 of K1 is on all replicas: A, B, C.",
+    "The migration of A to D begins.",
+    "It fails, and leaves a stream behind: s1.",
+    "The migration of A to D is tried again and completes: the tablet is on B, C, D.",
+    "Delete 2 deletes K1 and is on all replicas: B, C, D.",
+    "The tablet is repaired.",
+    "The tombstone of delete 2 is collected on D, B, C.",
+]
+BACK = "! s1 is applied to D: K1 is back."
+STAYS = "✓ D rejects s1, whose session is closed: K1 stays deleted."
 
 
-def nine_steps(*off: str) -> Timeline:
-    """A write everywhere, a migration that fails and leaves a stream, one that completes, a
-    deletion everywhere, its tombstones collected; then the stream arrives, and a client reads.
-    """
-    timeline = Timeline(
-        build(
-            "tablet",
-            {
-                "second": "again",
-                "late": 1,
-                "collecting": True,
-                "requests": ("K1 write QUORUM", "K2 delete QUORUM", "K3 read QUORUM"),
-            },
-            off,
-        )
-    )
-    play(timeline, "write 1 at version 10")
-    for replica in "ABC":
-        play(timeline, f"write 1 reaches {replica}")
-    play(timeline, "answer write 1")
-    for text in (ATTEMPT, FAILS, REVERTS, ATTEMPT, SECOND, ENDS, "catch up / commit no transition"):
-        for verb in text.strip().split(" / "):
-            play(timeline, verb)
-    play(timeline, "delete 2 at version 24")
-    for replica in "BCD":
-        play(timeline, f"delete 2 reaches {replica}")
-    play(timeline, "answer delete 2")
-    for replica in "DBC":
-        play(timeline, f"collect-tombstones {replica}")
-    play(timeline, "late copy of session 1, A to D")
-    play(timeline, "read 3 at version 24")
-    for replica in "BCD":
-        play(timeline, f"read 3 reaches {replica}")
-    play(timeline, "answer read 3")
-    return timeline
+def steps(name: str) -> tuple[Timeline, list[str]]:
+    """The end of a story of the family, and the lines of its list of steps."""
+    timeline = open_file(file_named(f"tablets/{name}"))
+    timeline.goto(timeline.tip)
+    return timeline, [line.partition(". ")[2] for line in story_lines(timeline)]
 
 
-def play(timeline: Timeline, verb: str) -> None:
-    """Do what a line of a scenario file says."""
-    while verb == "catch up":
-        model, s = timeline.model, timeline.state
-        told = [a for a in model.actions(s) if model.kind(a) == "apply"]
-        if not told:
-            return
-        timeline.do(told[0])
-    model, s = timeline.model, timeline.state
-    (found,) = (action for action in model.actions(s) if model.verb(action) == verb)
-    timeline.do(found)
+def story_lines(timeline: Timeline) -> list[str]:
+    """The list of steps as the Player says it."""
+    [panel] = [each for each in for_model(timeline.model).panels if each.name == "steps"]
+    return [line.strip() for line in panel.text(scene_of(timeline, timeline.at)).splitlines()]
 
 
 @pytest.mark.spec("F-009")
 def test_without_guards_nine_steps_bring_a_key_back() -> None:
-    """The first attempt's stream lands on D after the tombstone was collected there: K1 is back."""
-    timeline = nine_steps("sessions")
-    assert "K1, at version 10" in timeline.moments[1].say
+    """The list has nine steps and ends with K1 back; a client reads it, though a later deletion
+    had succeeded on all replicas, which were repaired.
+    """
+    timeline, told = steps("nine-steps-without-guards")
+    assert told == [*NINE, BACK]
     assert {v.name for v in timeline.verdicts() if not v.ok} == {"no-resurrection"}
-    (landed,) = [m for m in timeline.moments if isinstance(m.action, LandLate)]
-    assert landed.say.endswith("with write 1: D takes it.")
+    assert timeline.moments[timeline.at].say.endswith("returns write 1.")
 
 
 @pytest.mark.spec("F-010")
 def test_with_guards_the_same_nine_steps_end_well() -> None:
-    """The stream carries the permit of a closed session: D turns it away, and the key is gone."""
-    timeline = nine_steps()
+    """The same list ends in green: D rejects s1, and the client finds nothing."""
+    timeline, told = steps("nine-steps")
+    assert told == [*NINE, STAYS]
     assert all(verdict.ok for verdict in timeline.verdicts())
-    (landed,) = [m for m in timeline.moments if isinstance(m.action, LandLate)]
-    assert landed.say.endswith("it turns the copy away.")
     assert timeline.moments[timeline.at].say.endswith("returns nothing.")
+
+
+def test_both_stories_take_the_same_steps() -> None:
+    """Guards alone make the difference: every action is the same one."""
+    with_, without = (steps(name)[0] for name in ("nine-steps", "nine-steps-without-guards"))
+    actions = [[each.action for each in t.moments] for t in (with_, without)]
+    assert actions[0] == actions[1]
+
+
+TOLD = {
+    "off-sessions": ["The tablet is on A.", "Write 1 of the key is on all replicas: A.",
+                     "The migration of A to D begins.", "It fails, and leaves a stream behind: s1.",
+                     "Delete 2 deletes the key and is on all replicas: A.",
+                     "The migration of A to D is tried again.",
+                     "The tombstone of delete 2 is collected on D.",
+                     "! s1 is applied to D: the key is back."],
+    "late-stream-refused": ["The tablet is on A.", "Write 1 of the key is on all replicas: A.",
+                            "The migration of A to D begins.",
+                            "It fails, and leaves a stream behind: s1.",
+                            "Delete 2 deletes the key and is on all replicas: A.",
+                            "The migration of A to D is tried again.",
+                            "The tombstone of delete 2 is collected on D.",
+                            "✓ D rejects s1, whose session is closed: the key stays deleted."],
+    "reads-go-back-first": ["The tablet is on A.", "The migration of A to D begins.", "It fails.",
+                            "Write 1 of the key is on all replicas: A, D."],
+    "stale-write-refused": ["The tablet is on A.", "The migration of A to D begins."],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_any_run_is_told_in_steps(name: str) -> None:
+    """The list is made of what happened, whatever the story."""
+    assert steps(name)[1] == TOLD[name]
+
+
+REPAIRED: dict[str, dict[str, Any]] = {
+    "moved": {"rf": 2, "requests": USUAL[:1]},
+    "moved, the server's stages": {"rf": 2, "edition": "server", "requests": USUAL},
+    "tried again": {"rf": 1, "edition": "server", "second": "again", "late": 1,
+                    "collecting": True, "requests": DELETED},
+    "moved twice": {"rf": 1, "edition": "server", "second": "other", "requests": USUAL},
+    "within a node": {"rf": 1, "kind": "intranode_migration", "requests": USUAL},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REPAIRED)
+def test_a_repair_afterwards_harms_nothing(name: str) -> None:
+    """Complete with all guards on: a tablet that moves, or does not, and is repaired in the end."""
+    model: Any = build("tablet", {"repaired": True, **REPAIRED[name]})
+    result = check(model, max_states=200_000)
+    assert (result.violation, result.verdict) == (None, "complete")
+    last = {stage_of(epoch) for epoch in model.history.epochs if not epoch.edges}
+    assert last == {NO_TRANSITION}
+    assert "end_repair" in {stage_of(epoch) for epoch in model.history.epochs}
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_no_walk_brings_a_key_back(edition: Edition) -> None:
+    """Over walks of the nine steps' configuration no promise breaks, and no list says so."""
+    given = {"second": "again", "collecting": True, "late": 2, "repaired": True}
+    model = build("tablet", {**given, "rf": 2, "requests": DELETED, "edition": edition})
+    assert not fuzz(model, range(40), steps=250, within=0).findings
 
 
 def test_the_small_files_show_the_same() -> None:

@@ -29,9 +29,22 @@ from tests.protocols.tablets.tablet.runs import (
     search,
 )
 from tests.protocols.tablets.tablet.test_seen import panel, rehearsed
-from tests.protocols.tablets.tablet.test_stages_kept import play, walks
+from tests.protocols.tablets.tablet.test_stages_kept import walks
 
 FORMER, NEXT = TabletReplica("A", 0), TabletReplica("A", 1)
+
+
+def play(timeline: Timeline, verb: str) -> None:
+    """Do what a line of a scenario file says."""
+    while verb == "catch up":
+        model, s = timeline.model, timeline.state
+        told = [a for a in model.actions(s) if model.kind(a) == "apply"]
+        if not told:
+            return
+        timeline.do(told[0])
+    model, s = timeline.model, timeline.state
+    (found,) = (action for action in model.actions(s) if model.verb(action) == verb)
+    timeline.do(found)
 
 
 def verbs(found: Any, model: Any) -> list[str]:
