@@ -48,10 +48,13 @@ from kit.protocols.recovery.lost_majority import (
     listed_columns,
 )
 from kit.protocols.recovery.recovering_cluster import (
+    LEAVES,
     NEW_NODE,
     REMOVED_NODE,
+    HalfDone,
     RecoveryNode,
     RecoveryState,
+    next_of_operation,
 )
 
 MOST_CRASHES = 99  # whoever drills may stop nodes as often as a person will
@@ -80,9 +83,11 @@ class Recovery(LostMajority[RecoveryState]):
     about = "A group 0 that lost its majority, and what may happen while an operator recovers it."
     rests_at_goals = True
 
-    operation: bool = parameter(False, "whether a topology operation was under way when they died")
+    operation: bool = parameter(
+        False, "whether the first of the dead was decommissioned when they died"
+    )
     past_barriers: bool = parameter(
-        False, "whether that operation had passed its last barrier: it can succeed"
+        False, "whether reads had switched by then: that operation can succeed"
     )
     choose_again: bool = parameter(
         False, "whether another leader may be chosen while there is no new group"
@@ -137,8 +142,18 @@ class Recovery(LostMajority[RecoveryState]):
     def under_way(self) -> str:
         """Who recovers without whom, and whether an operation was under way."""
         live = ", ".join(name for name in self.names if name not in self.given_up)
-        operation = ", in the middle of an operation" if self.operation else ""
+        operation = f", in the middle of {self.half_done}" if self.operation else ""
         return f"recovery of {live} without {', '.join(self.given_up)}{operation}"
+
+    @property
+    def half_done(self) -> str:
+        """The operation that they died in."""
+        return f"{LEAVES} {self.given_up[0]}"
+
+    @property
+    def reached(self) -> str:
+        """The transition state in which they died."""
+        return "write_both_read_new" if self.past_barriers else "write_both_read_old"
 
     def start(self) -> RecoveryState:
         """The majority is dead; the others still run in the old group."""
@@ -155,7 +170,7 @@ class Recovery(LostMajority[RecoveryState]):
                 groups=((1 << len(nodes)) - 1,),
                 voters=self.first_voters,
                 entries=max(self.commit_indexes),
-                operation="under way" if self.operation else "none",
+                operation=self.reached if self.operation else "none",
             )
         )
 
@@ -313,46 +328,59 @@ class Recovery(LostMajority[RecoveryState]):
             return NO_GROUP_YET
         return s.at(node, status="up").created(node)
 
-    def asks_all(self, before: RecoveryState, act: Any, after: RecoveryState) -> Iterator[Travel]:
-        """A barrier, if one is left, asks every node; the dead do not answer."""
-        if self.past_barriers:
-            return
-        leader = self.names[before.leader]
-        others = self.named(before.where(lambda n: n.status != "removed"))
-        for name in others:
-            yield Travel("request", leader, name, "barrier", leg=0)
-        for name in others:
-            if not before.dead >> self.number(name) & 1:
-                yield Travel("answer", name, leader, "done", leg=1)
+    def next_of_operation(self, s: RecoveryState) -> HalfDone:
+        """What the coordinator in the new group can do next on the operation that it found."""
+        subject, group = self.number(self.given_up[0]), s.new_group
+        alive = s.running(group) if group != NO_GROUP else 0
+        normal = s.peers & ~(1 << subject)
+        return next_of_operation(s.operation, subject, normal, s.dead, alive, self.edition)
 
-    def logs_end(self, before: RecoveryState, act: Any, after: Any) -> Iterator[ServerLine]:
-        """The coordinator says how the operation ended."""
-        dead, done = ", ".join(self.named(after.dead)), "the operation is done"
-        failed = f"a barrier failed on {dead}: the operation is rolled back"
-        yield own(self.names[before.leader], TOPOLOGY, done if self.past_barriers else failed)
+    def asks_all(self, before: RecoveryState, act: Any, after: RecoveryState) -> Iterator[Travel]:
+        """A barrier, if the state has one, asks the nodes; the dead do not answer."""
+        leader, done = self.names[before.leader], self.next_of_operation(before)
+        for name in self.named(done.asked):
+            yield Travel("request", leader, name, "barrier", leg=0)
+        for name in self.named(done.asked & before.running(before.new_group)):
+            yield Travel("answer", name, leader, "done", leg=1)
+
+    def coordinated(self, before: RecoveryState, act: Any, after: RecoveryState) -> str:
+        """What the coordinator did on the operation, and where that leads."""
+        done, subject = self.next_of_operation(before), self.given_up[0]
+        silent = ", ".join(self.named(done.asked & ~before.running(before.new_group)))
+        why = f"No answer to the barrier of {before.operation} from {silent}"
+        if not silent:
+            why = f"The work of {before.operation} is done"
+        ways = {
+            "done": f"{subject} has left the cluster",
+            "rolled back": f"{subject} is normal again, and its request has failed",
+        }
+        way = f"{self.half_done} goes {'back' if done.failed else 'on'} to {after.operation}"
+        return f"{why}: {ways.get(after.operation, way)}."
 
     @action(
-        says=lambda m, before, action, after: (
-            "The operation had passed its last barrier: the coordinator finishes it."
-            if m.past_barriers
-            else "A barrier fails on a dead node: the operation that was under way is rolled back."
-        ),
+        says=coordinated,
         travels=asks_all,
-        logs=logs_end,
+        logs=lambda m, before, action, after: [
+            own(m.names[before.leader], TOPOLOGY, m.coordinated(before, action, after))
+        ],
     )
     def coordinate(self, s: RecoveryState) -> Next:
-        """The coordinator on the new group's leader ends the operation that was under way.
+        """The coordinator on the new group's leader goes on with the operation that was under way.
 
-        A barrier asks every normal node, and some are dead: it fails, and the operation is undone.
-        They cannot have been removed, since that waits for the end. Where no barrier is left, the
-        coordinator only has to write what it decided. Source: Topology over Raft, "Topology
-        coordinator during recovery".
+        A barrier asks every normal node, and some are dead: it fails, and the operation goes the
+        way back of the transition tables. They cannot have been removed, since that waits for the
+        end. Once reads use the new replicas there is no way back, and it succeeds.
         """
-        if s.operation != "under way":
+        if not s.is_under_way:
             return None
         if not s.may_commit(s.new_group):
             return NO_COORDINATOR
-        return s.but(operation="done" if self.past_barriers else "rolled back")
+        done = self.next_of_operation(s)
+        if done.edge is None:
+            return refused(f"a {done.failed} waits for an answer", self.named(done.missing))
+        if done.edge.becomes == "left":
+            return s.but(operation="done").with_node(self.number(self.given_up[0]), REMOVED_NODE)
+        return s.but(operation="rolled back" if done.edge.becomes else done.edge.target)
 
     def apart(self, s: RecoveryState) -> Refusal | None:
         """Steps wait until all nodes that are counted on are in the new group."""
@@ -362,8 +390,8 @@ class Recovery(LostMajority[RecoveryState]):
         return refused("not all live nodes are in the new group", self.named(missing))
 
     def irremovable(self, s: RecoveryState, node: int) -> Refusal | None:
-        """A removal waits for the half-done operation, and refuses a node that lives."""
-        refusal = self.apart(s) or (UNDER_WAY if s.operation == "under way" else None)
+        """A removal waits until somebody coordinates, and refuses a node that lives."""
+        refusal = self.apart(s) or (UNDER_WAY if s.operation == self.reached else None)
         if refusal:
             return refusal
         heard = any(node in pair for pair in s.talking() if s.nodes[pair[0]].takes_part)
@@ -384,7 +412,13 @@ class Recovery(LostMajority[RecoveryState]):
             return refusal
         if others and not ignoring:
             return refused("other nodes are dead, and not ignored", self.named(others))
-        return s.with_node(node, REMOVED_NODE)
+        return self.ended(s).with_node(node, REMOVED_NODE)
+
+    def ended(self, s: RecoveryState) -> RecoveryState:
+        """A request stays in the queue until the coordinator has ended what it went on with."""
+        while s.is_under_way and isinstance(after := self.coordinate(s), RecoveryState):
+            s = after
+        return s
 
     @action(
         tag="unset",
@@ -416,7 +450,7 @@ class Recovery(LostMajority[RecoveryState]):
     def replace(self, s: RecoveryState, node: Node) -> Next:
         """A new node takes the place of {node}, and gets the group's state."""
         refusal = self.irremovable(s, node)
-        return refusal or s.with_node(node, NEW_NODE).joined(node, s.new_group)
+        return refusal or self.ended(s).with_node(node, NEW_NODE).joined(node, s.new_group)
 
     def sides(self, s: RecoveryState) -> Iterable[int]:
         """The first node of each group that has somebody up, on either side of the firewall."""
@@ -545,7 +579,7 @@ class Recovery(LostMajority[RecoveryState]):
         """Whether every step is done: one group, nobody dead in it, nothing left of the old one."""
         unset = self.edition == "documents" or all(n.option == NOBODY for n in s.nodes)
         clean = not any(n.takes_part and n.old_rows for n in s.nodes)
-        ended = s.operation != "under way" and not s.dead
+        ended = not s.is_under_way and not s.dead
         return s.is_together and unset and clean and ended
 
     @step("INV-CAUSAL", on=(write,), sign=lambda m: not m.causality)
@@ -608,7 +642,7 @@ class Recovery(LostMajority[RecoveryState]):
             "recovery leader": self.names[s.leader] if s.leader != NOBODY else "not chosen",
             "dead nodes": "cut off" if s.isolated else "not cut off",
             "commit indexes": "read" if s.indexes_read else "not read",
-            "operation": s.operation,
+            "operation": f"{self.half_done}: {s.operation}" if self.operation else "none",
             **dict(zip(self.names, map(self.in_a_line, s.nodes), strict=True)),
         }
 

@@ -19,7 +19,7 @@ CLEAN: dict[str, tuple[dict[str, Any], int, int]] = {
     "causality": ({**GUARDS["causality"].smallest}, 60, 10),
     "leader-first": ({**GUARDS["leader-first"].smallest}, 142, 13),
     "isolation": ({**GUARDS["isolation"].smallest}, 4432, 19),
-    "seed, all but crashes": ({**FIVE, "operation": True, "returns": 1, "writes": 1}, 1692, 17),
+    "seed, all but crashes": ({**FIVE, "operation": True, "returns": 1, "writes": 1}, 1756, 17),
     "code, a crash": ({**FIVE, "edition": "server", "crashes": 1}, 1316, 18),
     "code, a death": (
         {"edition": "server", "commit_indexes": (1, 2, 2, 2), "dead": "C D", "deaths": 1,
