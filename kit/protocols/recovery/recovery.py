@@ -56,6 +56,7 @@ from kit.protocols.recovery.recovering_cluster import (
     RecoveryState,
     next_of_operation,
 )
+from kit.protocols.recovery.rules.procedure import NEW_STEPS
 
 MOST_CRASHES = 99  # whoever drills may stop nodes as often as a person will
 RAFT, TOPOLOGY, INIT, STORAGE = "raft_group0", "raft_topology", "init", "storage_service"
@@ -132,10 +133,11 @@ class Recovery(LostMajority[RecoveryState]):
     )
 
     def set_up(self) -> None:
-        """In edition ``server`` ids are deleted later, and voters are chosen again."""
+        """The steps are in the edition's order; in ``server`` voters are chosen again."""
         super().set_up()
+        taken = (name for step in NEW_STEPS[self.edition] for name in step.actions)
+        self.first = tuple(dict.fromkeys(taken))
         if self.edition == "server":
-            self.first = ("isolate", "read", "choose")
             self.settled = self.chosen_again
 
     @property
@@ -178,7 +180,7 @@ class Recovery(LostMajority[RecoveryState]):
         """A side of the firewall with a majority of a group's voters chooses them again."""
         return self.voting(after, lambda group: (after.running(group), after.running(group, True)))
 
-    # The procedure, in the documents' order
+    # The procedure
 
     @action()
     def isolate(self, s: RecoveryState) -> Next:
@@ -667,6 +669,8 @@ def counted_entries(node: RecoveryNode) -> str:
     Isolate, DeleteId, Read, Choose, SetOption, Restart, Coordinate, Remove, UnsetOption, CleanRows,
     Replace, Alter, Write, Crash, Die, ComeBack,
 ) = Recovery.acts  # fmt: skip
+OF_EACH = (DeleteId, SetOption, Restart, UnsetOption, CleanRows)
+"""The steps that are done on each live node."""
 LOG = Recovery.server_log()
 
 FIVE = {"commit_indexes": (10, 11, 12, 12, 12), "dead": "C D E"}
