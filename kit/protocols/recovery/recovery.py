@@ -66,8 +66,6 @@ FOUND = "Raft-based recovery procedure - found group 0 with ID"
 NOT_READ = refused("commit indexes have not been read")
 NOT_CUT_OFF = refused("nodes that are given up are not cut off")
 READ_FIRST = refused("commit_idx is read while the group id is there to find it by")
-NO_GROUP_YET = refused("the recovery leader has not created its group yet")
-NO_COORDINATOR = refused("no new group with a majority has a coordinator")
 UNDER_WAY = refused("a topology operation is under way")
 
 Ignoring: TypeAlias = Annotated[
@@ -277,12 +275,13 @@ class Recovery(LostMajority[RecoveryState]):
         if node.group == NO_GROUP:
             return "{node} refuses to start: it has neither a group id nor recovery_leader."
         if was.group_id == node.group:
-            return "{node} starts with its own state, and runs in {group}."
+            gets = ", and gets the entries that it missed" * (was.columns != node.columns)
+            return f"{{node}} starts with its own state, and runs in {group}{gets}."
         if len(after.groups) > len(before.groups):
             why = "is the recovery leader" if node.option == number else "finds no group to join"
             return f"{{node}} {why} and creates {group}."
         lost = was.columns & ~node.columns
-        back = f" Its schema loses column {next(nodes_in(lost)) + 1}." if lost else ""
+        back = f" Its schema loses column {listed_columns(lost)}." if lost else ""
         return f"{{node}} joins {group} and takes its state by snapshot.{back}"
 
     def logs_start(self, before: RecoveryState, act: Any, after: Any) -> Iterator[ServerLine]:
@@ -327,7 +326,7 @@ class Recovery(LostMajority[RecoveryState]):
                 return refused(f"{self.group_name(group)} has no majority to let it in")
             return s.at(node, status="up").joined(node, group)
         if (server or self.leader_first) and not node == s.leader == at.option:
-            return NO_GROUP_YET
+            return self.nothing_to_join(s, node)
         return s.at(node, status="up").created(node)
 
     def next_of_operation(self, s: RecoveryState) -> HalfDone:
@@ -336,6 +335,32 @@ class Recovery(LostMajority[RecoveryState]):
         alive = s.running(group) if group != NO_GROUP else 0
         normal = s.peers & ~(1 << subject)
         return next_of_operation(s.operation, subject, normal, s.dead, alive, self.edition)
+
+    def nothing_to_join(self, s: RecoveryState, node: int) -> Refusal:
+        """Why the node that leads, or that an option names, offers no group now."""
+        leader = s.leader if s.nodes[node].option == NOBODY else s.nodes[node].option
+        if leader == NOBODY:
+            return refused("no recovery leader has been chosen")
+        name, at = self.names[leader], s.nodes[leader]
+        if leader == node:
+            return refused("its own recovery_leader does not name it", (name,))
+        if at.group_id > s.abandoned and at.status == "down":
+            return refused("the recovery leader is down: its group lets nobody in", (name,))
+        if not at.takes_part:
+            return refused(f"{name}, which is named as recovery leader, is {at.status}")
+        return refused("the recovery leader has not created its group yet", (name,))
+
+    def uncoordinated(self, s: RecoveryState) -> Refusal | None:
+        """Why no coordinator of a new group can commit anything."""
+        if s.leader == NOBODY:
+            return refused("no recovery leader has been chosen")
+        name, at = self.names[s.leader], s.nodes[s.leader]
+        if at.status != "up":
+            return refused(f"the recovery leader is {at.status}", (name,))
+        if at.group <= s.abandoned:
+            return refused("the recovery leader has not created its group yet", (name,))
+        called = self.group_name(at.group)
+        return None if s.may_commit(at.group) else refused(f"{called} has no majority")
 
     def asks_all(self, before: RecoveryState, act: Any, after: RecoveryState) -> Iterator[Travel]:
         """A barrier, if the state has one, asks the nodes; the dead do not answer."""
@@ -375,8 +400,8 @@ class Recovery(LostMajority[RecoveryState]):
         """
         if not s.is_under_way:
             return None
-        if not s.may_commit(s.new_group):
-            return NO_COORDINATOR
+        if refusal := self.uncoordinated(s):
+            return refusal
         done = self.next_of_operation(s)
         if done.edge is None:
             return refused(f"a {done.failed} waits for an answer", self.named(done.missing))
@@ -389,7 +414,7 @@ class Recovery(LostMajority[RecoveryState]):
         if s.is_together:
             return None
         missing = s.where(lambda n: n.takes_part and n.group <= s.abandoned)
-        return refused("not all live nodes are in the new group", self.named(missing))
+        return refused("live nodes do not run in a new group", self.named(missing))
 
     def irremovable(self, s: RecoveryState, node: int) -> Refusal | None:
         """A removal waits until somebody coordinates, and refuses a node that lives."""
@@ -466,7 +491,7 @@ class Recovery(LostMajority[RecoveryState]):
         unasked=True,
         spends="changes",
         each=sides,
-        says="{group} adds column {after.entries}; its members that are up apply it.",
+        says="{group} adds column {after.entries}; the members that {node} reaches apply it.",
         travels=lambda m, before, action, after: (
             Travel("entry", action.node, name, f"column {after.entries}")
             for name in m.named(before.company(m.number(action.node)))
