@@ -51,7 +51,6 @@ FAMILY = Family(
         ),
     ),
     drills={"recovery": "drill.recovery:DRILL", "recovery_mode": "drill.recovery_mode:DRILL"},
-    images="panels.recovery",
     hunts={
         "recovery": HuntGround(
             "recovery",

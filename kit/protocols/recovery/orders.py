@@ -103,9 +103,7 @@ def _new(edition: Edition) -> tuple[Recovery, OrderPlan]:
     m = Recovery(off=off, **given, crashes=1, changes=2)
 
     def steps(name: str) -> list[Step]:
-        unset = (new.UnsetOption(name),) if edition == "server" else ()
-        do = (new.DeleteId(name), new.SetOption(name), new.Restart(name))
-        return _named(m, *do, *unset, new.CleanRows(name))
+        return _named(m, *(kind(name) for kind in m.procedure if kind in new.OF_EACH))
 
     leader = [name for name in m.names if name not in m.given_up][-1]
     operator = (new.Isolate(), new.Read(), new.Choose(leader), *map(new.Remove, m.given_up))

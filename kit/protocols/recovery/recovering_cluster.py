@@ -6,19 +6,83 @@ Source: Topology over Raft, "Raft topology recovery".
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import combinations
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kit.engine.declared import State
 from kit.protocols.group0.rules.voters import is_majority, nodes_in
 from kit.protocols.recovery.lost_majority import NO_GROUP, NOBODY, OLD
+from kit.protocols.topology.rules.cluster import ClusterTopology, NodeEntry, RequestEntry, Setting
+from kit.protocols.topology.rules.machines import EdgeRow, Edition
+from kit.protocols.topology.rules.work import (
+    TopologyOperation,
+    addressees,
+    failure,
+    machine_of,
+    state_of,
+    still_to_do,
+)
 
 NodeStatus = Literal["up", "down", "dead", "returned", "removed"]
 """*dead* and *returned* nodes are given up; *removed* ones are out of the cluster."""
+LEAVES = "decommissioning"
+ENDS = {"none": "", "done": "left", "rolled back": "normal"}
+"""No operation, or how it ended: what its node became."""
 
-Operation = Literal["none", "under way", "done", "rolled back"]
+
+class HalfDone(Struct, frozen=True):
+    """What the new coordinator can do next on the operation that it found, by the tables.
+
+    ``edge`` is the next one; None while a barrier that is tried again waits for ``missing`` nodes
+    (a mask). ``failed`` is the work that waits, or that fails and leads back. The barrier of the
+    state, if it has one, was ``asked`` of nodes (a mask).
+    """
+
+    edge: EdgeRow | None
+    failed: str = ""
+    missing: int = 0
+    asked: int = 0
+
+
+@lru_cache(maxsize=1 << 10)
+def next_of_operation(
+    state: str, subject: int, normal: int, dead: int, alive: int, edition: Edition
+) -> HalfDone:
+    """The next edge of a node's decommission that the majority's death left in a transition state.
+
+    It is the coordinator's own machine: ``dead`` nodes (masks) are in ``ignore_nodes``, and those
+    that are not ``alive`` do not answer. Source: Topology over Raft, "Topology coordinator during
+    recovery".
+    """
+    rows = tuple(
+        NodeEntry(state=LEAVES if i == subject else "normal" if normal >> i & 1 else "left")
+        for i in range(max(normal.bit_length(), subject + 1))
+    )
+    setting = Setting(edition)
+    topology = ClusterTopology(
+        nodes=tuple(replace(row, request_id=int(i == subject)) for i, row in enumerate(rows)),
+        requests=(RequestEntry("leave", subject),),
+        transition=state,
+        ignored=dead,
+        members=normal | 1 << subject,
+    )
+    operation = TopologyOperation(LEAVES, subject, state)
+    work, at, asked = state_of(operation, setting).work, 0, 0
+    while (at := still_to_do(topology, operation, setting, at)) < len(work):
+        piece = work[at]
+        needs = addressees(topology, operation, piece)
+        if piece.on_failure == "retry":
+            needs &= ~dead  # no operation hangs for ever
+        asked = needs if piece.barrier else asked
+        missing, edge = needs & ~alive, failure(operation, piece, setting)
+        if missing and (edge or piece.on_failure == "retry"):
+            return HalfDone(edge, piece.name, missing, asked)
+        at += 1
+    return HalfDone(machine_of(operation, setting).edge(state, "happy"), asked=asked)
 
 
 class GossipDigest(Struct, frozen=True):
@@ -89,7 +153,8 @@ class RecoveryState(State, frozen=True, cache_hash=True, kw_only=True):
 
     ``groups`` are the members of each group (masks), ``voters`` those who vote (none are told where
     all members do). Groups up to ``abandoned`` are given up.
-    ``leader`` is the one chosen, ``indexes_read`` whether commit indexes were. ``entries`` counts
+    ``leader`` is the one chosen, ``indexes_read`` whether commit indexes were. ``operation`` is the
+    transition state of the one that was under way, or how it ended. ``entries`` counts
     all entries ever; ``acknowledged`` gives each group the entries that it reported since the
     disaster (masks). What follows counts what may still happen.
     """
@@ -103,7 +168,7 @@ class RecoveryState(State, frozen=True, cache_hash=True, kw_only=True):
     leader: int = NOBODY
     indexes_read: bool = False
     isolated: bool = False
-    operation: Operation = "none"
+    operation: str = "none"
     crashes: int
     deaths: int
     returns: int
@@ -131,6 +196,11 @@ class RecoveryState(State, frozen=True, cache_hash=True, kw_only=True):
         return any(
             self.may_commit(group) for group in {n.group for n in self.nodes if n.takes_part}
         )
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether the operation that they died in has not ended."""
+        return self.operation not in ENDS
 
     @property
     def dead(self) -> int:

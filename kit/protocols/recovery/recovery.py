@@ -48,11 +48,15 @@ from kit.protocols.recovery.lost_majority import (
     listed_columns,
 )
 from kit.protocols.recovery.recovering_cluster import (
+    LEAVES,
     NEW_NODE,
     REMOVED_NODE,
+    HalfDone,
     RecoveryNode,
     RecoveryState,
+    next_of_operation,
 )
+from kit.protocols.recovery.rules.procedure import NEW_STEPS
 
 MOST_CRASHES = 99  # whoever drills may stop nodes as often as a person will
 RAFT, TOPOLOGY, INIT, STORAGE = "raft_group0", "raft_topology", "init", "storage_service"
@@ -62,8 +66,6 @@ FOUND = "Raft-based recovery procedure - found group 0 with ID"
 NOT_READ = refused("commit indexes have not been read")
 NOT_CUT_OFF = refused("nodes that are given up are not cut off")
 READ_FIRST = refused("commit_idx is read while the group id is there to find it by")
-NO_GROUP_YET = refused("the recovery leader has not created its group yet")
-NO_COORDINATOR = refused("no new group with a majority has a coordinator")
 UNDER_WAY = refused("a topology operation is under way")
 
 Ignoring: TypeAlias = Annotated[
@@ -80,9 +82,11 @@ class Recovery(LostMajority[RecoveryState]):
     about = "A group 0 that lost its majority, and what may happen while an operator recovers it."
     rests_at_goals = True
 
-    operation: bool = parameter(False, "whether a topology operation was under way when they died")
+    operation: bool = parameter(
+        False, "whether the first of the dead was decommissioned when they died"
+    )
     past_barriers: bool = parameter(
-        False, "whether that operation had passed its last barrier: it can succeed"
+        False, "whether reads had switched by then: that operation can succeed"
     )
     choose_again: bool = parameter(
         False, "whether another leader may be chosen while there is no new group"
@@ -127,18 +131,29 @@ class Recovery(LostMajority[RecoveryState]):
     )
 
     def set_up(self) -> None:
-        """In edition ``server`` ids are deleted later, and voters are chosen again."""
+        """The steps are in the edition's order; in ``server`` voters are chosen again."""
         super().set_up()
+        taken = (name for step in NEW_STEPS[self.edition] for name in step.actions)
+        self.first = tuple(dict.fromkeys(taken))
         if self.edition == "server":
-            self.first = ("isolate", "read", "choose")
             self.settled = self.chosen_again
 
     @property
     def under_way(self) -> str:
         """Who recovers without whom, and whether an operation was under way."""
         live = ", ".join(name for name in self.names if name not in self.given_up)
-        operation = ", in the middle of an operation" if self.operation else ""
+        operation = f", in the middle of {self.half_done}" if self.operation else ""
         return f"recovery of {live} without {', '.join(self.given_up)}{operation}"
+
+    @property
+    def half_done(self) -> str:
+        """The operation that they died in."""
+        return f"{LEAVES} {self.given_up[0]}"
+
+    @property
+    def reached(self) -> str:
+        """The transition state in which they died."""
+        return "write_both_read_new" if self.past_barriers else "write_both_read_old"
 
     def start(self) -> RecoveryState:
         """The majority is dead; the others still run in the old group."""
@@ -155,7 +170,7 @@ class Recovery(LostMajority[RecoveryState]):
                 groups=((1 << len(nodes)) - 1,),
                 voters=self.first_voters,
                 entries=max(self.commit_indexes),
-                operation="under way" if self.operation else "none",
+                operation=self.reached if self.operation else "none",
             )
         )
 
@@ -163,7 +178,7 @@ class Recovery(LostMajority[RecoveryState]):
         """A side of the firewall with a majority of a group's voters chooses them again."""
         return self.voting(after, lambda group: (after.running(group), after.running(group, True)))
 
-    # The procedure, in the documents' order
+    # The procedure
 
     @action()
     def isolate(self, s: RecoveryState) -> Next:
@@ -260,12 +275,13 @@ class Recovery(LostMajority[RecoveryState]):
         if node.group == NO_GROUP:
             return "{node} refuses to start: it has neither a group id nor recovery_leader."
         if was.group_id == node.group:
-            return "{node} starts with its own state, and runs in {group}."
+            gets = ", and gets the entries that it missed" * (was.columns != node.columns)
+            return f"{{node}} starts with its own state, and runs in {group}{gets}."
         if len(after.groups) > len(before.groups):
             why = "is the recovery leader" if node.option == number else "finds no group to join"
             return f"{{node}} {why} and creates {group}."
         lost = was.columns & ~node.columns
-        back = f" Its schema loses column {next(nodes_in(lost)) + 1}." if lost else ""
+        back = f" Its schema loses column {listed_columns(lost)}." if lost else ""
         return f"{{node}} joins {group} and takes its state by snapshot.{back}"
 
     def logs_start(self, before: RecoveryState, act: Any, after: Any) -> Iterator[ServerLine]:
@@ -310,60 +326,99 @@ class Recovery(LostMajority[RecoveryState]):
                 return refused(f"{self.group_name(group)} has no majority to let it in")
             return s.at(node, status="up").joined(node, group)
         if (server or self.leader_first) and not node == s.leader == at.option:
-            return NO_GROUP_YET
+            return self.nothing_to_join(s, node)
         return s.at(node, status="up").created(node)
 
-    def asks_all(self, before: RecoveryState, act: Any, after: RecoveryState) -> Iterator[Travel]:
-        """A barrier, if one is left, asks every node; the dead do not answer."""
-        if self.past_barriers:
-            return
-        leader = self.names[before.leader]
-        others = self.named(before.where(lambda n: n.status != "removed"))
-        for name in others:
-            yield Travel("request", leader, name, "barrier", leg=0)
-        for name in others:
-            if not before.dead >> self.number(name) & 1:
-                yield Travel("answer", name, leader, "done", leg=1)
+    def next_of_operation(self, s: RecoveryState) -> HalfDone:
+        """What the coordinator in the new group can do next on the operation that it found."""
+        subject, group = self.number(self.given_up[0]), s.new_group
+        alive = s.running(group) if group != NO_GROUP else 0
+        normal = s.peers & ~(1 << subject)
+        return next_of_operation(s.operation, subject, normal, s.dead, alive, self.edition)
 
-    def logs_end(self, before: RecoveryState, act: Any, after: Any) -> Iterator[ServerLine]:
-        """The coordinator says how the operation ended."""
-        dead, done = ", ".join(self.named(after.dead)), "the operation is done"
-        failed = f"a barrier failed on {dead}: the operation is rolled back"
-        yield own(self.names[before.leader], TOPOLOGY, done if self.past_barriers else failed)
+    def nothing_to_join(self, s: RecoveryState, node: int) -> Refusal:
+        """Why the node that leads, or that an option names, offers no group now."""
+        leader = s.leader if s.nodes[node].option == NOBODY else s.nodes[node].option
+        if leader == NOBODY:
+            return refused("no recovery leader has been chosen")
+        name, at = self.names[leader], s.nodes[leader]
+        if leader == node:
+            return refused("its own recovery_leader does not name it", (name,))
+        if at.group_id > s.abandoned and at.status == "down":
+            return refused("the recovery leader is down: its group lets nobody in", (name,))
+        if not at.takes_part:
+            return refused(f"{name}, which is named as recovery leader, is {at.status}")
+        return refused("the recovery leader has not created its group yet", (name,))
+
+    def uncoordinated(self, s: RecoveryState) -> Refusal | None:
+        """Why no coordinator of a new group can commit anything."""
+        if s.leader == NOBODY:
+            return refused("no recovery leader has been chosen")
+        name, at = self.names[s.leader], s.nodes[s.leader]
+        if at.status != "up":
+            return refused(f"the recovery leader is {at.status}", (name,))
+        if at.group <= s.abandoned:
+            return refused("the recovery leader has not created its group yet", (name,))
+        called = self.group_name(at.group)
+        return None if s.may_commit(at.group) else refused(f"{called} has no majority")
+
+    def asks_all(self, before: RecoveryState, act: Any, after: RecoveryState) -> Iterator[Travel]:
+        """A barrier, if the state has one, asks the nodes; the dead do not answer."""
+        leader, done = self.names[before.leader], self.next_of_operation(before)
+        for name in self.named(done.asked):
+            yield Travel("request", leader, name, "barrier", leg=0)
+        for name in self.named(done.asked & before.running(before.new_group)):
+            yield Travel("answer", name, leader, "done", leg=1)
+
+    def coordinated(self, before: RecoveryState, act: Any, after: RecoveryState) -> str:
+        """What the coordinator did on the operation, and where that leads."""
+        done, subject = self.next_of_operation(before), self.given_up[0]
+        silent = ", ".join(self.named(done.asked & ~before.running(before.new_group)))
+        why = f"No answer to the barrier of {before.operation} from {silent}"
+        if not silent:
+            why = f"The work of {before.operation} is done"
+        ways = {
+            "done": f"{subject} has left the cluster",
+            "rolled back": f"{subject} is normal again, and its request has failed",
+        }
+        way = f"{self.half_done} goes {'back' if done.failed else 'on'} to {after.operation}"
+        return f"{why}: {ways.get(after.operation, way)}."
 
     @action(
-        says=lambda m, before, action, after: (
-            "The operation had passed its last barrier: the coordinator finishes it."
-            if m.past_barriers
-            else "A barrier fails on a dead node: the operation that was under way is rolled back."
-        ),
+        says=coordinated,
         travels=asks_all,
-        logs=logs_end,
+        logs=lambda m, before, action, after: [
+            own(m.names[before.leader], TOPOLOGY, m.coordinated(before, action, after))
+        ],
     )
     def coordinate(self, s: RecoveryState) -> Next:
-        """The coordinator on the new group's leader ends the operation that was under way.
+        """The coordinator on the new group's leader goes on with the operation that was under way.
 
-        A barrier asks every normal node, and some are dead: it fails, and the operation is undone.
-        They cannot have been removed, since that waits for the end. Where no barrier is left, the
-        coordinator only has to write what it decided. Source: Topology over Raft, "Topology
-        coordinator during recovery".
+        A barrier asks every normal node, and some are dead: it fails, and the operation goes the
+        way back of the transition tables. They cannot have been removed, since that waits for the
+        end. Once reads use the new replicas there is no way back, and it succeeds.
         """
-        if s.operation != "under way":
+        if not s.is_under_way:
             return None
-        if not s.may_commit(s.new_group):
-            return NO_COORDINATOR
-        return s.but(operation="done" if self.past_barriers else "rolled back")
+        if refusal := self.uncoordinated(s):
+            return refusal
+        done = self.next_of_operation(s)
+        if done.edge is None:
+            return refused(f"a {done.failed} waits for an answer", self.named(done.missing))
+        if done.edge.becomes == "left":
+            return s.but(operation="done").with_node(self.number(self.given_up[0]), REMOVED_NODE)
+        return s.but(operation="rolled back" if done.edge.becomes else done.edge.target)
 
     def apart(self, s: RecoveryState) -> Refusal | None:
         """Steps wait until all nodes that are counted on are in the new group."""
         if s.is_together:
             return None
         missing = s.where(lambda n: n.takes_part and n.group <= s.abandoned)
-        return refused("not all live nodes are in the new group", self.named(missing))
+        return refused("live nodes do not run in a new group", self.named(missing))
 
     def irremovable(self, s: RecoveryState, node: int) -> Refusal | None:
-        """A removal waits for the half-done operation, and refuses a node that lives."""
-        refusal = self.apart(s) or (UNDER_WAY if s.operation == "under way" else None)
+        """A removal waits until somebody coordinates, and refuses a node that lives."""
+        refusal = self.apart(s) or (UNDER_WAY if s.operation == self.reached else None)
         if refusal:
             return refusal
         heard = any(node in pair for pair in s.talking() if s.nodes[pair[0]].takes_part)
@@ -384,7 +439,13 @@ class Recovery(LostMajority[RecoveryState]):
             return refusal
         if others and not ignoring:
             return refused("other nodes are dead, and not ignored", self.named(others))
-        return s.with_node(node, REMOVED_NODE)
+        return self.ended(s).with_node(node, REMOVED_NODE)
+
+    def ended(self, s: RecoveryState) -> RecoveryState:
+        """A request stays in the queue until the coordinator has ended what it went on with."""
+        while s.is_under_way and isinstance(after := self.coordinate(s), RecoveryState):
+            s = after
+        return s
 
     @action(
         tag="unset",
@@ -416,7 +477,7 @@ class Recovery(LostMajority[RecoveryState]):
     def replace(self, s: RecoveryState, node: Node) -> Next:
         """A new node takes the place of {node}, and gets the group's state."""
         refusal = self.irremovable(s, node)
-        return refusal or s.with_node(node, NEW_NODE).joined(node, s.new_group)
+        return refusal or self.ended(s).with_node(node, NEW_NODE).joined(node, s.new_group)
 
     def sides(self, s: RecoveryState) -> Iterable[int]:
         """The first node of each group that has somebody up, on either side of the firewall."""
@@ -430,7 +491,7 @@ class Recovery(LostMajority[RecoveryState]):
         unasked=True,
         spends="changes",
         each=sides,
-        says="{group} adds column {after.entries}; its members that are up apply it.",
+        says="{group} adds column {after.entries}; the members that {node} reaches apply it.",
         travels=lambda m, before, action, after: (
             Travel("entry", action.node, name, f"column {after.entries}")
             for name in m.named(before.company(m.number(action.node)))
@@ -545,7 +606,7 @@ class Recovery(LostMajority[RecoveryState]):
         """Whether every step is done: one group, nobody dead in it, nothing left of the old one."""
         unset = self.edition == "documents" or all(n.option == NOBODY for n in s.nodes)
         clean = not any(n.takes_part and n.old_rows for n in s.nodes)
-        ended = s.operation != "under way" and not s.dead
+        ended = not s.is_under_way and not s.dead
         return s.is_together and unset and clean and ended
 
     @step("INV-CAUSAL", on=(write,), sign=lambda m: not m.causality)
@@ -608,7 +669,7 @@ class Recovery(LostMajority[RecoveryState]):
             "recovery leader": self.names[s.leader] if s.leader != NOBODY else "not chosen",
             "dead nodes": "cut off" if s.isolated else "not cut off",
             "commit indexes": "read" if s.indexes_read else "not read",
-            "operation": s.operation,
+            "operation": f"{self.half_done}: {s.operation}" if self.operation else "none",
             **dict(zip(self.names, map(self.in_a_line, s.nodes), strict=True)),
         }
 
@@ -633,6 +694,8 @@ def counted_entries(node: RecoveryNode) -> str:
     Isolate, DeleteId, Read, Choose, SetOption, Restart, Coordinate, Remove, UnsetOption, CleanRows,
     Replace, Alter, Write, Crash, Die, ComeBack,
 ) = Recovery.acts  # fmt: skip
+OF_EACH = (DeleteId, SetOption, Restart, UnsetOption, CleanRows)
+"""The steps that are done on each live node."""
 LOG = Recovery.server_log()
 
 FIVE = {"commit_indexes": (10, 11, 12, 12, 12), "dead": "C D E"}

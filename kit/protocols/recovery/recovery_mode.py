@@ -429,7 +429,7 @@ class RecoveryMode(LostMajority[ModeState]):
         spends="changes",
         each=lambda m, s: s.where(lambda n: n.is_up),
         says=lambda m, before, action, after: (
-            "{group} adds column {after.entries}; its members that are up apply it."
+            "{group} adds column {after.entries}; the members that {node} reaches apply it."
             if before.nodes[m.number(action.node)].mode == "group 0"
             else "{node} adds column {after.entries} without group 0: a tombstone for "
             "group0_schema_version, committed_by_group0 false; its schema version is a hash again."

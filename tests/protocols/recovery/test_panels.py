@@ -118,7 +118,9 @@ def test_the_leaders_state_travels_as_a_snapshot() -> None:
     assert "A: the old group, no group id, commit index 10, recovery_leader B" in panel_text(
         told, "rows"
     )
-    assert why_not(told, "restart A") == "the recovery leader has not created its group yet."
+    assert why_not(told, "restart A") == (
+        "the recovery leader has not created its group yet; missing: B."
+    )
     timeline = after(FIVE, *SEED_STEPS, "restart B")
     assert why_not(timeline, "restart A") == ""
     assert not last_flows(timeline)

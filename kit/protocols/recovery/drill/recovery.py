@@ -46,14 +46,13 @@ from kit.protocols.recovery.drill.lost_majority import (
     one_group,
 )
 from kit.protocols.recovery.lost_majority import NO_GROUP, NOBODY, OLD, group_uuid
-from kit.protocols.recovery.recovering_cluster import RecoveryNode, RecoveryState
+from kit.protocols.recovery.recovering_cluster import LEAVES, RecoveryNode, RecoveryState
 from kit.protocols.recovery.recovery import LOG, MOST_CRASHES, Recovery
 from kit.protocols.recovery.rules.procedure import NEW_STEPS
+from kit.protocols.topology.rules.machines import TRANSITION_STATE
 
 UPGRADED = "use_post_raft_procedures"
 GROUP_ID = "raft_group0_id"
-BUSY = "write_both_read_old"
-"""The transition state that is shown while an operation is under way: the model has no kinds."""
 TOKENS_APART = 100
 RAFT_TABLES = ("raft", "raft_snapshots", "raft_snapshot_config")
 MISTAKES = ("isolation", "latest-index", "leader-first")
@@ -163,16 +162,18 @@ def _members_of(table: str, groups: Callable[[DrillMoment, int], Iterable[int]])
 
 
 def _topology(now: DrillMoment, number: int) -> Iterator[Row]:
+    busy = now.state.is_under_way
     for at, machine in enumerate(machines(now.model, now.run)):
         removed = now.state.nodes[at].status == "removed"
+        leaves = busy and now.model.names[at] == now.model.given_up[0]
         yield {
             "key": "topology",
             "host_id": machine.host_id,
             "datacenter": machine.dc,
             "rack": machine.rack,
-            "node_state": "left" if removed else "normal",
+            "node_state": "left" if removed else LEAVES if leaves else "normal",
             "tokens": None if removed else [str(TOKENS_APART * (at + 1))],
-            "transition_state": BUSY if now.state.operation == "under way" else None,
+            "transition_state": TRANSITION_STATE[now.state.operation].stored if busy else None,
             "version": 1,
             "fence_version": 1,
         }
@@ -520,7 +521,7 @@ def _unfinished(m: Recovery, s: RecoveryState) -> Iterator[str]:
         yield "no recovery leader runs in a new group"
     if outside := m.named(s.where(lambda n: n.takes_part and n.group != s.new_group)):
         yield f"not in the new group: {', '.join(outside)}"
-    if s.operation == "under way":
+    if s.is_under_way:
         yield "the topology operation is still under way"
     still_set = s.where(lambda n: n.takes_part and n.option != NOBODY)
     for said, nodes in (
@@ -639,7 +640,7 @@ def begun(model: Recovery) -> list[str]:
 
 
 def own_step(model: Recovery, state: RecoveryState) -> Any:
-    """The coordinator of the new group ends the operation that was under way."""
+    """The coordinator of the new group goes on with the operation that was under way."""
     coordinate = act.Coordinate()
     return None if model.refusal(state, coordinate) else coordinate
 

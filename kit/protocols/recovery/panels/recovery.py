@@ -20,9 +20,12 @@ from kit.protocols.recovery.facts import (
     PersistedRow,
 )
 from kit.protocols.recovery.lost_majority import NO_GROUP
-from kit.protocols.recovery.recovering_cluster import RecoveryState
+from kit.protocols.recovery.recovering_cluster import ENDS, LEAVES, RecoveryState
+from kit.protocols.topology.panels.states import diagram
+from kit.protocols.topology.rules.editions import MACHINES
+from kit.protocols.topology.rules.machines import BOUNDARY, Machine
 from kit.views.declared import Badges, Column, Drawn, Table, of_state, panel_of, status
-from kit.views.diagrams import START, Standing, StateDiagram, state_panel
+from kit.views.diagrams import START, Standing, state_panel
 from kit.views.fragment import Frag, h
 from kit.views.logs import log_panel
 from kit.views.node_boxes import NodeBox, Places, ring_panel
@@ -31,29 +34,32 @@ from kit.views.parts import bulb, lamp, scroll
 from kit.views.promises import LAMPS
 from kit.views.registry import Views
 
-FAILS = "a barrier fails"
-OPERATION = StateDiagram(
-    "state-recovery-operation",
-    "states of an operation that was under way when the majority died",
-    (
-        (START, "", "under way"),
-        ("under way", "no barrier is left", "done"),
-        ("under way", FAILS, "rolled back"),
-    ),
-    frozenset({FAILS}),
-)
-
-
-def diagrams() -> Iterator[StateDiagram]:
-    """The machine, for the committed pictures."""
-    yield OPERATION
-
 
 def standing(scene: Scene) -> Standing | None:
-    """Where the operation stands; None where there was none."""
-    now = scene.state.operation
-    path = (START, "under way") if now == "under way" else (START, "under way", now)
-    return None if now == "none" else Standing(OPERATION, path)
+    """Where the operation that they died in stands in its machine; None where there was none."""
+    m = scene.model
+    if not m.operation:
+        return None
+    machine = MACHINES[m.edition][LEAVES]
+    path = list(_way_to(machine, m.reached))
+    for step in scene.way():
+        now = step.after.operation
+        if now in ENDS:
+            ends = (edge for edge in machine.edges if edge.becomes == ENDS[now])
+            now = next(e.becomes if e.target == BOUNDARY else e.target for e in ends)
+        if now != path[-1]:
+            path.append(now)
+    return Standing(diagram(machine, m.edition), tuple(path))
+
+
+def _way_to(machine: Machine, state: str) -> Iterator[str]:
+    """How an operation came to a state, when nothing failed."""
+    at, name = machine.begins, START
+    while name != state:
+        yield name
+        name = at.target
+        at = machine.edge(name, "happy") or at
+    yield name
 
 
 OPERATION_PANEL = state_panel(
@@ -331,7 +337,7 @@ def _badges(scene: Scene) -> Badges:
     state = scene.state
     yield from _lamps(scene)
     yield "leader", f"leader {scene.model.names[state.leader]}" if state.leader >= 0 else "", ""
-    under_way = "busy" if state.operation == "under way" else ""
+    under_way = "busy" if state.is_under_way else ""
     yield "operation", f"operation {state.operation}" * (state.operation != "none"), under_way
 
 

@@ -127,10 +127,14 @@ def choices_between(
 
 
 class ProcedureStep(Struct, frozen=True):
-    """A step: its name, and what to do; ``{leader}``, ``{order}``, ``{dead}`` stand for nodes."""
+    """A step: its name, and what to do; ``{leader}``, ``{order}``, ``{dead}`` stand for nodes.
+
+    ``actions`` are those of model ``recovery`` that it is made of; none where it changes nothing.
+    """
 
     name: str
     what: str
+    actions: tuple[str, ...] = ()
 
 
 ASK = ProcedureStep(
@@ -173,13 +177,28 @@ OLD = {
 }
 
 
+ACTIONS = {
+    "isolate": ("isolate",),
+    "read": ("read",),
+    "delete": ("delete_id",),
+    "choose": ("choose",),
+    "set": ("set_option",),
+    "restart leader": ("restart",),
+    "restart others": ("restart", "coordinate"),
+    "replace": ("remove",),
+    "unset": ("unset_option",),
+    "clean": ("clean_rows",),
+}
+
+
 def _steps(what: Mapping[str, str], *names: str) -> tuple[ProcedureStep, ...]:
-    return tuple(ProcedureStep(name, what[name]) for name in names)
+    actions = ACTIONS if what is NEW else {}
+    return tuple(ProcedureStep(name, what[name], actions.get(name, ())) for name in names)
 
 
 NEW_STEPS: Mapping[Edition, tuple[ProcedureStep, ...]] = {
     "documents": _steps(
-        NEW, "isolate", "read", "delete", "choose", "set", "restart leader", "restart others",
+        NEW, "isolate", "delete", "read", "choose", "set", "restart leader", "restart others",
         "replace", "clean",
     ),
     "server": _steps(
@@ -187,5 +206,10 @@ NEW_STEPS: Mapping[Edition, tuple[ProcedureStep, ...]] = {
         "restart leader", "restart others", "check", "replace", "unset", "clean",
     ),
 }  # fmt: skip
+"""The one order of each edition: the command, the checklist, the drill and the model have it.
+
+Sources: Topology over Raft, "The procedure", which begins with the ids; the published manual, which
+reads before anything is deleted.
+"""
 OLD_STEPS = _steps(OLD, *OLD)
 """The manual on Raft, "manual Raft recovery"."""

@@ -62,7 +62,7 @@ RESTARTS = ["restart B", "restart A"]
 NOTE = ["SELECT value FROM system.scylla_local WHERE key = 'raft_group0_id';"]
 LOOK = on_each("grep 'group id' /var/log/scylla.log")
 WHOLE = {
-    "documents": [*ISOLATE, *READ, *DELETE, *lead(), *RESTARTS, *removal(*DEAD), *CLEAN],
+    "documents": [*ISOLATE, *DELETE, *READ, *lead(), *RESTARTS, *removal(*DEAD), *CLEAN],
     "server": [
         *(*ISOLATE, *NOTE, *READ, *DELETE, *lead(), *RESTARTS),
         *(*LOOK, *removal(*DEAD), *UNSET, *CLEAN),

@@ -53,13 +53,13 @@ WRONG: dict[str, WrongWalk] = {
         "server",
         [*BEGUN, *lead(), "restart A"],
         {NOT_WHOLE: "no recovery leader runs in a new group"},
-        "the recovery leader has not created its group yet",
+        "the recovery leader has not created its group yet (B)",
     ),
     "recovery_leader is forgotten on a node": WrongWalk(
         "server",
         [*BEGUN, *lead("B", "B"), "restart B", "restart A", *removal(*DEAD)],
         {NOT_WHOLE: "not in the new group: A"},
-        "not all live nodes are in the new group (A)",
+        "live nodes do not run in a new group (A)",
     ),
     "recovery_leader is never unset": WrongWalk(
         "server",
@@ -81,7 +81,7 @@ WRONG: dict[str, WrongWalk] = {
         "documents",
         [*BEGUN, *lead(), *RESTARTS, "happen die B", "on A", *removal(*DEAD)],
         {NOT_WHOLE: "no recovery leader runs in a new group"},
-        "not all live nodes are in the new group",
+        "live nodes do not run in a new group",
     ),
     "a live node is removed": WrongWalk(
         "documents",
@@ -93,7 +93,7 @@ WRONG: dict[str, WrongWalk] = {
         "server",
         [*ISOLATE, *READ, *lead(), *RESTARTS, *removal(*DEAD)],
         {NOT_WHOLE: "not in the new group: A, B"},
-        "not all live nodes are in the new group (A, B)",
+        "live nodes do not run in a new group (A, B)",
     ),
     "only the leader's id is deleted": WrongWalk(
         "documents",

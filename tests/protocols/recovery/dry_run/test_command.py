@@ -159,7 +159,7 @@ def test_the_steps_of_both_editions() -> None:
     """The documents' seven, and the manual's order: restart first, the option unset at the end."""
     seed = [step.name for step in of("ull").steps]
     assert seed[1:] == [
-        "read", "delete", "choose", "set", "restart leader", "restart others", "replace", "clean",
+        "delete", "read", "choose", "set", "restart leader", "restart others", "replace", "clean",
     ]  # fmt: skip
     code = [step.name for step in of("ull", "server").steps]
     assert code.index("rolling restart") < code.index("read") < code.index("delete")

@@ -1,0 +1,69 @@
+"""One order of the new procedure in each edition, wherever somebody reads or follows it."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kit.engine.registry import build
+from kit.protocols.recovery.rules.procedure import NEW_STEPS
+from tests.commands.calling import call, written
+from tests.protocols.recovery.drill.walks import walked
+from tests.protocols.recovery.dry_run.test_command import FIVE as CLUSTER
+
+FIVE: dict[str, Any] = {"commit_indexes": (10, 11, 11, 11, 11), "dead": "C D E"}
+# Fixture STEP|new: the documents' steps, and the names that they have here. To choose by commit
+# index is to read it first; who is given up is cut off before all else, that they stay dead (S-50).
+STEP_NEW = (
+    ("on each live node remove the persistent group 0 id and the discovery state", ("delete",)),
+    ("choose as recovery leader a live node with the latest commit_index", ("read", "choose")),
+    ("set recovery_leader on the live nodes", ("set",)),
+    ("restart the recovery leader first", ("restart leader",)),
+    ("rolling restart of the other live nodes", ("restart others",)),
+    ("remove or replace the dead nodes", ("replace",)),
+    ("clean up the stored state of the old group 0", ("clean",)),
+)
+# The published manual: each live node is restarted, ids and indexes are read, and the largest is
+# chosen, before anything is deleted; recovery_leader is taken away in the end.
+MANUAL = (
+    *("rolling restart", "note id", "read", "choose", "delete", "set", "restart leader"),
+    *("restart others", "check", "replace", "unset", "clean"),
+)
+ORDERS = {
+    "documents": ("isolate", *(name for _, names in STEP_NEW for name in names)),
+    "server": ("isolate", *MANUAL),
+}
+VERBS = {"removenode": "replace"}
+
+
+def suggested(edition: str) -> list[str]:
+    """The steps that the Player suggests, those of several nodes as one."""
+    model: Any = build("recovery", {**FIVE, "edition": edition, "operation": True})
+    state, verbs = model.start(), []
+    while (action := model.suggest(state)) is not None:
+        verbs.append(model.verb(action).split()[0])
+        state = model.act(state, action)
+    return [VERBS.get(verb, verb) for verb, _ in groupby(verbs) if verb != "coordinate"]
+
+
+def of_model(names: tuple[str, ...]) -> list[str]:
+    """Of these steps those that change something in the model, both restarts as one."""
+    still = ("rolling restart", "note id", "check")
+    said = [name.partition(" ")[0] for name in names if name not in still]
+    return [name for name, _ in groupby(said)]
+
+
+@pytest.mark.spec("G-026")
+@pytest.mark.parametrize("edition", ORDERS)
+def test_there_is_one_order(edition: str, tmp_path: Path) -> None:
+    """The table, what the command prints, the drill's checklist and the Player's suggestion."""
+    order = ORDERS[edition]
+    assert tuple(step.name for step in NEW_STEPS[edition]) == order
+    drill = walked(edition)
+    assert tuple(step.name for step in drill.checklist()) == order
+    assert suggested(edition) == of_model(order)
+    printed = call("recover", written(tmp_path, CLUSTER), "--edition", edition, "--json").json
+    assert tuple(step["name"] for step in printed["steps"]) == order
