@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any, Literal
 
@@ -626,8 +627,10 @@ class Search:
             if self.relied is None or self.relied(state, action):
                 yield action, after
 
-    def _helped_steps(self, node: Any) -> Iterator[tuple[Any, Any]]:
-        """Those, and what operators are told to do, beyond any budget."""
+    def _helped_steps(self, goal: Property, node: Any) -> Iterator[tuple[Any, Any]]:
+        """Those, and what operators are told to do, beyond any budget, up to the goal."""
+        if goal.check(self.state_of(node)):
+            return
         for action, end in self.model.helped(self.state_of(node)):
             yield action, (end, *node[1:]) if self.monitors else end
         yield from self._relied_steps(node)
@@ -648,7 +651,7 @@ class Search:
                 # Some may be helped; their steps lead to nodes that no search need have visited.
                 sources = {key: [*ways] for key, ways in self.sources.items()}
                 helped, _ = look_further(
-                    *(lost, self._helped_steps, self.key_of, self.parents, sources, NO_LIMIT)
+                    *(lost, partial(self._helped_steps, prop), self.key_of, self.parents, sources, NO_LIMIT)
                 )
                 ends += [key for key in helped if prop.check(self.state_of(key))]
                 lost = all_lost(seen, sources, ends)

@@ -446,7 +446,12 @@ class Stages(TabletCluster):
             s = s.with_rows({piece.tablet: row})
         return s
 
-    @action(kind="fault", verb="fail barrier", fault=True)
+    @action(
+        kind="fault",
+        verb="fail barrier",
+        fault=True,
+        relied=lambda m, s, a: not m.barriers(s)[0].goes(s),
+    )
     def fail_barrier(self, s: TabletsState) -> Next:
         """The barrier of the tablets fails."""
         edges = [(piece, self.error_edge(s, piece.transition)) for piece in self.barriers(s)]
@@ -474,6 +479,7 @@ class Stages(TabletCluster):
         label=work_label,
         each=failing,
         fault=True,
+        relied=lambda m, s, a: not m.piece_of(s, a.tablet).goes(s),
         says=lambda m, before, a, after: m.work_words(before, a.tablet, "{} fails"),
     )
     def fail_tablet(self, s: TabletsState, tablet: int) -> Next:

@@ -23,8 +23,8 @@ from kit.protocols.storage.fenced import FIRST_VERSION, Fenced, commit_rows
 from kit.protocols.storage.learning import learning_waits
 from kit.protocols.storage.rules.history import RangeHistory
 from kit.protocols.storage.rules.levels import ReadRepair
-from kit.protocols.storage.rules.requests import AT_WORK, NOTHING, Request
-from kit.protocols.storage.rules.view import ShardChoice, holds, mask_of
+from kit.protocols.storage.rules.requests import AT_WORK, FAILED, NOTHING, Request
+from kit.protocols.storage.rules.view import ShardChoice, holds, mask_of, members
 from kit.protocols.storage.storage import (
     COLLECTING,
     CRASHES,
@@ -295,7 +295,7 @@ class Tablet(Fenced):
         """Every write of a successful request reaches its level in both sets."""
         wanted = self.newest(after).view
         for number, _ in self._under_way(before):
-            if not self.writing(before, number):
+            if not self.writing(before, number) or before.requests[number].phase == FAILED:
                 continue
             planned, title = before.requests[number].epoch, self.title_of(number)
             group = self.views(before)[planned].writes
@@ -327,7 +327,11 @@ class Tablet(Fenced):
     def reaches_others(self, before: StorageState, after: StorageState) -> str | None:
         """No write can reach a replica outside the new set."""
         view = self.newest(after).view
+        newest = len(self.views(after)) - 1
+        fence = 0 if view.fence is None or not self.fencing else newest - view.fence
         for number, reached in self._under_way(before):
+            if before.requests[number].phase == FAILED:
+                reached &= self._let_in(before, number, fence)
             outside = reached & ~view.writes
             outside |= self.shards_at_work(before, number) & ~view.written_at
             if self.writing(before, number) and outside:
@@ -345,6 +349,15 @@ class Tablet(Fenced):
                 reached = request.in_flight & ~out
                 if reached or request.phase in AT_WORK:
                     yield number, reached
+
+    def _let_in(self, s: StorageState, number: int, fence: int) -> int:
+        """The replicas (a mask) at work on what a coordinator gave up, or that no fence bars it
+        from: messages of epochs below ``fence`` are refused, once all know it.
+        """
+        request = s.requests[number]
+        if request.epoch >= fence:
+            return request.in_flight
+        return mask_of(i for i in members(request.in_flight) if self.begun(s, number, i))
 
     def _own_choice(self, s: StorageState) -> tuple[str, ShardChoice | None]:
         """The node that has shards, if it is waited for, and what it makes of requests by now."""

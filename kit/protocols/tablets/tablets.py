@@ -36,7 +36,7 @@ from kit.protocols.tablets.plans import Begin, Plans, replaced
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.tablets.rules.stages import REPLACES, TRANSITIONS, TransitionKind
 from kit.protocols.tablets.stage_work import Stages
-from kit.protocols.topology.control import majority_refusal, with_topology
+from kit.protocols.topology.control import has_living_majority, majority_refusal, with_topology
 from kit.protocols.topology.coordinator import (
     HAS_PLACES,
     IN_HAND,
@@ -554,8 +554,8 @@ class Tablets(Plans, Stages):
 
     @goal("INV-PROGRESS")
     def ends(self, s: TabletsState) -> bool:
-        """Every operation can end."""
-        return self.at_rest(s)
+        """Every operation can end, unless a majority of group 0 is dead."""
+        return self.at_rest(s) or not has_living_majority(s.control)
 
     # How it is told
 

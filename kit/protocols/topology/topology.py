@@ -19,7 +19,7 @@ from kit.engine.declared import Node, Travel, action, always, entry, goal, refus
 from kit.engine.model import TransitionRows
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import Refusal
-from kit.protocols.group0.rules.voters import is_majority, nodes_in
+from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology.control import (
     NETWORK,
     Control,
@@ -27,10 +27,10 @@ from kit.protocols.topology.control import (
     Next,
     Serving,
     Travels,
+    has_living_majority,
     majority_refusal,
     served,
     view_of,
-    voting,
     with_topology,
 )
 from kit.protocols.topology.coordinator import LOG, Coordinator, decision_of, racks_against, task_of
@@ -517,7 +517,7 @@ class Topology(Serving, Coordinator, Outages):
     @goal("INV-PROGRESS")
     def ends(self, s: ControlState) -> bool:
         """Every operation can come to its end, unless a majority of group 0 is dead."""
-        return self.is_over(s) or not is_majority(s.up, voting(s))
+        return self.is_over(s) or not has_living_majority(s)
 
 
 @lru_cache
