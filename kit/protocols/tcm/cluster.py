@@ -32,7 +32,7 @@ MOST_TOLD = 64
 # Those that metadata alone can judge, each with the smallest case that needs it. What is streamed,
 # when, and what clients then see, only requests on stored data can tell.
 SAFEGUARDS = (
-    SAFEGUARD["progress-barrier"].seen_by("INV-ONESTEP"),
+    SAFEGUARD["progress-barrier"].seen_by("INV-ONESTEP", "INV-QI").shown_by({"rf": 1}),
     SAFEGUARD["write-before-read"].seen_by("INV-QI", "INV-RF"),
     SAFEGUARD["old-writer-stays"].seen_by("INV-QI").shown_by({"rf": 3}),
     SAFEGUARD["range-locks"].shown_by(
