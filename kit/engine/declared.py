@@ -134,8 +134,8 @@ class action(Struct, frozen=True, kw_only=True):  # noqa: N801  # it is read as 
     ``fault``. Where progress is judged, what is ``relied`` on (a function of model, state and
     action may say so) helps: what nodes and the network do by themselves, and operators in time.
     A ``fault``, or what spends a budget, is not, unless it says so; nor is the restart of a node
-    that may be gone for good. What an operator is ``told`` to do helps beyond its budget. ``struct`` is the type of the action where that stands elsewhere, such as one with a
-    message.
+    that may be gone for good. What an operator is ``told`` to do helps beyond its budget.
+    ``struct`` is the type of the action where that stands elsewhere, such as one with a message.
     """
 
     each: Callable[[Any, Any], int | Iterable[Any]] | None = None

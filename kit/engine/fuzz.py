@@ -195,7 +195,7 @@ class Chance:
 WITHIN = 1000  # steps
 
 
-def led_on(  # noqa: PLR0913  # a schedule is all of these
+def led_on(
     model: Model[Any, Any],
     rules: Sequence[Rule[Any, Any]],
     state: Any,

@@ -465,6 +465,16 @@ class Tablets(Plans, Stages):
                 return f"{words(stray)} has data of tablet {tablet} and is no replica"
         return None
 
+    @always("INV-AVAIL")
+    def quorums_stay(self, s: TabletsState) -> str | None:
+        """No tablet has lost a quorum of its replicas to nodes that have left."""
+        gone = self.hosts(mask_of(s.control.topology, "left"))
+        for tablet, row in enumerate(s.tablets if gone else ()):
+            lost = tuple(each for each in row.replicas if each.host in gone)
+            if 2 * len(lost) >= len(row.replicas):
+                return f"tablet {tablet} has no quorum: {words(lost)} has left with its node"
+        return None
+
     @always("INV-RF")
     def replicas_on_members(self, s: TabletsState) -> str | None:
         """No replica is on who has left."""

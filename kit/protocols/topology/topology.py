@@ -424,13 +424,14 @@ class Topology(Serving, Coordinator, Outages):
 
     @step("INV-FENCE", on=(Serving.serve_request,))
     def live_versions(self, before: ControlState, action: Any, after: ControlState) -> str | None:
-        """No replica serves what was below the fence before the last one."""
+        """No replica serves what is below its fence, nor what was below the last one but one."""
         # What the last barrier asked for, or is still to ask for, may be in use: an operation ends,
         # and another begins, without one (as after a barrier that failed).
         version, replica = before.client_version, self.number(action.replica)
-        if version >= before.fence_before or not served(before, replica, self.setting):
+        fence = max(before.fence_before, view_of(before, replica).fence_version)
+        if version >= fence or not served(before, replica, self.setting):
             return None
-        return f"{action.replica} served version {version}, two fences old"
+        return f"{action.replica} served version {version}, below the fence {fence}"
 
     @step("INV-STREAM")
     def older_over(self, before: ControlState, action: Any, after: ControlState) -> str | None:
