@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any, Literal
 
@@ -361,7 +362,8 @@ class Search:
         self.awaited = tuple(p for p in judged if p.kind == "sometimes")
         self.goals = tuple(p for p in judged if p.kind == "goal")
         # Where the model may rest does not depend on what is judged.
-        goals = (prop for prop in (*judged, *model.properties) if prop.kind == "goal")
+        own = (*judged, *model.properties, *model.signs)
+        goals = (prop for prop in own if prop.kind == "goal")
         self.resting = tuple(dict.fromkeys(goals))
         self.parents: dict[Any, Any] = {}
         self.sources: dict[Any, list[Any]] = {}
@@ -376,8 +378,8 @@ class Search:
         self.canonical, self.key_of = self.nodes.canonical, self.nodes.key_of
         self.alike = SymmetryCheck(self.nodes, judged) if symmetry else None
         self.stopped_at: Any = None
-        own = type(model).relied is not Model.relied
-        self.relied = model.relied if own and self.goals else None
+        asks = bool(self.goals) and type(model).relied is not Model.relied
+        self.relied = model.relied if asks else None
 
     def run(self, mode: Mode, progress: Progress | None) -> Violation | None:
         """Visit nodes until a violation, a bound or the end; then judge possible progress."""
@@ -626,8 +628,10 @@ class Search:
             if self.relied is None or self.relied(state, action):
                 yield action, after
 
-    def _helped_steps(self, node: Any) -> Iterator[tuple[Any, Any]]:
-        """Those, and what operators are told to do, beyond any budget."""
+    def _helped_steps(self, goal: Property, node: Any) -> Iterator[tuple[Any, Any]]:
+        """Those, and what operators are told to do, beyond any budget, up to the goal."""
+        if goal.check(self.state_of(node)):
+            return
         for action, end in self.model.helped(self.state_of(node)):
             yield action, (end, *node[1:]) if self.monitors else end
         yield from self._relied_steps(node)
@@ -648,7 +652,14 @@ class Search:
                 # Some may be helped; their steps lead to nodes that no search need have visited.
                 sources = {key: [*ways] for key, ways in self.sources.items()}
                 helped, _ = look_further(
-                    *(lost, self._helped_steps, self.key_of, self.parents, sources, NO_LIMIT)
+                    *(
+                        lost,
+                        partial(self._helped_steps, prop),
+                        self.key_of,
+                        self.parents,
+                        sources,
+                        NO_LIMIT,
+                    )
                 )
                 ends += [key for key in helped if prop.check(self.state_of(key))]
                 lost = all_lost(seen, sources, ends)

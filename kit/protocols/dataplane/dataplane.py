@@ -58,6 +58,8 @@ UNKNOWN_TO_GOSSIP = (
 )
 STREAMING = {"streams-before-switch", "known-before-streams", "stream-from-displaced"}
 """Without one of them, what streaming promises is itself broken."""
+QUORUMS = {"write-before-read", "old-writer-stays", "two-event-cancel"}
+"""Without one of them, quorums of epochs in use miss one another."""
 _ONE = {"rf": 1}
 # Deleted data can come back only to a replica that gave the range up and got it again.
 _DELETED = LaterCase("INV-NORES", "dataplane/deleted-data-returns", before="read 3 at epoch 105")
@@ -105,15 +107,17 @@ class Dataplane(storage.Storage):
     collecting: bool = storage.COLLECTING
 
     safeguards = (
-        SAFEGUARD["progress-barrier"].seen_by("INV-VISIBLE").shown_by(_ONE),
-        EPOCH_EXCHANGE.shown_by(_ONE),
+        SAFEGUARD["progress-barrier"].seen_by("INV-QI", "INV-VISIBLE").shown_by(_ONE),
+        EPOCH_EXCHANGE.seen_by("INV-QI", "INV-VISIBLE").shown_by(_ONE),
         PLAN_REVALIDATION.shown_by(_ONE),
         MEMBERSHIP_CHECK.shown_by(_ONE, _DELETED),
-        SAFEGUARD["write-before-read"].seen_by("INV-VISIBLE").shown_by(_ONE),
-        SAFEGUARD["old-writer-stays"].seen_by("INV-VISIBLE").shown_by(_ONE),
+        SAFEGUARD["write-before-read"].seen_by("INV-QI", "INV-VISIBLE").shown_by(_ONE),
+        SAFEGUARD["old-writer-stays"].seen_by("INV-QI", "INV-VISIBLE").shown_by(_ONE),
         SAFEGUARD["streams-before-switch"].shown_by(_ONE),
         SAFEGUARD["known-before-streams"].shown_by(_ONE),
-        SAFEGUARD["two-event-cancel"].seen_by("INV-VISIBLE").shown_by({"rf": 1, "cancels": 1}),
+        SAFEGUARD["two-event-cancel"]
+        .seen_by("INV-QI", "INV-VISIBLE")
+        .shown_by({"rf": 1, "cancels": 1}),
         SAFEGUARD["stream-from-displaced"],
     )
 
@@ -130,6 +134,14 @@ class Dataplane(storage.Storage):
     def judges_streaming(self) -> bool:
         """Where another safeguard is off, the harm to show is the lost write."""
         return not self.off or not STREAMING.isdisjoint(self.off)
+
+    def judges_quorums(self) -> bool:
+        """Gossip promises nothing of the kind."""
+        return self.mode == "log"
+
+    def is_sign(self, judge: str) -> bool:
+        """Quorums that miss one another are the harm of three safeguards, and else on the way."""
+        return judge == "quorums-in-use" and bool(self.off) and not {*self.off} <= QUORUMS
 
 
 def exchange_of(exchange: Exchange, off: set[str]) -> ExchangeSwitches:

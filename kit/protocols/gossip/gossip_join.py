@@ -37,6 +37,7 @@ from kit.engine.declared import (
     refused,
     safeguard,
     sometimes,
+    step,
 )
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput, Refusal
@@ -183,13 +184,13 @@ class GossipJoin(NodeModel[RingState]):
     ring_delay: bool = safeguard(
         "S-08",
         "Streaming begins once all nodes that are reached know who joins, or is removed",
-        ("INV-VISIBLE",),
+        ("INV-STREAM", "INV-VISIBLE"),
         smallest={"nodes": 2},
     )
     one_at_a_time: bool = safeguard(
         "S-09",
         "A node begins to join once all know that the one before it has joined",
-        ("INV-VISIBLE",),
+        ("INV-LOCK", "INV-VISIBLE"),
         smallest={"joiners": 2, "nodes": 2},
     )
 
@@ -572,6 +573,22 @@ class GossipJoin(NodeModel[RingState]):
                     number = lacks.bit_length()
                     return f"{taker} takes the place of {self.dead[0]}, and lacks write {number}"
         return None
+
+    @step("INV-STREAM", on=(announce_normal,), when=lambda m: m.newcomers and not m.cuts)
+    def streamed(self, before: RingState, action: Any, after: RingState) -> str | None:
+        """Who takes a place holds each acknowledged write that was there."""
+        source = self.source(before, self.number(action.node))
+        held = self.node(before, source).data if source else 0
+        lacks = before.acknowledged & held & ~self.node(before, action.node).data
+        if not lacks:
+            return None
+        return f"{action.node} takes the place of {source}, and lacks write {lacks.bit_length()}"
+
+    @always("INV-LOCK", when=lambda m: m.newcomers)
+    def one_joins(self, s: RingState) -> str | None:
+        """No two nodes join at once."""
+        joining = [node.name for node in s.nodes if node.phase in ("boot", "streamed")]
+        return f"{' and '.join(joining)} join at once" if len(joining) > 1 else None
 
     @sometimes(when=lambda m: m.dead)
     def removed(self, s: RingState) -> bool:

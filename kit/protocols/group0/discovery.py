@@ -278,6 +278,7 @@ class Discovery(NetworkModel):
             else "{node} starts again without a group; it has stored that it knows {known}."
         ),
         fault=True,
+        relied=True,  # whoever waits in vain is started again
     )
     def crash_and_start(self, s: ActorState, node: Node) -> Next:
         """A node crashes and starts again, with what it had stored."""

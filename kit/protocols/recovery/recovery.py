@@ -600,7 +600,13 @@ class Recovery(LostMajority[RecoveryState]):
                     return f"{group} does not see column {column}, added before"
         return None
 
-    @goal("INV-PROGRESS", name="ends", title="The recovery can end")
+    # S-49 off, two groups are the harm; that they can never be one is behind it.
+    @goal(
+        "INV-PROGRESS",
+        name="ends",
+        title="The recovery can end",
+        sign=lambda m: not m.leader_first,
+    )
     @sometimes(name="recovered", title="The recovery is done")
     def is_recovered(self, s: RecoveryState) -> bool:
         """Whether every step is done: one group, nobody dead in it, nothing left of the old one."""

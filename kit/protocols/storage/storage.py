@@ -8,13 +8,15 @@ Integration"; ``kit.protocols.storage.rules.levels``.
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Iterator, Sequence
+from functools import lru_cache, partial
+from itertools import product
 from typing import Any
 
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from kit.engine.declared import action, parameter, refused, sometimes, step
+from kit.engine.declared import action, always, parameter, refused, sometimes, step
 from kit.errors import BadInput, Refusal
 from kit.protocols.storage.coordinating import Coordinating, Finish, Start, TimeOut
 from kit.protocols.storage.events import ERRORS, Delivered, DiskEvent, Happenings
@@ -125,6 +127,19 @@ class Storage(Moving, Coordinating):
                 allowed = f"a datacenter of the range: {', '.join(known)}"
                 raise BadInput("requests", ask.dc, allowed)
         self.monitors = monitors(self)
+        self._apart = lru_cache(None)(self._missed)
+        self._promises = tuple(
+            (read, write)
+            for read, write in product(range(len(self.workload)), repeat=2)
+            if self.mutations[write]
+            and not self.mutations[read]
+            and promised(
+                self.workload[write].level,
+                self.workload[read].level,
+                self.home(read) == self.home(write),
+                self.factors,
+            )
+        )
 
     def start(self) -> StorageState:
         """The range stable, nothing stored, nothing asked."""
@@ -432,6 +447,58 @@ class Storage(Moving, Coordinating):
         Where it is not, a search goes on until a client misses something.
         """
         return True
+
+    def judges_quorums(self) -> bool:
+        """Whether quorums of epochs that are in use have to meet."""
+        return False
+
+    @always("INV-QI", when=lambda m: m.judges_quorums(), sign=lambda m: m.is_sign("quorums-in-use"))
+    def quorums_in_use(self, s: StorageState) -> str | None:
+        """Every read quorum in use meets every write quorum in use."""
+        return self._apart(s.trail, s.known, s.down)
+
+    def _missed(self, trail: int, known: tuple[int, ...], down: int) -> str | None:
+        """Quorums without a common replica, by any two epochs that requests may be planned by."""
+        views = self._views[trail]
+        able = tuple(self._answering(views, known, index) & ~down for index in range(len(views)))
+        for read, write in self._promises:
+            for at, into in product(
+                self._in_use(trail, known, read), self._in_use(trail, known, write)
+            ):
+                reads, writes = views[at].reads & able[at], views[into].writes & able[into]
+                wanted = self._wanted(read, views[at], False)
+                stored = self._wanted(write, views[into], True)
+                for asked in range(1 << reads.bit_length()):
+                    if asked & ~reads or not enough(wanted, asked):
+                        continue
+                    if enough(stored, writes & ~asked):
+                        numbers, unit = self.trails[trail].numbers, self.history.unit
+                        return (
+                            f"a read at {unit} {numbers[at]} from {self.names(asked)} misses a "
+                            f"write at {unit} {numbers[into]} to {self.names(writes & ~asked)}"
+                        )
+        return None
+
+    def _answering(self, views: Sequence[View], known: tuple[int, ...], index: int) -> int:
+        """Whose answers count for a plan of an epoch (a mask).
+
+        Whoever knows a newer epoch says so, and the plan is validated again; or it refuses what is
+        below its fence.
+        """
+        if self.exchanged and not self.switches.safeguards.epoch_exchange:
+            return -1
+        return mask_of(
+            i
+            for i, at in enumerate(known[: self.replicas])
+            if (at <= index if self.exchanged else admits(self.history.admission, views, at, index))
+        )
+
+    def _in_use(self, trail: int, known: tuple[int, ...], number: int) -> Iterator[int]:
+        """The epochs by which a request may still be planned, by index."""
+        least = known[self.planners[number]]
+        if self.history.lag is not None:
+            least = max(least, len(self._views[trail]) - 1 - self.history.lag)
+        return (index for index in self._plans[trail] if index >= least)
 
     @step("INV-OWN", on=(serve, write_back, Coordinating.finish), when=lambda m: m.exchanged)
     def owners_store(self, before: StorageState, action: Any, after: StorageState) -> str | None:

@@ -310,7 +310,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState]):
     drain_tablets_first: bool = safeguard(
         "S-27",
         "A node's tablets move away before it leaves",
-        ("INV-RF",),
+        ("INV-RF", "INV-AVAIL"),
         smallest={"nodes": 2, "tablets": ("B",), "moves": 0, "operations": ("decommission B",)},
     )
     commit_with_guard: bool = safeguard(

@@ -22,9 +22,9 @@ from kit.errors import BadInput
 from kit.protocols.storage.fenced import FIRST_VERSION, Fenced, commit_rows
 from kit.protocols.storage.learning import learning_waits
 from kit.protocols.storage.rules.history import RangeHistory
-from kit.protocols.storage.rules.levels import ReadRepair
-from kit.protocols.storage.rules.requests import AT_WORK, NOTHING, Request
-from kit.protocols.storage.rules.view import ShardChoice, holds, mask_of
+from kit.protocols.storage.rules.levels import ReadRepair, enough, quotas
+from kit.protocols.storage.rules.requests import AT_WORK, FAILED, NOTHING, Request
+from kit.protocols.storage.rules.view import ShardChoice, View, holds, mask_of, members
 from kit.protocols.storage.storage import (
     COLLECTING,
     CRASHES,
@@ -41,6 +41,7 @@ from kit.protocols.storage.storage import (
 from kit.protocols.tablets.hosts import WRITTEN
 from kit.protocols.tablets.rules.stages import TransitionKind
 from kit.protocols.tablets.rules.tablet_history import (
+    NO_TRANSITION,
     WITHIN_NODE,
     Second,
     TabletOptions,
@@ -57,10 +58,15 @@ DELETED = ("K1 write QUORUM", "K2 delete QUORUM", "K3 read QUORUM")
 ONE = {"rf": 1}
 SERVER = {**ONE, "edition": "server"}
 REPAIRED = {"rf": 2, "kind": "repair", "collecting": True, "late": 1, "requests": DELETED}
-STREAMING = "stream-from-leaving"
-"""Without it, what streaming promises is itself broken."""
-ANSWERS = {"allow-stage", "stable-ownership"}
-"""Those without which no data is lost, but answers."""
+HARMS = {
+    "available": {"allow-stage", "stable-ownership"},
+    "found-there": {"allow-stage", "stable-ownership"},
+    "streamed": {"stream-from-leaving", "barrier-drains", "one-transition"},
+    "replicas-hold": {"fencing"},
+}
+"""The safeguards whose harm a judge shows; of others the harm is a write or a deletion that is
+lost.
+"""
 STAYING = ("B", "C")
 """The replicas that stay while A moves."""
 MASKS = ("in_flight", "acked", "invalidated", "holders", "begun")
@@ -130,13 +136,15 @@ class Tablet(Fenced):
         "S-20",
         "Replicas refuse requests of versions below fence_version",
         ("INV-FENCE", "INV-TABL-1", "INV-VISIBLE"),
-        smallest={**SERVER, "excluded": "K1"},
+        smallest={**SERVER, "timeouts": True},
+        wider={"INV-VISIBLE": {"timeouts": False, "excluded": "K1"}},
     )
     barrier_drains: bool = safeguard(
         "S-21",
         "A barrier waits until requests of older versions are over",
         ("INV-STAGE", "INV-STREAM", "INV-VISIBLE"),
-        smallest=ONE,
+        # From node to node the fence alone is enough: what it bars no replica takes.
+        smallest={**ONE, "kind": WITHIN_NODE, "slow": True},
     )
     allow_stage: bool = safeguard(
         "S-22",
@@ -147,13 +155,13 @@ class Tablet(Fenced):
     level_in_both_sets: bool = safeguard(
         "S-23",
         "A write is acknowledged in the old and in the new set",
-        ("INV-VISIBLE",),
+        ("INV-STAGE", "INV-VISIBLE"),
         smallest=ONE,
     )
     sessions: bool = safeguard(
         "S-24",
         "What streams works under its session only",
-        ("INV-SESSION", "INV-NORES"),
+        ("INV-SESSION", "INV-TABL-2", "INV-NORES"),
         # A migration that is tried again shows the same in 46 steps.
         smallest=REPAIRED,
     )
@@ -161,7 +169,8 @@ class Tablet(Fenced):
         "S-25",
         "A tablet has one transition at a time",
         ("INV-STREAM", "INV-VISIBLE"),
-        smallest={**SERVER, "second": "other"},
+        smallest={**SERVER, "second": "other", "requests": USUAL_REQUESTS[:1]},
+        wider={"INV-VISIBLE": {"requests": USUAL_REQUESTS}},
     )
     stable_ownership: bool = safeguard(
         "S-46",
@@ -215,10 +224,8 @@ class Tablet(Fenced):
             self.partial_order = learning_waits(self)
 
     def is_sign(self, judge: str) -> bool:
-        """Where a safeguard is off, the harm to show is the lost write, or an answer."""
-        if judge in ("available", "found-there"):
-            return not {*self.off} <= ANSWERS
-        return bool(self.off) and (judge != "streamed" or STREAMING not in self.off)
+        """Where a safeguard is off, whether a judge tells of something on the way to its harm."""
+        return bool(self.off) and not {*self.off} <= HARMS.get(judge, set())
 
     # -- promises ---------------------------------------------------------------------------------
 
@@ -278,6 +285,13 @@ class Tablet(Fenced):
             f"one stage apart"
         )
 
+    @step("INV-TABL-2", on=(Fenced.land_late,), sign=lambda m: m.is_sign("over-is-over"))
+    def over_is_over(self, before: StorageState, action: Any, after: StorageState) -> str | None:
+        """Nothing that a transition has begun has effects once it is over."""
+        if before.cells == after.cells or stage_of(self.newest(before)) != NO_TRANSITION:
+            return None
+        return f"a copy of a transition that is over changes what {action.target} holds"
+
     @always("INV-TABL-1", sign=lambda m: m.is_sign("replicas-hold"))
     def replicas_hold(self, s: StorageState) -> str | None:
         """Outside a transition only replicas hold data."""
@@ -307,7 +321,7 @@ class Tablet(Fenced):
         """Every write of a successful request reaches its level in both sets."""
         wanted = self.newest(after).view
         for number, _ in self._under_way(before):
-            if not self.writing(before, number):
+            if not self.writing(before, number) or before.requests[number].phase == FAILED:
                 continue
             planned, title = before.requests[number].epoch, self.title_of(number)
             group = self.views(before)[planned].writes
@@ -319,6 +333,21 @@ class Tablet(Fenced):
         name, own = self._own_choice(before)
         if own is not None and wanted.written_at & ~own.writes & self.all_shards:
             return f"{name} writes to {', '.join(self.history.names(own.writes))} alone"
+        return self._short_of_a_set(wanted)
+
+    def _short_of_a_set(self, view: View) -> str | None:
+        """A write that would succeed without its level in the old or in the new set."""
+        for number, ask in enumerate(self.workload):
+            if not self.mutations[number]:
+                continue
+            home, wanted = self.home(number), self._wanted(number, view, True)
+            for group in (view.old_replicas, view.new_replicas):
+                level = quotas(ask.level, group, self.dcs, home)
+                for acked in range(1 << view.writes.bit_length()):
+                    if acked & ~view.writes or not enough(wanted, acked) or enough(level, acked):
+                        continue
+                    said = f"{self.names(acked)} is enough for {self.title_of(number)}"
+                    return f"{said}, and no {ask.level} of {self.names(group)}"
         return None
 
     def reads_old_set(self, before: StorageState, after: StorageState) -> str | None:
@@ -339,8 +368,12 @@ class Tablet(Fenced):
     def reaches_others(self, before: StorageState, after: StorageState) -> str | None:
         """No write can reach a replica outside the new set."""
         view = self.newest(after).view
+        newest = len(self.views(after)) - 1
+        fence = 0 if view.fence is None or not self.fencing else newest - view.fence
         for number, reached in self._under_way(before):
-            outside = reached & ~view.writes
+            given_up = before.requests[number].phase == FAILED
+            let_in = self._let_in(before, number, fence) if given_up else -1
+            outside = reached & let_in & ~view.writes
             outside |= self.shards_at_work(before, number) & ~view.written_at
             if self.writing(before, number) and outside:
                 names = ", ".join(self.history.names(outside))
@@ -357,6 +390,15 @@ class Tablet(Fenced):
                 reached = request.in_flight & ~out
                 if reached or request.phase in AT_WORK:
                     yield number, reached
+
+    def _let_in(self, s: StorageState, number: int, fence: int) -> int:
+        """The replicas (a mask) at work on what a coordinator gave up, or that no fence bars it
+        from: messages of epochs below ``fence`` are refused, once all know it.
+        """
+        request = s.requests[number]
+        if request.epoch >= fence:
+            return request.in_flight
+        return mask_of(i for i in members(request.in_flight) if self.begun(s, number, i))
 
     def _own_choice(self, s: StorageState) -> tuple[str, ShardChoice | None]:
         """The node that has shards, if it is waited for, and what it makes of requests by now."""

@@ -36,7 +36,7 @@ from kit.protocols.tablets.plans import Begin, Plans, replaced
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.tablets.rules.stages import REPLACES, TRANSITIONS, TransitionKind
 from kit.protocols.tablets.stage_work import Stages
-from kit.protocols.topology.control import majority_refusal, with_topology
+from kit.protocols.topology.control import has_living_majority, majority_refusal, with_topology
 from kit.protocols.topology.coordinator import (
     BEGINS,
     HAS_PLACES,
@@ -466,6 +466,16 @@ class Tablets(Plans, Stages):
                 return f"{words(stray)} has data of tablet {tablet} and is no replica"
         return None
 
+    @always("INV-AVAIL")
+    def quorums_stay(self, s: TabletsState) -> str | None:
+        """No tablet has lost a quorum of its replicas to nodes that have left."""
+        gone = self.hosts(mask_of(s.control.topology, "left"))
+        for tablet, row in enumerate(s.tablets if gone else ()):
+            lost = tuple(each for each in row.replicas if each.host in gone)
+            if 2 * len(lost) >= len(row.replicas):
+                return f"tablet {tablet} has no quorum: {words(lost)} has left with its node"
+        return None
+
     @always("INV-RF")
     def replicas_on_members(self, s: TabletsState) -> str | None:
         """No replica is on who has left."""
@@ -555,8 +565,8 @@ class Tablets(Plans, Stages):
 
     @goal("INV-PROGRESS")
     def ends(self, s: TabletsState) -> bool:
-        """Every operation can end."""
-        return self.at_rest(s)
+        """Every operation can end, unless a majority of group 0 is dead."""
+        return self.at_rest(s) or not has_living_majority(s.control)
 
     # How it is told
 

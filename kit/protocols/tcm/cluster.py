@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from collections.abc import Sequence as Several
 from functools import lru_cache
+from itertools import combinations
 from typing import Annotated, Any, get_args
 
 from msgspec.structs import replace
@@ -24,16 +25,19 @@ from kit.protocols.tcm.parameters import TcmParameters
 from kit.protocols.tcm.rules.barrier import Barrier, barriers, end_barriers, known_first
 from kit.protocols.tcm.rules.metadata import Advance, Begin, Event, Metadata, Sequence, Snapshot
 from kit.protocols.tcm.rules.operations import LEVELS, OWN_LEVEL, Level
+from kit.protocols.tcm.rules.quorums import Asked, quorums_meet
 from kit.protocols.tcm.tcm import MOST_KEPT, SAFEGUARD, Relax, Restart, Stream, Tcm, driver, spot
 
 BARRIER_MET = refused("the barrier has its answers: there is nothing to relax")
 
+APART = 2
+"""Epochs that lie so far apart were no neighbours when they were committed."""
 MOST_TOLD = 64
 """Unmet barriers of an operation that are told in words; of a large ring thousands may wait."""
 # Those that metadata alone can judge, each with the smallest case that needs it. What is streamed,
 # when, and what clients then see, only requests on stored data can tell.
 SAFEGUARDS = (
-    SAFEGUARD["progress-barrier"].seen_by("INV-ONESTEP"),
+    SAFEGUARD["progress-barrier"].seen_by("INV-ONESTEP", "INV-QI").shown_by({"rf": 1}),
     SAFEGUARD["write-before-read"].seen_by("INV-QI", "INV-RF"),
     SAFEGUARD["old-writer-stays"].seen_by("INV-QI").shown_by({"rf": 3}),
     SAFEGUARD["range-locks"].shown_by(
@@ -121,13 +125,16 @@ class TcmCluster(Product):
         self._barriers = lru_cache(MOST_KEPT)(self._barriers_of)
         self._of_operation = lru_cache(MOST_KEPT)(self._unmet_of)
         self._epochs = lru_cache(MOST_KEPT)(self._epochs_of)
+        self._pair_meets = lru_cache(MOST_KEPT)(self._met)
         super().__init__(
             "tcm",
             {"tcm": self.tcm, "log": self.log, **({"test": self.test} if given.holds else {})},
             link=_commit_is_decided,
             passive=(Append,),
         )
-        promised = (*self.promises_of("tcm"), *self.properties)
+        own = {prop.name for prop in self.properties}
+        parts = (prop for prop in self.promises_of("tcm") if prop.name not in own)
+        promised = (*parts, *self.properties)
         self.properties = tuple(sorted(promised, key=lambda each: get_args(Kind).index(each.kind)))
 
     # -- what both parts know together ------------------------------------------------------------
@@ -297,6 +304,47 @@ class TcmCluster(Product):
         if applied.placements == self.tcm.snapshot(events).placements:
             return None
         return f"{text}: its tables are not those of the others"
+
+    @always("INV-QI", name="quorums", title="Every read majority meets every write majority")
+    def quorums_meet(self, s: Any) -> str | None:
+        """Majorities of all epochs that are in use, not of the newest ones alone."""
+        in_use = self.in_use(s.tcm.events, s.log.applied)
+        return self.tcm.quorums_meet(s.tcm) or next(
+            (said for pair in in_use if (said := self._pair_meets(*pair))), None
+        )
+
+    def in_use(self, events: Log, applied: tuple[int, ...]) -> Iterator[tuple[Log, Log, Any, Any]]:
+        """Epochs by which a read and a write may be answered, and who answers neither.
+
+        A majority by an older epoch is in use while none of its members knows a newer one: whoever
+        does says so, and the coordinator validates its plan again. Neighbours are left out: without
+        that exchange they were judged when the second one was committed.
+        """
+        logs = [events]
+        while len(logs[-1]) > min(applied):
+            logs.append(logs[-1].shorter())
+        if len(logs) <= APART:
+            return
+        begun = (event for event in events if isinstance(event, Begin))
+        dead = {self.tcm.cluster.resolved[event.operation].dead for event in begun} - {None}
+        for older, newer in combinations(reversed(logs), 2):
+            if len(newer) - len(older) >= APART:
+                silent = [
+                    frozenset(dead.union(code for code, at in enumerate(applied) if at > len(log)))
+                    for log in (older, newer)
+                ]
+                yield older, newer, *silent
+                yield newer, older, *silent[::-1]
+
+    def asked(self, events: Log, applied: tuple[int, ...]) -> Iterator[Asked]:
+        """Whose majorities must meet: neighbouring epochs', then those of all epochs in use."""
+        yield from self.tcm.neighbours(events)
+        for reader, writer, *silent in self.in_use(events, applied):
+            yield self.tcm.snapshot(reader), self.tcm.snapshot(writer), *silent
+
+    def _met(self, reader: Log, writer: Log, deaf: Any, dumb: Any) -> str | None:
+        by = self.tcm.snapshot(reader), self.tcm.snapshot(writer)
+        return quorums_meet([(*by, deaf, dumb)])
 
     @always("INV-LOG", title="What a node applied is a prefix of the log")
     def log_prefix(self, s: Any) -> str | None:

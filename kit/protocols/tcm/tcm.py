@@ -69,8 +69,10 @@ from kit.protocols.tcm.rules.operations import (
     weaker,
 )
 from kit.protocols.tcm.rules.quorums import (
+    Asked,
     covered,
     locks_disjoint,
+    neighbouring,
     quorums_meet,
     reads_in_writes,
     replicated,
@@ -717,22 +719,23 @@ class Tcm(Declared[TcmState]):
     @of_events
     def quorums_meet(self, events: Log) -> str | None:
         """Every read majority meets every write majority."""
-        return quorums_meet(*self.neighbours(events))
+        return quorums_meet(self.neighbours(events))
 
     def missed(self, events: Log) -> bool:
         """Whether a read majority could miss a write majority at the newest epoch."""
         return self.quorums_meet(TcmState(events)) is not None
 
-    def neighbours(self, events: Log) -> tuple[Snapshot, Snapshot | None, frozenset[int]]:
-        """The newest epoch and the one before, whose quorums must meet; who is dead in them."""
+    def neighbours(self, events: Log) -> Iterator[Asked]:
+        """The newest epoch and the one before, whose quorums must meet, and who is dead in them."""
         now = self.snapshot(events)
         if not events:
-            return now, None, frozenset()
+            return neighbouring(now, None)
         previous = self.snapshot(events.shorter())
         last = events[len(events) - 1]
         begun = [self.cluster.resolved[last.operation]] if isinstance(last, Begin) else []
         operations = [x.plan.resolved for x in previous.metadata.sequences] + begun
-        return now, previous, frozenset(x.dead for x in operations if x.dead is not None)
+        dead = frozenset(x.dead for x in operations if x.dead is not None)
+        return neighbouring(now, previous, dead)
 
     @always("INV-COVER")
     @of_events

@@ -151,6 +151,11 @@ def has_majority(s: ControlState) -> bool:
     return is_majority(s.reachable, voting(s))
 
 
+def has_living_majority(s: ControlState) -> bool:
+    """Whether a majority of group 0 is alive: without it progress is the recovery's affair."""
+    return is_majority(s.up, voting(s))
+
+
 def majority_refusal(s: ControlState) -> Refusal | None:
     """Why nothing can be committed now: group 0 has no majority."""
     return None if has_majority(s) else NO_MAJORITY

@@ -112,7 +112,9 @@ class Outages(Control):
     @action(
         kind="exclude",
         tag="exclude",
-        label="exclude {node}: nodetool excludenode",
+        label=lambda m, s, action: (
+            "exclude {node}: nodetool excludenode" if m.limited else "put {node} into ignore_nodes"
+        ),
         each=lambda m, s: mask_of(s.topology, *TAKING_PART) & ~s.up & ~s.topology.ignored,
         spends="faults.exclusions",
         unasked=True,

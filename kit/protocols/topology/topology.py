@@ -19,7 +19,7 @@ from kit.engine.declared import Node, Travel, action, always, entry, goal, refus
 from kit.engine.model import TransitionRows
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import Refusal
-from kit.protocols.group0.rules.voters import is_majority, nodes_in
+from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology.control import (
     NETWORK,
     Control,
@@ -27,10 +27,10 @@ from kit.protocols.topology.control import (
     Next,
     Serving,
     Travels,
+    has_living_majority,
     majority_refusal,
     served,
     view_of,
-    voting,
     with_topology,
 )
 from kit.protocols.topology.coordinator import (
@@ -442,13 +442,14 @@ class Topology(Serving, Coordinator, Outages):
 
     @step("INV-FENCE", on=(Serving.serve_request,))
     def live_versions(self, before: ControlState, action: Any, after: ControlState) -> str | None:
-        """No replica serves what was below the fence before the last one."""
+        """No replica serves what is below its fence, nor what was below the last one but one."""
         # What the last barrier asked for, or is still to ask for, may be in use: an operation ends,
         # and another begins, without one (as after a barrier that failed).
         version, replica = before.client_version, self.number(action.replica)
-        if version >= before.fence_before or not served(before, replica, self.setting):
+        fence = max(before.fence_before, view_of(before, replica).fence_version)
+        if version >= fence or not served(before, replica, self.setting):
             return None
-        return f"{action.replica} served version {version}, two fences old"
+        return f"{action.replica} served version {version}, below the fence {fence}"
 
     @step("INV-STREAM")
     def older_over(self, before: ControlState, action: Any, after: ControlState) -> str | None:
@@ -537,7 +538,7 @@ class Topology(Serving, Coordinator, Outages):
     @goal("INV-PROGRESS")
     def ends(self, s: ControlState) -> bool:
         """Every operation can come to its end, unless a majority of group 0 is dead."""
-        return self.is_over(s) or not is_majority(s.up, voting(s))
+        return self.is_over(s) or not has_living_majority(s)
 
 
 @lru_cache

@@ -23,7 +23,11 @@ from kit.protocols.topology.rules.machines import Edition
 from kit.protocols.vnodes import rules
 
 DELETED = ("K1 write QUORUM", "K1 delete QUORUM", "K2 read QUORUM")
-STREAMING = {"streams-before-switch", "known-before-streams", "stream-from-displaced"}
+QUORUMS = {"write-before-read", "old-writer-stays"}
+"""Without one of them, quorums of versions in use miss one another."""
+STREAMING = {
+    *("streams-before-switch", "known-before-streams", "stream-from-displaced", "barrier-drains"),
+}
 """Without one of them, what streaming promises is itself broken."""
 _LOST, _SEEN = ("INV-STREAM", "INV-VISIBLE"), ("INV-VISIBLE",)
 ONE: dict[str, Any] = {"nodes": 3, "rf": 1}
@@ -81,12 +85,15 @@ class Vnodes(Fenced):
     collecting: bool = storage.COLLECTING
 
     write_before_read: bool = safeguard(
-        "S-05", "New replicas are written to before they are read from", _SEEN, smallest=ONE
+        "S-05",
+        "New replicas are written to before they are read from",
+        ("INV-QI", "INV-VISIBLE"),
+        smallest=ONE,
     )
     old_writer_stays: bool = safeguard(
         "S-06",
         "The old replica keeps getting writes until all know the read switch",
-        ("INV-VISIBLE",),
+        ("INV-QI", "INV-VISIBLE"),
         smallest=ONE,
     )
     streams_before_switch: bool = safeguard(
@@ -165,10 +172,16 @@ class Vnodes(Fenced):
         """A fence without a drain keeps data, but not every answer."""
         return not (self.drain_fails or self.barrier_fails)
 
+    def judges_quorums(self) -> bool:
+        """Quorums of versions that replicas still take have to meet."""
+        return True
+
     def is_sign(self, judge: str) -> bool:
         """Where another safeguard is off, the harm to show is the lost write."""
         if judge == "available":
             return not {*self.off} <= {"drain-before-leaving"}
+        if judge == "quorums-in-use":
+            return self.barrier_fails or not {*self.off} <= QUORUMS
         return bool(self.off) and (judge != "streamed" or STREAMING.isdisjoint(self.off))
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from kit.protocols.tcm.rules.metadata import Snapshot, merging
 from kit.protocols.tcm.rules.operations import ALL_ON, ProtocolSwitches, TcmSafeguards
-from kit.protocols.tcm.rules.quorums import quorums_meet, replicated, settled
+from kit.protocols.tcm.rules.quorums import neighbouring, quorums_meet, replicated, settled
 from kit.ring.placements import Placement, Table
 from kit.ring.replication import Keyspace, NetworkTopologyStrategy, SimpleStrategy
 from kit.ring.topology import Node
@@ -34,16 +34,16 @@ def snapshots(text: str, **parameters: Any) -> list[Snapshot]:
 def test_a_new_reader_may_miss_an_old_writer() -> None:
     """Were the new writers skipped, who reads from X would miss what went to B alone."""
     before, _, _, switched, _ = snapshots(JOIN, rf=1)
-    assert quorums_meet(switched, before) == (
+    assert quorums_meet(neighbouring(switched, before)) == (
         "ks (100, 150]: a read at epoch 3 from X misses a write at epoch 0 to B"
     )
-    assert quorums_meet(before, None) is quorums_meet(switched, None) is None
+    assert quorums_meet(neighbouring(before, None)) is quorums_meet(neighbouring(switched, None)) is None
 
 
 def test_an_old_reader_may_miss_a_new_writer() -> None:
     """Were the read switch skipped, who still reads from B would miss what goes to X alone."""
     _, _, added, _, dropped = snapshots(JOIN, rf=1)
-    assert quorums_meet(dropped, added) == (
+    assert quorums_meet(neighbouring(dropped, added)) == (
         "ks (100, 150]: a read at epoch 2 from B misses a write at epoch 4 to X"
     )
 

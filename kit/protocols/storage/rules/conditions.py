@@ -12,7 +12,7 @@ from typing import Protocol
 
 from msgspec import UNSET, Struct
 
-from kit.protocols.storage.rules.requests import AT_WORK, NOTHING, OPEN, Request
+from kit.protocols.storage.rules.requests import AT_WORK, FAILED, NOTHING, OPEN, Request
 from kit.protocols.storage.rules.view import members
 
 
@@ -106,12 +106,13 @@ class AllKnow(Condition, frozen=True):
 
 
 class NothingBelow(Condition, frozen=True):
-    """No request that was planned by an earlier epoch is open or has a message on its way.
+    """No request that was planned by an earlier epoch is open, or at work on what it writes.
 
-    ``ignored`` are requests (a mask) of coordinators that nobody waits for; messages count that are
-    on their way to ``replicas`` (a mask). These wait for writes that they are at work on, whoever
-    sent them: a coordinator that is excluded, or timed out, is none that they could count on.
-    Source: Topology over Raft, "Tracking replica-side requests".
+    A coordinator is waited for until it has all answers or gives up: what it sent then stays on its
+    way, and nobody waits for that. ``ignored`` are requests (a mask) of coordinators that nobody
+    waits for at all; messages count that are on their way to ``replicas`` (a mask). These wait for
+    writes that they are at work on, whoever sent them. Source: Topology over Raft, "Tracking
+    replica-side requests".
     """
 
     age: int = 0
@@ -120,15 +121,15 @@ class NothingBelow(Condition, frozen=True):
 
     def holds(self, facts: RangeFacts, newest: int) -> bool:
         """Whether all of them are over."""
-        least = newest - self.age
+        least, group = newest - self.age, self.replicas & ~facts.down
         return all(
             request.epoch >= least
             or (
-                self.ignored >> number & 1
-                and not _begun_writes(request) & ~facts.down & self.replicas
+                (self.ignored >> number & 1 or request.phase == FAILED)
+                and not _begun_writes(request) & group
             )
             for number, request in enumerate(facts.requests)
-            if request.phase in AT_WORK or request.in_flight & ~facts.down & self.replicas
+            if request.phase in AT_WORK or request.in_flight & group
         )
 
 

@@ -417,7 +417,7 @@ class _TabletHistory:
             return
         quiet = replace(place, at=place.at + 1, quiet=True)
         if place.to_fence:
-            fenced = replace(quiet, fence=self._drained(place), fenced=True)
+            fenced = replace(quiet, fence=place.since, fenced=True)
             yield self._event(now, self._barrier(place), fenced, "commit fence_version")
         else:
             table = self._table(place.number)
@@ -503,7 +503,7 @@ class _TabletHistory:
             version=place.version + 1,
             at=place.at + 1,
             since=place.at + 1,
-            fence=self._drained(place) if met else place.fence,
+            fence=place.since if met else place.fence,
             session=place.opened + 1 if opens else 0 if row.session else place.session,
             opened=place.opened + opens,
             quiet=False,
@@ -547,10 +547,6 @@ class _TabletHistory:
         """The nodes of all these places (a mask) know the newest version."""
         nodes = self.places.knowing(places)
         return (MajorityKnows(nodes, nodes.bit_count()),) if nodes else ()
-
-    def _drained(self, place: _TransitionPlace) -> int:
-        """The event up to whose version a barrier drains, which becomes the fence."""
-        return place.since if self.options.safeguards.barrier_drains else place.fence
 
 
 def _is_retry(table: Machine, row: EdgeRow) -> bool:

@@ -502,14 +502,14 @@ def about(m: TcmCluster, s: Any, witness: str) -> frozenset[str]:
     return frozenset(named.union(ranges))
 
 
-@kept("tcm.events")
+@kept("tcm.events", "log.applied")
 def missed(m: TcmCluster, s: Any) -> tuple[int, Voters, Voters] | None:
-    """The first majorities that miss each other now, or across this epoch and the one before: the
+    """The first majorities that miss each other, of this epoch, the one before or any in use: the
     last token of a range, who reads and who is written to, without a common node.
     """
-    if not m.tcm.missed(s.tcm.events):  # a verdict that is kept; the search below is not
+    if m.quorums_meet(s) is None:  # a verdict that is kept; the search below is not
         return None
-    apart = quorums_apart(*m.tcm.neighbours(s.tcm.events))
+    apart = quorums_apart(m.asked(s.tcm.events, s.log.applied))
     if apart is None:
         return None
     reads, writes = (tuple(m.names[code] for code in side) for side in (apart.reads, apart.writes))

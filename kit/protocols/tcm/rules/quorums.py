@@ -6,7 +6,7 @@ violation in words, or None. Source: CEP-21, "Data Range", "Consistency Guarante
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TypeAlias
 
@@ -196,19 +196,21 @@ def aligned(reader: Snapshot, writer: Snapshot, group: int) -> Iterator[tuple[in
 
 
 def disjoint_majorities(
-    reads: Group, writes: Group, dead: frozenset[int] = frozenset()
+    reads: Group,
+    writes: Group,
+    deaf: frozenset[int] = frozenset(),
+    dumb: frozenset[int] | None = None,
 ) -> tuple[Group, Group] | None:
     """A majority of ``reads`` and one of ``writes`` that share no node, if there are such.
 
     Each side first takes nodes that the other does not have, then shares out the common ones.
-    ``dead`` nodes answer nobody.
+    ``deaf`` nodes answer no read, ``dumb`` ones no write (None: the same ones).
     """
-    shared = frozenset(reads).intersection(writes)  # groups may be as wide as the cluster
-    common = [code for code in reads if code in shared and code not in dead]
-    only_reads = [code for code in reads if code not in shared and code not in dead]
-    only_writes = [code for code in writes if code not in shared and code not in dead]
-    picked_reads = only_reads[: majority(len(reads))]
-    picked_writes = only_writes[: majority(len(writes))]
+    dumb = deaf if dumb is None else dumb
+    able, writing = set(reads) - deaf, set(writes) - dumb  # groups may be as wide as the cluster
+    common = [code for code in reads if code in able and code in writing]
+    picked_reads = [code for code in reads if code in able - writing][: majority(len(reads))]
+    picked_writes = [code for code in writes if code in writing - able][: majority(len(writes))]
     need_reads = majority(len(reads)) - len(picked_reads)
     need_writes = majority(len(writes)) - len(picked_writes)
     if not reads or not writes or need_reads + need_writes > len(common):
@@ -219,7 +221,10 @@ def disjoint_majorities(
 
 
 def majorities_meet(
-    reads: Codes, writes: Codes, dead: frozenset[int] = frozenset()
+    reads: Codes,
+    writes: Codes,
+    deaf: frozenset[int] = frozenset(),
+    dumb: frozenset[int] | None = None,
 ) -> NDArray[np.bool_]:
     """For each row of two columns of groups, whether every majority meets every other: (n,).
 
@@ -227,14 +232,18 @@ def majorities_meet(
     group always meet, so only rows with different groups are looked at.
     """
     differ, meet = differing(reads, writes), np.ones(len(reads), np.bool_)
-    reads, writes, gone = reads[differ], writes[differ], np.array(sorted(dead), np.int32)
-    needed, empty = np.zeros(len(reads), np.int64), np.zeros(len(reads), np.bool_)
-    for ours, theirs in ((reads, writes), (writes, reads)):
-        size = (ours >= 0).sum(axis=1)
-        alive = (ours >= 0) & ~np.isin(ours, gone)
-        shared = slots_of(ours, theirs) >= 0
-        common = (alive & shared).sum(axis=1)
-        needed += np.maximum(size // 2 + 1 - (alive & ~shared).sum(axis=1), 0)
+    groups = [reads[differ], writes[differ]]
+    gone = [np.array(sorted(some), np.int32) for some in (deaf, deaf if dumb is None else dumb)]
+    sizes = [(group >= 0).sum(axis=1) for group in groups]
+    able = [
+        np.where(np.isin(group, some), -1, group) if len(some) else group
+        for group, some in zip(groups, gone, strict=True)
+    ]
+    needed, empty = np.zeros(len(groups[0]), np.int64), np.zeros(len(groups[0]), np.bool_)
+    for ours, theirs, size in ((*able, sizes[0]), (*able[::-1], sizes[1])):
+        shared = (ours >= 0) & (slots_of(ours, theirs) >= 0)
+        common = shared.sum(axis=1)
+        needed += np.maximum(size // 2 + 1 - ((ours >= 0).sum(axis=1) - common), 0)
         empty |= size == 0
     meet[differ] = empty | (needed > common)
     return meet
@@ -255,11 +264,48 @@ class Apart(Struct, frozen=True):
     where: str = ""
 
 
-def quorums_meet(
-    snapshot: Snapshot, previous: Snapshot | None, dead: frozenset[int] = frozenset()
-) -> str | None:
+Silent = frozenset[int]
+Asked = tuple[Snapshot, Snapshot, Silent, Silent]
+"""By what a read and a write are planned, and who answers neither the one nor the other."""
+
+
+def neighbouring(
+    snapshot: Snapshot, previous: Snapshot | None, dead: Silent = frozenset()
+) -> Iterator[Asked]:
+    """An epoch and the one before it, whatever their nodes know; ``dead`` nodes answer nobody."""
+    yield snapshot, snapshot, dead, dead
+    if previous is not None:
+        yield previous, snapshot, dead, dead
+        yield snapshot, previous, dead, dead
+
+
+def quorums_apart(asked: Iterable[Asked]) -> Apart | None:
+    """The first majorities that miss each other.
+
+    Where each datacenter has its own factor, majorities of each alone (LOCAL_QUORUM) must meet too.
+    """
+    for reader, writer, *silent in asked:
+        for group in range(min(len(reader.placements), len(writer.placements))):
+            reads, writes = reader.placements[group].reads, writer.placements[group].writes
+            if reads is writes:
+                continue
+            voters = _voters(writer.metadata, group)
+            rows = columns(reader, writer, group)
+            if rows is not None and _all_meet(rows, voters, *silent):
+                continue
+            for token, read_codes, write_codes in aligned(reader, writer, group):
+                for where, voting in voters:
+                    readers = tuple(code for code in read_codes if code in voting)
+                    writers = tuple(code for code in write_codes if code in voting)
+                    missed = disjoint_majorities(readers, writers, *silent)
+                    if missed is not None:
+                        return Apart(group, token, reader, writer, *missed, where)
+    return None
+
+
+def quorums_meet(asked: Iterable[Asked]) -> str | None:
     """Every read majority meets every write majority, as ``quorums_apart`` looks for them."""
-    apart = quorums_apart(snapshot, previous, dead)
+    apart = quorums_apart(asked)
     if apart is None:
         return None
     reader, writer = apart.reader.metadata, apart.writer.metadata
@@ -271,36 +317,6 @@ def quorums_meet(
         f"{where}: a read at epoch {reader.epoch} from {read} misses a write at epoch "
         f"{writer.epoch} to {write}{apart.where}"
     )
-
-
-def quorums_apart(
-    snapshot: Snapshot, previous: Snapshot | None, dead: frozenset[int] = frozenset()
-) -> Apart | None:
-    """The first majorities that miss each other, within an epoch or across adjacent ones.
-
-    The barrier keeps coordinators within adjacent epochs, so these are the pairs that count. Where
-    each datacenter has its own factor, majorities of each alone (LOCAL_QUORUM) must meet too.
-    """
-    pairs = [(snapshot, snapshot)]
-    if previous is not None:
-        pairs += [(previous, snapshot), (snapshot, previous)]
-    for reader, writer in pairs:
-        for group in range(min(len(reader.placements), len(writer.placements))):
-            reads, writes = reader.placements[group].reads, writer.placements[group].writes
-            if reads is writes:
-                continue
-            voters = _voters(writer.metadata, group)
-            rows = columns(reader, writer, group)
-            if rows is not None and _all_meet(rows, voters, dead):
-                continue
-            for token, read_codes, write_codes in aligned(reader, writer, group):
-                for where, voting in voters:
-                    readers = tuple(code for code in read_codes if code in voting)
-                    writers = tuple(code for code in write_codes if code in voting)
-                    missed = disjoint_majorities(readers, writers, dead)
-                    if missed is not None:
-                        return Apart(group, token, reader, writer, *missed, where)
-    return None
 
 
 def _voters(metadata: Metadata, group: int) -> list[tuple[str, frozenset[int]]]:
@@ -315,12 +331,12 @@ def _voters(metadata: Metadata, group: int) -> list[tuple[str, frozenset[int]]]:
 
 
 def _all_meet(
-    rows: AlignedGroups, voters: list[tuple[str, frozenset[int]]], dead: frozenset[int]
+    rows: AlignedGroups, voters: list[tuple[str, frozenset[int]]], deaf: Silent, dumb: Silent
 ) -> bool:
     for _, voting in voters:
         codes = np.array(sorted(voting), np.int32)
         reads, writes = (np.where(np.isin(side, codes), side, -1) for side in rows[1:])
-        if not majorities_meet(reads, writes, dead).all():
+        if not majorities_meet(reads, writes, deaf, dumb).all():
             return False
     return True
 
