@@ -441,10 +441,10 @@ def rf_change(opened: OpenedTablets, keyspace: str, words: Sequence[str]) -> RfR
     if opened.schema is not None and keyspace in opened.schema.keyspaces:
         stated = tuple(opened.replication(keyspace).items())
     held = [[places[each.host] for each in replicas] for replicas in tablets.values()]
-    before = replication_before(held, stated, keyspace)
     for datacenter, _ in wanted:
-        if datacenter not in there | {known for known, _ in before}:
+        if datacenter not in there | dict(stated or ()).keys():
             raise BadInput("DC=REPLICAS", datacenter, one_of(datacenter, sorted(there)))
+    before = replication_before(held, stated, keyspace)
     nodes = tuple(
         NodeEntry(state="normal", tokens=True, rack=f"{node.datacenter}/{node.rack}")
         for node in opened.nodes
