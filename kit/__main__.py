@@ -1,6 +1,13 @@
 """``python -m kit``: the kit at the command line."""
 
 import os
+import sys
+
+if __name__ == "__main__" and not sys.flags.safe_path:
+    # Python puts the working folder first: a json.py in it would be taken for Python's own.
+    here = sys.path.pop(0)
+    if here == os.path.dirname(os.path.dirname(os.path.abspath(__file__))):  # noqa: PTH100, PTH120  # pathlib is slow to load
+        sys.path.append(here)
 
 try:
     import resource

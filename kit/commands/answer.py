@@ -8,8 +8,9 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import msgspec
 from msgspec import Struct
+
+from kit.edge.json_text import to_json
 
 if TYPE_CHECKING:
     from kit.views.fragment import Frag
@@ -167,10 +168,8 @@ class Answer(Struct, frozen=True):
         return "\n".join(lines)
 
     def json(self) -> str:
-        """The data as JSON: on one line in ASCII, or indented."""
-        if self.compact:
-            return json.dumps(self.data)
-        return msgspec.json.format(msgspec.json.encode(self.data), indent=1).decode()
+        """The data as JSON in ASCII: on one line, or indented."""
+        return json.dumps(self.data) if self.compact else to_json(self.data, 1)
 
     def html(self) -> str:
         """The same words for a notebook, which need no style sheet."""

@@ -124,7 +124,7 @@ def has_window(environment: Mapping[str, str], platform: str) -> bool:
 def lab_command(root: Path, port: int, *, window: bool, as_root: bool) -> list[str]:
     """Build the command line: this Python's JupyterLab, on loopback, without news or updates."""
     command = [
-        *(sys.executable, "-m", "jupyterlab"),
+        *(sys.executable, "-P", "-m", "jupyterlab"),
         f"--ServerApp.root_dir={root}",
         f"--LabApp.default_url=/lab/tree/{START.as_posix()}",
         *("--ServerApp.ip=127.0.0.1", f"--ServerApp.port={port}"),

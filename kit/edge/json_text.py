@@ -1,10 +1,12 @@
-"""Reading JSON from outside strictly: each key once, integers of 64 bits, a bounded depth."""
+"""JSON: read strictly (each key once, integers of 64 bits, a bounded depth), written in ASCII."""
 
 from __future__ import annotations
 
 import json
 import re
-from typing import NoReturn
+from typing import Any, NoReturn
+
+import msgspec
 
 from kit.edge.limits import check_room
 from kit.errors import BadInput
@@ -15,9 +17,24 @@ MOST_VALUES = 2**24
 BYTES = {"{": 240, "[": 60, ",": 48, '"': 32}
 """What Python takes for each sign of a text: an object, a list, a value in it, half a string."""
 SMALL = 1 << 20  # bytes; there is always room for so much, and to look takes longer than to read
+BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
 _DECODER = json.JSONDecoder()
 _NOT_BLANK = re.compile(r"[^ \t\n\r]")
 _MARK = re.compile(r'"(?:[^"\\]|\\.)*"\s*:?|[{}\[\]]', re.DOTALL)
+
+
+def to_json(value: Any, indent: int = -1) -> str:
+    """A value as JSON in ASCII, so that any terminal prints it, and names that are no UTF-8 fit.
+
+    It is on one line, or indented by so many blanks.
+    """
+    try:
+        content = msgspec.json.encode(value)
+    except UnicodeEncodeError:  # half of a surrogate pair, as of a file name that is no UTF-8
+        plain, marks = msgspec.to_builtins(value, str_keys=True), (",", ":" if indent < 0 else ": ")
+        return json.dumps(plain, indent=indent if indent >= 0 else None, separators=marks)
+    text = (content if indent < 0 else msgspec.json.format(content, indent=indent)).decode()
+    return BEYOND_ASCII.sub(lambda part: json.dumps(part[0])[1:-1], text)
 
 
 def parse_json(

@@ -1,4 +1,4 @@
-"""How much memory this process may take: the machine's, its own limits, its container's."""
+"""How much memory this process may take, how many cores and tasks a Spark may be asked for."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ OWN_CGROUP = Path("/proc/self/cgroup")
 STATM = Path("/proc/self/statm")
 UNLIMITED = 1 << 60  # bytes: what stands for no limit is at least so much
 NEARLY = 0.75  # of a limit
+MOST_TASKS = 100_000  # of one job of Spark's: with more, all its time goes into counting them
 
 
 class Usage(Struct, frozen=True):
@@ -76,6 +77,11 @@ def check_room(field: str, value: object, estimate: int) -> None:
 def shortage() -> str:
     """What to say when memory has run out all the same."""
     return f"memory: no more to be had, with {spoken(usage().resident)} in use"
+
+
+def most_cores() -> int:
+    """How many threads may be asked to work at once: eight a core, or 64 on a small machine."""
+    return max(64, 8 * (os.cpu_count() or 1))
 
 
 def spoken(number: int) -> str:

@@ -137,6 +137,25 @@ def patient() -> Iterator[None]:
 
 
 @contextmanager
+def ended_after(seconds: float) -> Iterator[None]:
+    """Interrupt what happens inside, as a keyboard would, after so many seconds of computing.
+
+    A search then tells what it has found.
+    """
+    used = _processor_time(threading.get_ident())
+    most = used() + seconds
+
+    def due() -> bool:
+        nonlocal most
+        late = used() >= most
+        most += SECONDS * late  # until it is asked again
+        return late
+
+    with _watched(due, KeyboardInterrupt):
+        yield
+
+
+@contextmanager
 def stoppable(stop: threading.Event) -> Iterator[None]:
     """Interrupt what happens inside, as a keyboard would, once another thread sets ``stop``.
 

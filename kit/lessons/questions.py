@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from kit.engine.check import Result, check
 from kit.engine.model import Model
+from kit.engine.patience import ended_after
 from kit.engine.registry import build, entry_of, one_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
@@ -37,6 +38,7 @@ def model_of(timeline: Timeline, kind: type[M], what: str) -> M:
 
 
 _MOST = 100_000  # states of a search that a question may take
+_SECONDS = 10.0  # of computing for it
 _OFFERED = 4
 
 
@@ -202,9 +204,11 @@ def _picture(run: Timeline) -> Still:
 
 
 def _searched(model: Model[Any, Any]) -> Result:
-    result = check(model, max_states=_MOST)
+    with ended_after(_SECONDS):
+        result = check(model, max_states=_MOST)
     if result.violation is None and not result.complete:
-        raise KitError(f"predict: {model.name} has more than {_MOST:,} states")
+        most = f"{_MOST:,} states, or than are searched in {_SECONDS:g} seconds"
+        raise KitError(f"predict: {model.name} has more than {most}")
     return result
 
 

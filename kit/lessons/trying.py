@@ -14,6 +14,7 @@ from msgspec import Struct
 
 import kit
 from kit.edge.arguments import checked
+from kit.edge.paths import whole_path
 from kit.engine.registry import entry_of
 from kit.engine.search import DEADLOCK, STUCK
 from kit.engine.timeline import Timeline, played_out
@@ -194,15 +195,33 @@ def versions() -> str:
     return "\n".join(f"{name:<12} {number}" for name, number in installed.items())
 
 
+LONGEST_LINE = 10_000  # characters
+
+
 def terminal(line: str, folder: str | os.PathLike[str]) -> str:
-    """What ``python -m kit LINE`` prints when it is run in ``folder``, and its exit status."""
+    """What ``python -m kit LINE`` prints when it is run in ``folder``, and its exit status.
+
+    Raises:
+        BadInput: for a line that no shell could pass on, or a folder that is not there.
+    """
+    allowed = f"a command and its words, quotes closed, of at most {LONGEST_LINE} characters"
+    try:
+        os.fsencode(line)
+        words = shlex.split(line)
+    except ValueError:  # half of a surrogate pair, an open quote
+        raise BadInput("line", line, allowed) from None
+    if "\0" in line or len(line) > LONGEST_LINE:
+        raise BadInput("line", line, allowed)
+    if not whole_path(folder, "folder", "a folder").is_dir():
+        raise BadInput("folder", str(folder), "a folder that is there")
     done = subprocess.run(
-        [sys.executable, "-m", "kit", *shlex.split(line)],
+        [sys.executable, "-P", "-m", "kit", *words],
         check=False,
         cwd=folder,
         env={**os.environ, "PYTHONPATH": HOME},
         capture_output=True,
-        text=True,
+        encoding="utf-8",
+        errors="backslashreplace",
     )
     shown = (done.stdout + done.stderr).rstrip()
     return f"$ python -m kit {line}\n{shown}\n[exit status {done.returncode}]"

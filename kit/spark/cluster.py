@@ -21,10 +21,12 @@ import msgspec
 import pyspark
 from msgspec import Struct
 
+from kit.edge.arguments import whole_number
 from kit.errors import BadInput, KitError, one_line
 from kit.spark.machine import LOOPBACK, Address, answers, find_java, settings, spark_environment
 from kit.spark.sessions import PATIENCE, SparkUnavailable
 
+MOST_WORKERS = 16  # each is a Java that may take 1 GiB
 MASTER = "org.apache.spark.deploy.master.Master"
 WORKER = "org.apache.spark.deploy.worker.Worker"
 CONNECT = "org.apache.spark.sql.connect.service.SparkConnectServer"
@@ -67,6 +69,7 @@ def start(
         SparkUnavailable: when there is no fitting Java, or something did not come up in time.
     """
     place = folder or usual_folder()
+    whole_number("workers", workers, 1, MOST_WORKERS)
     if running(place) is not None:
         raise BadInput("folder", str(place), "one without a running cluster: stop it first")
     place.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -69,6 +69,8 @@ def settings(scratch: Path, *, here: bool = True) -> dict[str, str]:
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={quiet.as_uri()}",
         "spark.pyspark.python": sys.executable,
         "spark.pyspark.driver.python": sys.executable,
+        # The working folder is on no worker's path, so that no json.py in it is taken for Python's.
+        "spark.executorEnv.PYTHONSAFEPATH": "1",
         "spark.port.maxRetries": "64",
         "spark.ui.showConsoleProgress": "false",
         "spark.local.dir": str(scratch / "local"),

@@ -25,6 +25,8 @@ from typing import Annotated, Any, Protocol, TypeAlias, TypeVar, runtime_checkab
 import msgspec
 from msgspec import Struct
 
+from kit.edge.arguments import whole_number
+from kit.edge.limits import MOST_TASKS, most_cores
 from kit.errors import BadInput, KitError
 from kit.spark.machine import (
     LOOPBACK,
@@ -59,6 +61,15 @@ SESSION = (
     "spark.sql.execution.arrow.maxRecordsPerBatch",
     "spark.connect.progress.reportInterval",
 )
+COUNTED = {
+    **dict.fromkeys(("spark.sql.shuffle.partitions", "spark.default.parallelism"), MOST_TASKS),
+    **dict.fromkeys(
+        ("spark.cores.max", "spark.driver.cores", "spark.executor.cores"), most_cores()
+    ),
+    **dict.fromkeys(("spark.executor.instances", "spark.task.cpus"), most_cores()),
+}
+"""Settings that are numbers of threads or tasks, and the most of each."""
+
 CONNECT_MODE = "SPARK_CONNECT_MODE_ENABLED"
 
 
@@ -131,6 +142,10 @@ def session(
     """
     variables = os.environ if environment is None else environment
     chosen = _master(master, variables)
+    for name in COUNTED.keys() & (config or {}).keys():
+        given = (config or {})[name]
+        number = int(given) if re.fullmatch("[0-9]{1,12}", str(given)) else given
+        whole_number(f"config {name}", number, 1, COUNTED[name])
     if _alive():
         if _Running.master != chosen:
             raise BadInput("master", chosen, f"{_Running.master}, which runs: stop it first")
@@ -143,7 +158,9 @@ def session(
     held = tempfile.TemporaryDirectory(prefix="kit-spark-", ignore_cleanup_errors=True)
     scratch = Path(held.name)
     given = settings(scratch, here=where is None or where.is_here)
-    given |= {**(sockets(scratch) if where is None else {}), **(config or {})}
+    if where is None:
+        given |= {"spark.python.daemon.module": "kit.spark.daemon", **sockets(scratch)}
+    given |= config or {}
     if where is not None and where.scheme == "sc":
         spark = _connected(chosen, where, given, patience)
     else:
@@ -268,10 +285,13 @@ def _alive() -> bool:
 def _master(given: str | None, environment: Mapping[str, str]) -> str:
     named = (environment.get(name) for name in ("KIT_SPARK_MASTER", "SPARK_REMOTE"))
     chosen = given or next(filter(None, named), "local[*]")
-    inside = chosen.removeprefix("local").strip("[]")
-    is_local = chosen.startswith("local") and (inside in ("", "*") or inside.isdecimal())
-    if not is_local and address(chosen) is None:
+    local = re.fullmatch(r"local(?:\[(\*|[0-9]{1,12})\])?", chosen)
+    if local is None and address(chosen) is None:
         raise BadInput("master", chosen, MASTERS)
+    if local and local[1] not in (None, "*") and not 0 < int(local[1]) <= most_cores():
+        raise BadInput(
+            "master", chosen, f"local[N] with N from 1 to {most_cores()} on this machine"
+        )
     return chosen
 
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from msgspec import Struct
 
+from kit.edge.limits import MOST_TASKS
 from kit.engine.fuzz import MOST_SEEDS
 from kit.errors import BadInput
 from kit.spark.machine import BATCH_ROWS
@@ -84,8 +85,8 @@ def seeded(
     Raises:
         BadInput: for what is no range of seeds from 0 on, no number of tasks, no Spark session.
     """
-    if tasks is not None and (type(tasks) is not int or not 0 < tasks <= MOST_SEEDS):
-        raise BadInput("tasks", tasks, f"a whole number from 1 to {MOST_SEEDS}, or None")
+    if tasks is not None and (type(tasks) is not int or not 0 < tasks <= MOST_TASKS):
+        raise BadInput("tasks", tasks, f"a whole number from 1 to {MOST_TASKS}, or None")
     if not isinstance(seeds, range) or len(seeds) > MOST_SEEDS or min(seeds, default=0) < 0:
         allowed = f"a range of at most {MOST_SEEDS} whole numbers from 0 on"
         raise BadInput("seeds", str(seeds), allowed)

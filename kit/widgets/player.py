@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from kit.engine.check import Progress, Result, check
 from kit.engine.model import Model
 from kit.engine.purity import error_line
 from kit.engine.timeline import LONGEST_RUN, Moment, Timeline
-from kit.errors import BadInput, KitError, Refusal, Refused
+from kit.errors import BadInput, BadType, KitError, Refusal, Refused
 from kit.views.actions import mark, refusal_text
 from kit.views.export import CLOSED, LIMIT, Exported, export_html
 from kit.views.frame import frame_text, stored_frame
@@ -230,7 +231,17 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         return export_html(self.timeline, path, limit=limit)
 
     def after(self, act: Callable[[], object]) -> Moment:
-        """Let somebody act on the history, and show what came of it."""
+        """Let somebody act on the history, and show what came of it.
+
+        Raises:
+            BadType: for what cannot be called without arguments.
+        """
+        try:
+            signature(act).bind()
+        except TypeError:
+            raise BadType("act", act, "a function that takes no arguments") from None
+        except ValueError:  # of some that come with Python nobody can tell
+            pass
         return self._change(act)
 
     # What a reader without a browser gets.

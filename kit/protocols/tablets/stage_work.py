@@ -450,7 +450,7 @@ class Stages(TabletCluster):
         kind="fault",
         verb="fail barrier",
         fault=True,
-        relied=lambda m, s, a: not m.barriers(s)[0].goes(s),
+        relied=lambda m, s, a: not all(piece.goes(s) for piece in m.barriers(s)),
     )
     def fail_barrier(self, s: TabletsState) -> Next:
         """The barrier of the tablets fails."""

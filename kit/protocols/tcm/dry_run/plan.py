@@ -6,14 +6,13 @@ node catch up, streams, commits, and notes what it sees. Bounds at the ends of t
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
+from kit.edge.json_text import to_json
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, Refusal, counted
 from kit.operators.importers.ringfile import RingFile
@@ -43,8 +42,6 @@ from kit.ring.placements import NamedGroups, Table
 from kit.ring.ranges import Bounds, Line, bounds, label
 from kit.ring.replication import LocalStrategy
 from kit.ring.sizes import Sizes
-
-BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
 
 
 class Tables(Struct, frozen=True):
@@ -311,7 +308,7 @@ def json_parts(report: PlanReport) -> Iterator[str]:
     plain: dict[str, Any] = msgspec.structs.asdict(report)
     for name in ("steps", "before", *(("conflicts",) if report.accepted else ())):
         del plain[name]
-    yield _ascii(plain)[:-1] + ',"steps":['
+    yield to_json(plain)[:-1] + ',"steps":['
     for number, step in enumerate(report.steps):
         yield "," if number else ""
         yield from _step_parts(step)
@@ -320,19 +317,11 @@ def json_parts(report: PlanReport) -> Iterator[str]:
 
 def _step_parts(step: PlanStep) -> Iterator[str]:
     """A step; keyspaces that are replicated alike share their tables, which are written once."""
-    yield f'{{"name":{_ascii(step.name)},"epoch":{step.epoch},"keyspaces":{{'
+    yield f'{{"name":{to_json(step.name)},"epoch":{step.epoch},"keyspaces":{{'
     written: dict[int, str] = {}
     for number, (name, shown) in enumerate(step.keyspaces.items()):
         if id(shown) not in written:
-            written[id(shown)] = _ascii(shown)
-        yield ("," if number else "") + _ascii(name) + ":"
+            written[id(shown)] = to_json(shown)
+        yield ("," if number else "") + to_json(name) + ":"
         yield written[id(shown)]
-    yield f'}},"streams":{_ascii(step.streams)},"barriers":{_ascii(step.barriers)}}}'
-
-
-def _ascii(value: Any) -> str:
-    """A value as JSON; beyond ASCII, which is inside strings only, there are escapes."""
-    text = msgspec.json.encode(value).decode()
-    if text.isascii():
-        return text
-    return BEYOND_ASCII.sub(lambda part: json.dumps(part[0])[1:-1], text)
+    yield f'}},"streams":{to_json(step.streams)},"barriers":{to_json(step.barriers)}}}'
