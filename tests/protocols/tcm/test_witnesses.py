@@ -37,7 +37,11 @@ def test_a_new_reader_may_miss_an_old_writer() -> None:
     assert quorums_meet(neighbouring(switched, before)) == (
         "ks (100, 150]: a read at epoch 3 from X misses a write at epoch 0 to B"
     )
-    assert quorums_meet(neighbouring(before, None)) is quorums_meet(neighbouring(switched, None)) is None
+    assert (
+        quorums_meet(neighbouring(before, None))
+        is quorums_meet(neighbouring(switched, None))
+        is None
+    )
 
 
 def test_an_old_reader_may_miss_a_new_writer() -> None:
