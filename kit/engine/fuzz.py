@@ -195,11 +195,7 @@ class Chance:
 WITHIN = 1000  # steps
 
 
-<<<<<<< HEAD
-def led_on(  # a schedule is all of these
-=======
 def led_on(
->>>>>>> p
     model: Model[Any, Any],
     rules: Sequence[Rule[Any, Any]],
     state: Any,
