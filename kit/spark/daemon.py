@@ -11,4 +11,4 @@ from pyspark.daemon import manager
 
 if __name__ == "__main__":
     sys.path.append(os.getcwd())  # noqa: PTH109  # as text: that is what stands on the path
-    manager()
+    manager()  # type: ignore[no-untyped-call]

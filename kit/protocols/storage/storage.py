@@ -479,7 +479,7 @@ class Storage(Moving, Coordinating):
                         )
         return None
 
-    def _answering(self, views: Sequence[View], known: tuple[int, ...], index: int) -> int:
+    def _answering(self, views: tuple[View, ...], known: tuple[int, ...], index: int) -> int:
         """Whose answers count for a plan of an epoch (a mask).
 
         Whoever knows a newer epoch says so, and the plan is validated again; or it refuses what is

@@ -329,12 +329,12 @@ class TcmCluster(Product):
         dead = {self.tcm.cluster.resolved[event.operation].dead for event in begun} - {None}
         for older, newer in combinations(reversed(logs), 2):
             if len(newer) - len(older) >= APART:
-                silent = [
+                first, second = (
                     frozenset(dead.union(code for code, at in enumerate(applied) if at > len(log)))
                     for log in (older, newer)
-                ]
-                yield older, newer, *silent
-                yield newer, older, *silent[::-1]
+                )
+                yield older, newer, first, second
+                yield newer, older, second, first
 
     def asked(self, events: Log, applied: tuple[int, ...]) -> Iterator[Asked]:
         """Whose majorities must meet: neighbouring epochs', then those of all epochs in use."""
