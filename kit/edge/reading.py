@@ -49,8 +49,8 @@ def read_bytes(given: object, field: str, most: int) -> bytes:
     path = file_path_of(to_read(given), field, ALLOWED)
     kept = _PIPES.get()
     try:
-        found = path.stat()
-        mode, pipe = found.st_mode, (found.st_dev, found.st_ino)
+        status = path.stat()
+        mode, pipe = status.st_mode, (status.st_dev, status.st_ino)
         if not (S_ISREG(mode) or S_ISFIFO(mode)):
             raise BadInput(field, str(path), f"{ALLOWED} (this is a {kind_of(mode)})")
         if S_ISFIFO(mode) and kept and pipe in kept and len(kept[pipe]) <= most:

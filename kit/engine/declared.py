@@ -135,7 +135,7 @@ class action(Struct, frozen=True, kw_only=True):  # noqa: N801  # it is read as 
     ``fault``. Where progress is judged, what is ``relied`` on (a function of model, state and
     action may say so) helps: what nodes and the network do by themselves, and operators in time.
     A ``fault``, or what spends a budget, is not, unless it says so; nor is the restart of a node
-    that may be gone for good. What an operator is ``told`` to do helps beyond its budget.
+    that may be gone for good. What an operator is ``instructed`` to do helps beyond its budget.
     ``struct`` is the type of the action where that stands elsewhere, such as one with a message.
     """
 
@@ -154,7 +154,7 @@ class action(Struct, frozen=True, kw_only=True):  # noqa: N801  # it is read as 
     unasked: bool = False
     fault: bool = False
     relied: bool | Callable[[Any, Any, Any], bool] | None = None
-    told: bool = False
+    instructed: bool = False
     struct: Any = None
 
     def __call__(self, run: Callable[..., Any]) -> Any:
@@ -465,7 +465,7 @@ class Declared(Model[S, Any]):
     about: str = ""
     acts: Mapping[Any, Act] = {}
     first: tuple[str, ...] = ()
-    told: tuple[Rule[Any, Any], ...] = ()
+    instructions: tuple[Rule[Any, Any], ...] = ()
     settled: Callable[[Any, Any], Any] | None = None
     _given: Mapping[str, tuple[Any, Given]] = {}
 
@@ -536,7 +536,9 @@ class Declared(Model[S, Any]):
         present = (act for act in self.acts.values() if not act.said.when or act.said.when(self))
         acts = _ordered(present, self.first)
         self.rules = tuple(act.bind(self) for act in acts)
-        self.told = tuple(act.without_budget().bind(self) for act in acts if act.said.told)
+        self.instructions = tuple(
+            act.without_budget().bind(self) for act in acts if act.said.instructed
+        )
         judged = [*self._judges()]
         self.properties = (*self.properties, *(prop for prop, is_sign in judged if not is_sign))
         self.signs = (*self.signs, *(prop for prop, is_sign in judged if is_sign))
@@ -608,7 +610,7 @@ class Declared(Model[S, Any]):
 
     def helped(self, s: S) -> Iterator[tuple[Any, S]]:
         """What an operator is told to do, beyond any budget, with the state that it leads to."""
-        for rule in self.told:
+        for rule in self.instructions:
             yield from rule.ready(s)
 
     @cached_property

@@ -212,7 +212,7 @@ def led_on(
     chance = Chance(seed)
     missing = [goal for goal in goals if not goal.check(state)]
     actions: list[Any] = []
-    told: int | None = None  # from here on a replay would go beyond a budget
+    beyond: int | None = None  # from here on a replay would go beyond a budget
     enabled_since: dict[Any, int] = {}
     while missing:
         ways = [w for rule in rules for w in rule.ready(state) if model.relied(state, w[0])]
@@ -222,15 +222,15 @@ def led_on(
             why = f"a fair schedule did not come to it within {within} steps"
             if not ways:
                 why = "nothing that may be relied on can happen, and it does not hold"
-            return tuple(actions[:told]), missing[0].name, why
+            return tuple(actions[:beyond]), missing[0].name, why
         enabled_since = {action: enabled_since.get(action, len(actions)) for action, _ in ways}
         if len(actions) % 2:
             action, state = min(ways, key=lambda way: enabled_since[way[0]])
         else:
             action, state = ways[chance.below(len(ways))]
         del enabled_since[action]
-        if told is None and action in helped:
-            told = len(actions)
+        if beyond is None and action in helped:
+            beyond = len(actions)
         actions.append(action)
         missing = [goal for goal in missing if not goal.check(state)]
     return None

@@ -264,7 +264,7 @@ def read_raft_state(path: str | Path) -> RaftView:
         BadInput: for a file that cannot be read, is no such dump, or has rows of several groups.
     """
     text, source = read_text(path, "--raft-state", LARGEST_FILE), Path(path).name
-    found: dict[str, dict[str, bool]] = {name: {} for name in DISPOSITIONS}
+    votes_by_disposition: dict[str, dict[str, bool]] = {name: {} for name in DISPOSITIONS}
     group = ""
     for where, row in _known_rows(text, source, RAFT_STATE_TABLE):
         given, disposition, server, votes = (_needed(row, name, where) for name in RAFT_STATE)
@@ -272,15 +272,15 @@ def read_raft_state(path: str | Path) -> RaftView:
             allowed = f"rows of one group, the raft_group0_id of system.scylla_local: {group}"
             raise BadInput(f"{where} group_id", given, allowed)
         group = given
-        if disposition not in found:
+        if disposition not in votes_by_disposition:
             raise BadInput(f"{where} disposition", disposition, " or ".join(DISPOSITIONS))
-        if server in found[disposition]:
+        if server in votes_by_disposition[disposition]:
             raise BadInput(f"{where} server_id", server, f"each server once as {disposition}")
-        found[disposition][server] = votes
-    for name, members in found.items():
+        votes_by_disposition[disposition][server] = votes
+    for name, members in votes_by_disposition.items():
         if (members or name == "CURRENT") and not any(members.values()):
             raise BadInput(f"{source} can_vote", "nobody", f"a voter of disposition {name}")
-    return RaftView(source, found["CURRENT"], found["PREVIOUS"])
+    return RaftView(source, votes_by_disposition["CURRENT"], votes_by_disposition["PREVIOUS"])
 
 
 Places = tuple[tuple[str, int], ...]

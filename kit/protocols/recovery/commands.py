@@ -144,21 +144,21 @@ def _parts(advice: RecoveryAdvice) -> Iterator[Part]:
 
 def _group0(lines: Sequence[QuorumLine]) -> Iterator[str]:
     """A line for each set of voters that counts."""
-    told = [line for line in lines if line.told_by]
-    if not told:
-        yield from wrap("who votes is not told. At worst and at best", "group 0: ", GAP)
+    known_by = [line for line in lines if line.told_by]
+    if not known_by:
+        yield from wrap("who votes is not known_by. At worst and at best", "group 0: ", GAP)
     elif len(lines) > 1:
         yield from wrap("who votes, as these nodes see it", "group 0: ", GAP)
     for line in lines:
         has = "a quorum" if line.holds else "no quorum"
         needed = f"{line.needed} {are(line.needed)} needed"
         said = f"{has}: {line.live} of {counted(len(line.voters), 'voter')} live, {needed}"
-        if told and len(lines) == 1:
+        if known_by and len(lines) == 1:
             yield from wrap(said, "group 0: ", GAP)
             said = f"{_named(line.voters)} (by {line.told_by})"
             yield from wrap(said, f"{GAP}voters: ", GAP * 2)
         else:
-            which = f"{line.told_by}: " if told else "if "
+            which = f"{line.told_by}: " if known_by else "if "
             yield from wrap(f"{which}{_named(line.voters)} vote, {said}", GAP, GAP * 2)
 
 

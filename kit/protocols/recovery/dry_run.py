@@ -397,7 +397,7 @@ def advise(
         raise BadInput("upgrade", "stuck", NO_UPGRADE)
     cases, strangers = _cases(cluster, edition, VoterRules(release), views)
     worst, best = cases[0], cases[-1]
-    told = views or cluster.told_to_vote or edition == "documents"
+    voters_known = views or cluster.told_to_vote or edition == "documents"
     known = len({case.procedure for case in cases}) == 1
     procedure, reason = (worst.procedure, worst.reason) if known else (NOT_KNOWN, UNDECIDED)
     indexes, having = cluster.indexes, cluster.replicas
@@ -426,7 +426,7 @@ def advise(
         procedure=procedure,
         reason=reason,
         group0=lines,
-        elsewhere={} if told else _elsewhere(cluster, edition, procedure, release),
+        elsewhere={} if voters_known else _elsewhere(cluster, edition, procedure, release),
         keyspaces=keyspaces,
         down=cluster.named("down"),
         lost=cluster.named("lost"),
@@ -475,8 +475,8 @@ def _cases(
             masks = (sum(1 << at[n] for n, v in of.items() if v) for of in view.configurations)
             found.append(min((case(view.source, mask) for mask in masks), key=rank))
         return tuple(sorted(found, key=rank)), strangers
-    if told := cluster.told_to_vote:
-        return (case("the description", told),), ()
+    if named := cluster.told_to_vote:
+        return (case("the description", named),), ()
     if edition == "documents" or not rules.limits:
         all_vote = "edition documents" if edition == "documents" else f"release {rules.release}"
         return (case(f"{all_vote}: every member", members),), ()

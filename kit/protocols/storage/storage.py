@@ -8,7 +8,7 @@ Integration"; ``kit.protocols.storage.rules.levels``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache, partial
 from itertools import product
 from typing import Any

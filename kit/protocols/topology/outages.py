@@ -118,7 +118,7 @@ class Outages(Control):
         each=lambda m, s: mask_of(s.topology, *TAKING_PART) & ~s.up & ~s.topology.ignored,
         spends="faults.exclusions",
         unasked=True,
-        told=True,
+        instructed=True,
     )
     def exclude_node(self, s: ControlState, node: Node) -> Next:
         """{node} is excluded and banned: it counts as dead for good. Removals, replaces and
