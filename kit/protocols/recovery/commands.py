@@ -146,7 +146,7 @@ def _group0(lines: Sequence[QuorumLine]) -> Iterator[str]:
     """A line for each set of voters that counts."""
     known_by = [line for line in lines if line.told_by]
     if not known_by:
-        yield from wrap("who votes is not known_by. At worst and at best", "group 0: ", GAP)
+        yield from wrap("who votes is not known. At worst and at best", "group 0: ", GAP)
     elif len(lines) > 1:
         yield from wrap("who votes, as these nodes see it", "group 0: ", GAP)
     for line in lines:
