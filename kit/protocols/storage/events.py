@@ -221,13 +221,14 @@ def _exchange(event: Delivered, unit: str) -> Iterator[Travel]:
 def _copy(event: Copied, source: str, target: str) -> Travel:
     """The range is read at its source and is then on its way; later it arrives.
 
-    What comes late shows its permit, and may be turned away for it.
+    It carries the permit of its step; what comes late may be turned away for it.
     """
-    label, permit = event.cell, f"permit of session {event.session}"
+    permit = f"frozen_topology_guard of session {event.session}"
+    label = f"{event.cell}, session {event.session}" if event.session else event.cell
     kind: FlowKind = "refusal" if event.refused else "data"
     does = f"{event.cell} arrives" if event.landed else f"streams {event.cell}"
     if event.late:
-        does, label = "turned away" if event.refused else f"{does} late", permit
+        does = "turned away" if event.refused else f"{does} late"
     text = f"{source} → {target}: {does}" + f", {permit}" * bool(event.session or event.late)
     end = f"n:{target}" if event.landed else f"copy:{source}:{target}"
     return Travel(kind, f"n:{source}", end, label, text)

@@ -51,6 +51,7 @@ from kit.protocols.tablets.rules.stages import (
     STREAM,
     onward,
 )
+from kit.protocols.topology.control import permit
 from kit.protocols.topology.coordinator import HELD, IN_HAND
 from kit.protocols.topology.rules.cluster import NOBODY, mask_of
 from kit.protocols.topology.rules.machines import BOUNDARY, NODE_STATE_OF, EdgeRow, WorkRow
@@ -198,11 +199,12 @@ class Stages(TabletCluster):
         """Data from replica to replica; or an order from the coordinator to whom it concerns."""
         name = piece.work.name
         sources, written = self.involved(s, piece.transition, name)
-        label = self.tablet_words(piece.tablet)
+        label, (tag, carries) = self.tablet_words(piece.tablet), permit(piece.transition.session)
         if name not in (STREAM, REPAIR):
             words = name.replace("_", " ")
             for each in written:
-                text, spot = f"coordinator → {each}: {words} of {label}", host_spot(each.host)
+                text = f"coordinator → {each}: {words} of {label}{carries}"
+                spot, words = host_spot(each.host), f"{words}{tag}"
                 yield Travel("message", self.leader_spot(s), spot, words, text, stays=True)
             return
         if name == STREAM and piece.transition.kind == "intranode_migration":
@@ -211,8 +213,8 @@ class Stages(TabletCluster):
             for target in written:
                 if name == STREAM or source != target:
                     ends = self.chip(s, piece.tablet, source), self.chip(s, piece.tablet, target)
-                    text = f"{source} → {target}: {label}"
-                    yield Travel("data", *ends, label, text, stays=True)
+                    text = f"{source} → {target}: {label}{carries}"
+                    yield Travel("data", *ends, f"{label}{tag}", text, stays=True)
 
     @action(
         when=lambda m: m.dump is None,
@@ -498,7 +500,11 @@ class Stages(TabletCluster):
             before, a.tablet, "the coordinator gives up the {} RPC; it is still on its way"
         ),
         travels=lambda m, before, a, after: [
-            Travel("message", m.leader_spot(before), NETWORK, after.late.work, LATE_SAID)
+            Travel(
+                *("message", m.leader_spot(before), NETWORK),
+                after.late.work + permit(after.late.session)[0],
+                LATE_SAID + permit(after.late.session)[1],
+            )
         ],
     )
     def delay_rpc(self, s: TabletsState, tablet: int) -> Next:
@@ -529,9 +535,10 @@ class Stages(TabletCluster):
         late = before.late
         assert late is not None
         kind: FlowKind = "refusal" if after.late is None else "data"
-        label = f"{late.work} {'refused' if after.late is None else 'let in'}"
+        tag, carries = permit(late.session)
+        label = f"{late.work}{tag} {'refused' if after.late is None else 'let in'}"
         for target in late.targets:
-            text = f"network → {target}: {label}, sent in {late.stage}"
+            text = f"network → {target}: {label}, sent in {late.stage}{carries}"
             yield Travel(kind, NETWORK, self.chip(before, late.tablet, target), label, text)
 
     @action(kind="late", tag="arrive", verb="arrive late", says=late_words, travels=arrived)

@@ -470,6 +470,16 @@ def served(s: ControlState, replica: int, setting: Setting) -> bool:
     return is_served(s.client_version, view_of(s, replica), setting.safeguards)
 
 
+def permit(session: int) -> tuple[str, str]:
+    """The tag of an RPC that carries a permit, and what is said of it; nothing without a session.
+
+    Source: Topology over Raft, "Topology guards".
+    """
+    if not session:
+        return "", ""
+    return f", session {session}", f", with a frozen_topology_guard of session {session}"
+
+
 def let_in(s: ControlState, node: int, setting: Setting) -> bool:
     """Whether a node lets in what was left behind, by the permit of its session."""
     return is_open(s.leftover, view_of(s, node), setting.safeguards)

@@ -30,6 +30,7 @@ from kit.protocols.topology.control import (
     caught_up,
     drain_refusal,
     majority_refusal,
+    permit,
     voting,
     with_topology,
     without_coordinator,
@@ -442,12 +443,13 @@ class Coordinator(Control):
         task = self.task(before)
         piece = task.work
         assert piece is not None
-        if piece.name == "stream":
-            yield from self.streamed(before, task.node) if before.attempted.streaming else ()
+        if before.attempted.streaming:
+            yield from self.streamed(before, task.node)
             return
+        tag, carries = permit(before.topology.session)
         for name in self.named(task.needs):
-            said = f"coordinator → {name}: {piece.name}"
-            yield Travel("message", self.lead_spot(before), self.spot(name), piece.name, said)
+            way, said = self.spot(name), f"coordinator → {name}: {piece.name}{carries}"
+            yield Travel("message", self.lead_spot(before), way, f"{piece.name}{tag}", said)
 
     def streamed(self, s: ControlState, node: int) -> Travels:
         """Data goes to a node that comes or is rebuilt, else from it; from a dead one it cannot."""
@@ -459,9 +461,11 @@ class Coordinator(Control):
             pairs = [(others[0], other) for other in others[1:]]
         else:
             pairs = [(other, name) for other in others]
+        tag, carries = permit(s.topology.session)
         for source, target in pairs:
             way = self.spot(source), self.spot(target)
-            yield Travel("data", *way, "ranges", f"{source} → {target}: ranges")
+            text = f"{source} → {target}: ranges{carries}"
+            yield Travel("data", *way, f"ranges{tag}", text)
 
     @action(
         kind="work",

@@ -16,12 +16,12 @@ def test_guards_are_counted_per_session_and_node() -> None:
     """
     timeline = until(starting("join D", late=1), lambda s: s.attempted.streaming)
     session = timeline.state.topology.session
-    assert _sessions(timeline) == {"D": f"session {session} open, 1 guard"}
+    assert _sessions(timeline) == {"D": f"session {session} open, 1 topology_guard"}
     press(press(timeline, "leave behind"), "late D")
-    assert _sessions(timeline) == {"D": f"session {session} open, 2 guards"}
+    assert _sessions(timeline) == {"D": f"session {session} open, 2 topology_guards"}
     until(timeline, in_state("write_both_read_new"))
     press(timeline, "apply D")
-    assert _sessions(timeline) == {"D": f"session {session} closed, 1 guard"}
+    assert _sessions(timeline) == {"D": f"session {session} closed, 1 topology_guard"}
     refusal = timeline.model.refusal(timeline.state, act.AnswerBarrier("D"))
     assert refusal is not None
     assert refusal.reason == "work of a session that is closed still runs here"

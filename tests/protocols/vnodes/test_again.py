@@ -94,7 +94,7 @@ def test_a_late_stream_is_turned_away() -> None:
     timeline = opened("late-stream-turned-away")
     made, before = after(timeline, LandLate)
     (flow,) = flows(timeline.model, before.state, made.action, made.state)
-    assert (flow.kind, flow.label) == ("refusal", "permit of session 1")
+    assert (flow.kind, flow.label) == ("refusal", "write 1, session 1")
     assert made.state.cells == before.state.cells
     assert (len(before.state.late_copies), made.state.late_copies) == (1, ())
     assert "copy to C: left behind, with write 1, permit of session 1" in seen(timeline, before.id)
@@ -128,7 +128,7 @@ def test_without_sessions_the_same_stream_brings_a_deleted_key_back() -> None:
     timeline = opened("off-sessions")
     made, before = after(timeline, LandLate)
     (flow,) = flows(timeline.model, before.state, made.action, made.state)
-    assert (flow.kind, flow.label) == ("data", "permit of session 1")
+    assert (flow.kind, flow.label) == ("data", "write 1, session 1")
     assert made.state.cells != before.state.cells
     assert "K3, at version 14, has C and returns write 1." in timeline.moments[timeline.tip].say
     assert [verdict.name for verdict in timeline.verdicts() if not verdict.ok] == [

@@ -54,11 +54,13 @@ def test_what_waits_for_the_barrier_says_for_whom() -> None:
 def test_every_copy_carries_its_permit() -> None:
     """Whatever streams says which session it belongs to; the badge says which one is open."""
     timeline = opened("late-stream-turned-away")
-    permits = []
+    permits, tags = [], []
     for moment in timeline.moments:
         if isinstance(moment.action, Fetch | Land | LandLate):
             before = timeline.moments[moment.parent].state
             [flow] = flows(timeline.model, before, moment.action, moment.state)
             permits.append(flow.text.rpartition(", ")[2])
+            tags.append(flow.label.rpartition(", ")[2])
             assert "session" in seen(timeline, moment.id).split("What clients saw")[0]
-    assert permits == [f"permit of session {number}" for number in (1, 2, 2, 1)]
+    assert permits == [f"frozen_topology_guard of session {number}" for number in (1, 2, 2, 1)]
+    assert tags == [f"session {number}" for number in (1, 2, 2, 1)]

@@ -302,15 +302,22 @@ def _sessions(scene: Scene) -> Iterator[tuple[str, str, str]]:
     """A key, a sign and words for each open session, and for a late RPC, whose may be closed."""
     for each in scene.of(facts.stages):
         if each.session:
-            words = f"session {each.session}: tablet {each.tablet} in {each.stage}"
+            words = f"session {each.session}: tablet {each.tablet} in {each.stage}{_guards(0)}"
             yield f"{each.tablet}:{each.session}", "✓", words
     late = scene.state.late
     if late is not None:
         permit = f"session {late.session}" if late.session else f"stage {late.stage}"
         how = "runs" if late.runs else "is on its way"
         over = ", which is over for every node" if late.sealed else ""
-        words = f"{late.work} of tablet {late.tablet} {how}; its permit is {permit}{over}"
-        yield "late", "!" if late.sealed else "…", words
+        words = f"{late.work} of tablet {late.tablet} {how}; its frozen_topology_guard is of "
+        yield "late", "!" if late.sealed else "…", f"{words}{permit}{over}"
+        for host in dict.fromkeys(each.host for each in late.targets) if late.runs else ():
+            waits = ": a barrier waits" * scene.state.is_over(late)
+            yield f"guard:{host}", "!", f"{permit} on {host}{_guards(1)}{waits}"
+
+
+def _guards(number: int) -> str:
+    return f", {counted(number, 'topology_guard')}"
 
 
 def _draw_sessions(scene: Scene) -> Frag:

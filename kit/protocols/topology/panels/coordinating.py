@@ -82,7 +82,7 @@ def _sessions(scene: Scene, node: NodeFacts) -> Iterator[str]:
     held = dict(facts.guards(m, s, m.number(node.name)))
     own = {node.session: held.pop(node.session, 0)} if node.session else {}
     for session, number in (own | held).items():
-        guards = f", {counted(number, 'guard')}" if number else ""
+        guards = f", {counted(number, 'topology_guard')}" if number else ""
         yield f"{session} {'open' if session in own else 'closed'}{guards}"
 
 

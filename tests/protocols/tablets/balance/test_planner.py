@@ -28,6 +28,7 @@ from tests.protocols.tablets.balance.clusters import (
     settled,
     table,
 )
+from tests.protocols.tablets.balance.plain_server import PlainServerBalancer
 
 editions = st.sampled_from(EDITIONS)
 
@@ -112,6 +113,23 @@ def test_another_planner_makes_the_same_plan(cluster: DrawnCluster) -> None:
     racks = [node.rack for node in nodes]
     peer = PlainBalancer(list(map(racks.index, racks)), [node.shards for node in nodes])
     assert as_plain(given, plan(given, "documents").moves) == peer.plan(plain_tablets(given))
+
+
+@examples(200)
+@given(clusters(("normal", "normal", "normal", "down", "excluded")), st.booleans(), st.booleans())
+def test_another_planner_makes_the_same_plan_by_bytes(
+    cluster: DrawnCluster, named: bool, sized: bool
+) -> None:
+    """The published rules once more, one replica after the other, in the same order: what is
+    moved, from where and to where. Racks may be named, capacities unknown.
+    """
+    nodes = tuple(cluster.nodes if sized else (replace(n, capacity=0) for n in cluster.nodes))
+    maps = {name: replace(one, resize_type="none") for name, one in cluster.maps.items()}
+    lists = frozenset((name, "dc0") for name in list(maps)[:1]) if named else frozenset()
+    one = replace(DrawnCluster(nodes, maps, cluster.sizes).input, rack_lists=lists)
+    peer = PlainServerBalancer(nodes, maps, cluster.sizes, TARGET, lists)
+    moves = [(m.table, m.tablets[0], m.source, m.target) for m in plan(one, "server").moves]
+    assert moves == peer.plan()
 
 
 def test_counts_are_even_at_last() -> None:

@@ -26,6 +26,7 @@ from kit.protocols.tablets.rules.maps import (
     tablet_of,
 )
 from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica
+from kit.protocols.tablets.rules.stages import TransitionKind
 from kit.ring.tokens import INT64_HIGH, INT64_LOW
 from tests.protocols.tablets.rules.drawn_maps import maps, moved
 from tests.saying import says
@@ -154,3 +155,31 @@ def test_what_no_map_can_hold(table: TabletMap, said: str) -> None:
     """Each fault names the column, the value and what may stand there."""
     fault = next(faults(table))
     assert says(f"{fault.column}: {fault.value} {fault.allowed}", said)
+
+
+A0, A1_, B0_, C0_ = (TabletReplica(*place) for place in (("A", 0), ("A", 1), ("B", 0), ("C", 0)))
+WHOLE: tuple[tuple[TransitionKind, Replicas, Replicas, str, str], ...] = (
+    ("intranode_migration", (A0, B0_), (A1_, B0_), "streaming", ""),
+    ("intranode_migration", (A0, B0_), (B0_, A1_), "use_new", ""),
+    ("intranode_migration", (A0,), (A1_,), "write_both_read_new", ""),
+    ("intranode_migration", (A1_, B0_), (A0, B0_), "cleanup_target", ""),
+    ("intranode_migration", (A0, B0_), (C0_, B0_), "streaming", "another shard of its host"),
+    ("intranode_migration", (A0,), (A0, B0_), "streaming", "another shard of its host"),
+    ("migration", (A0, B0_), (C0_, B0_), "streaming", ""),
+    ("migration", (A0, B0_), (A1_, B0_), "streaming", "on another host"),
+    ("rebuild", (A0,), (A0, B0_), "streaming", ""),
+    ("rebuild_v2", (A0, B0_), (A0,), "streaming", ""),
+    ("rebuild_v2", (A0, B0_), (C0_, B0_), "rebuild_repair", ""),
+    ("rebuild", (A0, B0_), (A1_, B0_), "streaming", "on another host"),
+    ("repair", (A0, B0_), (B0_, A0), "repair", ""),
+    ("repair", (A0, B0_), (A0, C0_), "repair", "a repair moves none"),
+)
+
+
+@pytest.mark.parametrize(("kind", "old", "new", "stage", "said"), WHOLE, ids=str)
+def test_new_replicas_fit_the_kind(
+    kind: TransitionKind, old: Replicas, new: Replicas, stage: str, said: str
+) -> None:
+    """What a server writes of each kind is taken, in any order; what no kind does is a fault."""
+    one = TabletMap("ks.t", (Tablet(INT64_HIGH, old, new, stage, kind),))
+    assert [said in fault.allowed for fault in faults(one)] == [True] * bool(said)
