@@ -28,10 +28,15 @@ class EntryRow(Struct, frozen=True):
     effective: bool
 
 
+SERVER_SHARD = 0
+"""The shard of each node on which group 0's Raft server runs, as long as the node is up."""
+
+
 class MemberRow(Struct, frozen=True):
     """A node: its three indexes, and what it is in the group.
 
-    ``leads`` is what it takes itself for; ``deposed`` that it is wrong.
+    ``leads`` is what it takes itself for; ``deposed`` that it is wrong. ``shards`` says of each
+    of its shards whether the group's server runs there (Raft in Scylla, "The group 0").
     """
 
     name: str
@@ -42,6 +47,7 @@ class MemberRow(Struct, frozen=True):
     stored: int
     commit: int
     applied: int
+    shards: tuple[bool, ...]
 
     def reach(self, index: int) -> Reach:
         """How far the node is with an entry."""
@@ -75,7 +81,9 @@ def nodes(m: Group0, s: Group0State) -> tuple[MemberRow, ...]:
     for i, (name, at) in enumerate(zip(m.names, s.indexes, strict=True)):
         up, votes, deposed = (bool(mask >> i & 1) for mask in (s.up, s.voters, s.deposed))
         leads = up and (s.leader == i or deposed)
-        rows.append(MemberRow(name, up, votes, leads, deposed, at.stored, at.commit, at.applied))
+        shards = tuple(up and shard == SERVER_SHARD for shard in range(m.shards))
+        own = up, votes, leads, deposed, at.stored, at.commit, at.applied
+        rows.append(MemberRow(name, *own, shards))
     return tuple(rows)
 
 

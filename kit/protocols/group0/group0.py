@@ -119,6 +119,9 @@ class Group0(Guards, RaftLog, Serving):
     crashes: int = parameter(0, "how often a node crashes", ge=0, le=MOST_FAULTS)
     losses: int = parameter(0, "how often a submitted command is lost", ge=0, le=MOST_FAULTS)
     hours: int = parameter(0, "how often an hour passes (edition server)", ge=0, le=MOST_FAULTS)
+    shards: int = parameter(
+        2, "shards of each node; group 0's server runs on the first one", ge=1, le=8
+    )
     dcs: int = parameter(1, "datacenters that the nodes take in turn", ge=1, le=3)
     edition: Edition = parameter(
         "documents", "documents: as they say; server: history of an hour, few voters"

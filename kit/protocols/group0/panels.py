@@ -227,8 +227,19 @@ def _quorum(scene: Scene) -> str:
 
 
 def _server(row: MemberRow) -> str:
-    """Where the member's server of the group runs (Raft in Scylla, "The group 0")."""
-    return "on shard 0" if row.up else "off; comes up on shard 0"
+    """Where the member's server of the group runs."""
+    runs = [f"shard {i}" for i, here in enumerate(row.shards) if here]
+    of = f" of {len(row.shards)}"
+    return f"on {runs[0]}{of}" if runs else f"off; comes up on shard {facts.SERVER_SHARD}{of}"
+
+
+def _shards(row: MemberRow) -> list[Frag]:
+    """A box for each shard; the one with the server is marked."""
+    named = [("★" if here else "·", here) for here in row.shards]
+    return [
+        h("span", f"{i}{sign} ", class_="has" if here else "soft", title=f"shard {i}")
+        for i, (sign, here) in enumerate(named)
+    ]
 
 
 def _local(scene: Scene) -> Iterator[tuple[str, str, str]]:
@@ -340,6 +351,7 @@ VIEWS = Views(
                 (
                     Column("member", "name"),
                     Column("role", role),
+                    Column("shards", _shards),
                     Column("server", _server),
                     Column("stored", "stored"),
                     Column("commit", "commit"),

@@ -196,7 +196,9 @@ class RaftLog(Members):
 
     @action(tag="restart", kind="restart", each=lambda m, s: m.everybody & ~s.up)
     def restart_node(self, s: Group0State, node: Node) -> Next:
-        """{node} is up again, with what it had applied: index {applied}."""
+        """{node} is up again. Its shard 0 starts the server of group 0 with what it had applied:
+        index {applied}.
+        """
         return s.but(up=s.up | 1 << node)
 
     @action(

@@ -209,8 +209,11 @@ class Topology(Serving, Coordinator, Outages):
         return behind & s.reachable
 
     def _version_words(self, before: ControlState, action: Any, after: ControlState) -> str:
-        view = view_of(after, self.number(action.node))
-        return f"{action.node} now goes by version {view.version}, fence {view.fence_version}."
+        node = self.number(action.node)
+        view, number = view_of(after, node), view_of(after, node).generation
+        writes = f" It writes CDC logs by generation {number}."
+        said = f"{action.node} now goes by version {view.version}, fence {view.fence_version}."
+        return said + writes * (number != view_of(before, node).generation)
 
     def _version_sent(self, before: ControlState, action: Any, after: ControlState) -> Travels:
         version = f"version {view_of(after, self.number(action.node)).version}"

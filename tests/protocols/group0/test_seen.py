@@ -202,21 +202,34 @@ def test_the_history_tells_what_became_of_a_command() -> None:
 
 
 @pytest.mark.spec("C-009")
-def test_every_node_is_a_member_and_comes_up_again_from_what_it_stored() -> None:
-    """The configuration lists all nodes, each with its server on shard 0; one that restarts has the
-    server back and the indexes that it had.
+@pytest.mark.parametrize("shards", [1, 2, 4])
+@pytest.mark.parametrize("nodes", [2, 5])
+def test_every_node_is_a_member_and_comes_up_again_from_what_it_stored(
+    nodes: int, shards: int
+) -> None:
+    """The configuration lists all nodes, each with its server on the first of its shards, which is
+    marked. One that is down runs none; as it starts, so does the server, at the index it had.
     """
-    driven = Driven(nodes=5, crashes=1).do("crash E")
-    for picture in (driven.words("configuration"), driven.drawn("configuration").text()):
-        assert picture.count("on shard 0") == 5
-        assert picture.count("off; comes up on shard 0") == 1
-    assert "E: voter, down; off; comes up on shard 0" in driven.words("configuration")
-    driven.do("restart E")
-    assert line_with(driven.scene.say, "E is up", "index 1")
-    assert "E: voter; on shard 0" in driven.words("configuration")
-    for picture in (driven.words("configuration"), driven.drawn("configuration").text()):
-        assert picture.count("on shard 0") == 5
-        assert "off;" not in picture
+    last, where = "ABCDE"[nodes - 1], f"shard 0 of {shards}"
+    driven = Driven(nodes=nodes, shards=shards, crashes=1)
+    boxes = " ".join(["0★", *(f"{i}·" for i in range(1, shards))])
+
+    def seen() -> tuple[str, str]:
+        return driven.words("configuration"), driven.drawn("configuration").text()
+
+    assert all(text.count(f"on {where}") == nodes for text in seen())
+    assert " ".join(seen()[1].split()).count(boxes) == nodes
+    driven.do(f"crash {last}")
+    assert all(text.count(f"off; comes up on {where}") == 1 for text in seen())
+    assert f"{last}: voter, down; off; comes up on {where}" in seen()[0]
+    assert " ".join(seen()[1].split()).count(boxes) == nodes - 1
+    driven.do(f"restart {last}")
+    assert driven.scene.say == (
+        f"{last} is up again. Its shard 0 starts the server of group 0 with what it had applied: "
+        "index 1."
+    )
+    assert f"{last}: voter; on {where}" in seen()[0]
+    assert all(text.count(f"on {where}") == nodes and "off;" not in text for text in seen())
 
 
 def test_without_a_quorum_nothing_is_committed() -> None:

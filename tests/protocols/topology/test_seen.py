@@ -13,9 +13,11 @@ from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from kit.protocols.topology import topology as act
 from kit.protocols.topology.rules.machines import (
+    EDITIONS,
     GLOBAL_REQUESTS,
     NODE_STATES,
     TRANSITION_STATES,
+    Edition,
 )
 from kit.views.frame import frame_text
 from kit.views.panel import scene_of
@@ -180,20 +182,49 @@ def test_the_row_says_who_is_replaced_and_which_tokens() -> None:
 
 
 @pytest.mark.spec("D-018")
-def test_a_generation_is_committed_in_the_table() -> None:
-    """With the step into write_both_read_old the row of committed generations has one more, and the
-    time of that step's command with it; once a node has applied that version it uses it.
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize("words", ["join D", "new_cdc_generation", "bootstrap E"])
+def test_a_prepared_generation_is_committed_and_used(edition: Edition, words: str) -> None:
+    """In ``commit_cdc_generation`` the next generation is prepared, without a time. The command
+    that leaves the state gives it one; each node uses it once it has applied that command.
     """
-    timeline = until(starting("join D"), in_state("commit_cdc_generation"))
-    assert any("committed_cdc_generations = {1}" in x for x in seen(timeline)["system.topology"])
-    until(timeline, in_state("write_both_read_old"))
-    at = timeline.state.state_id
-    row = f"static.committed_cdc_generations = {{1, (t{at}, 2)}}"
-    assert any(row in x for x in seen(timeline)["system.topology"])
-    assert any(x.startswith(f"  {at} ") for x in seen(timeline)["Group 0 history"])
-    assert any(x.startswith("  B: normal, version 1") for x in seen(timeline)["Nodes"])
-    press(timeline, "apply B")
-    assert any(x.startswith("  B: normal, version 2") for x in seen(timeline)["Nodes"])
+    timeline = until(starting(words, edition=edition), in_state("commit_cdc_generation"))
+
+    def rows() -> list[str]:
+        lines = (line.strip() for line in seen(timeline)["CDC generations"])
+        return [line for line in lines if line[:1].isdigit()]
+
+    users = "A, B, C" + {"join D": ", D", "bootstrap E": ", E"}.get(words, "")
+    assert rows() == [
+        f"1, before the run, committed, {users}",
+        "2, null, prepared",
+    ]
+    table = seen(timeline)["system.topology"]
+    assert any(line.endswith("static.new_cdc_generation_data_uuid = 2") for line in table)
+    until(timeline, lambda s: s.topology.generations == 2)
+    at, first, used = timeline.state.state_id, *rows()
+    leader = "ABC"[timeline.state.coordinator]
+    assert used == f"2, t{at}, committed, {leader}"
+    assert leader not in first.rpartition("committed")[2]
+    table = seen(timeline)["system.topology"]
+    assert any(f"committed_cdc_generations = {{1, (t{at}, 2)}}" in line for line in table)
+    assert not any("new_cdc_generation_data_uuid = 2" in line for line in table)
+    for name in "BC":
+        press(timeline, f"apply {name}")
+        assert timeline.now.say.endswith("It writes CDC logs by generation 2.")
+        assert name in rows()[1].rpartition("committed")[2]
+
+
+@pytest.mark.spec("D-018")
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_generation_that_is_not_committed_is_used_by_nobody(edition: Edition) -> None:
+    """The barrier fails: the join rolls back, and all go on with the first generation."""
+    timeline = starting("join D", edition=edition, failures=1)
+    until(timeline, in_state("commit_cdc_generation"))
+    press(timeline, "fail")
+    until(timeline, in_state("left_token_ring"))
+    [line] = [x for x in seen(timeline)["CDC generations"] if x.strip()[:1].isdigit()]
+    assert line.strip() == "1, before the run, committed, A, B, C, D"
 
 
 @pytest.mark.spec("D-021", "D-024", "D-043", "D-045")

@@ -20,12 +20,13 @@ from msgspec.structs import replace
 
 from kit.engine.timeline import PassedStep
 from kit.protocols.group0.rules.voters import nodes_in
-from kit.protocols.topology.control import SERVING_STATES, ControlState
+from kit.protocols.topology.control import SERVING_STATES, ControlState, view_of
 from kit.protocols.topology.facts import RunIds, ends_of, run_ids
 from kit.protocols.topology.outages import address_of
 from kit.protocols.topology.rules.cluster import ClusterTopology, Replication, mask_of
 from kit.protocols.topology.rules.columns import (
     COLUMNS,
+    COMMITS_CDC,
     NULL,
     Generation,
     SystemTopology,
@@ -140,6 +141,19 @@ def _schema(scene: Scene) -> Iterator[tuple[str, str, str]]:
             yield column.name, _type(scene, column.name), keys.get(column.scope, "")
 
 
+def _cdc(scene: Scene) -> Iterator[tuple[str, str, str, str]]:
+    """Every CDC generation: when it begins, where it stands, and which members write logs by it."""
+    s, times = scene.state, dict(run_ids(scene.way())[1])
+    newest = s.topology.generations
+    for number in range(1, newest + 1):
+        by = (i for i in nodes_in(s.topology.members) if view_of(s, i).generation == number)
+        users = ", ".join(scene.model.names[i] for i in by)
+        begins = f"t{times[number]}" if number in times else "before the run"
+        yield str(number), begins, "committed", users
+    if s.topology.transition == COMMITS_CDC:
+        yield str(newest + 1), NULL, "prepared", ""
+
+
 def _read_as(scene: Scene) -> str:
     printed = _type(scene, "supported_features") == "set<uuid>"
     names = "The documents print supported_features as UUIDs. Here they are read as names (Q-22)."
@@ -193,9 +207,25 @@ TABLE = panel_of(
 )
 
 
+SHOWN = 30
+CDC = panel_of(
+    "cdc",
+    "CDC generations",
+    Table(
+        _cdc,
+        "cdc:{0[0]}",
+        ("generation", "timestamp", "standing", Column("used by", itemgetter(3), none="")),
+        line=lambda row: ", ".join(filter(None, row)),
+        most=SHOWN,
+    ),
+    Note("Each node writes the logs of CDC by the newest generation that it has applied."),
+    optional=True,
+    tab="CDC",
+)
+
+
 # -- system.topology_requests ----------------------------------------------------------------------
 
-SHOWN = 30
 REQUEST_CELLS = ("id", "request_type", "target_host", "start_time", "done", "error", "end_time")
 PARAMETER_CELLS = (
     "truncate_table_id",

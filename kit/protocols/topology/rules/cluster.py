@@ -221,16 +221,18 @@ class Setting(Struct, frozen=True, cache_hash=True):
 
 
 class LocalView(Struct, frozen=True, cache_hash=True):
-    """What of an applied topology steers requests and streams on a node."""
+    """What of an applied topology steers requests, streams and the writes of CDC logs on a node."""
 
     version: int
     fence_version: int
     session: int
+    generation: int = 1
 
 
 def local_view(topology: ClusterTopology) -> LocalView:
     """The view of a node that has applied this topology."""
-    return LocalView(topology.version, topology.fence_version, topology.session)
+    own = topology.version, topology.fence_version, topology.session
+    return LocalView(*own, topology.generations)
 
 
 def is_served(version: int, replica: LocalView, safeguards: TopologySafeguards) -> bool:

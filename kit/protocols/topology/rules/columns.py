@@ -290,6 +290,10 @@ def store(
         session=str(topology.session) if topology.session else None,
         tablet_balancing_enabled=topology.balancing,
         upgrade_state="done",
+        # Its data are written as the state is entered: what is committed next is prepared.
+        new_cdc_generation_data_uuid=(
+            str(topology.generations + 1) if topology.transition == COMMITS_CDC else None
+        ),
         new_keyspace_rf_change_ks_name=alters.keyspace if alters else None,
         new_keyspace_rf_change_data=_options(alters) if alters else (),
         global_requests=tuple(map(str, topology.queue)),
@@ -310,6 +314,7 @@ def store(
     return table, requests
 
 
+COMMITS_CDC = "commit_cdc_generation"
 NULL = "null"
 OF_REQUESTS = ("global_topology_request_id", "global_requests", "request_id")
 """The columns that hold ids of requests."""
