@@ -37,6 +37,7 @@ from kit.operators.importers.nodetool import (
 from kit.operators.importers.ringfile import (
     LARGEST_FILE,
     RingFile,
+    by_name,
     check_keyspaces,
     doubtful,
     parse_ring,
@@ -110,7 +111,7 @@ NO_TOKENS = (
 def merge(
     listings: Sequence[Listing], keyspaces: Iterable[Keyspace]
 ) -> tuple[tuple[Seen, ...], tuple[Keyspace, ...], list[str]]:
-    """All nodes, keyspaces and warnings of one cluster; keyspaces that were asked for come first.
+    """All nodes, keyspaces and warnings of one cluster, by name.
 
     Raises:
         BadInput: naming the first thing in which two files differ, a token, host id or keyspace
@@ -135,7 +136,7 @@ def merge(
     _check_counts(nodes, said)
     _once(nodes, "host id", lambda node: [node.host_id] if node.host_id else [])
     _once(nodes, "token", lambda node: node.tokens or ())
-    return tuple(nodes.values()), _keyspaces(listings, keyspaces), warnings
+    return by_name(nodes.values()), _keyspaces(listings, keyspaces), warnings
 
 
 def _together(
@@ -266,7 +267,7 @@ def _keyspaces(listings: Sequence[Listing], typed: Iterable[Keyspace]) -> tuple[
         if known != keyspace:
             what = f"{keyspace.name} ({keyspace.replication.label})"
             raise BadInput(f"{source}: keyspace", what, f"{known.replication.label} as in {before}")
-    return tuple(keyspace for _, keyspace in keyspaces.values())
+    return by_name(keyspace for _, keyspace in keyspaces.values())
 
 
 def _unseen(listings: Sequence[Listing]) -> Iterator[str]:

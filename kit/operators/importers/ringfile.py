@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -72,7 +72,7 @@ def _ring_file(value: object) -> RingFile:
     listed = enumerate(_list(top["keyspaces"], "keyspaces", 0))
     spaces = tuple(_keyspace(keyspace, f"keyspaces[{at}]") for at, keyspace in listed)
     _once("keyspaces", spaces)
-    return RingFile(epoch, Ring.of(nodes, space), check_keyspaces(spaces))
+    return RingFile(epoch, Ring.of(by_name(nodes), space), check_keyspaces(spaces))
 
 
 def _fields(
@@ -156,14 +156,34 @@ def _keyspace(value: object, field: str) -> Keyspace:
 
 
 def check_keyspaces(keyspaces: tuple[Keyspace, ...]) -> tuple[Keyspace, ...]:
-    """The keyspaces of a cluster, of which there may not be too many.
+    """The keyspaces of a cluster by name, of which there may not be too many.
 
     Raises:
         BadInput: when there are.
     """
     if len(keyspaces) > MOST_KEYSPACES:
         raise BadInput("keyspaces", len(keyspaces), f"at most {MOST_KEYSPACES}")
-    return keyspaces
+    return by_name(keyspaces)
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+
+Named = TypeVar("Named", bound=_Named)
+_NUMBER = re.compile("([0-9]+)")
+
+
+def by_name(several: Iterable[Named]) -> tuple[Named, ...]:
+    """Nodes or keyspaces in one order, whatever that of their rows is: n2 before n10."""
+
+    def key(one: Named) -> tuple[list[tuple[str, int]], str]:
+        parts = [*_NUMBER.split(one.name), "0"]
+        return [(text, int(n)) for text, n in zip(parts[::2], parts[1::2], strict=True)], one.name
+
+    return tuple(sorted(several, key=key))
 
 
 def _nowhere(ring: Ring, keyspaces: tuple[Keyspace, ...]) -> Iterator[str]:

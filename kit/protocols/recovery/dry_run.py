@@ -15,7 +15,7 @@ from kit.edge.json_text import located, parse_json
 from kit.edge.reading import read_text
 from kit.engine.registry import one_of
 from kit.errors import BadInput, misfit
-from kit.operators.importers.ringfile import LARGEST_FILE
+from kit.operators.importers.ringfile import LARGEST_FILE, by_name
 from kit.operators.importers.system_tables import RaftView, is_topology
 from kit.protocols.group0.rules.voters import (
     NEWEST,
@@ -262,7 +262,8 @@ def _checked(given: ClusterDescription) -> ClusterDescription:
             if name in seen:
                 raise BadInput(f"deaths[{at}]", name, "each node once")
             seen.add(name)
-    return replace(given, nodes=tuple(sorted(given.nodes, key=lambda node: node.name)))
+    spaces = {name: dict(sorted(of.items())) for name, of in sorted(given.keyspaces.items())}
+    return replace(given, nodes=by_name(given.nodes), keyspaces=spaces)
 
 
 def _check_votes(nodes: Iterable[ClusterNode]) -> None:
@@ -414,7 +415,7 @@ def advise(
             standings(having.places, having.mask("down", "lost"), factors),
             lost_ranges(having.places, having.mask("lost"), factors),
         )
-        for name, factors in sorted(cluster.keyspaces.items())
+        for name, factors in cluster.keyspaces.items()
     )
     lines = tuple(_line(cluster, case, strangers) for case in cases)
     tables = [choices(case.quorum, down, case.lost, stuck, edition) for case in (worst, best)]

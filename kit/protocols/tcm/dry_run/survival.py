@@ -108,7 +108,8 @@ def survival(given: Imported, down: Iterable[str]) -> Survival:
         if name not in names:
             raise BadInput("down", name, one_of(str(name), list(names)))
     check_work(given, PLACEMENTS)
-    dead = tuple(dict.fromkeys((*given.down, *also)))
+    down_too = {*given.down, *also}
+    dead = tuple(name for name in dict.fromkeys((*names, *given.down)) if name in down_too)
     snapshot = as_it_stands(given)
     lost = losses_of(snapshot, dead)
     breaking = {name for loss in lost for name, _ in loss.nodes}
