@@ -19,7 +19,7 @@ def shorten(value: object, longest: int = LONGEST_VALUE) -> str:
     """``value`` as one line of at most ``longest`` ASCII characters, for use in a message."""
     if isinstance(value, int) and value.bit_length() > LONGEST_INTEGER:
         return f"an integer of {value.bit_length()} bits"
-    if isinstance(value, str):
+    if isinstance(value, str | bytes | tuple | list) and len(value) > longest:
         value = value[: longest + 1]
     try:
         text = " ".join(ascii(value).split())

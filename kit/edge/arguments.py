@@ -7,6 +7,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set, ValuesView
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache, wraps
 from itertools import islice
 from math import isfinite
@@ -99,6 +100,15 @@ def finite(field: str, values: Iterable[T], most: int) -> tuple[T, ...]:
     return kept
 
 
+Guard = Callable[[Iterable[Any]], AbstractContextManager[None]]
+_GUARDS: list[Guard] = [lambda _: nullcontext()]
+
+
+def guard_calls(guard: Guard) -> None:
+    """Have each call of a public function run within what ``guard`` makes of its arguments."""
+    _GUARDS.append(guard)
+
+
 def checked(function: Callable[P, R]) -> Callable[P, R]:
     """A public function that checks its arguments against their annotations, before it begins.
 
@@ -112,7 +122,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
         for name, value in bound.arguments.items():
             _check(function, signature.parameters[name], value)
             bound.arguments[name] = _looked_at(name, value, hint_of(function, name))
-        with pipes_kept():
+        with pipes_kept(), _GUARDS[-1](bound.arguments.values()):
             return function(*bound.args, **bound.kwargs)
 
     return called

@@ -13,9 +13,11 @@ import linecache
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from dataclasses import fields, is_dataclass
 from functools import partial, wraps
+from inspect import signature
 from itertools import islice
 from math import isnan
 from pathlib import Path
+from sysconfig import get_paths
 from types import CodeType, MethodType
 from typing import Any, get_args, get_origin
 
@@ -25,12 +27,15 @@ from msgspec.structs import astuple, replace
 
 from kit.engine.model import Model, Monitor, Property, content
 from kit.engine.rule import Rule
-from kit.errors import BadInput, Refusal
+from kit.errors import BadInput, BadType, Refusal
 
 KIT = str(Path(__file__).parent.parent)
+LIBRARY = tuple({str(Path(place)) for name, place in get_paths().items() if "lib" in name})
+"""Where Python's own modules and installed packages are."""
 LASTING = "values that never change: numbers, text, tuples, frozen structs"
 NO_CHANCE = "the same each time: no chance, no clock in a model; of a set, sorted() is in order"
 LONGEST_NUMBER = 10_000  # bits
+MOST_PARTS = 100_000  # of a state, an action or a memory
 _NO_NUMBERS = frozenset((str, bool, bytes, type(None)))  # nor has any of them parts
 
 
@@ -119,23 +124,47 @@ def check_kind(model: Model[Any, Any], what: str, function: Callable[..., Any], 
 
 
 def check_stands(value: Any, what: str | Callable[[], str], function: Callable[..., Any]) -> None:
-    """See that a value can be hashed, written down and compared; ``what`` made it.
+    """See that a value can be hashed, written down and compared, and is not too large.
+
+    ``what`` made it.
 
     Raises:
         BadInput: naming the function that made it.
     """
+    numbers = _numbers(value)
+    if numbers is None:
+        name = what if isinstance(what, str) else what()
+        raise BadInput(place(name, function), "a huge value", f"at most {MOST_PARTS:,} parts")
     try:
         hash(value)
         content(value)
     except (TypeError, ValueError, RecursionError) as error:
         name = what if isinstance(what, str) else what()
         raise BadInput(place(name, function), value, f"{LASTING} ({error})") from None
-    for number in _numbers(value):
+    for number in numbers:
         is_nan = isinstance(number, float) and isnan(number)
         if is_nan or (isinstance(number, int) and number.bit_length() > LONGEST_NUMBER):
             name = what if isinstance(what, str) else what()
             allowed = f"numbers that equal themselves, integers of at most {LONGEST_NUMBER} bits"
             raise BadInput(place(name, function), number, allowed)
+
+
+def check_call(what: str, function: Callable[..., Any], *given: str) -> None:
+    """See that a model's function can be called with so many arguments.
+
+    Raises:
+        BadType: naming the function, and what it is given.
+    """
+    if is_kits(function):
+        return
+    try:
+        signature(function).bind(*given)
+    except TypeError as error:
+        shown = f"{getattr(function, '__name__', 'function')}{signature(function)}"
+        allowed = f"a function of {', '.join(given) or 'nothing'} ({error})"
+        raise BadType(place(what, function), shown, allowed) from None
+    except ValueError:  # of some that come with Python nobody can tell
+        return
 
 
 def place(what: str, function: Callable[..., Any]) -> str:
@@ -144,8 +173,11 @@ def place(what: str, function: Callable[..., Any]) -> str:
     return what if code is None else f"{what}, {line_of(code.co_filename, code.co_firstlineno)}"
 
 
-def _numbers(value: Any) -> list[int | float]:
-    """Every number in a value; searches of students' models spend much of their time here."""
+def _numbers(value: Any) -> list[int | float] | None:
+    """Every number in a value; None where it has too many parts.
+
+    Searches of students' models spend much of their time here.
+    """
     numbers: list[int | float] = []
     todo = [value]
     for item in todo:  # which grows on the way
@@ -153,15 +185,17 @@ def _numbers(value: Any) -> list[int | float]:
             continue
         if isinstance(item, int | float):
             numbers.append(item)
+        elif len(todo) > MOST_PARTS:
+            return None
         elif isinstance(item, Struct):
             todo += astuple(item)
         elif is_dataclass(item) and not isinstance(item, type):
             todo += [getattr(item, field.name) for field in fields(item)]
         elif isinstance(item, tuple | list | frozenset):
-            todo += item
+            todo += item[: MOST_PARTS + 1] if isinstance(item, tuple | list) else item
         elif isinstance(item, dict):
             todo += [*item, *item.values()]
-    return numbers
+    return None if len(todo) > MOST_PARTS else numbers
 
 
 def _code(function: Any) -> CodeType | None:
@@ -184,6 +218,41 @@ def line_of(filename: str, number: int) -> str:
     cell = "ipykernel" in filename or filename.startswith("<")
     where = f"line {number}" if cell else f"line {number} of {Path(filename).name}"
     return f"{where} ({text})" if text else where
+
+
+def raised_at(error: BaseException, otherwise: str = "model") -> str:
+    """The line that raised an error: the last one that is not the kit's own."""
+    where, link = otherwise, (_loop_ended(error) or error).__traceback__
+    while link is not None:
+        name = link.tb_frame.f_code.co_filename
+        if not name.startswith((KIT, *LIBRARY)) and link.tb_frame.f_code.co_name != "__setattr__":
+            where = f"{link.tb_frame.f_code.co_name}, {line_of(name, link.tb_lineno)}"
+        link = link.tb_next
+    return where
+
+
+def is_own_error(error: BaseException) -> bool:
+    """Whether a model's own code raised an error that means no harm to those who called it.
+
+    An error that is raised within the kit comes of what that was given. What ends a loop or the
+    process would be taken for something else on its way.
+    """
+    if isinstance(error, SystemExit | GeneratorExit) or _loop_ended(error):
+        return False
+    own, link = True, error.__traceback__
+    while link is not None:
+        name = link.tb_frame.f_code.co_filename
+        if name.startswith(KIT):
+            own = False
+        elif not name.startswith(LIBRARY):
+            own = True
+        link = link.tb_next
+    return own
+
+
+def _loop_ended(error: BaseException) -> BaseException | None:
+    """The StopIteration that an error is, or was when it left a function that yields."""
+    return next((e for e in (error, error.__cause__) if isinstance(e, StopIteration)), None)
 
 
 class _Backwards(frozenset[Any]):

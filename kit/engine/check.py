@@ -20,12 +20,13 @@ from msgspec.structs import replace
 
 from kit.edge.arguments import checked
 from kit.edge.limits import is_tight, limits
+from kit.engine.careful import raised_at
 from kit.engine.contract import check_contract
 from kit.engine.model import Model, Monitor, Property, Refinement
 from kit.engine.parameters import edition_in, plainly
 from kit.engine.partial_order import LargerSteps, OrderCheck, single_steps
 from kit.engine.progress import Progress, shown
-from kit.engine.purity import exploring, raised_at
+from kit.engine.purity import exploring
 from kit.engine.search import NO_LIMIT, Mode, Search, Violation, symmetry_name
 from kit.errors import BadInput, one_line, shorten
 

@@ -9,13 +9,24 @@ from typing import Any, get_args, get_origin
 from msgspec import Struct
 
 from kit.edge.arguments import LONGEST_NAME, text, whole_number
-from kit.engine.careful import place
+from kit.engine.careful import check_call, place
 from kit.engine.model import Kind, Model, Monitor, PartialOrder, Property, Safeguard
 from kit.engine.rule import Rule
 from kit.errors import BadInput, BadType
 
 LONGEST_SENTENCE = 1000  # characters
 MOST_REVISIONS = 1_000_000
+
+
+_STEP = ("before", "action", "after")
+METHODS: dict[str, tuple[str, ...]] = {
+    "start": (),
+    **dict.fromkeys(("describe", "milestone"), _STEP),
+    **dict.fromkeys(("suggest", "readable", "actions", "options", "successors"), ("state",)),
+    **dict.fromkeys(("verb", "kind"), ("action",)),
+    "label": ("state", "action"),
+}
+"""Methods of a model that may be its own, and what they are given."""
 
 
 def check_contract(
@@ -34,11 +45,16 @@ def check_contract(
         raise BadInput(f"start of {model.name}", None, "a method that gives the first state")
     whole_number(f"revision of {model.name}", model.revision, least=1, most=MOST_REVISIONS)
     _declared(model)
+    for name, names in METHODS.items():
+        check_call(f"{name} of {model.name}", getattr(model, name), *names)
     rules = _members(model.name, "rules", model.rules, Rule)
     judged = _members(model.name, "properties", properties or model.properties, Property)
     watching = _members(model.name, "monitors", monitors or model.monitors, Monitor)
     for rule in rules:
         _functions(model.name, rule, ("choices", "outcome", "given"))
+        if not hasattr(model, "acts"):  # else the methods were looked at
+            check_call(f"choices of {rule.kind}", rule.choices, "state")
+            check_call(f"outcome of {rule.kind}", rule.outcome, "state", "arguments")
         if not isinstance(rule.action, type) or not issubclass(rule.action, Struct):
             raise BadType(
                 f"rules of {model.name}: action", rule.action, "a class of actions (structs)"
@@ -47,22 +63,32 @@ def check_contract(
             text(f"kind of rule {rule.action.__name__} of {model.name}", rule.kind)
     for prop in (*judged, *_members(model.name, "signs", model.signs, Property)):
         _functions(model.name, prop, ("check",))
+        given = ("before", "action", "after") if prop.kind == "step" else ("state",)
+        check_call(f"property {prop.name}", prop.check, *given)
         if prop.kind not in get_args(Kind):
             kinds = "one of " + ", ".join(get_args(Kind))
             raise BadInput(f"kind of property {prop.name}", prop.kind, kinds)
         _looks(f"property {prop.name}", prop, "of")
     for monitor in watching:
-        _functions(model.name, monitor, ("begin", "step", "verdict"))
-        _looks(f"monitor {monitor.name}", monitor, "rename")
-        memory = monitor.begin()
-        try:
-            hash(memory)
-        except TypeError as error:
-            where = place(f"monitor {monitor.name}", monitor.begin)
-            raise BadInput(where, memory, f"a lasting memory ({error})") from None
+        _watches(model.name, monitor)
     if type(model).rule_of is Model.rule_of:  # a product finds the rules of its parts itself
         _once(model.name, "action of a rule", [rule.action.__name__ for rule in rules])
     _once(model.name, "property", [prop.name for prop in (*judged, *watching)])
+
+
+def _watches(name: str, monitor: Monitor) -> None:
+    """See that a monitor has functions that can be called, and a memory that lasts."""
+    what = f"monitor {monitor.name}"
+    _functions(name, monitor, ("begin", "step", "verdict"))
+    check_call(what, monitor.begin)
+    check_call(what, monitor.step, "memory", "before", "action", "after")
+    check_call(what, monitor.verdict, "memory")
+    _looks(what, monitor, "rename")
+    memory = monitor.begin()
+    try:
+        hash(memory)
+    except TypeError as error:
+        raise BadInput(place(what, monitor.begin), memory, f"a lasting memory ({error})") from None
 
 
 def _declared(model: Model[Any, Any]) -> None:

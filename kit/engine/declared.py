@@ -22,12 +22,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar, dataclass_trans
 from msgspec import NODEFAULT, Meta, Struct, defstruct, field
 from msgspec.structs import asdict, astuple, replace
 
+from kit.engine.careful import check_call
 from kit.engine.flows import Flow, FlowKind, FlowTable, ServerLine, ServerLog
 from kit.engine.model import Kind, Model, NoParameters, Property, Safeguard
 from kit.engine.parameters import check_limits
 from kit.engine.registry import Entry
 from kit.engine.rule import Rule
-from kit.errors import BadInput, Refusal, Refused
+from kit.errors import BadInput, BadType, Refusal, Refused
 
 S = TypeVar("S", bound=Struct)
 T = TypeVar("T")
@@ -221,6 +222,7 @@ class Act:
 
     def bind(self, m: Declared[Any]) -> Rule[Any, Any]:
         """Its rule in a model."""
+        check_call(f"action {self.name}", self.run, "self", "state", *self.names)
         made = _Made(self, m)
         choices, outcome = self._choices(m, made), self._outcome(m)
         sure = bool(self.said.sure and self.said.sure(m))
@@ -407,6 +409,8 @@ def judged(kind: Kind, invariant: str = "", **more: Any) -> Callable[[T], T]:
     """
 
     def mark(check: T) -> T:
+        if isinstance(check, type) or not hasattr(check, "__dict__"):
+            raise BadType(f"@{kind}", check, "a method, written with def")
         vars(check).setdefault("judged", []).append(Judged(kind, invariant, **more))
         return check
 

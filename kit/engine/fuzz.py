@@ -24,7 +24,7 @@ from kit.engine.check import Scope, scope_of
 from kit.engine.contract import check_contract
 from kit.engine.model import Model, Monitor, Property
 from kit.engine.progress import Progress, shown
-from kit.engine.purity import blame, check_purity, check_start, exploring, rules_of
+from kit.engine.purity import blaming, check_purity, check_start, exploring, rules_of
 from kit.engine.registry import fair_schedules_end, one_of, rows_of, weights_of
 from kit.engine.rule import Rule
 from kit.engine.timeline import Timeline
@@ -318,10 +318,8 @@ class Walker:
             BadInput: when it does not, naming the place in its code.
         """
         state = reduce(self.model.apply, walk.actions, self.model.start())
-        try:
+        with blaming(self.model):
             check_purity(self.model, state)
-        except AttributeError as error:
-            raise blame(self.model, (), [], error) or error from None
 
     def led_on(self, walk: Walk) -> Walk:
         """A walk that broke nothing, and what a fair schedule from its end says of the *goals*.

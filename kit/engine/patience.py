@@ -1,30 +1,39 @@
-"""How a student's functions are stopped that never end, so that a button gets an answer.
+"""How a student's functions are stopped that never end, so that every call gets an answer.
 
 Whoever waits for a cell can interrupt it; a press of a button has nobody who could, and JupyterLab
 has presses answered on a thread of their own, which no signal reaches. For one step there is a
 limit (``patient``): processor time of the thread that works, not the clock, so that a busy machine
-stops nobody. A search may take its time, and ends when it is asked to (``stoppable``).
+stops nobody. A search may take its time as long as each function of the model comes back
+(``attended``), and ends when it is asked to (``stoppable``). A thread that sleeps is woken where a
+signal reaches it: the main one.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 
-from kit.engine.purity import raised_at
+from kit.engine.careful import KIT, raised_at
 from kit.errors import BadInput
 
 SECONDS = 5.0  # of computing for one step: hundreds of times what a step of the lessons takes
+ASLEEP = 30.0  # seconds without any computing
 _LOOK = 0.2  # seconds between two looks
 _IDLE = 5  # looks with nothing to look at, after which nobody looks
+_LEAST = 0.0005  # seconds of computing between two looks, with less a thread sleeps
+_WAKING = signal.SIGURG  # which nobody else uses, and which does nothing where nobody listens
 
 
 _WAY_OUT = frozenset((contextlib.__file__, __file__))
+Due = Callable[["FrameType | None"], bool]
+"""Whether a thread that is at work in a frame is to be stopped."""
 
 
 class _TooLong(BaseException):
@@ -36,7 +45,7 @@ class _Work:
 
     __slots__ = ("due", "ended", "error", "lock", "worker")
 
-    def __init__(self, due: Callable[[], bool], error: type[BaseException]) -> None:
+    def __init__(self, due: Due, error: type[BaseException]) -> None:
         self.worker, self.due, self.error = threading.get_ident(), due, error
         self.ended, self.lock = False, threading.Lock()
 
@@ -48,8 +57,12 @@ class _Work:
         """
         with self.lock:
             frame = sys._current_frames().get(self.worker)
-            leaving = frame is not None and frame.f_code.co_filename in _WAY_OUT
-            if not self.ended and not leaving and self.due():
+            if self.ended or _leaves(frame) or not self.due(frame):
+                return
+            if signal.getsignal(_WAKING) is _woken and self.worker == _MAIN:
+                _STOPPED[:] = [self]
+                signal.pthread_kill(self.worker, _WAKING)
+            else:
                 worker, error = ctypes.c_ulong(self.worker), ctypes.py_object(self.error)
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(worker, error)
 
@@ -60,6 +73,23 @@ class _Work:
         """
         with self.lock:
             self.ended = True
+
+
+_MAIN = threading.main_thread().ident
+_STOPPED: list[_Work] = []
+"""What the main thread is to be stopped at."""
+
+
+def _leaves(frame: FrameType | None) -> bool:
+    return frame is not None and frame.f_code.co_filename in _WAY_OUT
+
+
+def _woken(_number: int, frame: FrameType | None) -> None:
+    """Stop the main thread, also out of a sleep."""
+    works = [work for work in _STOPPED if not work.ended]
+    _STOPPED.clear()
+    if works and not _leaves(frame):
+        raise works[0].error
 
 
 class _Watch:
@@ -98,8 +128,10 @@ _WATCH = _Watch()
 
 
 @contextmanager
-def _watched(due: Callable[[], bool], error: type[BaseException]) -> Iterator[None]:
+def _watched(due: Due, error: type[BaseException]) -> Iterator[None]:
     """Look after what happens inside; an error that comes while that ends arrives here, too."""
+    if threading.get_ident() == _MAIN and signal.getsignal(_WAKING) is signal.SIG_DFL:
+        signal.signal(_WAKING, _woken)
     work = _Work(due, error)
     _WATCH.add(work)
     try:
@@ -119,21 +151,74 @@ def _processor_time(thread: int) -> Callable[[], float]:
     return lambda: time.clock_gettime(clock)
 
 
+def _idle(used: Callable[[], float]) -> Callable[[FrameType | None], bool]:
+    """Whether a thread has slept for long, asked at each look; who debugs it may take his time."""
+    before, since = -1.0, time.monotonic()
+
+    def asleep(frame: FrameType | None) -> bool:
+        nonlocal before, since
+        now, clock = used(), time.monotonic()
+        if now - before > _LEAST or (frame is not None and frame.f_trace is not None):
+            before, since = now, clock
+        return clock - since >= ASLEEP
+
+    return asleep
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Say of what took too long which function it was."""
+    try:
+        yield
+    except _TooLong as error:
+        after = f"no answer after {SECONDS:g} seconds of computing, or {ASLEEP:g} of waiting"
+        raise BadInput(raised_at(error), after, "functions that come to an end") from None
+
+
 @contextmanager
 def patient() -> Iterator[None]:
-    """Let what happens inside compute for ``SECONDS``, then stop it.
+    """Let what happens inside compute for ``SECONDS``, then stop it; sooner or later if it sleeps.
 
     Raises:
         BadInput: naming the function and the line that were at work.
     """
     used = _processor_time(threading.get_ident())
-    most = used() + SECONDS
-    try:
-        with _watched(lambda: used() >= most, _TooLong):
-            yield
-    except _TooLong as error:
-        after = f"no answer after {SECONDS:g} seconds of computing"
-        raise BadInput(raised_at(error), after, "functions that come to an end") from None
+    most, asleep = used() + SECONDS, _idle(used)
+    with _told(), _watched(lambda frame: used() >= most or asleep(frame), _TooLong):
+        yield
+
+
+@contextmanager
+def attended() -> Iterator[None]:
+    """Stop a function of somebody else's, called from what happens inside, that does not come back.
+
+    It may compute for ``SECONDS``. Nothing is counted on the way: now and then somebody looks which
+    function is at work, and whether it is the same call as before.
+
+    Raises:
+        BadInput: naming the function and the line that were at work.
+    """
+    used = _processor_time(threading.get_ident())
+    asleep = _idle(used)
+    base: FrameType | None = sys._getframe()
+    while _leaves(base):
+        base = base.f_back if base else None
+    call: FrameType | None = None
+    began = 0.0
+
+    def due(frame: FrameType | None) -> bool:
+        nonlocal call, began
+        outer, is_asleep = None, asleep(frame)
+        while frame is not None and frame is not base:
+            if not frame.f_code.co_filename.startswith(KIT):
+                outer = frame
+            frame = frame.f_back
+        if outer is not call:
+            call, began = outer, used()
+        return call is not None and (is_asleep or used() - began >= SECONDS)
+
+    with _told(), _watched(due, _TooLong):
+        yield
 
 
 @contextmanager
@@ -145,7 +230,7 @@ def ended_after(seconds: float) -> Iterator[None]:
     used = _processor_time(threading.get_ident())
     most = used() + seconds
 
-    def due() -> bool:
+    def due(_frame: FrameType | None) -> bool:
         nonlocal most
         late = used() >= most
         most += SECONDS * late  # until it is asked again
@@ -166,7 +251,7 @@ def stoppable(stop: threading.Event) -> Iterator[None]:
     """
     looks = 0
 
-    def due() -> bool:
+    def due(_frame: FrameType | None) -> bool:
         nonlocal looks
         looks += stop.is_set()
         return looks > 1

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
+from kit.edge.arguments import guard_calls
 from kit.engine.careful import (
-    KIT,
     NEW,
     NO_CHANCE,
     careful,
@@ -22,12 +22,16 @@ from kit.engine.careful import (
     check_stands,
     check_text,
     is_kits,
-    line_of,
+    is_own_error,
     place,
+    raised_at,
 )
 from kit.engine.model import Model, Monitor
+from kit.engine.patience import attended
 from kit.engine.rule import Rule
 from kit.errors import BadInput, KitError, Refusal, one_line
+
+ANSWERS = "functions that take what they are given, and give what they should"
 
 
 def is_own(model: Model[Any, Any]) -> bool:
@@ -111,7 +115,7 @@ def suggested_by(model: Model[Any, Any], state: Any) -> Any:
     Raises:
         BadInput: naming the function that suggests something else.
     """
-    with blaming(model):
+    with blaming(model, under_way=lambda: [state]):
         action = model.suggest(state)
     if action is not None and model.rule_of(action) is None:
         allowed = f"an action of {model.name}, or None"
@@ -165,24 +169,28 @@ def blame_states(model: Model[Any, Any], states: Iterable[Any]) -> None:
 
 
 def blame(
-    model: Model[Any, Any], monitors: Sequence[Monitor], nodes: list[Any], error: Exception
+    model: Model[Any, Any], monitors: Sequence[Monitor], nodes: list[Any], error: BaseException
 ) -> BadInput | None:
     """What a model did wrong when a search of it ended in ``error``; None: nothing that we know.
 
     ``nodes`` are the states that were being looked at; with monitors, tuples of a state and what
     each of them remembered.
     """
-    if "immutable type" in str(error) or type(error).__name__ == "FrozenInstanceError":
-        return BadInput(raised_at(error), "a state that is written to", f"{NEW}: {error}")
-    if isinstance(error, TypeError) and "unhashable" in str(error):
-        for node in nodes:
-            try:
-                check_purity(model, node[0] if monitors else node)
-                for place_of, monitor in enumerate(monitors, start=1):
-                    _check_memory(model, monitor, node[0], node[place_of])
-            except BadInput as impure:
-                return impure
-    return None
+    said = _said(error)
+    if "immutable type" in said or type(error).__name__ == "FrozenInstanceError":
+        return BadInput(raised_at(error), "a state that is written to", f"{NEW}: {said}")
+    if is_own(model) or is_own_error(error):
+        return None
+    for node in nodes:
+        try:
+            check_purity(model, node[0] if monitors else node)
+            for place_of, monitor in enumerate(monitors, start=1):
+                _check_memory(model, monitor, node[0], node[place_of])
+        except BadInput as impure:
+            return impure
+        except (Exception, SystemExit, GeneratorExit):  # the same again, which is told below
+            break
+    return BadInput(raised_at(error, model.name), f"{type(error).__name__}: {said}", ANSWERS)
 
 
 @contextmanager
@@ -196,15 +204,50 @@ def blaming(
     ``under_way`` gives the nodes whose steps are being taken.
 
     Raises:
-        BadInput: naming the line that wrote to a state.
+        BadInput: naming the line that wrote to a state, that ends a loop or the process, or that
+            gave something else than it should. Other errors of the model's own code come through.
     """
     try:
         yield
-    except (TypeError, AttributeError) as error:
+    except KitError:
+        raise
+    except (Exception, SystemExit, GeneratorExit) as error:
         impure = blame(model, monitors, under_way(), error)
         if impure is None:
             raise
         raise impure from None
+
+
+@contextmanager
+def asking(model: Model[Any, Any], *, under_way: Callable[[], list[Any]] = list) -> Iterator[None]:
+    """Ask a model whatever it may be: as ``blaming``, and each function has to come back.
+
+    Raises:
+        BadInput: as ``blaming``; or naming the function that does not.
+    """
+    if is_own(model):
+        yield
+        return
+    with blaming(model, under_way=under_way), attended():
+        yield
+
+
+def _has_rules(model: Model[Any, Any]) -> bool:
+    given: Any = getattr(model, "rules", None)
+    return isinstance(given, tuple) and all(isinstance(rule, Rule) for rule in given)
+
+
+def _asking_all(values: Iterable[Any]) -> AbstractContextManager[None]:
+    """The same around a call of a public function, for the first model that it is given."""
+    for value in values:
+        ours = any(base.__module__.startswith("kit.") for base in type(value).__mro__)
+        model = getattr(value, "model", value) if ours else value
+        if isinstance(model, Model) and _has_rules(model) and not is_own(model):
+            return asking(model)
+    return nullcontext()
+
+
+guard_calls(_asking_all)
 
 
 def _check_memory(model: Model[Any, Any], monitor: Monitor, state: Any, memory: Any) -> None:
@@ -216,22 +259,14 @@ def _check_memory(model: Model[Any, Any], monitor: Monitor, state: Any, memory: 
 
 def error_line(error: BaseException) -> str:
     """An error of a model's own code in one line: what it is, and the line that raised it."""
+    return one_line(f"{raised_at(error)}: {type(error).__name__}: {_said(error)}")
+
+
+def _said(error: BaseException) -> str:
     try:
-        said = str(error)
+        return str(error)
     except Exception:  # its own text is wrong, too
-        said = "it has no text that can be shown"
-    return one_line(f"{raised_at(error)}: {type(error).__name__}: {said}")
-
-
-def raised_at(error: BaseException) -> str:
-    """The line that raised an error: the last one that is not the kit's own."""
-    where, link = "model", error.__traceback__
-    while link is not None:
-        name = link.tb_frame.f_code.co_filename
-        if not name.startswith(KIT) and link.tb_frame.f_code.co_name != "__setattr__":
-            where = f"{link.tb_frame.f_code.co_name}, {line_of(name, link.tb_lineno)}"
-        link = link.tb_next
-    return where
+        return "it has no text that can be shown"
 
 
 @contextmanager
@@ -248,7 +283,7 @@ def exploring(
     collecting = gc.isenabled()
     gc.disable()
     try:
-        with blaming(model, monitors, under_way):
+        with blaming(model, monitors, under_way), nullcontext() if is_own(model) else attended():
             yield
     finally:
         if collecting:

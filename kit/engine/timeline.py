@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import nullcontext
+from contextlib import contextmanager
 from functools import partial
 from itertools import pairwise, zip_longest
 from typing import Any
@@ -143,9 +143,8 @@ class Timeline:
         check_contract(model)
         self.model = model
         self._own = is_own(model)
-        self._limit = nullcontext if self._own else patient
         self._suggest = model.suggest if self._own else partial(suggested_by, model)
-        with self._limit():
+        with self._asking():
             start = model.start()
             if not self._own:
                 check_first(model, start)
@@ -156,11 +155,21 @@ class Timeline:
         self.script = finite("script", script, LONGEST_RUN)
         self._places = [_Place(0, 0, 0)]
         self._monitors = tuple(map(careful_monitor, model.monitors))
-        self._memories = [tuple(monitor.begin() for monitor in self._monitors)]
+        with self._asking(start):
+            self._memories = [tuple(monitor.begin() for monitor in self._monitors)]
         self._line, self._folds = [0], 0
         self._judge = _Judge(model)
         self._breaches: dict[int, tuple[Breach, ...]] = {0: ()}  # of moments that were judged
         self.notes: tuple[str, ...] = ()
+
+    @contextmanager
+    def _asking(self, *states: Any) -> Iterator[None]:
+        """Ask a model that is not the kit's, in these states: within a limit, faults named."""
+        if self._own:
+            yield
+            return
+        with blaming(self.model, under_way=lambda: list(states)), patient():
+            yield
 
     @classmethod
     @checked
@@ -207,9 +216,8 @@ class Timeline:
                 self._enter(child)
                 return self.now
         before = self.state
-        with self._limit():
-            with blaming(self.model):
-                after = self.model.act(before, action)
+        with self._asking(before):
+            after = self.model.act(before, action)
             if not self._own:
                 check_seen(self.model, after)
             say = self.model.describe(before, action, after)
@@ -251,7 +259,7 @@ class Timeline:
             option = self.model.find(self.state, self.script[followed])
             if option is not None and option[1] is None:
                 return option[0]
-        with self._limit():
+        with self._asking(self.state):
             return self._suggest(self.state)
 
     def forward(self) -> Moment | None:
@@ -357,7 +365,8 @@ class Timeline:
 
     def verdicts(self) -> tuple[Verdict, ...]:
         """What the model's properties and monitors say of the current moment."""
-        return verdicts(self.model, self.state, self.before, self.now.action, self.memories())
+        with self._asking(self.state):
+            return verdicts(self.model, self.state, self.before, self.now.action, self.memories())
 
     def passed(self, moment: int | None = None) -> tuple[PassedStep, ...]:
         """The steps on the way to a moment (the current one when None), from the start."""
@@ -378,7 +387,9 @@ class Timeline:
         for each in reversed(unjudged):
             before, memories = self.moments[each.parent].state, self._memories[each.id]
             passed = PassedStep(before, each.action, each.state, memories)
-            breaches += self._judge.new_breaches(self._places[each.id].depth - 1, passed, breaches)
+            with self._asking(before, each.state):
+                number = self._places[each.id].depth - 1
+                breaches += self._judge.new_breaches(number, passed, breaches)
             self._breaches[each.id] = breaches
         return breaches
 

@@ -7,8 +7,8 @@ session therefore asks for a path without it (``PYTHONSAFEPATH``).
 import os
 import sys
 
-from pyspark.daemon import manager
+from pyspark import daemon
 
 if __name__ == "__main__":
     sys.path.append(os.getcwd())  # noqa: PTH109  # as text: that is what stands on the path
-    manager()  # type: ignore[no-untyped-call]
+    daemon.manager()  # type: ignore[no-untyped-call]  # Spark's own

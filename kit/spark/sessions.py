@@ -143,8 +143,8 @@ def session(
     variables = os.environ if environment is None else environment
     chosen = _master(master, variables)
     for name in COUNTED.keys() & (config or {}).keys():
-        count = (config or {})[name]
-        number = int(count) if re.fullmatch("[0-9]{1,12}", str(count)) else count
+        said = str((config or {})[name])
+        number = int(said) if re.fullmatch("[0-9]{1,12}", said) else said
         whole_number(f"config {name}", number, 1, COUNTED[name])
     if _alive():
         if _Running.master != chosen:

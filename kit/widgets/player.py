@@ -17,7 +17,7 @@ from kit.edge.arguments import checked, finite
 from kit.engine import trace as traces
 from kit.engine.check import Progress, Result, check
 from kit.engine.model import Model
-from kit.engine.purity import error_line
+from kit.engine.purity import asking, error_line
 from kit.engine.timeline import LONGEST_RUN, Moment, Timeline
 from kit.errors import BadInput, BadType, KitError, Refusal, Refused
 from kit.views.actions import mark, refusal_text
@@ -349,9 +349,11 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         """Act, draw what is new, tell the stage."""
         base = len(self.rendered.store)
         try:
-            act()
+            with asking(self.model, under_way=lambda: [self.state]):
+                act()
         finally:
-            first = self.rendered.draw_new()
+            with asking(self.model, under_way=lambda: [self.state]):
+                first = self.rendered.draw_new()
             if self.rendered.full():
                 self.rendered.renew()
                 self._repack()
