@@ -58,7 +58,7 @@ def test_operations_in_flight_that_exclude_each_other_are_named() -> None:
     """A cluster without range locks may have such; a plan beside them says so in one line."""
     files = [str(SAMPLES / "cassandra" / name) for name in ("ring.txt", "status.txt")]
     words = ("bootstrap", "10.9.9.9", "--tokens", "7", "--with", files[1], "--keyspace", KS)
-    assert says(bad("plan", files[0], *words), "operation in flight | 'decommission 10.1.0.3'")
+    assert says(bad("plan", files[0], *words), "operation in flight | 'bootstrap 10.1.0.4")
 
 
 def test_files_of_two_clusters_are_refused_in_one_line() -> None:
