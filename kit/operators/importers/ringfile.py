@@ -179,9 +179,9 @@ _NUMBER = re.compile("([0-9]+)")
 def by_name(several: Iterable[Named]) -> tuple[Named, ...]:
     """Nodes or keyspaces in one order, whatever that of their rows is: n2 before n10."""
 
-    def key(one: Named) -> tuple[list[tuple[str, int]], str]:
-        parts = [*_NUMBER.split(one.name), "0"]
-        return [(text, int(n)) for text, n in zip(parts[::2], parts[1::2], strict=True)], one.name
+    def key(item: Named) -> tuple[list[tuple[str, int]], str]:
+        parts = [*_NUMBER.split(item.name), "0"]
+        return [(text, int(n)) for text, n in zip(parts[::2], parts[1::2], strict=True)], item.name
 
     return tuple(sorted(several, key=key))
 

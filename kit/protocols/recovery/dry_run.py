@@ -471,11 +471,11 @@ def _cases(
         return each.quorum.holds, back, each.quorum.live.bit_count(), each.told_by
 
     if views:
-        found = []
+        seen = []
         for view in views:
             masks = (sum(1 << at[n] for n, v in of.items() if v) for of in view.configurations)
-            found.append(min((case(view.source, mask) for mask in masks), key=rank))
-        return tuple(sorted(found, key=rank)), strangers
+            seen.append(min((case(view.source, mask) for mask in masks), key=rank))
+        return tuple(sorted(seen, key=rank)), strangers
     if named := cluster.told_to_vote:
         return (case("the description", named),), ()
     if edition == "documents" or not rules.limits:
@@ -491,14 +491,14 @@ def _elsewhere(
     cluster: ClusterDescription, edition: Edition, procedure: Procedure, release: Release
 ) -> dict[str, Procedure]:
     """The releases on which another procedure follows."""
-    found: dict[str, Procedure] = {}
+    differs: dict[str, Procedure] = {}
     for other in RELEASES:
         cases, _ = _cases(cluster, edition, VoterRules(other), ())
         ends = {case.procedure for case in cases}
         there = ends.pop() if len(ends) == 1 else NOT_KNOWN
         if other != release and there != procedure:
-            found[other] = there
-    return found
+            differs[other] = there
+    return differs
 
 
 def _line(cluster: ClusterDescription, case: _Case, strangers: tuple[str, ...]) -> QuorumLine:

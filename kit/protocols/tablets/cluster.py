@@ -317,7 +317,13 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState]):
         "S-59",
         "A command names the state that it was decided on",
         ("INV-ONCE", "INV-EXCL"),
-        smallest={"nodes": 2, "tablets": ("A",), "moves": 1, "changes": 1},
+        smallest={
+            "nodes": 2,
+            "tablets": ("A",),
+            "moves": 1,
+            "changes": 1,
+            "release": "2025.3",
+        },
     )
 
     # What is given

@@ -197,6 +197,6 @@ def _in_rounds(parts: Iterable[Sequence[int]], ranks: Sequence[int]) -> list[int
     rounds = zip_longest(*parts)
     return [
         node
-        for one in rounds
-        for node in sorted((n for n in one if n is not None), key=lambda node: ranks[node])
+        for turn in rounds
+        for node in sorted((n for n in turn if n is not None), key=lambda node: ranks[node])
     ]
