@@ -18,6 +18,7 @@ from kit.engine.compose import Lifting
 from kit.engine.declared import State, action, budget, parameter, refused, safeguard
 from kit.engine.flows import FlowTable
 from kit.errors import BadInput, Refusal
+from kit.protocols.group0.voting import VotingModel
 from kit.protocols.tablets.dump import TabletDump, holders
 from kit.protocols.tablets.hosts import HIDDEN, LOG, NETWORK, WRITTEN, Hosts, host_spot
 from kit.protocols.tablets.rules.maps import keyspace_of, last_token
@@ -208,7 +209,7 @@ NOT_HERE: tuple[Any, ...] = (
 """Steps of the cluster that no run here has: nodes apply at once, and serve no requests."""
 
 
-class TabletCluster(Lifting[TabletsState], Hosts[TabletsState]):
+class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[TabletsState]):
     """What all parts of the model stand on: the cluster, its tablets, and its first state."""
 
     State, of, part = TabletsState, Topology, "control"
@@ -317,13 +318,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState]):
         "S-59",
         "A command names the state that it was decided on",
         ("INV-ONCE", "INV-EXCL"),
-        smallest={
-            "nodes": 2,
-            "tablets": ("A",),
-            "moves": 1,
-            "changes": 1,
-            "release": "2025.3",
-        },
+        smallest={"nodes": 2, "tablets": ("A",), "moves": 1, "changes": 1},
     )
 
     # What is given
@@ -364,6 +359,8 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState]):
         truncates = any(text.startswith("truncate_table") for text in self.operations)
         return TopologyParameters(
             edition=self.edition,
+            release=self.release,
+            most_voters=self.most_voters,
             nodes=self.nodes,
             names=self.names,
             operations=self.operations,

@@ -338,7 +338,7 @@ class Control(VotingModel[ControlState]):
         "S-53",
         "A new coordinator goes on from the tables",
         ("INV-PROGRESS",),
-        smallest={"nodes": 2, "changes": 1, "release": "2025.3"},
+        smallest={"nodes": 2, "changes": 1},
     )
     refuse_left: bool = safeguard(
         "S-56",
@@ -353,7 +353,7 @@ class Control(VotingModel[ControlState]):
         "S-59",
         "A command names the state that it was decided on",
         ("INV-ONCE", "INV-EXCL"),
-        smallest={"nodes": 2, "changes": 1, "release": "2025.3"},
+        smallest={"nodes": 2, "changes": 1},
     )
     no_rollback_after_switch: bool = safeguard(
         "S-60",
