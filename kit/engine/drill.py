@@ -134,13 +134,16 @@ class DrillKind(Struct, frozen=True, kw_only=True):
 
 
 def drills() -> tuple[str, ...]:
-    """The names of all drills: each model that has one, and each of its scenarios."""
+    """The names of all drills: each model that has one, and each of its scenarios.
+
+    A scenario may have a drill of its own, beside its model's or alone.
+    """
     known = entries()
-    return tuple(
-        name
-        for model in drill_places()
-        for name in (model, *(f"{model}/{each.name}" for each in known[model].scenarios))
-    )
+    names: list[str] = []
+    for place in drill_places():
+        scenarios = () if "/" in place else known[place].scenarios
+        names += (place, *(f"{place}/{each.name}" for each in scenarios))
+    return tuple(dict.fromkeys(names))
 
 
 @checked
@@ -154,7 +157,8 @@ def open_drill(name: str) -> Drill:
         raise BadInput("drill", name, one_of(name, list(drills())))
     model, _, scenario = name.partition("/")
     given = scenario_of(name)[1] if scenario else None
-    family, place = drill_places()[model]
+    places = drill_places()
+    family, place = places[name if name in places else model]
     built = build(model, given.parameters if given else {}, given.off if given else ())
     return Drill(family.load(place), built)
 

@@ -50,7 +50,11 @@ FAMILY = Family(
             },
         ),
     ),
-    drills={"recovery": "drill.recovery:DRILL", "recovery_mode": "drill.recovery_mode:DRILL"},
+    drills={
+        "recovery": "drill.recovery:DRILL",
+        "recovery/majority-lives": "drill.recovery:NODES_ARE_DEAD",
+        "recovery_mode": "drill.recovery_mode:DRILL",
+    },
     hunts={
         "recovery": HuntGround(
             "recovery",

@@ -14,7 +14,7 @@ from kit.errors import BadInput
 from kit.protocols.group0.rules.voters import majority, nodes_in
 from kit.protocols.group0.voting import VotingModel
 from kit.protocols.recovery.rules.availability import places_of
-from kit.protocols.recovery.rules.quorum import extremes, voters_of_groups
+from kit.protocols.recovery.rules.quorum import Quorum, extremes, voters_of_groups
 
 NOBODY = NO_GROUP = -1
 OLD = 0
@@ -53,6 +53,7 @@ class LostMajority(VotingModel[S]):
 
     racks: tuple[str, ...] = ()
     stuck: bool = False
+    majority_lives: bool = False
 
     def set_up(self) -> None:
         """Who is a member, who is given up, where all stand, and who votes at first.
@@ -63,7 +64,7 @@ class LostMajority(VotingModel[S]):
         self.names = tuple(ascii_uppercase[: len(self.commit_indexes)])
         self.given_up = tuple(dict.fromkeys(self.dead.split()))
         size, live = len(self.names), len(self.names) - len(self.given_up)
-        few = self.stuck or self.edition == "server"  # may be dead
+        few = self.stuck or self.edition == "server" or self.majority_lives  # may be dead
         if not {*self.given_up} <= {*self.names} or not 0 < live < (
             size if few else majority(size)
         ):
@@ -73,10 +74,15 @@ class LostMajority(VotingModel[S]):
             raise BadInput("racks", self.racks, f"none, or one for each of {size} nodes")
         self.places = places_of(size, self.racks)
         dead = self.mask(self.given_up)
-        quorum, _ = extremes(
-            self.places, self.mask(self.names), 0, dead, self.voter_rules, together=True
-        )
-        if self.edition == "server" and not self.stuck and quorum.holds:
+        everybody = self.mask(self.names)
+        ends = Quorum(everybody, everybody & ~dead), Quorum(everybody, everybody & ~dead)
+        if self.edition == "server":
+            rules = self.voter_rules
+            ends = extremes(self.places, everybody, 0, dead, rules, together=True)
+        quorum = ends[self.majority_lives]
+        if self.majority_lives and not quorum.holds:
+            raise BadInput("dead", self.dead, "so few that a majority of voters lives")
+        if self.edition == "server" and not (self.stuck or self.majority_lives) and quorum.holds:
             allowed = "so many at once that no majority of voters lives"
             raise BadInput("dead", " ".join(self.given_up), allowed)
         self.first_voters = (quorum.voters,) if self.edition == "server" else ()

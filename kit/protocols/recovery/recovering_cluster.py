@@ -241,7 +241,9 @@ class RecoveryState(State, frozen=True, cache_hash=True, kw_only=True):
 
     @property
     def new_group(self) -> int:
-        """The group that the chosen leader runs in, if it is a new one; else ``NO_GROUP``."""
+        """The group that goes on: the old one until it is given up, then the leader's new one."""
+        if self.abandoned == NO_GROUP:
+            return OLD  # nothing is given up: it goes on
         leads = self.leader != NOBODY and self.nodes[self.leader].status == "up"
         group = self.nodes[self.leader].group if leads else NO_GROUP
         return group if group > self.abandoned else NO_GROUP

@@ -91,6 +91,9 @@ class Recovery(LostMajority[RecoveryState]):
     choose_again: bool = parameter(
         False, "whether another leader may be chosen while there is no new group"
     )
+    majority_lives: bool = parameter(
+        False, "whether a majority of group 0 lives: then nothing is to be recovered"
+    )
     racks: tuple[Annotated[str, Meta(pattern=r"^[\w-]{1,40}/[\w-]{1,40}$")], ...] = parameter(
         (),
         "datacenter/rack of each member, A first; none: dc1, and three racks",
@@ -159,7 +162,9 @@ class Recovery(LostMajority[RecoveryState]):
         """The majority is dead; the others still run in the old group."""
         dead, up = RecoveryNode("dead", NO_GROUP, OLD), RecoveryNode("up", OLD, OLD)
         nodes = tuple(
-            (dead if name in self.given_up else up).but(columns=(1 << index) - 1)
+            (dead if name in self.given_up else up).but(
+                columns=(1 << index) - 1, old_rows=not self.majority_lives
+            )
             for name, index in zip(self.names, self.commit_indexes, strict=True)
         )
         return (
@@ -170,6 +175,7 @@ class Recovery(LostMajority[RecoveryState]):
                 groups=((1 << len(nodes)) - 1,),
                 voters=self.first_voters,
                 entries=max(self.commit_indexes),
+                abandoned=NO_GROUP if self.majority_lives else OLD,
                 operation=self.reached if self.operation else "none",
             )
         )
@@ -189,7 +195,7 @@ class Recovery(LostMajority[RecoveryState]):
         tag="delete",
         kind="delete",
         each=lambda m, s: s.where(
-            lambda n: n.status == "up" and NO_GROUP < n.group_id <= s.abandoned
+            lambda n: n.status == "up" and NO_GROUP < n.group_id <= max(OLD, s.abandoned)
         ),
     )
     def delete_id(self, s: RecoveryState, node: Node) -> Next:
@@ -222,7 +228,7 @@ class Recovery(LostMajority[RecoveryState]):
         if not s.indexes_read:
             return NOT_READ
         group, at = s.recoverable, s.nodes[node]
-        if group != NO_GROUP:
+        if NO_GROUP not in (group, s.abandoned):
             if at.group_id != group:
                 called = self.group_name(group)
                 return refused(f"{called} can go on: one of its members is named")
@@ -231,7 +237,9 @@ class Recovery(LostMajority[RecoveryState]):
         if at.index < newest and self.latest_index:
             said = f"its commit index is {at.index}, another live node has {newest}"
             return refused("the leader needs the latest commit index", evidence=(said,))
-        return s.but(leader=node, abandoned=len(s.groups) - 1)  # all groups so far are given up
+        old = (n.but(old_rows=n.old_rows or s.abandoned == NO_GROUP) for n in s.nodes)
+        # All groups so far are given up.
+        return s.but(leader=node, abandoned=len(s.groups) - 1, nodes=tuple(old))
 
     def unled(self, s: RecoveryState) -> int:
         """Who does not know of the leader, and still belongs to a group that is given up."""
@@ -418,6 +426,8 @@ class Recovery(LostMajority[RecoveryState]):
 
     def irremovable(self, s: RecoveryState, node: int) -> Refusal | None:
         """A removal waits until somebody coordinates, and refuses a node that lives."""
+        if s.abandoned == NO_GROUP and not s.may_commit(OLD):
+            return NO_MAJORITY
         refusal = self.apart(s) or (UNDER_WAY if s.operation == self.reached else None)
         if refusal:
             return refusal
@@ -458,7 +468,9 @@ class Recovery(LostMajority[RecoveryState]):
         return self.apart(s) or s.at(node, option=NOBODY)
 
     @action(
-        tag="clean", kind="clean", each=lambda m, s: s.where(lambda n: n.takes_part and n.old_rows)
+        tag="clean",
+        kind="clean",
+        each=lambda m, s: s.where(lambda n: n.takes_part and n.old_rows),
     )
     def clean_rows(self, s: RecoveryState, node: Node) -> Next:
         """{node} has no Raft rows of the old group any more."""
@@ -627,6 +639,8 @@ class Recovery(LostMajority[RecoveryState]):
     def suggest(self, s: RecoveryState) -> Any | None:
         """The operator's next step; a leader that was chosen stays."""
         chosen = () if s.needs_leader else (Choose,)
+        if s.abandoned == NO_GROUP:
+            return next((each for each in self.actions(s) if type(each) is Remove), None)
         wanted = (each for each in self.actions(s) if type(each) in self.procedure)
         return next((each for each in wanted if type(each) not in chosen), None)
 
@@ -723,6 +737,16 @@ ENTRY = entry(
             "Five of seven vote in the published server, and three of these die at once: four "
             "nodes live, and no majority",
             {"edition": "server", "commit_indexes": (3, 3, 3, 2, 3, 3, 3), "dead": "A B C"},
+        ),
+        Scenario(
+            "majority-lives",
+            "Two of four die, and two of the three voters live: the dead are removed, that is all",
+            {
+                "edition": "server",
+                "commit_indexes": (2,) * 4,
+                "dead": "C D",
+                "majority_lives": True,
+            },
         ),
     ),
     fuzzing=Fuzzing(

@@ -48,7 +48,7 @@ from kit.protocols.recovery.drill.lost_majority import (
 from kit.protocols.recovery.lost_majority import NO_GROUP, NOBODY, OLD, group_uuid
 from kit.protocols.recovery.recovering_cluster import LEAVES, RecoveryNode, RecoveryState
 from kit.protocols.recovery.recovery import LOG, MOST_CRASHES, Recovery
-from kit.protocols.recovery.rules.procedure import NEW_STEPS
+from kit.protocols.recovery.rules.procedure import KEPT_STEPS, NEW_STEPS
 from kit.protocols.topology.rules.machines import TRANSITION_STATE
 
 UPGRADED = "use_post_raft_procedures"
@@ -252,6 +252,7 @@ class RecoveryServers(LostServers):
         answer = self.read(now, number, given)
         of_raft = given["table"] == "system.raft" and "commit_idx" in answer.columns
         noted = (mark("read", number),) if of_raft else ()
+        looked = ("looked who votes",) if given["table"] == "system.raft_state" else ()
         marks = now.marks | {*noted}
         wanted = {mark("read", i) for i in nodes_in(now.state.live)}
         ready = noted and wanted <= marks and not now.state.indexes_read
@@ -261,7 +262,7 @@ class RecoveryServers(LostServers):
         return CommandReply(
             answer.lines,
             (act.Read(),) if ready else (),
-            marks=(*noted, *(mark("noted", each) for each in ids if each)),
+            marks=(*noted, *looked, *(mark("noted", each) for each in ids if each)),
         )
 
     def grep(self, now: DrillMoment, given: Given) -> CommandReply:
@@ -326,7 +327,7 @@ def half_of_deletion(half: str, other: str) -> Callable[[DrillMoment, Given], Co
     def answer(now: DrillMoment, given: Given) -> CommandReply:
         number = SERVERS.answering(now, "cqlsh")
         group = stored_group(now, number)
-        if group > now.state.abandoned:
+        if group > max(OLD, now.state.abandoned):
             called = now.model.group_name(group)
             raise Refused(f"{called} is not given up: name another recovery leader first")
         action = act.DeleteId(now.place)
@@ -485,6 +486,10 @@ OPERATORS = (*Recovery(edition="server").procedure, act.Replace, act.Crash)
 """Steps of an operator; who stops a node is told apart from a crash by nothing in the model."""
 
 
+NEEDLESS = (act.Choose, act.DeleteId, act.SetOption)
+"""What begins a recovery; reading and a firewall harm nobody."""
+
+
 def grade(now: DrillMoment) -> Grade:
     """The run, graded; the same run has the same grade, but for what was only looked at.
 
@@ -500,11 +505,15 @@ def grade(now: DrillMoment) -> Grade:
         for row in facts.effects(m, s)
         if not row.is_known and row.group
     )
-    whole = "every node that lives runs in one new group, and nothing of the old one is left"
+    whole = "every node that lives runs in one group, and nothing of another one is left"
+    began = (step.action for step in now.run if isinstance(step.action, NEEDLESS))
+    needless = [f"a majority of the voters lived: {m.verb(each)}" for each in began]
+    kept = judged("no needless recovery", needless[:1], "the group that had its majority went on")
     used = sum(isinstance(step.action, OPERATORS) for step in now.run)
     return Grade(
         (
             judged("cluster whole", list(_unfinished(m, s)), whole),
+            *((kept,) if m.majority_lives else ()),
             one_group(now),
             nothing_lost(now, act.Die, had, "entry and datum", dangling),
             GradeRow("steps", None, f"{used}; the procedure takes {procedure_length(m)}"),
@@ -560,7 +569,7 @@ def checklist(now: DrillMoment) -> tuple[CheckedStep, ...]:
     words = {"dead": ever_dead(now), "leader": leader, "order": "in any order"}
     return tuple(
         CheckedStep(step.name, step.what.format(**words), DONE[step.name](now.state, now))
-        for step in NEW_STEPS[m.edition]
+        for step in (KEPT_STEPS if m.majority_lives else NEW_STEPS[m.edition])
     )
 
 
@@ -577,6 +586,7 @@ def _was_together(now: DrillMoment) -> bool:
 
 
 DONE: dict[str, Done] = {
+    "voters": lambda s, now: "looked who votes" in now.marks,
     "isolate": lambda s, now: s.isolated,
     "rolling restart": lambda s, now: _restarted_first(now),
     "note id": lambda s, now: mark("noted", group_uuid(s.abandoned)) in now.marks,
@@ -657,6 +667,14 @@ DRILL = DrillKind(
     own_step=own_step,
     checklist=checklist,
     grade=grade,
+)
+
+
+NODES_ARE_DEAD = replace(
+    DRILL,
+    title="Two of four nodes are dead",
+    task="C and D are dead for good, and somebody has already opened the page on recovery. Get the "
+    "cluster whole without them. Look before you act. help lists the commands.",
 )
 
 

@@ -211,5 +211,10 @@ NEW_STEPS: Mapping[Edition, tuple[ProcedureStep, ...]] = {
 Sources: Topology over Raft, "The procedure", which begins with the ids; the published manual, which
 reads before anything is deleted.
 """
+KEPT_STEPS = _steps(
+    NEW | {"voters": "look in system.raft_state of a live node who votes: do more than half live?"},
+    "voters", "replace",
+)  # fmt: skip
+"""Where a majority of the voters lives: nothing is recovered."""
 OLD_STEPS = _steps(OLD, *OLD)
 """The manual on Raft, "manual Raft recovery"."""

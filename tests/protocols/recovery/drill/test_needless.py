@@ -1,0 +1,71 @@
+"""The drill whose right answer is not to recover: two of four nodes are dead, two voters live."""
+
+from __future__ import annotations
+
+import pytest
+
+from kit.engine.drill import Drill
+from kit.protocols.recovery.drill.recovery import NODES_ARE_DEAD, procedure_lines
+from tests.drills import typed
+from tests.protocols.recovery.drill.walks import DELETE, READ, UNSET, host, lead, on_each, removal
+
+DEAD = "CD"
+FENCE = ["firewall drop 10.0.0.13, 10.0.0.14"]
+LOOK = ["SELECT * FROM system.raft_state;"]
+REPLACE = [
+    f"new-node --replace-node-first-boot {host('C')} --ignore-dead-nodes-for-replace {host('D')}",
+    f"new-node --replace-node-first-boot {host('D')}",
+]
+RECOVERY = [*FENCE, *READ, *DELETE, *lead(), "restart B", "restart A", *removal(*DEAD), *UNSET]
+# what is typed -> passed, what the grade says of it
+WALKS = [
+    ([*LOOK, *removal(*DEAD)], True, "the group that had its majority went on"),
+    ([*LOOK, *REPLACE], True, "the group that had its majority went on"),
+    ([*FENCE, *READ, *LOOK, *removal(*DEAD)], True, "the group that had its majority went on"),
+    (LOOK, False, "dead, and neither removed nor replaced: C, D"),
+    (RECOVERY, False, "a majority of the voters lived: delete A"),
+    ([*READ, *DELETE[:3], "restart A"], False, "a majority of the voters lived: delete A"),
+    ([*READ, *lead()[:2], *removal(*DEAD)], False, "a majority of the voters lived: choose B"),
+]
+
+
+def drill(*lines: str) -> Drill:
+    """The drill after these lines."""
+    return typed("recovery/majority-lives", *lines)
+
+
+@pytest.mark.parametrize(("lines", "passed", "words"), WALKS)
+def test_a_recovery_without_need_is_wrong(lines: list[str], passed: bool, words: str) -> None:
+    """To look, to read and to cut off the dead harm nobody; to begin the procedure is graded."""
+    grade = drill(*lines).grade()
+    assert grade.passed is passed
+    assert any(words in row.why for row in grade.rows)
+
+
+def test_who_votes_is_in_the_table() -> None:
+    """A, B and C vote; the barrier passes; both are what an operator looks at first."""
+    entry, barrier = drill(*LOOK, "POST /raft/read_barrier").transcript
+    votes = [line.rpartition("|")[2].strip() for line in entry.lines[2:6]]
+    assert votes == ["True", "True", "True", "False"]
+    assert "the barrier has passed" in barrier.lines[0]
+
+
+def test_the_checklist_is_short() -> None:
+    """To look who votes, and to remove or replace the dead."""
+    done = [(step.name, step.done) for step in drill(*LOOK).checklist()]
+    assert done == [("voters", True), ("replace", False)]
+
+
+def test_the_key_types_removals_only() -> None:
+    """Nothing of the procedure of recovery is in it."""
+    under_way = drill()
+    lines = procedure_lines(NODES_ARE_DEAD, under_way.timeline.model)
+    assert lines
+    assert all(line.startswith("nodetool removenode") for line in lines)
+    assert drill(*lines).grade().passed
+
+
+def test_without_a_majority_nothing_is_removed() -> None:
+    """A dies as well: the group cannot change, so that now the procedure is right."""
+    under_way = drill("happen die A", *on_each(*removal(*DEAD)[:1], names="B"))
+    assert "majority" in under_way.transcript[-1].error
