@@ -9,7 +9,13 @@ import pytest
 
 from kit.errors import BadInput
 from kit.operators.importers import cql
-from kit.operators.importers.schema import ClusterSchema, SchemaParts, add_text, read_schema
+from kit.operators.importers.schema import (
+    ClusterSchema,
+    SchemaParts,
+    add_text,
+    read_schema,
+    table_counts,
+)
 from tests.saying import says
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "tablets" / "schema.cql"
@@ -144,3 +150,36 @@ def test_a_statement_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cql, "MOST_WORDS", 100)
     with pytest.raises(BadInput, match="a statement that ends before that"):
         parse_schema("CREATE " * 1000, "s")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"min_tablet_count": "8", "max_tablet_count": "8"}, ""),
+        ({"min_tablet_count": "5", "max_tablet_count": "8"}, ""),
+        ({"min_tablet_count": "5", "max_tablet_count": "7"}, "at most max_tablet_count, 4 as a"),
+        ({"min_tablet_count": "9", "max_tablet_count": "8"}, "at most max_tablet_count, 8 as a"),
+        ({"min_tablet_count": "5", "max_tablet_count": "7", "pow2_count": "false"}, ""),
+        (
+            {"min_tablet_count": "8", "max_tablet_count": "7", "pow2_count": "false"},
+            "at most max_tablet_count, 7",
+        ),
+        ({"min_tablet_count": "0", "max_tablet_count": "1"}, ""),
+        ({"max_tablet_count": "0"}, "a whole number from 1 on"),
+        ({"min_tablet_count": "-1"}, "a whole number"),
+        ({"pow2_count": "maybe"}, "true or false"),
+        ({"pow2_count": "TRUE"}, ""),
+    ],
+    ids=str,
+)
+def test_a_tables_counts_fit_each_other(options: dict[str, str], said: str) -> None:
+    """As the published server checks them: the least one rounded up, the largest one rounded down
+    to powers of two, unless the table takes any count.
+    """
+    if not said:
+        counts = table_counts(options, "tablets")
+        assert counts.get("pow2_count", 1) == (options.get("pow2_count", "true") != "false")
+        return
+    with pytest.raises(BadInput, match=r"^tablets\.") as error:
+        table_counts(options, "tablets")
+    assert said in str(error.value)

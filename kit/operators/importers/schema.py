@@ -46,6 +46,8 @@ EVERY = "replication_factor"
 PER_SHARD = "min_per_shard_tablet_count"
 COUNTS = ("min_tablet_count", "max_tablet_count", "expected_data_size_in_gb", PER_SHARD)
 """Options of a table, ``tablets``, that say how many tablets it is to have."""
+POWERS = "pow2_count"
+"""Whether that has to be a power of two: so it is if nothing is said (published since 2026)."""
 GC_MODES = ("timeout", "disabled", "immediate", "repair")
 RACKS = "a number of replicas, or a list of racks that have one each: ['r1', 'r2']"
 _FLAT = re.compile(r"(?P<datacenter>.+):(?P<place>-1|[0-9]{1,4})", re.DOTALL)
@@ -258,8 +260,10 @@ def keyspace_tablets(options: object, field: str) -> tuple[bool, int]:
 def table_counts(options: object, field: str) -> Mapping[str, Count]:
     """Of a table's ``tablets``: how many it asks for; others of its options are passed over.
 
+    Source: published ``tablet_options::validate``.
+
     Raises:
-        BadInput: for what is no such map, or no number.
+        BadInput: for what is no such map, no number, or a least count above the largest one.
     """
     if options == []:
         options = {}
@@ -271,6 +275,21 @@ def table_counts(options: object, field: str) -> Mapping[str, Count]:
             counts[name] = Fraction(str(options[name]))
         elif name in options:
             counts[name] = _number(options[name], f"{field}.{name}", "a whole number")
+    if POWERS in options:
+        word = str(options[POWERS]).lower()
+        if word not in ("true", "false"):
+            raise BadInput(f"{field}.{POWERS}", options[POWERS], "true or false")
+        counts[POWERS] = int(word == "true")
+    least, most = (counts.get(name) for name in COUNTS[:2])
+    if most == 0:
+        raise BadInput(f"{field}.{COUNTS[1]}", most, "a whole number from 1 on")
+    if least is not None and most is not None:
+        powers = counts.get(POWERS, 1)  # the first rounds up to a power of two, the other one down
+        up = 1 << max(0, int(least) - 1).bit_length() if powers else least
+        down = 1 << int(most).bit_length() - 1 if powers else most
+        if up > down:
+            allowed = f"at most {COUNTS[1]}, {down}" + " as a power of two" * bool(powers)
+            raise BadInput(f"{field}.{COUNTS[0]}", least, allowed)
     return counts
 
 

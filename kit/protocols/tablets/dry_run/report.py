@@ -31,6 +31,7 @@ from kit.protocols.tablets.rules.resize import (
     TargetCount,
     Thresholds,
     WantedResize,
+    combined,
     decide_by_count,
     group_bytes,
     is_growing,
@@ -304,6 +305,7 @@ def _options(opened: OpenedTablets, name: str) -> CountOptions:
         int(counts.get("max_tablet_count", 0)),
         int(counts.get("expected_data_size_in_gb", 0)),
         None if per_shard is None else Fraction(per_shard),
+        bool(counts["pow2_count"]) if "pow2_count" in counts else None,
     )
 
 
@@ -327,7 +329,10 @@ def resizes(opened: OpenedTablets) -> tuple[ResizeLine, ...]:
             name: opened.replication(keyspace_of(name)) or _replicas(opened, table)
             for name, table in bases.items()
         }
-        options = {name: _options(opened, name) for name in opened.maps} if opened.schema else {}
+        options = {
+            name: combined([_options(opened, each) for each in group(name, opened.maps)])
+            for name in (bases if opened.schema else ())
+        }
         targets = target_counts(sizes, options, factors, shards, limits)
     lines = {
         name: resize_line(size, limits, group(name, opened.maps)[1:], targets.get(name))

@@ -2,7 +2,7 @@
 
 A table's tablets are its partition's rows, ascending by last token: each covers the tokens after
 its predecessor's last one up to its own; the first begins at the lowest token, the last ends at the
-highest. Split and merge pair tablets by number, so they take powers of two. A table that is
+highest. Split and merge pair tablets by number. A table that is
 co-located with another one has no rows: it names its base table, whose map is the complete one.
 Source: Topology over Raft, "Tablet transitions", "Tablet resize", "Tablet splitting", "Tablet
 merging", "Co-located tables"; for the tokens themselves the published ``tablet_map``.
@@ -75,15 +75,22 @@ def is_power_of_two(count: int) -> bool:
     return count > 0 and count & (count - 1) == 0
 
 
-def siblings(count: int) -> tuple[tuple[int, int], ...]:
+def siblings(count: int, isolated: int | None = None) -> tuple[tuple[int, int], ...]:
     """The pairs that a merge makes one: (0, 1), (2, 3) and so on.
 
+    Of an odd count one tablet stays as it is, the ``isolated`` one; those after it are paired
+    afresh. Source: published ``make_merge_decision``.
+
     Raises:
-        BadInput: for one tablet, or a count that is no power of two.
+        BadInput: for one tablet, an odd count of which no tablet of even number is isolated.
     """
-    if count < 2 or not is_power_of_two(count):
-        raise BadInput("tablet_count", count, "a power of two from 2 on")
-    return tuple((even, even + 1) for even in range(0, count, 2))
+    if count < 2:
+        raise BadInput("tablet_count", count, "a number from 2 on")
+    if count % 2 and (isolated is None or isolated % 2 or not 0 <= isolated < count):
+        raise BadInput("isolated tablet", isolated, f"an even number below {count}")
+    alone = isolated if count % 2 and isolated is not None else count
+    firsts = (*range(0, alone, 2), *range(alone + 1, count - 1, 2))
+    return tuple((even, even + 1) for even in firsts)
 
 
 ResizeType = Literal["none", "split", "merge"]
@@ -111,18 +118,29 @@ class Tablet(Struct, frozen=True, cache_hash=True):
 
 
 class TabletMap(Struct, frozen=True, cache_hash=True):
-    """A table's partition of ``system.tablets``; ``base_table`` is set where it only names one."""
+    """A table's partition of ``system.tablets``; ``base_table`` is set where it only names one.
+
+    ``isolated`` is the tablet that a merge of an odd count leaves as it is.
+    """
 
     table: str
     tablets: tuple[Tablet, ...] = ()
     base_table: str = ""
     resize_type: ResizeType = "none"
     resize_seq_number: int = 0
+    isolated: int | None = None
 
     @property
     def count(self) -> int:
         """How many tablets there are; none where a base table is named."""
         return len(self.tablets)
+
+    @property
+    def pairs(self) -> tuple[tuple[int, int], ...]:
+        """The siblings that a merge under way brings together."""
+        chosen = self.count % 2 == 0 or self.isolated is not None
+        merges = self.resize_type == "merge" and self.count > 1 and chosen
+        return siblings(self.count, self.isolated) if merges else ()
 
     @property
     def last_tokens(self) -> tuple[int, ...]:
@@ -244,7 +262,7 @@ def split(given: TabletMap) -> TabletMap:
     """The map with each tablet as two, both with its replicas; the resize decision is done.
 
     Raises:
-        BadInput: for a map that cannot be split now: no power of two, a transition under way.
+        BadInput: for a map that cannot be split now: no tablet, a transition under way.
     """
     _check(given, least=1)
     parts = iter(split_tokens(given.last_tokens))
@@ -256,20 +274,24 @@ def merged(given: TabletMap) -> TabletMap:
     """The map with each two siblings as one, with the even one's replicas.
 
     Raises:
-        BadInput: for a map that cannot be merged now: no power of two, a transition under way,
+        BadInput: for a map that cannot be merged now: a single tablet, a transition under way,
             siblings in different places.
     """
     _check(given, least=2)
     for pair in apart(given):
         raise BadInput(f"tablet {pair.odd}", "other replicas", f"those of tablet {pair.even}")
-    pairs = zip(given.tablets[::2], given.tablets[1::2], strict=True)
-    ones = (replace(even, last_token=odd.last_token) for even, odd in pairs)
-    return replace(given, tablets=tuple(ones))
+    gone = dict(siblings(given.count, given.isolated))
+    ones = (
+        replace(tablet, last_token=given.tablets[gone.get(number, number)].last_token)
+        for number, tablet in enumerate(given.tablets)
+        if number not in gone.values()
+    )
+    return replace(given, tablets=tuple(ones), isolated=None)
 
 
 def apart(given: TabletMap) -> Iterator[ApartPair]:
     """The pairs of siblings that are not co-located yet, the order of replicas aside."""
-    for even, odd in siblings(given.count):
+    for even, odd in siblings(given.count, given.isolated):
         moves = colocating(given.tablets[even], given.tablets[odd])
         if moves:
             yield ApartPair(even, odd, moves)
@@ -291,8 +313,8 @@ def colocating(even: Tablet, odd: Tablet) -> tuple[tuple[TabletReplica, TabletRe
 
 
 def _check(given: TabletMap, least: int) -> None:
-    if given.count < least or not is_power_of_two(given.count):
-        allowed = f"a power of two from {least} on: tablets are split and merged in pairs"
+    if given.count < least:
+        allowed = f"a number from {least} on"
         raise BadInput(f"{given.table} tablet_count", given.count, allowed)
     for index, tablet in enumerate(given.tablets):
         if tablet.transition:

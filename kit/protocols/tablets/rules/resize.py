@@ -308,10 +308,37 @@ class CountOptions(Struct, frozen=True):
     max_tablet_count: int = 0
     expected_data_size_in_gb: int = 0
     min_per_shard_tablet_count: int | Fraction | None = None
+    pow2_count: bool | None = None
+
+    @property
+    def by_powers(self) -> bool:
+        """Whether the count is to be a power of two, as it is if nothing is said."""
+        return self.pow2_count is not False
+
+
+def combined(options: Sequence[CountOptions]) -> CountOptions:
+    """What co-located tables ask for together (published ``combine_tablet_options``).
+
+    A power of two is a requirement, any other count a preference.
+    """
+    most = [each.max_tablet_count for each in options if each.max_tablet_count]
+    per_shard = [each.min_per_shard_tablet_count for each in options]
+    expected = [each.expected_data_size_in_gb for each in options if each.expected_data_size_in_gb]
+    powers = [each.pow2_count for each in options if each.pow2_count is not None]
+    return CountOptions(
+        max(each.initial for each in options),
+        max(each.min_tablet_count for each in options),
+        min(most, default=0),
+        sum(expected) // max(1, len(expected)),
+        max((each for each in per_shard if each is not None), default=None),
+        any(powers) if powers else None,
+    )
 
 
 class TargetCount(Struct, frozen=True):
-    """What each rule asks for, the count within the goal, that as a power of two, the step."""
+    """What each rule asks for, the count within the goal, that as a power of two unless the table
+    takes any count, the step.
+    """
 
     rules: Mapping[str, int]
     count: int
@@ -438,7 +465,10 @@ def target_counts(
     }
     counts = {name: wanted(asks, chosen[name]) for name, asks in rules.items()}
     scaled = within_goal(counts, factors, shards)
-    aligned = {name: power_of_two(count) for name, count in scaled.items()}
+    aligned = {
+        name: power_of_two(count) if chosen[name].by_powers else count
+        for name, count in scaled.items()
+    }
     return {
         name: TargetCount(rules[name], scaled[name], goal, towards(sizes[name].count, goal))
         for name, goal in aligned.items()

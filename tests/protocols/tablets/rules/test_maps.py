@@ -70,11 +70,49 @@ def test_halves_of_equal_tablets_are_the_tablets_of_twice_as_many(power: int) ->
 
 @pytest.mark.spec("E-050")
 def test_siblings_are_pairs_by_number() -> None:
-    """(0, 1), (2, 3); a count that is no power of two has none."""
+    """(0, 1), (2, 3); one tablet has none."""
     assert siblings(4) == ((0, 1), (2, 3))
-    for count in (0, 1, 3, 6):
-        with pytest.raises(BadInput, match="a power of two from 2 on"):
+    for count in (0, 1):
+        with pytest.raises(BadInput, match="a number from 2 on"):
             siblings(count)
+
+
+@pytest.mark.parametrize(
+    ("count", "isolated", "pairs"),
+    [
+        (6, None, ((0, 1), (2, 3), (4, 5))),
+        (3, 0, ((1, 2),)),
+        (3, 2, ((0, 1),)),
+        (5, 2, ((0, 1), (3, 4))),
+        (5, 4, ((0, 1), (2, 3))),
+        (7, 0, ((1, 2), (3, 4), (5, 6))),
+    ],
+)
+def test_of_an_odd_count_one_tablet_stays(
+    count: int, isolated: int | None, pairs: tuple[tuple[int, int], ...]
+) -> None:
+    """The tablets behind the isolated one are paired afresh, and the merge makes that many one."""
+    assert siblings(count, isolated) == pairs
+    lasts = last_tokens(count)
+    table = TabletMap(
+        "ks.t",
+        tuple(Tablet(last, (A,)) for last in lasts),
+        resize_type="merge",
+        isolated=isolated,
+    )
+    assert table.pairs == pairs
+    ones = merged(table)
+    assert ones.count == -(-count // 2)
+    assert set(lasts) - set(ones.last_tokens) == {lasts[even] for even, _ in pairs}
+    assert not list(faults(ones))
+
+
+@pytest.mark.parametrize(("count", "isolated"), [(3, None), (3, 1), (5, 6), (5, -2), (7, 3)])
+def test_an_odd_count_needs_its_isolated_tablet(count: int, isolated: int | None) -> None:
+    """One of even number: only then all others have siblings."""
+    with pytest.raises(BadInput, match=f"isolated tablet: .*an even number below {count}"):
+        siblings(count, isolated)
+    assert TabletMap("ks.t", resize_type="merge").pairs == ()
 
 
 @pytest.mark.spec("E-048")
@@ -109,11 +147,12 @@ def test_a_merge_waits_for_siblings_in_the_same_places(table: TabletMap) -> None
 
 
 def test_a_map_without_pairs_is_not_resized() -> None:
-    """Three tablets, one in transition: each is refused by name."""
-    three = TabletMap("ks.t", four((A,)).tablets[:3])
-    for resize in (split, merged):
-        with pytest.raises(BadInput, match=r"ks\.t tablet_count: got 3; allowed: a power of two"):
-            resize(three)
+    """Too few tablets, one in transition: each is refused by name."""
+    for resize, least in ((split, 1), (merged, 2)):
+        few = TabletMap("ks.t", four((A,)).tablets[: least - 1])
+        allowed = f"got {least - 1}; allowed: a number from {least} on"
+        with pytest.raises(BadInput, match=rf"ks\.t tablet_count: {allowed}"):
+            resize(few)
     begun = replace(four((A,)).tablets[1], transition="migration", stage="streaming")
     under_way = replace(four((A,)), tablets=(four((A,)).tablets[0], begun))
     with pytest.raises(BadInput, match=r"ks\.t tablet 1 transition: got 'migration'"):

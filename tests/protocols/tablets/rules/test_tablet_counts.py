@@ -15,6 +15,7 @@ from kit.protocols.tablets.rules.resize import (
     SizesUnknown,
     TableSize,
     by_size,
+    combined,
     decide_by_count,
     power_of_two,
     rules_of,
@@ -165,3 +166,52 @@ def test_all_racks_by_name_are_as_many_by_number(counts: dict[str, int]) -> None
     shards = {"dc1": {"r1": 3, "r2": 3}}
     listed = within_goal(counts, {name: {"dc1": ("r1", "r2")} for name in counts}, shards)
     assert listed == within_goal(counts, {name: {"dc1": 2} for name in counts}, shards)
+
+
+@pytest.mark.parametrize(
+    ("wants", "count", "pow2", "aligned", "step"),
+    [
+        (12, 8, None, 16, "split"),
+        (12, 8, True, 16, "split"),
+        (12, 8, False, 12, "split"),
+        (5, 12, False, 5, "merge"),
+        (5, 9, False, 5, "merge"),
+        (5, 8, False, 5, "none"),
+        (5, 8, None, 8, "none"),
+        (3, 3, False, 3, "none"),
+    ],
+)
+def test_a_table_may_have_any_count(
+    wants: int, count: int, pow2: bool | None, aligned: int, step: str
+) -> None:
+    """With ``pow2_count`` false the count is not rounded up; a step still doubles or halves."""
+    size = TableSize("t", count, 1, count * TARGET)
+    options = {"t": CountOptions(min_tablet_count=wants, max_tablet_count=wants, pow2_count=pow2)}
+    target = target_counts({"t": size}, options, {"t": {"dc1": 1}}, ONE_DC, SERVER)["t"]
+    assert (target.count, target.aligned, target.resize_type) == (wants, aligned, step)
+
+
+@pytest.mark.parametrize(
+    ("several", "wanted_together"),
+    [
+        ([{"min_tablet_count": 8}, {"min_tablet_count": 16}], {"min_tablet_count": 16}),
+        ([{"max_tablet_count": 8}, {"max_tablet_count": 4}], {"max_tablet_count": 4}),
+        ([{"max_tablet_count": 8}, {}], {"max_tablet_count": 8}),
+        (
+            [{"expected_data_size_in_gb": 10}, {}, {"expected_data_size_in_gb": 15}],
+            {"expected_data_size_in_gb": 12},
+        ),
+        ([{"pow2_count": False}, {"pow2_count": True}], {"pow2_count": True}),
+        ([{"pow2_count": False}, {}], {"pow2_count": False}),
+        (
+            [{"min_per_shard_tablet_count": 1}, {"min_per_shard_tablet_count": 3}],
+            {"min_per_shard_tablet_count": 3},
+        ),
+        ([{}, {}], {}),
+    ],
+)
+def test_co_located_tables_ask_together(
+    several: list[dict[str, int]], wanted_together: dict[str, int]
+) -> None:
+    """The largest least count, the smallest most, the mean of sizes; a power of two is a must."""
+    assert combined([CountOptions(**each) for each in several]) == CountOptions(**wanted_together)

@@ -167,25 +167,25 @@ def _known(
 def _together(bases: Mapping[str, TabletMap]) -> Iterator[int]:
     """How many tablets move with each replica."""
     for table in bases.values():
+        after = dict(table.pairs)
+        before = {odd: even for even, odd in table.pairs}
         for number, tablet in enumerate(table.tablets):
             shared: Container[TabletReplica] = ()
-            if table.resize_type == "merge" and table.count > number ^ 1:
-                sibling = table.tablets[number ^ 1]
+            if (other := after.get(number, before.get(number))) is not None:
+                sibling = table.tablets[other]
                 if not (tablet.transition or sibling.transition):
                     shared = sibling.replicas
             for place in tablet.sets.new:
-                yield (0 if number % 2 else 2) if place in shared else 1
+                yield (0 if number in before else 2) if place in shared else 1
 
 
 def _pairs(bases: Mapping[str, TabletMap]) -> Iterator[tuple[int, int]]:
     """The rows of siblings that are apart, of tables that are to be merged."""
     first = 0
     for table in bases.values():
-        if table.resize_type == "merge":
-            for even in range(0, table.count - 1, 2):
-                left, right = table.tablets[even : even + 2]
-                if set(left.sets.new) != set(right.sets.new):
-                    yield first + even, first + even + 1
+        for even, odd in table.pairs:
+            if set(table.tablets[even].sets.new) != set(table.tablets[odd].sets.new):
+                yield first + even, first + odd
         first += table.count
 
 
