@@ -82,6 +82,7 @@ class FaultBudget(State, frozen=True, cache_hash=True):
     cuts: int = 0
     late: int = 0
     addresses: int = 0
+    configurations: int = 0
     exclusions: int = 0
     clients: int = 0
     tablets: int = 0
@@ -278,6 +279,9 @@ class Control(VotingModel[ControlState]):
     late: int = faults("how many streams may be left behind")
     addresses: int = faults(
         "how often a node may be restarted with another address", title="address changes"
+    )
+    configurations: int = faults(
+        "how often a node may be restarted with more shards", title="configuration changes"
     )
     exclusions: int = faults("how often an operator excludes a node that is dead")
     clients: int = faults("how many clients make a request", title="client requests")

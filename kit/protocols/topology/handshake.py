@@ -25,7 +25,8 @@ from kit.protocols.topology.rules.requests import (
     DOWN_TOO,
     IGNORED_LIVES,
     OTHER_PLACE,
-    tokens_against,
+    OWNER_FOR_ZERO,
+    ZERO_FOR_OWNER,
 )
 
 Names = tuple[str, ...]
@@ -46,8 +47,8 @@ REASONS: dict[Reason, str] = {
     "removed": "its host id has already been removed from the cluster",
     "alive": "the node that it would replace is alive",
     "other-place": OTHER_PLACE,
-    "owner-for-zero": tokens_against(joins=False, old=True),
-    "zero-for-owner": tokens_against(joins=True, old=False),
+    "owner-for-zero": OWNER_FOR_ZERO,
+    "zero-for-owner": ZERO_FOR_OWNER,
     "ignored-alive": IGNORED_LIVES,
     "another-down": DOWN_TOO,
     "not-normal": "the node that it would replace is not normal",
@@ -131,6 +132,9 @@ class JoinNodeRequest(Struct, frozen=True, tag="request", cache_hash=True):
     zero_token: bool = False
 
 
+Fails = Callable[[JoinTables, JoinNodeRequest, Names], bool]
+
+
 class JoinCheck(Struct, frozen=True):
     """One thing that is verified of a joiner: what it is called when it fails, and who looks.
 
@@ -141,7 +145,7 @@ class JoinCheck(Struct, frozen=True):
 
     reason: Reason
     by: Literal["receiver", "placing", "coordinator"]
-    fails: Callable[[JoinTables, JoinNodeRequest, Names], bool]
+    fails: Fails
     edition: Edition = "documents"
 
     def is_made(self, edition: Edition) -> bool:
@@ -154,8 +158,9 @@ def _state(tables: JoinTables, host: str) -> str:
     return "" if row is None else row.state
 
 
-def _replaced(tables: JoinTables, asks: JoinNodeRequest) -> list[JoinRow]:
-    return [row for row in map(tables.row, asks.replaces) if row is not None]
+def _of_old(holds: Callable[[JoinRow, JoinNodeRequest], bool]) -> Fails:
+    """A check of the node that is replaced beside the one that asks."""
+    return lambda t, asks, up: any(holds(row, asks) for row in map(t.row, asks.replaces) if row)
 
 
 def _down(tables: JoinTables, asks: JoinNodeRequest, up: Names) -> bool:
@@ -164,6 +169,14 @@ def _down(tables: JoinTables, asks: JoinNodeRequest, up: Names) -> bool:
     normal = {row.host for row in tables.rows if row.state == "normal"}
     return bool(asks.replaces) and not normal <= counted
 
+
+_OF_A_REPLACE: tuple[tuple[Reason, Fails], ...] = (
+    ("other-place", _of_old(lambda old, asks: old.rack != asks.rack)),
+    ("owner-for-zero", _of_old(lambda old, asks: old.zero_token > asks.zero_token)),
+    ("zero-for-owner", _of_old(lambda old, asks: old.zero_token < asks.zero_token)),
+    ("ignored-alive", lambda t, asks, up: bool(asks.replaces and set(asks.ignores) & set(up))),
+    ("another-down", _down),
+)
 
 CHECKS = (
     JoinCheck("cluster-name", "receiver", lambda t, asks, up: asks.cluster != CLUSTER),
@@ -174,35 +187,7 @@ CHECKS = (
         "unfinished", "placing", lambda t, asks, up: _state(t, asks.host) in ("none", *JOINING)
     ),
     JoinCheck("alive", "placing", lambda t, asks, up: bool(set(asks.replaces) & set(up))),
-    JoinCheck(
-        "other-place",
-        "placing",
-        lambda t, asks, up: any(row.rack != asks.rack for row in _replaced(t, asks)),
-        "server",
-    ),
-    JoinCheck(
-        "owner-for-zero",
-        "placing",
-        lambda t, asks, up: (
-            not asks.zero_token and any(row.zero_token for row in _replaced(t, asks))
-        ),
-        "server",
-    ),
-    JoinCheck(
-        "zero-for-owner",
-        "placing",
-        lambda t, asks, up: (
-            asks.zero_token and any(not row.zero_token for row in _replaced(t, asks))
-        ),
-        "server",
-    ),
-    JoinCheck(
-        "ignored-alive",
-        "placing",
-        lambda t, asks, up: bool(asks.replaces) and bool(set(asks.ignores) & set(up)),
-        "server",
-    ),
-    JoinCheck("another-down", "placing", _down, "server"),
+    *(JoinCheck(reason, "placing", fails, "server") for reason, fails in _OF_A_REPLACE),
     JoinCheck(
         "not-normal",
         "coordinator",

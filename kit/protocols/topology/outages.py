@@ -27,10 +27,11 @@ from kit.protocols.topology.control import (
     with_topology,
 )
 from kit.protocols.topology.coordinator import advanced, shut_down, task_of
-from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, mask_of
+from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, mask_of, with_node
 from kit.protocols.topology.rules.work import under_way
 
 TAKING_PART = ("normal", "bootstrapping", "replacing", "decommissioning", "rebuilding")
+NOT_STORED = refused("it does not hear group 0, which stores its configuration")
 STILL_CUT = refused("it is cut off from the others")
 
 
@@ -165,6 +166,32 @@ class Outages(Control):
         changes = list(s.addresses or (0,) * len(s.applied))
         changes[node] += 1
         return restarted(s.but(addresses=tuple(changes), unheard=s.unheard | 1 << node), node)
+
+    def _shard_words(self, before: ControlState, action: Any, after: ControlState) -> str:
+        row = after.topology.nodes[self.number(action.node)]
+        begins = f"{action.node} is restarted with {row.shards} shards, and stores that in its row"
+        return f"{begins} (state {after.state_id}). Its host id and its tokens stay ({row.state})."
+
+    @action(
+        tag="reconfigure",
+        kind="readdress",
+        label="restart {node} with another configuration",
+        each=has_a_place,
+        spends="faults.configurations",
+        unasked=True,
+        says=_shard_words,
+    )
+    def restart_configured(self, s: ControlState, node: Node) -> Next:
+        """A node starts with another number of shards: its row says so, by a command of its own."""
+        if s.up >> node & 1:
+            s = settled(self.died(s, node))
+        s = restarted(s, node)
+        if blocked := majority_refusal(s):
+            return blocked
+        if s.apart >> node & 1:
+            return NOT_STORED
+        row = s.topology.nodes[node]
+        return with_topology(s, with_node(s.topology, node, shards=row.shards + 1))
 
     def _gossiped(self, before: ControlState, action: Any, after: ControlState) -> Travels:
         node = self.number(action.node)

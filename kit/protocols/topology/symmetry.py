@@ -74,6 +74,7 @@ def _in_order(s: ControlState, alike: tuple[int, ...]) -> list[int]:
             row.cleanup,
             row.state,
             row.rack,
+            row.shards,
             [values for i, values in cells if i == node] if cells else cells,
         )
 

@@ -131,7 +131,7 @@ AT_ONCE = ("cleanup", "keyspace_rf_change")
 """Requests that hold no state of the cluster: they go from waiting to done in one command."""
 
 COMMITS = (Coordinator.commit_decision, Coordinator.commit_deposed)
-MOVES = (Outages.restart_elsewhere, Outages.hear_address)
+MOVES = (Outages.restart_elsewhere, Outages.restart_configured, Outages.hear_address)
 NODE_EDGES = {
     (NO_ROW, "none"),
     (REPLACED.source, REPLACED.target),
@@ -315,14 +315,17 @@ class Topology(Serving, Coordinator, Outages):
         words += [f"a request by version {s.client_version} runs"] * (s.client == node)
         return ", ".join(words)
 
-    @step("INV-MEMBER", on=MOVES, when=lambda m: m.addresses > 0)
+    @step("INV-MEMBER", on=MOVES, when=lambda m: m.addresses + m.configurations > 0)
     def identity(self, before: ControlState, action: Any, after: ControlState) -> str | None:
-        """A node with another address is the same node."""
-        # No row, no member and no command changes; nor does it forget what it had applied.
+        """A node with another address or configuration is the same node."""
+        # No row (but the cell of what changed), no member and no command changes.
         old, new = before.topology, after.topology
-        if (old.nodes, old.members) != (new.nodes, new.members):
-            return f"{action.node} has another place after a change of its address"
-        return None if before.state_id == after.state_id else f"{action.node} moved group 0 on"
+        node, stores = self.number(action.node), isinstance(action, RestartConfigured)
+        rows = with_node(new, node, shards=old.nodes[node].shards).nodes
+        if (old.nodes, old.members) != (rows, new.members):
+            return f"{action.node} has another place after a change of its own"
+        moved = after.state_id - before.state_id
+        return None if moved == stores else f"{action.node} moved group 0 on by {moved}"
 
     @always("INV-EXCL")
     def one_operation(self, s: ControlState) -> str | None:
@@ -559,7 +562,7 @@ def edges_of(edition: Any) -> set[tuple[str, str]]:
     ReportClean, PublishGeneration, UnlockTopology, BeginRequest, ServeRequest, LeaveBehind,
     LateArrival, EndLeftover, FindImbalance, FindResize, PauseWork, FailWork, CommitDeposed,
     ElectCoordinator, RestartMember, Reconnect, CrashMember, ExcludeNode, CutOff, RestartElsewhere,
-    HearAddress,
+    RestartConfigured, HearAddress,
 ) = Topology.acts  # fmt: skip
 ControlAction = Topology.Action
 TopologyParameters = Topology.Parameters

@@ -57,6 +57,80 @@ def test_every_operation_ends_whoever_is_restarted_elsewhere(edition: Edition, w
     assert (result.violation, result.complete, result.unreached) == (None, True, ())
 
 
+def steps_before(count: int, *words: str, **given: Any) -> Timeline:
+    """A cluster so many steps after these requests."""
+    timeline = starting(*words, configurations=1, **given)
+    for _ in range(count):
+        assert timeline.forward() is not None
+    return timeline
+
+
+@pytest.mark.spec("G-043")
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize(
+    ("words", "steps", "name"),
+    [
+        ("rebuild B", 0, "A"),
+        ("rebuild B", 4, "B"),
+        ("join D", 12, "C"),
+        ("join D", 12, "D"),
+        ("leave C", 9, "C"),
+        ("leave C", 9, "A"),
+    ],
+)
+def test_the_configuration_changes_and_the_identity_stays(
+    edition: Edition, words: str, steps: int, name: str
+) -> None:
+    """Only ``shard_count`` of the node's own row is another one: its host id, its tokens, its state
+    and its place in group 0 are as before, and the operation comes to the same end.
+    """
+    timeline = steps_before(steps, words, edition=edition)
+    before = seen(timeline)["system.topology"]
+    old: Any = timeline.state
+    press(timeline, f"reconfigure {name}")
+    after = [line for line in seen(timeline)["system.topology"] if line not in before]
+    assert [line.strip() for line in after] == [f"* {name}.shard_count = 2"]
+    new: Any = timeline.state
+    node = "ABCD".index(name)
+    assert with_node(new.topology, node, shards=1) == old.topology
+    assert (new.state_id, new.reachable) == (old.state_id + 1, old.reachable)
+    assert "with 2 shards, and stores that in its row" in timeline.now.say
+    assert f"stay ({old.topology.nodes[node].state})." in timeline.now.say
+    while timeline.forward() is not None:
+        pass
+    assert not any(row.error for row in timeline.state.topology.requests)
+
+
+@pytest.mark.parametrize(
+    ("given", "cut", "reason"),
+    [
+        ({"nodes": 3, "down": ("B", "C")}, 0, "group 0 has no majority"),
+        ({"nodes": 2, "down": ("B",)}, 0, "group 0 has no majority"),
+        (
+            {"nodes": 3, "cuts": 1},
+            0b001,
+            "it does not hear group 0, which stores its configuration",
+        ),
+    ],
+)
+def test_a_configuration_is_stored_by_group_0(given: dict[str, Any], cut: int, reason: str) -> None:
+    """Without a majority, or cut off, a node cannot start with another one."""
+    model: Any = build("topology", {"operations": (), "configurations": 1, **given})
+    state = replace(model.start(), cut=cut)
+    refusal = model.refusal(state, act.RestartConfigured("A"))
+    assert refusal is not None
+    assert refusal.reason == reason
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize("words", ["replace D C", "remove C", "rebuild C"])
+def test_every_operation_ends_whoever_is_configured_anew(edition: Edition, words: str) -> None:
+    """Any node is restarted with another configuration at any step."""
+    given = {"edition": edition, "operations": (words,), "configurations": 1}
+    result = check(build("topology", given), symmetry=True, max_states=100_000)
+    assert (result.violation, result.complete, result.unreached) == (None, True, ())
+
+
 def test_a_barrier_waits_until_the_address_is_heard() -> None:
     """Until then it is as if C were cut off; who is cut off besides tells nobody where it is."""
     timeline = moved("join D", cuts=1, edition="documents")

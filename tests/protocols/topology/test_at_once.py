@@ -11,6 +11,7 @@ import pytest
 
 from kit.engine.registry import build
 from kit.errors import BadInput
+from kit.protocols.topology.rules.machines import GLOBAL_REQUESTS
 from kit.protocols.topology.topology import MakeRequest
 
 DOWN_TOO = "another node is down: restart it, or exclude it if it is dead for good"
@@ -103,3 +104,11 @@ def test_members_without_tokens_are_members() -> None:
     """Who joins says so in its request."""
     with pytest.raises(BadInput, match="zero_tokens"):
         build("topology", {"operations": ("join D",), "zero_tokens": ("D",)})
+
+
+@pytest.mark.parametrize("name", [each.name for each in GLOBAL_REQUESTS if not each.played])
+@pytest.mark.parametrize("rest", ["", " ks"])
+def test_what_is_not_modelled_gets_that_answer(name: str, rest: str) -> None:
+    """A request that published servers take, and that no model plays, is no unknown word."""
+    with pytest.raises(BadInput, match=f"{name}.*a request that is modelled, unlike this one"):
+        build("topology", {"operations": (name + rest,)})

@@ -35,6 +35,7 @@ class NodeEntry(Struct, frozen=True, cache_hash=True, kw_only=True):
     ``zero_token`` whether it never will. ``supported`` is a mask of features. ``rack`` is the
     columns ``datacenter`` and ``rack``, as in ``dc1/r1`` (empty: nothing is said of them).
     ``rebuild_option`` and ``tokens_string`` are what the request of the node says, empty for null.
+    ``shards`` is the column ``shard_count``, of what each server's configuration decides.
     """
 
     state: str = NO_ROW
@@ -48,6 +49,7 @@ class NodeEntry(Struct, frozen=True, cache_hash=True, kw_only=True):
     rack: str = ""
     rebuild_option: str = ""
     tokens_string: str = ""
+    shards: int = 1
 
 
 Factor = int | tuple[str, ...]

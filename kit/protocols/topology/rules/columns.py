@@ -171,6 +171,7 @@ def load(
             supported=sum(features[name] for name in row.supported_features),
             rebuild_option=row.rebuild_option or "",
             tokens_string=row.tokens_string or "",
+            shards=row.shard_count or 1,
             rack=f"{row.datacenter}/{row.rack or ''}" if row.datacenter else "",
         )
         for row in table.rows
@@ -358,7 +359,7 @@ def changed_cells(
             yield f"request {number} {'ends with an error' if entry.error else 'is done'}"
 
 
-OF_SERVERS: dict[str, Any] = {"ignore_msb": 12, "release_version": "3.0.8", "shard_count": 1}
+OF_SERVERS: dict[str, Any] = {"ignore_msb": 12, "release_version": "3.0.8"}
 """The default of the published option, and the version that published servers tell drivers."""
 NAMED_FEATURES = ("SUPPORTS_CONSISTENT_TOPOLOGY_CHANGES", "TABLETS")
 
@@ -377,6 +378,7 @@ def _row(topology: cluster.ClusterTopology, hosts: Sequence[str], i: int) -> Sys
         rebuild_option=entry.rebuild_option or None,
         tokens_string=entry.tokens_string or None,
         **OF_SERVERS,
+        shard_count=entry.shards,
         replaced_id=None if entry.replaced == cluster.NOBODY else hosts[entry.replaced],
         tokens=(token,) if entry.tokens else (),
         topology_request=entry.request or None,

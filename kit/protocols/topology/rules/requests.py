@@ -123,23 +123,14 @@ def _against_joining(
         return "", 0
     if place_of(joins.rack) != place_of(old.rack):
         return OTHER_PLACE, 0
-    return tokens_against(joins=asks.zero_token, old=old.zero_token), 0
+    if asks.zero_token != old.zero_token:
+        return ZERO_FOR_OWNER if asks.zero_token else OWNER_FOR_ZERO, 0
+    return "", 0
 
 
 OTHER_PLACE = "it is in another datacenter or rack than the node that it would replace"
-
-
-def tokens_against(*, joins: bool, old: bool) -> str:
-    """Why a node may not replace another one, of which each has no tokens or some; empty: it may.
-
-    A token owner takes over tokens, and a node without tokens none (published server).
-    """
-    if joins == old:
-        return ""
-    return f"a {_KIND[joins]} does not replace a {_KIND[old]}"
-
-
-_KIND = {True: "zero-token node", False: "token owner"}
+OWNER_FOR_ZERO = "a token owner does not replace a zero-token node"
+ZERO_FOR_OWNER = "a zero-token node does not replace a token owner"
 IGNORED_LIVES = "an ignored node is up: ignoring it bans it for good"
 DOWN_TOO = "another node is down: restart it, or exclude it if it is dead for good"
 LAST_OWNER = "it is the last node that owns tokens"
@@ -329,6 +320,10 @@ def _request(text: str, names: list[str]) -> OperationRequest:
     words = text.split()
     flags = {word for word in words if word.startswith("--")}
     said, *nodes = [word for word in words if word not in flags] or [""]
+    if said in GLOBAL_REQUEST and not GLOBAL_REQUEST[said].played:
+        raise BadInput(
+            "operations", said, f"a request that is modelled, unlike this one: {ALLOWED}"
+        )
     kind = REQUEST_OF.get(said, said)
     if (kind in _CLUSTER and not nodes and not flags) or " ".join(words) in BALANCING:
         return OperationRequest(" ".join([kind, *nodes]))
