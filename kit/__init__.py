@@ -15,6 +15,7 @@ _PLACES = {
     "Player": "kit.widgets.player",
     "Timeline": "kit.engine.timeline",
     "build": "kit.engine.registry",
+    "editions": "kit.commands.editions",
     "export_html": "kit.views.export",
     "read_ring": "kit.operators.importers.ringfile",
     "register": "kit.engine.registry",

@@ -1,9 +1,10 @@
 """What documents show of the kit is made from the kit: ``make reference`` renews all of it.
 
 ``families`` is the table in ARCHITECTURE.md, made from what each family declares. ``rules`` is the
-index of what each module holds, in the words of its docstring. ``answers`` are the commands of
-``console`` blocks with what they answer, run in docs/example. ``stories`` is the page that needs no
-installation. ``--check`` says what is not current; names choose some of them.
+index of what each module holds, in the words of its docstring. ``editions`` is the page of the
+tables of both editions. ``answers`` are the commands of ``console`` blocks with what they answer,
+run in docs/example. ``stories`` is the page that needs no installation. ``--check`` says what is
+not current; names choose some of them.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest.mock import patch
 
+from kit.commands.answer import Rows
 from kit.commands.cli import main as kit
+from kit.commands.editions import editions
 from kit.engine.family import Family, families
 from kit.lessons import story
 from kit.views.export import export_stories
@@ -32,6 +35,7 @@ ROOT = Path(__file__).resolve().parent.parent
 EXAMPLE = ROOT / "docs" / "example"
 ARCHITECTURE = ROOT / "ARCHITECTURE.md"
 INDEX = ROOT / "docs" / "reference" / "rules.md"
+BESIDE = ROOT / "docs" / "reference" / "editions.md"
 PAGE = ROOT / "docs" / "three-stories.html"
 LARGEST_PAGE = 250_000
 WIDTH = 80
@@ -117,6 +121,17 @@ def index(text: str) -> str:
     return _between(text, "rules", tables)
 
 
+def beside(text: str) -> str:
+    """The tables of both editions, side by side: what stands before their mark stays."""
+    answer = editions()
+    tables = [
+        f"## {part.title}\n\n{_table([tuple(part.heads), *map(tuple, part.rows)])}"
+        for part in answer.parts
+        if isinstance(part, Rows)
+    ]
+    return _between(text, "editions", "\n\n".join([*answer.heading, *tables]))
+
+
 def _between(text: str, name: str, made: str) -> str:
     """The document with ``made`` between the marks of that name.
 
@@ -185,6 +200,8 @@ def made(names: Iterable[str]) -> Iterator[tuple[Path, str]]:
         yield ARCHITECTURE, renewed(ARCHITECTURE.read_text(encoding="utf-8"))
     if "rules" in names:
         yield INDEX, index(INDEX.read_text(encoding="utf-8"))
+    if "editions" in names:
+        yield BESIDE, beside(BESIDE.read_text(encoding="utf-8"))
     if "answers" in names:
         for path in documents():
             if CONSOLE.search(text := path.read_text(encoding="utf-8")):
@@ -196,7 +213,7 @@ def made(names: Iterable[str]) -> Iterator[tuple[Path, str]]:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; exit code 0 when all is well, 1 when something is not current."""
-    parts = ("families", "rules", "answers", "stories")
+    parts = ("families", "rules", "editions", "answers", "stories")
     parser = argparse.ArgumentParser(prog="python -m tools.reference", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(parts)}: all")
     parser.add_argument("--check", action="store_true", help="compare, and write nothing")

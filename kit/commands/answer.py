@@ -25,7 +25,17 @@ UNBROKEN = "\N{NO-BREAK SPACE}"
 
 # What stands for our few signs where the terminal's encoding has no place for them.
 _PLAIN = str.maketrans(
-    {"−": "-", "→": "->", "←": "<-", "…": "...", "×": "x", "·": "*", "≥": ">=", "≤": "<="}
+    {
+        "≠": "!=",
+        "−": "-",
+        "→": "->",
+        "←": "<-",
+        "…": "...",
+        "×": "x",
+        "·": "*",
+        "≥": ">=",
+        "≤": "<=",
+    }
 )
 
 
@@ -186,6 +196,12 @@ class Answer(Struct, frozen=True):
             else:
                 drawn.append(scroll(part.what or part.caption or part.title, part.draw()))
         return static_html(*drawn)
+
+    def __repr__(self) -> str:
+        return self.text()
+
+    def _repr_mimebundle_(self, **_options: Any) -> dict[str, str]:
+        return {"text/plain": self.text(), "text/html": self.html()}
 
     def put(self, *, as_json: bool) -> int:
         """Print the answer; returns the status."""

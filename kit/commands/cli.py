@@ -1,4 +1,4 @@
-"""``python -m kit``: models, show, check, fuzz, play, ring, plan, survive, handout, drill, lab.
+"""``python -m kit``: models, show, editions, check, fuzz, play, ring, plan, survive, drill, lab.
 
 Status 0: fine. 1: refused by the protocol, or a violation was found. 2: bad input (one line on
 stderr, nothing on stdout) or a bounded search.
@@ -66,6 +66,7 @@ FINE, BAD_INPUT, INTERRUPTED = 0, 2, 130
 ANSWERS = {
     "models": ("list the models", "searches:MODELS"),
     "show": ("diagrams, parameters, safeguards, scenarios", "searches:SHOW"),
+    "editions": ("where the documents and the servers differ", "editions:COMMAND"),
     "play": ("run a trace, a scenario file or a scenario", "runs:PLAY"),
     "check": ("search every reachable state of a model", "searches:CHECK"),
     "fuzz": ("walk a model at random, once for each seed", "searches:FUZZ"),

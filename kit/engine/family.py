@@ -89,6 +89,8 @@ class Family(Struct, frozen=True):
     small which failed in something else than a property of its model (of a row and its history: a
     shorter one; None for other rows). ``searches`` are what ``make bench`` times.
     ``drills`` gives a model's name the place of its drill (``kit.engine.drill``).
+    ``editions`` is the place of what tells its transition tables in an edition: for each state, and
+    each edge out of it, the table, the state, where the edge leads (a state: empty) and its words.
     ``composes`` names the families that this one joins: it alone may import them.
     """
 
@@ -111,6 +113,7 @@ class Family(Struct, frozen=True):
     shrinks: tuple[str, ...] = ()
     searches: tuple[TimedSearch, ...] = ()
     drills: Mapping[str, str] = field(default_factory=dict)
+    editions: str = ""
     composes: tuple[str, ...] = ()
 
     @property

@@ -10,6 +10,7 @@ import pytest
 
 import kit
 from kit import Player
+from kit.commands.editions import Compared, compared
 from kit.engine.parameters import edition_in
 from kit.engine.registry import build, entries, entry_of
 from kit.engine.scenario import files, read
@@ -19,10 +20,14 @@ from kit.protocols.recovery.dry_run import advise
 from kit.protocols.tablets.dry_run.opening import open_tablets
 from kit.protocols.tablets.lessons.balancing import decisions
 from kit.protocols.tablets.lessons.questions import stage_table
+from kit.protocols.tablets.rules.stages import KINDS, TRANSITIONS
 from kit.protocols.topology.dry_run.history import topology_history
 from kit.protocols.topology.dry_run.opening import open_topology
 from kit.protocols.topology.lessons import machine_table
-from tests.commands.calling import call
+from kit.protocols.topology.rules.editions import MACHINES
+from kit.protocols.topology.rules.machines import EDITIONS, Edition, Machine
+from tests.commands.calling import bad, call
+from tests.house.source import ROOT
 
 TWO_EDITIONS = [name for name, entry in entries().items() if edition_in(entry.parameters())]
 OPERATORS_FILES = (open_topology, open_tablets, topology_history, advise, kit.coordinator)
@@ -104,3 +109,87 @@ def test_a_saved_run_keeps_the_edition_that_it_was_made_with(
     again = Timeline.load(loads(text))
     assert edition_in(again.model.parameters) == today
     assert entry_of(name).former.editions
+
+
+# -- the tables side by side -----------------------------------------------------------------------
+
+TABLES = {each.table: each for each in compared()}
+WHOLE: dict[str, Callable[[Edition], Machine]] = {
+    **{name: lambda edition, name=name: MACHINES[edition][name] for name in MACHINES["server"]},
+    **{kind: lambda edition, kind=kind: TRANSITIONS[edition][kind] for kind in KINDS},
+}
+
+
+def row_of(table: str, state: str, edge: str = "") -> Compared:
+    """The one row of a state, or of an edge out of it."""
+    [row] = [row for row in TABLES[table].rows if (row.state, row.edge) == (state, edge)]
+    return row
+
+
+@pytest.mark.parametrize("name", WHOLE)
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_every_state_and_edge_has_its_row(name: str, edition: Edition) -> None:
+    """As many rows as the table of the edition has; the work and the label of each is in it."""
+    machine = WHOLE[name](edition)
+    rows = [row for row in TABLES[name].rows if getattr(row, edition)]
+    assert len(rows) == len(machine.states) + len(machine.edges)
+    for state in machine.states:
+        said = getattr(row_of(name, state.name or "null"), edition)
+        assert said.startswith(f"reads {state.reads}, writes {state.writes}")
+        assert [part.split(" ")[0] for part in said.split("; ")[1:]] == [w.name for w in state.work]
+    for edge in machine.edges:
+        source = "(start)" if edge.source == "*" else edge.source or "null"
+        target = "(end)" if edge.target == "*" else edge.target or "null"
+        kind = "" if edge.kind == "happy" else f" ({edge.kind})"
+        said = getattr(row_of(name, source, f"{target}{kind}"), edition)
+        assert said.startswith(edge.label)
+        assert ("version + 1" in said) == edge.version
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_what_is_marked_is_what_differs(name: str) -> None:
+    """A row is marked if and only if one edition lacks it, or has it otherwise."""
+    documents, server = (WHOLE[name](edition) for edition in EDITIONS)
+    same = {*documents.states, *documents.edges} & {*server.states, *server.edges}
+    assert sum(not row.differs for row in TABLES[name].rows) == len(same)
+
+
+@pytest.mark.parametrize(
+    ("table", "state", "edge", "documents", "server"),
+    [
+        ("decommissioning", "tablet_draining", "", "drain_tablets", ""),
+        ("decommissioning", "(start)", "write_both_read_old", "", "opens session"),
+        ("removing", "left_token_ring", "", "", "mark_done"),
+        ("replacing", "join_group0", "tablet_draining", "copies tokens", ""),
+        ("bootstrapping", "write_both_read_new", "", "barrier (fails: retry)",
+         "barrier (fails: proceed)"),
+        ("truncate_table", "truncate_table", "", "", "truncate (fails: rollback)"),
+        ("migration", "write_both_read_old_fallback_cleanup", "", "", "reads old, writes both"),
+        ("migration", "write_both_read_new", "cleanup_target (rollback)", "more old replicas", ""),
+        ("repair", "end_repair", "", "barrier (fails: retry)", "compaction_control"),
+        ("bootstrap", "prepare", "start", "", "add write replicas"),
+        ("bootstrap", "add-writes", "switch-reads", "switch reads", ""),
+    ],
+)  # fmt: skip
+def test_known_differences_are_there(
+    table: str, state: str, edge: str, documents: str, server: str
+) -> None:
+    """Those that the published diagrams and the server's code have, one of each sort."""
+    row = row_of(table, state, edge)
+    assert row.differs
+    assert (documents in row.documents, server in row.server) == (True, True)
+    assert (bool(row.documents), bool(row.server)) == (bool(documents), bool(server))
+
+
+def test_the_command_the_notebook_and_the_page_say_the_same() -> None:
+    """One answer: as text, as data, as HTML, and in the documents."""
+    answer, words = call("editions", "removing", "--differences"), kit.editions("removing")
+    assert answer.status == 0
+    assert "tablet_draining" in answer.out
+    assert "both  " not in answer.out
+    [table] = call("editions", "removing", "--json").json["tables"]
+    assert len(table["rows"]) == len(TABLES["removing"].rows)
+    assert "<table" in words._repr_mimebundle_()["text/html"]
+    page = (ROOT / "docs/reference/editions.md").read_text("utf-8")
+    assert all(f"## {each.table} (" in page for each in TABLES.values())
+    assert bad("editions", "nobody").startswith("table: got 'nobody'; allowed: one of")

@@ -43,6 +43,7 @@ FAMILY = Family(
     scenario_output={"tablet": "panels.tablet:OUTPUT"},
     trace_tables={"tablet": "spark.resize_rows:REQUESTS", "resize": "spark.resize_rows:ROWS"},
     images="panels.tablets",
+    editions="rules.stages:in_words",
     tasks=("lessons.tasks",),
     public={
         package: {name: f"{module}:{name}" for module in own for name in own[module].split()}

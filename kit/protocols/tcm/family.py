@@ -71,4 +71,5 @@ FAMILY = Family(
     shrinks=("spark.simulating:shrunk",),
     pipeline_tables=("spark.tables:PIPELINE_TABLES",),
     images="panels.images",
+    editions="rules.operations:in_words",
 )

@@ -33,6 +33,7 @@ FAMILY = Family(
         ),
     ),
     images="panels.states",
+    editions="rules.editions:in_words",
     # Without S-53 a cluster rests where it may not; S-58 is redundant.
     hunts={
         "topology": HuntGround(

@@ -21,9 +21,17 @@ The session is opened with ``write_both_read_old``, which saves a barrier, and o
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal, get_args
 
-from kit.protocols.topology.rules.machines import BOUNDARY, EdgeRow, Edition, Machine, machine
+from kit.protocols.topology.rules.machines import (
+    BOUNDARY,
+    EdgeRow,
+    Edition,
+    Machine,
+    machine,
+    machine_in_words,
+)
 
 TransitionKind = Literal["migration", "intranode_migration", "rebuild", "rebuild_v2", "repair"]
 KINDS: tuple[TransitionKind, ...] = get_args(TransitionKind)
@@ -206,3 +214,9 @@ def ends_well(table: Machine, stage: str) -> bool:
     while edge.target != BOUNDARY:
         edge = onward(table, edge.target)
     return REPLACES in edge.effects
+
+
+def in_words(edition: Edition) -> Iterator[tuple[str, str, str, str]]:
+    """What the edition's tables of stages say, row by row."""
+    for each in TRANSITIONS[edition].values():
+        yield from machine_in_words(each)

@@ -7,6 +7,7 @@ operators already use, so each is also one line of text: ``bootstrap X --tokens 
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
 from typing import Literal
 
 import numpy as np
@@ -353,3 +354,10 @@ def transitions(kind: Kind, edition: Edition) -> tuple[tuple[str, str, str], ...
     rows += [(name, "cancel", BEFORE[kind]) for name in names[:switched]]
     rows.append((names[switched], "cancel-reads", "reads back"))
     return (*rows, ("reads back", "cancel-writes", BEFORE[kind]))
+
+
+def in_words(edition: Edition) -> Iterator[tuple[str, str, str, str]]:
+    """What the edition's steps say: the operation, the step before, the step after, its words."""
+    for kind in OPERATION_SPECS:
+        for before, event, after in transitions(kind, edition):
+            yield kind, before, after, SENTENCES[event]

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from types import ModuleType
 
 from kit.protocols.topology.rules import documents_tables, server_tables
-from kit.protocols.topology.rules.machines import EdgeRow, Edition, Machine, machine
+from kit.protocols.topology.rules.machines import (
+    EdgeRow,
+    Edition,
+    Machine,
+    machine,
+    machine_in_words,
+)
 
 # The diagram of node states; the machines say when each edge is taken. Source: Topology over Raft.
 NODE = Machine(
@@ -103,3 +110,9 @@ MACHINES: dict[Edition, dict[str, Machine]] = {
     for edition, tables in _TABLES.items()
 }
 """Each edition's machines by name; an operation's is named after its node state."""
+
+
+def in_words(edition: Edition) -> Iterator[tuple[str, str, str, str]]:
+    """What the edition's tables say, row by row."""
+    for each in MACHINES[edition].values():
+        yield from machine_in_words(each)

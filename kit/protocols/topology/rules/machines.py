@@ -8,6 +8,7 @@ states.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
 from msgspec import Struct, convert
@@ -83,6 +84,9 @@ def transition_state(text: str) -> Known | None:
 
 BOUNDARY = "*"
 """Where a machine begins and ends."""
+REQUEST = {"error": "the request fails", "done": "the request is done"}
+START, END, NULL = "(start)", "(end)", "null"
+"""What words call the boundary, and the transition state that is null."""
 
 EdgeKind = Literal["happy", "rollback", "rejected", "proceed"]
 Selector = Literal["old", "both", "new"]
@@ -173,6 +177,33 @@ class Machine(Struct, frozen=True):
         edge = self.edge(BOUNDARY, "happy")
         assert edge is not None, f"{self.name} never begins"
         return edge
+
+
+def machine_in_words(table: Machine) -> Iterator[tuple[str, str, str, str]]:
+    """What a table says of each state, followed by each edge out of it.
+
+    A row has the table's name, the state, where an edge leads (a state: empty) and the words.
+    """
+    states = {each.name: each for each in table.states}
+    for name in dict.fromkeys([BOUNDARY, *states, *(edge.source for edge in table.edges)]):
+        source = START if name == BOUNDARY else name or NULL
+        if (state := states.get(name)) is not None:
+            uses = f"reads {state.reads}, writes {state.writes}"
+            work = [f"{each.name} (fails: {each.on_failure})" for each in state.work]
+            yield table.name, source, "", "; ".join([uses, *work])
+        for edge in table.edges:
+            if edge.source == name:
+                kind = "" if edge.kind == "happy" else f" ({edge.kind})"
+                target = END if edge.target == BOUNDARY else edge.target or NULL
+                yield table.name, source, f"{target}{kind}", _changes(edge)
+
+
+def _changes(edge: EdgeRow) -> str:
+    session = f"{edge.session} session" if edge.session else ""
+    effects = (REQUEST.get(each, each.replace("_", " ")) for each in edge.effects)
+    becomes, when = f"node becomes {edge.becomes}", f"only when {edge.when.replace('_', ' ')}"
+    said = (edge.label, when * bool(edge.when), "version + 1" * edge.version, session)
+    return "; ".join(filter(None, (*said, *effects, becomes * bool(edge.becomes)))) or "–"
 
 
 def machine(name: str, states: str, edges: str) -> Machine:
