@@ -34,6 +34,7 @@ MOST = {
     "tablets": 1500,
     "resize": 1000,
     "raft_upgrade": 600,
+    "recovery_mode": 600,
     "topology_upgrade": 400,
 }
 Build = Callable[[], Model[Any, Any]]
@@ -82,6 +83,11 @@ def removal(**parameters: Any) -> Build:
 def raft_upgrade(**parameters: Any) -> Build:
     """Two nodes on the way into Raft with these parameters."""
     return lambda: build("raft_upgrade", {"nodes": 2, **parameters})
+
+
+def recovery(**parameters: Any) -> Build:
+    """A group 0 of four that lost two, with these parameters."""
+    return lambda: build("recovery", {"commit_indexes": (1, 2, 2, 2), "dead": "C D", **parameters})
 
 
 SERVED = {
@@ -193,6 +199,19 @@ MODELS: dict[str, tuple[Build, ...]] = {
         lambda: build("topology_upgrade", {"nodes": 2, "older": 1}),
         lambda: build("topology_upgrade", {"nodes": 2, "crashes": 2}),
     ),
+    "recovery": (
+        recovery(writes=1),
+        recovery(returns=1, changes=1),
+        recovery(deaths=1, operation=True),
+        recovery(edition="server", crashes=1),
+    ),
+    "recovery_mode": (
+        lambda: build("recovery_mode", {"commit_indexes": (1, 1), "dead": "B", "changes": 1}),
+        lambda: build(
+            "recovery_mode", {"commit_indexes": (1, 1, 1), "dead": "C", "stuck": True, "changes": 1}
+        ),
+    ),
+    "failures": (lambda: build("failures", {"datacenters": (3,), "changes": 2}),),
 }
 # What nothing forbids: whoever works may prepare, whoever fell may come back, a decision is taken
 # elsewhere (the log only writes it down), what is held may be released, tests hold what they like,
@@ -244,6 +263,12 @@ FREE = {
         *("Crash", "Die", "Cut", "Heal"),
     },
     "topology_upgrade": {"Upgrade", "Crash", "Restart"},
+    # What each refusal of these three is for: tests/protocols/recovery/test_refusals.py.
+    "recovery": {"ComeBack", "Crash", "Die", "Isolate", "SetOption"},
+    "recovery_mode": {
+        *("ComeBack", "Crash", "Die", "Isolate", "Mistype", "Pull", "StartServer", "Stop"),
+    },
+    "failures": {"Lose", "Rejoin", "StartAll", "StartNode", "Stop", "StopTogether"},
 }
 
 

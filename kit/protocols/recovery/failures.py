@@ -321,10 +321,12 @@ class Failures(VotingModel[FailuresState]):
         column = next(nodes_in(missed)) + 1
         return f"the side of {action.node} does not see column {column}, added before"
 
-    @step("INV-SCHEMA", on=(catch_up,))
+    @step("INV-SCHEMA", on=(catch_up, serve))
     def newest(self, before: FailuresState, action: Any, after: FailuresState) -> str | None:
-        """Who catches up serves with the newest schema."""
-        missed = self.missed(before, action, after)
+        """Who starts to serve knows the newest schema; without a majority, what it has stored."""
+        fetches = isinstance(action, CatchUp)
+        fetches = fetches or before.may_commit(before.side_of(self.number(action.node)))
+        missed = fetches and self.missed(before, action, after)
         return f"{action.node} serves without the newest schema" if missed else None
 
     @sometimes()

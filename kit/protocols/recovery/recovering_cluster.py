@@ -37,12 +37,14 @@ ENDS = {"none": "", "done": "left", "rolled back": "normal"}
 class HalfDone(Struct, frozen=True):
     """What the new coordinator can do next on the operation that it found, by the tables.
 
-    ``edge`` is the next one; None while a barrier that is tried again waits for ``missing`` nodes
-    (a mask). ``failed`` is the work that waits, or that fails and leads back. The barrier of the
-    state, if it has one, was ``asked`` of nodes (a mask).
+    ``edge`` is the next one, and ``after`` the state that it leads to, or how it ends the
+    operation; None, and the state of now, while a barrier that is tried again waits for ``missing``
+    nodes (a mask). ``failed`` is the work that waits, or that fails and leads back. The barrier of
+    the state, if it has one, was ``asked`` of nodes (a mask).
     """
 
     edge: EdgeRow | None
+    after: str
     failed: str = ""
     missing: int = 0
     asked: int = 0
@@ -72,17 +74,22 @@ def next_of_operation(
     )
     operation = TopologyOperation(LEAVES, subject, state)
     work, at, asked = state_of(operation, setting).work, 0, 0
+    edge = machine_of(operation, setting).edge(state, "happy")
+    failed, missing = "", 0
     while (at := still_to_do(topology, operation, setting, at)) < len(work):
         piece = work[at]
         needs = addressees(topology, operation, piece)
         if piece.on_failure == "retry":
             needs &= ~dead  # no operation hangs for ever
         asked = needs if piece.barrier else asked
-        missing, edge = needs & ~alive, failure(operation, piece, setting)
-        if missing and (edge or piece.on_failure == "retry"):
-            return HalfDone(edge, piece.name, missing, asked)
+        back = failure(operation, piece, setting)
+        if needs & ~alive and (back or piece.on_failure == "retry"):
+            edge, failed, missing = back, piece.name, needs & ~alive
+            break
         at += 1
-    return HalfDone(machine_of(operation, setting).edge(state, "happy"), asked=asked)
+    ended = {became: how for how, became in ENDS.items()}
+    after = state if edge is None else ended[edge.becomes] if edge.becomes else edge.target
+    return HalfDone(edge, after, failed, missing, asked)
 
 
 class GossipDigest(Struct, frozen=True):
@@ -283,6 +290,10 @@ class RecoveryState(State, frozen=True, cache_hash=True, kw_only=True):
         for first, second in self.up_in_pairs():
             if reception(self.digest_of(first), self.digest_of(second))[0]:
                 yield first, second
+
+    def hears(self, node: int) -> bool:
+        """Whether a node that is counted on and this one take each other's gossip."""
+        return any(node in pair for pair in self.talking() if self.nodes[pair[0]].takes_part)
 
     def in_two_groups(self) -> tuple[int, int] | None:
         """Two nodes that talk to each other in different groups outside a recovery's restarts.

@@ -213,6 +213,8 @@ class Recovery(LostMajority[RecoveryState]):
             return None
         if down := self.named(s.where(lambda n: n.status == "down")):
             return refused("nodes that live are down: start them first", down)
+        if gone := self.named(s.where(lambda n: n.takes_part and not n.old_rows)):
+            return refused("commit_idx is gone with the Raft rows", gone)
         return s.but(indexes_read=True)
 
     def eligible(self, s: RecoveryState) -> int:
@@ -411,11 +413,11 @@ class Recovery(LostMajority[RecoveryState]):
         if refusal := self.uncoordinated(s):
             return refusal
         done = self.next_of_operation(s)
-        if done.edge is None:
+        if done.after == s.operation:
             return refused(f"a {done.failed} waits for an answer", self.named(done.missing))
-        if done.edge.becomes == "left":
-            return s.but(operation="done").with_node(self.number(self.given_up[0]), REMOVED_NODE)
-        return s.but(operation="rolled back" if done.edge.becomes else done.edge.target)
+        s = s.but(operation=done.after)
+        subject = self.number(self.given_up[0])
+        return s.with_node(subject, REMOVED_NODE) if done.after == "done" else s
 
     def apart(self, s: RecoveryState) -> Refusal | None:
         """Steps wait until all nodes that are counted on are in the new group."""
@@ -429,10 +431,11 @@ class Recovery(LostMajority[RecoveryState]):
         if s.abandoned == NO_GROUP and not s.may_commit(OLD):
             return NO_MAJORITY
         refusal = self.apart(s) or (UNDER_WAY if s.operation == self.reached else None)
+        if not refusal and not s.may_commit(s.new_group):
+            refusal = refused(f"{self.group_name(s.new_group)} has no majority")
         if refusal:
             return refusal
-        heard = any(node in pair for pair in s.talking() if s.nodes[pair[0]].takes_part)
-        return refused("the node is alive", (self.names[node],)) if heard else None
+        return refused("the node is alive", (self.names[node],)) if s.hears(node) else None
 
     @action(
         tag="removenode",
@@ -611,6 +614,15 @@ class Recovery(LostMajority[RecoveryState]):
                     column = next(nodes_in(missed)) + 1
                     return f"{group} does not see column {column}, added before"
         return None
+
+    @step("INV-MEMBER", on=(coordinate, remove, replace))
+    def taken_out(self, before: RecoveryState, action: Any, after: RecoveryState) -> str | None:
+        """A majority of the new group changes the topology, and takes out nobody who is heard."""
+        if not isinstance(action, Coordinate) and before.hears(self.number(action.node)):
+            return f"{action.node} is taken out while it is heard"
+        group = before.new_group
+        told = group != NO_GROUP and before.may_commit(group)
+        return None if told else "the topology changes, and no majority of a new group says so"
 
     # S-49 off, two groups are the harm; that they can never be one is behind it.
     @goal(

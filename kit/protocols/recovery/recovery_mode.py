@@ -266,13 +266,17 @@ class RecoveryMode(LostMajority[ModeState]):
             return refused("the node is alive", (self.names[node],))
         if down := s.where(lambda n: n.standing == "live" and not n.is_up):
             return refused("nodes that are not ignored are down", self.named(down))
-        if (by := s.remover) is None:
+        if s.remover is None:
             modes = {n.mode for n in s.nodes if n.standing == "live"}
             return WAITS_FOR_UPGRADE if modes & {"upgrade", "synchronize"} else NO_REMOVAL
-        s = s.at(node, standing="removed", mode="down", group=NO_GROUP)
-        group = s.nodes[by].group
-        if s.nodes[by].mode == "recovery":
+        return self.out_of(s.at(node, standing="removed", mode="down", group=NO_GROUP), node)
+
+    def out_of(self, s: ModeState, node: int) -> ModeState:
+        """A removal by group 0 takes the node out of its members."""
+        by = s.remover
+        if by is None or s.nodes[by].mode == "recovery":
             return s
+        group = s.nodes[by].group
         return s.in_group(group, s.groups[group] & ~(1 << node), s.logs[group])
 
     @action(tag="discovery", kind="delete", each=live_where(lambda n: n.discovery > 0))
@@ -531,6 +535,14 @@ class RecoveryMode(LostMajority[ModeState]):
         if apart or not missed:
             return None
         return f"{act.node} does not see column {next(nodes_in(missed)) + 1}, added before"
+
+    @step("INV-MEMBER", on=(remove,))
+    def taken_out(self, before: ModeState, action: Any, after: ModeState) -> str | None:
+        """Nobody is taken out who is heard, and by group 0 or in RECOVERY mode."""
+        if before.heard(self.number(action.node), before.live):
+            return f"{action.node} is taken out while it is heard"
+        told = before.remover is not None
+        return None if told else f"neither group 0 nor RECOVERY mode takes {action.node} out"
 
     @goal("INV-PROGRESS", name="ends", title="The cluster can become whole")
     @sometimes()

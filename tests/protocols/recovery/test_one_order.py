@@ -10,6 +10,7 @@ import pytest
 
 from kit.engine.registry import build
 from kit.protocols.recovery.rules.procedure import NEW_STEPS
+from kit.protocols.topology.rules.machines import Edition
 from tests.commands.calling import call, written
 from tests.protocols.recovery.drill.walks import walked
 from tests.protocols.recovery.dry_run.test_command import FIVE as CLUSTER
@@ -32,7 +33,7 @@ MANUAL = (
     *("rolling restart", "note id", "read", "choose", "delete", "set", "restart leader"),
     *("restart others", "check", "replace", "unset", "clean"),
 )
-ORDERS = {
+ORDERS: dict[Edition, tuple[str, ...]] = {
     "documents": ("isolate", *(name for _, names in STEP_NEW for name in names)),
     "server": ("isolate", *MANUAL),
 }
@@ -58,7 +59,7 @@ def of_model(names: tuple[str, ...]) -> list[str]:
 
 @pytest.mark.spec("G-026")
 @pytest.mark.parametrize("edition", ORDERS)
-def test_there_is_one_order(edition: str, tmp_path: Path) -> None:
+def test_there_is_one_order(edition: Edition, tmp_path: Path) -> None:
     """The table, what the command prints, the drill's checklist and the Player's suggestion."""
     order = ORDERS[edition]
     assert tuple(step.name for step in NEW_STEPS[edition]) == order

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kit.engine.registry import build
-from kit.protocols.recovery.recovery import CleanRows, Recovery, Restart, Write
+from kit.protocols.recovery.recovery import CleanRows, Recovery, Remove, Restart, Write
 from tests.quality.breaking import broken, changing, doing, never, unguarded
 from tests.quality.reporting import assert_reported, judges
 
@@ -42,6 +42,7 @@ REPORTED: dict[str, Callable[[], Any]] = {
     "one-schema": keeping_its_schema,
     "linearizable": lambda: without("isolation"),
     "persist-in-order": storing_early,
+    "taken-out": lambda: broken(build("recovery"), Remove, unguarded),
     "recovered": lambda: broken(build("recovery"), CleanRows, doing(lambda s, action: s)),
     "ends": lambda: broken(build("recovery"), Restart, never),
 }

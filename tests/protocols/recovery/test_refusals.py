@@ -1,0 +1,134 @@
+"""Each refusal of the recovery's models keeps a promise, or a complete search shows it harmless.
+
+A rule is cut free of all its refusals (``tests.quality.unguarding``). Then a search finds a promise
+that breaks; or it is complete in every configuration below in which that rule refuses anything, and
+breaks nothing: such a refusal spares an operator a step that does nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import pytest
+
+from kit.engine.check import check
+from kit.engine.model import Model
+from kit.engine.registry import build
+from kit.engine.scenario import begun
+from kit.engine.timeline import Timeline
+from tests.quality.breaking import broken, unguarded
+from tests.quality.test_guards import refusing
+
+MOST = 40_000
+FOUR: dict[str, Any] = {"commit_indexes": (1, 2, 2, 2), "dead": "C D"}
+LEVEL: dict[str, Any] = {"commit_indexes": (1, 1, 1, 1), "dead": "C D"}
+ONE: dict[str, Any] = {"commit_indexes": (1, 1), "dead": "B"}
+Build = Callable[[], Model[Any, Any]]
+
+
+def of(name: str, **given: Any) -> Build:
+    """A model with these parameters."""
+    return lambda: build(name, given)
+
+
+def upgrading(**given: Any) -> Build:
+    """RECOVERY mode after its documented steps: the live nodes are to start the Raft upgrade."""
+
+    def made() -> Model[Any, Any]:
+        timeline = Timeline(build("recovery_mode", given))
+        while any(n.value for n in timeline.state.nodes if n.standing == "live"):
+            timeline.do(timeline.model.suggest(timeline.state))
+        return begun(timeline).model
+
+    return made
+
+
+MODELS: dict[str, Build] = {
+    "recovery, writes": of("recovery", **FOUR, writes=1),
+    "recovery, a return": of("recovery", **LEVEL, returns=1, changes=1),
+    "recovery, two returns": of(
+        "recovery", commit_indexes=(1, 1, 1), dead="B C", returns=2, changes=2
+    ),
+    "recovery, an operation": of("recovery", **LEVEL, deaths=1, operation=True),
+    "recovery, manual": of("recovery", **FOUR, edition="server", crashes=1),
+    "mode": of("recovery_mode", **ONE, changes=1),
+    "mode, upgrading": upgrading(**FOUR, changes=1),
+    "mode, stuck": of("recovery_mode", commit_indexes=(1, 1, 1), dead="C", stuck=True, changes=1),
+    "failures": of("failures", datacenters=(3,), changes=2),
+}
+BREAKS = (
+    # model, rule without refusals, the promise that breaks
+    ("recovery, writes", "Choose", "causal"),
+    ("recovery, writes", "Restart", "causal"),
+    ("recovery, writes", "Write", "persist-in-order"),
+    ("recovery, writes", "Remove", "taken-out"),
+    ("recovery, writes", "Replace", "taken-out"),
+    ("recovery, writes", "CleanRows", "ends"),
+    ("recovery, a return", "DeleteId", "one-group"),
+    ("recovery, two returns", "Alter", "linearizable"),
+    ("recovery, an operation", "Coordinate", "taken-out"),
+    ("recovery, manual", "DeleteId", "ends"),
+    ("mode", "Remove", "taken-out"),
+    ("mode, upgrading", "Alter", "one-schema"),
+    ("mode, upgrading", "Enter", "one-group"),
+    ("mode, upgrading", "Synchronize", "one-schema"),
+    ("mode, stuck", "Finish", "one-schema"),
+    ("failures", "Alter", "sees-all"),
+    ("failures", "CatchUp", "newest"),
+    ("failures", "Serve", "newest"),
+)
+HARMLESS = {
+    # Who leads is chosen by the index of every live node, whenever that was read.
+    "recovery, manual": {"Read", "UnsetOption"},
+    # An option that was unset too early is set again. Queries need a server, and can wait for it;
+    # what is only looked at changes nothing.
+    "mode": {
+        *("SetRecovery", "TruncateDiscovery", "TruncateHistory", "DropId", "Unset"),
+        *("ReadLogs", "Compare"),
+    },
+    # To cut everybody off is to cut off nobody.
+    "failures": {"Cut"},
+}
+
+
+@cache
+def refused(name: str) -> frozenset[str]:
+    """The rules of a model that refuse anything in a search."""
+    model, rules = refusing(MODELS[name]())
+    check(model, max_states=MOST // 20 if name.startswith("mode,") else MOST)
+    return frozenset(rules)
+
+
+def cut(name: str, rule: str) -> Model[Any, Any]:
+    """The model with this rule free of refusals."""
+    model = MODELS[name]()
+    action = next(each.action for each in model.rules if each.action.__name__ == rule)
+    return broken(model, action, unguarded)
+
+
+@pytest.mark.parametrize(("name", "rule", "promise"), BREAKS)
+def test_a_promise_breaks_without_a_refusal(name: str, rule: str, promise: str) -> None:
+    """Of the rule that is cut the search says which promise it kept."""
+    violation = check(cut(name, rule), max_states=MOST).violation
+    assert violation is not None
+    assert violation.property == promise
+
+
+@pytest.mark.parametrize(("name", "rule"), [(n, r) for n in HARMLESS for r in sorted(HARMLESS[n])])
+def test_a_harmless_refusal_is_shown_to_be_so(name: str, rule: str) -> None:
+    """It refuses something, and a complete search without it breaks no promise."""
+    assert rule in refused(name)
+    result = check(cut(name, rule), max_states=MOST)
+    assert result.complete
+    assert result.violation is None
+
+
+def test_no_refusal_is_left_out() -> None:
+    """Every rule that refuses in some configuration is in one of the two lists."""
+    for family in ("recovery", "mode", "failures"):
+        names = [name for name in MODELS if name.partition(",")[0] == family]
+        listed = {rule for name, rule, _ in BREAKS if name in names}
+        listed |= {rule for name in names for rule in HARMLESS.get(name, ())}
+        assert {rule for name in names for rule in refused(name)} == listed, family
