@@ -189,14 +189,14 @@ class Result(Struct, frozen=True):
     shortest run (depth first: of the longest run that was followed). ``complete`` says that
     nothing reachable was left out, and ``unreached`` names the *sometimes* properties that no
     state showed. ``unjudged`` names the *goal* properties when the search was not complete.
-    ``seconds`` is the time of the search alone, ``memory`` about how many bytes it kept at its
-    end; ``interrupted`` says that somebody stopped it, and ``at_work`` the function and line of a
-    model of one's own that were at work then. ``compared`` counts the states of which a
-    search with ``symmetry`` saw that they go on as what stands for them does, ``ordered`` those of
-    which a search with a partial order saw that no other order matters (None: a search without
-    one); its ``transitions`` and ``depth`` are larger steps. ``scope`` tells the
-    configuration, what was judged and what was not: ``complete`` is said of states only, and what
-    a search says in all is its ``sentence``.
+    ``seconds`` is the time of the search alone, ``memory`` about how many bytes it kept at its end;
+    ``short`` says that there was no more, ``interrupted`` that somebody stopped it, and ``at_work``
+    which function and line of a model of one's own were at work. ``compared`` counts the states of
+    which a search with ``symmetry`` saw that they go on as what stands for them does, ``ordered``
+    those of which a search with a partial order saw that no other order matters (None: a search
+    without one); its ``transitions`` and ``depth`` are larger steps. ``scope`` tells the
+    configuration, what was judged and what was not: ``complete`` is said of states only, and what a
+    search says in all is its ``sentence``.
     """
 
     model: str
@@ -216,6 +216,7 @@ class Result(Struct, frozen=True):
     scope: Scope = Scope()
     at_work: str = ""
     ordered: int | None = None
+    short: bool = False
 
     @property
     def verdict(self) -> str:
@@ -252,7 +253,8 @@ class Result(Struct, frozen=True):
                 at_work = f"; at work was {self.at_work}" if self.at_work else ""
                 return f"interrupted: none found so far, nothing is proved{at_work}"
             case "bounded":
-                return "bounded: none found so far, nothing is proved"
+                by = ", by the memory that there is" if self.short else ""
+                return f"bounded{by}: none found so far, nothing is proved"
             case "judged in part":
                 also = f"; {compared}" if compared else ""
                 return f"every state visited, judged in part: no violation of what was judged{also}"
@@ -346,7 +348,7 @@ def _within_memory(search: Search, progress: Progress | None) -> Progress:
 
     def report(seen: int, looked_at: int) -> None:
         if is_tight(most):
-            search.most = min(search.most, seen)
+            search.most, search.short = min(search.most, seen), True
         if progress is not None:
             progress(seen, looked_at)
 
@@ -372,7 +374,7 @@ def _timed(
         except KeyboardInterrupt as error:
             interrupted, at_work = True, "" if search.is_own else raised_at(error)
         except MemoryError:  # a table that doubled went past the limit at once
-            search.complete = False
+            search.complete, search.short = False, True
     seconds = perf_counter() - began
     if violation is not None:
         violation = replace(violation, actions=single_steps(violation.actions))
@@ -401,6 +403,7 @@ def _timed(
         scope,
         at_work,
         None if order is None else order.compared,
+        search.short,
     )
 
 

@@ -16,19 +16,19 @@ from functools import cached_property, lru_cache, partial, reduce, update_wrappe
 from inspect import cleandoc, get_annotations, signature
 from itertools import product
 from operator import attrgetter, or_
-from types import MethodType
+from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar, dataclass_transform, get_args
 
 from msgspec import NODEFAULT, Meta, Struct, defstruct, field
 from msgspec.structs import asdict, astuple, replace
 
-from kit.engine.careful import check_call
+from kit.engine.careful import check_call, is_kits
 from kit.engine.flows import Flow, FlowKind, FlowTable, ServerLine, ServerLog
 from kit.engine.model import Kind, Model, NoParameters, Property, Safeguard
 from kit.engine.parameters import check_limits
 from kit.engine.registry import Entry
 from kit.engine.rule import Rule
-from kit.errors import BadInput, BadType, Refusal, Refused
+from kit.errors import BadInput, BadType, Refusal, Refused, shorten
 
 S = TypeVar("S", bound=Struct)
 T = TypeVar("T")
@@ -121,6 +121,9 @@ def verbatim(text: str) -> str:
     return text.replace("{", "{{").replace("}", "}}")
 
 
+METHOD = "a method, written with def"
+
+
 class action(Struct, frozen=True, kw_only=True):  # noqa: N801  # it is read as a decorator
     """Declares that a method is an action.
 
@@ -160,6 +163,8 @@ class action(Struct, frozen=True, kw_only=True):  # noqa: N801  # it is read as 
 
     def __call__(self, run: Callable[..., Any]) -> Any:
         """The action that a method declares."""
+        if not isinstance(run, FunctionType):
+            raise BadType("@action", run, METHOD)
         return Act(run, self)
 
 
@@ -309,13 +314,18 @@ class _Made(dict[Any, tuple[Any, Any]]):
 
     def __init__(self, act: Act, m: Declared[Any]) -> None:
         self.name, self.struct, self.single = m.name, act.struct, len(act.names) == 1
+        self.kind, self.looks = act.name, not is_kits(act.run)
         # What a parameter ranges over, and whether the method gets the place of a value in it.
         self.spans: list[tuple[Any, bool]] = [
             (each.of(m), each.by_place) if each else (None, False) for each in act.domains
         ]
 
     def __missing__(self, args: Any) -> tuple[Any, Any]:
-        row = zip((args,) if self.single else args, self.spans, strict=True)
+        row = [*zip((args,) if self.single else args, self.spans, strict=True)]
+        for a, (span, place) in row if self.looks else ():
+            known = range(len(span)) if place else span
+            if span is not None and a not in known:
+                raise BadInput(f"each of action {self.kind}", a, f"one of {shorten(tuple(known))}")
         self[args] = self.struct(*(span[a] if place else a for a, (span, place) in row)), args
         return self[args]
 
@@ -410,7 +420,7 @@ def judged(kind: Kind, invariant: str = "", **more: Any) -> Callable[[T], T]:
 
     def mark(check: T) -> T:
         if isinstance(check, type) or not hasattr(check, "__dict__"):
-            raise BadType(f"@{kind}", check, "a method, written with def")
+            raise BadType(f"@{kind}", check, METHOD)
         vars(check).setdefault("judged", []).append(Judged(kind, invariant, **more))
         return check
 

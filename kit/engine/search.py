@@ -373,6 +373,7 @@ class Search:
         self.transitions = 0
         self.depth = 0
         self.complete = True
+        self.short = False
         self.nodes = Nodes(model, self.monitors, symmetry=symmetry)
         self.successors, self.state_of = self.nodes.successors, self.nodes.state_of
         self.canonical, self.key_of = self.nodes.canonical, self.nodes.key_of

@@ -2,13 +2,18 @@
 
 Called as ``python -I -S solo.py ASKED TOLD``: ASKED is JSON with ``source``, ``name``, ``cases`` (a
 list of argument lists) and ``seconds`` (of computing, for all); TOLD gets a line of JSON a case. It
-imports nothing of the kit, so there is nothing here whose change could change a verdict.
+imports nothing of the kit, so there is nothing here whose change could change a verdict. Nor is
+there anything to be read: once the function runs, files are opened for Python's own modules only,
+and no program is started.
 """
 
 import json
+import os
 import sys
-from resource import RLIMIT_CPU, setrlimit
+from resource import RLIMIT_AS, RLIMIT_CPU, RLIMIT_FSIZE, setrlimit
 from typing import Any
+
+MOST_MEMORY, MOST_WRITTEN = 1 << 30, 1 << 21  # bytes
 
 
 def main(calls_file: str, outcomes_file: str) -> None:
@@ -16,16 +21,46 @@ def main(calls_file: str, outcomes_file: str) -> None:
     with open(calls_file, encoding="utf-8") as file:  # noqa: PTH123  # pathlib is slow to load
         given = json.load(file)
     setrlimit(RLIMIT_CPU, (given["seconds"], given["seconds"] + 1))
+    setrlimit(RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+    setrlimit(RLIMIT_FSIZE, (MOST_WRITTEN, MOST_WRITTEN))
     names: dict[str, Any] = {"__name__": "answer"}
-    try:
-        exec(compile(given["source"], "answer", "exec"), names)  # the learner's own words
-        function = names[given["name"]]
-    except Exception as error:
-        function = _failing(error)
     with open(outcomes_file, "w", encoding="utf-8") as file:  # noqa: PTH123  # pathlib is slow to load
+        _shut_in()
+        try:
+            exec(compile(given["source"], "answer", "exec"), names)  # the learner's own words
+            function = names[given["name"]]
+        except Exception as error:
+            function = _failing(error)
         for arguments in given["cases"]:
             file.write(outcome(function, arguments) + "\n")
             file.flush()
+
+
+def _shut_in() -> None:
+    """Refuse from now on what an answer does not need, as Python's audit events tell of it.
+
+    Nobody takes such a hook away, and all that it uses stands where no other code can reach it.
+    """
+    library = os.path.dirname(os.__file__) + "/"  # noqa: PTH120  # pathlib is slow to load
+    writes, text, kind, refused = os.O_WRONLY | os.O_RDWR, str, type, PermissionError
+    barred = ("os", "subprocess", "socket", "ctypes", "shutil", "fcntl", "pty", "gc")
+    untold = ("_posixsubprocess", "_ctypes", "_testcapi", "_testinternalcapi", "_xxsubinterpreters")
+
+    def alone(event: str, given: tuple[Any, ...]) -> None:
+        if event in ("open", "os.listdir"):
+            place = given[0]
+            reads = event != "open" or not given[2] & writes
+            ours = kind(place) is text and (place + "/").startswith(library)
+            if reads and ours and "-packages" not in place and ".." not in place:
+                return
+        elif event == "import":
+            if given[0] not in untold:
+                return
+        elif event.split(".", maxsplit=1)[0] not in barred:
+            return
+        raise refused(f"{event}: an answer computes; it opens no file and starts no program")
+
+    sys.addaudithook(alone)
 
 
 def outcome(function: Any, arguments: list[Any]) -> str:

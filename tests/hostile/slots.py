@@ -118,6 +118,11 @@ class Odd:
     __hash__ = None  # type: ignore[assignment]  # the fault
 
 
+def odd(*_: Any) -> Any:
+    """What cannot be shown or compared, and says so itself."""
+    return Odd()
+
+
 def giving(value: Any) -> Callable[..., Any]:
     """A function that gives it."""
     return lambda *_: value
@@ -165,7 +170,7 @@ HABITS: dict[str, Callable[..., Any]] = {
             *(Refusal(7), Count(9), (Count(1), 2), object(), NotImplemented, ..., {"a": 1}),  # type: ignore[arg-type]  # the fault
         )
     },
-    "gives what is odd": lambda *_: Odd(),
+    "gives what is odd": odd,
 }
 PROPERTIES: dict[str, Any] = {"always": always, "sometimes": sometimes, "goal": goal, "step": step}
 METHODS = ("start", "describe", "milestone", "suggest", "verb", "kind", "label", "readable")
@@ -249,7 +254,7 @@ OPERATIONS: dict[str, Callable[[Any, Path], Any]] = {
     "allowed": lambda model, _: lessons.predict(model, questions.allowed),
     "fails": lambda model, _: lessons.predict(model, lessons.fails),
 }
-OWN_ERRORS = {fail: ZeroDivisionError, missing: NameError}
+OWN_ERRORS = {fail: ZeroDivisionError, missing: NameError, odd: RuntimeError}
 
 
 def tried(slot: str, habit: str, operation: str, folder: Path) -> None:

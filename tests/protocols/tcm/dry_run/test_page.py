@@ -132,7 +132,7 @@ def test_it_is_accessible_and_fits(browser: Browser, exported: Path, scheme: Any
     assert serious(page) == []
     assert page.evaluate(BACKGROUND) == "rgb(213, 94, 0)"
     page.set_viewport_size({"width": 420, "height": 720})
-    assert page.evaluate(WIDE)
+    page.wait_for_function(f"window.innerWidth === 420 && {WIDE}")  # it is laid out later
     page.close()
 
 
