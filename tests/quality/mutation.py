@@ -33,12 +33,13 @@ from tests.quality.covering import Covered, covering
 from tests.quality.judging import ALLOWANCE, Judge, copied
 from tests.quality.mutants import Mutant, mutants
 
-SOURCES = ("kit/ring/*.py", "kit/engine/*.py", "kit/protocols/*/rules/*.py")
-# What a family declares, reads and tells. Whatever else stands beside its model is part of it.
-SPOKEN = (
-    *("entries", "family", "former", "join_entry", "parameter_types", "parameters", "safeguards"),
-    *("scenario_output", "trace_rows", "wording", "words"),
-)
+SOURCES = ("kit/ring", "kit/engine", "kit/protocols")
+# What a family declares, draws and tells, and what has tests of another kind (``LEFT_OUT``).
+# Whatever else is in its folder, at any depth, is part of its models.
+SPOKEN = {
+    *("family", "parameters", "scenario_output", "trace_rows", "panels", "lessons", "commands"),
+    *("drill", "spark"),
+}
 # What starts Java or a process for each answer is too slow to judge mutants, and so is what spoils
 # copies of the kit itself.
 LEFT_OUT = tuple(f"--ignore-glob=*/{name}" for name in ("spark/*", "lessons/*", "test_guards.py"))
@@ -47,7 +48,7 @@ KNOWN = Path(__file__).with_name("mutants_known.txt")
 SEED, COUNT = 9, 400
 QUICK, THOROUGH = 3.0, 45.0  # seconds that the tests of the first and of the second trial took
 PATIENCE = 150.0  # seconds for a trial
-ENOUGH = 0.95
+ENOUGH = 0.97
 
 Outcome = str  # a verdict of `judging`, or "equivalent"
 Said = Callable[[str], None]
@@ -131,9 +132,9 @@ def here() -> Project:
 
 def sources(root: Path) -> tuple[str, ...]:
     """The files of a checkout that hold rules, models, rings and the engine."""
-    paths = {path for pattern in SOURCES for path in root.glob(pattern)}
-    paths |= {path for path in root.glob("kit/protocols/*/*.py") if path.stem not in SPOKEN}
-    return tuple(sorted(path.relative_to(root).as_posix() for path in paths))
+    paths = (path.relative_to(root) for folder in SOURCES for path in (root / folder).rglob("*.py"))
+    spoken = {*SPOKEN, *(f"{name}.py" for name in SPOKEN)}
+    return tuple(sorted(path.as_posix() for path in paths if not spoken & {*path.parts}))
 
 
 def sample(made: Mapping[str, Sequence[Mutant]], seed: int) -> Iterator[Mutant]:
