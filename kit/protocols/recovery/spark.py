@@ -89,7 +89,7 @@ DEAD_NODES = table(
     "layout string: the nodes of each datacenter, such as 3+3+2",
     "racks int: the racks of each datacenter, to which its nodes are dealt in turn",
     "dead string: the names of the dead nodes; A is the first node of the first datacenter",
-    "edition string: documents, where all members vote, or server, where at most five do",
+    "edition string: documents, where all members vote, or server, where a few do, ties by name",
     "at_once boolean: whether schema can be changed after all of them died at once",
     "in_turn string: whether so after they died one by one: in orders always, sometimes or never",
     "missing int: how many voters have to come back for that, had they died at once",
