@@ -153,4 +153,10 @@ def _factor(given: object, field: str, least: int) -> int:
         value = int(given)
     if type(value) is int and least <= value <= LARGEST_FACTOR:
         return value
-    raise BadInput(field, given, _allowed(least))
+    raise BadInput(field, given, _allowed(least) + not_modelled(given))
+
+
+def not_modelled(factor: object) -> str:
+    """What is said of replicas of which some are transient, as in ``3/1``; empty of any other."""
+    is_split = isinstance(factor, str) and re.fullmatch("[0-9]+/[0-9]+", factor)
+    return "; transient replicas are not modelled" if is_split else ""

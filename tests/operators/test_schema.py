@@ -16,6 +16,7 @@ from kit.operators.importers.schema import (
     read_schema,
     table_counts,
 )
+from kit.ring.replication import not_modelled
 from tests.saying import says
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "tablets" / "schema.cql"
@@ -183,3 +184,25 @@ def test_a_tables_counts_fit_each_other(options: dict[str, str], said: str) -> N
     with pytest.raises(BadInput, match=r"^tablets\.") as error:
         table_counts(options, "tablets")
     assert said in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("factor", "said"),
+    [
+        ("3/1", True),
+        ("10/2", True),
+        ("3", False),
+        ("3/", False),
+        ("/1", False),
+        ("a/b", False),
+        (3, False),
+    ],
+)
+def test_transient_replicas_are_told_apart(factor: object, said: bool) -> None:
+    """The words of an option ``3/1`` are known, and said not to be modelled."""
+    assert (not_modelled(factor) == "; transient replicas are not modelled") == said
+    if said:
+        with pytest.raises(BadInput, match="transient replicas are not modelled"):
+            parse_schema(
+                f"CREATE KEYSPACE ks WITH replication = {{{NETWORK}, 'dc1': '{factor}'}};", "s"
+            )

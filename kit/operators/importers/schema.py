@@ -35,7 +35,7 @@ from kit.operators.importers.cql import (
 )
 from kit.operators.importers.dumps import Row, header_names, parse_csv_rows, parse_json_rows
 from kit.operators.importers.ringfile import LARGEST_FILE, place_name
-from kit.ring.replication import CLASSES, LARGEST_FACTOR, PACKAGE
+from kit.ring.replication import CLASSES, LARGEST_FACTOR, PACKAGE, not_modelled
 
 Factor = int | tuple[str, ...]
 """How many replicas a datacenter has, or its racks that have one each."""
@@ -237,7 +237,7 @@ def _number(given: object, field: str, allowed: str = "a number of replicas") ->
     if isinstance(given, str) and re.fullmatch("[0-9]{1,10}", given):
         given = int(given)
     if isinstance(given, bool) or not isinstance(given, int) or not 0 <= given <= LARGEST_FACTOR:
-        raise BadInput(field, given, allowed)
+        raise BadInput(field, given, allowed + not_modelled(given))
     return given
 
 

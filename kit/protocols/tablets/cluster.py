@@ -54,7 +54,7 @@ class TabletTransition(State, frozen=True, cache_hash=True):
 
     ``old`` are the replicas that it was planned on, ``session`` is ``NO_SESSION`` where none is
     open. Volatile: ``done`` counts the pieces of the stage's work that are done; ``failed``: the
-    next one has failed.
+    next one has failed; ``full``: because the target's disk is full.
     """
 
     kind: TransitionKind
@@ -64,6 +64,7 @@ class TabletTransition(State, frozen=True, cache_hash=True):
     session: int = NO_SESSION
     done: int = 0
     failed: bool = False
+    full: bool = False
 
     @property
     def sets(self) -> ReplicaSets:
@@ -92,7 +93,9 @@ class TabletRow(State, frozen=True, cache_hash=True):
         """The row without what only a coordinator knew."""
         if not any(each.done or each.failed for each in self.transitions):
             return self
-        return self.but(transitions=tuple(t.but(done=0, failed=False) for t in self.transitions))
+        return self.but(
+            transitions=tuple(t.but(done=0, failed=False, full=False) for t in self.transitions)
+        )
 
 
 class StageChange(State, frozen=True, cache_hash=True):
@@ -146,7 +149,8 @@ class TabletsState(State, frozen=True, cache_hash=True, kw_only=True):
     ``control`` is the cluster. ``command`` is what the coordinator decided of tablets and has not
     committed yet (volatile), ``deposed`` such a command of an earlier one. ``moves`` is how many
     transitions the balancer may still begin, ``lates`` how many RPCs may still be late,
-    ``failures`` how much work on tablets may still fail by itself.
+    ``failures`` how much work on tablets may still fail by itself, ``full`` how often a disk may
+    still be full.
 
     Where nodes answer one by one: ``views`` are the replicas that some node still goes by, the
     newest last, ``applied[i]`` is the place of node ``i``'s among them, and ``answered`` a mask of
@@ -161,6 +165,7 @@ class TabletsState(State, frozen=True, cache_hash=True, kw_only=True):
     moves: int = 0
     lates: int = 0
     failures: int = 0
+    full: int = 0
     views: tuple[SelectedReplicas, ...] = ()
     applied: tuple[int, ...] = ()
     answered: int = 0
@@ -270,6 +275,9 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
     )
     failures: int = budget(
         0, "how often a piece of work on tablets may fail by itself", le=MOST_FAULTS
+    )
+    full: int = budget(
+        0, "how often the disk that a tablet is streamed to may be full", le=MOST_FAULTS
     )
     undone: int = parameter(
         0,
@@ -454,7 +462,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
             topology = replace(control.topology, transition="tablet_migration", tablets="moving")
             control = control.but(topology=topology, views=(local_view(topology),))
         counted = TabletsState(control=control, tablets=tuple(rows), moves=self.moves)
-        return counted.but(lates=self.late, failures=self.failures)
+        return counted.but(lates=self.late, failures=self.failures, full=self.full)
 
     @property
     def begun(self) -> tuple[TransitionKind, ...]:

@@ -16,7 +16,7 @@ from kit.errors import BadInput
 from kit.protocols.tablets.rules.maps import ResizeType, keyspace_of, last_token
 from kit.protocols.tablets.rules.replica_sets import Replicas, ReplicaSets
 from kit.protocols.tablets.rules.resize import TARGET_SIZE
-from kit.protocols.tablets.rules.stages import TransitionKind
+from kit.protocols.tablets.rules.stages import PlayedKind
 from kit.protocols.topology.rules.machines import Machine
 
 
@@ -41,7 +41,7 @@ class DumpedTransition(Struct, frozen=True, forbid_unknown_fields=True):
     """A tablet (by its number in all) in transition: to which replicas, as in ``A:0 B:1``."""
 
     tablet: int
-    kind: TransitionKind
+    kind: PlayedKind
     stage: str
     new: str
     session: int = 0

@@ -385,7 +385,21 @@ class Stages(TabletCluster):
     def error_edge(self, s: TabletsState, transition: TabletTransition) -> EdgeRow | None:
         """The edge that failed work of the stage takes; None: it is tried again."""
         table = self.table(transition)
+        if transition.stage == "streaming" and (transition.full or self.leavers(s, transition)):
+            return table.edge("streaming", "rollback")
         return after_failure(table, transition.stage, transition.sets, self.lost(s))
+
+    def leavers(self, s: TabletsState, transition: TabletTransition) -> tuple[int, ...]:
+        """The nodes that a transition drains for a request to leave.
+
+        The published coordinator gives such streaming up once it failed, and cancels the request;
+        it gives up what fails on a full disk, too (its stage ``streaming``).
+        """
+        if not self.paused:
+            return ()
+        nodes, hosts = s.control.topology.nodes, transition.sets.leaving
+        numbers = (self.number(each.host) for each in hosts)
+        return tuple(node for node in numbers if nodes[node].request == "leave")
 
     def due_changes(self, s: TabletsState) -> tuple[StageChange, ...]:
         """The changes of stages that are due: of all tablets whose work is done, or has failed."""
@@ -488,6 +502,27 @@ class Stages(TabletCluster):
         """The next piece of a stage's work on a tablet fails."""
         piece = self.piece_of(s, tablet)
         return self.may_fail(s, piece) or self.failed(s, piece)
+
+    @action(
+        kind="fault",
+        verb="fill disk for {tablet}",
+        label=work_label,
+        spends="full",
+        each=lambda m, s: dict.fromkeys(
+            p.tablet for p in m.data_pieces(s) if p.transition.stage == "streaming" and p.goes(s)
+        ),
+        fault=True,
+        says=lambda m, before, a, after: m.work_words(
+            before, a.tablet, "{} fails: the target's disk is full"
+        ),
+    )
+    def fill_disk(self, s: TabletsState, tablet: int) -> Next:
+        """The disk that a tablet is streamed to is full."""
+        if blocked := self.busy(s):
+            return blocked
+        piece = self.piece_of(s, tablet)
+        way = piece.transition.but(failed=True, full=True)
+        return s.with_rows({tablet: s.tablets[tablet].way(piece.place, way)})
 
     @action(
         kind="late fault",
@@ -612,4 +647,4 @@ def entered(transition: TabletTransition, edge: EdgeRow, used: set[int]) -> Tabl
         session = next(free) if edge.session == "opens" else NO_SESSION
         used -= {transition.session}
         used |= {session}
-    return transition.but(stage=edge.target, session=session, done=0, failed=False)
+    return transition.but(stage=edge.target, session=session, done=0, failed=False, full=False)

@@ -39,7 +39,7 @@ from kit.protocols.storage.storage import (
     StorageState,
 )
 from kit.protocols.tablets.hosts import WRITTEN
-from kit.protocols.tablets.rules.stages import TransitionKind
+from kit.protocols.tablets.rules.stages import PlayedKind
 from kit.protocols.tablets.rules.tablet_history import (
     NO_TRANSITION,
     WITHIN_NODE,
@@ -88,7 +88,7 @@ class Tablet(Fenced):
     ``ignore_nodes`` during the transition although it lives.
     """
 
-    transition: TransitionKind = parameter(
+    transition: PlayedKind = parameter(
         "migration",
         "A moves to D, or to another shard of its node; A is dead and rebuilt on D; or all are "
         "repaired",

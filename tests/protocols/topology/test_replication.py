@@ -38,6 +38,7 @@ UNREAD = {
     "dc1=-1": "a number of at most 9 digits",
     "dc1=+1": "a number of at most 9 digits",
     "dc1=3x": "a number of at most 9 digits",
+    "dc1=3/1": "transient replicas are not modelled",
     "dc1=٣": "a number of at most 9 digits",
     "dc1=1000000000": "a number of at most 9 digits",
 }

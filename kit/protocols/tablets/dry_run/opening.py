@@ -59,7 +59,7 @@ from kit.protocols.tablets.rules.maps import (
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.tablets.rules.replication import Replication
 from kit.protocols.tablets.rules.resize import TARGET_SIZE
-from kit.protocols.tablets.rules.stages import KINDS, TRANSITIONS
+from kit.protocols.tablets.rules.stages import TRANSITIONS
 from kit.protocols.topology.dry_run.opening import OpenedTopology, open_topology
 from kit.protocols.topology.rules.columns import SystemTopologyRow
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
@@ -414,8 +414,6 @@ def _add_loads(known: KnownNodes, loads: PathLike) -> None:
 # -- maps ------------------------------------------------------------------------------------------
 
 RESIZES: tuple[ResizeType, ...] = ("none", "split", "merge")
-NOT_PLAYED = ("restore",)
-"""Kinds of transitions that the published server has, too."""
 
 
 def names_of(table: TabletsTable, schema: ClusterSchema | None = None) -> dict[str, str]:
@@ -476,11 +474,11 @@ def map_of(
 def _tablet(
     row: TabletLine, known: KnownNodes, sessions: dict[str, int], edition: Edition
 ) -> Tablet:
-    kind = next((kind for kind in KINDS if kind == row.transition), None)
+    kind = next((kind for kind in TRANSITIONS[edition] if kind == row.transition), None)
     if row.transition and kind is None:
-        allowed = one_of(row.transition, list(KINDS))
-        if row.transition in NOT_PLAYED:
-            allowed += f"; {row.transition} is a kind of the server that this kit does not play"
+        allowed = one_of(row.transition, list(TRANSITIONS[edition]))
+        if row.transition in TRANSITIONS["server"]:
+            allowed += f"; {row.transition} is a kind of edition server"
         raise BadInput(f"{row.line} transition", row.transition, allowed)
     if kind is not None:
         stages = [state.name for state in TRANSITIONS[edition][kind].states]

@@ -22,6 +22,7 @@ from kit.protocols.tablets.rules.balance.cluster import BalancerNode
 from kit.protocols.tablets.rules.maps import TabletMap, group, keyspace_of, last_tokens
 from kit.protocols.tablets.rules.replica_sets import Replicas
 from kit.protocols.tablets.rules.resize import TARGET_SIZE
+from kit.protocols.tablets.rules.stages import KINDS
 from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology.control import MOST_FAULTS
 from kit.protocols.topology.rules.machines import IN_TRANSITION, Edition
@@ -236,6 +237,9 @@ def parameters_of(
             raise BadInput(field, len(given), f"at most {MOST_FAULTS} in one rehearsal")
     names = short_names(opened, [node.host for node in nodes])
     bases = opened.bases
+    if any(tablet.transition == "restore" for t in bases.values() for tablet in t.tablets):
+        allowed = f"{', '.join(KINDS)} in a Player: a restore is not modelled there"
+        raise BadInput(f"{opened.source} transition", "restore", allowed)
     gone = opened.down | {host for word, host in requests if word == "removenode"}
     parameters = Tablets.Parameters(
         edition=opened.edition,
@@ -310,7 +314,7 @@ def _dump(
             *(_text(tablet.new_replicas, names), tablet.session),
         )
         for number, tablet in enumerate(tablets)
-        if tablet.transition
+        if tablet.transition and tablet.transition != "restore"
     )
     return TabletDump(
         shards=tuple(node.shards for node in nodes),

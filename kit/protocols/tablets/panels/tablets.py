@@ -180,7 +180,7 @@ def diagram(kind: TransitionKind, edition: Edition) -> StateDiagram:
 
 def diagrams() -> Iterator[StateDiagram]:
     """Every table of stages of both editions, those that kinds share once."""
-    drawn = (diagram(kind, edition) for edition in EDITIONS for kind in TRANSITIONS[edition])
+    drawn = (diagram(kind, edition) for edition in EDITIONS for kind in KINDS)
     yield from {each.name: each for each in drawn}.values()
 
 

@@ -221,8 +221,8 @@ def faults(given: TabletMap) -> Iterator[MapFault]:
 def _kind_fault(kind: str, sets: ReplicaSets) -> str:
     """What the new replicas may be by the kind of their transition; nothing where they are."""
     come, go = ({place.host for place in each} for each in (sets.pending, sets.leaving))
-    if kind == "repair" and (come or go):
-        return "the same replicas as now: a repair moves none"
+    if kind in ("repair", "restore") and (come or go):
+        return f"the same replicas as now: a {kind} moves none"
     if kind == "intranode_migration" and come != go:
         return "a replica on another shard of its host: so says the kind, intranode_migration"
     if kind not in ("", "intranode_migration") and come == go != set():

@@ -120,9 +120,10 @@ def stream_load(
 ) -> StreamLoad:
     """What a transition takes of the streams of shards; hosts that are ``excluded`` have none.
 
-    A repair, also that of ``rebuild_v2``, reads and writes all replicas that can be reached.
+    A repair, also that of ``rebuild_v2``, and a restore read and write all replicas that can be
+    reached.
     """
-    if kind in ("repair", "rebuild_v2"):
+    if kind in ("repair", "rebuild_v2", "restore"):
         reached = repairing(sets, excluded).sources
         added = sets.pending if kind == "rebuild_v2" else ()
         return StreamLoad(reached, reached + added, REPAIR_WEIGHT)

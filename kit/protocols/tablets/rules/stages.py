@@ -16,7 +16,8 @@ is never left backwards. A failure leads back only where a participant is exclud
 tried again; so is the barrier of ``write_both_read_new``, without which no tablet goes on (besides,
 streaming is given up on a full disk or for the sake of a node that leaves).
 The session is opened with ``write_both_read_old``, which saves a barrier, and one session serves
-``rebuild_repair`` and ``streaming``. The stage and kind ``restore`` are not played.
+``rebuild_repair`` and ``streaming``. A ``restore`` fills the replicas of a tablet from a snapshot,
+in one stage: it is read from dumps, and not played.
 """
 
 from __future__ import annotations
@@ -33,8 +34,10 @@ from kit.protocols.topology.rules.machines import (
     machine_in_words,
 )
 
-TransitionKind = Literal["migration", "intranode_migration", "rebuild", "rebuild_v2", "repair"]
-KINDS: tuple[TransitionKind, ...] = get_args(TransitionKind)
+PlayedKind = Literal["migration", "intranode_migration", "rebuild", "rebuild_v2", "repair"]
+TransitionKind = Literal[PlayedKind, "restore"]
+KINDS: tuple[PlayedKind, ...] = get_args(PlayedKind)
+"""The kinds of both editions, which are played."""
 
 STREAM, REPAIR = "stream", "repair"
 CLEANUP_LEAVING, CLEANUP_PENDING = "cleanup_leaving", "cleanup_pending"
@@ -188,11 +191,20 @@ TRANSITIONS: dict[Edition, dict[TransitionKind, Machine]] = {
     ),
 }
 """Each edition's table of each kind; the boundary of a table is a tablet without a transition."""
+TRANSITIONS["server"]["restore"] = machine(
+    "restore",
+    "    restore | old | old | restore:proceed",
+    """
+    * | restore | | happy | version opens
+    restore | * | | happy | version closes
+    restore | * | error | proceed | version closes
+    """,
+)
 
 
 def stages(edition: Edition) -> tuple[str, ...]:
-    """Every stage that a tablet can be in, those of migrations first."""
-    rows = (row.name for table in TRANSITIONS[edition].values() for row in table.states)
+    """Every stage of the kinds that are played, those of migrations first."""
+    rows = (row.name for kind in KINDS for row in TRANSITIONS[edition][kind].states)
     return tuple(dict.fromkeys(rows))
 
 

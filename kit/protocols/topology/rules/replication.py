@@ -24,6 +24,7 @@ from kit.protocols.topology.rules.cluster import (
     Setting,
     owners,
 )
+from kit.ring.replication import not_modelled
 
 DIGITS = 9
 
@@ -64,7 +65,8 @@ def replication_in(words: Sequence[str], field: str) -> Replication:
             raise BadInput(field, word, "each rack once")
         is_number = text[:1] in "-+" or (text[:1].isdecimal() and "," not in text)
         if is_number and not (text.isascii() and text.isdecimal() and len(text) <= DIGITS):
-            raise BadInput(field, word, f"a number of at most {DIGITS} digits, or racks: dc1=r1,r2")
+            allowed = f"a number of at most {DIGITS} digits, or racks: dc1=r1,r2"
+            raise BadInput(field, word, allowed + not_modelled(text))
         factors[datacenter] = int(text) if is_number else racks
     if not factors:
         raise BadInput(field, "", "the replicas in at least one datacenter, as in dc1=3")

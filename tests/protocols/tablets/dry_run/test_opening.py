@@ -11,7 +11,9 @@ import pytest
 from kit.errors import BadInput
 from kit.protocols.tablets.commands import misfit_said
 from kit.protocols.tablets.dry_run.opening import OpenedTablets, open_tablets
+from kit.protocols.tablets.dry_run.player import rehearse
 from kit.protocols.tablets.dry_run.report import resizes, table_size, tablets_report
+from kit.protocols.tablets.dry_run.what_if import balance, drain, lose, serving
 from tests.protocols.tablets.dry_run.test_command import FIXTURES, host
 from tests.saying import says
 
@@ -137,11 +139,12 @@ def test_down_and_excluded_are_told_apart(
         ("tablets", 0, {"transition": "move"}, "line 2 transition | 'move' | one of"),
         ("tablets", 0, {"transition": ""}, "line 2 stage | 'streaming' | a stage with each"),
         ("tablets", 6, {"base_table": host(9)}, "base_table | a table of this dump"),
+        ("tablets", 0, {"transition": "restore"}, "line 2 stage | 'streaming' | restore"),
         (
             "tablets",
             0,
-            {"transition": "restore"},
-            "transition | a kind of the server that this kit",
+            {"transition": "restore", "stage": "restore"},
+            "line 2 new_replicas | a restore moves none",
         ),
         (
             "topology",
@@ -318,3 +321,34 @@ def test_a_schema_of_other_tablets(
     """A keyspace that has no tablets, a rack list in the edition that has none."""
     with pytest.raises(BadInput, match=said):
         opened(schema=described(tmp_path, replication, more), edition=edition)
+
+
+def restoring(folder: Path) -> Path:
+    """The dump with its first tablet in transition ``restore``, under the session of a request."""
+    columns = {"transition": "restore", "stage": "restore", "new_replicas": ""}
+    return edited(folder, "tablets", 0, **columns)
+
+
+def test_a_tablet_that_is_restored(tmp_path: Path) -> None:
+    """It reads and writes as ever, is left alone by the balancer, and takes no stream of it."""
+    cluster = opened(tablets=restoring(tmp_path))
+    [line] = [each for each in tablets_report(cluster).transitions if each.kind == "restore"]
+    assert (line.stage, line.reads, line.writes) == ("restore", "old", "old")
+    assert line.replicas == line.new_replicas
+    assert cluster.input.rows.busy.sum() == 1
+    assert int(cluster.input.reads.sum() + cluster.input.writes.sum()) == 0
+    moved = [(move.table, number) for move in balance(cluster).moves for number in move.tablets]
+    assert (line.table, line.tablet) not in moved
+    assert drain(cluster, host(1)).in_transition == 1
+    token = cluster.maps[line.table].tablets[0].last_token
+    [served] = [each for each in serving(cluster, token) if each.table == line.table]
+    assert all(each.writes == (each.reads,) for each in served.hosts)
+    assert lose(cluster, [host(1), host(2)]).no_quorum > 0
+
+
+def test_a_restore_is_not_modelled_elsewhere(tmp_path: Path) -> None:
+    """The documents do not know it, and no Player plays it: both say so."""
+    with pytest.raises(BadInput, match="restore is a kind of edition server"):
+        open_tablets(restoring(tmp_path), topology=FILES["topology"], edition="documents")
+    with pytest.raises(BadInput, match="a restore is not modelled there"):
+        rehearse(restoring(tmp_path), topology=FILES["topology"])
