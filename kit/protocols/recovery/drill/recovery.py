@@ -303,19 +303,24 @@ def replace_node(now: DrillMoment, given: Given) -> CommandReply:
     return CommandReply(actions=(act.Replace(node),))
 
 
-def _leaving(now: DrillMoment, given: Given) -> str:
-    """The name of a node that is to leave: one that is up is alive."""
+def _leaving(now: DrillMoment, given: Given, of: str = "the node") -> str:
+    """The name of a node that is to leave, or to be ignored: one that is up is alive."""
     number = SERVERS.number(now, given)
     name = str(now.model.names[number])
     if now.state.nodes[number].takes_part:
         if number in SERVERS.reached(now, now.here):
-            raise Refused(f"the node is alive ({name})")
+            raise Refused(f"{of} is alive ({name})")
         raise Refused(f"{name} is counted on: start it, or let it die first")
     return name
 
 
 def _ignores_all(now: DrillMoment, given: Given) -> bool:
-    """Whether every dead node but the one that leaves is named among those to ignore."""
+    """Whether every dead node but the one that leaves is named among those to ignore.
+
+    A node that lives is not ignored: that would ban it (published ``raft_removenode``).
+    """
+    for ignored in given.get("host_ids", ()):
+        _leaving(now, {"host_id": ignored}, "a node to ignore")
     ids = [machine.host_id for machine in SERVERS.hosts(now)]
     named = {given["host_id"], *given.get("host_ids", ())}
     return named >= {ids[i] for i in nodes_in(now.state.dead)}

@@ -157,11 +157,12 @@ def leave(now: DrillMoment, given: Given) -> CommandReply:
 def remove(now: DrillMoment, given: Given) -> CommandReply:
     """``nodetool removenode``; the others that are dead are ignored."""
     SERVERS.answering(now, "nodetool")
-    number = SERVERS.number(now, given)
-    name = now.model.names[number]
-    if now.state.nodes[number].standing == "live":
-        raise Refused(f"{name} is counted on: it is not removed")
-    return CommandReply(actions=(act.Remove(name),))
+    for each in (given["host_id"], *given.get("host_ids", ())):
+        number = SERVERS.number(now, {"host_id": each})
+        if now.state.nodes[number].standing == "live":
+            done = "removed" if each == given["host_id"] else "ignored"
+            raise Refused(f"{now.model.names[number]} is counted on: it is not {done}")
+    return CommandReply(actions=(act.Remove(now.model.names[SERVERS.number(now, given)]),))
 
 
 def _truncating(table: str, about: str, kind: Any) -> tuple[Form, Form]:

@@ -154,6 +154,35 @@ def test_replacing_needs_the_others_ignored() -> None:
     assert any("UN 10.0.0.113" in line for line in drill.transcript[-1].lines)
 
 
+@pytest.mark.parametrize(
+    ("ignored", "stopped", "said"),
+    [
+        ("A", "", "a node to ignore is alive (A)"),
+        ("DEB", "", "a node to ignore is alive (B)"),
+        ("DAB", "", "a node to ignore is alive (A)"),
+        ("DEB", "stop B", "B is counted on: start it, or let it die first"),
+        ("D", "", "other nodes are dead, and not ignored (D, E)"),
+    ],
+)
+@pytest.mark.parametrize("replaces", [False, True])
+def test_nobody_ignores_a_node_that_lives(
+    ignored: str, stopped: str, said: str, replaces: bool
+) -> None:
+    """That would ban it: the server refuses such a removal or replace at once."""
+    hosts = {
+        name: line.split()[-1]
+        for name, line in zip("ABCDE", removal(*"ABCDE", ignore=False), strict=True)
+    }
+    command = f"nodetool removenode {hosts['C']} --ignore-dead-nodes "
+    if replaces:
+        option = "--ignore-dead-nodes-for-replace"
+        command = f"new-node --replace-node-first-boot {hosts['C']} {option} "
+    rest = ", ".join(hosts[name] for name in ignored)
+    begun = [*BEGUN, *lead(), *RESTARTS, *filter(None, [stopped]), "on A"]
+    drill = walked("documents", *begun, command + rest)
+    assert errors(drill)[-1] == said
+
+
 def test_a_new_node_in_the_place_of_a_dead_one_takes_no_tick_away() -> None:
     """The logs of the restarted nodes were looked at; C's successor was not restarted into it."""
     c, d, e = (line.split()[-1] for line in removal(*DEAD, ignore=False))
