@@ -49,7 +49,7 @@ def _event(edge: tables.EdgeRow) -> str:
 def node_diagram() -> StateDiagram:
     """The states of a node, whatever the edition."""
     drawn = machine_diagram(NODE, "state-topology-node", "states of a node")
-    return replace(drawn, labelled=False)
+    return replace(drawn, tight=True)
 
 
 def diagrams() -> Iterator[StateDiagram]:
