@@ -3,8 +3,7 @@
 A family declares a machine once, as a ``StateDiagram``. Its drawing is committed under ``images/``.
 ``state_panel`` makes it the picture of a Player: the state of now and the way taken are lit.
 Letters are legible in the smallest board, where a drawing has some 380 by 298 pixels: states stand
-below one another, and the events that lead back, which are dashed and purple, have their names in
-the text below the picture only.
+below one another. The events that lead back are dashed and purple.
 """
 
 from __future__ import annotations
@@ -110,7 +109,12 @@ def shapes(svg: str, dress: Dress) -> Frag:
     assert graph is not None
     shift = re.search(r"translate\(([-\d.]+) ([-\d.]+)\)", graph.get("transform", ""))
     move = f"translate({shift[1]} {shift[2]})" if shift else None
-    return h("g", [_part(group, dress) for group in graph.findall(f"{_SVG}g")], transform=move)
+    parts = [_part(group, dress) for group in graph.findall(f"{_SVG}g")]
+    notes = [
+        h("text", note.text or "", x=note.get("x"), y=note.get("y"), class_="soft")
+        for note in graph.findall(f"{_SVG}text")
+    ]
+    return h("g", parts, notes, transform=move)
 
 
 def _part(group: ElementTree.Element, dress: Dress) -> Frag:
@@ -167,8 +171,9 @@ _ROUND = {
 class StateDiagram(Struct, frozen=True):
     """A machine as it is drawn: the name of its committed picture, what it is called, its table.
 
-    ``rollbacks`` are the events that lead back. ``labelled`` False leaves the names of all events
-    to the text, for a machine that would be too wide with them.
+    ``rollbacks`` are the events that lead back. In a ``tight`` drawing their names stand where they
+    begin, and of one that is long a number: the name is below the drawing. ``labelled`` False
+    leaves the names of all events to the text.
     """
 
     name: str
@@ -176,6 +181,13 @@ class StateDiagram(Struct, frozen=True):
     transitions: tuple[Transition, ...]
     rollbacks: frozenset[str] = frozenset()
     labelled: bool = True
+    tight: bool = False
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The names that are below the drawing, in the order of their numbers."""
+        back = (event for _, event, _ in self.transitions if event in self.rollbacks)
+        return tuple(dict.fromkeys(e for e in back if self.tight and len(e) > _LINE))
 
 
 class Standing(Struct, frozen=True):
@@ -214,11 +226,14 @@ def dot_source(diagram: StateDiagram) -> str:
     states = dict.fromkeys(state for before, _, after in table for state in (before, after))
     lines = [
         "digraph {",
-        "  nodesep=0.15; ranksep=0.12; margin=0.03; bgcolor=white;",
+        f"  nodesep=0.15; ranksep={0.14 if diagram.tight else 0.12}; margin=0.03; bgcolor=white;",
         f'  node [fontname="Helvetica", fontsize={LETTERS}];',
         '  node [shape=box, style=rounded, height=0.23, width=0.3, margin="0.09,0.01"];',
         f'  edge [fontname="Helvetica", fontsize={LETTERS}, arrowsize=0.6];',
     ]
+    if diagram.notes:
+        notes = "".join(f"{i} {quote(note)[1:-1]}\\l" for i, note in enumerate(diagram.notes, 1))
+        lines.append(f'  label="{notes}"; fontname="Helvetica"; fontsize={LETTERS}; labeljust=l;')
     lines += [f"  {quote(state)}{_shape(state)};" for state in states]
     for i, way in enumerate(table):
         ends = f"{quote(way[0])} -> {quote(way[2])}"
@@ -238,15 +253,18 @@ def _shape(state: str) -> str:
 
 
 def _on_the_way(diagram: StateDiagram, way: Transition) -> str:
-    """What is drawn of an event: a dash where it leads back, else its name if that says more."""
+    """What is drawn of an event: a dash where it leads back, and its name if that says more."""
     _, event, after = way
-    if event in diagram.rollbacks:
-        return ", style=dashed"
+    back = event in diagram.rollbacks
+    dashed = ", style=dashed" if back else ""
     if not diagram.labelled or event in ("", after):
-        return ""
+        return dashed
+    name = str(diagram.notes.index(event) + 1) if event in diagram.notes else event
     # A blank at either side keeps the letters off the line that they stand beside.
-    lines = "\\n".join(f" {quote(line)[1:-1]} " for line in textwrap.wrap(event, _LINE))
-    return f', label="{lines}"'
+    lines = "\\n".join(
+        f" {quote(line)[1:-1]} " for line in textwrap.wrap(name, _LINE, break_long_words=False)
+    )
+    return f'{dashed}, {"taillabel" if back and diagram.tight else "label"}="{lines}"'
 
 
 def draw_diagram(standing: Standing, prefix: str, *, fits: bool = False) -> Frag:

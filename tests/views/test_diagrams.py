@@ -97,6 +97,29 @@ def test_every_diagram_is_legible_in_the_smallest_board() -> None:
     assert not large, f"too large: {large}; allowed {ROOM}: shorter names, or labelled=False"
 
 
+@pytest.mark.parametrize("diagram", list(images.diagrams()), ids=lambda one: one.name)
+def test_every_event_is_printed(diagram: StateDiagram) -> None:
+    """Those that lead back as well; of a long one in a tight drawing the number, and a note."""
+    svg = ElementTree.parse(dot.FOLDERS[0] / f"{diagram.name}.svg").getroot()
+    for i, (_, event, after) in enumerate(diagram.transitions):
+        [edge] = [one for one in svg.iter() if one.get("id") == f"way{i}"]
+        said = " ".join(one.text.strip() for one in edge.iter() if one.text and one.text.strip())
+        words = said.partition("->")[2].split(" ")[1:]
+        if event in diagram.notes:
+            number = diagram.notes.index(event) + 1
+            assert words[-1:] == [str(number)]
+            assert f"{number} {event}" in {one.text for one in svg.iter()}
+        elif event not in ("", after):
+            assert "".join(words).endswith(event.replace(" ", ""))
+
+
+def test_the_notes_of_a_drawing_are_on_the_board() -> None:
+    """What a number in the picture means is below it, in the Player as well."""
+    diagram = next(one for one in images.diagrams() if one.name == "state-topology-node")
+    made = draw_diagram(at("none", diagram=diagram), "d:", fits=True)
+    assert "1 operation failed" in [one.text() for one in made.walk() if one.tag == "text"]
+
+
 @pytest.mark.spec("H-007")
 def test_every_operation_has_a_diagram_of_its_table() -> None:
     """States and events of the drawing are those of the transition table, no more and no less."""
@@ -126,7 +149,7 @@ def test_the_way_that_was_taken_is_marked() -> None:
     assert [one.key for one in classed(made, "back")] == ["d:way:2"]
     assert classed(keyed(made, "d:way:2"), "dashed")
     assert made.get("aria-label") == "a diagram; now: busy; passed: ● → idle → busy"
-    assert "cancel" not in "".join(one.text() for one in made.walk() if one.tag == "text")
+    assert "cancel" in "".join(one.text() for one in made.walk() if one.tag == "text")
 
 
 @pytest.mark.parametrize(("failures", "taken"), [((), ["w:way:0"]), ((0,), ["w:way:1"])])

@@ -9,6 +9,7 @@ FAMILY = Family(
     models={"raft_upgrade": "raft_upgrade:ENTRY", "topology_upgrade": "topology_upgrade:ENTRY"},
     views={"raft_upgrade": "panels.raft:VIEWS", "topology_upgrade": "panels.topology:VIEWS"},
     flows={},
+    images="panels.states",
     public={
         "lessons": {
             "first_advice": "lessons:first_advice",

@@ -36,12 +36,13 @@ from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput, Refusal
 from kit.protocols.group0.rules.voters import is_majority, nodes_in
 from kit.protocols.upgrade.rules import (
-    KNOWN,
     POST,
     PRE,
+    RAFT_EDGES,
     RECOVERY,
     SYNCHRONIZE,
     UpgradeState,
+    leads,
     state_at_start,
 )
 from kit.protocols.upgrade.upgrading_cluster import NO_GROUP, PROBLEM, Cluster, UpgradingNode
@@ -636,7 +637,7 @@ class RaftUpgrade(NodeModel[Cluster]):
         for name, was, now in zip(self.names, before.nodes, after.nodes, strict=True):
             if now.state in (was.state, RECOVERY):
                 continue
-            if KNOWN.index(now.state) != KNOWN.index(was.state) + 1:
+            if not leads(RAFT_EDGES, was.state, now.state):
                 return f"{name} went from {was.state} to {now.state}"
         return None
 

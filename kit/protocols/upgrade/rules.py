@@ -16,6 +16,17 @@ SYNCHRONIZE: UpgradeState = "synchronize"
 POST: UpgradeState = "use_post_raft_procedures"
 RECOVERY: UpgradeState = "recovery"
 KNOWN: tuple[UpgradeState, ...] = (PRE, SYNCHRONIZE, POST, RECOVERY)
+RAFT_EDGES: tuple[tuple[str, str, str], ...] = (
+    ("", "an older cluster", PRE),
+    (PRE, "all have joined, one schema", SYNCHRONIZE),
+    (SYNCHRONIZE, "all are here, one schema", POST),
+    ("", "a new cluster", POST),
+    (PRE, "an operator writes it", RECOVERY),
+    (SYNCHRONIZE, "an operator writes it", RECOVERY),
+    (POST, "an operator writes it", RECOVERY),
+    (RECOVERY, "Raft data deleted, restart", PRE),
+)
+"""The states of ``group0_upgrade_state``: before, what happens, after; empty: no node has begun."""
 
 
 def state_at_start(value: str | None) -> UpgradeState:
@@ -46,6 +57,13 @@ NOT_UPGRADED: TopologyUpgradeState = "not_upgraded"
 BUILDING: TopologyUpgradeState = "build_coordinator_state"
 DONE: TopologyUpgradeState = "done"
 ORDER: tuple[TopologyUpgradeState, ...] = (NOT_UPGRADED, BUILDING, DONE)
+TOPOLOGY_EDGES: tuple[tuple[str, str, str], ...] = (
+    ("", "an older cluster", NOT_UPGRADED),
+    (NOT_UPGRADED, "POST raft_topology/upgrade", BUILDING),
+    (BUILDING, "all rows and a generation", DONE),
+    ("", "a new cluster", DONE),
+)
+"""The states of ``upgrade_state``: before, what happens, after; empty: there is no cluster."""
 FEATURE = "SUPPORTS_CONSISTENT_TOPOLOGY_CHANGES"
 ROUTE = "/storage_service/raft_topology/upgrade"
 
@@ -54,7 +72,12 @@ JoinWay = Literal["creates the cluster", "old way", "request"]
 
 def follows(before: TopologyUpgradeState, after: TopologyUpgradeState) -> bool:
     """Whether ``after`` is the next state, or the same."""
-    return ORDER.index(after) - ORDER.index(before) in (0, 1)
+    return before == after or leads(TOPOLOGY_EDGES, before, after)
+
+
+def leads(edges: Sequence[tuple[str, str, str]], before: str, after: str) -> bool:
+    """Whether a table has an edge from one state to the other."""
+    return any(edge[::2] == (before, after) for edge in edges)
 
 
 def join_way(has_group: bool, state: TopologyUpgradeState) -> JoinWay:

@@ -19,11 +19,11 @@ from kit.protocols.topology.facts import history, log_lines, run_ids, way_of
 from kit.protocols.topology.panels.coordinating import CONFIGURATION
 from kit.protocols.topology.panels.nodes import BOX, NODES
 from kit.protocols.topology.panels.ring import ring
-from kit.protocols.topology.panels.states import UNDRAWN, diagrams, standing
+from kit.protocols.topology.panels.states import LEGEND, UNDRAWN, diagrams, legend, standing
 from kit.protocols.topology.panels.tables import TABLE, texts
 from kit.protocols.topology.rules.columns import COLUMNS, impossible, load, store
 from kit.protocols.topology.rules.editions import MACHINES
-from kit.protocols.topology.rules.machines import EDITIONS
+from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.views.frame import frame
 from kit.views.labels import NAME_LETTER
 from kit.views.panel import Scene, scene_at
@@ -321,3 +321,31 @@ def test_a_name_has_room_in_its_box(count: int, beginning: str) -> None:
         for a, b in combinations(corners, 2)
         if abs(a[0] - b[0]) < a[2] and abs(a[1] - b[1]) < BOX[1] - EDGES
     ]
+
+
+@pytest.mark.spec("D-016")
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_the_legend_has_every_transition_state(edition: Edition) -> None:
+    """Those of nodes, of tablets and of the lock, each with what passes it, and which it is now."""
+    timeline = Timeline(build("topology", {"operations": ("leave C",), "edition": edition}))
+    seen = set()
+    while True:
+        scene = scene_at(timeline, timeline.at)
+        rows = {name: (passed_by, now) for name, passed_by, now in legend(scene)}
+        assert {name for name, (_, now) in rows.items() if now} == {
+            timeline.state.topology.transition
+        } - {""}
+        seen |= {name for name, (_, now) in rows.items() if now}
+        if timeline.forward() is None:
+            break
+    draining = {"tablet_draining"} if edition == "documents" else set()
+    assert seen == draining | {"write_both_read_old", "write_both_read_new", "left_token_ring"}
+    documented = {
+        *("join_group0", "commit_cdc_generation", "write_both_read_old", "write_both_read_new"),
+        *("left_token_ring", "rollback_to_normal", "lock"),
+        *("tablet_migration", "tablet_resize_finalization"),
+    }
+    assert documented | draining <= set(rows)
+    assert "decommissioning" in rows["rollback_to_normal"][0]
+    assert "tablets" in rows["tablet_resize_finalization"][0]
+    assert "tablet_resize_finalization  tablets" in LEGEND.text(scene)

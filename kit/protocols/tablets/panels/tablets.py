@@ -175,7 +175,8 @@ def diagram(kind: TransitionKind, edition: Edition) -> StateDiagram:
     table, tables = TRANSITIONS[edition][kind], TRANSITIONS[edition].items()
     same = (name for name, t in tables if (t.states, t.edges) == (table.states, table.edges))
     first = next(same)
-    return machine_diagram(table, f"state-tablet-{first}-{edition}", f"stages of a {first}")
+    drawn = machine_diagram(table, f"state-tablet-{first}-{edition}", f"stages of a {first}")
+    return replace(drawn, tight=True)
 
 
 def diagrams() -> Iterator[StateDiagram]:

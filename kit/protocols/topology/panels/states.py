@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import itemgetter
 
 from msgspec.structs import replace
 
@@ -10,6 +11,7 @@ from kit.protocols.topology import facts
 from kit.protocols.topology.rules import machines as tables
 from kit.protocols.topology.rules.cluster import NOBODY
 from kit.protocols.topology.rules.editions import MACHINES, NODE
+from kit.views.declared import Column, Table, panel_of
 from kit.views.diagrams import END, START, Standing, StateDiagram, state_panel
 from kit.views.panel import Scene
 
@@ -49,7 +51,7 @@ def _event(edge: tables.EdgeRow) -> str:
 def node_diagram() -> StateDiagram:
     """The states of a node, whatever the edition."""
     drawn = machine_diagram(NODE, "state-topology-node", "states of a node")
-    return replace(drawn, labelled=False)
+    return replace(drawn, tight=True)
 
 
 def diagrams() -> Iterator[StateDiagram]:
@@ -99,4 +101,32 @@ def node_standing(scene: Scene) -> Standing | None:
 STATES = state_panel("states", "Transition", standing, "No operation was asked for.")
 NODE_STATES = state_panel(
     "node", "States of the node", node_standing, "No node is asked about.", tab="Node"
+)
+
+
+def legend(scene: Scene) -> Iterator[tuple[str, str, str]]:
+    """Each transition state that the edition has: its name, who passes it, whether it is that of
+    now.
+    """
+    edition = scene.model.setting.edition
+    played = [(name, machine.states) for name, machine in MACHINES[edition].items()]
+    for known in tables.TRANSITION_STATES:
+        passing = (name for name, states in played if known.name in {one.name for one in states})
+        passed_by = ", ".join(passing) or ("not played" if known.edition == edition else "")
+        if passed_by:
+            is_now = scene.state.topology.transition == known.name
+            yield known.name, passed_by, HERE * is_now
+
+
+HERE = "✓"
+LEGEND = panel_of(
+    "legend",
+    "Transition states",
+    Table(
+        legend,
+        "legend:{0[0]}",
+        ("transition_state", "operations and tracks that pass it", Column("state of now", itemgetter(2))),
+        of="state:{0[0]}",
+    ),
+    tab="Legend",
 )

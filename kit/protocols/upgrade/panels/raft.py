@@ -8,6 +8,7 @@ from operator import itemgetter
 
 from kit.protocols.upgrade import facts
 from kit.protocols.upgrade.facts import SWITCH, VERSIONS, UpgradingRow
+from kit.protocols.upgrade.panels.states import ROW
 from kit.protocols.upgrade.raft_upgrade import LOG, PHASES, Alter
 from kit.protocols.upgrade.rules import KEY, StuckQuestion, diagnosis, next_step
 from kit.views.actions import mark
@@ -206,6 +207,7 @@ VIEWS = Views(
             still=True,
             tab="Phases",
         ),
+        ROW,
         panel_of(
             "query",
             "group0_upgrade_state on each node",

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from math import ceil
 from operator import itemgetter
 
+from kit.protocols.upgrade.panels.states import UPGRADE
 from kit.protocols.upgrade.rules import FEATURE, NOT_UPGRADED, ORDER, ROUTE, join_way
 from kit.protocols.upgrade.topology_upgrade import (
     GENERATIONS,
@@ -183,6 +184,7 @@ VIEWS = Views(
     (
         status(_badges, "badges"),
         Panel("states", "The topology upgrade", _draw, _text, still=True),
+        UPGRADE,
         panel_of(
             "topology",
             "Gossip and system.topology",
