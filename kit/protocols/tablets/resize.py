@@ -175,16 +175,6 @@ class ResizeState(State, frozen=True, cache_hash=True, kw_only=True):
         """The tablets that are in transition."""
         return tuple(i for i, tablet in enumerate(self.map.tablets) if tablet.transition)
 
-    def moved_with(self, tablet: int) -> tuple[int, ...]:
-        """The tablets that a move takes along: those in transition between the same places."""
-        rows = self.map.tablets
-        ends = [(set(t.sets.leaving), set(t.sets.pending)) for t in rows]
-        return tuple(
-            i
-            for i in dict.fromkeys((tablet, tablet ^ 1))
-            if i in self.moving and ends[i] == ends[tablet]
-        )
-
     def leaving(self, tablet: int, source: TabletReplica, target: TabletReplica) -> ResizeState:
         """The state once a tablet is in transition from one place to another."""
         row = self.map.tablets[tablet]
@@ -466,12 +456,9 @@ class Resize(Hosts[ResizeState]):
         """The coordinator polls the split statuses: every replica shows {after.polled}."""
         if s.map.resize_type != "split" or not self.split_readiness:
             return None
-        waits = not_final(replace(s.map, tablets=self.at_rest(s)), self.shown(s))
+        still = tuple(Tablet(each.last_token, each.replicas) for each in s.map.tablets)
+        waits = not_final(replace(s.map, tablets=still), self.shown(s))
         return waits or s.but(polled=s.map.resize_seq_number)
-
-    def at_rest(self, s: ResizeState) -> tuple[Tablet, ...]:
-        """The tablets as if none were in transition."""
-        return tuple(Tablet(each.last_token, each.replicas) for each in s.map.tablets)
 
     @action(each=lambda m, s: ((tablet, str(replica)) for tablet, replica in m.unready(s)))
     def divide(self, s: ResizeState, tablet: int, replica: str) -> Next:
@@ -491,13 +478,6 @@ class Resize(Hosts[ResizeState]):
 
     # The topology's state
 
-    def entering(self, before: ResizeState, action: Any, after: ResizeState) -> Iterator[Travel]:
-        """Another transition state is a command of group 0; it travels along the diagram, too."""
-        old, new = (s.transition for s in (before, after))
-        if old and new and old != new:
-            way = f"states:state:{old}", f"states:state:{new}"
-            yield Travel("entry", *way, new, f"{old} → {new}")
-
     @action(verb="begin track", kind="decide", when=lambda m: ("", FINALIZATION) not in m.ways)
     def begin_track(self, s: ResizeState) -> Next:
         """The balancer's plan is to finalize a resize: the topology enters tablet_migration."""
@@ -505,7 +485,7 @@ class Resize(Hosts[ResizeState]):
             return None
         return self.blocked(s) or s.but(transition=TRACK)
 
-    @action(kind="decide", travels=entering)
+    @action(kind="decide")
     def finalize(self, s: ResizeState) -> Next:
         """The topology enters tablet_resize_finalization; no tablet is in transition."""
         if s.map.resize_type == "none":
@@ -562,16 +542,14 @@ class Resize(Hosts[ResizeState]):
 
     @action(
         verb="end move {tablet}",
-        each=lambda m, s: (i for i in s.moving if i == min(s.moved_with(i))),
-        says="The migration of {moved} has ended.",
+        each=lambda m, s: s.moving,
+        says="The migration of tablet {tablet} has ended.",
     )
     def end_move(self, s: ResizeState, tablet: int) -> Next:
         """A replica has moved, behind the barriers of its stages."""
-        if behind := self.behind(s):
-            return refused("nodes have not applied all", self.named(behind))
-        for each in s.moved_with(tablet):
-            s = s.arrived(each)
-        return s
+        behind = self.behind(s)
+        late = refused("nodes have not applied all", self.named(behind)) if behind else None
+        return late or s.arrived(tablet)
 
     @action(verb="end track", kind="decide")
     def end_track(self, s: ResizeState) -> Next:
@@ -639,14 +617,6 @@ class Resize(Hosts[ResizeState]):
             return None
         return f"tablet {s.moving[0]} is in transition in {FINALIZATION}"
 
-    @step()
-    def along_the_table(self, before: ResizeState, action: Any, after: ResizeState) -> str | None:
-        """The topology's states change along the table."""
-        way = before.transition, after.transition
-        if way[0] == way[1] or way in self.ways:
-            return None
-        return f"the transition state went from {way[0] or 'null'} to {way[1] or 'null'}"
-
     @step("INV-COLOC", on=(commit_map,))
     def co_located(self, before: ResizeState, action: Any, after: ResizeState) -> str | None:
         """Siblings are merged in one place."""
@@ -704,13 +674,12 @@ class Resize(Hosts[ResizeState]):
         words = {"count": counted(after.map.count, "tablet"), "remaps": ""}
         if isinstance(action, Resize.apply_map) and before.stores != after.stores:
             words["remaps"] = ", and remaps its compaction groups"
-        if isinstance(action, (Resize.move, Resize.end_move)):
-            tablet, moving = action.tablet, after if isinstance(action, Resize.move) else before
-            others = [each for each in moving.moved_with(tablet) if each != tablet]
+        if isinstance(action, Resize.move):
+            tablet, sibling = action.tablet, before.sibling_of(action.tablet)
             both = "tablets {} and {}".format
-            alone = "" if others else f"tablet {tablet}"
-            words["moved"] = alone or both(tablet, *others)
-            words["moved_in_order"] = alone or both(*sorted((tablet, *others)))
+            alone = f"tablet {tablet}" if sibling is None else ""
+            words["moved"] = alone or both(tablet, sibling)
+            words["moved_in_order"] = alone or both(*sorted((tablet, sibling or 0)))
         return words
 
     def milestone(self, before: ResizeState, action: Any, after: ResizeState) -> str | None:

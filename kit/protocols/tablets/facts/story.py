@@ -6,12 +6,9 @@ Source: Topology over Raft, "Topology guards", its example scenario.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Literal
-
-from msgspec import Struct
 
 from kit.engine.timeline import PassedStep
-from kit.protocols.storage.rules.requests import DONE, NOTHING, timestamp
+from kit.protocols.storage.rules.requests import DONE, timestamp
 from kit.protocols.storage.rules.view import members
 from kit.protocols.storage.storage import (
     CollectTombstones,
@@ -24,109 +21,85 @@ from kit.protocols.storage.storage import (
 from kit.protocols.tablets.rules.tablet_history import NO_TRANSITION, stage_of
 from kit.protocols.tablets.tablet import Tablet
 
-ENDS = "roll back to", "give up to"
+FAILS = "roll back to", "give up to"
 """How the events begin with which a transition fails."""
+HARM, KEPT = "! ", "✓ "
+"""What a line begins with in which a late stream did harm, or was turned away."""
 
 
-class StoryStep(Struct, frozen=True):
-    """One step in words; ``look``: whether a late stream did harm, or was turned away."""
-
-    words: str
-    look: Literal["", "ok", "broken"] = ""
-
-
-def story(m: Tablet, way: Sequence[PassedStep]) -> tuple[StoryStep, ...]:
+def story(m: Tablet, way: Sequence[PassedStep]) -> tuple[str, ...]:
     """What happened so far: writes that are on all replicas, transitions, and what they left."""
     start = ", ".join(m.history.names(m.history.epochs[0].view.writes))
-    lines, whole, begun = [StoryStep(f"The tablet is on {start}.")], set[int](), [""]
+    lines, whole, begun = [f"The tablet is on {start}."], set[int](), [""]
     for step in way:
         match step.action:
             case Serve() | WriteBack():
-                for number in _everywhere(m, step.after):
-                    if number not in whole:
-                        whole.add(number)
-                        lines.append(StoryStep(_on_all(m, step.after, number)))
-            case Commit(verb) if verb.startswith(ENDS):
-                left = ", ".join(_left_behind(m, step))
-                behind = f", and leaves a stream behind: {left}" if left else ""
-                lines.append(StoryStep(f"It fails{behind}."))
+                now = {*_everywhere(m, step.after)} - whole
+                whole |= now
+                lines += (_on_all(m, step.after, number) for number in sorted(now))
+            case Commit(verb) if verb.startswith(FAILS):
+                late = set(m.late_copies(step.after)) - set(m.late_copies(step.before))
+                left = ", ".join(sorted({f"s{each.session}" for each in late}))
+                lines.append(f"It fails{f', and leaves a stream behind: {left}' if left else ''}.")
                 begun.append("")
             case Commit(verb) if verb.startswith("plan "):
                 what = f"{'A' if verb == 'plan repair' else 'The'} {verb.removeprefix('plan ')}"
-                again = "is tried again" if what in begun else "begins"
-                lines.append(StoryStep(f"{what} {again}."))
+                lines.append(f"{what} {'is tried again' if what in begun else 'begins'}.")
                 begun.append(what)
             case Commit() if begun[-1] and stage_of(m.newest(step.after)) == NO_TRANSITION:
+                last = _taken(lines, begun[-1])
                 names = ", ".join(m.history.names(m.newest(step.after).view.writes))
                 ends = (
-                    f"{lines[-1].words.removesuffix('.')} and completes: the tablet is on {names}."
+                    f"{f'{last} and' if last else begun[-1]} completes: the tablet is on {names}."
                 )
-                repairs = begun[-1] == "A repair"
-                _amend(lines, begun[-1], "The tablet is repaired." if repairs else ends)
+                lines.append("The tablet is repaired." if begun[-1] == "A repair" else ends)
                 begun.append("")
             case CollectTombstones(replica):
-                number = _tombstone(m, step.before, replica)
+                mark = timestamp(step.before.cells[m.code[replica]])
+                number = [request.timestamp for request in step.before.requests].index(mark)
                 what = f"The tombstone of {m.title_of(number)} is collected on"
-                same = lines[-1].words.startswith(what)
-                on = (
-                    f"{lines[-1].words.removesuffix('.')}, {replica}."
-                    if same
-                    else f"{what} {replica}."
-                )
-                _amend(lines, what, on)
+                last = _taken(lines, what)
+                lines.append(f"{f'{last},' if last else what} {replica}.")
             case LandLate():
                 lines.append(_landed(m, step))
     return tuple(lines)
 
 
-def _amend(lines: list[StoryStep], beginning: str, words: str) -> None:
-    """Say more in the last step if it begins so; else in one of its own."""
-    if lines[-1].words.startswith(beginning):
-        lines.pop()
-    lines.append(StoryStep(words))
+def _taken(lines: list[str], beginning: str) -> str:
+    """The last line, taken off, where it begins so: more is to be said in it; else nothing."""
+    return lines.pop().removesuffix(".") if lines[-1].startswith(beginning) else ""
 
 
 def _everywhere(m: Tablet, s: StorageState) -> Iterator[int]:
     """The mutations that all replicas have, themselves or a later one."""
-    owners = [*members(m.newest(s).view.written_at)]
+    oldest = min(timestamp(s.cells[i]) for i in members(m.newest(s).view.written_at))
     for number, request in enumerate(s.requests):
-        mark = request.timestamp
-        if m.mutations[number] and 0 < mark <= min(timestamp(s.cells[i]) for i in owners):
+        if m.mutations[number] and 0 < request.timestamp <= oldest:
             yield number
 
 
 def _on_all(m: Tablet, s: StorageState, number: int) -> str:
     names = ", ".join(m.history.names(m.newest(s).view.written_at))
-    ask, key = m.workload[number], m.row_key
-    does = f"deletes {key}" if ask.kind == "delete" else f"of {key}"
-    also = " and" * (ask.kind == "delete")
-    return f"{m.title_of(number).capitalize()} {does}{also} is on all replicas: {names}."
+    does = "deletes {} and" if m.workload[number].kind == "delete" else "of {}"
+    title = m.title_of(number).capitalize()
+    return f"{title} {does.format(m.row_key)} is on all replicas: {names}."
 
 
-def _left_behind(m: Tablet, step: PassedStep) -> dict[str, None]:
-    """The late streams by name, which are new in a step: each is that of its session."""
-    before, after = map(m.late_copies, (step.before, step.after))
-    return dict.fromkeys(f"s{late.session}" for late in after if late not in before)
-
-
-def _tombstone(m: Tablet, s: StorageState, replica: str) -> int:
-    stamps = [request.timestamp for request in s.requests]
-    return stamps.index(timestamp(s.cells[m.code[replica]]))
-
-
-def _landed(m: Tablet, step: PassedStep) -> StoryStep:
+def _landed(m: Tablet, step: PassedStep) -> str:
     """What a late stream did: brought back what was deleted, changed nothing, or was rejected."""
     before, action = step.before, step.action
-    late, name = m.late_copy(before, action), f"s{action.session}"
+    late, to, name = m.late_copy(before, action), action.target, f"s{action.session}"
     asks = zip(m.workload, before.requests, strict=True)
-    deleted = late.cell != NOTHING and any(
-        ask.kind == "delete" and r.phase == DONE and r.timestamp > timestamp(late.cell)
-        for ask, r in asks
-    )
+    done = [(r.timestamp, ask.kind) for ask, r in asks if ask.writes and r.phase == DONE]
+    mark, kind = max(done, default=(0, ""))
+    deleted = kind == "delete" and 0 < timestamp(late.cell) < mark
     if not m.lets_in(before, late.target, late.session):
         stays = f": {m.row_key} stays deleted" if deleted else ""
-        return StoryStep(f"{action.target} rejects {name}, whose session is closed{stays}.", "ok")
+        return f"{KEPT}{to} rejects {name}, whose session is closed{stays}."
     if before.cells == step.after.cells:
-        return StoryStep(f"{name} is applied to {action.target}, which has something newer.")
-    back = f": {m.row_key} is back" if deleted else ""
-    return StoryStep(f"{name} is applied to {action.target}{back}.", "broken" if deleted else "")
+        return f"{name} is applied to {to}, which has nothing to gain from it."
+    return (
+        f"{HARM}{name} is applied to {to}: {m.row_key} is back."
+        if deleted
+        else f"{name} is applied to {to}."
+    )

@@ -19,7 +19,7 @@ from kit.protocols.storage.panels import VIEWS as STORAGE
 from kit.protocols.storage.rules.requests import AT_WORK, NOTHING, WAITING, Request, timestamp
 from kit.protocols.storage.rules.view import holds, mask_of, members
 from kit.protocols.storage.storage import Commit, StorageState
-from kit.protocols.tablets.facts.story import StoryStep, story
+from kit.protocols.tablets.facts.story import HARM, KEPT, story
 from kit.protocols.tablets.panels.grid import grid_panel
 from kit.protocols.tablets.panels.tablets import diagram
 from kit.protocols.tablets.rules.grid import GridHost, PlacedTablet, TabletGrid, TabletWay
@@ -311,16 +311,15 @@ def _strips(scene: Scene) -> Iterator[str]:
 
 # -- the run in numbered steps ---------------------------------------------------------------------
 
-SIGNS = {"": "", "ok": "✓ ", "broken": "! "}
 
-
-def _steps(scene: Scene) -> Iterator[tuple[int, StoryStep]]:
+def _steps(scene: Scene) -> Iterator[tuple[int, str]]:
     yield from enumerate(scene.once("story", lambda: story(scene.model, scene.way())), 1)
 
 
-def _step(row: tuple[int, StoryStep]) -> list[Kid]:
-    look, words = row[1].look, row[1].words
-    return [bulb(SIGNS[look].strip(), look), f" {words}"] if look else [words]
+def _step(row: tuple[int, str]) -> list[Kid]:
+    sign = next((sign for sign in (HARM, KEPT) if row[1].startswith(sign)), "")
+    words = row[1].removeprefix(sign)
+    return [bulb(sign.strip(), "a late stream"), f" {words}"] if sign else [words]
 
 
 # -- leaving and new replicas, write by write ------------------------------------------------------
@@ -467,7 +466,7 @@ TABLET = replace(
                     Column("what happened", _step),
                 ),
                 caption="Step by step, as the documents tell it",
-                line=lambda row: f"{row[0]}. {SIGNS[row[1].look]}{row[1].words}",
+                line="{0[0]}. {0[1]}",
             ),
             tab="Steps",
         ),

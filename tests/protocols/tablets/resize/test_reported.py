@@ -38,11 +38,6 @@ REPORTED: dict[str, Callable[[], Any]] = {
     "co-located": without("colocation-test"),
     "repair-map": without("barrier-before-map"),
     "nothing-moves": spoiling(Resize.finalize.struct, lambda m: replace(m, tablets=MOVING)),
-    "along-the-table": lambda: broken(
-        build("resize", SMALL),
-        Resize.commit_map.struct,
-        changing(lambda s, action, after: replace(after, transition="tablet_migration")),
-    ),
     "numbers": spoiling(
         Resize.decide.struct, lambda m: replace(m, resize_seq_number=m.resize_seq_number + 1)
     ),

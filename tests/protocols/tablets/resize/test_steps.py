@@ -72,7 +72,7 @@ def test_co_located_siblings_move_together() -> None:
     begun = ("shrink", "resize", "move 0 A:0 B:0")
     model = build("resize", given)
     assert refused(model, played(model, *begun), "end move 0") == "nodes have not applied all"
-    state = played(model, *begun, "apply A", "apply B", "end move 0")
+    state = played(model, *begun, "apply A", "apply B", "end move 0", "end move 1")
     assert [str(each.replicas[0]) for each in state.map.tablets] == ["B:0", "B:0"]
     assert [(each.tablet, str(each.replica)) for each in state.stores] == [(0, "B:0"), (1, "B:0")]
 
