@@ -435,7 +435,8 @@ def _finding_as_plain(model: Model[Any, Any], finding: Finding) -> dict[str, Any
 def _result_parts(model: Model[Any, Any], result: Result, before: int) -> Iterator[Part]:
     counts = f"{counted(result.states, 'state')}, {counted(result.transitions, 'step')}"
     memory = spoken(result.memory)
-    yield f"{result.model}: {counts}, depth {result.depth}, {result.seconds:.2f} s, {memory}"
+    counts = f"{counts}, depth {result.depth}, {result.seconds:.2f} s, {memory}"
+    yield f"{result.model}: {counts}{result.scope.budgets}"
     for line in result.lines()[1:]:
         yield from wrap(line, "", GAP)
     if result.violation is not None:

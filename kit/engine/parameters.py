@@ -23,6 +23,14 @@ from kit.errors import BadInput
 Choice = str | int | None
 
 
+FAULTS = {
+    **dict.fromkeys(("crashes", "deaths", "losses", "cuts", "partitions", "outages"), ""),
+    **dict.fromkeys(("restarts", "failures", "copies", "coordinator changes"), ""),
+    "late": "late messages",
+}
+"""Parameters that are budgets of faults, and what they are called where the title is no word."""
+
+
 class Parameter(Struct, frozen=True, kw_only=True):
     """One parameter: how it is labelled, what it means, and what it may be.
 
@@ -51,6 +59,12 @@ class Parameter(Struct, frozen=True, kw_only=True):
         if self.least is not None and self.most is not None:
             return f"a number from {self.least} to {self.most}"
         return "" if self.least is None else f"a number from {self.least} on"
+
+    @property
+    def fault(self) -> str:
+        """What it says how often it may go wrong: ``crashes``; empty: it is no such budget."""
+        of_faults = self.least == 0 and {self.name, self.title} & {*FAULTS}
+        return (FAULTS.get(self.name, "") or self.title) if of_faults else ""
 
     def value_in(self, given: Struct) -> Any:
         """Its value among the parameters of a model."""

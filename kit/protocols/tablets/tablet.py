@@ -63,6 +63,7 @@ HARMS = {
     "found-there": {"allow-stage", "stable-ownership"},
     "streamed": {"stream-from-leaving", "barrier-drains", "one-transition"},
     "replicas-hold": {"fencing"},
+    "stage-asks": {"barrier-drains"},
 }
 """The safeguards whose harm a judge shows; of others the harm is a write or a deletion that is
 lost.

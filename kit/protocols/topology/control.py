@@ -351,7 +351,10 @@ class Control(VotingModel[ControlState]):
         smallest={"nodes": 2, "operations": ("leave B", "join B")},
     )
     start_marker: bool = safeguard(
-        "S-58", "A new coordinator begins with a command of its own", (), smallest={"changes": 1}
+        "S-58",
+        "A new coordinator begins with a command of its own (redundant, a search shows: S-59)",
+        (),
+        smallest={"changes": 1},
     )
     commit_with_guard: bool = safeguard(
         "S-59",

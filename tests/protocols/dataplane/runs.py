@@ -132,11 +132,11 @@ BROKEN = {
     "epoch-exchange": ("visible", 16),
     "plan-revalidation": ("consistency-level", 7),
     "membership-check": ("owners-serve", 14),
-    "write-before-read": ("visible", 12),
-    "old-writer-stays": ("visible", 15),
+    "write-before-read": ("quorums-in-use", 6),
+    "old-writer-stays": ("quorums-in-use", 9),
     "streams-before-switch": ("streamed", 9),
     "known-before-streams": ("streamed", 12),
-    "two-event-cancel": ("visible", 16),
+    "two-event-cancel": ("quorums-in-use", 10),
     "stream-from-displaced": ("streamed", 14),
 }
 

@@ -23,7 +23,7 @@ SMALLEST = {guard.name: guard.smallest for guard in Dataplane.safeguards}
 PLANTED: dict[str, tuple[list[tuple[str, str, str]], str]] = {
     "progress-barrier": (
         [(BARRIER, "    if sequence.done == 0 or ", "    if True or ")],
-        "visible",
+        "quorums-in-use",
     ),
     "epoch-exchange": (
         [
@@ -46,14 +46,14 @@ PLANTED: dict[str, tuple[list[tuple[str, str, str]], str]] = {
     ),
     "write-before-read": (
         [(STEPS, ADD, "<it>"), (STEPS, SWITCH, ADD), (STEPS, "<it>", SWITCH)],
-        "streamed",
+        "quorums-in-use",
     ),
     "old-writer-stays": (
         [
             (STEPS, SWITCH, '("switch-reads", ("switch", "drop")),'),
             (STEPS, '("drop-writes", ("drop",)),', '("drop-writes", ()),'),
         ],
-        "visible",
+        "quorums-in-use",
     ),
     "streams-before-switch": (
         [(STREAMS, "and switches.safeguards.streams_before_switch", "and False")],
@@ -69,7 +69,7 @@ PLANTED: dict[str, tuple[list[tuple[str, str, str]], str]] = {
         ],
         "streamed",
     ),
-    "two-event-cancel": ([(PLAN, "    if not switched or ", "    if True or ")], "visible"),
+    "two-event-cancel": ([(PLAN, "    if not switched or ", "    if True or ")], "quorums-in-use"),
     "stream-from-displaced": (
         [(STREAMS, "if not switches.safeguards.stream_from_displaced and ", "if ")],
         "streamed",

@@ -31,6 +31,7 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
     "owners-store": ({"rf": 1, "requests": ("K1 write QUORUM",)}, "membership-check"),
     "owners-serve": ({"rf": 1}, "membership-check"),
     "streamed": ({"rf": 1}, "streams-before-switch"),
+    "quorums-in-use": ({"rf": 1}, "write-before-read"),
     "visible": ({"rf": 1}, "progress-barrier"),
     "no-resurrection": ({"rf": 1, "requests": DELETED}, "progress-barrier"),
     "linearizable": ({"rf": 1, "requests": THREE, "together": True}, ""),

@@ -60,7 +60,7 @@ CLEAN |= {
     "a lost message, replace, RF 2": ({"operation": "replace", "losses": 1, "rf": 2}, 6387, 20),
     "slow replicas": ({**ONE, "slow": True}, 1526, 19),
     "slow replicas, fence without drain, RF 1": ({**ONE, **FENCED, "slow": True}, 30829, 28),
-    "time-outs": ({"nodes": 3, "rf": 2, "timeouts": True}, 32946, 23),
+    "time-outs": ({"nodes": 3, "rf": 2, "timeouts": True}, 41385, 23),
     "blocking repair, one after the other": ({**REPAIRED, "together": False}, 2077, 21),
 }
 # A second operation after the first; with a deletion, and a copy that outlives its session.
@@ -114,7 +114,7 @@ LARGE |= {
 }
 # Each landing searches a smaller one of the same kind.
 CLEAN |= {
-    "time-outs, RF 1": ({**ONE, "timeouts": True}, 4160, 18),
+    "time-outs, RF 1": ({**ONE, "timeouts": True}, 4896, 18),
     "a crash, RF 1": ({**ONE, "crashes": 1}, 3816, 18),
     "a lost message, RF 1": ({**ONE, "losses": 1}, 2543, 18),
 }
@@ -128,13 +128,13 @@ LARGE |= {
 
 # safeguard -> what its smallest configuration breaks first, and in how many steps
 BROKEN = {
-    "write-before-read": ("visible", 7),
-    "old-writer-stays": ("visible", 12),
+    "write-before-read": ("quorums-in-use", 1),
+    "old-writer-stays": ("quorums-in-use", 6),
     "streams-before-switch": ("streamed", 7),
     "known-before-streams": ("streamed", 9),
     "stream-from-displaced": ("streamed", 13),
     "fencing": ("visible", 17),
-    "barrier-drains": ("visible", 13),
+    "barrier-drains": ("streamed", 10),
     "drain-before-leaving": ("available", 13),
     "sessions": ("no-resurrection", 25),
     "cleanup-first": ("no-resurrection", 27),

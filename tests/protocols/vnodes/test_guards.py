@@ -22,11 +22,11 @@ BACK = "    write_both_read_new | left_token_ring | | rollback | version\n"
 PLANTED: dict[str, tuple[tuple[str, str, str], str]] = {
     "write-before-read": (
         (TABLES, BOOTSTRAP_OLD, BOOTSTRAP_OLD.replace("| old | both |", "| new | old  |")),
-        "streamed",
+        "quorums-in-use",
     ),
     "old-writer-stays": (
         (TABLES, BOOTSTRAP_NEW, BOOTSTRAP_NEW.replace("| new | both |", "| new | new  |")),
-        "visible",
+        "quorums-in-use",
     ),
     "streams-before-switch": (
         (PROJECTION, "streamed = awaited and any(", "streamed = False and any("),
@@ -34,7 +34,7 @@ PLANTED: dict[str, tuple[tuple[str, str, str], str]] = {
     ),
     "known-before-streams": (
         (TABLES, BOOTSTRAP_OLD, BOOTSTRAP_OLD.replace("barrier:rollback stream", "stream")),
-        "streamed",
+        "quorums-in-use",
     ),
     "stream-from-displaced": (
         (RANGES, "            if not from_displaced and others:", "            if others:"),
@@ -51,7 +51,7 @@ PLANTED: dict[str, tuple[tuple[str, str, str], str]] = {
         (PROJECTION, "if self.options.safeguards.cleanup_first else 0", "if False else 0"),
         "streamed",
     ),
-    "no-rollback-after-switch": ((TABLES, ENDS, ENDS + BACK), "visible"),
+    "no-rollback-after-switch": ((TABLES, ENDS, ENDS + BACK), "quorums-in-use"),
 }
 
 

@@ -226,13 +226,13 @@ def test_a_table_without_write_both_read_old_loses_a_write(scratch: Any) -> None
     """Cut out of the table in a copy of the kit, the state is missed: data never moved."""
     assert search(scratch, "vnodes", ONE) == (None, True)
     cut(scratch, [(TABLES, BOTH_ROW, ""), (TABLES, INTO, INTO.replace("read_old", "read_new"))])
-    assert search(scratch, "vnodes", ONE) == ("streamed", False)
+    assert search(scratch, "vnodes", ONE) == ("quorums-in-use", False)
 
 
 def test_swapped_selectors_in_the_table_lose_a_write(scratch: Any) -> None:
     """The row's reads and writes exchanged in a copy of the kit: reads move too early."""
     cut(scratch, [(TABLES, BOTH_ROW, BOTH_ROW.replace("| old | both |", "| new | old |"))])
-    assert search(scratch, "vnodes", ONE) == ("streamed", False)
+    assert search(scratch, "vnodes", ONE) == ("quorums-in-use", False)
 
 
 def test_every_operation_has_its_table() -> None:

@@ -39,6 +39,7 @@ REPORTED: dict[str, Broken] = {
     "available": without("drain-before-leaving"),
     "fenced": without("fencing"),
     "session": without("sessions"),
+    "quorums-in-use": without("write-before-read"),
     "visible": without("write-before-read"),
     "no-resurrection": without("cleanup-first"),
     "linearizable": lambda: build("vnodes", SIDE_BY_SIDE, ("write-before-read",)),
@@ -63,7 +64,8 @@ def test_every_judge_has_a_broken_variant() -> None:
         ("streams-before-switch", True),
         ("known-before-streams", True),
         ("stream-from-displaced", True),
-        ("barrier-drains", False),
+        ("barrier-drains", True),
+        ("fencing", False),
     ],
 )
 def test_streaming_is_judged_where_it_is_spoiled(off: str, judged: bool) -> None:

@@ -39,7 +39,7 @@ CLEAN: dict[str, tuple[dict[str, Any], int, int]] = {
     "a crash, server, RF 1": ({**ONE, **SERVER, "crashes": 1}, 19210, 34),
     "a lost message, server, RF 2": ({**TWO, **SERVER, "losses": 1}, 16046, 44),
     "slow replicas, RF 1": ({**ONE, "slow": True}, 4962, 35),
-    "time-outs, server, RF 1": ({**ONE, **SERVER, "timeouts": True}, 6294, 34),
+    "time-outs, server, RF 1": ({**ONE, **SERVER, "timeouts": True}, 12122, 34),
     "an excluded writer, server, RF 1": ({**ONE, **SERVER, "excluded": "K1"}, 26520, 40),
     "an excluded target, server, RF 1": ({**ONE, **SERVER, "excluded": "D"}, 28339, 38),
     "an excluded replica that leaves, server, RF 1": (
@@ -48,6 +48,11 @@ CLEAN: dict[str, tuple[dict[str, Any], int, int]] = {
         36,
     ),
     "tried again, RF 1": ({**ONE, "second": "again"}, 14695, 55),
+    "two moves, server, one write, RF 1": (
+        {**ONE, **SERVER, "second": "other", "requests": USUAL_REQUESTS[:1]},
+        3034,
+        73,
+    ),
     "two moves, server, RF 1": ({**ONE, **SERVER, "second": "other"}, 5440, 76),
     "clients side by side, server, RF 1": ({**ONE, **SERVER, "together": True}, 15275, 33),
 }
@@ -82,12 +87,12 @@ LARGE |= {
 
 # safeguard -> what its smallest configuration breaks first, and in how many steps
 BROKEN = {
-    "fencing": ("visible", 21),
-    "barrier-drains": ("visible", 19),
+    "fencing": ("replicas-hold", 28),
+    "barrier-drains": ("stage-asks", 7),
     "allow-stage": ("found-there", 3),
     "level-in-both-sets": ("visible", 10),
     "sessions": ("no-resurrection", 20),
-    "one-transition": ("visible", 21),
+    "one-transition": ("streamed", 23),
     "stable-ownership": ("found-there", 17),
     "stream-from-leaving": ("streamed", 21),
     "fallback-stage": ("visible", 20),

@@ -88,7 +88,7 @@ def test_the_grid_is_what_requests_use(edition: Edition, given: dict[str, Any]) 
 def test_data_that_no_replica_holds_are_marked() -> None:
     """Without fencing a late write reaches A once that has given the tablet up (INV-TABL-1)."""
     model = built(dict(GUARDS["fencing"].smallest), ("fencing",))
-    found = check(model, tuple(each for each in model.signs if each.name == "replicas-hold"))
+    found = check(model, tuple(p for p in model.properties if p.name == "replicas-hold"))
     assert found.violation is not None
     s = model.start()
     assert "?0" not in panel(model, s, "grid")

@@ -133,8 +133,8 @@ def test_a_coordinator_that_is_cut_off_leaves_data_where_it_does_not_belong() ->
     """S-20: with nothing else judged the search goes on to the harm to ownership. The write of a
     version that is long over reaches the old replica once that is cleaned up, and stays.
     """
-    model = built(dict(GUARDS["fencing"].smallest), ("fencing",))
-    found = check(model, tuple(each for each in model.signs if each.name == "replicas-hold"))
+    model = built({**ONE, **SERVER, "excluded": "K1"}, ("fencing",))
+    found = check(model, tuple(p for p in model.properties if p.name == "replicas-hold"))
     assert found.violation is not None
     assert "A holds data of a tablet that it has no replica of" in found.violation.witness
     steps = verbs(found, model)

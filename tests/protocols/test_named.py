@@ -1,0 +1,110 @@
+"""What the requirements say that breaks without a safeguard breaks: first, or in some model.
+
+``tests/fixtures/safeguards.txt`` names the invariants. Where one of them does not break, a complete
+search shows that something else keeps it, or no model has what it is about.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kit.engine.check import check
+from kit.engine.registry import build, entries
+
+FIXTURE = Path(__file__).parents[1] / "fixtures" / "safeguards.txt"
+NAMED: dict[str, tuple[str, ...]] = {
+    line.split()[0]: tuple(line.split()[1:])
+    for line in FIXTURE.read_text(encoding="utf-8").splitlines()
+    if not line.startswith("#")
+}
+GUARDS = [(name, guard) for name, entry in entries().items() for guard in entry.safeguards]
+LONG = {
+    *("dataplane stream-from-displaced", "vnodes stream-from-displaced", "vnodes sessions"),
+    *("vnodes cleanup-first", "vnodes fencing", "tablet sessions", "tablet fallback-stage"),
+    *("tablet stream-from-leaving", "tablet fencing"),
+}
+REDUNDANT = {"topology start-marker"}
+
+# What does not break, though it is named: the model, the safeguard, and a configuration in which a
+# complete search finds that something else keeps it.
+KEPT_ANYHOW: dict[tuple[str, str], tuple[str, str, dict[str, Any]]] = {
+    # Undone and begun again without end; the end stays in reach of each state.
+    ("S-17", "INV-PROGRESS"): ("tcm", "operator-cancel", {"cancels": 1}),
+    # Who disowns a shard answers an error: nobody serves what is two stages away.
+    ("S-46", "INV-ONESTAGE"): ("tablet", "stable-ownership", {"rf": 1}),
+    # Two rows overlap in the same way on all nodes.
+    ("S-54", "INV-SAMESTATE"): ("tcm", "split-first", {}),
+    # Of two commands that were built on one state, one takes effect (S-59).
+    ("S-58", "INV-ONCE"): ("topology", "start-marker", {"changes": 1}),
+    # What the stages ask for is asked on the way forward.
+    ("S-61", "INV-STAGE"): (
+        *("tablet", "fallback-stage"),
+        {"rf": 1, "edition": "server", "excluded": "D"},
+    ),
+}
+# No model has both the safeguard and what the invariant is about.
+NOT_JUDGED = {
+    ("S-08", "INV-STAGE"): "vnodes have no stages of tablets",
+    ("S-32", "INV-RAFT"): "failures has no log",
+    ("S-40", "INV-VISIBLE"): "topology has no data",
+    ("S-43", "INV-MAP"): "resize tells the harm as reads that miss data",
+    ("S-55", "INV-STREAM"): "tcm has no data",
+    ("S-56", "INV-NORES"): "topology and join have no data",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "guard"),
+    [
+        pytest.param(
+            *(name, guard),
+            id=f"{name}-{guard.name}",
+            marks=[pytest.mark.deep] * (f"{name} {guard.name}" in LONG),
+        )
+        for name, guard in GUARDS
+        if f"{name} {guard.name}" not in REDUNDANT
+    ],
+)
+def test_the_first_that_breaks_is_one_that_is_named(name: str, guard: Any) -> None:
+    """A search of the smallest configuration ends at an invariant that the requirement names."""
+    model = build(name, guard.smallest, (guard.name,))
+    judges = (*model.properties, *model.signs, *model.monitors)
+    invariants = {each.name: each.invariant for each in judges}
+    violation = check(model).violation
+    assert violation is not None
+    assert invariants[violation.property] in NAMED[guard.id]
+
+
+def test_all_that_is_named_is_shown_or_accounted_for() -> None:
+    """Of each safeguard of the kit each named invariant breaks in some model, or a list says why
+    not.
+    """
+    shown = {(guard.id, invariant) for _, guard in GUARDS for invariant in guard.protects}
+    ours = {guard.id for _, guard in GUARDS}
+    named = {(id_, each) for id_, invariants in NAMED.items() if id_ in ours for each in invariants}
+    assert named - shown == {*KEPT_ANYHOW, *NOT_JUDGED}
+
+
+@pytest.mark.parametrize(
+    ("id_", "invariant"),
+    [pytest.param(*pair, marks=[pytest.mark.deep] * (pair[0] == "S-61")) for pair in KEPT_ANYHOW],
+)
+def test_what_is_kept_anyhow_is_kept(id_: str, invariant: str) -> None:
+    """Without the safeguard a complete search breaks no judge of the invariant."""
+    name, off, given = KEPT_ANYHOW[id_, invariant]
+    model = build(name, given, (off,))
+    judges = tuple(p for p in (*model.properties, *model.signs) if p.invariant == invariant)
+    assert judges
+    found = check(model, judges, monitors=())
+    assert found.complete
+    assert found.violation is None
+
+
+def test_a_redundant_safeguard_says_so() -> None:
+    """Where a student switches it off, its title tells what keeps its invariant without it."""
+    for name, guard in GUARDS:
+        redundant = f"{name} {guard.name}" in REDUNDANT
+        assert redundant == ("redundant" in guard.title) == (not guard.protects)
