@@ -170,8 +170,8 @@ FORMS: tuple[Form, ...] = (
 DRILL = DrillKind(
     title="A barrier does not pass",
     task="D joins, and nothing has moved for an hour. All nodes are up. Somebody proposes a "
-    "rolling restart. Find out what holds the join up, and do no more than it takes. A is the coordinator. "
-    "help lists the commands.",
+    "rolling restart. Find out what holds the join up, and do no more than it takes. A is the "
+    "coordinator. help lists the commands.",
     forms=FORMS,
     slots=SERVERS.slots(),
     opened=lambda model: Topology(replace(model.parameters, crashes=MOST_RESTARTS)),
