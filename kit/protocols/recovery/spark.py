@@ -19,11 +19,11 @@ from msgspec import Meta, Struct
 from kit.engine.registry import bounds_of, build
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
-from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.group0.rules.voters import NEWEST_RULES, nodes_in
 from kit.protocols.recovery.failures import MOST_NODES
 from kit.protocols.recovery.rules.availability import ClusterLayout, outcome, standings
-from kit.protocols.recovery.rules.procedure import which_procedure
-from kit.protocols.recovery.rules.quorum import after_deaths, orders_of_deaths
+from kit.protocols.recovery.rules.procedure import NOT_KNOWN, which_procedure
+from kit.protocols.recovery.rules.quorum import after_deaths, extremes, orders_of_deaths
 from kit.protocols.topology.rules.machines import Edition
 from kit.spark.schemas import table
 from kit.spark.sessions import Spark
@@ -90,10 +90,10 @@ DEAD_NODES = table(
     "racks int: the racks of each datacenter, to which its nodes are dealt in turn",
     "dead string: the names of the dead nodes; A is the first node of the first datacenter",
     "edition string: documents, where all members vote, or server, where a few do, ties by name",
-    "at_once boolean: whether schema can be changed after all of them died at once",
+    "at_once boolean: whether schema can be changed, whoever votes, after all of them died at once",
     "in_turn string: whether so after they died one by one: in orders always, sometimes or never",
-    "missing int: how many voters have to come back for that, had they died at once",
-    "advice string: the procedure, where they died at once and none comes back",
+    "missing int: how many voters have to come back for that at worst, had they died at once",
+    "advice string: the procedure, where they died at once and none comes back; or not known",
     "rf int: the replicas in each datacenter; levels count all, a small one lacks some",
     "level string: the consistency level",
     "datacenter string: where it is asked for, if the level is counted there; else empty",
@@ -157,10 +157,16 @@ def _group0(layout: ClusterLayout, in_orders: Callable[[int], Orders], dead: int
     names = layout.names
     cluster = layout.text, layout.racks, " ".join(names[node] for node in nodes_in(dead))
     for edition in get_args(Edition):
-        quorum = after_deaths(edition, layout.places, [dead])
-        orders = in_orders(dead) if edition == "server" else (quorum.holds,)
-        advice, _ = which_procedure(quorum, 0, dead)
-        yield *cluster, edition, quorum.holds, outcome(orders), quorum.missing, advice
+        if edition == "server":
+            everybody = (1 << len(names)) - 1
+            ends = extremes(layout.places, everybody, 0, dead, NEWEST_RULES, together=True)
+            orders = in_orders(dead)
+        else:
+            ends = (after_deaths(edition, layout.places, [dead]),) * 2
+            orders = (ends[0].holds,) * 2
+        worst, advices = ends[0], [which_procedure(each, 0, dead)[0] for each in ends]
+        advice = advices[0] if len(set(advices)) == 1 else NOT_KNOWN
+        yield *cluster, edition, worst.holds, outcome(orders), worst.missing, advice
 
 
 def _data(layout: ClusterLayout, factors: Iterable[int], dead: int) -> Iterator[Row]:

@@ -72,6 +72,7 @@ FAMILY = Family(
             "topology_history": "dry_run.history:topology_history",
         },
     },
+    drills={"topology/stuck-barrier": "drill:DRILL"},
     commands={
         "topology": (
             "say what a coordinator would do next on a dump of system.topology",

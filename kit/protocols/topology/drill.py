@@ -1,0 +1,183 @@
+"""The drill of a barrier that does not pass: one node holds it up, and is to be looked at.
+
+A request of an older version runs on at that node, as after a client or a disk that hangs. A
+barrier drains such requests, so the operation waits. What a server's log says of it is our own.
+Source: Topology over Raft, "Topology guards"; published ``global_token_metadata_barrier``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec.structs import replace
+
+from kit.engine.drill import CheckedStep, CommandReply, DrillKind, DrillMoment, Grade, judged
+from kit.engine.flows import ServerHost, host_id
+from kit.engine.forms import Form, Given
+from kit.engine.server import LOG_FILE, NodeTable, Row, Servers
+from kit.engine.timeline import Timeline
+from kit.errors import Refused
+from kit.protocols.topology import topology as act
+from kit.protocols.topology.coordinator import task_of
+from kit.protocols.topology.rules.cluster import NOBODY
+from kit.protocols.topology.topology import Topology
+
+HOLDS_UP = "B"
+FIRST_ADDRESS = 11
+MOST_RESTARTS = 9
+LOOKED = "looked at the log of "
+BY_OTHERS = (act.BeginRequest, act.ServeRequest, act.CrashMember, act.RestartMember)
+"""What neither the coordinator nor a node does by itself."""
+
+
+def _topology(now: DrillMoment, number: int) -> Iterator[Row]:
+    topology = now.state.topology
+    for at, node in enumerate(topology.nodes):
+        if node.state:
+            yield {
+                "key": "topology", "host_id": host_id(at), "node_state": node.state,
+                "transition_state": topology.transition or None, "version": topology.version,
+                "fence_version": topology.fence_version,
+            }  # fmt: skip
+
+
+class BarrierServers(Servers):
+    """The servers of a cluster in which an operation waits."""
+
+    tables = (
+        NodeTable(
+            "topology",
+            ("key", "host_id", "node_state", "transition_state", "version", "fence_version"),
+            _topology,
+        ),
+    )
+
+    def hosts(self, now: DrillMoment) -> list[ServerHost]:
+        """Every machine, also of who joins."""
+        names = range(len(now.model.names))
+        return [ServerHost(f"10.0.0.{FIRST_ADDRESS + at}", host_id(at)) for at in names]
+
+    def is_up(self, now: DrillMoment, at: int) -> bool:
+        """Whether its server runs."""
+        return bool(now.state.up >> at & 1)
+
+    def is_member(self, now: DrillMoment, at: int) -> bool:
+        """Whether it has a row."""
+        return bool(now.state.topology.nodes[at].state)
+
+    def letter(self, now: DrillMoment, at: int) -> str:
+        """Normal, or joining."""
+        return "N" if now.state.topology.nodes[at].state == "normal" else "J"
+
+    def reached(self, now: DrillMoment, at: int) -> set[int]:
+        """All that are up."""
+        return {each for each in range(len(now.model.names)) if self.is_up(now, each)}
+
+    def grep(self, now: DrillMoment, given: Given) -> CommandReply:
+        """What the log of this node says of barriers now; that it was looked at is noted."""
+        number = self.answering(now, "log")
+        words = str(given.get("pattern", "")).strip("'\"")
+        lines = (line for line in _log(now, number) if words in line)
+        return CommandReply(tuple(lines), marks=(LOOKED + now.place,))
+
+    def restart(self, now: DrillMoment, given: Given) -> CommandReply:
+        """The server of a node stops, and starts again."""
+        name = str(given.get("node", now.place))
+        number = now.model.number(name)
+        if not self.is_member(now, number):
+            raise Refused(f"{name} is no node of the cluster yet")
+        stops = (act.CrashMember(name),) * self.is_up(now, number)
+        return CommandReply(actions=(*stops, act.RestartMember(name)))
+
+
+def _log(now: DrillMoment, number: int) -> Iterator[str]:
+    """A coordinator says whom a barrier waits for, a node what it waits for itself."""
+    m, s = now.model, now.state
+    task = task_of(s, m.setting)
+    waits = s.coordinator != NOBODY and task.work is not None and task.work.barrier
+    if waits and s.coordinator == number:
+        silent = m.named(task.needs & ~s.attempted.answered)
+        yield f"raft_topology - barrier_and_drain in {s.topology.transition}: " + (
+            f"no answer of {', '.join(silent)}" if silent else "all nodes answer"
+        )
+    if s.client == number:
+        yield (
+            f"token_metadata - waits for a request of version {s.client_version}; the newest is "
+            f"{s.topology.version}"
+        )
+
+
+SERVERS = BarrierServers()
+
+
+def own_step(model: Topology, state: Any) -> Any:
+    """The next thing that the coordinator or a node does by itself."""
+    able = (each for each in model.actions(state) if model.kind(each) not in model.faults)
+    return next((each for each in able if not isinstance(each, BY_OTHERS)), None)
+
+
+def begun(model: Topology) -> list[str]:
+    """A node joins, a request begins at B and hangs, and the cluster goes on until it cannot."""
+    timeline = Timeline(model)
+    while True:
+        state = timeline.state
+        hangs = model.find(state, f"begin {HOLDS_UP}") if state.topology.transition else None
+        action = hangs[0] if hangs else own_step(model, state)
+        if action is None:
+            return [model.verb(timeline.moments[at].action) for at in timeline.path()[1:]]
+        timeline.do(action)
+
+
+def _restarted(now: DrillMoment) -> list[str]:
+    """Whom the operator restarted, in order."""
+    steps = (step.action for step in now.run)
+    return [each.node for each in steps if isinstance(each, act.RestartMember)]
+
+
+def grade(now: DrillMoment) -> Grade:
+    """The operation ends, and nobody was restarted who held nothing up."""
+    topology = now.state.topology
+    waits = [f"the join waits in {topology.transition}"] if topology.transition else []
+    waits += [] if topology.nodes[-1].state == "normal" else ["D is not normal"]
+    others = [name for name in _restarted(now) if name != HOLDS_UP]
+    held = [f"{', '.join(others)}: restarted, and held nothing up"] if others else []
+    return Grade(
+        (
+            judged("operation done", waits, "D has joined"),
+            judged("one node", held, "only the node that held the barrier up was restarted"),
+        )
+    )
+
+
+def checklist(now: DrillMoment) -> tuple[CheckedStep, ...]:
+    """Where it waits, for whom, and then that one node."""
+    looked = [LOOKED + name in now.marks for name in ("A", HOLDS_UP)]
+    return (
+        CheckedStep("coordinator", "find in the coordinator's log whom the barrier waits for",
+                    looked[0]),
+        CheckedStep("node", "find in that node's log what it waits for", looked[1]),
+        CheckedStep("restart", "restart that node, and no other",
+                    {*_restarted(now)} == {HOLDS_UP}),
+    )  # fmt: skip
+
+
+FORMS: tuple[Form, ...] = (
+    *SERVERS.understood("on", "ssh", "nodetool status", "SELECT", "grep"),
+    Form(f"cat {LOG_FILE}", "what the log says of barriers", SERVERS.grep),
+    *SERVERS.understood("restart", "systemctl restart"),
+)
+DRILL = DrillKind(
+    title="A barrier does not pass",
+    task="D joins, and nothing has moved for an hour. All nodes are up. Somebody proposes a "
+    "rolling restart. Find out what holds the join up, and do no more than it takes. A is the "
+    "coordinator. help lists the commands.",
+    forms=FORMS,
+    slots=SERVERS.slots(),
+    opened=lambda model: Topology(replace(model.parameters, crashes=MOST_RESTARTS)),
+    begun=begun,
+    starts_at=lambda model: model.names[0],
+    own_step=own_step,
+    checklist=checklist,
+    grade=grade,
+)
