@@ -271,3 +271,29 @@ def test_no_restart_gives_a_vote_that_no_majority_committed() -> None:
     act(timeline, "restart A")
     act(timeline, "elect B")
     assert voters_of(timeline) == "AB"
+
+
+@pytest.mark.parametrize(
+    ("edition", "words", "keyspace", "error"),
+    [
+        ("server", "leave B", "ks dc1=r1,r2", True),
+        ("server", "leave C", "ks dc1=r1,r2", False),
+        ("server", "leave B", "ks dc1=2", False),
+        ("server", "removenode B", "ks dc1=r2", True),
+        ("documents", "leave C", "ks dc1=2", False),
+        ("documents", "leave B", "ks dc1=2", False),
+    ],
+)
+def test_a_node_stays_where_a_keyspace_names_its_rack(
+    edition: str, words: str, keyspace: str, error: bool
+) -> None:
+    """The server's coordinator ends such a request with an error, and says why."""
+    down = {"down": ("B",)} if words.startswith("remove") else {}
+    given = {"nodes": 3, "racks": THREE, "keyspaces": (keyspace,), "operations": (words,)}
+    timeline = Timeline(build("topology", {"edition": edition, **given, **down}))
+    timeline.do(next(o[0] for o in timeline.model.options(timeline.state)))
+    while timeline.forward() is not None:
+        pass
+    [row] = timeline.state.topology.requests
+    assert (row.done, row.error) == (True, error)
+    assert ("ks names rack" in told(timeline)) == error

@@ -199,6 +199,9 @@ def _down(
             addresses[node.name] = node.host_id
             if node.health in ("down", "excluded"):
                 dead.add(node.host_id)
+            if node.health == "excluded" and node.host_id not in table.ignore_nodes:
+                said = f"{source} says that {node.name} is excluded, and ignore_nodes does not"
+                warnings.append(said)
         for row in table.rows:
             taking_part = row.node_state in ("normal", *IN_TRANSITION)
             if taking_part and row.host_id not in addresses.values():
