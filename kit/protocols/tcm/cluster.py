@@ -17,18 +17,18 @@ from typing import Annotated, Any, get_args
 from msgspec.structs import replace
 
 from kit.engine.compose import Linked, Product, needs
-from kit.engine.declared import Declared, Each, State, action, always, refused, step
+from kit.engine.declared import Declared, Each, State, action, always, refused, step, verbatim
 from kit.engine.log import Append, Apply, AtomicLog, CatchUp, Deliver, Log, LogParameters, gaps
 from kit.engine.model import Kind
 from kit.errors import Awaited, Refusal, are, counted
 from kit.protocols.tcm.parameters import TcmParameters
 from kit.protocols.tcm.rules.barrier import Barrier, barriers, end_barriers, known_first
 from kit.protocols.tcm.rules.metadata import Advance, Begin, Event, Metadata, Sequence, Snapshot
-from kit.protocols.tcm.rules.operations import LEVELS, OWN_LEVEL, Level
+from kit.protocols.tcm.rules.operations import LEVELS, OWN_LEVEL, Level, weaker
 from kit.protocols.tcm.rules.quorums import Asked, quorums_meet
-from kit.protocols.tcm.tcm import MOST_KEPT, SAFEGUARD, Relax, Restart, Stream, Tcm, driver, spot
+from kit.protocols.tcm.tcm import MOST_KEPT, SAFEGUARD, Restart, Stream, Tcm, driver, spot
 
-BARRIER_MET = refused("the barrier has its answers: there is nothing to relax")
+NOTHING_WAITS = refused("no barrier of it waits for answers: there is nothing to relax")
 
 APART = 2
 """Epochs that lie so far apart were no neighbours when they were committed."""
@@ -104,6 +104,68 @@ class PauseInjection(Declared[PauseState]):
 Hold, Release = PauseInjection.acts
 
 
+class LevelState(State, frozen=True, cache_hash=True):
+    """The level of each barrier that has fallen back from its first one, by operation's node."""
+
+    relaxed: tuple[tuple[str, Level], ...] = ()
+
+    def begun(self, node: str, *level: Level) -> LevelState:
+        """The state with this level, or with none of its own."""
+        others = (entry for entry in self.relaxed if entry[0] != node)
+        return LevelState(tuple(sorted([*others, *((node, each) for each in level)])))
+
+
+Operated = Annotated[str, Each(lambda m: m.nodes)]
+"""The node of an operation."""
+
+
+class BarrierLevels(Declared[LevelState]):
+    """Whose answers progress barriers ask for: of fewer nodes where answers do not come in time."""
+
+    name = "levels"
+    title = "Levels of the progress barriers"
+    State = LevelState
+
+    def __init__(self, first: Level, last: str, nodes: Iterable[str]) -> None:
+        """Each barrier begins at the ``first`` level, and may fall back to the ``last``."""
+        self.strictest, self.weakest, self.nodes = first, last, tuple(nodes)
+        super().__init__()
+
+    def level(self, s: LevelState, node: str) -> Level:
+        """The level of the barrier before the next step of an operation."""
+        return dict(s.relaxed).get(node, self.strictest)
+
+    def relaxable(self, s: LevelState) -> Iterator[str]:
+        """The nodes whose operations have a barrier that may fall back."""
+        return (node for node in self.nodes if self.level(s, node) != self.weakest)
+
+    def _words(self, before: LevelState, action: Any, after: LevelState) -> str:
+        old, new = (self.level(s, action.node) for s in (before, after))
+        asked = f"falls back from {old} to {new}: {LEVELS[new]}"
+        return verbatim(f"The barrier of {action.node} had no answers in time and {asked}.")
+
+    @action(
+        each=relaxable,
+        label=lambda m, s, action: verbatim(
+            f"relax the barrier of {action.node} to {weaker(m.level(s, action.node))}"
+        ),
+        says=_words,
+        unasked=True,
+    )
+    def relax(self, s: LevelState, node: Operated) -> LevelState | None:
+        """The barrier of the operation of ``node`` had no answers in time: it asks for fewer."""
+        level = weaker(self.level(s, node))
+        return s.begun(node, level) if level else None
+
+    @action()
+    def begin_barrier(self, s: LevelState, node: Operated) -> LevelState:
+        """The barrier of the next step of {node} begins at the first level again."""
+        return s.begun(node)
+
+
+Relax, BeginBarrier = BarrierLevels.acts
+
+
 class TcmCluster(Product):
     """The tcm state machine over the atomic log."""
 
@@ -126,12 +188,12 @@ class TcmCluster(Product):
         self._of_operation = lru_cache(MOST_KEPT)(self._unmet_of)
         self._epochs = lru_cache(MOST_KEPT)(self._epochs_of)
         self._pair_meets = lru_cache(MOST_KEPT)(self._met)
-        super().__init__(
-            "tcm",
-            {"tcm": self.tcm, "log": self.log, **({"test": self.test} if given.holds else {})},
-            link=_commit_is_decided,
-            passive=(Append,),
-        )
+        nodes = dict.fromkeys(each.node for each in self.tcm.cluster.operations)
+        self.levels = BarrierLevels(self.tcm.switches.first_level, given.relax, nodes)
+        models: dict[str, Any] = {"tcm": self.tcm, "log": self.log}
+        models |= {"test": self.test} if given.holds else {}
+        models |= {"levels": self.levels} if given.relax != "never" else {}
+        super().__init__("tcm", models, link=self.linked, passive=(Append, BeginBarrier))
         own = {prop.name for prop in self.properties}
         parts = (prop for prop in self.promises_of("tcm") if prop.name not in own)
         promised = (*parts, *self.properties)
@@ -161,13 +223,25 @@ class TcmCluster(Product):
 
     def barriers(self, s: Any, sequence: Sequence) -> tuple[Barrier, ...]:
         """What must hold before the sequence's next step."""
-        return self._barriers(s.tcm.events, sequence.node, self.tcm.level(s.tcm, sequence.node))
+        return self._barriers(s.tcm.events, sequence.node, self.level(s, sequence.node))
+
+    def level(self, s: Any, node: str) -> Level:
+        """The level of the barrier before the next step of an operation."""
+        return self.levels.level(getattr(s, "levels", LevelState()), node)
 
     def _barriers_of(self, events: Log, node: str, level: Level) -> tuple[Barrier, ...]:
         snapshot = self.tcm.snapshot(events)
         sequence = snapshot.metadata.sequence(node)
         assert sequence is not None
         return barriers(snapshot, sequence, self.tcm.switches, level)
+
+    def linked(self, s: Any, part: str, action: Any) -> tuple[Linked, ...]:
+        """Every commit is the log's next entry, in the same atomic step; levels begin anew."""
+        if not isinstance(action, Event):
+            return ()
+        node = getattr(action, "node", "")
+        anew = node and any(name == node for name, _ in getattr(s, "levels", LevelState()).relaxed)
+        return (("log", Append(action)), *((("levels", BeginBarrier(node)),) if anew else ()))
 
     # -- conditions over both parts: the test's, presence, knowledge, the barrier ------------------
 
@@ -212,12 +286,14 @@ class TcmCluster(Product):
         return self._waits_for(s, action.node)
 
     def _waits_for(self, s: Any, node: str) -> Refusal | None:
-        return self._of_operation(s.tcm.events, s.log.applied, node, self.tcm.level(s.tcm, node))
+        return self._of_operation(s.tcm.events, s.log.applied, node, self.level(s, node))
 
     @needs(Relax)
     def without_answers(self, s: Any, part: str, action: Any) -> Refusal | None:
         """Only a barrier that waits falls back."""
-        return BARRIER_MET if self._waits_for(s, action.node) is None else None
+        under_way = self.tcm.sequence(s.tcm, action.node)
+        waits = under_way is not None and self._waits_for(s, action.node) is not None
+        return None if waits else NOTHING_WAITS
 
     @needs(Stream)
     def known_to_writers(self, s: Any, part: str, action: Any) -> Refusal | None:
@@ -425,13 +501,6 @@ class TcmCluster(Product):
 
     def _enabled(self, s: Any, part: str, kind: type[Any]) -> Iterator[Any]:
         return (action for action, _ in self.lifted[part, kind].ready(s))
-
-
-def _commit_is_decided(s: Any, part: str, action: Any) -> tuple[Linked, ...]:
-    """Every commit is the log's next entry, in the same atomic step."""
-    if isinstance(action, Event):
-        return (("log", Append(action)),)
-    return ()
 
 
 # -- all of a kind at once ------------------------------------------------------------------------

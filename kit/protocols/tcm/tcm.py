@@ -58,15 +58,12 @@ from kit.protocols.tcm.rules.metadata import (
     remembering_planner,
 )
 from kit.protocols.tcm.rules.operations import (
-    LEVELS,
     OPERATION_SPECS,
     SENTENCES,
-    Level,
     Operation,
     ProtocolSwitches,
     TcmSafeguards,
     validate,
-    weaker,
 )
 from kit.protocols.tcm.rules.quorums import (
     Asked,
@@ -98,7 +95,6 @@ class TcmState(State, frozen=True, cache_hash=True):
 
     ``streamed`` holds (node, bit mask of the streaming tasks done) for operations under way;
     ``down`` and ``forgotten`` are sorted node names; ``crashes`` counts the crashes so far.
-    ``relaxed`` holds (node, level) for operations whose barrier has fallen back from its first one.
     """
 
     events: Log
@@ -106,7 +102,6 @@ class TcmState(State, frozen=True, cache_hash=True):
     down: tuple[str, ...] = ()
     forgotten: tuple[str, ...] = ()
     crashes: int = 0
-    relaxed: tuple[tuple[str, Level], ...] = ()
 
 
 Next: TypeAlias = TcmState | Refusal
@@ -271,9 +266,7 @@ class Tcm(Declared[TcmState]):
             streamed = tuple(entry for entry in streamed if entry[0] in under_way)
         dead = event.operation.dead if isinstance(event, Begin) else None
         down = s.down if dead is None else tuple(sorted({*s.down, dead}))
-        # The barrier of the next step begins at the first level again.
-        relaxed = tuple(entry for entry in s.relaxed if entry[0] != getattr(event, "node", None))
-        return s.but(events=events, streamed=streamed, down=down, relaxed=relaxed)
+        return s.but(events=events, streamed=streamed, down=down)
 
     def in_words(self, events: Log, opening: str = "") -> str:
         """``Epoch 101: add write replicas (bootstrap X at 150). Next: …``, as a template."""
@@ -548,43 +541,6 @@ class Tcm(Declared[TcmState]):
             targets,
         )
 
-    # -- the level of a barrier --------------------------------------------------------------------
-
-    def level(self, s: TcmState, node: str) -> Level:
-        """The level of the barrier before the next step of an operation."""
-        return dict(s.relaxed).get(node) or self.switches.first_level
-
-    def falls_back(self, s: TcmState, node: str) -> Level | None:
-        """The level that the barrier may fall back to; None: it may not fall back any further."""
-        level, last = self.level(s, node), self.parameters.relax
-        return None if last in ("never", level) else weaker(level)
-
-    def relaxable(self, s: TcmState) -> Iterator[str]:
-        """The nodes whose operations have a barrier that may fall back."""
-        return (node for node in self.busy(s) if self.falls_back(s, node))
-
-    def relaxed_words(self, before: TcmState, action: Any, after: TcmState) -> str:
-        """Which level was not met in time, and who is asked from now on."""
-        level = self.level(after, action.node)
-        asked = f"falls back from {self.level(before, action.node)} to {level}: {LEVELS[level]}"
-        return verbatim(f"The barrier of {action.node} had no answers in time and {asked}.")
-
-    @action(
-        each=relaxable,
-        when=lambda m: m.parameters.relax != "never",
-        label=lambda m, s, action: verbatim(
-            f"relax the barrier of {action.node} to {m.falls_back(s, action.node)}"
-        ),
-        says=relaxed_words,
-        unasked=True,
-    )
-    def relax(self, s: TcmState, node: str) -> Next:
-        """The barrier of the operation of ``node`` had no answers in time: it asks for fewer."""
-        level = self.falls_back(s, node)
-        assert level is not None, f"the barrier of {node} does not fall back any further"
-        others = (entry for entry in s.relaxed if entry[0] != node)
-        return s.but(relaxed=tuple(sorted([*others, (node, level)])))
-
     # -- cancel -----------------------------------------------------------------------------------
 
     def cancellable(self, s: TcmState) -> Iterator[str]:
@@ -789,7 +745,7 @@ class Tcm(Declared[TcmState]):
         return not self.snapshot(s.events).metadata.sequences
 
 
-_, Stream, _, Relax, _, _, Crash, Restart = Tcm.acts
+_, Stream, _, _, _, Crash, Restart = Tcm.acts
 SAFEGUARD = {each.name: each for each in Tcm.safeguards}
 
 

@@ -453,7 +453,7 @@ def operations(m: TcmCluster, s: Any) -> tuple[OperationRow, ...]:
 
 def _operation(m: TcmCluster, s: Any, sequence: Sequence) -> OperationRow:
     operation = sequence.plan.operation
-    known, level = (s.tcm.events, operation.node), m.tcm.level(s.tcm, operation.node)
+    known, level = (s.tcm.events, operation.node), m.level(s, operation.node)
     return OperationRow(
         operation.node,
         operation.kind,
