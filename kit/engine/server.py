@@ -1,5 +1,5 @@
 """What a server's command line understands in a drill, and what it prints: ``nodetool``, ``cqlsh``,
-``systemctl``, ``ssh``, ``grep``.
+``systemctl``, ``ssh``, ``grep``, ``journalctl``, ``curl``.
 
 ``Servers`` has the words that all drills share; a drill says what its model knows of a server.
 """
@@ -32,6 +32,8 @@ CLUSTER_HEAD = (
 )
 TITLES = ("Status=Up/Down", "|/ State=Normal/Leaving/Joining/Moving")
 SERVER = "scylla-server"
+API = "http://localhost:10000"
+"""Where a server's own routes answer."""
 
 Row = Mapping[str, Any]
 """Cells by their columns."""
@@ -68,6 +70,10 @@ VOCABULARY = (
         f"grep {{pattern}} {LOG_FILE}", "lines of this node's log that hold these words", "grep"
     ),
     Command(f"cat {LOG_FILE}", "the whole log of this node", "grep"),
+    Command("journalctl _COMM=scylla", "the whole log of this node", "grep", offered=False),
+    Command("journalctl _COMM=scylla | grep {pattern}", "some of it", "grep", offered=False),
+    Command("journalctl _COMM=scylla -g {pattern}", "some of it", "grep", offered=False),
+    Command(f"journalctl -u {SERVER}", "the whole log of this node", "grep", offered=False),
     Command(f"cat {CONFIGURATION}", "the configuration of this node", "configuration"),
     Command("happen {event} {node}", "what no operator does", "happen", own=True),
 )
@@ -250,6 +256,15 @@ class Servers:
     ) -> Form:
         """A statement that reads a table, and says more of it than its slots do."""
         return Form(text, about, lambda now, typed: self.select(now, {**typed, **given}), offered)
+
+    @staticmethod
+    def route(
+        method: str, path: str, about: str, answer: Callable[[DrillMoment, Given], CommandReply]
+    ) -> tuple[Form, ...]:
+        """A route of the server's own: asked as documents write it, and with ``curl``."""
+        typed = [f"{method} {path}", f"curl -X {method} {API}{path}"]
+        typed += [f"curl {API}{path}"] if method == "GET" else []
+        return tuple(Form(text, about, answer, not at) for at, text in enumerate(typed))
 
     def slots(self, **more: Slot) -> dict[str, Slot]:
         """What may stand in the commands of the vocabulary, and in a drill's own."""

@@ -42,7 +42,10 @@ from kit.protocols.recovery.lost_majority import (
 )
 from kit.protocols.recovery.mode_cluster import MODES, Mode, ModeNode, ModeState, Value
 
-UPGRADING = refused("the cluster is being upgraded to Raft: schema changes are refused")
+UPGRADING = refused(  # source: manual on Raft, "Verifying that the procedure finishes"
+    "Cannot perform schema or topology changes during this time; the cluster is currently "
+    "upgrading to use Raft for schema operations."
+)
 WAITS_FOR_UPGRADE = refused("a removal waits until the Raft upgrade has ended")
 NO_REMOVAL = refused("group 0 has no majority to take the node out of its members")
 

@@ -12,17 +12,25 @@ from kit.protocols.upgrade.raft_upgrade import RaftUpgrade
 from kit.protocols.upgrade.rules import StuckQuestion, questions
 from kit.protocols.upgrade.upgrading_cluster import Cluster, UpgradingNode
 
-VERSIONS, SWITCH = ("5.1", "5.2"), ("off", "on")
+SWITCH = ("off", "on")
 TROUBLE = (act.Crash, act.Die, act.Cut, act.Heal)
 
 
 class UpgradingRow(Struct, frozen=True):
-    """A node, for whom it waits, and whether its schema version differs from that of most."""
+    """A node, for whom it waits, whether its schema version differs from that of most; ``releases``
+    are the one before, and the one with the option.
+    """
 
     name: str
     node: UpgradingNode
     waits: str
     differs: bool
+    releases: tuple[str, ...]
+
+    @property
+    def release(self) -> str:
+        """What runs there."""
+        return self.releases[self.node.runs_new]
 
     @property
     def status(self) -> str:
@@ -33,7 +41,7 @@ class UpgradingRow(Struct, frozen=True):
     def after_restart(self) -> str:
         """What a restart would change."""
         n = self.node
-        version = f"version {VERSIONS[n.installed]}" if n.installed != n.runs_new else ""
+        version = f"version {self.releases[n.installed]}" if n.installed != n.runs_new else ""
         option = f"option {SWITCH[n.configured]}" if n.configured != n.enabled else ""
         return ", ".join(filter(None, (version, option)))
 
@@ -48,6 +56,7 @@ def nodes(m: RaftUpgrade, s: Cluster) -> tuple[UpgradingRow, ...]:
             node,
             m.waits_for(s, number) if m.awaited(s, number) else "",
             node.is_up and node.version != usual,
+            tuple(m.releases.split(" to ")),
         )
         for number, (name, node) in enumerate(zip(m.names, s.nodes, strict=True))
     )

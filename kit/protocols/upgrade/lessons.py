@@ -63,8 +63,8 @@ def first_advice(timeline: Timeline) -> PosedQuestion:
     if not tree:
         raise KitError("predict: no node waits for another one here")
     first = next_step(tree)
-    kinds = ("restart what is down", "repair a connection", "manual recovery",
-             "a rolling restart", "ask support")  # fmt: skip
+    kinds = ("restart what is down", "repair a connection", "a rolling restart",
+             "manual recovery", "ask support")  # fmt: skip
     at = next((at for at, each in enumerate(tree) if not each.is_good), None)
     choices = (*kinds, "wait")
     return posed(

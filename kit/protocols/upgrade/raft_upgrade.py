@@ -52,7 +52,11 @@ SLIP = "use_raft"
 MOST = 9
 
 NO_OPTION = refused("the installed version does not know the option")
-SWITCHING = refused("schema and topology changes are off: the cluster is being upgraded to Raft")
+SWITCHING = refused(
+    "Cannot perform schema or topology changes during this time; the cluster is currently "
+    "upgrading to use Raft for schema operations."
+)
+"""What a server answers; source: manual on Raft, "Verifying that the procedure finishes"."""
 REFUSES_TO_START = "refuses to start: consistent_cluster_management has to stay turned on"
 
 PHASES = ("join group 0", "equal schema", "enter synchronize", "equal schema again", "finish")
@@ -70,6 +74,14 @@ SLOW = "Raft upgrade procedure taking longer than expected"
 PEERS = "wait_for_peers_to_enter_synchronize_state"
 SYNC = "synchronize_schema"
 
+Releases = Literal["5.1 to 5.2", "2022.x to 2023.1"]
+"""The rolling upgrades that may turn the option on; source: manual on Raft, "Enabling Raft"."""
+ADVICE = (
+    "check that all nodes are alive and the network is healthy",
+    "if it goes no further, a rolling restart",
+    "if that does not help, or a node is lost: manual recovery",
+)
+"""What the line about a slow upgrade advises, in the kit's words, in its order."""
 Beginning = Literal["without Raft", "older version", "new cluster"]
 Value: TypeAlias = Annotated[str, Each((RECOVERY, SLIP))]
 
@@ -88,6 +100,7 @@ class RaftUpgrade(NodeModel[Cluster]):
     beginning: Beginning = parameter(
         "without Raft", "nodes without the option, of an older version, or a new cluster"
     )
+    releases: Releases = parameter("5.1 to 5.2", "the release before, and the one with the option")
     schema_problem: bool = parameter(
         False, "whether the last node has a definition that no other node can take over"
     )
@@ -365,7 +378,10 @@ class RaftUpgrade(NodeModel[Cluster]):
         """The version of a node, and who has another one."""
         yield upgrade_line(f"{SYNC}: my version: {s.nodes[node].version}")
         those = addresses(s.in_turn(node, self.mismatched(s, node)))
-        yield upgrade_line(f"{SYNC}: schema mismatches: {{{{{those}}}}}")  # a line is a template
+        others = self.peers(s, node) & ~self.mismatched(s, node)
+        same = f"{1 + others.bit_count()} nodes had a matching version."
+        # A line is a template.
+        yield upgrade_line(f"{SYNC}: schema mismatches: {{{{{those}}}}}. {same}")
 
     @action(
         kind="phase",
@@ -488,6 +504,7 @@ class RaftUpgrade(NodeModel[Cluster]):
             yield upgrade_line(f"not {reached}: {those}; tries again in a while", own=True)
         if node.tries % SLOW_AT == 0:
             yield upgrade_line(SLOW)
+            yield from (upgrade_line(each, own=True) for each in ADVICE)
 
     @action(
         each=retrying,

@@ -122,14 +122,14 @@ def questions(
             f"repair the connection between {', '.join(cut)}",
         ),
         StuckQuestion(
+            "Was every node restarted since, or is one lost?",
+            not not_restarted or bool(lost),  # that helps where all nodes live
+            f"rolling restart: {', '.join(not_restarted)}",
+        ),
+        StuckQuestion(
             "Can every node come back?",
             not lost,
             f"manual recovery: {', '.join(lost)} cannot be brought back",
-        ),
-        StuckQuestion(
-            "Was every node restarted since?",
-            not not_restarted,
-            f"rolling restart: {', '.join(not_restarted)}",
         ),
         StuckQuestion(
             "Do all nodes have one schema version?",

@@ -316,7 +316,7 @@ def test_a_request_is_in_its_nodes_row() -> None:
     queue = seen(timeline)["Request queue"]
     assert any(line.startswith("  replace D, replaces C: ") for line in queue)
     zero = press(starting("join D --zero-token"), "join D --zero-token")
-    assert "  join D, no tokens: next" in seen(zero)["Request queue"]
+    assert "  join D, join_ring=false, no tokens: next" in seen(zero)["Request queue"]
 
 
 @pytest.mark.spec("D-039", "D-047", "D-048", "F-001")

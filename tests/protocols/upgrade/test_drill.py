@@ -191,3 +191,25 @@ def test_it_is_walked_in_a_browser_by_keyboard(browser: Browser, tmp_path: Path)
     assert "A has finished" in desk.output()
     assert not desk.errors
     context.close()
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("journalctl _COMM=scylla", "all"),
+        ("journalctl -u scylla-server", "all"),
+        ("journalctl _COMM=scylla | grep 'Raft upgrade finished'", "end"),
+        ("journalctl _COMM=scylla -g 'Raft upgrade finished'", "end"),
+        ("journalctl _COMM=scylla -g 'no such words'", "nothing"),
+        (f"cat {LOG_FILE}", "all"),
+    ],
+)
+def test_the_journal_is_the_log(line: str, shown: str) -> None:
+    """As the documents read it, in whole or searched; the last line ticks off who looked."""
+    drill = walked(*BEGUN, "restart C", "on A", line)
+    assert drill.transcript[-1].error == ""
+    printed_lines = drill.transcript[-1].lines
+    ends = [each for each in printed_lines if "Raft upgrade finished" in each]
+    assert (len(ends), len(printed_lines) > 1) == {
+        "all": (1, True), "end": (1, False), "nothing": (0, False),
+    }[shown]  # fmt: skip

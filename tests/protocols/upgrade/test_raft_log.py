@@ -6,7 +6,8 @@ import pytest
 
 from kit.engine.flows import ServerLine
 from kit.engine.timeline import Timeline
-from kit.protocols.upgrade.raft_upgrade import LOG
+from kit.protocols.upgrade.raft_upgrade import ADVICE, LOG
+from kit.protocols.upgrade.rules import next_step, questions
 from tests.protocols.upgrade.runs import FINISHED, ROLLING, STARTED, SWITCHING, each, raft, scene
 from tests.views.frames import go_on, panel_text
 
@@ -88,7 +89,7 @@ def test_the_log_of_a_node_that_is_stuck() -> None:
     assert_rows(lines[12:18], STUCK_LOG)
     slow = [at for at, line in enumerate(lines) if "taking longer than expected" in line.text]
     assert len(slow) == 2
-    assert slow[1] - slow[0] == 7
+    assert slow[1] - slow[0] == 7 + len(ADVICE)
     assert "Raft upgrade procedure taking longer than expected" in panel_text(timeline, "log")
 
 
@@ -118,9 +119,61 @@ def test_advice_is_a_tree_walked_in_order() -> None:
     text = panel_text(timeline, "advice")
     assert text.endswith("Do this: manual recovery: C cannot be brought back")
     assert [line.rsplit(" ", 1)[1] for line in text.splitlines()[:5]] == [
-        *("yes", "yes", "no", "later", "later")
+        *("yes", "yes", "yes", "no", "later")
     ]
     assert panel_text(raft({}, FINISHED), "advice") == "  No node waits for another one."
+
+
+@pytest.mark.spec("G-013")
+@pytest.mark.parametrize(
+    ("trouble", "first"),
+    [
+        ({"down": ["C"], "cut": ["A and B"], "lost": ["D"], "unrestarted": ["A"]}, "restart C"),
+        ({"cut": ["A and B"], "lost": ["D"], "unrestarted": ["A"]}, "repair the connection"),
+        ({"unrestarted": ["A", "B"], "mismatched": ["B"]}, "rolling restart: A, B"),
+        ({"lost": ["D"], "unrestarted": ["A"], "mismatched": ["B"]}, "manual recovery: D"),
+        ({"mismatched": ["B"]}, "the schema definitions have a problem on B: ask support"),
+        ({}, "nothing: the upgrade goes on by itself"),
+    ],
+    ids=str,
+)
+def test_the_advice_is_in_the_order_of_the_documents(
+    trouble: dict[str, list[str]], first: str
+) -> None:
+    """Nodes that are down, connections, a rolling restart where all live, manual recovery where one
+    is lost, and only then support; the line about a slow upgrade has the same order.
+    """
+    kinds = ("down", "lost", "cut", "unrestarted", "mismatched")
+    tree = questions(*(trouble.get(kind, []) for kind in kinds))
+    assert next_step(tree).startswith(first)
+    order = [
+        "restart ",
+        "repair the connection",
+        "rolling restart",
+        "manual recovery",
+        "the schema",
+    ]
+    assert [
+        begin for begin, each in zip(order, tree, strict=True) if each.then.startswith(begin)
+    ] == order
+    said = " ".join(ADVICE)
+    places = [said.index(words) for words in ("alive", "network", "rolling restart", "manual")]
+    assert places == sorted(places)
+
+
+def test_a_slow_upgrade_is_told_with_its_advice() -> None:
+    """Behind the server's line stand the steps to take, marked as the kit's words; the number of
+    nodes with a matching version counts the node itself.
+    """
+    timeline = raft({"crashes": 1, "retries": 2}, [*STARTED, "crash C", "retry A", "retry A"])
+    lines = lines_of(timeline, "A")
+    at = next(i for i, line in enumerate(lines) if "taking longer than expected" in line.text)
+    assert [line.text for line in lines[at + 1 : at + 4]] == list(ADVICE)
+    done = raft({}, FINISHED)
+    matching = [line.text for line in lines_of(done, "A") if "schema mismatches" in line.text]
+    assert [text.partition("mismatches: ")[2] for text in matching] == [
+        "{}. 3 nodes had a matching version."
+    ] * 2
 
 
 @pytest.mark.spec("G-014")

@@ -170,3 +170,21 @@ def test_it_is_walked_in_a_browser_by_keyboard(browser: Browser, tmp_path: Path)
     assert desk.page.evaluate(FITS), "the picture is cut off beside the terminal"
     assert not desk.errors
     context.close()
+
+
+@pytest.mark.parametrize(
+    ("typed", "same"),
+    [
+        (f"curl -X POST http://localhost:10000{ROUTE}", POST),
+        (f'curl -X POST "http://localhost:10000{ROUTE}"', POST),
+        (f"curl -X GET http://localhost:10000{ROUTE}", GET),
+        (f"curl http://localhost:10000{ROUTE}", GET),
+        (f"curl 'http://localhost:10000{ROUTE}'", GET),
+    ],
+)
+def test_routes_are_asked_with_curl(typed: str, same: str) -> None:
+    """What operators type does what the documents write."""
+    one, other = walked("upgrade A", typed), walked("upgrade A", same)
+    assert one.transcript[-1].error == ""
+    assert one.transcript[-1].lines == other.transcript[-1].lines
+    assert one.timeline.state == other.timeline.state

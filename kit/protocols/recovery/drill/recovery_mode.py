@@ -185,7 +185,7 @@ FORMS: tuple[Form, ...] = (
     *SERVERS.understood("restart", "systemctl", "stop", "start"),
     Form(f"grep '{LOOK}' {LOG_FILE}", "whether this node is in RECOVERY mode",
          lambda now, given: SERVERS.grep(now, {"pattern": LOOK})),
-    *SERVERS.understood("grep", f"cat {LOG_FILE}"),
+    *SERVERS.understood("grep", "journalctl", f"cat {LOG_FILE}"),
     Form("nodetool removenode {host_id}", "remove a dead node; the others are ignored", remove),
     Form("nodetool removenode {host_id} --ignore-dead-nodes {host_ids}", "the same", remove,
          offered=False),

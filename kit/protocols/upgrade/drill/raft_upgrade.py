@@ -153,7 +153,7 @@ FORMS: tuple[Form, ...] = (
     *SERVERS.understood("restart", "systemctl restart", "systemctl start"),
     SERVERS.reading(QUERY, "how far this node is on the way into Raft",
                     columns=("*",), table="system.scylla_local", column="key", value=KEY),
-    *SERVERS.understood("grep", "cat /var", "happen"),
+    *SERVERS.understood("grep", "journalctl", "cat /var", "happen"),
     Form("happen {link} {node} {other}", "a pair loses its connection, or gets it back",
          connection, own=True),
 )  # fmt: skip

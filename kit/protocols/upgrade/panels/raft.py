@@ -7,7 +7,7 @@ from functools import partial
 from operator import itemgetter
 
 from kit.protocols.upgrade import facts
-from kit.protocols.upgrade.facts import SWITCH, VERSIONS, UpgradingRow
+from kit.protocols.upgrade.facts import SWITCH, UpgradingRow
 from kit.protocols.upgrade.panels.states import ROW
 from kit.protocols.upgrade.raft_upgrade import LOG, PHASES, Alter
 from kit.protocols.upgrade.rules import KEY, StuckQuestion, diagnosis, next_step
@@ -49,7 +49,7 @@ def _boxes(scene: Scene) -> Iterator[NodeBox]:
 
 def _lines(row: UpgradingRow) -> tuple[str, str, str]:
     node = row.node
-    runs = f"{row.name} · {VERSIONS[node.runs_new]} · option {SWITCH[node.enabled]}"
+    runs = f"{row.name} · {row.release} · option {SWITCH[node.enabled]}"
     group = f"group 0 id {node.group}" if node.group else "no group 0"
     return runs, node.state, f"{group} · {row.status}"
 
