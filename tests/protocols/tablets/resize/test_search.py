@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
@@ -69,3 +70,31 @@ def test_siblings_merged_apart_lose_data() -> None:
     found = check(model, only).violation
     assert found is not None
     assert "B:0 does not find all data" in found.witness
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_node_has_the_groups_of_its_own_map(edition: Edition) -> None:
+    """On walks with every kind of step: a node stores each replica that the map which it goes by
+    has there, once, and the parts of its compaction groups are within that tablet.
+    """
+    given = {"tablets": ("A B", "B C"), "shrinks": 2, "moves": 2, "repairs": 1}
+    model: Any = build("resize", {"edition": edition, **given})
+    remapped = 0
+    for seed in range(25):
+        chance, s = random.Random(seed), model.start()
+        for _ in range(90):
+            actions = list(model.actions(s))
+            if not actions:
+                break
+            before, s = s, model.act(s, chance.choice(actions))
+            remapped += len(before.stores) != len(s.stores)
+            for name, view in zip(model.names, s.views, strict=True):
+                own = [each for each in s.stores if each.replica.host == name]
+                assert len({each.tablet for each in own}) == len(own)
+                for each in own:
+                    assert sum(each.groups) == model.parts_of(each.tablet, view.count)
+                if view.count == s.map.count:
+                    rows = enumerate(s.map.tablets)
+                    there = {(i, r) for i, row in rows for r in row.replicas if r.host == name}
+                    assert {(each.tablet, each.replica) for each in own} == there
+    assert remapped > 20
