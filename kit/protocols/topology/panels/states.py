@@ -125,7 +125,11 @@ LEGEND = panel_of(
     Table(
         legend,
         "legend:{0[0]}",
-        ("transition_state", "operations and tracks that pass it", Column("state of now", itemgetter(2))),
+        (
+            "transition_state",
+            "operations and tracks that pass it",
+            Column("state of now", itemgetter(2)),
+        ),
         of="state:{0[0]}",
     ),
     tab="Legend",
