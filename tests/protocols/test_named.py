@@ -71,8 +71,8 @@ NOT_JUDGED = {
 def test_the_first_that_breaks_is_one_that_is_named(name: str, guard: Any) -> None:
     """A search of the smallest configuration ends at an invariant that the requirement names."""
     model = build(name, guard.smallest, (guard.name,))
-    judges = (*model.properties, *model.signs, *model.monitors)
-    invariants = {each.name: each.invariant for each in judges}
+    invariants = {each.name: each.invariant for each in (*model.properties, *model.signs)}
+    invariants |= {each.name: each.invariant for each in model.monitors}
     violation = check(model).violation
     assert violation is not None
     assert invariants[violation.property] in NAMED[guard.id]

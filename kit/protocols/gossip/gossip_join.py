@@ -576,13 +576,14 @@ class GossipJoin(NodeModel[RingState]):
 
     @step("INV-STREAM", on=(announce_normal,), when=lambda m: m.newcomers and not m.cuts)
     def streamed(self, before: RingState, action: Any, after: RingState) -> str | None:
-        """Who takes a place holds each acknowledged write that was there."""
-        source = self.source(before, self.number(action.node))
-        held = self.node(before, source).data if source else 0
-        lacks = before.acknowledged & held & ~self.node(before, action.node).data
-        if not lacks:
-            return None
-        return f"{action.node} takes the place of {source}, and lacks write {lacks.bit_length()}"
+        """Where a node takes a place, no quorum of the new owners lacks an acknowledged write."""
+        owners = replicas(self.node(after, action.node).view, self.walk, self.rf)
+        for write in range(before.acknowledged.bit_length()):
+            lack = [name for name in owners if not self.node(after, name).data >> write & 1]
+            owed = before.acknowledged >> write & 1
+            if owed and action.node in lack and len(lack) >= quorum(len(owners)):
+                return f"{action.node} takes a place, and {', '.join(lack)} lack write {write + 1}"
+        return None
 
     @always("INV-LOCK", when=lambda m: m.newcomers)
     def one_joins(self, s: RingState) -> str | None:

@@ -238,7 +238,7 @@ def test_the_same_request_side_by_side() -> None:
     assert log.endswith("QUORUM is 3 of A, B, C, X. The request fails.")
     assert gossip == "K1, at epoch 101, has A, B and tells its client: write 1 is done."
     log, gossip = rows["verdicts"]
-    assert log == "all 5 lamps are lit"
+    assert log == "all 6 lamps are lit"
     assert "at which A, B is not QUORUM" in gossip
     assert rows["tick"][0] == ""
     lines = str(worlds).splitlines()

@@ -22,9 +22,9 @@ CASES = [
 def judged(edition: str, nodes: int, asks: str, *, helped: bool = True) -> Any:
     """What a search says of the goals where one node dies and none is ever restarted."""
     given = {"edition": edition, "nodes": nodes, "operations": (asks,), "crashes": 1, "lag": False}
-    model = build("topology", given)
+    model: Any = build("topology", given)
     if not helped:
-        model.told = ()
+        model.instructions = ()
     goals = tuple(prop for prop in model.properties if prop.kind == "goal")
     return check(model, goals, monitors=())
 
