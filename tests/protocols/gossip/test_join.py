@@ -72,7 +72,7 @@ def test_two_nodes_join_without_loss() -> None:
     ("name", "first"), [("ring-delay", "streamed"), ("one-at-a-time", "one-joins")]
 )
 def test_what_protects_a_join(name: str, first: str) -> None:
-    """Without it the shortest run to its harm is found, and one that loses a write; with it none."""
+    """Without it the shortest run to its harm is found, and one losing a write; with it none."""
     [guard] = [each for each in entry_of("gossip_join").safeguards if each.name == name]
     model = build("gossip_join", guard.smallest, (name,))
     kept = tuple(prop for prop in model.properties if prop.name == "kept")
