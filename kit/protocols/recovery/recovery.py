@@ -748,7 +748,7 @@ ENTRY = entry(
         ),
         Scenario(
             "majority-lives",
-            "Two of four die, and two of the three voters live: the dead are removed, that is all",
+            "On a server three of four vote: two nodes die, two voters live, the dead are removed",
             {
                 "edition": "server",
                 "commit_indexes": (2,) * 4,
