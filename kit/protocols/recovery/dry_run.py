@@ -483,7 +483,7 @@ def _cases(
         return (case(f"{all_vote}: every member", members),), ()
     together = cluster.died_together
     ends = extremes(cluster.places, members, down, lost, rules, together=together)
-    sure = "every choice" if ends[0].voters == ends[1].voters else ""
+    sure = f"any choice of release {rules.release}" if ends[0].voters == ends[1].voters else ""
     return tuple(case(sure, each.voters) for each in dict.fromkeys(ends)), ()
 
 

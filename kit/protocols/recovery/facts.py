@@ -239,7 +239,7 @@ def persisted(m: Recovery, s: RecoveryState) -> tuple[PersistedRow, ...]:
             s.leader == at,
         )
         for at in nodes_in(s.peers)
-        for node in (s.nodes[at],)
+        for node in (s.nodes[at].but(old_rows=s.leftover(s.nodes[at])),)
     )
 
 

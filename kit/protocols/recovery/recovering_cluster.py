@@ -253,6 +253,10 @@ class RecoveryState(State, frozen=True, cache_hash=True, kw_only=True):
         group = self.nodes[self.leader].group if leads else NO_GROUP
         return group if group > self.abandoned else NO_GROUP
 
+    def leftover(self, node: RecoveryNode) -> bool:
+        """Whether a node has Raft rows of a group that is given up."""
+        return node.old_rows and self.abandoned != NO_GROUP
+
     @property
     def needs_leader(self) -> bool:
         """Whether to choose one: at first, after its death, when the new group is lost, too."""

@@ -162,9 +162,7 @@ class Recovery(LostMajority[RecoveryState]):
         """The majority is dead; the others still run in the old group."""
         dead, up = RecoveryNode("dead", NO_GROUP, OLD), RecoveryNode("up", OLD, OLD)
         nodes = tuple(
-            (dead if name in self.given_up else up).but(
-                columns=(1 << index) - 1, old_rows=not self.majority_lives
-            )
+            (dead if name in self.given_up else up).but(columns=(1 << index) - 1)
             for name, index in zip(self.names, self.commit_indexes, strict=True)
         )
         return (
@@ -239,9 +237,7 @@ class Recovery(LostMajority[RecoveryState]):
         if at.index < newest and self.latest_index:
             said = f"its commit index is {at.index}, another live node has {newest}"
             return refused("the leader needs the latest commit index", evidence=(said,))
-        old = (n.but(old_rows=n.old_rows or s.abandoned == NO_GROUP) for n in s.nodes)
-        # All groups so far are given up.
-        return s.but(leader=node, abandoned=len(s.groups) - 1, nodes=tuple(old))
+        return s.but(leader=node, abandoned=len(s.groups) - 1)  # all groups so far are given up
 
     def unled(self, s: RecoveryState) -> int:
         """Who does not know of the leader, and still belongs to a group that is given up."""
@@ -473,7 +469,7 @@ class Recovery(LostMajority[RecoveryState]):
     @action(
         tag="clean",
         kind="clean",
-        each=lambda m, s: s.where(lambda n: n.takes_part and n.old_rows),
+        each=lambda m, s: s.where(lambda n: n.takes_part and s.leftover(n)),
     )
     def clean_rows(self, s: RecoveryState, node: Node) -> Next:
         """{node} has no Raft rows of the old group any more."""
@@ -635,7 +631,7 @@ class Recovery(LostMajority[RecoveryState]):
     def is_recovered(self, s: RecoveryState) -> bool:
         """Whether every step is done: one group, nobody dead in it, nothing left of the old one."""
         unset = self.edition == "documents" or all(n.option == NOBODY for n in s.nodes)
-        clean = not any(n.takes_part and n.old_rows for n in s.nodes)
+        clean = not any(n.takes_part and s.leftover(n) for n in s.nodes)
         ended = not s.is_under_way and not s.dead
         return s.is_together and unset and clean and ended
 
@@ -752,7 +748,7 @@ ENTRY = entry(
         ),
         Scenario(
             "majority-lives",
-            "Two of four die, and two of the three voters live: the dead are removed, that is all",
+            "On a server three of four vote: two nodes die, two voters live, the dead are removed",
             {
                 "edition": "server",
                 "commit_indexes": (2,) * 4,

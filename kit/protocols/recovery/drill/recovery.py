@@ -542,7 +542,7 @@ def _unfinished(m: Recovery, s: RecoveryState) -> Iterator[str]:
     for said, nodes in (
         ("dead, and neither removed nor replaced", s.dead),
         ("recovery_leader is still set", still_set if m.edition == "server" else 0),
-        ("Raft rows of the old group are left", s.where(lambda n: n.takes_part and n.old_rows)),
+        ("Raft rows of the old group are left", s.where(lambda n: n.takes_part and s.leftover(n))),
     ):
         if nodes:
             yield f"{said}: {', '.join(m.named(nodes))}"
