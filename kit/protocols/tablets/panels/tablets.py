@@ -22,6 +22,7 @@ from kit.protocols.topology import topology as cluster
 from kit.protocols.topology.panels.coordinating import QUEUE
 from kit.protocols.topology.panels.nodes import NODES
 from kit.protocols.topology.panels.states import STATES, machine_diagram
+from kit.protocols.topology.panels.tables import REQUESTS
 from kit.protocols.topology.rules.cluster import NOBODY
 from kit.protocols.topology.rules.machines import BOUNDARY, EDITIONS, Edition, StateRow
 from kit.views.declared import (
@@ -556,6 +557,7 @@ TABLETS = Views(
         KINDS_TAB,
         lifted(replace(NODES, still=False)),
         lifted(QUEUE),
+        lifted(REQUESTS),
         lifted(replace(STATES, title="Transition state", tab="Track", still=False)),
         plans.TABLETS_PLAN,
         _of_model(plans.TABLETS_LOAD),

@@ -72,6 +72,8 @@ def test_one_command_has_the_schema_and_a_transition_of_every_tablet(edition: Ed
 
     timeline.do(timeline.model.find(timeline.state, TO_THREE)[0])
     assert "keyspace_rf_change, ks dc1=3: next" in shown("queue")
+    columns = "new_keyspace_rf_change_ks_name ks; new_keyspace_rf_change_data {(dc1, 3)}"
+    assert columns in shown("requests")
     for verb in ("decide", "commit"):
         timeline.do(timeline.model.find(timeline.state, verb)[0])
     topology = timeline.state.control.topology
