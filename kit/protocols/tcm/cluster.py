@@ -236,12 +236,14 @@ class TcmCluster(Product):
         return barriers(snapshot, sequence, self.tcm.switches, level)
 
     def linked(self, s: Any, part: str, action: Any) -> tuple[Linked, ...]:
-        """Every commit is the log's next entry, in the same atomic step; levels begin anew."""
+        """Every commit is the log's next entry, in the same atomic step; levels begin again."""
         if not isinstance(action, Event):
             return ()
         node = getattr(action, "node", "")
-        anew = node and any(name == node for name, _ in getattr(s, "levels", LevelState()).relaxed)
-        return (("log", Append(action)), *((("levels", BeginBarrier(node)),) if anew else ()))
+        fell_back = node and any(
+            name == node for name, _ in getattr(s, "levels", LevelState()).relaxed
+        )
+        return (("log", Append(action)), *((("levels", BeginBarrier(node)),) if fell_back else ()))
 
     # -- conditions over both parts: the test's, presence, knowledge, the barrier ------------------
 

@@ -309,7 +309,11 @@ class TcmParameters(ClusterParameters, frozen=True, forbid_unknown_fields=True, 
     barrier: Annotated[bool, _of("progress barrier", "without it no event waits for others")] = True
     level: Annotated[
         Level | Literal["own"],
-        _of("barrier level", "whose answers it asks for (own: QUORUM, in the server EACH_QUORUM)"),
+        _of(
+            "barrier level",
+            "whose answers it asks for: ALL, EACH_QUORUM (the server's own), QUORUM (the "
+            "documents'), LOCAL_QUORUM, ONE or NODE_LOCAL",
+        ),
     ] = "own"
     relax: Annotated[
         Level | Literal["never"],

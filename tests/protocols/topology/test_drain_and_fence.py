@@ -60,7 +60,8 @@ def test_the_plain_barrier_fails_behind_the_fence_only(
     state = until(model, state, act.CommitDecision)
     assert state.topology.fence_version == state.topology.version
     state = model.act(state, act.FailWork())
-    paused = task_of(state, model.setting).work.on_failure == "proceed"
+    work = task_of(state, model.setting).work
+    paused = work is not None and work.on_failure == "proceed"
     state = until(model, state, act.PauseWork if paused else act.CommitDecision)
     while state.topology.transition == where != leads_to:
         state = model.act(state, model.suggest(state))
