@@ -765,7 +765,7 @@ SCENARIOS = (
     ),
     Scenario(
         "decommission-drains-first",
-        "C leaves: its two tablets move to D, and only then its state changes",
+        "C leaves: its two tablets move to D first, in tablet_draining",
         {"tablets": ("A B C", "B C A"), "moves": 0, "operations": ("decommission C",)},
     ),
     Scenario(
