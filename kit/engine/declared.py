@@ -228,6 +228,8 @@ class Act:
     def bind(self, m: Declared[Any]) -> Rule[Any, Any]:
         """Its rule in a model."""
         check_call(f"action {self.name}", self.run, "self", "state", *self.names)
+        if self.said.each:
+            check_call(f"each of action {self.name}", self.said.each, "model", "state")
         made = _Made(self, m)
         choices, outcome = self._choices(m, made), self._outcome(m)
         sure = bool(self.said.sure and self.said.sure(m))

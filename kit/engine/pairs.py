@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
 from typing import Any
 
-from kit.engine.careful import NEW, asked_twice, check_refusal, place
+from kit.engine.careful import NEW, asked_twice, check_call, check_refusal, place
 from kit.engine.rule import Rule
 from kit.errors import BadInput, BadType, Refusal
 
@@ -39,6 +39,8 @@ def old_rule(
     for name, function in three.items():
         if not callable(function):
             raise BadType(f"{name} of a Rule", function, "a function")
+        given = ("state",) if name == "candidates" else ("state", "action")
+        check_call(f"{name} of {kind}", function, *given)
 
     what = f"condition of {kind}"
 

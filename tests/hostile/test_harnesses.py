@@ -6,7 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.hostile import actions, calls, clusters, commands, files, published, students
+from tests.hostile import (
+    actions,
+    calls,
+    clusters,
+    commands,
+    files,
+    meaning,
+    pages,
+    published,
+    slots,
+    students,
+)
 from tests.hostile.judging import Harness, violations
 
 HARNESSES = (
@@ -32,6 +43,11 @@ HARNESSES = (
     Harness("typed drills", clusters.typed, 30, 3_000),
     Harness("parameters", clusters.parameter, 150, 8_000),
     Harness("students' models", students.student_model, 40, 3_000),
+    Harness("slots of students' models", slots.slotted_model, 10, 900),
+    Harness("the same in another form", meaning.same_meaning, 60, 12_000),
+    Harness("one sign more", meaning.one_sign_more, 150, 20_000),
+    Harness("rows of JSON", meaning.row_of_json, 20, 1_000),
+    Harness("pages with hostile names", pages.page, 3, 300),
 )
 
 
@@ -45,6 +61,6 @@ def test_some_hostile_cases(harness: Harness, tmp_path: Path) -> None:
 @pytest.mark.deep
 @pytest.mark.parametrize("harness", HARNESSES, ids=lambda harness: harness.name)
 def test_all_hostile_cases(harness: Harness, tmp_path: Path) -> None:
-    """The same with 100,000 cases over all harnesses."""
+    """The same with 180,000 cases over all harnesses."""
     print(f"{harness.name}: seeds 0 to {harness.deep - 1}")
     assert not list(violations(harness, harness.deep, tmp_path))
