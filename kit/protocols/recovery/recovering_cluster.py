@@ -40,14 +40,14 @@ class HalfDone(Struct, frozen=True):
     ``edge`` is the next one, and ``after`` the state that it leads to, or how it ends the
     operation; None, and the state of now, while a barrier that is tried again waits for ``missing``
     nodes (a mask). ``failed`` is the work that waits, or that fails and leads back. The barrier of
-    the state, if it has one, was ``asked`` of nodes (a mask).
+    the state, if it has one, goes to the ``addressed`` nodes (a mask).
     """
 
     edge: EdgeRow | None
     after: str
     failed: str = ""
     missing: int = 0
-    asked: int = 0
+    addressed: int = 0
 
 
 @lru_cache(maxsize=1 << 10)
@@ -73,15 +73,13 @@ def next_of_operation(
         members=normal | 1 << subject,
     )
     operation = TopologyOperation(LEAVES, subject, state)
-    work, at, asked = state_of(operation, setting).work, 0, 0
+    work, at, addressed = state_of(operation, setting).work, 0, 0
     edge = machine_of(operation, setting).edge(state, "happy")
     failed, missing = "", 0
     while (at := still_to_do(topology, operation, setting, at)) < len(work):
         piece = work[at]
         needs = addressees(topology, operation, piece)
-        if piece.on_failure == "retry":
-            needs &= ~dead  # no operation hangs for ever
-        asked = needs if piece.barrier else asked
+        addressed = needs if piece.barrier else addressed
         back = failure(operation, piece, setting)
         if needs & ~alive and (back or piece.on_failure == "retry"):
             edge, failed, missing = back, piece.name, needs & ~alive
@@ -89,7 +87,7 @@ def next_of_operation(
         at += 1
     ended = {became: how for how, became in ENDS.items()}
     after = state if edge is None else ended[edge.becomes] if edge.becomes else edge.target
-    return HalfDone(edge, after, failed, missing, asked)
+    return HalfDone(edge, after, failed, missing, addressed)
 
 
 class GossipDigest(Struct, frozen=True):

@@ -375,15 +375,15 @@ class Recovery(LostMajority[RecoveryState]):
     def asks_all(self, before: RecoveryState, act: Any, after: RecoveryState) -> Iterator[Travel]:
         """A barrier, if the state has one, asks the nodes; the dead do not answer."""
         leader, done = self.names[before.leader], self.next_of_operation(before)
-        for name in self.named(done.asked):
+        for name in self.named(done.addressed):
             yield Travel("request", leader, name, "barrier", leg=0)
-        for name in self.named(done.asked & before.running(before.new_group)):
+        for name in self.named(done.addressed & before.running(before.new_group)):
             yield Travel("answer", name, leader, "done", leg=1)
 
     def coordinated(self, before: RecoveryState, act: Any, after: RecoveryState) -> str:
         """What the coordinator did on the operation, and where that leads."""
         done, subject = self.next_of_operation(before), self.given_up[0]
-        silent = ", ".join(self.named(done.asked & ~before.running(before.new_group)))
+        silent = ", ".join(self.named(done.addressed & ~before.running(before.new_group)))
         why = f"No answer to the barrier of {before.operation} from {silent}"
         if not silent:
             why = f"The work of {before.operation} is done"
@@ -621,8 +621,8 @@ class Recovery(LostMajority[RecoveryState]):
         if not isinstance(action, Coordinate) and before.hears(self.number(action.node)):
             return f"{action.node} is taken out while it is heard"
         group = before.new_group
-        told = group != NO_GROUP and before.may_commit(group)
-        return None if told else "the topology changes, and no majority of a new group says so"
+        committed = group != NO_GROUP and before.may_commit(group)
+        return None if committed else "the topology changes, and no majority of a new group says so"
 
     # S-49 off, two groups are the harm; that they can never be one is behind it.
     @goal(

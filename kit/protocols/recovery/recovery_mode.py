@@ -541,8 +541,8 @@ class RecoveryMode(LostMajority[ModeState]):
         """Nobody is taken out who is heard, and by group 0 or in RECOVERY mode."""
         if before.heard(self.number(action.node), before.live):
             return f"{action.node} is taken out while it is heard"
-        told = before.remover is not None
-        return None if told else f"neither group 0 nor RECOVERY mode takes {action.node} out"
+        committed = before.remover is not None
+        return None if committed else f"neither group 0 nor RECOVERY mode takes {action.node} out"
 
     @goal("INV-PROGRESS", name="ends", title="The cluster can become whole")
     @sometimes()

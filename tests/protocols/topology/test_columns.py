@@ -50,6 +50,7 @@ LIVE = [
     ("leave C", {"newer": ("A", "B")}, ("", "enabled_features", f"{{{BASE}, TABLETS}}")),
     ("balancing off", {}, ("", "tablet_balancing_enabled", "False")),
     ("balancing on", {}, ("", "tablet_balancing_enabled", "True")),
+    ("join D", {}, ("", "new_cdc_generation_data_uuid", "2")),
     ("new_cdc_generation", {}, ("", "global_requests", "{2}")),
     ("new_cdc_generation", {}, ("", "global_topology_request", "new_cdc_generation")),
     ("keyspace_rf_change ks dc1=2", {}, ("", "new_keyspace_rf_change_ks_name", "ks")),
