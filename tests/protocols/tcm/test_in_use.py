@@ -1,4 +1,4 @@
-"""Majorities of all epochs in use meet: the barrier and the exchange of epochs together see to it."""
+"""Majorities of all epochs in use meet: the barrier and the exchange of epochs see to it."""
 
 from __future__ import annotations
 
