@@ -81,7 +81,7 @@ SESSIONS = {
 }
 EXAMPLES = """\
 Ends with 0 when all is well, 1 when the protocol refuses or a violation is found, 2 on bad input
-(or a search that was bounded).
+(or a search that was bounded). Any file may come through a pipe: - is standard input.
 
 examples
   python -m kit show bootstrap
