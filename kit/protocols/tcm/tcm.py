@@ -420,11 +420,11 @@ class Tcm(Declared[TcmState]):
     def streams_words(self, s: TcmState, action: Any) -> str:
         """Who streams, and what: a replica that is not up sends nothing."""
         names = list(self.sent(s, *self.task(s, action)))
-        if len(names) > 1:
-            return f"{' and '.join(names)} stream to {action.target} the ranges handed over."
-        return (
-            f"{names[0]} streams to {action.target} all that it serves in the ranges handed over."
-        )
+        if len(names) == 1:
+            what = "all that it serves in the ranges handed over"
+            return f"{names[0]} streams to {action.target} {what}."
+        who = f"{' and '.join(names)} stream" if names else "Nobody has to stream"
+        return f"{who} to {action.target} what the ranges handed over hold."
 
     def along_the_ring(self, before: TcmState, action: Any, after: TcmState) -> Iterator[Travel]:
         """Each source sends its ranges along the ring into the new replica."""
