@@ -194,6 +194,7 @@ def way_of(m: Topology, start: ControlState, steps: Sequence[PassedStep]) -> Mac
 
 
 START_MARKER = "start of a new coordinator"
+TABLETS = "tablet transitions"  # of which these tables tell nothing
 NULL = "null"
 
 COMMITS = (
@@ -242,7 +243,7 @@ def history(m: Topology, steps: Sequence[PassedStep]) -> tuple[HistoryLine, ...]
             made = after.state_id
             changed = change_words(m, before.topology, after.topology)
             cells = ", ".join(changed_cells(before.topology, after.topology, m.names))
-            said = changed or cells or START_MARKER
+            said = changed or cells or (TABLETS if before.started else START_MARKER)
         lines.append(HistoryLine(number, made, creator, said))
     return tuple(lines)
 
