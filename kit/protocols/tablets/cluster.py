@@ -150,7 +150,8 @@ class TabletsState(State, frozen=True, cache_hash=True, kw_only=True):
     committed yet (volatile), ``deposed`` such a command of an earlier one. ``moves`` is how many
     transitions the balancer may still begin, ``lates`` how many RPCs may still be late,
     ``failures`` how much work on tablets may still fail by itself, ``full`` how often a disk may
-    still be full.
+    still be full. ``given_up`` are nodes (a mask) whose drain has failed: their requests to leave
+    are about to end with an error.
 
     Where nodes answer one by one: ``views`` are the replicas that some node still goes by, the
     newest last, ``applied[i]`` is the place of node ``i``'s among them, and ``answered`` a mask of
@@ -166,6 +167,7 @@ class TabletsState(State, frozen=True, cache_hash=True, kw_only=True):
     lates: int = 0
     failures: int = 0
     full: int = 0
+    given_up: int = 0
     views: tuple[SelectedReplicas, ...] = ()
     applied: tuple[int, ...] = ()
     answered: int = 0
@@ -576,6 +578,10 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
             s = s.but(command=stale(s.command), deposed=stale(s.deposed))
         if s.deposed is not None and s.deposed.stale and self.commit_with_guard:
             s = s.but(deposed=None)
+        if s.given_up:
+            pairs = enumerate(s.control.topology.nodes)
+            leaving = sum(1 << i for i, entry in pairs if entry.request == "leave")
+            s = s.but(given_up=s.given_up & leaving)
         if s.late is not None and self.nodes_of(s.late.targets) & ~s.control.up:
             s = s.but(late=None)
         return s

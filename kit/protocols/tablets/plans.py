@@ -101,7 +101,7 @@ class Plans(TabletCluster):
         masks: tuple[tuple[NodeRole, int], ...] = (
             ("left", leaving & mask_of(topology, "left")),
             ("removing", leaving & removed_nodes(topology)),
-            ("leaving", leaving & heard & ~topology.ignored),
+            ("leaving", leaving & heard & ~topology.ignored & ~s.given_up),
             ("excluded", leaving | topology.ignored),
             ("normal", targets(s)),
             ("down", staying_nodes(topology)),
@@ -145,7 +145,8 @@ class Plans(TabletCluster):
         dead.
         """
         topology, node = s.control.topology, self.number(source.host)
-        if topology.ignored >> node & 1 and not removed_nodes(topology) >> node & 1:
+        dead = topology.ignored & ~removed_nodes(topology)
+        if (dead | s.given_up) >> node & 1:
             return iter(())
         return self.to_hosts(s.tablets[tablet], source, self.drain_able(s, source))
 
@@ -169,9 +170,11 @@ class Plans(TabletCluster):
                     yield TabletReplica(host, shard)
 
     def without_target(self, s: TabletsState) -> tuple[TabletReplica, ...]:
-        """The replicas that cannot be drained: there is no place for them."""
+        """The replicas that cannot be drained: there is no place for them, or it has failed."""
         if self.planner is not None:
-            return self.planner.plan(s).stuck
+            drains = self.drains(s) if s.given_up else ()
+            failed = (each for _, each in drains if s.given_up >> self.number(each.host) & 1)
+            return (*self.planner.plan(s).stuck, *failed)
         return tuple(
             source
             for tablet, source in self.drains(s)

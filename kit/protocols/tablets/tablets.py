@@ -49,7 +49,7 @@ from kit.protocols.topology.rules.cluster import NOBODY, mask_of
 from kit.protocols.topology.rules.decide import decide
 from kit.protocols.topology.rules.machines import BOUNDARY, Machine
 from kit.protocols.topology.rules.requests import stored_words
-from kit.protocols.topology.rules.work import requests_failed, tablets_placed, under_way
+from kit.protocols.topology.rules.work import tablets_placed, under_way
 from kit.protocols.topology.topology import Topology, row_name
 
 PLAN_FIRST = refused("the balancer's plan goes into the same command")
@@ -212,9 +212,8 @@ class Tablets(Plans, Stages):
 
         S-27: with the safeguard off it does not.
         """
-        if cancelled := self.cancelled(s, command):
-            failed = requests_failed(s.control.topology, cancelled)
-            s = s.but(control=with_topology(s.control, failed))
+        if given_up := self.failed_drains(s, command):
+            s = s.but(given_up=s.given_up | given_up)
         s = self.committed(s, command)
         topology, on = s.control.topology, self.owners(s)
         if topology.tablets != "moving" or topology.tablets_on == on:
@@ -223,25 +222,23 @@ class Tablets(Plans, Stages):
             return s
         return s.but(control=with_topology(s.control, tablets_placed(topology, on, more=True)))
 
-    def cancelled(self, s: TabletsState, command: TabletCommand) -> tuple[int, ...]:
-        """The requests to leave (by number) that a command ends: a stream off the node failed."""
+    def failed_drains(self, s: TabletsState, command: TabletCommand) -> int:
+        """The nodes (a mask) off which a command gives up to stream: they are asked to leave."""
         if command.stale and self.commit_with_guard:
-            return ()
+            return 0
         ways = (
             s.tablets[each.tablet].transitions[each.place]
             for each in command.changes
             if each.after == "streaming" and each.kind == "rollback"
         )
-        nodes = {node for way in ways for node in self.leavers(s, way)}
-        entries = enumerate(s.control.topology.requests, 1)
-        return tuple(n for n, entry in entries if entry.node in nodes and not entry.done)
+        return sum(1 << node for node in {node for way in ways for node in self.leavers(s, way)})
 
     def in_log_words(self, s: TabletsState, command: TabletCommand) -> str:
         """What a command of tablets has done."""
         if command.stale and self.commit_with_guard:
             return "Group 0 has changed since the command was decided: no effect."
-        ends = ", ".join(f"request {number}" for number in self.cancelled(s, command))
-        more = f" Draining failed, so {ends} ends with an error." if ends else ""
+        names = self.named(self.failed_drains(s, command))
+        more = f" Draining {' and '.join(names)} has failed." if names else ""
         return f"Group 0 holds it: {self.said(s, command)}.{more}"
 
     def into_log(
@@ -342,6 +339,9 @@ class Tablets(Plans, Stages):
 
     def drain_failed(self, before: TabletsState, action: Any, after: TabletsState) -> str:
         """For what there is no place."""
+        if before.given_up:
+            names = " and ".join(self.named(before.given_up))
+            return f"Draining fails: a tablet could not be streamed off {names}."
         stuck = self.without_target(before)
         more = f" and {len(stuck) - MOST_SAID:,} more" if len(stuck) > MOST_SAID else ""
         named = " ".join(map(str, stuck[:MOST_SAID]))

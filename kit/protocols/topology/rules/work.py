@@ -167,16 +167,11 @@ def tablets_failed(topology: ClusterTopology, paused: tuple[int, ...]) -> Cluste
     ``paused`` are the requests (by number) that waited for them: nobody can drain their nodes, so
     they end with an error (published coordinator).
     """
-    return replace(requests_failed(topology, paused), tablets="even")
-
-
-def requests_failed(topology: ClusterTopology, numbers: tuple[int, ...]) -> ClusterTopology:
-    """The tables once requests of nodes (by number) have ended with an error."""
-    for number in numbers:
+    for number in paused:
         node = topology.requests[number - 1].node
         topology = with_request(topology, number, done=True, error=True)
         topology = with_node(topology, node, request="")
-    return topology
+    return replace(topology, tablets="even")
 
 
 DROP_LEFT = WorkRow("drop_left", "retry")

@@ -23,6 +23,10 @@ def ended(timeline: Timeline) -> tuple[list[bool], list[str]]:
     """Of each request whether it ended with an error, and who holds the tablets at last."""
     while timeline.forward() is not None:
         pass
+    if timeline.state.given_up:
+        reached(timeline, "fail")
+    while timeline.forward() is not None:
+        pass
     state = timeline.state
     errors = [entry.error for entry in state.control.topology.requests]
     return errors, [" ".join(each.host for each in row.replicas) for row in state.tablets]
@@ -65,9 +69,9 @@ def test_a_stream_is_given_up(
     assert found_errors == errors
     assert sorted(found_hosts) == sorted(hosts) or not any(errors)
     if errors == [True]:
-        assert "Draining failed, so request 1 ends with an error." in " ".join(
-            moment.say for moment in timeline.moments
-        )
+        told = " ".join(moment.say for moment in timeline.moments)
+        assert "Draining A has failed." in told
+        assert "Draining fails: a tablet could not be streamed off A." in told
         assert timeline.state.control.topology.nodes[0].state == "normal"
 
 

@@ -11,7 +11,7 @@ from kit.engine.flows import Flow, flows
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.protocols.tablets.facts.tablets import copies
-from kit.protocols.tablets.rules.stages import TransitionKind
+from kit.protocols.tablets.rules.stages import PlayedKind
 from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology.rules.machines import EDITIONS
 from kit.protocols.topology.topology import FindImbalance
@@ -53,7 +53,7 @@ def worked(timeline: Timeline) -> Iterator[tuple[str, tuple[Flow, ...]]]:
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_a_drop_down_has_the_five_kinds(edition: str) -> None:
     """It has these five and no other; the one that is chosen is shown with its stages."""
-    assert list(get_args(TransitionKind)) == FIVE
+    assert list(get_args(PlayedKind)) == FIVE
     panel, scene = seen(starting({}, edition=edition), "kinds")
     drawn = panel.draw(scene)
     [chooser] = [one for one in drawn.walk() if one.tag == "select"]
