@@ -63,6 +63,10 @@ RAFT, TOPOLOGY, INIT, STORAGE = "raft_group0", "raft_topology", "init", "storage
 RECOVERS = "Performing Raft-based recovery procedure with recovery leader"
 FOUND = "Raft-based recovery procedure - found group 0 with ID"
 
+OF_STEP = {"delete": "delete_id", "set": "set_option"} | {
+    name: name for name in ("isolate", "read", "choose")
+}
+"""The actions up to the first restart, by the steps of the procedure; the others follow."""
 NOT_READ = refused("commit indexes have not been read")
 NOT_CUT_OFF = refused("nodes that are given up are not cut off")
 READ_FIRST = refused("commit_idx is read while the group id is there to find it by")
@@ -136,8 +140,8 @@ class Recovery(LostMajority[RecoveryState]):
     def set_up(self) -> None:
         """The steps are in the edition's order; in ``server`` voters are chosen again."""
         super().set_up()
-        taken = (name for step in NEW_STEPS[self.edition] for name in step.actions)
-        self.first = tuple(dict.fromkeys(taken))
+        names = (step.name for step in NEW_STEPS[self.edition])
+        self.first = tuple(OF_STEP[name] for name in names if name in OF_STEP)
         if self.edition == "server":
             self.settled = self.chosen_again
 
@@ -332,7 +336,12 @@ class Recovery(LostMajority[RecoveryState]):
                 return refused(f"{self.group_name(group)} has no majority to let it in")
             return s.at(node, status="up").joined(node, group)
         if (server or self.leader_first) and not node == s.leader == at.option:
-            return self.nothing_to_join(s, node)
+            leader = s.leader if at.option == NOBODY else at.option
+            why = self.unled_by(s, leader)
+            if leader == node:
+                why = refused("its own recovery_leader does not name it", (self.names[node],))
+            if why is not None:
+                return why
         return s.at(node, status="up").created(node)
 
     def next_of_operation(self, s: RecoveryState) -> HalfDone:
@@ -342,26 +351,12 @@ class Recovery(LostMajority[RecoveryState]):
         normal = s.peers & ~(1 << subject)
         return next_of_operation(s.operation, subject, normal, s.dead, alive, self.edition)
 
-    def nothing_to_join(self, s: RecoveryState, node: int) -> Refusal:
-        """Why the node that leads, or that an option names, offers no group now."""
-        leader = s.leader if s.nodes[node].option == NOBODY else s.nodes[node].option
+    def unled_by(self, s: RecoveryState, leader: int) -> Refusal | None:
+        """Why the node that is to lead has no group that goes on."""
         if leader == NOBODY:
             return refused("no recovery leader has been chosen")
         name, at = self.names[leader], s.nodes[leader]
-        if leader == node:
-            return refused("its own recovery_leader does not name it", (name,))
-        if at.group_id > s.abandoned and at.status == "down":
-            return refused("the recovery leader is down: its group lets nobody in", (name,))
-        if not at.takes_part:
-            return refused(f"{name}, which is named as recovery leader, is {at.status}")
-        return refused("the recovery leader has not created its group yet", (name,))
-
-    def uncoordinated(self, s: RecoveryState) -> Refusal | None:
-        """Why no coordinator of a new group can commit anything."""
-        if s.leader == NOBODY:
-            return refused("no recovery leader has been chosen")
-        name, at = self.names[s.leader], s.nodes[s.leader]
-        if at.status != "up":
+        if not at.takes_part or (at.status == "down" and at.group_id > s.abandoned):
             return refused(f"the recovery leader is {at.status}", (name,))
         if at.group <= s.abandoned:
             return refused("the recovery leader has not created its group yet", (name,))
@@ -406,7 +401,7 @@ class Recovery(LostMajority[RecoveryState]):
         """
         if not s.is_under_way:
             return None
-        if refusal := self.uncoordinated(s):
+        if refusal := self.unled_by(s, s.leader):
             return refusal
         done = self.next_of_operation(s)
         if done.after == s.operation:

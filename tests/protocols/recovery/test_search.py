@@ -31,12 +31,12 @@ LARGE: dict[str, tuple[dict[str, Any], int, int]] = {
     "code, a crash, a death and more": (
         {"edition": "server", "commit_indexes": (1, 2, 2, 2), "dead": "C D", "operation": True,
          "crashes": 1, "deaths": 1, "returns": 1, "changes": 1, "writes": 1},
-        267_093, 26,
+        294_991, 26,
     ),
     "code, five nodes": (
         {**FIVE, "edition": "server", "operation": True, "crashes": 1, "returns": 2, "changes": 1,
          "writes": 1},
-        87_836, 23,
+        90_012, 23,
     ),
     "seed, three live nodes, a death": (
         {"commit_indexes": (1, 2, 2, 3, 3, 3), "dead": "D E F", "deaths": 1, "changes": 1,

@@ -26,8 +26,8 @@ WHY = (
     ((*DELETED, "read", "choose B"), "restart B", "its own recovery_leader does not name it (B)"),
     (CHOSEN, "restart A", HAS_NONE),
     ((*CHOSEN, "crash B"), "restart A", HAS_NONE),
-    ((*LED, "crash B"), "restart A", "the recovery leader is down: its group lets nobody in (B)"),
-    ((*LED, "die B"), "restart A", "B, which is named as recovery leader, is dead"),
+    ((*LED, "crash B"), "restart A", "the recovery leader is down (B)"),
+    ((*LED, "die B"), "restart A", "the recovery leader is dead (B)"),
     (
         (*LED, "die B", "choose A", "set C"), "restart C",
         "the recovery leader has not created its group yet (A)",

@@ -127,14 +127,10 @@ def choices_between(
 
 
 class ProcedureStep(Struct, frozen=True):
-    """A step: its name, and what to do; ``{leader}``, ``{order}``, ``{dead}`` stand for nodes.
-
-    ``actions`` are those of model ``recovery`` that it is made of; none where it changes nothing.
-    """
+    """A step: its name, and what to do; ``{leader}``, ``{order}``, ``{dead}`` stand for nodes."""
 
     name: str
     what: str
-    actions: tuple[str, ...] = ()
 
 
 ASK = ProcedureStep(
@@ -177,23 +173,8 @@ OLD = {
 }
 
 
-ACTIONS = {
-    "isolate": ("isolate",),
-    "read": ("read",),
-    "delete": ("delete_id",),
-    "choose": ("choose",),
-    "set": ("set_option",),
-    "restart leader": ("restart",),
-    "restart others": ("restart", "coordinate"),
-    "replace": ("remove",),
-    "unset": ("unset_option",),
-    "clean": ("clean_rows",),
-}
-
-
 def _steps(what: Mapping[str, str], *names: str) -> tuple[ProcedureStep, ...]:
-    actions = ACTIONS if what is NEW else {}
-    return tuple(ProcedureStep(name, what[name], actions.get(name, ())) for name in names)
+    return tuple(ProcedureStep(name, what[name]) for name in names)
 
 
 NEW_STEPS: Mapping[Edition, tuple[ProcedureStep, ...]] = {
@@ -206,10 +187,9 @@ NEW_STEPS: Mapping[Edition, tuple[ProcedureStep, ...]] = {
         "restart leader", "restart others", "check", "replace", "unset", "clean",
     ),
 }  # fmt: skip
-"""The one order of each edition: the command, the checklist, the drill and the model have it.
+"""The one order of each edition, for the command, the checklist, the drill and the model.
 
-Sources: Topology over Raft, "The procedure", which begins with the ids; the published manual, which
-reads before anything is deleted.
+Sources: Topology over Raft, "The procedure"; the published manual, which reads, then deletes.
 """
 KEPT_STEPS = _steps(
     NEW | {"voters": "look in system.raft_state of a live node who votes: do more than half live?"},

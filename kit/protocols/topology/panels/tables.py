@@ -226,12 +226,7 @@ CDC = panel_of(
 
 # -- system.topology_requests ----------------------------------------------------------------------
 
-REQUEST_CELLS = ("id", "request_type", "target_host", "start_time", "done", "error", "end_time")
-PARAMETER_CELLS = (
-    "truncate_table_id",
-    "new_keyspace_rf_change_ks_name",
-    "new_keyspace_rf_change_data",
-)
+REQUEST_CELLS = ("id", "request_type", "target_host", "start_time", "error", "end_time")
 
 
 def _requests(scene: Scene) -> list[SystemTopologyRequest]:
@@ -252,17 +247,6 @@ def _requests(scene: Scene) -> list[SystemTopologyRequest]:
     return list(named)[::-1]
 
 
-def _request_columns(scene: Scene) -> list[Column]:
-    """Those that every request has, and the parameters that one has."""
-    rows = _requests(scene)
-    names = [name for name in PARAMETER_CELLS if any(getattr(row, name) for row in rows)]
-
-    def column(name: str) -> Column:
-        return Column(name, lambda row: cell_text(getattr(row, name)), none=NULL)
-
-    return [column(name) for name in (*REQUEST_CELLS, *names)]
-
-
 def _joined(scene: Scene) -> Iterator[tuple[str, str, str, str]]:
     """The ids in ``global_requests``, and of the one under way, each with what its row says."""
     table = _named(store(scene.state.topology, scene.model.names)[0], run_ids(scene.way()))
@@ -280,14 +264,13 @@ REQUESTS = panel_of(
     Table(
         _requests,
         "asked:{0.id}",
-        _request_columns,
+        (
+            *(Column(name, name, none=NULL) for name in REQUEST_CELLS),
+            Column("done", lambda row: str(row.done)),
+            Column("parameters", "parameters", none=NULL),
+        ),
         caption="All requests, newest first",
         of="{0.target_host}",
-        line=lambda row: "; ".join(
-            f"{name} {text}"
-            for name in (*REQUEST_CELLS, *PARAMETER_CELLS)
-            if (text := cell_text(getattr(row, name))) != NULL
-        ),
         empty="Nothing has been asked for.",
         most=SHOWN,
         titled=True,

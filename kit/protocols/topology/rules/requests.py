@@ -261,13 +261,7 @@ def plan_of(parameters: Any) -> RequestPlan:
         BadInput: for words that are no request or no rack, an unknown node, or too many nodes.
     """
     names = _members(parameters)
-    requests = [_request(text, names) for text in parameters.operations]
-    requests = [
-        replace(asks, supported=features(parameters, names[asks.node]))
-        if asks.kind in ("join", "replace")
-        else asks
-        for asks in requests
-    ]
+    requests = [_request(text, names, parameters) for text in parameters.operations]
     if len(names) > MOST_NODES:
         raise BadInput("operations", len(names), f"at most {MOST_NODES} nodes in all")
     racks = racks_of(parameters.racks, len(names))
@@ -316,7 +310,7 @@ def racks_of(given: tuple[str, ...], count: int) -> tuple[str, ...]:
     return (*given, *("",) * (count - len(given)))
 
 
-def _request(text: str, names: list[str]) -> OperationRequest:
+def _request(text: str, names: list[str], parameters: Any) -> OperationRequest:
     words = text.split()
     flags = {word for word in words if word.startswith("--")}
     said, *nodes = [word for word in words if word not in flags] or [""]
@@ -346,7 +340,9 @@ def _request(text: str, names: list[str]) -> OperationRequest:
             raise BadInput("operations", text, "nodes among " + ", ".join(names))
     node = names.index(nodes[0])
     replaced = names.index(nodes[1]) if kind == "replace" else NOBODY
-    return OperationRequest(kind, node, replaced, zero, option=option)
+    return OperationRequest(
+        kind, node, replaced, zero, features(parameters, nodes[0]) * joins, option
+    )
 
 
 def _of_tablets(kind: str, text: str, words: list[str]) -> OperationRequest:
