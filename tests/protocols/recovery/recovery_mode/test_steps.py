@@ -103,7 +103,7 @@ def test_schema_changes_by_mode() -> None:
     assert refused(after(FOUR), "alter A") == "its group 0 has no majority"
     assert refused(after(FOUR, *ENTER), "alter A") == ""
     timeline = after(FOUR, *ENTER, *REMOVE, *TRUNCATE, *LEAVE, *UPGRADE[:3])
-    assert "being upgraded to Raft" in refused(timeline, "alter A")
+    assert "currently upgrading to use Raft" in refused(timeline, "alter A")
 
 
 def test_a_crash_in_synchronize_goes_on_where_it_was() -> None:
