@@ -1,0 +1,82 @@
+"""Which shipped configuration takes each kind of action of each model: a table, kept true.
+
+A configuration ships as a scenario file, a scenario of the model's entry, its default, or the one
+of its random walks. ``-`` stands where none of them does: its tests have configurations of their
+own. KIT_REWRITE=1 writes the table.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kit.engine.fuzz import Walker
+from kit.engine.registry import build, entries
+from kit.engine.scenario import files, open_file
+
+TABLE = Path(__file__).parents[1] / "fixtures" / "actions_taken.txt"
+WALKS, STEPS = 12, 60
+
+
+def kinds(model: Any) -> set[str]:
+    """The kinds of action that a model has; of a product those of its parts."""
+    of_parts = getattr(model, "_own", None)
+    return {kind.__name__ for _, kind in of_parts} if of_parts else {*map(name_of, model.rules)}
+
+
+def name_of(rule: Any) -> str:
+    """The kind of a rule's action."""
+    return str(rule.action.__name__)
+
+
+def kind_of(model: Any, action: Any) -> str:
+    """The kind of an action; in a product that of the part's own."""
+    return type(action.action if hasattr(model, "_own") else action).__name__
+
+
+def taken() -> str:
+    """A line for each model and kind of action, with the first configuration that takes it."""
+    found: dict[str, dict[str, str]] = {name: {} for name in entries()}
+    for place, path in files().items():
+        timeline = open_file(path)
+        rows = found[timeline.model.name]
+        rows.update({each: rows.get(each, "") for each in kinds(timeline.model)})
+        for moment in timeline.moments:
+            if moment.action is not None:
+                kind = kind_of(timeline.model, moment.action)
+                rows[kind] = rows.get(kind) or place
+    for name, entry in entries().items():
+        shipped = [("default", {}), *((each.name, each.parameters) for each in entry.scenarios)]
+        for label, given in [*shipped, ("walks", entry.fuzzing.parameters)]:
+            model: Any = build(name, dict(given))
+            rows = found[name]
+            rows.update({each: rows.get(each, "") for each in kinds(model)})
+            walker = Walker(model, steps=STEPS, within=0)
+            for seed in range(WALKS if "" in rows.values() else 0):
+                for action in walker.walk(seed).actions:
+                    kind = kind_of(model, action)
+                    rows[kind] = rows.get(kind) or f"{name}: {label}"
+    return "".join(
+        f"{name} {kind} | {found[name][kind] or '-'}\n"
+        for name in found
+        for kind in sorted(found[name])
+    )
+
+
+@pytest.mark.deep
+def test_the_table_of_actions_is_true() -> None:
+    """Each kind of action stands with a shipped configuration that takes it, or with none."""
+    now = taken()
+    if os.environ.get("KIT_REWRITE") == "1":
+        TABLE.write_text(now, encoding="utf-8")
+    assert TABLE.read_text(encoding="utf-8") == now
+
+
+def test_few_actions_are_taken_nowhere() -> None:
+    """Most are taken by what ships; every model stands in the table."""
+    rows = [line.split(" | ") for line in TABLE.read_text(encoding="utf-8").splitlines()]
+    assert {row[0].split()[0] for row in rows} == {*entries()}
+    assert sum(row[1] == "-" for row in rows) <= len(rows) // 8
