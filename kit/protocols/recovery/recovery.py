@@ -752,7 +752,7 @@ ENTRY = entry(
         ),
         Scenario(
             "majority-lives",
-            "Two of four die, and two of the three voters live: the dead are removed, that is all",
+            "Two of four die, and two of the published server's three voters live: remove the dead",
             {
                 "edition": "server",
                 "commit_indexes": (2,) * 4,
