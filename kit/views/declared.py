@@ -16,7 +16,6 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.engine.parameters import edition_in
 from kit.errors import counted
 from kit.views.fragment import Frag, Kid, h
 from kit.views.panel import Panel, Scene
@@ -336,7 +335,6 @@ def panel_of(
 
 
 Badges: TypeAlias = Iterable[tuple[str, ...]]
-WHOSE = "whose rules are played: those of the documents, or those of the published server"
 LOOKS = {"": "badge", "plain": "plain", "busy": "badge busy", "broken": "badge broken"}
 """How a badge looks: the counter is plain."""
 
@@ -348,14 +346,12 @@ def status(
 ) -> Panel:
     """Make the status line of badges: what each is about, its words, and whether it is *busy*,
     *broken* or *plain*; and, where there is more to say, a title. One without words is not there.
-    The first one is the edition.
     """
 
     def draw(scene: Scene) -> Frag:
-        edition = "edition", edition_in(scene.model.parameters, "edition {}"), "plain", WHOSE
         drawn = [
             h("li", words, k=f"badge:{key}", class_=LOOKS[look], title=" ".join(title) or None)
-            for key, words, look, *title in (edition, *badges(scene))
+            for key, words, look, *title in badges(scene)
             if words
         ]
         return h("ul", drawn, class_="badges", aria_label="status")

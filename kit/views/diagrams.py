@@ -111,7 +111,14 @@ def shapes(svg: str, dress: Dress) -> Frag:
     move = f"translate({shift[1]} {shift[2]})" if shift else None
     parts = [_part(group, dress) for group in graph.findall(f"{_SVG}g")]
     notes = [
-        h("text", note.text or "", x=note.get("x"), y=note.get("y"), class_="soft")
+        h(
+            "text",
+            note.text or "",
+            x=note.get("x"),
+            y=note.get("y"),
+            text_anchor=note.get("text-anchor"),
+            class_="soft",
+        )
         for note in graph.findall(f"{_SVG}text")
     ]
     return h("g", parts, notes, transform=move)
@@ -226,13 +233,13 @@ def dot_source(diagram: StateDiagram) -> str:
     states = dict.fromkeys(state for before, _, after in table for state in (before, after))
     lines = [
         "digraph {",
-        f"  nodesep=0.15; ranksep={0.14 if diagram.tight else 0.12}; margin=0.03; bgcolor=white;",
+        "  nodesep=0.15; ranksep=0.12; margin=0.03; bgcolor=white;",
         f'  node [fontname="Helvetica", fontsize={LETTERS}];',
         '  node [shape=box, style=rounded, height=0.23, width=0.3, margin="0.09,0.01"];',
         f'  edge [fontname="Helvetica", fontsize={LETTERS}, arrowsize=0.6];',
     ]
     if diagram.notes:
-        notes = "".join(f"{i} {quote(note)[1:-1]}\\l" for i, note in enumerate(diagram.notes, 1))
+        notes = "   ".join(f"{i} {quote(note)[1:-1]}" for i, note in enumerate(diagram.notes, 1))
         lines.append(f'  label="{notes}"; fontname="Helvetica"; fontsize={LETTERS}; labeljust=l;')
     lines += [f"  {quote(state)}{_shape(state)};" for state in states]
     for i, way in enumerate(table):

@@ -13,6 +13,7 @@ from textwrap import shorten
 from msgspec import Struct
 
 from kit.engine.flows import Flow, FlowKind
+from kit.engine.parameters import edition_in
 from kit.views.actions import Macro, draw_actions
 from kit.views.fragment import Frag, h
 from kit.views.gate import Gate, awaited_gates, draw_gates
@@ -137,11 +138,13 @@ def stored_frame(scene: Scene, panels: Sequence[Panel], slots: Slots = PLAIN) ->
     beside = [panel for panel in (picture, *tabs[:1]) if panel is not None]
     judged = any(panel.name == LAMPS.name and is_shown(panel, scene) for panel in panels)
     words, good = promises_badge(scene) if judged else ("", True)
+    edition = edition_in(scene.model.parameters)
     return h(
         "div",
         narration(scene),
         [panel.draw(scene) for panel in panels if panel.name == slots.badges],
         h("p", words, class_="badge" if good else "badge broken") if judged else None,
+        h("p", f"edition {edition}", class_="badge") if edition else None,
         h("div", [h("div", panel.draw(scene)) for panel in beside], class_="beside"),
     )
 
@@ -170,7 +173,8 @@ def _picture(scene: Scene, panel: Panel, slots: Slots) -> Frag:
         for way, sign, word in (("out", "−", "smaller"), ("in", "+", "larger"))
     ]
     gates = draw_gates(tuple(slots.gates(scene)))
-    top = h("div", h("h3", panel.title), gates, zoom, class_="kp-top")
+    title = panel.title + edition_in(scene.model.parameters, " · {}")
+    top = h("div", h("h3", title), gates, zoom, class_="kp-top")
     body = section(panel, panel.draw(scene), "kp-scroll")
     return h("div", top, body, k="picture", class_="kp-picture")
 

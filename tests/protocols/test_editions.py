@@ -42,7 +42,7 @@ def test_the_models_with_two_editions_are_known() -> None:
 
 @pytest.mark.parametrize("name", TWO_EDITIONS)
 def test_a_model_begins_with_the_documents_and_says_so(name: str) -> None:
-    """In the first sentence, among the badges, and in what ``show`` prints first."""
+    """In the first sentence, in what a notebook keeps, and in what ``show`` prints first."""
     player = Player(name, controls=False)
     said = "edition documents"
     assert edition_in(player.model.parameters) == "documents"
