@@ -166,7 +166,7 @@ def _idle(used: Callable[[], float]) -> Callable[[FrameType | None], bool]:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _naming() -> Iterator[None]:
     """Say of what took too long which function it was."""
     try:
         yield
@@ -184,7 +184,7 @@ def patient() -> Iterator[None]:
     """
     used = _processor_time(threading.get_ident())
     most, asleep = used() + SECONDS, _idle(used)
-    with _told(), _watched(lambda frame: used() >= most or asleep(frame), _TooLong):
+    with _naming(), _watched(lambda frame: used() >= most or asleep(frame), _TooLong):
         yield
 
 
@@ -217,7 +217,7 @@ def attended() -> Iterator[None]:
             call, began = outer, used()
         return call is not None and (is_asleep or used() - began >= SECONDS)
 
-    with _told(), _watched(due, _TooLong):
+    with _naming(), _watched(due, _TooLong):
         yield
 
 

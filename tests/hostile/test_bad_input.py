@@ -231,7 +231,7 @@ def test_modules_of_the_working_folder_are_not_taken_for_others(
 ) -> None:
     """``python -m kit`` looks for no module in the folder where it is typed."""
     for name in MODULES:
-        (tmp_path / f"{name}.py").write_text("raise SystemExit('taken')\n", "utf-8")
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('SHADOWED')\n", "utf-8")
     done = subprocess.run(
         [sys.executable, "-m", "kit", *words],
         cwd=tmp_path,
@@ -240,7 +240,7 @@ def test_modules_of_the_working_folder_are_not_taken_for_others(
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "taken" not in done.stdout + done.stderr
+    assert "SHADOWED" not in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(
