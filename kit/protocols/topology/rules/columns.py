@@ -357,6 +357,8 @@ def changed_cells(
     for number, (earlier, entry) in enumerate(zip_longest(before.requests, after.requests), 1):
         if entry.done and not (earlier and earlier.done):
             yield f"request {number} {'ends with an error' if entry.error else 'is done'}"
+        elif entry.error and not (earlier and earlier.error):
+            yield f"request {number} has an error"
 
 
 OF_SERVERS: dict[str, Any] = {"ignore_msb": 12, "release_version": "3.0.8"}
