@@ -37,7 +37,7 @@ EPOCH_EXCHANGE = Safeguard(
     "epoch-exchange",
     "S-02",
     "Messages and answers carry epochs, and whoever is behind catches up",
-    ("INV-VISIBLE",),
+    ("INV-QI", "INV-VISIBLE"),
 )
 PLAN_REVALIDATION = Safeguard(
     "plan-revalidation",

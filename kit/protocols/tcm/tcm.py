@@ -135,7 +135,7 @@ class Tcm(Declared[TcmState]):
     progress_barrier: bool = safeguard(
         "S-01",
         "Each event waits until a majority of old and new replicas has applied the last one",
-        ("INV-ONESTEP", "INV-VISIBLE"),
+        ("INV-ONESTEP", "INV-QI", "INV-VISIBLE"),
     )
     write_before_read: bool = safeguard(
         "S-05",

@@ -122,7 +122,10 @@ def _fits(edge: EdgeRow, before: ClusterTopology, after: ClusterTopology, node: 
     number = number_of(after if node != NOBODY else before, node)
     was, now = (bool(number) and t.requests[number - 1].error for t in (before, after))
     if node == NOBODY:
-        return ends == (after.running == 0) and ("error" in edge.effects) == (now and not was)
+        # The track of tablets has two states, and no request: one may lead to the other.
+        old, new = under_way(before), under_way(after)
+        still = old is not None and new is not None and old.machine == new.machine
+        return ends != still and ("error" in edge.effects) == (now and not was)
     becomes = edge.becomes or before.nodes[node].state
     return after.nodes[node].state == becomes and (was or ("error" in edge.effects) == now)
 
