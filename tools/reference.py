@@ -57,7 +57,7 @@ STOREYS = {
     "commands": "The command line",
     "edge": "Files, limits, arguments",
 }
-MEASURED = re.compile(r", \d+\.\d\d s(, \d+ [kM]B)?$")
+MEASURED = re.compile(r", \d+\.\d\d s(, \d+ [kM]B)?(?=$|;)")
 """Seconds and memory of a search: they are another machine's, another time."""
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
