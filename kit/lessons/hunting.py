@@ -218,7 +218,7 @@ def drawn(seed: int, of: str = OF) -> tuple[Variant, ...]:
         for _ in range(VARIANTS // len(pools) + (place < VARIANTS % len(pools))):
             left = left or list(pool.safeguards)  # a small pool gives each more than once
             safeguard = known[left.pop(chance.below(len(left)))]
-            parameters = {**pool.budgets, **safeguard.smallest}
+            parameters = {**safeguard.smallest, **pool.budgets}
             variants.append(Variant(model, parameters, safeguard))
     mixed = []
     while variants:

@@ -75,6 +75,13 @@ def resize(**parameters: Any) -> Build:
     return lambda: build("resize", parameters)
 
 
+def two_at_once() -> Model[Any, Any]:
+    """Two joiners by gossip where that is no harm by itself: what comes of it is looked at."""
+    model = build("gossip_join", {"joiners": 2, "rf": 2, "nodes": 2}, ("one-at-a-time",))
+    model.properties = tuple(prop for prop in model.properties if prop.name != "one-joins")
+    return model
+
+
 def removal(**parameters: Any) -> Build:
     """A dead node that a neighbour removes by gossip, with these parameters."""
     return lambda: build("gossip_join", {"operation": "removenode", **parameters})
@@ -107,6 +114,7 @@ MODELS: dict[str, tuple[Build, ...]] = {
         tcm(nodes=4, rf=3, operations=("decommission D",)),
         tcm(nodes=4, rf=3, operations=("decommission D", "replace D Y")),
         tcm(holds=True),
+        tcm(edition="server", relax="QUORUM"),
     ),
     "dataplane": (
         dataplane(),
@@ -152,6 +160,9 @@ MODELS: dict[str, tuple[Build, ...]] = {
         topology(nodes=1, operations=("join D", "cleanup"), crashes=1, lag=False),
         topology(nodes=2, operations=(), cuts=1, addresses=1),
         topology(nodes=2, operations=(), crashes=1, exclusions=1),
+        topology(nodes=2, operations=(), crashes=1, configurations=1),
+        # A drain fails, and the plain barrier behind its fence.
+        topology(nodes=2, operations=("leave B",), failures=2, edition="server"),
     ),
     "vnodes": (
         lambda: build("vnodes", {"nodes": 3, "rf": 1, "timeouts": True, "losses": 1}),
@@ -167,6 +178,7 @@ MODELS: dict[str, tuple[Build, ...]] = {
     "tablets": (
         tablets(nodes=2, tablets=("A",), crashes=1, changes=1, exclusions=1),
         tablets(nodes=2, tablets=("A",), edition="documents"),
+        tablets(nodes=2, tablets=("A",), crashes=1, changes=1, full=1),
         tablets(nodes=3, tablets=("A B",), moves=0, operations=("leave B",), undone=1),
         tablets(nodes=3, tablets=("A",), answering=True, late=1, crashes=1),
     ),
@@ -184,7 +196,7 @@ MODELS: dict[str, tuple[Build, ...]] = {
     "gossip_join": (
         lambda: build("gossip_join", {"nodes": 2, "crashes": 1, "cuts": 1}),
         lambda: build("gossip_join", {"nodes": 2, "joiners": 2}),
-        lambda: build("gossip_join", {"joiners": 2, "rf": 2, "nodes": 2}, ("one-at-a-time",)),
+        two_at_once,
         removal(rf=3, crashes=1),
         removal(rf=2, nodes=2, crashes=2, cuts=1),
     ),
@@ -220,9 +232,10 @@ MODELS: dict[str, tuple[Build, ...]] = {
 # network of discovery is never cut, nor is that of tablets, where an RPC to who is down is gone.
 # What tablets take over from the topology as it is loses its guards there. Who has streamed owns
 # its ranges by itself in a join by gossip; who acknowledges a write is chosen among those that can.
+# A level of barriers knows no barrier: that one waits is a condition over all parts.
 FREE = {
     "twophase": {"Prepare"},
-    "tcm": {"Restart", "Append", "Hold", "Release"},
+    "tcm": {"Restart", "Append", "Hold", "Release", "Relax", "BeginBarrier"},
     "dataplane": {"Start", "Tick", "Cleanup"},
     "coordinator": {"Start"},
     "replica": set(),
@@ -246,7 +259,7 @@ FREE = {
         *("AnswerBarrier", "ApplyTopology", "BeginRequest", "CrashMember", "CutOff", "EndLeftover"),
         *("HearAddress", "LateArrival", "LeaveBehind", "MakeRequest", "PauseWork"),
         *("PublishGeneration", "Reconnect", "ReportClean", "RestartElsewhere", "RestartMember"),
-        *("ServeRequest", "UnlockTopology", "FindResize"),
+        *("RestartConfigured", "ServeRequest", "UnlockTopology", "FindResize"),
     },
     "resize": {"ApplyMap", "CommitMap", "EndRepair", "Grow", "Shrink"},
     "truncate": {

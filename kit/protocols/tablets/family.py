@@ -62,6 +62,7 @@ FAMILY = Family(
             "requests: writes and reads while a tablet moves",
             ("S-20", "S-21", "S-22", "S-23", "S-25", "S-46", "S-61"),
             "parameters.requests",
+            {"requests": ("K1 write QUORUM", "K2 read QUORUM")},
         ),
         "resize": HuntGround(
             "tablets", "sizes: splits and merges", ("S-43", "S-44", "S-45"), "title"

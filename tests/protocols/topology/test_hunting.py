@@ -20,7 +20,7 @@ EVERY = [
 def variant_of(model: str, id_: str) -> Variant:
     """The variant that lacks one safeguard."""
     guard = next(g for g in entry_of(model).safeguards if g.id == id_)
-    return Variant(model, {**hunts()[model].budgets, **guard.smallest}, guard)
+    return Variant(model, {**guard.smallest, **hunts()[model].budgets}, guard)
 
 
 @pytest.mark.parametrize(("model", "id_"), EVERY)

@@ -19,7 +19,7 @@ EVERY = [
 def test_every_variant_is_broken_and_every_wrong_name_is_refuted(model: str, id_: str) -> None:
     """The right name passes; any other is refuted by a run, one of another model as such."""
     [guard] = [each for each in entry_of(model).safeguards if each.id == id_]
-    variant = Variant(model, {**hunts()[model].budgets, **guard.smallest}, guard)
+    variant = Variant(model, {**guard.smallest, **hunts()[model].budgets}, guard)
     assert shortest_breach(variant.build(), 20_000).violation is not None
     suspects = suspected(variant)
     assert len(suspects) > 1

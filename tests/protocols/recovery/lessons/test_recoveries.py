@@ -117,7 +117,7 @@ def test_the_answer_of_the_key_passes(name: str) -> None:
 def test_every_variant_is_broken_and_a_wrong_name_is_refuted(guard: object) -> None:
     """A search finds what is broken; the right name passes, another one is refuted by a run."""
     [chosen] = [each for each in Recovery.safeguards if each is guard]
-    variant = Variant("recovery", {**hunts()["recovery"].budgets, **chosen.smallest}, chosen)
+    variant = Variant("recovery", {**chosen.smallest, **hunts()["recovery"].budgets}, chosen)
     assert shortest_breach(variant.build(), 20_000).violation is not None
     assert judged(variant, 1, chosen.id).passed
     other = next(each for each in suspected(variant) if each is not chosen)
