@@ -45,4 +45,5 @@ def replayed(model: Any, actions: tuple[Any, ...], name: str) -> str | None:
             says[each.name] = partial(each.check, state)
         elif each.kind == "step":
             says[each.name] = partial(each.of_step, before, actions[-1], state)
-    return says[name]()
+    witness: str | None = says[name]()
+    return witness

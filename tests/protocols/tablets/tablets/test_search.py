@@ -146,7 +146,7 @@ def test_in_the_documents_a_decommission_does_not_pass_over_ignored_nodes() -> N
     given = {"moves": 0, "operations": ("leave B",), "crashes": 1, "exclusions": 1}
     searched("documents", **given)
     timeline = Timeline(build("tablets", {"edition": "documents", **SMALL, **given}))
-    model = timeline.model
+    model: Any = timeline.model
     while timeline.state.control.topology.transition != "write_both_read_old":
         assert timeline.forward() is not None
     for verb in ("crash C", "exclude C", "answer A", "answer B"):
