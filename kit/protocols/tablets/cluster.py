@@ -33,7 +33,13 @@ from kit.protocols.tablets.rules.stages import TRANSITIONS, TransitionKind
 from kit.protocols.topology.control import MOST_FAULTS, ControlState
 from kit.protocols.topology.control import NETWORK as THEIR_NETWORK
 from kit.protocols.topology.coordinator import LOG as THEIR_LOG
-from kit.protocols.topology.rules.cluster import ClusterTopology, Replication, local_view, mask_of
+from kit.protocols.topology.rules.cluster import (
+    NOBODY,
+    ClusterTopology,
+    Replication,
+    local_view,
+    mask_of,
+)
 from kit.protocols.topology.rules.machines import EdgeKind, Edition, Machine, WorkRow
 from kit.protocols.topology.rules.replication import factor_text, place_of, replication_in
 from kit.protocols.topology.rules.requests import MOST_NODES, RequestPlan, plan_of
@@ -602,6 +608,13 @@ def removed_nodes(topology: ClusterTopology) -> int:
     """The nodes that will not come back: what they hold is made again from others (a mask)."""
     leaving = sum(1 << i for i, entry in enumerate(topology.nodes) if entry.request == "remove")
     return leaving | mask_of(topology, "removing", "left")
+
+
+@lru_cache(1 << 10)
+def gone_nodes(topology: ClusterTopology) -> int:
+    """The nodes that have left without a successor: none has a replica any more (a mask)."""
+    succeeded = {entry.replaced for entry in topology.nodes} - {NOBODY}
+    return mask_of(topology, "left") & ~sum(1 << node for node in succeeded)
 
 
 def excluded_nodes(topology: ClusterTopology) -> int:

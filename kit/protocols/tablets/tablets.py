@@ -30,6 +30,7 @@ from kit.protocols.tablets.cluster import (
     TabletsState,
     TabletTransition,
     excluded_nodes,
+    gone_nodes,
 )
 from kit.protocols.tablets.hosts import LOG
 from kit.protocols.tablets.plans import Begin, Plans, replaced
@@ -486,8 +487,11 @@ class Tablets(Plans, Stages):
 
     @always("INV-AVAIL")
     def quorums_stay(self, s: TabletsState) -> str | None:
-        """No tablet has lost a quorum of its replicas to nodes that have left."""
-        gone = self.hosts(mask_of(s.control.topology, "left"))
+        """No tablet has lost a quorum of its replicas to nodes that have left.
+
+        Who is replaced was dead before: its successor gets its replicas once it is normal.
+        """
+        gone = self.hosts(gone_nodes(s.control.topology))
         for tablet, row in enumerate(s.tablets if gone else ()):
             lost = tuple(each for each in row.replicas if each.host in gone)
             if 2 * len(lost) >= len(row.replicas):
@@ -497,12 +501,10 @@ class Tablets(Plans, Stages):
     @always("INV-RF")
     def replicas_on_members(self, s: TabletsState) -> str | None:
         """No replica is on who has left."""
-        nodes = s.control.topology.nodes
-        gone = {i for i, entry in enumerate(nodes) if entry.state == "left"}
-        gone -= {entry.replaced for entry in nodes}
-        for tablet, row in enumerate(s.tablets) if gone else ():
+        gone = self.hosts(gone_nodes(s.control.topology))
+        for tablet, row in enumerate(s.tablets if gone else ()):
             for replica in row.replicas:
-                if self.number(replica.host) in gone:
+                if replica.host in gone:
                     return f"tablet {tablet} has a replica on {replica.host}, which has left"
         return None
 

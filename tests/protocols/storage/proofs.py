@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from kit.engine.check import Result
@@ -24,19 +25,25 @@ def assert_needed(result: Result, model: Any, guard: Safeguard, harm: tuple[str,
     assert (result.violation.property, len(result.violation.actions)) == harm
     invariants = {p.name: p.invariant for p in (*model.properties, *model.monitors)}
     assert invariants[result.violation.property] in guard.protects
-    assert replayed(model, result.violation.actions) == result.violation.witness
+    replays = replayed(model, result.violation.actions, result.violation.property)
+    assert replays == result.violation.witness
 
 
-def replayed(model: Any, actions: tuple[Any, ...]) -> str | None:
-    """What the last step of a run breaks, as the model's own judges say."""
+def replayed(model: Any, actions: tuple[Any, ...], name: str) -> str | None:
+    """What the model's own judge of that name says of the last step of a run, or of its end."""
     memories = {monitor.name: monitor.begin() for monitor in model.monitors}
     before, state = model.start(), model.start()
     for action in actions:
         before, state = state, model.act(state, action)
         for monitor in model.monitors:
             memories[monitor.name] = monitor.after(memories[monitor.name], before, action, state)
-    witnesses = [
-        p.of_step(before, actions[-1], state) for p in model.properties if p.kind == "step"
-    ]
-    witnesses += [monitor.verdict(memories[monitor.name]) for monitor in model.monitors]
-    return next((witness for witness in witnesses if witness), None)
+    says = {
+        monitor.name: partial(monitor.verdict, memories[monitor.name]) for monitor in model.monitors
+    }
+    for each in model.properties:
+        if each.kind == "always":
+            says[each.name] = partial(each.check, state)
+        elif each.kind == "step":
+            says[each.name] = partial(each.of_step, before, actions[-1], state)
+    witness: str | None = says[name]()
+    return witness

@@ -227,6 +227,14 @@ CDC = panel_of(
 # -- system.topology_requests ----------------------------------------------------------------------
 
 REQUEST_CELLS = ("id", "request_type", "target_host", "start_time", "error", "end_time")
+KS_NAME, KS_DATA = "new_keyspace_rf_change_ks_name", "new_keyspace_rf_change_data"
+PARAMETER_CELLS = ("truncate_table_id", KS_NAME, KS_DATA)
+
+
+def _parameters(row: SystemTopologyRequest) -> str:
+    """What is asked for beside the type, by the columns that say it."""
+    cells = ((name, cell_text(getattr(row, name))) for name in PARAMETER_CELLS)
+    return "; ".join(f"{name} {text}" for name, text in cells if text != NULL)
 
 
 def _requests(scene: Scene) -> list[SystemTopologyRequest]:
@@ -267,7 +275,7 @@ REQUESTS = panel_of(
         (
             *(Column(name, name, none=NULL) for name in REQUEST_CELLS),
             Column("done", lambda row: str(row.done)),
-            Column("parameters", "parameters", none=NULL),
+            Column("parameters", _parameters, none=NULL),
         ),
         caption="All requests, newest first",
         of="{0.target_host}",

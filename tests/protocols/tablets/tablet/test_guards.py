@@ -26,9 +26,10 @@ PLANTED: dict[str, tuple[tuple[str, str, str], str]] = {
         (STAGES, INTO_ALLOW, f"{DOCUMENTS}    * | write_both_read_old | | happy | version\n"),
         "stage-asks",
     ),
+    # The stage that asks for both sets is judged as it is committed, before a client reads.
     "level-in-both-sets": (
         (HISTORY, 'if joint else "either"', 'if False else "either"'),
-        "visible",
+        "stage-asks",
     ),
     "sessions": (
         ("protocols/storage/moving.py", "if self.lets_in(s, target, session):", "if True:"),

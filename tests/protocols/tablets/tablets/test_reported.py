@@ -96,6 +96,7 @@ OWN: dict[str, Callable[[], Any]] = {
     "transition-stored": of_tablet(aimless),
     "replicas-complete": without("one-transition"),
     "data-owned": without("one-transition"),
+    "quorums-stay": without("drain-tablets-first"),
     "replicas-on-members": without("drain-tablets-first"),
     "replicas-on-owners": of_cluster(lambda t: with_node(t, 0, zero_token=True)),
     "one-replica": of_tablet(doubled),
