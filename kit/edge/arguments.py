@@ -100,13 +100,13 @@ def finite(field: str, values: Iterable[T], most: int) -> tuple[T, ...]:
     return kept
 
 
-Guard = Callable[[Iterable[Any]], AbstractContextManager[None]]
-_GUARDS: list[Guard] = [lambda _: nullcontext()]
+Keeper = Callable[[Iterable[Any]], AbstractContextManager[None]]
+_KEEPERS: list[Keeper] = [lambda _: nullcontext()]
 
 
-def guard_calls(guard: Guard) -> None:
-    """Have each call of a public function run within what ``guard`` makes of its arguments."""
-    _GUARDS.append(guard)
+def keep_calls(keeper: Keeper) -> None:
+    """Have each call of a public function run within what ``keeper`` makes of its arguments."""
+    _KEEPERS.append(keeper)
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
@@ -122,7 +122,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
         for name, value in bound.arguments.items():
             _check(function, signature.parameters[name], value)
             bound.arguments[name] = _looked_at(name, value, hint_of(function, name))
-        with pipes_kept(), _GUARDS[-1](bound.arguments.values()):
+        with pipes_kept(), _KEEPERS[-1](bound.arguments.values()):
             return function(*bound.args, **bound.kwargs)
 
     return called

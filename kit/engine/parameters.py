@@ -25,7 +25,7 @@ Choice = str | int | None
 
 FAULTS = {
     **dict.fromkeys(("crashes", "deaths", "losses", "cuts", "partitions", "outages"), ""),
-    **dict.fromkeys(("restarts", "failures", "copies", "coordinator changes"), ""),
+    **dict.fromkeys(("restarts", "failures of work", "copies", "coordinator changes"), ""),
     "late": "late messages",
 }
 """Parameters that are budgets of faults, and what they are called where the title is no word."""

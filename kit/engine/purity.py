@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
-from kit.edge.arguments import guard_calls
+from kit.edge.arguments import keep_calls
 from kit.engine.careful import (
     NEW,
     NO_CHANCE,
@@ -247,7 +247,7 @@ def _asking_all(values: Iterable[Any]) -> AbstractContextManager[None]:
     return nullcontext()
 
 
-guard_calls(_asking_all)
+keep_calls(_asking_all)
 
 
 def _check_memory(model: Model[Any, Any], monitor: Monitor, state: Any, memory: Any) -> None:

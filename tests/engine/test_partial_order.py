@@ -191,7 +191,7 @@ def test_a_counterexample_is_a_run_of_the_model() -> None:
     found = check(model, partial_order=True).violation
     assert found is not None
     assert found.actions == (Arrive(), Ask(0))
-    assert replayed(model, found.actions, found.property) == found.witness == "clerk 0 is 1 behind"
+    assert replayed(model, found) == found.witness == "clerk 0 is 1 behind"
 
 
 def test_a_lead_is_part_of_the_run() -> None:

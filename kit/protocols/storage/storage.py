@@ -468,14 +468,14 @@ class Storage(Moving, Coordinating):
                 reads, writes = views[at].reads & able[at], views[into].writes & able[into]
                 wanted = self._wanted(read, views[at], False)
                 stored = self._wanted(write, views[into], True)
-                for asked in range(1 << reads.bit_length()):
-                    if asked & ~reads or not enough(wanted, asked):
+                for readers in range(1 << reads.bit_length()):
+                    if readers & ~reads or not enough(wanted, readers):
                         continue
-                    if enough(stored, writes & ~asked):
+                    if enough(stored, writes & ~readers):
                         numbers, unit = self.trails[trail].numbers, self.history.unit
                         return (
-                            f"a read at {unit} {numbers[at]} from {self.names(asked)} misses a "
-                            f"write at {unit} {numbers[into]} to {self.names(writes & ~asked)}"
+                            f"a read at {unit} {numbers[at]} from {self.names(readers)} misses a "
+                            f"write at {unit} {numbers[into]} to {self.names(writes & ~readers)}"
                         )
         return None
 

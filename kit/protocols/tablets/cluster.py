@@ -282,7 +282,10 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         **FAULTS,
     )
     failures: int = budget(
-        0, "how often a piece of work on tablets may fail by itself", le=MOST_FAULTS
+        0,
+        "how often a piece of work on tablets may fail by itself",
+        title="failures of work",
+        le=MOST_FAULTS,
     )
     full: int = budget(
         0, "how often the disk that a tablet is streamed to may be full", le=MOST_FAULTS

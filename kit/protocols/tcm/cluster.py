@@ -25,7 +25,7 @@ from kit.protocols.tcm.parameters import TcmParameters
 from kit.protocols.tcm.rules.barrier import Barrier, barriers, end_barriers, known_first
 from kit.protocols.tcm.rules.metadata import Advance, Begin, Event, Metadata, Sequence, Snapshot
 from kit.protocols.tcm.rules.operations import LEVELS, OWN_LEVEL, Level, weaker
-from kit.protocols.tcm.rules.quorums import Asked, quorums_meet
+from kit.protocols.tcm.rules.quorums import Pairing, quorums_meet
 from kit.protocols.tcm.tcm import MOST_KEPT, SAFEGUARD, Restart, Stream, Tcm, driver, spot
 
 NOTHING_WAITS = refused("no barrier of it waits for answers: there is nothing to relax")
@@ -141,8 +141,8 @@ class BarrierLevels(Declared[LevelState]):
 
     def _words(self, before: LevelState, action: Any, after: LevelState) -> str:
         old, new = (self.level(s, action.node) for s in (before, after))
-        asked = f"falls back from {old} to {new}: {LEVELS[new]}"
-        return verbatim(f"The barrier of {action.node} had no answers in time and {asked}.")
+        change = f"falls back from {old} to {new}: {LEVELS[new]}"
+        return verbatim(f"The barrier of {action.node} had no answers in time and {change}.")
 
     @action(
         each=relaxable,
@@ -414,7 +414,7 @@ class TcmCluster(Product):
                 yield older, newer, first, second
                 yield newer, older, second, first
 
-    def asked(self, events: Log, applied: tuple[int, ...]) -> Iterator[Asked]:
+    def pairings(self, events: Log, applied: tuple[int, ...]) -> Iterator[Pairing]:
         """Whose majorities must meet: neighbouring epochs', then those of all epochs in use."""
         yield from self.tcm.neighbours(events)
         for reader, writer, *silent in self.in_use(events, applied):

@@ -125,8 +125,8 @@ def plan(argv: list[str]) -> int:
     level = given.barrier
     if level not in (None, *LEVELS):
         raise BadInput("--barrier", level, one_of(level, list(LEVELS)))
-    told: Any = {"in_flight": in_flight, "edition": edition, "sizes": sizes, "level": level}
-    report = dry_run(ring, operation, **told)
+    given_too: Any = {"in_flight": in_flight, "edition": edition, "sizes": sizes, "level": level}
+    report = dry_run(ring, operation, **given_too)
     report = replace(report, warnings=(*ring.warnings, *report.warnings))
     conflicts = ((c.keyspace, label(c.range), f"held by {c.operation}") for c in report.conflicts)
     answer = Answer(

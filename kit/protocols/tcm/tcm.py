@@ -66,7 +66,7 @@ from kit.protocols.tcm.rules.operations import (
     validate,
 )
 from kit.protocols.tcm.rules.quorums import (
-    Asked,
+    Pairing,
     covered,
     locks_disjoint,
     neighbouring,
@@ -681,7 +681,7 @@ class Tcm(Declared[TcmState]):
         """Whether a read majority could miss a write majority at the newest epoch."""
         return self.quorums_meet(TcmState(events)) is not None
 
-    def neighbours(self, events: Log) -> Iterator[Asked]:
+    def neighbours(self, events: Log) -> Iterator[Pairing]:
         """The newest epoch and the one before, whose quorums must meet, and who is dead in them."""
         now = self.snapshot(events)
         if not events:

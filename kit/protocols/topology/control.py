@@ -274,7 +274,7 @@ class Control(VotingModel[ControlState]):
     changes: int = faults(
         "how often a coordinator that is up may be deposed", title="coordinator changes"
     )
-    failures: int = faults("how often a piece of work may fail by itself")
+    failures: int = faults("how often a piece of work may fail by itself", title="failures of work")
     cuts: int = faults("how often a node may be cut off")
     late: int = faults("how many streams may be left behind")
     addresses: int = faults(

@@ -209,9 +209,9 @@ def placed(tables: JoinTables, asks: JoinNodeRequest, edition: Edition) -> JoinT
     lacks = sorted(set(tables.enabled) - set(asks.features))
     facts = f"cluster {asks.cluster}, snitch {asks.snitch}"
     facts += f", it lacks {', '.join(lacks)}" if lacks else ", all enabled features"
-    asked = asks.features, asks.replaces, asks.call
+    request = asks.features, asks.replaces, asks.call
     where = asks.rack, asks.zero_token, facts if edition == "documents" else ""
-    return with_row(tables, JoinRow(asks.host, "none", *asked, "", *where))
+    return with_row(tables, JoinRow(asks.host, "none", *request, "", *where))
 
 
 def request_in(row: JoinRow) -> JoinNodeRequest:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
-from kit.engine.check import Result
-from kit.engine.model import Safeguard
+from kit.engine.check import Result, Violation
+from kit.engine.model import Monitor, Safeguard
 
 
 def assert_holds(result: Result, states: int, depth: int) -> None:
@@ -25,25 +24,25 @@ def assert_needed(result: Result, model: Any, guard: Safeguard, harm: tuple[str,
     assert (result.violation.property, len(result.violation.actions)) == harm
     invariants = {p.name: p.invariant for p in (*model.properties, *model.monitors)}
     assert invariants[result.violation.property] in guard.protects
-    replays = replayed(model, result.violation.actions, result.violation.property)
-    assert replays == result.violation.witness
+    assert replayed(model, result.violation) == result.violation.witness
 
 
-def replayed(model: Any, actions: tuple[Any, ...], name: str) -> str | None:
-    """What the model's own judge of that name says of the last step of a run, or of its end."""
-    memories = {monitor.name: monitor.begin() for monitor in model.monitors}
-    before, state = model.start(), model.start()
-    for action in actions:
+def replayed(model: Any, violation: Violation) -> str | None:
+    """What the run's last state or step breaks of the property that a search found broken, as the
+    model's own judge says.
+    """
+    judges = {judge.name: judge for judge in (*model.properties, *model.monitors)}
+    judge = judges[violation.property]
+    memory = judge.begin() if isinstance(judge, Monitor) else None
+    witness, state = None, model.start()
+    for action in violation.actions:
+        assert witness is None  # nothing shorter breaks it
         before, state = state, model.act(state, action)
-        for monitor in model.monitors:
-            memories[monitor.name] = monitor.after(memories[monitor.name], before, action, state)
-    says = {
-        monitor.name: partial(monitor.verdict, memories[monitor.name]) for monitor in model.monitors
-    }
-    for each in model.properties:
-        if each.kind == "always":
-            says[each.name] = partial(each.check, state)
-        elif each.kind == "step":
-            says[each.name] = partial(each.of_step, before, actions[-1], state)
-    witness: str | None = says[name]()
+        if isinstance(judge, Monitor):
+            memory = judge.after(memory, before, action, state)
+            witness = judge.verdict(memory)
+        elif judge.kind == "always":
+            witness = judge.check(state)
+        else:
+            witness = judge.of_step(before, action, state)
     return witness

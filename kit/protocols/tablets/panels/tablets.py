@@ -304,7 +304,7 @@ def _sessions(scene: Scene) -> Iterator[tuple[str, str, str]]:
     """A key, a sign and words for each open session, and for a late RPC, whose may be closed."""
     for each in scene.of(facts.stages):
         if each.session:
-            words = f"session {each.session}: tablet {each.tablet} in {each.stage}{_guards(0)}"
+            words = f"session {each.session}: tablet {each.tablet} in {each.stage}{_guards_here(0)}"
             yield f"{each.tablet}:{each.session}", "✓", words
     late = scene.state.late
     if late is not None:
@@ -315,10 +315,10 @@ def _sessions(scene: Scene) -> Iterator[tuple[str, str, str]]:
         yield "late", "!" if late.sealed else "…", f"{words}{permit}{over}"
         for host in dict.fromkeys(each.host for each in late.targets) if late.runs else ():
             waits = ": a barrier waits" * scene.state.is_over(late)
-            yield f"guard:{host}", "!", f"{permit} on {host}{_guards(1)}{waits}"
+            yield f"guard:{host}", "!", f"{permit} on {host}{_guards_here(1)}{waits}"
 
 
-def _guards(number: int) -> str:
+def _guards_here(number: int) -> str:
     return f", {counted(number, 'topology_guard')}"
 
 

@@ -509,7 +509,7 @@ def missed(m: TcmCluster, s: Any) -> tuple[int, Voters, Voters] | None:
     """
     if m.quorums_meet(s) is None:  # a verdict that is kept; the search below is not
         return None
-    apart = quorums_apart(m.asked(s.tcm.events, s.log.applied))
+    apart = quorums_apart(m.pairings(s.tcm.events, s.log.applied))
     if apart is None:
         return None
     reads, writes = (tuple(m.names[code] for code in side) for side in (apart.reads, apart.writes))

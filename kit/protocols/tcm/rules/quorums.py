@@ -265,13 +265,13 @@ class Apart(Struct, frozen=True):
 
 
 Silent = frozenset[int]
-Asked = tuple[Snapshot, Snapshot, Silent, Silent]
+Pairing = tuple[Snapshot, Snapshot, Silent, Silent]
 """By what a read and a write are planned, and who answers neither the one nor the other."""
 
 
 def neighbouring(
     snapshot: Snapshot, previous: Snapshot | None, dead: Silent = frozenset()
-) -> Iterator[Asked]:
+) -> Iterator[Pairing]:
     """An epoch and the one before it, whatever their nodes know; ``dead`` nodes answer nobody."""
     yield snapshot, snapshot, dead, dead
     if previous is not None:
@@ -279,12 +279,12 @@ def neighbouring(
         yield snapshot, previous, dead, dead
 
 
-def quorums_apart(asked: Iterable[Asked]) -> Apart | None:
+def quorums_apart(pairings: Iterable[Pairing]) -> Apart | None:
     """The first majorities that miss each other.
 
     Where each datacenter has its own factor, majorities of each alone (LOCAL_QUORUM) must meet too.
     """
-    for reader, writer, *silent in asked:
+    for reader, writer, *silent in pairings:
         for group in range(min(len(reader.placements), len(writer.placements))):
             reads, writes = reader.placements[group].reads, writer.placements[group].writes
             if reads is writes:
@@ -303,9 +303,9 @@ def quorums_apart(asked: Iterable[Asked]) -> Apart | None:
     return None
 
 
-def quorums_meet(asked: Iterable[Asked]) -> str | None:
+def quorums_meet(pairings: Iterable[Pairing]) -> str | None:
     """Every read majority meets every write majority, as ``quorums_apart`` looks for them."""
-    apart = quorums_apart(asked)
+    apart = quorums_apart(pairings)
     if apart is None:
         return None
     reader, writer = apart.reader.metadata, apart.writer.metadata

@@ -111,7 +111,9 @@ def legend(scene: Scene) -> Iterator[tuple[str, str, str]]:
     edition = scene.model.setting.edition
     played = [(name, machine.states) for name, machine in MACHINES[edition].items()]
     for known in tables.TRANSITION_STATES:
-        passing = (name for name, states in played if known.name in {one.name for one in states})
+        passing = (
+            name for name, states in played if known.name in {state.name for state in states}
+        )
         passed_by = ", ".join(passing) or ("not played" if known.edition == edition else "")
         if passed_by:
             is_now = scene.state.topology.transition == known.name

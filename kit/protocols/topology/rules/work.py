@@ -323,9 +323,9 @@ def addressees(topology: ClusterTopology, operation: TopologyOperation, work: Wo
     own = 0 if node == NOBODY else 1 << node
     if work.barrier:
         takes_part = operation.state != "left_token_ring"
-        asked = mask_of(topology, "normal") | (own & topology.members if takes_part else 0)
+        members = mask_of(topology, "normal") | (own & topology.members if takes_part else 0)
         ignored = topology.ignored if work.on_failure == "retry" else 0
-        return asked & ~(excluded(topology, node) | ignored)
+        return members & ~(excluded(topology, node) | ignored)
     if work.name == "stream" and topology.nodes[node].state == "removing":
         return owners(topology) & ~excluded(topology, node)
     if work.name == TRUNCATES:

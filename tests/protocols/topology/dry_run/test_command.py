@@ -50,7 +50,7 @@ def test_the_exit_code_says_whether_it_goes_on() -> None:
     assert answer.json["cases"][0]["waits_for"] == ["00000002-0000-4000-8000-000000000002"]
     assert says(bad("topology", DUMP, "--down", "x"), "--down | 'x' | one of")
     assert call("topology", DUMP, "--rf", "3").status == 0
-    assert says(bad("topology", DUMP, "--rf", "-1"), "rf | -1 | or 0")
+    assert says(bad("topology", DUMP, "--rf", "-1"), "rf | -1 | from 0 to 1000")
     assert says(bad("topology", *LOGS, "--rf", "3"), "--rf | 3 | nothing beside journals")
 
 

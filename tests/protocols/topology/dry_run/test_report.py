@@ -352,5 +352,5 @@ def test_racks_are_checked_where_somebody_says_how_many_replicas(tmp_path: Path)
     answer = said(tmp_path, joins, transition_state="join group0", asking={"rf": 3})
     assert answer.cases[0].leads_to == "left_token_ring"
     assert "assign_tokens will fail: dc1 would have 4 racks" in answer.cases[0].reason
-    with pytest.raises(BadInput, match=like("rf | -1 | or 0")):
+    with pytest.raises(BadInput, match=like("rf | -1 | from 0 to 1000")):
         coordinator(leaves, rf=-1)
