@@ -152,7 +152,7 @@ def _drawn_of(group: ElementTree.Element) -> Iterator[Frag]:
             sides = {name: get(name) for name in ("cx", "cy", "rx", "ry")}
             yield h("ellipse", **sides, class_="wire" if get("fill") == "none" else "full")
         elif tag == "text":
-            kind, words = "on" if is_node else "soft", (child.text or "").strip()
+            kind, words = "on" if is_node else "soft tag", (child.text or "").strip()
             yield h("text", words, x=get("x"), y=get("y"), text_anchor="middle", class_=kind)
 
 
@@ -233,7 +233,7 @@ def dot_source(diagram: StateDiagram) -> str:
     states = dict.fromkeys(state for before, _, after in table for state in (before, after))
     lines = [
         "digraph {",
-        "  nodesep=0.15; ranksep=0.12; margin=0.03; bgcolor=white;",
+        f"  nodesep={0.1 if diagram.tight else 0.15}; ranksep=0.12; margin=0.03; bgcolor=white;",
         f'  node [fontname="Helvetica", fontsize={LETTERS}];',
         '  node [shape=box, style=rounded, height=0.23, width=0.3, margin="0.09,0.01"];',
         f'  edge [fontname="Helvetica", fontsize={LETTERS}, arrowsize=0.6];',
