@@ -338,14 +338,14 @@ def _badges(scene: Scene) -> Badges:
     yield from _lamps(scene)
     yield "leader", f"leader {scene.model.names[state.leader]}" if state.leader >= 0 else "", ""
     under_way = "busy" if state.is_under_way else ""
-    yield "operation", f"operation {state.operation}" * (state.operation != "none"), under_way
+    yield "operation", state.operation * (state.operation != "none"), under_way
 
 
 def _lamps(scene: Scene) -> Badges:
     able, ranges = scene.state.can_change_schema, scene.of(facts.ranges)
     met = sum("QUORUM" in row.levels for row in ranges)
     yield "schema", *(("✓ schema changes", "") if able else ("! no schema changes", "broken"))
-    less = f"! data at QUORUM in {met} of {len(ranges)} ranges"
+    less = f"! QUORUM in {met} of {len(ranges)} ranges"
     yield "data", *(("✓ data at QUORUM", "") if met == len(ranges) else (less, "broken"))
 
 

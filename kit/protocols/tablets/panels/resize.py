@@ -268,15 +268,16 @@ def _pair(pair: SiblingPair, left: float, top: float, wide: float) -> Frag:
 
 
 def _badges(scene: Scene) -> Badges:
-    """The number of tablets, the decision, and whether it is being finalized."""
+    """The decision, and whether it is being finalized; until then how many tablets there are."""
     now = scene.of(facts.line)
-    yield "tablets", f"tablets {scene.state.map.count}", "plain"
+    idle = not now.transition  # its names leave room for little else
+    yield "tablets", f"tablets {scene.state.map.count}" * idle, "plain"
     yield "decision", f"resize {now.decided}", "" if now.decided == "none" else "busy"
-    yield "number", f"number {now.number}", ""
+    yield "number", f"number {now.number}" * idle, ""
     yield "growing", "growing mode" * now.size.growing, ""
     yield "state", now.transition, "busy"
-    yield "phase", f"finalization: {now.phase}" if now.phase else "", "busy"
-    yield "barrier", f"barrier {len(now.drained)}/{_waited_on(now)}" * bool(_waited_on(now)), "busy"
+    drained = f"barrier {len(now.drained)}/{_waited_on(now)}" * bool(_waited_on(now))
+    yield "phase", drained or now.phase, "busy"
 
 
 # -- the topology's state, the gate of its barrier -------------------------------------------------
