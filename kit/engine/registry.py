@@ -43,6 +43,7 @@ class Former(Struct, frozen=True, kw_only=True):
     ``safeguards`` names of safeguards, ``verbs`` the first words of a line of a scenario file,
     ``shown`` what such a file asks to be shown, ``scenarios`` names of scenarios. ``said`` are
     the first words of what a field of an action holds, at any depth, by the field's name.
+    ``unnamed`` says what a later parameter was in a recorded run that does not name it.
     """
 
     actions: Mapping[str, str] = field(default_factory=dict)
@@ -56,6 +57,7 @@ class Former(Struct, frozen=True, kw_only=True):
     shown: Mapping[str, str] = field(default_factory=dict)
     scenarios: Mapping[str, str] = field(default_factory=dict)
     said: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    unnamed: Mapping[str, Any] = field(default_factory=dict)
     editions: bool = False
 
     def action_today(self, plain: Any) -> Any:
@@ -100,11 +102,13 @@ class Former(Struct, frozen=True, kw_only=True):
         return self.parameters.get(name, name)
 
     def parameters_recorded(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Parameters of a recorded run without those that only left others out.
+        """Parameters of a recorded run, with what later ones were then.
 
-        The run is one without them, too. Under today's name they may forbid more than they did.
+        Those that only left other runs out are not among them: the run is one without them, too,
+        and under today's name they may forbid more than they did.
         """
-        return {name: value for name, value in given.items() if name not in self.narrowing}
+        named = {name: value for name, value in given.items() if name not in self.narrowing}
+        return {**self.unnamed, **named}
 
     def value_today(self, parameter: str, value: Any) -> Any:
         """A parameter's value, or each item of a list, in today's words."""

@@ -67,7 +67,7 @@ from kit.protocols.group0.state import (
     prefix,
     tables_after,
 )
-from kit.protocols.group0.voting import Edition
+from kit.protocols.group0.voting import UNNAMED_RELEASE, Edition
 
 MOST_NODES = 9
 MOST_FAULTS = 5
@@ -415,4 +415,4 @@ FUZZING = Fuzzing(
     },
     {"elect": 0.05, "crash": 0.05, "lose": 0.1, "hour": 0.05},
 )
-ENTRY = entry(Group0, scenarios=SCENARIOS, fuzzing=FUZZING)
+ENTRY = entry(Group0, scenarios=SCENARIOS, fuzzing=FUZZING, former=UNNAMED_RELEASE)

@@ -37,6 +37,7 @@ from kit.engine.flows import ServerLine
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import Refusal
 from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.group0.voting import UNNAMED_RELEASE
 from kit.protocols.recovery.lost_majority import (
     MOST_FAULTS,
     NO_GROUP,
@@ -724,6 +725,7 @@ LOG = Recovery.server_log()
 FIVE = {"commit_indexes": (10, 11, 12, 12, 12), "dead": "C D E"}
 ENTRY = entry(
     Recovery,
+    former=UNNAMED_RELEASE,
     scenarios=(
         Scenario(
             "majority-is-lost",

@@ -32,6 +32,7 @@ from kit.engine.flows import ServerLine
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import Refusal
 from kit.protocols.group0.rules.voters import is_majority, nodes_in
+from kit.protocols.group0.voting import UNNAMED_RELEASE
 from kit.protocols.recovery.lost_majority import (
     MOST_FAULTS,
     NO_GROUP,
@@ -659,6 +660,7 @@ LOG = RecoveryMode.server_log()
 FIVE = {"commit_indexes": (10, 11, 11, 11, 11), "dead": "C D E"}
 ENTRY = entry(
     RecoveryMode,
+    former=UNNAMED_RELEASE,
     scenarios=(
         Scenario(
             "recovery-mode",

@@ -22,6 +22,7 @@ from kit.engine.model import Refinement, TransitionRows
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import Refusal
 from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.group0.voting import UNNAMED_RELEASE
 from kit.protocols.tablets.cluster import (
     TRACKS,
     Next,
@@ -819,4 +820,11 @@ FUZZING = Fuzzing(
     },
     {"fault": 0.1, "elect": 0.05, "late fault": 0.2},
 )
-ENTRY = entry(Tablets, scenarios=SCENARIOS, rows=rows, fuzzing=FUZZING, refinement=refinement)
+ENTRY = entry(
+    Tablets,
+    scenarios=SCENARIOS,
+    rows=rows,
+    fuzzing=FUZZING,
+    refinement=refinement,
+    former=UNNAMED_RELEASE,
+)

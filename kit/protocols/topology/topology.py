@@ -20,6 +20,7 @@ from kit.engine.model import TransitionRows
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import Refusal
 from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.group0.voting import UNNAMED_RELEASE
 from kit.protocols.topology.control import (
     NETWORK,
     Control,
@@ -648,4 +649,4 @@ FUZZING = Fuzzing(
     {"edition": "documents", "nodes": 4, "operations": ASKED, **BUDGETS},
     {"fault": 0.05, "readdress": 0.05, "elect": 0.02, "client": 0.3},
 )
-ENTRY = entry(Topology, scenarios=SCENARIOS, rows=rows, fuzzing=FUZZING)
+ENTRY = entry(Topology, scenarios=SCENARIOS, rows=rows, fuzzing=FUZZING, former=UNNAMED_RELEASE)
