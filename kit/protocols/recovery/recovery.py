@@ -83,6 +83,7 @@ own = partial(ServerLine, own=True)
 class Recovery(LostMajority[RecoveryState]):
     """An operator recovers a group 0 by ``recovery_leader``."""
 
+    revision = 2
     name, title, State = "recovery", "A group 0 that lost its majority", RecoveryState
     about = "A group 0 that lost its majority, and what may happen while an operator recovers it."
     rests_at_goals = True

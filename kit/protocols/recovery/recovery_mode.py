@@ -123,6 +123,7 @@ def live_where(holds: Callable[[ModeNode], bool]) -> Callable[[Any, ModeState], 
 class RecoveryMode(LostMajority[ModeState]):
     """An operator recovers a group 0 by RECOVERY mode."""
 
+    revision = 2
     name, title, State = "recovery_mode", "A lost majority, by RECOVERY mode", ModeState
     about = """
     A group 0 that lost its majority, or a Raft upgrade that is stuck; what may still happen.

@@ -213,6 +213,7 @@ def in_order(stores: Iterable[Store]) -> Stores:
 class Resize(Hosts[ResizeState]):
     """One table of ``tablets`` while its size changes."""
 
+    revision = 2
     name, title, State = "resize", "A table's tablets are split and merged", ResizeState
     about = "A table of a few tablets, and what may happen to its size and its replicas."
     rests_at_goals = True

@@ -83,6 +83,7 @@ BEFORE_MOVES = OF_CLUSTER.index("move_tablets")
 class Tablets(Plans, Stages):
     """A cluster with ``tablets`` while it evens out its load and its nodes change."""
 
+    revision = 2
     name, title = "tablets", "Tablets under the topology coordinator"
     about = "A cluster with tablets, what is asked of it, and the faults that there may be."
     rests_at_goals = True

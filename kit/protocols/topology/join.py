@@ -100,6 +100,7 @@ Drop: TypeAlias = Annotated[
 class Join(NetworkModel):
     """Members A, B and so on, of which A coordinates, and the joiner N."""
 
+    revision = 2
     name, title = "join", "The join handshake: a node asks to be let in"
     about = "Members A, B and so on, of which A coordinates, the joiner N, and what may go wrong."
     rests_at_goals = True

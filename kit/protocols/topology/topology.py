@@ -150,6 +150,7 @@ TRACKS = ("tablet_migration", "tablet_draining", "rollback_to_normal")
 class Topology(Serving, Coordinator, Outages):
     """A cluster of ``nodes`` members that carries out ``operations``."""
 
+    revision = 2
     name, title = "topology", "Topology over group 0: the coordinator"
     about = "A cluster with what is asked of it, and the faults that there may be."
     rests_at_goals = True
