@@ -137,7 +137,6 @@ WIDE_TABLES = """() => {
   for (const tab of document.querySelectorAll(".kp-stage :is(.kp-tabs, .kp-line)>[data-tab]")) {
     tab.click();
     for (const table of document.querySelectorAll(".kp-page table")) {
-      if (!table.rows.length) continue;
       const many = table.rows[0].cells.length > 8;
       const room = table.closest(".kp-page").clientWidth;
       if (table.checkVisibility() && !many && table.offsetWidth > room)

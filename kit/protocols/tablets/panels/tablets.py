@@ -414,15 +414,15 @@ def _sharders(scene: Scene, host: str) -> Iterator[Part]:
         return f"{host}, {stage}: {words}"
 
     stages = facts.stage_shards(m, scene.of(facts.tablet_map), host)
-    yield Table(
-        lambda scene: stages,
-        f"stage:{host}:{{0.stage}}",
-        STAGE_COLUMNS,
-        caption=f"shards of {host} by stage" if stages else "",
-        line=staged,
-        marked=False,
-        headless=not stages,
-    )
+    if stages:
+        yield Table(
+            lambda scene: stages,
+            f"stage:{host}:{{0.stage}}",
+            STAGE_COLUMNS,
+            caption=f"shards of {host} by stage",
+            line=staged,
+            marked=False,
+        )
     if len(maps) < 2:
         yield Note(NO_VERSION)
         return
