@@ -413,13 +413,13 @@ class Tcm(Declared[TcmState]):
                 ranges_of.setdefault(self.names[code], []).append(transfer.range)
         return ranges_of
 
-    def senders(self, s: TcmState, action: Any) -> str:
-        """Who streams in a step, as things stand: ``A``, or ``A and C``."""
-        return " and ".join(self.sent(s, *self.task(s, action))) or "nobody"
+    def sent_in(self, s: TcmState, action: Any) -> dict[str, list[Range]]:
+        """Who streams in a step, as things stand, each with the ranges that it sends."""
+        return self.sent(s, *self.task(s, action))
 
     def streams_words(self, s: TcmState, action: Any) -> str:
         """Who streams, and what: a replica that is not up sends nothing."""
-        names = list(self.sent(s, *self.task(s, action)))
+        names = list(self.sent_in(s, action))
         if len(names) == 1:
             what = "all that it serves in the ranges handed over"
             return f"{names[0]} streams to {action.target} {what}."
@@ -428,7 +428,7 @@ class Tcm(Declared[TcmState]):
 
     def along_the_ring(self, before: TcmState, action: Any, after: TcmState) -> Iterator[Travel]:
         """Each source sends its ranges along the ring into the new replica."""
-        for source, sent in self.sent(before, *self.task(before, action)).items():
+        for source, sent in self.sent_in(before, action).items():
             ranges = tuple(dict.fromkeys(sent))
             labels = [part.label(self.cluster.ring.space) for part in ranges[:MOST_RANGES]]
             rest = len(ranges) - len(labels)
@@ -464,7 +464,7 @@ class Tcm(Declared[TcmState]):
         each=to_stream,
         verb="stream {node}: {displaced} to {target}",
         label=lambda m, s, action: verbatim(
-            f"stream to {action.target} from {m.senders(s, action)}"
+            f"stream to {action.target} from {' and '.join(m.sent_in(s, action)) or 'nobody'}"
         ),
         says=lambda m, before, action, after: verbatim(m.streams_words(before, action)),
         travels=along_the_ring,

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from kit.engine.timeline import Timeline
+from kit.protocols.tcm.panels.operation import streams_text
 from kit.protocols.tcm.rules.barrier import enough, sources
 from kit.protocols.tcm.rules.metadata import Transfer
 from kit.protocols.tcm.rules.operations import ProtocolSwitches, TcmSafeguards
 from kit.ring.ranges import Range
+from kit.ring.replication import Keyspace, SimpleStrategy
+from kit.views.panel import scene_of
 from tests.protocols.tcm.driving import Drive
 
 
@@ -168,3 +172,29 @@ def test_who_streams_without_the_safeguard(
     off = ProtocolSwitches(safeguards=TcmSafeguards(stream_from_displaced=False))
     assert sources(transfer, frozenset(down)) == safe
     assert sources(transfer, frozenset(down), off) == careless
+
+
+def test_what_was_streamed_keeps_its_sources() -> None:
+    """A node that dies after it streamed is still named as the source of what it sent."""
+    keyspaces = (Keyspace("one", SimpleStrategy(1)), Keyspace("three", SimpleStrategy(3)))
+    join = "bootstrap X --tokens 150"
+    drive = Drive(nodes=5, keyspaces=keyspaces, crashes=1, operations=(join,))
+    timeline = Timeline(drive.model)
+
+    def act(*verbs: str) -> None:
+        for verb in verbs:
+            enabled = timeline.model.actions(timeline.state)
+            timeline.do(next(each for each in enabled if timeline.model.verb(each) == verb))
+
+    def todo() -> list[str]:
+        verbs = map(timeline.model.verb, timeline.model.actions(timeline.state))
+        return [verb for verb in verbs if verb.startswith("stream ")]
+
+    while not todo():
+        timeline.forward()
+    act(*todo())
+    before = streams_text(scene_of(timeline, timeline.at))
+    assert "[x] one (100, 150] B -> X" in before
+    assert "[x] three (100, 150] D -> X" in before
+    act("crash B")
+    assert streams_text(scene_of(timeline, timeline.at)) == before

@@ -347,26 +347,36 @@ def _merged(pair: Neighbours) -> str:
 def all_streams(scene: Scene) -> list[tuple[str, StreamRow]]:
     """Return every stream of the operations under way, with its operation's node.
 
-    Who would stream depends on who is up; of what is done the sources are those of its step.
+    Who would stream depends on who is up: what was done while others were has other sources.
     """
     rows = [(each.node, row) for each in scene.of(facts.operations) for row in each.streams]
-    if not any(row.done for _, row in rows):
-        return rows
-    tcm, sources = scene.model.tcm, dict[tuple[str, str, int], tuple[str, ...]]()
-    for step in scene.way():
-        action = getattr(step.action, "action", step.action)  # the operator's, in a composition
-        if isinstance(action, Stream):
-            before = step.before.tcm
-            for name, ranges in tcm.sent(before, *tcm.task(before, action)).items():
-                for each in ranges:
-                    key = action.node, action.target, each.right
-                    sources[key] = (*sources.get(key, ()), name)
+    then = scene.once("sources", lambda: _sources_then(scene)) if rows else {}
     return [
-        (node, replace(row, sources=sources.get((node, row.target, row.right), row.sources)))
-        if row.done
-        else (node, row)
+        (node, replace(row, sources=then.get((node, *_of(row)), row.sources)) if row.done else row)
         for node, row in rows
     ]
+
+
+def _of(row: StreamRow) -> tuple[str, int, str]:
+    return row.keyspace, row.right, row.target
+
+
+def _sources_then(scene: Scene) -> dict[tuple[str, str, int, str], tuple[str, ...]]:
+    """Who streamed what was done while not the same nodes were down as now."""
+    m, then = scene.model, dict[tuple[str, str, int, str], tuple[str, ...]]()
+    for step in scene.way():
+        action = getattr(step.action, "action", step.action)  # the operator's, in a composition
+        if not isinstance(action, Stream):
+            continue
+        node, before, after = action.node, step.before.tcm, step.after.tcm
+        done = m.tcm.streamed(before, node)
+        if not done:  # of an operation that was cancelled before nothing counts
+            then = {key: names for key, names in then.items() if key[0] != node}
+        if before.down != scene.state.tcm.down:
+            new, sequence = m.tcm.streamed(after, node) & ~done, m.tcm.under_way(before, node)
+            rows = facts.to_stream(m, step.before, sequence, new)
+            then |= {(node, *_of(row)): row.sources for row in rows if row.done}
+    return then
 
 
 def draw_streams(scene: Scene) -> Frag:
