@@ -64,9 +64,12 @@ SESSION = (
 COUNTED = {
     **dict.fromkeys(("spark.sql.shuffle.partitions", "spark.default.parallelism"), MOST_TASKS),
     **dict.fromkeys(
-        ("spark.cores.max", "spark.driver.cores", "spark.executor.cores"), most_cores()
+        (
+            *("spark.cores.max", "spark.driver.cores", "spark.executor.cores"),
+            *("spark.executor.instances", "spark.task.cpus"),
+        ),
+        most_cores(),
     ),
-    **dict.fromkeys(("spark.executor.instances", "spark.task.cpus"), most_cores()),
 }
 """Settings that are numbers of threads or tasks, and the most of each."""
 

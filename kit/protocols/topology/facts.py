@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import zip_longest
 from typing import Any
 
 from msgspec import Struct
@@ -14,7 +13,7 @@ from kit.protocols.topology import coordinator as work
 from kit.protocols.topology import topology as act
 from kit.protocols.topology.control import ControlState, drain_refusal, view_of, voting
 from kit.protocols.topology.outages import address_of
-from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, ClusterTopology
+from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, ClusterTopology, changed_requests
 from kit.protocols.topology.rules.columns import changed_cells
 from kit.protocols.topology.rules.decide import QueueEntry, queue
 from kit.protocols.topology.rules.machines import BOUNDARY, TRANSITION_STATE, Machine
@@ -241,9 +240,7 @@ def history(m: Topology, steps: Sequence[PassedStep]) -> tuple[HistoryLine, ...]
         made, said = 0, "no-op: another command came first"
         if before.state_id != after.state_id:
             made = after.state_id
-            changed = change_words(m, before.topology, after.topology)
-            cells = ", ".join(changed_cells(before.topology, after.topology, m.names))
-            said = changed or cells or (TABLETS if before.started else START_MARKER)
+            said = command_words(m, before, after)
         lines.append(HistoryLine(number, made, creator, said))
     return tuple(lines)
 
@@ -270,9 +267,7 @@ def ends_of(steps: Sequence[PassedStep]) -> dict[int, int]:
     """The state ids of the commands that ended requests of a run, by the requests' numbers."""
     ends: dict[int, int] = {}
     for step in steps:
-        before, after = step.before.topology.requests, step.after.topology.requests
-        pairs = () if before is after else zip_longest(before, after)
-        for number, (was, now) in enumerate(pairs, 1):
+        for number, was, now in changed_requests(step.before.topology, step.after.topology):
             if now.done and not (was and was.done):
                 ends[number] = step.after.state_id
     return ends
@@ -299,8 +294,7 @@ def journal(m: Topology, before: ControlState, action: Any, after: ControlState)
     """What the coordinator's server would log of a step."""
     commits = isinstance(action, act.CommitDecision | act.CommitDeposed)
     if commits and before.state_id != after.state_id:
-        changed = change_words(m, before.topology, after.topology)
-        yield f"updating topology state: {changed or START_MARKER}"
+        yield f"updating topology state: {command_words(m, before, after)}"
     entered = after.topology.transition
     handles = after.started and after.coordinator != NOBODY
     again = handles and not (before.started and before.coordinator == after.coordinator)
@@ -322,6 +316,13 @@ def _sent(m: Topology, s: ControlState) -> str:
     without = ", ".join(m.named(excluded(s.topology, task.node)))
     command = command_sent(work.drains(s, task))
     return f"executing global topology command {command}, excluded nodes: {{{without}}}"
+
+
+def command_words(m: Topology, before: ControlState, after: ControlState) -> str:
+    """What an effective command did, in one line: a new coordinator's first one changes nothing."""
+    tables = before.topology, after.topology
+    changed = change_words(m, *tables) or ", ".join(changed_cells(*tables, m.names))
+    return changed or (TABLETS if before.started else START_MARKER)
 
 
 def change_words(m: Topology, before: ClusterTopology, after: ClusterTopology) -> str:
@@ -357,7 +358,7 @@ def _changed(before: ClusterTopology, after: ClusterTopology) -> Iterator[str]:
         yield "features are enabled"
     if before.balancing != after.balancing:
         yield f"tablet balancing is {'on' if after.balancing else 'off'}"
-    for number, (old, new) in enumerate(zip_longest(before.requests, after.requests), 1):
+    for number, old, new in changed_requests(before, after):
         if old is None and new.node == NOBODY:
             yield f"request {new.kind}"
         elif old is not None and new.done and not old.done:

@@ -143,6 +143,10 @@ class Outages(Control):
         """{node} is cut off from the others."""
         return s.but(cut=s.cut | 1 << node)
 
+    def stopped(self, s: ControlState, node: int) -> ControlState:
+        """The state once a node has stopped, if it ran."""
+        return settled(self.died(s, node)) if s.up >> node & 1 else s
+
     def _move_words(self, before: ControlState, action: Any, after: ControlState) -> str:
         node = self.number(action.node)
         old, new = address_of(before, node), address_of(after, node)
@@ -161,8 +165,7 @@ class Outages(Control):
     )
     def restart_elsewhere(self, s: ControlState, node: Node) -> Next:
         """A node stops, if it ran, and starts at another address; its host id stays."""
-        if s.up >> node & 1:
-            s = settled(self.died(s, node))
+        s = self.stopped(s, node)
         changes = list(s.addresses or (0,) * len(s.applied))
         changes[node] += 1
         return restarted(s.but(addresses=tuple(changes), unheard=s.unheard | 1 << node), node)
@@ -183,9 +186,7 @@ class Outages(Control):
     )
     def restart_configured(self, s: ControlState, node: Node) -> Next:
         """A node starts with another number of shards: its row says so, by a command of its own."""
-        if s.up >> node & 1:
-            s = settled(self.died(s, node))
-        s = restarted(s, node)
+        s = restarted(self.stopped(s, node), node)
         if blocked := majority_refusal(s):
             return blocked
         if s.apart >> node & 1:

@@ -58,6 +58,9 @@ OWN = ("host_id", "tokens", "request_id")
 MOST_KEPT = 4
 
 
+stored = lru_cache(MOST_KEPT)(store)
+"""The tables of a topology; a few are kept, since most steps leave them as they are."""
+
 # -- system.topology -------------------------------------------------------------------------------
 
 
@@ -74,7 +77,7 @@ def _of_step(scene: Scene) -> tuple[Texts, Texts]:
 @lru_cache(MOST_KEPT)
 def texts(topology: ClusterTopology, names: tuple[str, ...], ids: RunIds) -> Texts:
     """Every cell of a topology; a few are kept, since most steps leave the tables as they are."""
-    table = _named(store(topology, names)[0], ids)
+    table = _named(stored(topology, names)[0], ids)
     of_rows = {
         (row.host_id, name): cell_text(getattr(row, name)) for row in table.rows for name in OF_ROWS
     }
@@ -245,7 +248,7 @@ def _requests(scene: Scene) -> list[SystemTopologyRequest]:
     def timed(state: int | None) -> str | None:
         return None if state is None else f"t{state}"
 
-    rows = enumerate(store(scene.state.topology, scene.model.names)[1], 1)
+    rows = enumerate(stored(scene.state.topology, scene.model.names)[1], 1)
     named = (
         replace(
             row, id=str(ids.get(n, n)), start_time=timed(ids.get(n)), end_time=timed(ends.get(n))
@@ -257,7 +260,7 @@ def _requests(scene: Scene) -> list[SystemTopologyRequest]:
 
 def _joined(scene: Scene) -> Iterator[tuple[str, str, str, str]]:
     """The ids in ``global_requests``, and of the one under way, each with what its row says."""
-    table = _named(store(scene.state.topology, scene.model.names)[0], run_ids(scene.way()))
+    table = _named(stored(scene.state.topology, scene.model.names)[0], run_ids(scene.way()))
     by_id = {row.id: row for row in _requests(scene)}
     running = table.global_topology_request_id
     pairs = [("global_topology_request_id", running)] if running else []

@@ -10,7 +10,9 @@ persistence table"; read by Q-21 and Q-46.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
+from itertools import zip_longest
 from typing import Any, Literal
 
 from msgspec import Struct, field
@@ -128,6 +130,15 @@ def with_request(topology: ClusterTopology, number: int, **cells: Any) -> Cluste
     entry = replace(topology.requests[place], **cells)
     requests = (*topology.requests[:place], entry, *topology.requests[place + 1 :])
     return replace(topology, requests=requests)
+
+
+def changed_requests(
+    before: ClusterTopology, after: ClusterTopology
+) -> Iterator[tuple[int, RequestEntry | None, RequestEntry]]:
+    """Every request that differs: its number, what it was (None: it is new), what it is."""
+    pairs = zip_longest(before.requests, after.requests)
+    if before.requests is not after.requests:
+        yield from ((n, was, now) for n, (was, now) in enumerate(pairs, 1) if was != now)
 
 
 @lru_cache(maxsize=1 << 11)

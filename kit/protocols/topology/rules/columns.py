@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import zip_longest
 from typing import Any, Literal
 
 from msgspec import Struct, convert
@@ -354,7 +353,7 @@ def changed_cells(
                 if name in OF_REQUESTS:
                     text = re.sub(r"\d+", r"request \g<0>", text)
                 yield f"{place}{name} = {text}"
-    for number, (earlier, entry) in enumerate(zip_longest(before.requests, after.requests), 1):
+    for number, earlier, entry in cluster.changed_requests(before, after):
         if entry.done and not (earlier and earlier.done):
             yield f"request {number} {'ends with an error' if entry.error else 'is done'}"
         elif entry.error and not (earlier and earlier.error):

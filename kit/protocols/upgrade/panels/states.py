@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 
 from kit.protocols.upgrade.rules import RAFT_EDGES, RECOVERY, TOPOLOGY_EDGES, state_at_start
 from kit.views.diagrams import START, Standing, StateDiagram, state_panel
@@ -25,10 +26,7 @@ def diagrams() -> Iterator[StateDiagram]:
 
 
 def _path(states: Iterable[str]) -> tuple[str, ...]:
-    path = [START]
-    for state in states:
-        path += [state] * (state != path[-1])
-    return tuple(path)
+    return tuple(state for state, _ in groupby((START, *states)))
 
 
 def _of_first_node(scene: Scene) -> Standing:
