@@ -4,7 +4,7 @@ A walk ends where its quota is full, and the end never moves back as the start m
 rows whose walk reaches a changed token are a run of rows just before it. Windows around the changed
 tokens are looked at together, wider ones only where a walk did not end inside. When the rule itself
 changes for a datacenter (a rack comes or goes, or there are fewer nodes than replicas), or the
-windows would be most of the ring, all rows are computed again.
+windows are so many that it costs less, all rows are computed again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from operator import is_not
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import astuple
 from numpy.typing import NDArray
 
 from kit.ring.natural import ReplicaQuota, quotas, replicas
@@ -22,9 +21,10 @@ from kit.ring.replication import Replication
 from kit.ring.topology import Codes, Ring, Tokens
 
 Index = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 FIRST_SPAN = 32
-LARGEST_WINDOWS = 2**24  # cells of all rows times all places of their windows
+Walks = dict[int, tuple[list[int], list[int]]]
+"""Replicas in both rings, by the index of the token at which the walk begins."""
+DEARER = 16  # a token of a window costs as much as so many where all rows are computed at once
 
 
 class ChangedRows(Struct, frozen=True):
@@ -91,10 +91,12 @@ def changes(before: Ring, after: Ring, replication: Replication) -> ChangedRows:
 
 def _line(before: Ring, after: Ring) -> Line:
     """Both rings on one line; cheap where one has all the tokens of the other."""
-    others = compress(count(), map(is_not, before.nodes, after.nodes))
-    codes = [code for code in others if before.nodes[code] != after.nodes[code]]
-    codes += range(len(before.nodes), len(after.nodes))
-    old = {t: code for code in codes if code < len(before.nodes) for t in before.nodes[code].tokens}
+    known, codes = len(before.nodes), list[int]()
+    if before.nodes != after.nodes[:known]:
+        others = compress(count(), map(is_not, before.nodes, after.nodes))
+        codes = [code for code in others if before.nodes[code] != after.nodes[code]]
+    codes += range(known, len(after.nodes))
+    old = {t: code for code in codes if code < known for t in before.nodes[code].tokens}
     new = {t: code for code in codes for t in after.nodes[code].tokens}
     changed = sorted(t for t in old.keys() | new.keys() if old.get(t) != new.get(t))
     removed = np.array([t for t in changed if t not in new], np.int64)
@@ -139,81 +141,45 @@ def _nearby(line: Line, before: Ring, after: Ring, replication: Replication) -> 
     walks = quotas(before, replication), quotas(after, replication)
     if len(walks[0]) != len(walks[1]) or not len(before.tokens) or not len(after.tokens):
         return None
-    size = len(line.tokens)
-    around = (line.changed[:, None] + (0, 1)) % size
-    parts = [NearbyRows(np.unique(around), *(np.empty((0, 0), np.int32),) * 2)]
+    size, width = len(line.tokens), sum(quota.wanted for quota in walks[0])
+    bounded = {at % size for place in line.changed.tolist() for at in (place, place + 1)}
+    rows = {start: [-1] * 2 * width for start in bounded}
+    slot = 0
     for old, new in zip(*walks, strict=True):
         if (old.dc, old.wanted, old.repeats) != (new.dc, new.wanted, new.repeats):
             return None
-        part = _one_walk(line, old, new)
-        if part is None:
+        reached = _one_walk(line, old, new)
+        if reached is None:
             return None
-        parts.append(part)
-    return _together(parts)
+        for start, groups in reached.items():
+            row = rows.setdefault(start, [-1] * 2 * width)
+            for at, group in zip((slot, width + slot), groups, strict=True):
+                row[at : at + new.wanted] = group
+        slot += new.wanted
+    starts = sorted(rows)
+    codes = np.array([rows[start] for start in starts], np.int32).reshape(len(starts), 2, width)
+    return NearbyRows(np.array(starts, np.intp), codes[:, 0], codes[:, 1])
 
 
-def _together(parts: list[NearbyRows]) -> NearbyRows:
-    starts = np.unique(np.concatenate([part.starts for part in parts]))
-    width = sum(part.before.shape[1] for part in parts)
-    before = np.full((len(starts), width), -1, np.int32)
-    after = np.full((len(starts), width), -1, np.int32)
-    slot = 0
-    for part in parts:
-        rows, last = np.searchsorted(starts, part.starts), slot + part.before.shape[1]
-        if last > slot:
-            before[rows, slot:last] = part.before
-            after[rows, slot:last] = part.after
-        slot = last
-    return NearbyRows(starts, before, after)
+def _one_walk(line: Line, old: ReplicaQuota, new: ReplicaQuota) -> Walks | None:
+    """The rows whose walk for this quota reaches a changed token that counts for it.
 
-
-def _one_walk(line: Line, old: ReplicaQuota, new: ReplicaQuota) -> NearbyRows | None:
-    """The rows whose walk for this quota reaches a changed token that counts for it."""
+    None where it costs less to compute all rows.
+    """
     counts = (line.before >= 0) & old.members[line.before]
     counts |= (line.after >= 0) & new.members[line.after]
     places, span = line.changed[counts], FIRST_SPAN
-    parts: list[NearbyRows] = []
+    reached: Walks = {}
     while len(places):
-        if 2 * span > len(line.tokens) or len(places) * span * span > LARGEST_WINDOWS:
+        if len(places) * span * DEARER > len(line.tokens):
             return None
-        part, ended = _windows(line, places, span, old, new)
-        parts.append(part)
-        places, span = places[~ended], 2 * span
-    if not parts:
-        return NearbyRows(np.empty(0, np.intp), *(np.empty((0, 0), np.int32),) * 2)
-    columns = zip(*map(astuple, parts), strict=True)
-    starts, before, after = (np.concatenate(column) for column in columns)
-    starts, first = np.unique(starts, return_index=True)
-    return NearbyRows(starts, before[first], after[first])
-
-
-def _windows(
-    line: Line, places: Index, span: int, old: ReplicaQuota, new: ReplicaQuota
-) -> tuple[NearbyRows, Mask]:
-    """The rows that reach each of ``places``, and for which places all walks ended inside.
-
-    A window has ``span`` tokens before the place and ``span`` from it on. Rows of windows in which
-    some walk did not end are left out.
-    """
-    at = (places[:, None] + np.arange(-span, span)) % len(line.tokens)
-    before, after = line.groups(at)
-    count = len(places)
-    both = _counting(before, old), _counting(after, new)
-    steady = np.where(before == after, both[1], -1)
-    windows = _Windows(np.concatenate((*both, steady)), (old, new, new))
-    window, start = np.nonzero(~windows.full_before(2 * count, span))
-    taken = windows.taken(np.concatenate((window, window + count)), np.tile(start, 2))
-    rows_ended = (taken.sum(axis=1) == new.wanted).reshape(2, -1).all(axis=0)
-    ended = np.ones(count, np.bool_)
-    ended[window[~rows_ended]] = False
-    ended[window[start == 0]] = False
-    keep = ended[window]
-    window, start = window[keep], start[keep]
-    groups = [
-        codes[window][part[keep]].reshape(-1, new.wanted)
-        for codes, part in zip((before, after), np.split(taken, 2), strict=True)
-    ]
-    return NearbyRows(at[window, start], groups[0], groups[1]), ended
+        at = (places[:, None] + np.arange(-span, span)) % len(line.tokens)
+        before, after = line.groups(at)
+        first, last = _counting(before, old).tolist(), _counting(after, new).tolist()
+        windows = zip(at.tolist(), first, last, strict=True)
+        ended = [_reaching(where, a, b, old, new, reached) for where, a, b in windows]
+        places, span = places[np.logical_not(ended)], 2 * span
+    return reached
 
 
 def _counting(codes: Codes, quota: ReplicaQuota) -> Codes:
@@ -221,72 +187,49 @@ def _counting(codes: Codes, quota: ReplicaQuota) -> Codes:
     return np.where((codes >= 0) & quota.members[codes], codes, np.int32(-1))
 
 
-class _Windows:
-    """Windows of codes (p, w), -1 for tokens that do not count, and the rule as a closed form.
+def _reaching(
+    at: list[int],
+    before: list[int],
+    after: list[int],
+    old: ReplicaQuota,
+    new: ReplicaQuota,
+    reached: Walks,
+) -> bool:
+    """Find the rows of a window whose walk reaches its middle; False where it is too narrow.
 
-    As many windows, one after the other, belong to each of ``quotas``: they want as many replicas
-    and allow as many repetitions, each among its own members.
-
-    A node met at j is the first of its rack for a walk from s when the one before it on the same
-    rack stands before s; so is it a new node. ``same_rack`` and ``same_node`` (p, w) hold the index
-    of that earlier one, or -1; none of them depends on s.
+    ``at`` are the places of the window's tokens; the codes of both rings are -1 where they do not
+    count.
     """
-
-    def __init__(self, codes: Codes, quotas: tuple[ReplicaQuota, ...]) -> None:
-        self.quota = quotas[-1]
-        self.counts = codes >= 0
-        self.same_node = self.same_rack = np.empty(0, np.intp)
-        if self.quota.racks == 1 or self.quota.repeats:
-            self.same_node = _earlier(codes)
-        if self.quota.racks > 1:
-            parts = zip(quotas, np.split(codes, len(quotas)), strict=True)
-            racks = np.concatenate([quota.rack_of[part] for quota, part in parts])
-            self.same_rack = _earlier(np.where(self.counts, racks, -1))
-
-    def kinds(self, window: Index, start: Index, end: int) -> tuple[Mask, Mask]:
-        """For walks (n,) from ``start``: which tokens to ``end`` open a rack, which repeat one."""
-        first = start[:, None]
-        within = self.counts[window, :end] & (np.arange(end) >= first)
-        if self.quota.racks == 1:
-            fresh = within & (self.same_node[window, :end] < first)
-            opens = fresh & (np.cumsum(fresh, axis=1) == 1)
-            return opens, fresh & ~opens
-        opens = within & (self.same_rack[window, :end] < first)
-        if not self.quota.repeats:
-            return opens, np.zeros(opens.shape, np.bool_)
-        return opens, within & (self.same_node[window, :end] < first) & ~opens
-
-    def taken(self, window: Index, start: Index) -> Mask:
-        """Which tokens (n, w) the walks take, in order, as far as the window goes."""
-        opens, again = self.kinds(window, start, self.counts.shape[1])
-        opens &= np.cumsum(opens, axis=1) <= self.quota.wanted
-        if self.quota.repeats:
-            again &= np.cumsum(again, axis=1) <= self.quota.repeats
-        return opens | again
-
-    def full_before(self, first: int, span: int) -> Mask:
-        """Whether the walk from s is full before the window's place; shape (p, span + 1).
-
-        Of the windows from ``first`` on.
-        """
-        windows = len(self.counts) - first
-        window = np.repeat(np.arange(first, first + windows), span)
-        start = np.tile(np.arange(span), windows)
-        opens, again = self.kinds(window, start, span)
-        taken = np.minimum(opens.sum(axis=1), self.quota.wanted)
-        taken += np.minimum(again.sum(axis=1), self.quota.repeats)
-        full = (taken >= self.quota.wanted).reshape(windows, span)
-        return np.concatenate((full, np.zeros((windows, 1), np.bool_)), axis=1)
+    middle = len(at) // 2
+    first, last = _walk(before, middle, old), _walk(after, middle, new)
+    for start in range(middle, -1, -1):
+        if start < middle and before[start] >= 0:  # else it goes on as the row behind it does
+            first = _walk(before, start, old)
+        if start < middle and after[start] >= 0:
+            last = _walk(after, start, new)
+        if first is None or last is None:
+            return False
+        if first[1] < middle and last[1] < middle:
+            return True
+        reached[at[start]] = first[0], last[0]
+    return False
 
 
-def _earlier(values: Codes) -> Index:
-    """For each value of a window (p, w) the index of the same value before it, else -1."""
-    windows, width = values.shape
-    order = np.argsort(values, axis=1, kind="stable")
-    cells = (order + np.arange(windows)[:, None] * width).ravel()
-    ranked = values.ravel()[cells].reshape(values.shape)
-    earlier = np.full(values.size, -1, np.intp)
-    same = np.flatnonzero(ranked[:, 1:] == ranked[:, :-1])
-    same += same // max(width - 1, 1)  # from pairs a window to cells a window
-    earlier[cells[same + 1]] = order.ravel()[same]
-    return earlier.reshape(values.shape)
+def _walk(codes: list[int], start: int, quota: ReplicaQuota) -> tuple[list[int], int] | None:
+    """The replicas of one walk and where it takes the last; None where it does not end here."""
+    taken, racks = list[int](), set[int]()
+    rack_of, wanted, repeats = quota.rack_of.item, quota.wanted, quota.repeats
+    for at in range(start, len(codes)):
+        code = codes[at]
+        if code < 0 or code in taken:
+            continue
+        rack = rack_of(code)
+        if rack in racks:
+            if not repeats:
+                continue
+            repeats -= 1
+        racks.add(rack)
+        taken.append(code)
+        if len(taken) == wanted:
+            return taken, at
+    return None

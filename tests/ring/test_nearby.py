@@ -45,7 +45,7 @@ def parts(plan: Movement) -> tuple[object, ...]:
 def anew(before: Ring, after: Ring, replication: Replication) -> Movement:
     """The same plan with all rows computed anew."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(nearby, "LARGEST_WINDOWS", -1)
+        patch.setattr(nearby, "DEARER", 2**40)
         return movement(before, after, replication)
 
 
@@ -58,6 +58,7 @@ def test_plans_from_nearby_rows_equal_plans_from_all_rows(data: st.DataObject, s
     after = data.draw(changed(before))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(nearby, "FIRST_SPAN", span)
+        patch.setattr(nearby, "DEARER", 2)
         plan = movement(before, after, replication)
     assert parts(plan) == parts(anew(before, after, replication))
 
