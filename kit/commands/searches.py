@@ -447,7 +447,7 @@ def _result_parts(model: Model[Any, Any], result: Result, before: int) -> Iterat
 
 def _walk_parts(model: Model[Any, Any], result: Fuzzed) -> Iterator[Part]:
     counts = f"{counted(result.walks, 'walk')}, {counted(result.steps, 'step')}"
-    yield f"{result.model}: {counts}, {result.seconds:.2f} s"
+    yield f"{result.model}: {counts}, {result.seconds:.2f} s{result.scope.budgets}"
     for line in result.scope.lines():
         yield from wrap(line, "", GAP)
     if result.scope.judged["goal"]:
