@@ -292,6 +292,14 @@ class Group0(Guards, RaftLog, Serving):
             return None
         return f"index {length} is stored by {', '.join(self.named(nodes)) or 'nobody'} only"
 
+    @step("INV-RAFT", on=(RaftLog.elect,))
+    def elected(self, before: Group0State, action: Any, after: Group0State) -> str | None:
+        """A majority elects, and only who stores all that is committed."""
+        if not is_majority(before.up, before.voters):
+            return f"{action.node} was elected without a majority"
+        stored, length = before.indexes[self.number(action.node)].stored, len(before.log)
+        return f"{action.node} leads, and lacks index {length}" if stored < length else None
+
     @sometimes()
     def no_op(self, s: Group0State) -> bool:
         """A command comes too late and does nothing."""
