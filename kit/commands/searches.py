@@ -177,7 +177,7 @@ MODELS = Command("models", _models)
 SHOW = Command("show", _show, words=(MODEL,), as_json=False)
 
 
-CLEAN, VIOLATED, BOUNDED = 0, 1, 2
+CLEAN, VIOLATED, BOUNDED, PARTLY = 0, 1, 2, 3
 Actions = tuple[Any, ...]
 
 
@@ -191,7 +191,10 @@ class SearchPlan(Struct, frozen=True):
 
 
 def _check(given: Namespace) -> Answer:
-    """Search a model; 0 complete and clean, 1 a violation was found, 2 bounded."""
+    """Search a model; 0 complete and clean, 1 a violation was found, 2 bounded, 3 judged in part.
+
+    The last one where nobody chose what to judge, and something of the model was not judged.
+    """
     most = None if given.max_states is None else _count("--max-states", given.max_states)
     _check_trace(given)
     before = 0
@@ -210,13 +213,15 @@ def _check(given: Namespace) -> Answer:
         model = search.model if search.begun is None else search.begun.run.model
         before = 0 if search.begun is None else len(search.begun.actions)
         result = _searched(search, given.symmetry, given.partial_order, most)
-    violation = result.violation
+    violation, whole = result.violation, CLEAN if result.complete else BOUNDED
     if violation is not None:
         _write(model, violation.actions, given.trace)
+    if result.verdict == "judged in part" and not (given.refines or given.breaks):
+        whole = PARTLY
     return Answer(
         {**_result_as_plain(model, result), **({"begins_behind": before} if before else {})},
         parts=_result_parts(model, result, before),
-        status=VIOLATED if violation is not None else CLEAN if result.complete else BOUNDED,
+        status=whole if violation is None else VIOLATED,
         compact=True,
     )
 
@@ -301,10 +306,11 @@ def _watching(
     model: Model[Any, Any], invariant: str
 ) -> tuple[tuple[Property, ...], tuple[Monitor, ...]]:
     judges = (*model.properties, *model.signs)
-    properties = tuple(each for each in judges if each.invariant == invariant)
-    monitors = tuple(each for each in model.monitors if each.invariant == invariant)
+    properties = tuple(each for each in judges if invariant in (each.invariant, each.name))
+    monitors = tuple(m for m in model.monitors if invariant in (m.invariant, m.name))
     if not (properties or monitors):
-        known = {*(each.invariant for each in judges), *(m.invariant for m in model.monitors)}
+        known = {name for each in judges for name in (each.invariant, each.name)}
+        known |= {name for each in model.monitors for name in (each.invariant, each.name)}
         raise BadInput("--breaks", invariant, one_of(invariant, sorted(known - {""})))
     return properties, monitors
 
@@ -447,7 +453,7 @@ def _result_parts(model: Model[Any, Any], result: Result, before: int) -> Iterat
 
 def _walk_parts(model: Model[Any, Any], result: Fuzzed) -> Iterator[Part]:
     counts = f"{counted(result.walks, 'walk')}, {counted(result.steps, 'step')}"
-    yield f"{result.model}: {counts}, {result.seconds:.2f} s"
+    yield f"{result.model}: {counts}, {result.seconds:.2f} s{result.scope.budgets}"
     for line in result.scope.lines():
         yield from wrap(line, "", GAP)
     if result.scope.judged["goal"]:
@@ -493,11 +499,12 @@ OF_CHECK = (
     Word(
         "--partial-order", "", "take the steps that may wait right before those that look at them"
     ),
-    Word("--max-states", "N", "stop there (the search is then bounded)"),
+    Word("--max-states", "N", "stop there (the search is then bounded, and ends with 2)"),
     Word(
         "--breaks",
         "INVARIANT",
-        "judge only what watches over this invariant, such as INV-NORES; with --off and "
+        "judge only what watches over this invariant, such as INV-NORES, or one promise by its "
+        "name; with --off and "
         "without -p in the case that shows it, which may begin after a run",
     ),
     Word("--refines", "", "compare each step with the coarser model's"),

@@ -23,7 +23,7 @@ from kit.edge.limits import is_tight, limits
 from kit.engine.careful import raised_at
 from kit.engine.contract import check_contract
 from kit.engine.model import Model, Monitor, Property, Refinement
-from kit.engine.parameters import edition_in, parameters_of, plainly
+from kit.engine.parameters import budgets_in, edition_in, plainly
 from kit.engine.partial_order import LargerSteps, OrderCheck, single_steps
 from kit.engine.progress import Progress, shown
 from kit.engine.purity import exploring
@@ -41,7 +41,7 @@ class Scope(Struct, frozen=True):
     configuration of a safeguard sets that is ``off`` (its id and name); the ``edition`` is told in
     any case; ``judged`` gives the names
     of all that was judged by kind (``monitor`` among them), ``left_out`` names the model's own
-    properties and monitors that were not. ``faults`` says of each fault how often it may happen.
+    properties and monitors that were not. ``budgets`` says how often what may go wrong.
     """
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -49,13 +49,7 @@ class Scope(Struct, frozen=True):
     judged: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
     edition: str = ""
-    faults: Mapping[str, int] = field(default_factory=dict)
-
-    @property
-    def budgets(self) -> str:
-        """``; with no crashes, losses: 2``: how much may go wrong; empty where nothing can."""
-        said = (f"{name}: {n}" if n else f"no {name}" for name, n in self.faults.items())
-        return f"; with {', '.join(said)}" if self.faults else ""
+    budgets: str = ""
 
     @property
     def configuration(self) -> str:
@@ -112,17 +106,8 @@ def scope_of(
         {kind: tuple(name for each, name in judged if each == kind) for kind in KINDS},
         tuple(name for name in own if name not in names),
         edition_in(model.parameters),
-        _faults(model.parameters),
+        budgets_in(model.parameters),
     )
-
-
-def _faults(parameters: Struct) -> dict[str, int]:
-    """How often each fault may happen; nothing where types cannot be read."""
-    try:
-        budgets = [each for each in parameters_of(type(parameters)) if each.fault]
-    except (TypeError, NameError):
-        return {}
-    return {each.fault: each.value_in(parameters) for each in budgets}
 
 
 def _parameters(model: Model[Any, Any], set_by_safeguards: set[str]) -> dict[str, Any]:

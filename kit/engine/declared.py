@@ -25,7 +25,7 @@ from msgspec.structs import asdict, astuple, replace
 from kit.engine.careful import check_call, is_kits
 from kit.engine.flows import Flow, FlowKind, FlowTable, ServerLine, ServerLog
 from kit.engine.model import Kind, Model, NoParameters, Property, Safeguard
-from kit.engine.parameters import check_limits
+from kit.engine.parameters import BUDGET, check_limits
 from kit.engine.registry import Entry
 from kit.engine.rule import Rule
 from kit.errors import BadInput, BadType, Refusal, Refused, shorten
@@ -379,13 +379,15 @@ def parameter(default: T, description: str, *, field: str = "", **more: Any) -> 
     return given  # type: ignore[no-any-return]  # the class has it; a model has its value
 
 
-def budget(default: int, description: str, *, le: int, **more: Any) -> int:
+def budget(default: int, description: str, *, le: int, own: bool = True, **more: Any) -> int:
     """Declare how often something may happen: a parameter, and the field of the state of that name.
 
     The field counts what is left. Actions that spend it (``action(spends="crashes")``) count it
-    down, and cannot happen when it is used up.
+    down, and cannot happen when it is used up. One that is not the state's ``own`` is counted
+    elsewhere, by a part of it.
     """
-    given: Any = Given(default, Meta(description=description, ge=0, le=le, **more), budget=True)
+    meta = Meta(description=description, ge=0, le=le, extra_json_schema=BUDGET, **more)
+    given: Any = Given(default, meta, budget=own)
     return given  # type: ignore[no-any-return]  # as above
 
 

@@ -480,7 +480,7 @@ class Fuzzed(Struct, frozen=True):
     def lines(self) -> tuple[str, ...]:
         """What was walked, what was judged and what broke, in a few lines."""
         broken = [one_line(f"violated: {each.property}: {each.witness}") for each in self.findings]
-        counts = f"{self.model}: {self.walks:,} walks, {self.steps:,} steps"
+        counts = f"{self.model}: {self.walks:,} walks, {self.steps:,} steps{self.scope.budgets}"
         return counts, *self.scope.lines(), *(broken or (self.sentence,))
 
     @property

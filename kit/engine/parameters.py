@@ -2,7 +2,8 @@
 
 A field is ``Annotated[int, Meta(title=…, description=…, ge=…, le=…)]``. Controls, the command line
 and the errors are made from that. Flags stand in its ``extra_json_schema``: *hidden* (no control
-for it), *written* (a person writes it as text; several lines with a semicolon between), *ring*
+for it), *written* (a person writes it as text; several lines with a semicolon between), *budget*
+(how often something may happen), *ring*
 (``generated`` and ``replicas``: it describes a ring that the model makes, or how many replicas that
 has; ``own``: a ring that is given).
 """
@@ -23,12 +24,8 @@ from kit.errors import BadInput
 Choice = str | int | None
 
 
-FAULTS = {
-    **dict.fromkeys(("crashes", "deaths", "losses", "cuts", "partitions", "outages"), ""),
-    **dict.fromkeys(("restarts", "failures of work", "copies", "coordinator changes"), ""),
-    "late": "late messages",
-}
-"""Parameters that are budgets of faults, and what they are called where the title is no word."""
+BUDGET = {"budget": True}
+"""The flag of a parameter that says how often something may happen."""
 
 
 class Parameter(Struct, frozen=True, kw_only=True):
@@ -59,12 +56,6 @@ class Parameter(Struct, frozen=True, kw_only=True):
         if self.least is not None and self.most is not None:
             return f"a number from {self.least} to {self.most}"
         return "" if self.least is None else f"a number from {self.least} on"
-
-    @property
-    def fault(self) -> str:
-        """What it says how often it may go wrong: ``crashes``; empty: it is no such budget."""
-        of_faults = self.least == 0 and {self.name, self.title} & {*FAULTS}
-        return (FAULTS.get(self.name, "") or self.title) if of_faults else ""
 
     def value_in(self, given: Struct) -> Any:
         """Its value among the parameters of a model."""
@@ -106,6 +97,20 @@ def edition_in(given: Struct, words: str = "{}") -> str:
     own = (getattr(given, name, None) for name in given.__struct_fields__)
     named = (getattr(each, "edition", None) for each in (given, *own))
     return next((words.format(each) for each in named if isinstance(each, str)), "")
+
+
+def budgets_in(given: Struct) -> str:
+    """``; with no crashes, losses: 2``: how often what may happen; empty where nothing is counted.
+
+    It is so where the types of parameters cannot be read, too.
+    """
+    try:
+        budgets = [each for each in parameters_of(type(given)) if each.flags.get("budget")]
+    except (TypeError, NameError):
+        return ""
+    counts = ((each.title, each.value_in(given)) for each in budgets)
+    said = ", ".join(f"{title}: {n}" if n else f"no {title}" for title, n in counts)
+    return said and f"; with {said}"
 
 
 def check_limits(given: Struct) -> None:

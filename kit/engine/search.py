@@ -79,6 +79,8 @@ class Nodes:
                     break
             else:
                 why = "its symmetry joins states that do not behave alike"
+                if self.monitors:
+                    why += ", or a monitor remembers what tells them apart"
                 if self.canonical is None:
                     why = "it does not do the same thing twice: no chance, no clock in a model"
                 raise KitError(
@@ -178,6 +180,8 @@ class SymmetryCheck:
         self.compared += 1
         mine, theirs = self._ways(node), self._ways(key)
         if Counter(way for way, _ in mine) != Counter(way for way, _ in theirs):
+            if self.verdicts and self._states_of(mine) == self._states_of(theirs):
+                raise self._tied(node, key)
             raise KitError(
                 f"{self.name}: {self._shown(key)} does not behave like {self._shown(node)}, with "
                 "which it is joined: not the same steps are possible, or they lead elsewhere"
@@ -189,6 +193,22 @@ class SymmetryCheck:
             for (kind, _), broken in more:
                 if broken:
                     raise self._unfit(broken[0], f"a step {kind.__name__}", of, silent)
+
+    def _states_of(self, ways: list[Way]) -> Counter[Any]:
+        """Where steps lead, whatever monitors remember of them."""
+        return Counter((kind, self.state(after)) for (kind, after), _ in ways)
+
+    def _tied(self, node: Any, key: Any) -> KitError:
+        """Several changes of names give one state, and a memory tells them apart (or is renamed
+        wrongly): what stands for a node is then not the same for all that are alike.
+        """
+        monitors = ", ".join(name for name, _ in self.verdicts)
+        return KitError(
+            f"{self.name}: {self._shown(key)} and {self._shown(node)}, which it joins, lead to the "
+            f"same states, but not to the same memory of {monitors}: a memory tells apart names "
+            "that the state does not, or is renamed wrongly; search without symmetry, or without "
+            "monitors"
+        )
 
     def _ways(self, node: Any) -> list[Way]:
         """The steps from a node, but for names."""

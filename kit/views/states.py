@@ -13,6 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 from kit.engine.model import Model, verdicts
+from kit.engine.parameters import budgets_in
 from kit.engine.purity import check_first, steps_of
 from kit.errors import BadInput
 from kit.views.default import rows_of
@@ -61,6 +62,7 @@ class States(Struct, frozen=True):
     complete: bool
     places: tuple[PicturedState, ...] = ()
     edges: tuple[tuple[int, int, tuple[str, ...]], ...] = ()
+    budgets: str = ""
 
     @property
     def number(self) -> int:
@@ -69,10 +71,10 @@ class States(Struct, frozen=True):
 
     @property
     def summary(self) -> str:
-        """``Two-phase commit: 12 states, 14 steps``."""
+        """``Two-phase commit: 12 states, 14 steps``, and how often what may go wrong."""
         steps = sum(count.steps for count in self.counts)
         more = "" if self.complete else "at least "
-        return f"{self.title}: {more}{self.number:,} states, {steps:,} steps"
+        return f"{self.title}: {more}{self.number:,} states, {steps:,} steps{self.budgets}"
 
 
 def reached(model: Model[Any, Any], most: int = MOST_COUNTED) -> States:
@@ -120,6 +122,7 @@ def reached(model: Model[Any, Any], most: int = MOST_COUNTED) -> States:
         complete,
         _places(model, list(numbers)) if few else (),
         tuple((*pair, tuple(verbs)) for pair, verbs in edges.items()) if few else (),
+        budgets_in(model.parameters),
     )
 
 

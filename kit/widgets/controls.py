@@ -57,10 +57,15 @@ def outcome_box(model: Model[Any, Any], result: Result) -> Frag:
     """The box: what was found in which configuration, by which run; what was judged, what not."""
     off = ", ".join(safeguard.id for safeguard in model.safeguards if safeguard.name in model.off)
     which = f"without {off}" if off else "with every safeguard on"
+    which += result.scope.budgets
     broken = result.violation
     sign = "✓" if result.sentence == WHOLE else "!" if broken else "…"
     parts: list[Frag] = [
-        h("p", h("strong", f"{sign} {verdict(model, result)}"), f" ({model.name} {which})")
+        h(
+            "p",
+            h("strong", f"{sign} {verdict(model, result)}"),
+            f" ({model.name} {which})",
+        )
     ]
     if other := elsewhere(model, result):
         parts.append(h("p", other))

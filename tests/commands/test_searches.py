@@ -136,6 +136,20 @@ def test_what_is_less_than_complete_does_not_read_so() -> None:
     assert {"quorums", "stable"} <= set(left_out["not_judged"])
 
 
+def test_a_search_that_judges_a_part_is_no_success() -> None:
+    """What the model itself leaves out ends with a status of its own, and can be asked for by its
+    name; what somebody chose to judge was judged.
+    """
+    partly = call("check", "gossip_join", "--json")
+    assert (partly.status, partly.json["verdict"]) == (3, "judged in part")
+    assert partly.json["not_judged"] == ["seen"]
+    assert "not judged: seen\n" in call("check", "gossip_join").out
+    chosen = call("check", "gossip_join", "--breaks", "kept", "--json")
+    assert (chosen.status, chosen.json["judged"]["always"]) == (0, ["kept"])
+    assert call("check", "gossip_join", "--breaks", "seen").status == 1
+    assert call("check", "gossip_join", "--max-states", "9").status == 2
+
+
 def test_refines() -> None:
     """``--refines`` compares every step with the coarser model's, as it was configured."""
     answer = call("check", "tcm", "--refines", "--json")

@@ -10,8 +10,10 @@ from msgspec.structs import replace
 from kit.engine.check import Result, Scope, check, check_refinement
 from kit.engine.fuzz import fuzz
 from kit.engine.model import Refinement, Safeguard, always, goal, sometimes
+from kit.engine.parameters import parameters_of
 from kit.engine.registry import build, entries, fair_schedules_end
 from kit.protocols.twophase.twophase import TwoPhase, TwoPhaseParameters
+from kit.views.states import reached, states_text
 from kit.widgets.controls import outcome_box, verdict
 from tests.engine.toys import Graph, LiftModel, LiftParameters
 
@@ -134,6 +136,39 @@ def test_parameters_are_told_where_they_differ() -> None:
     scope = check(build("tcm", {"operations": operations}), max_states=5).scope
     assert scope.parameters == {"operations": operations}
     assert scope.configuration.endswith("…")
+
+
+NO_BUDGETS = {
+    "dataplane": {"lag"},  # how far something may be behind
+    "group0": {"kept", "newcomers"},  # who there is, and what is kept
+    "resize": {"initial"},  # a setting of a table
+    "topology": {"rf"},
+    "topology_upgrade": {"older"},  # who there is
+}
+"""Numbers from 0 on that do not say how often something may happen."""
+
+
+@pytest.mark.parametrize("name", sorted(entries()))
+def test_the_first_line_says_how_often_what_may_happen(name: str) -> None:
+    """Every number from 0 on is such a budget but for those above; none of them is left out, by a
+    search, by walks, by the Player and by a picture of all states.
+    """
+    model = build(name)
+    counted = [
+        each
+        for each in parameters_of(type(model.parameters))
+        if each.least == 0 and each.name not in NO_BUDGETS.get(name, ())
+    ]
+    assert {*NO_BUDGETS.get(name, ())} <= {p.name for p in parameters_of(type(model.parameters))}
+    values = [(each.title, each.value_in(model.parameters)) for each in counted]
+    told = ", ".join(f"{title}: {value}" if value else f"no {title}" for title, value in values)
+    said = f"; with {told}" if told else ""
+    result = check(model, max_states=2)
+    walked = fuzz(model, range(1), steps=2)
+    first = [result.lines()[0], walked.lines()[0], states_text(reached(model, 2)).split("\n")[0]]
+    assert all(line.endswith(said) for line in first)
+    assert "; with" not in "".join(line.removesuffix(said) for line in first)
+    assert said in outcome_box(model, result).text()
 
 
 @pytest.mark.parametrize("name", sorted(entries()))

@@ -69,6 +69,14 @@ def own_answer(rule: Rule[Any, Any]) -> Answer:
     return lambda state, action: rule.outcome(state, rule.given(action))
 
 
+def unrefused(rule: Rule[Any, Any], reason: str) -> Rule[Any, Any]:
+    """The rule without its refusals for one reason (``reason_of``)."""
+    return answering(
+        rule,
+        lambda state, action: let_through(rule.outcome, state, rule.given(action), but=reason),
+    )
+
+
 def unguarded(rule: Rule[Any, Any]) -> Rule[Any, Any]:
     """The rule without its refusals; in the old style it refuses by its condition alone."""
     effect: Any = unwrap(rule.outcome)

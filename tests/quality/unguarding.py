@@ -3,15 +3,17 @@
 One function says of an action what it comes to, and why it may not happen; so its guards are cut
 out of its text. Every ``return value`` becomes *return it, unless it is a refusal*, and goes on
 with what is behind it. Of ``a or b`` and of ``a if c else b`` the other value is taken then, and a
-function that gave the refusal is asked again, without refusals of its own.
+function that gave the refusal is asked again, without refusals of its own. Where one kind of
+refusal alone is passed over (``reason_of``), all others are returned as before.
 """
 
 from __future__ import annotations
 
 import ast
 import inspect
+import re
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from textwrap import dedent
 from types import CellType, FunctionType, MethodType
 from typing import Any
@@ -23,25 +25,45 @@ ENGINE = f"{KIT}/engine/"
 NO_WAY = Refusal("without its refusals the function returns nothing")
 
 
-def let_through(function: Callable[..., Any], *given: Any, **named: Any) -> Any:
-    """What a function returns that is no refusal; a refusal only if it has nothing else."""
+def let_through(function: Callable[..., Any], *given: Any, but: str | None = None) -> Any:
+    """What a function returns that is no refusal; a refusal only if it has nothing else.
+
+    With ``but`` a refusal for that one reason is passed over, no other.
+    """
+    return _through(but, function, *given)
+
+
+def reason_of(refusal: Refusal) -> str:
+    """A refusal's reason without names and numbers: one text in a model, or several alike."""
+    return re.sub(r"\b([A-Z]\d*|\d+)\b", "_", refusal.reason)
+
+
+def _is_passed(reason: str | None, end: Any) -> bool:
+    return isinstance(end, Refusal) and reason in (None, reason_of(end))
+
+
+def _through(reason: str | None, function: Callable[..., Any], *given: Any, **named: Any) -> Any:
     end = function(*given, **named)
-    return without_refusals(function)(*given, **named) if isinstance(end, Refusal) else end
+    passed = _is_passed(reason, end)
+    return without_refusals(function, reason)(*given, **named) if passed else end
 
 
 @cache
-def without_refusals(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same function, which passes over each refusal that it would return.
+def without_refusals(function: Callable[..., Any], reason: str | None = None) -> Callable[..., Any]:
+    """The same function, which passes over each refusal that it would return (for one reason).
 
     A wrapper (``__wrapped__``) is put around such a function; the engine's own has no refusals.
     """
     if isinstance(function, MethodType):
-        return MethodType(without_refusals(function.__func__), function.__self__)
+        return MethodType(without_refusals(function.__func__, reason), function.__self__)
     if not isinstance(function, FunctionType):
         return function
     wrapped = getattr(function, "__wrapped__", None)
     cells = [cell.cell_contents for cell in function.__closure__ or ()]
-    cells = [without_refusals(c) if wrapped in (c, getattr(c, "__func__", c)) else c for c in cells]
+    cells = [
+        without_refusals(c, reason) if wrapped in (c, getattr(c, "__func__", c)) else c
+        for c in cells
+    ]
     if wrapped and function.__code__.co_filename.startswith(ENGINE):
         closure = tuple(map(CellType, cells))
         return FunctionType(function.__code__, function.__globals__, closure=closure)
@@ -51,7 +73,7 @@ def without_refusals(function: Callable[..., Any]) -> Callable[..., Any]:
     _PassingOver().generic_visit(own)
     own.decorator_list = []
     own.body += ast.parse("return NO_WAY").body
-    names = ("let_through", "Refusal", "NO_WAY", *function.__code__.co_freevars)
+    names = ("let_through", "PASSED", "NO_WAY", *function.__code__.co_freevars)
     [around] = ast.parse(f"def around({', '.join(names)}): return {own.name}").body
     assert isinstance(around, ast.FunctionDef)
     around.body.insert(0, own)
@@ -60,7 +82,8 @@ def without_refusals(function: Callable[..., Any]) -> Callable[..., Any]:
     made: dict[str, Any] = {}
     # An error in it shows the line of the model's own file.
     exec(compile(tree, inspect.getfile(function), "exec"), function.__globals__, made)
-    return made["around"](let_through, Refusal, NO_WAY, *cells)  # type: ignore[no-any-return]  # it is what we made
+    given = partial(_through, reason), partial(_is_passed, reason), NO_WAY
+    return made["around"](*given, *cells)  # type: ignore[no-any-return]  # it is what we made
 
 
 class _PassingOver(ast.NodeTransformer):
@@ -75,7 +98,7 @@ class _PassingOver(ast.NodeTransformer):
         return [node] if node.value is None else _returned(node.value)
 
 
-def _returned(value: ast.expr, test: str = "not isinstance(END, Refusal)") -> list[ast.stmt]:
+def _returned(value: ast.expr, test: str = "not PASSED(END)") -> list[ast.stmt]:
     if isinstance(value, ast.IfExp):
         this, other = _returned(value.body, test), _returned(value.orelse, test)
         return [ast.If(value.test, [*this, *other], [*other, *this])]

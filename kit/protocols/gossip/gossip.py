@@ -25,6 +25,7 @@ from kit.engine.declared import (
     Words,
     action,
     always,
+    budget,
     entry,
     goal,
     parameter,
@@ -167,8 +168,8 @@ class Gossip(NetworkModel):
         ge=1,
         le=MOST_FAULTS,
     )
-    partitions: int = parameter(0, "how often the network splits", ge=0, le=MOST_FAULTS)
-    losses: int = parameter(0, "how often a message is lost", ge=0, le=MOST_FAULTS)
+    partitions: int = budget(0, "how often the network splits", le=MOST_FAULTS, own=False)
+    losses: int = budget(0, "how often a message is lost", le=MOST_FAULTS, own=False)
 
     def set_up(self) -> None:
         """A cluster in which all know what was done before.

@@ -177,7 +177,7 @@ class GossipJoin(NodeModel[RingState]):
     nodes: int = parameter(3, "nodes of the cluster, named A, B, C, …", ge=1, le=5)
     joiners: int = parameter(1, "nodes that join, X and Y, next to the key (join)", ge=1, le=2)
     rf: int = parameter(1, "replicas of the key", ge=1, le=3)
-    writes: int = parameter(1, "how often the key is written", ge=0, le=3)
+    writes: int = budget(1, "how often the key is written", le=3, own=False)
     crashes: int = budget(0, "how often a node that drives an operation dies", le=MOST_FAULTS)
     cuts: int = budget(0, "how often the network cuts a node off", le=MOST_FAULTS)
 

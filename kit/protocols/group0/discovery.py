@@ -19,6 +19,7 @@ from kit.engine.declared import (
     Words,
     action,
     always,
+    budget,
     entry,
     goal,
     parameter,
@@ -174,10 +175,10 @@ class Discovery(NetworkModel):
         "for each node (A has the lowest Raft id) the contact points in its configuration: A B",
         extra_json_schema={"title": "seeds", "written": True},
     )
-    restarts: int = parameter(
-        0, "how often a node crashes and starts again", ge=0, le=MOST_RESTARTS
+    restarts: int = budget(
+        0, "how often a node crashes and starts again", le=MOST_RESTARTS, own=False
     )
-    losses: int = parameter(0, "how often a message is lost", ge=0, le=MOST_RESTARTS)
+    losses: int = budget(0, "how often a message is lost", le=MOST_RESTARTS, own=False)
 
     transitive_closure: bool = safeguard(
         "S-36",

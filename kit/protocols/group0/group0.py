@@ -14,7 +14,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from kit.engine.declared import always, entry, goal, parameter, safeguard, sometimes, step
+from kit.engine.declared import always, budget, entry, goal, parameter, safeguard, sometimes, step
 from kit.engine.log import Log
 from kit.engine.model import switched_off
 from kit.engine.registry import Fuzzing, Scenario
@@ -115,10 +115,10 @@ class Group0(Guards, RaftLog, Serving):
     newcomers: int = parameter(
         0, "members that are new, and have nothing yet: the last ones", ge=0, le=MOST_NODES
     )
-    elections: int = parameter(0, "how often another leader is elected", ge=0, le=MOST_FAULTS)
-    crashes: int = parameter(0, "how often a node crashes", ge=0, le=MOST_FAULTS)
-    losses: int = parameter(0, "how often a submitted command is lost", ge=0, le=MOST_FAULTS)
-    hours: int = parameter(0, "how often an hour passes (edition server)", ge=0, le=MOST_FAULTS)
+    elections: int = budget(0, "how often another leader is elected", le=MOST_FAULTS, own=False)
+    crashes: int = budget(0, "how often a node crashes", le=MOST_FAULTS, own=False)
+    losses: int = budget(0, "how often a submitted command is lost", le=MOST_FAULTS, own=False)
+    hours: int = budget(0, "how often an hour passes (edition server)", le=MOST_FAULTS, own=False)
     shards: int = parameter(
         2, "shards of each node; group 0's server runs on the first one", ge=1, le=8
     )
@@ -291,6 +291,14 @@ class Group0(Guards, RaftLog, Serving):
         if is_majority(nodes, s.voters):
             return None
         return f"index {length} is stored by {', '.join(self.named(nodes)) or 'nobody'} only"
+
+    @step("INV-RAFT", on=(RaftLog.elect,))
+    def elected(self, before: Group0State, action: Any, after: Group0State) -> str | None:
+        """A majority elects, and only who stores all that is committed."""
+        if not is_majority(before.up, before.voters):
+            return f"{action.node} was elected without a majority"
+        stored, length = before.indexes[self.number(action.node)].stored, len(before.log)
+        return f"{action.node} leads, and lacks index {length}" if stored < length else None
 
     @sometimes()
     def no_op(self, s: Group0State) -> bool:

@@ -16,7 +16,7 @@ from typing import Any
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from kit.engine.declared import action, always, parameter, refused, sometimes, step
+from kit.engine.declared import action, always, budget, parameter, refused, sometimes, step
 from kit.errors import BadInput, Refusal
 from kit.protocols.storage.coordinating import Coordinating, Finish, Start, TimeOut
 from kit.protocols.storage.events import ERRORS, Delivered, DiskEvent, Happenings
@@ -73,14 +73,14 @@ REPAIR: ReadRepair = parameter(
 RETRY = parameter(
     False, "a request whose plan went stale is sent again", title="retry a stale plan"
 )
-CRASHES = parameter(0, "how many replicas may crash", ge=0, le=8)
-LOSSES = parameter(0, "how many messages may be lost", title="lost messages", ge=0, le=8)
-LATE = parameter(
+CRASHES = budget(0, "how many replicas may crash", le=8, own=False)
+LOSSES = budget(0, "how many messages may be lost", le=8, own=False, title="lost messages")
+LATE = budget(
     0,
     "how many copies may arrive after the step that they were begun in",
-    title="streams left behind",
-    ge=0,
     le=4,
+    own=False,
+    title="streams left behind",
 )
 SLOW = parameter(
     False,

@@ -51,7 +51,7 @@ ADDITION: Literal["add_tablet_replica"] = "add_tablet_replica"
 TRACKS = ("tablet_migration", "tablet_draining")
 NO_SESSION = 0
 OUTSIDE = {THEIR_LOG: LOG, THEIR_NETWORK: NETWORK}
-FAULTS: dict[str, Any] = {"ge": 0, "le": MOST_FAULTS}
+FAULTS: dict[str, Any] = {"le": MOST_FAULTS, "own": False}
 SET_ONCE = refused("co-location is set when a table is created, and cannot be altered")
 
 
@@ -274,8 +274,8 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         (), "the rack of each node, members first: dc1/r1 dc1/r2; else all are in one", **WRITTEN
     )
     answering: bool = parameter(False, "nodes apply stages, and answer barriers, one by one")
-    crashes: int = parameter(0, "how often a node may crash", **FAULTS)
-    changes: int = parameter(
+    crashes: int = budget(0, "how often a node may crash", **FAULTS)
+    changes: int = budget(
         0,
         "how often a coordinator that is up may be deposed",
         title="coordinator changes",
@@ -288,16 +288,19 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         le=MOST_FAULTS,
     )
     full: int = budget(
-        0, "how often the disk that a tablet is streamed to may be full", le=MOST_FAULTS
+        0,
+        "how often the disk that a tablet is streamed to may be full",
+        title="full disks",
+        le=MOST_FAULTS,
     )
-    undone: int = parameter(
+    undone: int = budget(
         0,
         "how often other work of an operation may fail; a drain without a place fails anyhow",
         title="failures of operations",
         **FAULTS,
     )
-    exclusions: int = parameter(0, "how often an operator excludes a node that is dead", **FAULTS)
-    late: int = parameter(
+    exclusions: int = budget(0, "how often an operator excludes a node that is dead", **FAULTS)
+    late: int = budget(
         0,
         "how many RPCs of stages may be late, and how many of truncates",
         title="late RPCs",

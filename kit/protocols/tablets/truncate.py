@@ -18,6 +18,7 @@ from kit.engine.declared import (
     Travel,
     action,
     always,
+    budget,
     entry,
     goal,
     parameter,
@@ -86,11 +87,11 @@ class Truncate(Hosts[TruncateState]):
 
     nodes: int = parameter(3, "how many nodes there are", ge=1, le=26)
     replicas: str = parameter("A B", "the nodes that hold replicas of the table", **WRITTEN)
-    late: int = parameter(1, "how many truncate RPCs may be late", title="late RPCs", ge=0, le=9)
-    changes: int = parameter(
-        0, "how often another coordinator takes over", title="coordinator changes", ge=0, le=9
+    late: int = budget(1, "how many truncate RPCs may be late", title="late RPCs", le=9, own=False)
+    changes: int = budget(
+        0, "how often another coordinator takes over", title="coordinator changes", le=9, own=False
     )
-    moves: int = parameter(0, "how often tablets begin to move", ge=0, le=9)
+    moves: int = budget(0, "how often tablets begin to move", le=9, own=False)
 
     truncate_session: bool = safeguard(
         "S-42",

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, get_args
 from msgspec import Meta, Struct
 
 from kit.edge.arguments import text
-from kit.engine.parameters import check_limits
+from kit.engine.parameters import BUDGET, check_limits
 from kit.errors import BadInput, about, counted
 from kit.protocols.tcm.rules.operations import (
     BRINGS,
@@ -282,7 +282,7 @@ class ClusterParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only
         int, _of("epoch", "the epoch of the first state", -(2**62), 2**63 - 1, hidden=True)
     ] = 0
     cancels: Annotated[
-        int, _of("cancels", "how many operations may be cancelled", 0, MOST_FAULTS)
+        int, _of("cancels", "how many operations may be cancelled", 0, MOST_FAULTS, **BUDGET)
     ] = 0
 
 
@@ -292,7 +292,9 @@ class TcmParameters(ClusterParameters, frozen=True, forbid_unknown_fields=True, 
     menu: Annotated[
         bool, _of("offer every operation", "beside those given, all that one may try")
     ] = False
-    crashes: Annotated[int, _of("crashes", "how many nodes may crash", 0, MOST_FAULTS)] = 0
+    crashes: Annotated[
+        int, _of("crashes", "how many nodes may crash", 0, MOST_FAULTS, **BUDGET)
+    ] = 0
     window: Annotated[
         int,
         _of(

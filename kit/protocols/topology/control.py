@@ -276,7 +276,7 @@ class Control(VotingModel[ControlState]):
     )
     failures: int = faults("how often a piece of work may fail by itself", title="failures of work")
     cuts: int = faults("how often a node may be cut off")
-    late: int = faults("how many streams may be left behind")
+    late: int = faults("how many streams may be left behind", title="streams left behind")
     addresses: int = faults(
         "how often a node may be restarted with another address", title="address changes"
     )

@@ -21,6 +21,7 @@ from kit.engine.declared import (
     Words,
     action,
     always,
+    budget,
     entry,
     goal,
     parameter,
@@ -124,12 +125,12 @@ class Join(NetworkModel):
     down: tuple[str, ...] = parameter((), "the members that are down", **WRITTEN)
     removed: bool = parameter(False, "the joiner's host id was removed from the cluster before")
     zombie: bool = parameter(False, "a removed node, Z, wakes up with an old write to A")
-    restarts: int = parameter(0, "how often the joiner crashes and starts", ge=0, le=MOST_FAULTS)
+    restarts: int = budget(0, "how often the joiner crashes and starts", le=MOST_FAULTS, own=False)
     downgrades: bool = parameter(False, f"the joiner may start again without feature {FEATURE}")
-    wipes: int = parameter(0, "how often its data directory is cleared", ge=0, le=MOST_FAULTS)
-    outages: int = parameter(0, "how often a member crashes and starts", ge=0, le=MOST_FAULTS)
-    losses: int = parameter(0, "how often a message is lost", ge=0, le=MOST_FAULTS)
-    copies: int = parameter(0, "how often a message is copied", ge=0, le=MOST_FAULTS)
+    wipes: int = budget(0, "how often its data directory is cleared", le=MOST_FAULTS, own=False)
+    outages: int = budget(0, "how often a member crashes and starts", le=MOST_FAULTS, own=False)
+    losses: int = budget(0, "how often a message is lost", le=MOST_FAULTS, own=False)
+    copies: int = budget(0, "how often a message is copied", le=MOST_FAULTS, own=False)
 
     join_message_order: bool = safeguard(
         "S-37",

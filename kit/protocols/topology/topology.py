@@ -29,6 +29,7 @@ from kit.protocols.topology.control import (
     Serving,
     Travels,
     has_living_majority,
+    has_majority,
     majority_refusal,
     served,
     view_of,
@@ -442,6 +443,16 @@ class Topology(Serving, Coordinator, Outages):
             return None
         built = command.new - 1
         return f"a command decided on state {built} took effect on state {before.state_id}"
+
+    @step("INV-RAFT")
+    def majority(self, before: ControlState, action: Any, after: ControlState) -> str | None:
+        """Nothing is committed, and nobody elected, without a majority of group 0."""
+        elects = before.coordinator != after.coordinator != NOBODY
+        voting = after if isinstance(action, RestartConfigured) else before  # it is up by then
+        if (before.state_id == after.state_id and not elects) or has_majority(voting):
+            return None
+        done = "a coordinator was elected" if elects else f"state {after.state_id} was committed"
+        return f"{done} without a majority"
 
     @step("INV-FENCE")
     def versions(self, before: ControlState, action: Any, after: ControlState) -> str | None:

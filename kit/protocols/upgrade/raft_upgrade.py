@@ -108,10 +108,12 @@ class RaftUpgrade(NodeModel[Cluster]):
     crashes: int = budget(0, "how often a node may go down", le=MOST)
     deaths: int = budget(0, "how many nodes may be lost for good", le=MOST)
     cuts: int = budget(0, "how often a pair may lose its connection", le=MOST)
-    turns: int = budget(0, "how often the option may be turned off again", le=MOST)
+    turns: int = budget(
+        0, "how often the option may be turned off again", title="options turned off", le=MOST
+    )
     restarts: int = budget(0, "how often a node may restart without need", le=MOST)
     edits: int = budget(0, "how often an operator may write the row", le=MOST)
-    retries: int = parameter(0, "how often each node says that it waits", ge=0, le=MOST)
+    retries: int = budget(0, "how often each node says that it waits", le=MOST, own=False)
 
     schema_synchronization: bool = safeguard(
         "S-52",

@@ -132,7 +132,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
 
     nodes: int = parameter(3, "how many members there are", ge=1, le=9)
     older: int = parameter(0, "how many of them, A first, run an older version", ge=0, le=9)
-    joiners: int = parameter(1, "how many nodes may join", ge=0, le=3)
+    joiners: int = budget(1, "how many nodes may join", le=3, own=False)
     crashes: int = budget(0, "how often a node may go down", le=MOST)
     requests_after_done: bool = safeguard(
         "S-63",

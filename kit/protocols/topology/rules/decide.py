@@ -49,6 +49,8 @@ from kit.protocols.topology.rules.work import (
 
 Standing = Literal["running", "next", "waits", "paused", "cancelled"]
 
+OF_NORMAL = ("leave", "remove", "rebuild")
+"""What only a normal node's request begins: another operation may have taken it out meanwhile."""
 CLEANUP_FIRST = "cleanup comes first"
 """Why the first request of the queue waits, where deleted data could come back else (S-41)."""
 
@@ -259,6 +261,8 @@ def _begin(topology: ClusterTopology, entry: QueueEntry, alive: int, setting: Se
     refused = ""
     if kind == "keyspace_rf_change":
         refused = refused_change(topology, topology.requests[number - 1], setting)
+    elif kind in OF_NORMAL and topology.nodes[node].state != "normal":
+        refused = "the node is not normal any more"
     elif setting.edition == "server" and kind in ("leave", "remove"):
         refused = invalid_racks(topology, leaves=1 << node)  # who joins: in ``join_group0``
     rejected = "" if node == NOBODY else rejection(topology, node)

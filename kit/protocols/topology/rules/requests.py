@@ -88,6 +88,8 @@ def refusal(
         against = _against_joining(topology, asks, alive, setting)
     elif entry.state != "normal":
         against = "the node is not normal", 0
+    elif replacing := replacers(topology, asks.node):
+        against = "another node takes its place", replacing
     elif asks.kind == "remove":
         live = alive >> asks.node & 1 and setting.safeguards.refuse_live_removal
         against = "the node is up: decommission it" if live else "", 0
@@ -98,6 +100,13 @@ def refusal(
     reason, nodes = against
     blocking = tuple(name for i, name in enumerate(names) if nodes >> i & 1)
     return Refusal(reason, missing=blocking) if reason else None
+
+
+def replacers(topology: ClusterTopology, node: int) -> int:
+    """The nodes that replace this one, or ask to (a mask): it goes, unless they fail."""
+    rows = enumerate(topology.nodes)
+    standing = {"replace", "replacing"}
+    return sum(1 << i for i, e in rows if e.replaced == node and standing & {e.request, e.state})
 
 
 Against = tuple[str, int]
