@@ -81,7 +81,7 @@ def draw_actions(scene: Scene, macros: Sequence[Macro] = ()) -> list[Frag]:
     must_wait = h("summary", f"{len(waiting)} must wait")
     possible = h("summary", f"{counted(len(options) - len(waiting), 'action')} possible")
     parts = (
-        _next(scene),
+        _next(scene, waiting),
         _awaited(scene, waiting),
         _faults(scene, options),
         sheet(must_wait, _reasons(scene, waiting), kind="kp-pop waiting"),
@@ -90,10 +90,12 @@ def draw_actions(scene: Scene, macros: Sequence[Macro] = ()) -> list[Frag]:
     return [part for part in parts if part is not None]
 
 
-def _next(scene: Scene) -> Frag:
+def _next(scene: Scene, waiting: Sequence[Option]) -> Frag:
     action = scene.suggested
     if action is None:
-        return h("p", "Nothing goes on by itself here.", class_="kp-next rest")
+        cause = _first_waiting(scene, waiting)
+        why = f": {cause[1].reason.rstrip('.')}" if cause else " here"
+        return h("p", f"Nothing goes on by itself{why}.", class_="kp-next rest")
     verb = scene.model.label(scene.state, action)
     long = " long" if len(verb) > ONE_LINE else ""
     return h(
@@ -112,13 +114,25 @@ def _next(scene: Scene) -> Frag:
 
 def _awaited(scene: Scene, waiting: Sequence[Option]) -> Frag:
     """Draw in one line for whom the first waiting action waits, with a meter where it counts."""
-    waits = [(action, why) for action, why in waiting if why and (why.awaited or why.missing)]
-    if not waits:
+    first = _first_waiting(scene, waiting)
+    if first is None:
         return h("p", class_="kp-awaited")
-    action, refusal = min(waits, key=lambda option: not option[1].awaited)
+    action, refusal = first
     line, meter = _line(refusal)
     label = h("small", scene.model.label(scene.state, action), meter)
     return h("p", label, h("span", line), class_="kp-awaited")
+
+
+def _first_waiting(scene: Scene, waiting: Sequence[Option]) -> tuple[Any, Refusal] | None:
+    """The waiting action to show, and why: the first that counts nodes, or else names some.
+
+    Where nothing goes on by itself it is the last one that names the fewest: others wait for it.
+    """
+    waits = [(action, why) for action, why in waiting if why and (why.awaited or why.missing)]
+    if scene.suggested is None:
+        waits.reverse()
+        waits.sort(key=lambda option: len(option[1].missing))
+    return min(waits, key=lambda option: not option[1].awaited, default=None)
 
 
 def _faults(scene: Scene, options: Sequence[Option]) -> Frag | None:

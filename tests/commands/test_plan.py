@@ -69,9 +69,15 @@ def test_names_of_the_steps(ten: str, kind: str, edition: str) -> None:
     assert [step["epoch"] for step in found["steps"]] == [41 + i for i in range(len(expected))]
 
 
-def test_documents_is_the_default_edition(ten: str) -> None:
-    """Without --edition it is that of the CEP."""
-    assert plan(ten, "decommission", "n3") == plan(ten, "decommission", "n3", "--edition=documents")
+def test_the_server_is_the_default_edition(ten: str) -> None:
+    """A ring of one's own is that of a published server; the first line says whose rules count."""
+    words = ["decommission", "n3"]
+    assert plan(ten, *words) == plan(ten, *words, "--edition=server")
+    for edition in ("server", "documents"):
+        said = call("plan", ten, *words, f"--edition={edition}").out.splitlines()[0]
+        assert said.endswith(f"(edition {edition})")
+    assert call("plan", ten, *words).out == call("plan", ten, *words, "--edition=server").out
+    assert "server (the default)" in call("plan", "--help").out
 
 
 @pytest.mark.parametrize("kind", list(CEP))
@@ -152,7 +158,7 @@ def test_join_in_full(tmp_path: Path) -> None:
         {"keyspace": "ks", "range": [300, None], "from": ["B"], "to": "X", "bytes": None},
     ]
     tables = [(split, split), (split, added), (moved, added), (moved, moved)]
-    assert plan(path, "bootstrap", "X", "--tokens", "150") == {
+    assert plan(path, "bootstrap", "X", "--tokens", "150", "--edition=documents") == {
         "operation": "bootstrap X --tokens 150",
         "accepted": True,
         "reason": None,
@@ -185,7 +191,7 @@ def test_worked_tables(tmp_path: Path, example: str) -> None:
     words = (
         ["bootstrap", "X", "--tokens", "150"] if example == "bootstrap" else ["decommission", "X"]
     )
-    found = plan(written(tmp_path, content), *words)
+    found = plan(written(tmp_path, content), *words, "--edition=documents")
     for number, step in enumerate(found["steps"], start=1):
         for side in ("reads", "writes"):
             rows = [[left or 0, *rest] for left, *rest in table(step, side, "KS")]
@@ -238,7 +244,7 @@ def test_two_in_flight(tmp_path: Path) -> None:
     many = [{"name": f"n{i}", "tokens": [100 * i]} for i in range(1, 21)]
     path = written(tmp_path, ring_of(many, epoch=2))
     both = ["--while", "bootstrap y --tokens 750", "--while", "decommission n12"]
-    found = plan(path, "bootstrap", "x", "--tokens", "1850", *both)
+    found = plan(path, "bootstrap", "x", "--tokens", "1850", *both, "--edition=documents")
     assert [step["epoch"] for step in found["steps"]] == [3, 4, 5, 6]
     writes = table(found["steps"][-1], "writes")
     # The leave's first event in this edition gives write replicas already.

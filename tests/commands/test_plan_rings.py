@@ -47,7 +47,7 @@ def test_too_few_nodes(tmp_path: Path) -> None:
     path = written(tmp_path, ring_of(TEN[:2]))
     found = plan(path, "bootstrap", "x", "--tokens", "150")
     assert found["warnings"] == ["keyspace ks wants 3 replicas: 2 nodes now, enough afterwards"]
-    assert names(found) == ["split", "add-writes", "switch-reads"]
+    assert names(found) == ["prepare", "start", "mid", "finish"]
     assert "keeps 3 replicas" in refused(path, "decommission", "n1")["reason"]
     forced = plan(path, "decommission", "n1", "--force")
     assert forced["warnings"] == [
@@ -67,8 +67,13 @@ def test_last_node_stays(tmp_path: Path, kind: str, force: list[str]) -> None:
 def test_ring_of_one(tmp_path: Path) -> None:
     """A single node can be joined, moved and replaced."""
     path = written(tmp_path, ring_of(TEN[:1], {"ks": {**SIMPLE_3, "replication_factor": 1}}))
-    assert names(plan(path, "bootstrap", "x", "--tokens", "50"))[-1] == "drop-writes"
-    assert names(plan(path, "move", "n1", "--tokens", "50")) == ["split", "merge"]
+    assert names(plan(path, "bootstrap", "x", "--tokens", "50"))[-1] == "finish"
+    assert names(plan(path, "move", "n1", "--tokens", "50")) == [
+        "prepare",
+        "start",
+        "mid",
+        "finish",
+    ]
     found = plan(path, "replace", "n1", "x")
     assert found["warnings"] == [
         f"nobody who is alive holds ks {label}: its data is lost"

@@ -15,10 +15,11 @@ from tests.examples import examples
 from tests.saying import line_with
 
 ABC = [{"name": n, "tokens": [t]} for n, t in (("A", 100), ("B", 200), ("C", 300))]
+CEP = ("--edition", "documents")
 SIMPLE_2 = {"class": "SimpleStrategy", "replication_factor": 2}
 # A line each: the key words of a sentence, or a row of a table.
 JOIN = """\
-bootstrap X --tokens 150 | accepted | 4 events | 1 to 4
+bootstrap X --tokens 150 | accepted | 4 events | 1 to 4 | edition documents
 locks
 ks (min, 100] (100, 150] (150, 200] (300, max]
 epoch 1: split
@@ -66,7 +67,7 @@ def test_join_in_words(tmp_path: Path) -> None:
     path = written(tmp_path, ring_of(ABC, {"ks": SIMPLE_2}))
     rows = [[None, 100, 2000], [100, 200, 1000], [300, None, 0]]
     sizes = written(tmp_path, {"ranges": {"ks": rows}}, "sizes.json")
-    answer = call("plan", path, "bootstrap", "X", "--tokens", "150", "--sizes", sizes)
+    answer = call("plan", path, "bootstrap", "X", "--tokens", "150", "--sizes", sizes, *CEP)
     assert (answer.status, answer.err) == (0, "")
     lines = [" ".join(line.split()) for line in answer.out.splitlines() if line]
     for line, pinned in zip(lines, JOIN.splitlines(), strict=True):
@@ -75,7 +76,7 @@ def test_join_in_words(tmp_path: Path) -> None:
 
 def test_merge_in_words(tmp_path: Path) -> None:
     """Rows that go come before the one that takes their place."""
-    out = call("plan", written(tmp_path, ring_of()), "decommission", "n3").out
+    out = call("plan", written(tmp_path, ring_of()), "decommission", "n3", *CEP).out
     assert "  − (200, 300]  n4, n5, n6  n4, n5, n6\n  − (300, 400]  n4" in out
     assert "  + (200, 400]  n4, n5, n6  n4, n5, n6\n  9 other ranges unchanged\n" in out
     assert "in all: 4 ranges to copy (--sizes FILE tells how many bytes)\n" in out
@@ -88,7 +89,7 @@ def test_refusal_in_words(tmp_path: Path) -> None:
     answer = call("plan", written(tmp_path, ring_of()), *words)
     assert answer.status == 1
     lines = answer.out.splitlines()
-    assert lines[0] == "decommission n3: refused"
+    assert lines[0] == "decommission n3: refused (edition server)"
     assert line_with(lines[1], "(100, 200]", "locked", "bootstrap x")
     assert "  ks  (100, 200]  held by bootstrap x --tokens 350" in lines
 
@@ -96,7 +97,7 @@ def test_refusal_in_words(tmp_path: Path) -> None:
 def test_nothing_to_do(tmp_path: Path) -> None:
     """Without a replicated keyspace an operation locks, moves and copies nothing, and says so."""
     spaces = {"own": {"class": "LocalStrategy"}}
-    answer = call("plan", written(tmp_path, ring_of(TEN, spaces)), "decommission", "n3")
+    answer = call("plan", written(tmp_path, ring_of(TEN, spaces)), "decommission", "n3", *CEP)
     assert answer.status == 0
     assert "locks nothing\n" in answer.out
     assert "epoch 1: merge\n  changes no range\n" in answer.out

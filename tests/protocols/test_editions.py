@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 import kit
+import kit.protocols.tcm.dry_run.survival as survival_module
+import kit.spark as ks
 from kit import Player
 from kit.commands.editions import Compared, compared
 from kit.engine.parameters import edition_in
@@ -16,21 +19,37 @@ from kit.engine.registry import build, entries, entry_of
 from kit.engine.scenario import files, read
 from kit.engine.timeline import Timeline
 from kit.engine.trace import loads
+from kit.operators.importers.opening import Imported
+from kit.operators.importers.ringfile import parse_ring
 from kit.protocols.recovery.dry_run import advise
 from kit.protocols.tablets.dry_run.opening import open_tablets
 from kit.protocols.tablets.lessons.balancing import decisions
 from kit.protocols.tablets.lessons.questions import stage_table
 from kit.protocols.tablets.rules.stages import KINDS, TRANSITIONS
+from kit.protocols.tablets.spark.sizes import TabletCluster
+from kit.protocols.tablets.spark.sizes import decisions as resize_decisions
+from kit.protocols.tcm.dry_run.history import dry_run_of
+from kit.protocols.tcm.dry_run.plan import dry_run
+from kit.protocols.tcm.dry_run.player import rehearse
+from kit.protocols.tcm.parameters import parse_operation
+from kit.protocols.tcm.rules.operations import ProtocolSwitches
 from kit.protocols.topology.dry_run.history import topology_history
 from kit.protocols.topology.dry_run.opening import open_topology
 from kit.protocols.topology.lessons import machine_table
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.machines import EDITIONS, Edition, Machine
-from tests.commands.calling import bad, call
+from tests.commands.calling import bad, call, ring_of
 from tests.house.source import ROOT
 
 TWO_EDITIONS = [name for name, entry in entries().items() if edition_in(entry.parameters())]
-OPERATORS_FILES = (open_topology, open_tablets, topology_history, advise, kit.coordinator)
+OPERATORS_FILES = (
+    *(open_topology, open_tablets, topology_history, advise, kit.coordinator),
+    *(rehearse, dry_run, dry_run_of),
+)
+DRAWN = (
+    *(ks.balancing, ks.size_histogram, ks.history, resize_decisions),
+    *(TabletCluster.resizes, TabletCluster.thresholds, TabletCluster.histogram),
+)
 LESSONS = (machine_table, stage_table, decisions)
 
 
@@ -86,6 +105,26 @@ def test_a_scenario_of_the_server_says_why(name: str) -> None:
 def test_what_reads_files_of_a_cluster_begins_with_the_server(opens: Callable[..., Any]) -> None:
     """That is what runs there."""
     assert inspect.signature(opens).parameters["edition"].default == "server"
+
+
+@pytest.mark.parametrize("asked", DRAWN, ids=lambda asked: asked.__qualname__)
+def test_clusters_that_are_drawn_begin_with_the_documents(asked: Callable[..., Any]) -> None:
+    """Nobody runs them: they are as made up as a scenario is."""
+    assert inspect.signature(asked).parameters["edition"].default == "documents"
+
+
+@pytest.mark.parametrize("line", ["bootstrap x --tokens 550", "decommission n3", "replace n3 x"])
+def test_who_must_stay_up_is_the_same_in_both(monkeypatch: pytest.MonkeyPatch, line: str) -> None:
+    """``survive`` has no edition: the groups just before the read switch are the same."""
+    ring = parse_ring(json.dumps(ring_of()))
+    given = Imported(5, ring.ring, ring.keyspaces)
+    alone = survival_module.survival(given, ["n5"])
+    monkeypatch.setattr(survival_module, "operations_of", lambda _: (parse_operation(line),))
+    answers = []
+    for edition in EDITIONS:
+        monkeypatch.setattr(survival_module, "ALL_ON", ProtocolSwitches(edition))
+        answers.append(survival_module.survival(given, ["n5"]))
+    assert answers[0] == answers[1] != alone
 
 
 @pytest.mark.parametrize("asked", LESSONS, ids=lambda asked: asked.__name__)

@@ -287,7 +287,8 @@ Places = tuple[tuple[str, int], ...]
 """Hosts and shards."""
 _REPLICAS, _BYTES = "list<tuple<uuid, int>>", "map<uuid, bigint>"
 TABLETS = cql_columns(
-    "table_id uuid, last_token bigint, base_table uuid static, keyspace_name text static, "
+    "table_id uuid, last_token bigint, base_table uuid static, "
+    "isolated_tablet_for_merge bigint static, keyspace_name text static, "
     "resize_seq_number bigint static, resize_type text static, table_name text static, "
     "tablet_count int static, new_replicas list<tuple<uuid, int>>, repair_time timestamp, "
     "replicas list<tuple<uuid, int>>, session uuid, stage text, transition text"
@@ -342,6 +343,7 @@ class TableLines(Struct, frozen=True):
     resize_type: str = "none"
     resize_seq_number: int = 0
     tablets: tuple[TabletLine, ...] = ()
+    isolated: int | None = None
 
 
 class TabletsTable(Struct, frozen=True):
@@ -414,7 +416,8 @@ def parse_tablets(text: str, source: str) -> TabletsTable:
         name = ".".join(names) if all(names) else table  # the id where the dump leaves names out
         resize = same["resize_type"] or "none", same["resize_seq_number"] or 0
         base, count, own = same["base_table"] or "", same["tablet_count"], tablets.get(table, ())
-        tables[table] = TableLines(table, where, name, base, count, *resize, tuple(own))
+        alone = same["isolated_tablet_for_merge"]
+        tables[table] = TableLines(table, where, name, base, count, *resize, tuple(own), alone)
     return TabletsTable(source, tables)
 
 

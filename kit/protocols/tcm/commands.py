@@ -64,8 +64,8 @@ options
                        replaced node was
   --while OPERATION    an operation that is prepared already and still in flight, in quotes;
                        may be given several times
-  --edition EDITION    documents (the default): every part of the plan is an event of its own;
-                       server: prepare, start, mid, finish, majorities a datacenter
+  --edition EDITION    server (the default): prepare, start, mid, finish, majorities a datacenter;
+                       documents: every part of the plan is an event of its own
   --barrier LEVEL      whose answers a step waits for, in place of the edition's own level:
                        ALL, EACH_QUORUM (server), QUORUM (documents), LOCAL_QUORUM, ONE or
                        NODE_LOCAL
@@ -114,7 +114,7 @@ def plan(argv: list[str]) -> int:
     if given.help:
         put(PLAN_HELP.rstrip())
         return ACCEPTED
-    edition = edition_of(given.edition or "documents", EDITIONS, "--edition")
+    edition = edition_of(given.edition or "server", EDITIONS, "--edition")
     if not given.words:
         _without_a_ring(given)
     ring = replicated(given.words[0], getattr(given, "with"), given.keyspace)
@@ -131,7 +131,10 @@ def plan(argv: list[str]) -> int:
     conflicts = ((c.keyspace, label(c.range), f"held by {c.operation}") for c in report.conflicts)
     answer = Answer(
         json_parts(report),
-        [*wrap(_verdict(report), "", GAP), *(wrap(report.reason, GAP) if report.reason else ())],
+        [
+            *wrap(f"{_verdict(report)} (edition {edition})", "", GAP),
+            *(wrap(report.reason, GAP) if report.reason else ()),
+        ],
         _step_parts(report) if report.accepted else [_once(conflicts, "ranges")],
         report.warnings,
         ACCEPTED if report.accepted else REFUSED,

@@ -134,8 +134,11 @@ def said_of(s: ControlState, setting: Setting) -> tuple[str, int]:
         return decision.reason, decision.missing
     if s.attempted.failed:
         return f"{work.name} has failed: a pause comes next", 0
+    left = barrier_left(s, task) if work.barrier and s.attempted.answered else 0
     if work == decision.work[0]:
-        return decision.reason, decision.missing
+        return decision.reason, decision.missing | left
+    if left:
+        return f"{work.name}: not all nodes have answered yet", left
     return f"{work.name} comes next", task.needs & ~s.reachable
 
 
@@ -528,7 +531,7 @@ class Coordinator(Control):
         if not s.reachable >> node & 1:
             return refused("it does not hear the barrier", (self.names[node],))
         if drains(s, self.task(s)) and (blocked := drain_refusal(s, node, self.setting)):
-            return blocked
+            return refused(blocked.reason, (self.names[node],))
         attempted = s.attempted.but(answered=s.attempted.answered | 1 << node)
         return advanced(caught_up(s, 1 << node).but(attempted=attempted), self.setting)
 

@@ -454,12 +454,18 @@ def map_of(
     if lines.resize_seq_number < 0:
         raise refused("resize_seq_number", lines.resize_seq_number, "a number from 0 on")
     rows = sorted(lines.tablets, key=lambda row: row.last_token)
+    # Without a merge of an odd count the column says nothing.
+    alone = lines.isolated if resize == "merge" and len(rows) % 2 else None
+    if alone is not None and (alone % 2 or not 0 <= alone < len(rows)):
+        allowed = f"an even number below {len(rows)}, the tablets of {name}"
+        raise refused("isolated_tablet_for_merge", alone, allowed)
     given = TabletMap(
         name,
         tuple(_tablet(row, known, sessions, edition) for row in rows),
         names[lines.base_table] if lines.base_table else "",
         resize,
         lines.resize_seq_number,
+        alone,
     )
     for fault in faults(given):
         where = lines.line if fault.tablet is None else rows[fault.tablet].line

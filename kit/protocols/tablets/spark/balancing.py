@@ -35,7 +35,7 @@ def balancing(
     spark: Spark | None,
     seeds: Sequence[int],
     *,
-    edition: Edition = "server",
+    edition: Edition = "documents",
     equal: bool = False,
     tasks: int | None = None,
     **sizes: Any,

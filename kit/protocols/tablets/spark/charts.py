@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from kit.errors import counted
 from kit.protocols.tablets.rules.balance.reasons import bytes_said
 from kit.protocols.tablets.rules.resize import Thresholds
 from kit.protocols.tablets.spark.sizes import PARTS, TabletCluster
@@ -28,7 +29,7 @@ Rows = Sequence[dict[str, Any]]
 
 
 def size_histogram(
-    cluster: TabletCluster, tablets: Any = None, edition: Edition = "server"
+    cluster: TabletCluster, tablets: Any = None, edition: Edition = "documents"
 ) -> Chart:
     """How many tables have which average tablet size, and what is decided on them.
 
@@ -52,7 +53,8 @@ def size_histogram(
     axes.set_ylabel("tables")
     axes.set_title("Average tablet sizes", loc="left")
     figure.legend(loc="outside right upper", frameon=False)
-    head = f"Average tablet sizes of {sum(row['tables'] for row in rows)} tables"
+    tables = counted(sum(row["tables"] for row in rows), "table")
+    head = f"Average tablet sizes of {tables} (edition {edition})"
     return chart(figure, "\n".join([head, f"Thresholds: {', '.join(names)}", *_lines(rows)]))
 
 

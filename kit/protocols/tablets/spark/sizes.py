@@ -374,16 +374,16 @@ class TabletCluster:
         numbers = self.spark.range(0, len(pieces) or self._pieces, 1)
         return table_sums(numbers.mapInArrow(by_number(adding), SUMS.ddl).toArrow())
 
-    def resizes(self, tablets: Any = None, edition: Edition = "server") -> pa.Table:
+    def resizes(self, tablets: Any = None, edition: Edition = "documents") -> pa.Table:
         """The decision on each table, or group of co-located ones, from these rows or its own."""
         limits = self.thresholds(edition)
         return decisions(self.tables, self.size, self.sums(tablets), limits, edition)
 
-    def thresholds(self, edition: Edition = "server") -> Thresholds:
+    def thresholds(self, edition: Edition = "documents") -> Thresholds:
         """When an average asks for a resize, by the cluster's own target size."""
         return replace(THRESHOLDS[edition], target=self.size.target_size)
 
-    def histogram(self, tablets: Any = None, edition: Edition = "server") -> pa.Table:
+    def histogram(self, tablets: Any = None, edition: Edition = "documents") -> pa.Table:
         """How many tables have which average and decision, as rows of ``averages``."""
         return counted(self.spark, self.resizes(tablets, edition), self.size.target_size)
 
@@ -409,7 +409,7 @@ def decisions(
     size: TabletsSize,
     sums: Mapping[int, TableSum],
     limits: Thresholds,
-    edition: Edition = "server",
+    edition: Edition = "documents",
 ) -> pa.Table:
     """What the engine decides on each group, as rows of ``resizes``.
 

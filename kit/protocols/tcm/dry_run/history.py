@@ -52,7 +52,7 @@ def check_begins(operation: Operation, refusal: Refusal | None) -> None:
 def model_for(
     ring_file: RingFile,
     operations: tuple[Operation, ...],
-    edition: Edition = "documents",
+    edition: Edition = "server",
     *,
     begun: int | None = None,
     crashes: int = 0,
@@ -155,7 +155,7 @@ def dry_run_of(
     operations: tuple[Operation, ...],
     *,
     in_flight: tuple[Operation, ...] = (),
-    edition: Edition = "documents",
+    edition: Edition = "server",
     stored: Stored | None = None,
 ) -> Timeline:
     """Rehearse operations to the end, or as far as they go; the history stands where they begin.

@@ -111,7 +111,7 @@ def dry_run(
     operation: Operation,
     *,
     in_flight: tuple[Operation, ...] = (),
-    edition: Edition = "documents",
+    edition: Edition = "server",
     sizes: Sizes | None = None,
     level: Level | None = None,
 ) -> PlanReport:

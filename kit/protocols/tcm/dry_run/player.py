@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from kit.commands.answer import Rows
 from kit.edge.arguments import finite
 from kit.edge.reading import read_text
+from kit.engine.parameters import edition_in
 from kit.engine.registry import edition_of
 from kit.engine.server import aligned
 from kit.engine.timeline import LONGEST_RUN, Timeline
@@ -86,11 +87,12 @@ class DryRun(Rehearsal):
         ends = [
             f"{planned.operation.title}: {words[planned.status]}" for planned in self.operations
         ]
+        m, _ = self._opening
         total = sum(load.receives_bytes or 0 for load in self.loads)
         known = any(load.receives_bytes is not None for load in self.loads)
         streams = sum(load.receives for load in self.loads)
         size = f"{volume(total)} in " if known else ""
-        epochs = counted(len(self.steps), "epoch")
+        epochs = counted(len(self.steps), "epoch") + edition_in(m.parameters, " (edition {})")
         copied = f"{size}{counted(streams, 'stream')}" if streams else "nothing"
         return f"{'; '.join(ends)}. {epochs}; {copied} copied."
 
@@ -108,7 +110,7 @@ def rehearse(
     keyspaces: str | Keyspace | Iterable[str | Keyspace] = (),
     sizes: SizesSource = None,
     in_flight: Operations = (),
-    edition: Edition = "documents",
+    edition: Edition = "server",
     controls: bool = False,
 ) -> DryRun:
     """Rehearse operations on a ring of one's own, and open a player on it.
@@ -118,7 +120,8 @@ def rehearse(
     files. ``operations`` are lines such as ``decommission n7`` or ``bootstrap X --tokens 5,7``, one
     or several; ``in_flight`` those that have begun beside what the files show. ``keyspaces`` add
     what files do not tell: ``ks={"class": "SimpleStrategy", "replication_factor": 3}``. ``sizes``
-    are bytes by node, or a file of sizes; without them the loads that the files tell count.
+    are bytes by node, or a file of sizes; without them the loads that the files tell count. The
+    rules are those of the published server; ``edition`` documents chooses those of CEP-21's text.
 
     Raises:
         BadInput: for a file, a keyspace, an operation or a size that is not acceptable, in one line

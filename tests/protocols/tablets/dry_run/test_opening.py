@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
 from typing import Any
 
@@ -354,3 +355,51 @@ def test_a_restore_is_not_modelled_elsewhere(tmp_path: Path) -> None:
         open_tablets(restoring(tmp_path), topology=FILES["topology"], edition="documents")
     with pytest.raises(BadInput, match="a restore is not modelled there"):
         rehearse(restoring(tmp_path), topology=FILES["topology"])
+
+
+HIGHEST = 2**63 - 1
+
+
+def odd_merge(folder: Path, alone: object, count: int = 3, resize: str = "merge") -> Path:
+    """A table that is merged; the column tells which tablet stays as it is, None: it is null."""
+    rows = [
+        {
+            "table_id": ORDERS_BY_DAY, "last_token": HIGHEST - (count - 1 - i) * 1000,
+            "isolated_tablet_for_merge": alone, "keyspace_name": "shop", "table_name": "small",
+            "tablet_count": count, "resize_type": resize, "resize_seq_number": 1,
+            "replicas": [[host(1 + i % 2), 0]],
+        }
+        for i in range(count)
+    ]  # fmt: skip
+    path = folder / "odd.json"
+    path.write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("alone", "count", "resize", "pairs"),
+    [
+        (0, 3, "merge", ((1, 2),)),
+        (2, 3, "merge", ((0, 1),)),
+        (2, 5, "merge", ((0, 1), (3, 4))),
+        (None, 3, "merge", ()),
+        (0, 4, "merge", ((0, 1), (2, 3))),
+        (0, 3, "none", ()),
+    ],
+)
+def test_the_dump_says_which_tablet_a_merge_leaves_alone(
+    tmp_path: Path, alone: object, count: int, resize: str, pairs: tuple[tuple[int, int], ...]
+) -> None:
+    """The others are siblings, and the planner brings them together; nobody guesses without it."""
+    cluster = open_tablets(odd_merge(tmp_path, alone, count, resize), topology=FILES["topology"])
+    assert cluster.maps["shop.small"].pairs == pairs
+
+    assert [tuple(row % count for row in each) for each in cluster.input.pairs] == [*pairs]
+
+
+@pytest.mark.parametrize("alone", [1, 3, 4, -2, 10**18])
+def test_a_merge_leaves_only_a_tablet_of_even_number_alone(tmp_path: Path, alone: int) -> None:
+    """Another number is named, with the numbers that are allowed."""
+    with pytest.raises(BadInput) as error:
+        open_tablets(odd_merge(tmp_path, alone), topology=FILES["topology"])
+    assert says(error.value, f"isolated_tablet_for_merge | {alone} | an even number below 3")

@@ -113,7 +113,7 @@ def test_the_picture_has_its_words_and_no_colour_alone() -> None:
     assert data["image/png"].startswith(b"\x89PNG")
     assert extra["image/png"]["alt"] == data["text/plain"] == picture.words
     head, _, *lines = picture.words.splitlines()
-    assert head == "Average tablet sizes of 60 tables"
+    assert head == "Average tablet sizes of 60 tables (edition documents)"
     told = [part.split() for line in lines for part in line.split(": ")[1].split(", ")]
     assert [(int(count), decision) for count, decision in told] == [
         (row["tables"], row["decision"]) for row in cluster.histogram().to_pylist()

@@ -75,7 +75,9 @@ def test_a_ring_file_is_opened() -> None:
     by_text = kit.rehearse(text, "decommission b")
     found = kit.rehearse(by_text.ring, parse_operation("decommission b"))
     assert (
-        repr(by_text) == repr(found) == "DryRun(decommission b: done. 4 epochs; 1 stream copied.)"
+        repr(by_text)
+        == repr(found)
+        == "DryRun(decommission b: done. 4 epochs (edition server); 1 stream copied.)"
     )
 
 
@@ -172,7 +174,10 @@ def test_it_is_shown_as_text(friday: DryRun) -> None:
     """As text: warnings first, a line per epoch, then every panel of the moment."""
     text = friday.text()
     assert text.startswith("warning: 10.20.0.6 is down")
-    assert len(re.findall(r"^\d+ +[a-z ]+ \((?:decommission|bootstrap) ", text, re.MULTILINE)) == 12
+    assert (
+        len(re.findall(r"^\d+ +[a-z:, ]+ \((?:decommission|bootstrap) ", text, re.MULTILINE)) == 12
+    )
+    assert "12 epochs (edition server)" in text
     assert text.index("If one more node dies") < text.index("Bytes and streams\n")
 
 
