@@ -32,11 +32,7 @@ from kit.views.store import biggest
 from kit.views.styles import page_style
 
 LIMIT = 500_000
-PAGE = (
-    "body{margin:0}.kp.kp{min-height:calc(100vh - var(--nav,0px))}"
-    "@container (min-width:640px){.kp:not([data-my-large]) .kp-board"
-    "{--tall:max(364px,100vh - 166px - var(--nav,0px) - var(--step))}}"
-)
+PAGE = "body{margin:0}.kp.kp{--room:calc(100vh - var(--nav,0px));min-height:var(--room)}"
 """A page of its own fills the window."""
 STORIES = (
     ":root{color-scheme:light dark}body{--nav:44px}nav{display:flex;gap:8px;align-items:center;"

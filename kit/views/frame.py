@@ -82,6 +82,8 @@ PLAIN = Slots()
 TWO_LINES, BESIDE_SHEET = 160, 136
 """Letters of a narration that fill its slot where half a screen is the window, alone and beside the
 sheet that has all of it."""
+SHORT = 5
+"""Columns of a table that leaves more of the board to the picture."""
 MOST_IN_LINE = 6
 """Tabs that stand in one line of the smallest board; of more, a list is offered as well."""
 
@@ -98,12 +100,15 @@ def frame(
     ``changed`` names the panels in which the step changed something: their tabs are marked.
     """
     picture, tabs = _filled(scene, panels, slots)
-    kind = " wide" * slots.wide if picture and tabs else " alone"
+    pages = [(panel, panel.draw(scene)) for panel in tabs]
+    kind = " alone"
+    if picture and pages:
+        kind = " wide" if slots.wide else " rail" * _is_short(pages[0][1])
     return h(
         "div",
         _badges(scene, panels, slots),
         None if picture is None else _picture(scene, picture, slots),
-        _pane(scene, tabs, changed) if tabs else None,
+        _pane(pages, changed) if pages else None,
         h(
             "div",
             brief_narration(scene),
@@ -179,7 +184,14 @@ def _picture(scene: Scene, panel: Panel, slots: Slots) -> Frag:
     return h("div", top, body, k="picture", class_="kp-picture")
 
 
-def _pane(scene: Scene, tabs: Sequence[Panel], changed: Collection[str]) -> Frag:
+def _is_short(page: Frag) -> bool:
+    """Whether a page begins with a table of few columns, which needs less room beside a picture."""
+    head = next((part for part in page.walk() if part.tag == "thead"), None)
+    return head is not None and sum(part.tag == "th" for part in head.walk()) <= SHORT
+
+
+def _pane(pages: Sequence[tuple[Panel, Frag]], changed: Collection[str]) -> Frag:
+    tabs = [panel for panel, _ in pages]
     first, *others = [_tab(panel, panel.name in changed) for panel in tabs]
     line = h(
         "div",
@@ -192,8 +204,8 @@ def _pane(scene: Scene, tabs: Sequence[Panel], changed: Collection[str]) -> Frag
         aria_label="panels",
         data_quiet=True,
     )
-    pages = [section(panel, panel.draw(scene), "kp-page kp-scroll") for panel in tabs]
-    return h("div", line, pages, k="pane", class_="kp-pane")
+    shown = [section(panel, drawn, "kp-page kp-scroll") for panel, drawn in pages]
+    return h("div", line, shown, k="pane", class_="kp-pane")
 
 
 def _all_tabs(tabs: Sequence[Panel], changed: Collection[str]) -> Frag:

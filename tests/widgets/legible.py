@@ -103,7 +103,7 @@ SMALL_WORDS = """() => {
     const [words, one] = [texts.currentNode.data.trim(), texts.currentNode.parentElement];
     if (!words || one.closest("svg") || !one.checkVisibility()) continue;
     const size = parseFloat(getComputedStyle(one).fontSize) * one.currentCSSZoom;
-    if (size < 10.9) found.add(`${size.toFixed(1)} px: ${words}`);
+    if (size < 12.9) found.add(`${size.toFixed(1)} px: ${words}`);
   }
   return [...found];
 }"""

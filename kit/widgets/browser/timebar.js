@@ -2,7 +2,7 @@
 
 import { marksOf } from "./branches.js";
 
-const LETTER = 6.8; // pixels that a letter takes, so that nothing need be measured in each step
+const LETTER = 0.62; // of its height is a letter wide, so that no name need be measured
 const GAP = 8; // pixels between two names, and by which one may stand out
 
 export class TimeBar {
@@ -46,12 +46,13 @@ export class TimeBar {
   // Names stand where there is room, from the right, so that the latest is always named.
   names(milestones, last, put) {
     const width = this.width / Math.max(last, 1);
+    const letter = LETTER * parseFloat(getComputedStyle(this.box).fontSize);
     let free = this.width + GAP;
     for (let step = last; step >= 0; step -= 1) {
       if (!milestones[step]) continue;
       put("i", step, "", "");
       const name = put("b", step, milestones[step], "");
-      const size = LETTER * milestones[step].length;
+      const size = letter * milestones[step].length;
       const left = Math.max(-GAP, Math.min(step * width - size / 2, free - size));
       const fits = Math.abs(left + size / 2 - step * width) <= size / 2 && left + size <= free;
       if (!fits) name.remove();

@@ -8,15 +8,21 @@ import { Player } from "./player.js";
 function render({ model, el }) {
   const player = new Player(model, el);
   listen(player);
+  // The board is as high as what is visible of the notebook, or else of the window.
+  const room = new ResizeObserver(([{ target }]) =>
+    player.root.style.setProperty("--room", `${target.clientHeight}px`));
   const keeper = new Keeper(player, model);
   if (model.get("plays") && !calm.matches) player.wire.then(() => player.start());
   const around = requestAnimationFrame(() => {
     const box = el.closest(".kit-player");
     quieten(box);
+    const around = el.closest(".kit-drill,.jp-WindowedPanel-outer,.jp-Notebook");
+    if (around) room.observe(around);
     player.drawer.attach(box);
   });
   return () => {
     cancelAnimationFrame(around);
+    room.disconnect();
     keeper.close();
     player.close();
   };

@@ -1,0 +1,106 @@
+"""The board fits what is seen of it: the window, or what a notebook shows; the picture is large."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page
+
+from kit.widgets import Player
+from tests.widgets.browsing import MakeDesk
+from tests.widgets.exporting import Pages, opened
+from tests.widgets.legible import SMALL_WORDS
+
+pytestmark = pytest.mark.browser
+
+WINDOWS = ((840, 560), (1280, 720), (1920, 1080))
+SHORT, LONG = "twophase/commit", "topology/join-with-coordinator"
+"""Scenarios whose picture is explained by a short table, and by one of many columns."""
+PLACES = """() => {
+  const place = (name) => document.querySelector(`.kp-board .kp-${name}`).getBoundingClientRect();
+  const board = document.querySelector(".kp-board").getBoundingClientRect();
+  const [picture, acts, modes] = ["picture", "acts", "modes"].map(place);
+  const sizes = [...document.querySelectorAll(".kp-stage svg text")]
+    .filter((one) => one.checkVisibility() && one.textContent.trim())
+    .map((one) => parseFloat(getComputedStyle(one).fontSize) * one.getScreenCTM().a);
+  return { bottom: Math.max(acts.bottom, modes.bottom), share: picture.width / board.width,
+    high: picture.height / innerHeight, width: picture.width, height: picture.height,
+    letters: Math.max(...sizes), top: board.top };
+}"""
+LARGE = "() => { Element.prototype.requestFullscreen = () => Promise.reject(); }"
+
+
+def measured(reader: Page, size: tuple[int, int]) -> dict[str, Any]:
+    """Where the slots of an opened page lie in a window of that size."""
+    reader.set_viewport_size({"width": size[0], "height": size[1]})
+    reader.evaluate("() => new Promise(requestAnimationFrame)")
+    found: dict[str, Any] = reader.evaluate(PLACES)
+    return found
+
+
+@pytest.mark.parametrize("size", WINDOWS)
+@pytest.mark.parametrize("name", [SHORT, LONG])
+def test_all_of_the_board_is_in_sight(
+    reader: Page, pages: Pages, name: str, size: tuple[int, int]
+) -> None:
+    """What happened, what is next and *Predict* are above the fold. From 1,200 pixels the picture
+    has 60 to 65 % of the width; beside a short table it has more than beside a long one.
+    """
+    opened(reader, pages(name))
+    seen = measured(reader, size)
+    assert seen["bottom"] <= size[1]
+    assert seen["bottom"] >= size[1] - 16  # and no room is left over
+    least, most = (0.595, 0.655) if size[0] >= 1200 else (0.45, 0.60)
+    assert least <= seen["share"] <= most
+    other = LONG if name == SHORT else SHORT
+    opened(reader, pages(other))
+    assert (measured(reader, size)["share"] > seen["share"]) == (name == LONG)
+
+
+@pytest.mark.parametrize("size", WINDOWS[1:])
+@pytest.mark.parametrize("name", [SHORT, LONG, "tcm/bootstrap"])
+def test_the_projector_makes_all_of_it_larger(
+    reader: Page, pages: Pages, name: str, size: tuple[int, int]
+) -> None:
+    """Three quarters of the screen are the picture, its letters are larger than before, and no word
+    beside it has less than 22 pixels. No step moves it.
+    """
+    opened(reader, pages(name))
+    reader.evaluate(LARGE)
+    reader.keyboard.press("Home")
+    before = measured(reader, size)
+    reader.keyboard.press("p")
+    reader.wait_for_selector(".kp[data-my-large]")
+    seen = measured(reader, size)
+    assert seen["share"] >= 0.74
+    assert seen["high"] >= 0.75
+    assert seen["width"] > before["width"]
+    assert seen["height"] > before["height"]
+    assert seen["letters"] >= before["letters"]
+    assert seen["bottom"] <= size[1]
+    small = SMALL_WORDS.replace("12.9", "21.9")
+    for _ in range(4):
+        assert reader.evaluate(small) == []
+        reader.keyboard.press("j")
+        now = measured(reader, size)
+        assert [now[k] for k in ("width", "height", "top")] == [
+            seen[k] for k in ("width", "height", "top")
+        ]
+    reader.keyboard.press("p")
+
+
+AROUND = '<main class=jp-WindowedPanel-outer style="overflow:auto"><div id=player></div></main>'
+
+
+def test_it_is_as_high_as_the_notebook_shows(desk: MakeDesk) -> None:
+    """Whatever a notebook shows of itself, the whole Player fits, and follows when that changes."""
+    table = desk(Player("tcm/bootstrap"))
+    page, html = table.page, table.file.read_text(encoding="utf-8")
+    table.file.write_text(html.replace("<main id=player></main>", AROUND), encoding="utf-8")
+    page.goto(table.file.as_uri())
+    page.wait_for_selector(".kp-frame")
+    for height in (600, 680, 590):
+        page.evaluate("(h) => { document.querySelector('main').style.height = `${h}px`; }", height)
+        high = "document.querySelector('.kp-board').offsetHeight"
+        page.wait_for_function(f"() => {high} <= {height} - 8 && {high} > {height} - 24")
