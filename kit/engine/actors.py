@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar, TypeAlias, TypeVar
 
 from msgspec import Struct, structs
 
-from kit.engine.declared import Each, NodeModel, State, Travel, Words, action
+from kit.engine.declared import Each, NodeModel, State, Travel, Words, action, purpose
 from kit.engine.flows import FlowKind
 from kit.engine.network import (
     MESSAGE_ACTIONS,
@@ -188,6 +188,7 @@ class NetworkModel(NodeModel[ActorState]):
         says="{received}",
         travels=_travels,
     )
+    @purpose("A node knows only what messages have brought it.")
     def deliver(self, s: ActorState, envelope: Sent) -> Next:
         """A node receives a message."""
         why = self.carrier.may_deliver(s.network, envelope)
@@ -199,12 +200,14 @@ class NetworkModel(NodeModel[ActorState]):
         return ActorState((*nodes[:place], state, *nodes[place + 1 :]), network)
 
     @action(struct=Heal, when=lambda m: m.network_options.partitions != 0)
+    @purpose("A cut need not last: messages can pass again.")
     def heal(self, s: ActorState) -> Next:
         """The network is whole again."""
         why = self.carrier.may_heal(s.network)
         return why or ActorState(s.nodes, self.carrier.heal(s.network))
 
     @action(struct=ReleaseMessage, each=held, when=lambda m: m.network_options.holds != 0)
+    @purpose("A message that is late is not lost: it may still arrive.")
     def release(self, s: ActorState, envelope: Sent) -> Next:
         """The network lets {sent} go."""
         return ActorState(s.nodes, self.carrier.release(s.network, envelope))
@@ -212,6 +215,7 @@ class NetworkModel(NodeModel[ActorState]):
     @action(
         struct=DropMessage, each=in_flight, when=lambda m: m.network_options.drops != 0, fault=True
     )
+    @purpose("Networks lose messages; a protocol has to bear that.")
     def drop(self, s: ActorState, envelope: Sent) -> Next:
         """The network loses {sent}."""
         why = self.carrier.may_drop(s.network, envelope)
@@ -223,6 +227,7 @@ class NetworkModel(NodeModel[ActorState]):
         when=lambda m: m.network_options.duplicates not in (0, None),
         fault=True,
     )
+    @purpose("A message may arrive twice, which must do no harm.")
     def duplicate(self, s: ActorState, envelope: Sent) -> Next:
         """The network makes one more copy of {sent}."""
         why = self.carrier.may_duplicate(s.network, envelope)
@@ -231,12 +236,14 @@ class NetworkModel(NodeModel[ActorState]):
     @action(
         struct=HoldMessage, each=in_flight, when=lambda m: m.network_options.holds != 0, fault=True
     )
+    @purpose("A message may take any time; nobody can tell late from lost.")
     def hold(self, s: ActorState, envelope: Sent) -> Next:
         """The network holds {sent} back."""
         why = self.carrier.may_hold(s.network, envelope)
         return why or ActorState(s.nodes, self.carrier.hold(s.network, envelope))
 
     @action(struct=Partition, when=lambda m: m.network_options.partitions != 0, fault=True)
+    @purpose("Neither side can tell whether the other one is dead.")
     def partition(self, s: ActorState, nodes: Apart) -> Next:
         """The network splits: {sides}."""
         why = self.carrier.may_split(s.network)

@@ -232,6 +232,11 @@ class Product(Model[Any, Any]):
         part, own = self.part_of(action)
         return self.parts[part].describe(getattr(before, part), own, getattr(after, part))
 
+    def why(self, action: Any) -> str:
+        """What the part that acts says of it."""
+        part, own = self.part_of(action)
+        return self.parts[part].why(own)
+
     def milestone(self, before: Any, action: Any, after: Any) -> str | None:
         """The milestone of the part that acts."""
         part, own = self.part_of(action)
@@ -278,6 +283,7 @@ class Lifted(Act):
         self.inner, self.more, self.said = inner, more, replace(inner.said, **more)
         self.run, self.is_own = run or inner.run, run is not None
         self.says = more.get("says", "")
+        self.why = vars(self.run).get("purpose", inner.why)
 
     def __set_name__(self, owner: type, name: str) -> None:
         if name != self.name:

@@ -130,10 +130,9 @@ class action(Struct, frozen=True, kw_only=True):  # noqa: N801  # it is read as 
     ``each(model, state)`` narrows the actions that one could think of: a bit mask over the values
     of its only parameter, or all arguments that there are, one by one (tuples of several).
     ``when(model)`` says whether the model has the action at all, ``sure(model)`` that nothing ever
-    refuses it there. What ``spends`` a budget cannot
-    happen once that is used up. ``says`` takes the docstring's place: a template, or a function of
-    model, state before, action and state after that gives one; ``why`` is a template that says what
-    the step is for. ``travels`` and ``logs`` are what moves and what servers write, or functions of
+    refuses it there. What ``spends`` a budget cannot happen once that is used up. ``says`` takes
+    the docstring's place: a template, or a function of model, state before, action and state after
+    that gives one. ``travels`` and ``logs`` are what moves and what servers write, or functions of
     the same four that give it. ``verb`` may be a function of model and action, ``label``, the text
     of the button, one of model, state and action. What is ``unasked`` is never suggested; nor is a
     ``fault``. Where progress is judged, what is ``relied`` on (a function of model, state and
@@ -148,7 +147,6 @@ class action(Struct, frozen=True, kw_only=True):  # noqa: N801  # it is read as 
     sure: Callable[[Any], bool] | None = None
     spends: str = ""
     says: str | Callable[..., str] = ""
-    why: str = ""
     travels: Sequence[Travel] | Callable[..., Iterable[Travel]] = ()
     logs: Sequence[ServerLine] | Callable[..., Iterable[ServerLine]] = ()
     tag: str = ""
@@ -168,6 +166,19 @@ class action(Struct, frozen=True, kw_only=True):  # noqa: N801  # it is read as 
         return Act(run, self)
 
 
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def purpose(text: str) -> Callable[[Method], Method]:
+    """Declare below ``action`` what steps of a kind are for: a sentence of at most 20 words."""
+
+    def mark(run: Method) -> Method:
+        vars(run)["purpose"] = text
+        return run
+
+    return mark
+
+
 class Act:
     """A kind of action, as a class declares it. Called, it makes such an action.
 
@@ -179,6 +190,7 @@ class Act:
         """The method ``run``, and what its decorator says."""
         self.run, self.said, self.__doc__ = run, said, run.__doc__
         self.says = said.says or " ".join(cleandoc(run.__doc__ or "").split("\n\n")[0].split())
+        self.why: str = vars(run).get("purpose", "")
         usual = not (said.fault or said.spends)
         self.relied = usual if said.relied is None else said.relied
 
@@ -606,10 +618,9 @@ class Declared(Model[S, Any]):
         said = act.says(self, before, action, after) if callable(act.says) else act.says
         return said.format_map(act.words(self, before, action, after))
 
-    def why(self, before: S, action: Any, after: S) -> str:
+    def why(self, action: Any) -> str:
         """What the step is for, in a sentence; empty where its action does not say."""
-        act = self.acts[type(action)]
-        return act.said.why.format_map(act.words(self, before, action, after))
+        return self.acts[type(action)].why
 
     def why_not(self, s: S, action: Any) -> Refusal | None:
         """Why an action may not happen in ``s``, be it one that nobody would think of there."""

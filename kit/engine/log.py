@@ -14,7 +14,17 @@ from typing import Annotated, Any
 
 from msgspec import Struct, field
 
-from kit.engine.declared import Each, Node, NodeModel, Travel, action, always, parameter, refused
+from kit.engine.declared import (
+    Each,
+    Node,
+    NodeModel,
+    Travel,
+    action,
+    always,
+    parameter,
+    purpose,
+    refused,
+)
 from kit.engine.model import content
 from kit.errors import Refusal
 
@@ -180,6 +190,7 @@ class AtomicLog(NodeModel[LogState]):
         says="{node} applies epoch {epoch}.",
         travels=[Travel("entry", "", "{node}", "{epochs}")],
     )
+    @purpose("A node knows the cluster only as far as it has applied the log.")
     def apply_next(self, s: LogState, node: Node) -> LogState | Refusal:
         """{node} applies its next epoch, and any held back right behind it."""
         if s.applied[node] == len(s.entries):
@@ -198,6 +209,7 @@ class AtomicLog(NodeModel[LogState]):
         return f"Epoch {{epoch}} reaches {{node}} above a gap; it is {held}."
 
     @action(each=early, says=arrived, travels=[Travel("entry", "", "{node}", "epoch {epoch}")])
+    @purpose("The network does not keep the order; the numbers of the log do.")
     def deliver(self, s: LogState, node: Node, index: Entry) -> LogState | Refusal:
         """An entry reaches {node} out of order: it is held back until the gap below is filled.
 
@@ -234,6 +246,7 @@ class AtomicLog(NodeModel[LogState]):
             Travel("entry", "{peer}", "{node}", "{epochs}"),
         ],
     )
+    @purpose("There is one log, so any peer may fill the gap.")
     def catch_up(self, s: LogState, node: Node, peer: Node) -> LogState | Refusal:
         """{node} asks {peer} for the entries above its own epoch, and applies what it gets.
 
@@ -247,6 +260,7 @@ class AtomicLog(NodeModel[LogState]):
         return s
 
     @action(kind="edit", each=lambda m, s: range(len(s.entries))[-1:])
+    @purpose("Nodes at one epoch must know the same, so the log may only grow.")
     def rewrite(self, s: LogState, index: Entry) -> LogState | Refusal:
         """Somebody tries to change an entry that the log already has."""
         epoch = self.epoch_of(index + 1)
@@ -257,6 +271,7 @@ class AtomicLog(NodeModel[LogState]):
         return s
 
     @action(kind="commit", each=lambda m, s: ())
+    @purpose("One log gives each change its place, the same for all.")
     def append(self, s: LogState, event: Any) -> LogState:
         """The log takes one more event, which gets the next epoch. It comes by a link only."""
         return LogState(s.entries.append(event), s.applied, s.held)

@@ -333,6 +333,10 @@ class Model(Generic[S, A]):
         """The name of the milestone this step reaches (the unit of coarse stepping), or None."""
         return None
 
+    def why(self, action: A) -> str:
+        """What such a step is for, in a sentence; empty where nobody says."""
+        return ""
+
     def describe(self, before: S, action: A, after: S) -> str:
         """One or two sentences: what happened, and why."""
         return self.verb(action)

@@ -302,10 +302,8 @@ def run(script: Script) -> tuple[Timeline, tuple[tuple[str, ...], ...]]:
         BadInput: naming the line whose command there is not.
     """
     player = _Player(script)
-    shown = tuple(
-        tuple(text for line in step.commands for text in player.do(line)) for step in script.steps
-    )
-    return player.timeline, shown
+    player.timeline.premise = script.why
+    return player.timeline, tuple(map(player.play, script.steps))
 
 
 class _Player:
@@ -321,6 +319,20 @@ class _Player:
             "back": self.timeline.back,
         }
         self.tellings = {"catch up": self._catch_up, "verdicts": self._verdicts}
+
+    def play(self, step: ScriptStep) -> tuple[str, ...]:
+        """Do what a step says. A comment is about the moment to which the next line leads."""
+        shown: list[str] = []
+        remarks: list[str] = []
+        for line in step.above:
+            if line.text.startswith("#"):
+                remarks.append(line.text.lstrip("# "))
+            else:
+                shown += self.do(line)
+                if remarks:
+                    self.timeline.remark(" ".join(remarks))
+                remarks = []
+        return tuple(shown)
 
     def do(self, line: ScriptLine) -> list[str]:
         """Do or show what a line says."""

@@ -130,7 +130,8 @@ class Timeline:
 
     Moments are numbered in the order in which they were made; 0 is the start. ``at`` is the
     current moment, ``tip`` the last one of the branch it lies on. Walking and forking cost the
-    same however long the history is.
+    same however long the history is. ``story`` and ``premise`` are the title of what is told and
+    why it is worth seeing, where somebody says so.
     """
 
     @checked
@@ -161,6 +162,8 @@ class Timeline:
         self._judge = _Judge(model)
         self._breaches: dict[int, tuple[Breach, ...]] = {0: ()}  # of moments that were judged
         self.notes: tuple[str, ...] = ()
+        self.story, self.premise = "", ""
+        self._remarks: dict[tuple[Any, Any], str] = {}
 
     @contextmanager
     def _asking(self, *states: Any) -> Iterator[None]:
@@ -238,6 +241,24 @@ class Timeline:
         self.at = self.tip = moment.id
         self._folds = max(self._folds, fold)
         return moment
+
+    def remark(self, text: str) -> None:
+        """Say why the current moment matters; it stands wherever the same step leads to the same.
+
+        What is said first stands first.
+        """
+        place = self.now.action, self.state
+        self._remarks[place] = f"{self._remarks.get(place, '')} {text}".strip()
+
+    def tell_as(self, other: Timeline) -> None:
+        """Take over what another history tells: its story, its premise, its remarks."""
+        self.story, self.premise, self._remarks = other.story, other.premise, other._remarks
+
+    def why(self, moment: int) -> str:
+        """Why a step was made: what was remarked there, else what such a step is for."""
+        each = self.moments[moment]
+        known = self._remarks.get((each.action, each.state)) if self._remarks else None
+        return known or ("" if each.action is None else self.model.why(each.action))
 
     def memories(self, moment: int | None = None) -> tuple[Any, ...]:
         """What each monitor of the model remembers at a moment (the current one when None)."""

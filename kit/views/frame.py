@@ -79,9 +79,11 @@ class Slots(Struct, frozen=True):
 
 
 PLAIN = Slots()
-TWO_LINES, BESIDE_SHEET = 160, 136
-"""Letters of a narration that fill its slot where half a screen is the window, alone and beside the
-sheet that has all of it."""
+ONE_LINE, BESIDE_SHEET = 112, 96
+"""Letters of a line of small type where half a screen is the window, alone and beside the sheet
+that has all of it."""
+LARGER = 92
+"""Letters of a line of the larger type below it."""
 SHORT = 5
 """Columns of a table that leaves more of the board to the picture."""
 MOST_IN_LINE = 6
@@ -244,25 +246,33 @@ def frame_text(scene: Scene, panels: Sequence[Panel]) -> str:
     return "\n\n".join(parts)
 
 
-def narration(scene: Scene) -> Frag:
-    """Say what happened in the step, and which milestone it reached."""
-    return _said(_milestone(scene), scene.say)
+def narration(scene: Scene) -> list[Frag]:
+    """Say what happened in the step, which milestone it reached, and what it was for."""
+    return [_said(_milestone(scene), scene.say), *_why(scene.why)]
 
 
 def brief_narration(scene: Scene) -> list[Frag]:
-    """Say it in two lines; where there is more, a sheet has all of it."""
-    milestone = _milestone(scene)
+    """Say each in a line; where there is more, a sheet has all of it."""
+    milestone, why = _milestone(scene), scene.why
     beside = 4 + len(milestone) if milestone else 0
-    if len(scene.say) + beside <= TWO_LINES:
-        return [narration(scene)]
-    whole = sheet(h("summary", "all of it"), h("p", scene.say), key="said", quiet=True)
-    return [whole, _said(milestone, shorten(scene.say, BESIDE_SHEET - beside, placeholder=" …"))]
+    lines = 1 if why else 2
+    if len(scene.say) + beside <= lines * ONE_LINE and len(why) <= LARGER:
+        return narration(scene)
+    words = [h("p", text) for text in (scene.say, why) if text]
+    whole = sheet(h("summary", "all of it"), words, key="said", quiet=True)
+    short = shorten(scene.say, lines * BESIDE_SHEET - beside, placeholder=" …")
+    reason = shorten(why, LARGER, placeholder=" …")
+    return [whole, _said(milestone, short), *_why(reason)]
 
 
 def _milestone(scene: Scene) -> str:
     """The milestone that a step reached, unless what is said of the step names it."""
     name = scene.milestone or ""
     return "" if name.lower() in scene.say.lower() else name
+
+
+def _why(words: str) -> list[Frag]:
+    return [h("p", words, k="why", class_="kp-why", data_quiet=True)] if words else []
 
 
 def _said(milestone: str, words: str) -> Frag:

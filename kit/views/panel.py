@@ -32,8 +32,9 @@ class Scene(Struct, frozen=True):
     """One moment to draw: the state, the step that led to it, and whether one may act.
 
     ``model`` is a Model of any family; its own views know which. ``before`` and ``action`` are None
-    at the start; ``before`` serves only to mark what changed. ``suggested`` is the action that the
-    step button would do. ``closed`` is the sentence to answer with where acting is impossible (an
+    at the start; ``before`` serves only to mark what changed. ``say`` tells what happened, ``why``
+    what it was for. ``suggested`` is the action that the step button would do. ``closed`` is the
+    sentence to answer with where acting is impossible (an
     exported page). ``memories`` is what the model's monitors remember at this moment. ``past``
     gives the steps that led here, for pictures of a whole run; ``broken`` says which of them broke
     a promise, where somebody kept that. ``counted`` gives a step of that way (from 0) the number
@@ -49,6 +50,7 @@ class Scene(Struct, frozen=True):
     closed: str | None = None
     suggested: Any = None
     memories: tuple[Any, ...] = ()
+    why: str = ""
     past: Callable[[], Sequence[PassedStep]] = tuple
     broken: Callable[[], tuple[Breach, ...]] | None = None
     counted: Callable[[int], int] = _following
@@ -123,6 +125,7 @@ def scene_at(
         closed,
         suggested,
         timeline.memories(moment),
+        timeline.why(moment),
         partial(timeline.passed, moment),
         partial(timeline.breaches, moment),
         partial(counted, timeline, moment),
@@ -152,7 +155,7 @@ def counted(timeline: Timeline, moment: int, step: int) -> int:
 
 def at_rest(scene: Scene) -> Scene:
     """The same state, as if the step that led to it had changed nothing."""
-    still = {"before": scene.state, "action": None, "say": "", "milestone": None}
+    still = {"before": scene.state, "action": None, "say": "", "why": "", "milestone": None}
     return msgspec.structs.replace(scene, **still, kept={})
 
 

@@ -1,14 +1,26 @@
-"""What is said of a step has two lines, and a sheet where there is more; heads of tables."""
+"""What is said of a step: what happened, and larger why; a sheet where there is more."""
 
 from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from kit.views.frame import TWO_LINES, brief_narration, narration
+from kit.engine.compose import Product
+from kit.engine.model import Model
+from kit.engine.registry import build, entries
+from kit.engine.scenario import file_named, open_file, open_script, parse
+from kit.views.frame import ONE_LINE, brief_narration, narration
 from kit.views.panel import Scene, scene_of
 from kit.views.parts import heads
 from tests.views.frames import walk
+from tests.widgets.exporting import NAMES, performed
+
+LONGEST_WHY = 20  # words
+ASSIGNMENT = re.compile(r"\w = \S")
 
 
 def scene_that_says(words: str, milestone: str | None = None) -> Scene:
@@ -19,8 +31,8 @@ def scene_that_says(words: str, milestone: str | None = None) -> Scene:
 
 def test_what_fits_is_said_in_full() -> None:
     """Then nothing is behind anything."""
-    scene = scene_that_says("a" * TWO_LINES)
-    assert brief_narration(scene) == [narration(scene)]
+    scene = scene_that_says("a" * 2 * ONE_LINE)
+    assert brief_narration(scene) == narration(scene)
 
 
 @pytest.mark.parametrize("milestone", [None, "the vote is over"])
@@ -30,11 +42,60 @@ def test_more_is_cut_at_a_word_and_told_in_a_sheet(milestone: str | None) -> Non
     sheet, line = brief_narration(scene_that_says(words, milestone))
     shown = line.text()
     assert shown.endswith(" …")
-    assert len(shown) < TWO_LINES
+    assert len(shown) < 2 * ONE_LINE
     assert (milestone or "word0") in shown
     assert f"{shown.split()[-2]} " in words
     assert words in sheet.text()
     assert sheet.get("name") == "kp-sheet"
+
+
+def test_what_happened_stands_above_why() -> None:
+    """Each has a line of its own; of a long one the sheet has all."""
+    scene = replace(scene_that_says("RM0 is prepared."), why="A promise.")
+    assert [part.text() for part in brief_narration(scene)] == ["RM0 is prepared.", "A promise."]
+    long = replace(scene, why="word " * 40)
+    sheet, what, why = brief_narration(long)
+    assert (what.text(), why.text()[-1]) == ("RM0 is prepared.", "…")
+    assert long.why.strip() in sheet.text()
+
+
+def of_acts(model: Model[Any, Any]) -> Iterator[tuple[str, str]]:
+    """The types of action of a model, and what each says that it is for."""
+    if isinstance(model, Product):
+        for part in model.parts.values():
+            yield from of_acts(part)
+    else:
+        for act in getattr(model, "acts", {}).values():
+            yield f"{model.name}: {act.name}", act.why
+
+
+@pytest.mark.parametrize("name", entries())
+def test_every_kind_of_action_says_what_it_is_for(name: str) -> None:
+    """In one sentence or two of at most twenty words."""
+    said = dict(of_acts(build(name)))
+    assert said
+    assert not [act for act, why in said.items() if not why.endswith(".")]
+    assert not [act for act, why in said.items() if len(why.split()) > LONGEST_WHY]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_captions_are_plain_words(name: str) -> None:
+    """No step of a scenario is told as an assignment, and each says why it is made."""
+    timeline = performed(name)
+    for moment in timeline.moments[1:]:
+        assert not ASSIGNMENT.search(moment.say), moment.say
+        assert timeline.why(moment.id)
+
+
+def test_a_comment_of_a_scenario_file_is_the_why_of_its_moment() -> None:
+    """What stands above a verb is told at its step; above what is shown only, of the moment."""
+    timeline = open_file(file_named("tcm/bootstrap"))
+    assert timeline.why(0).startswith("KS has RF 2; A, B and C own 100, 200 and 300.")
+    text = "# Why.\nmodel twophase\n\n# The first of three.\nprepare RM0\nprepare RM1\n----\n"
+    told = open_script(parse(text))
+    assert told.premise == "Why."
+    assert told.why(1) == "The first of three."
+    assert told.why(2) == told.model.why(told.moments[2].action)
 
 
 def test_equal_messages_of_a_step_are_told_once() -> None:

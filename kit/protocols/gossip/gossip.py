@@ -29,6 +29,7 @@ from kit.engine.declared import (
     entry,
     goal,
     parameter,
+    purpose,
     refused,
     sometimes,
 )
@@ -249,6 +250,7 @@ class Gossip(NetworkModel):
                     yield place, self.index[state.endpoint]
 
     @action(tag="pull", kind="pull", each=pulls)
+    @purpose("Different versions mean that one lacks something, so it asks.")
     def pull_cells(self, s: ActorState, node: Node, source: Node) -> Next:
         """{node} has version {mine}, {source} gossips {theirs}: {node} pulls its schema."""
         if why := self.may_talk(s, node, source, OF_A_PULL):
@@ -267,6 +269,7 @@ class Gossip(NetworkModel):
                 yield a, b
 
     @action(tag="gossip", kind="gossip", each=unlike)
+    @purpose("Nobody leads: news spreads from node to node.")
     def begin_round(self, s: ActorState, node: Node, target: Node) -> Next:
         """{node} gossips with {target}."""
         if why := self.may_talk(s, node, target, OF_A_ROUND):
@@ -287,6 +290,7 @@ class Gossip(NetworkModel):
         ),
         verb=lambda m, a: m.planned[a.number].text,
     )
+    @purpose("Any node may change the schema at once; nobody puts changes in order.")
     def make_change(self, s: ActorState, number: Change) -> Next:
         """{name} does {what} with timestamp {timestamp} and says so; its version is {version}, a
         hash of {count}.

@@ -34,6 +34,7 @@ from kit.engine.declared import (
     entry,
     goal,
     parameter,
+    purpose,
     refused,
     safeguard,
     sometimes,
@@ -254,6 +255,7 @@ class GossipJoin(NodeModel[RingState]):
             leg("message", "{target}", "{node}", "gossip", "what is newer", 1),
         ],
     )
+    @purpose("News spreads from node to node, so views differ for a while.")
     def exchange(self, s: RingState, node: Node, target: Node) -> Next:
         """{node} and {target} gossip; both know the newer of what each knew."""
         a, b = s.nodes[node], s.nodes[target]
@@ -281,6 +283,7 @@ class GossipJoin(NodeModel[RingState]):
             leg("answer", "{contact}", "{node}", "states", "its states", 1),
         ],
     )
+    @purpose("A newcomer must know the ring before it shows itself.")
     def shadow_round(self, s: RingState, node: Node, contact: Node) -> Next:
         """{node} asks {contact} what there is; nobody hears of {node}.
 
@@ -307,6 +310,7 @@ class GossipJoin(NodeModel[RingState]):
         return ""
 
     @action(tag="boot", kind="boot", each=so_far("shadow"), when=lambda m: m.newcomers)
+    @purpose("Writes shall reach the newcomer, from each node that has heard.")
     def announce_boot(self, s: RingState, node: Node) -> Next:
         """{node} says BOOT in generation {generation}: who hears it writes to {node}, too.
 
@@ -331,6 +335,7 @@ class GossipJoin(NodeModel[RingState]):
         says=_stream_says,
         travels=_range_travels,
     )
+    @purpose("New writes do not bring the older ones: these have to be copied.")
     def stream_range(self, s: RingState, node: Node) -> Next:
         """The joining node copies what the replica holds whose place it takes."""
         mine, source = s.nodes[node], self.source(s, node)
@@ -343,6 +348,7 @@ class GossipJoin(NodeModel[RingState]):
         return s.but(streams=s.streams + bool(source))
 
     @action(tag="normal", kind="normal", each=so_far("streamed"), when=lambda m: m.newcomers)
+    @purpose("Each node begins to read there when it hears it, not all at once.")
     def announce_normal(self, s: RingState, node: Node) -> Next:
         """{node} says NORMAL: who hears it reads from {node}."""
         view = saying(s.nodes[node].view, self.names[node], STATUS=NORMAL)
@@ -371,6 +377,7 @@ class GossipJoin(NodeModel[RingState]):
             yield from ((at, dead) for at, node in enumerate(s.nodes) if node.phase == "member")
 
     @action(tag="removenode", kind="removenode", each=calls, when=lambda m: m.dead)
+    @purpose("A dead node cannot leave by itself: another one drives its removal.")
     def begin_removal(self, s: RingState, node: Node, dead: Node) -> Next:
         """The operator calls removenode of {dead} on {node}: it says REMOVING.
 
@@ -390,6 +397,7 @@ class GossipJoin(NodeModel[RingState]):
         says=_restore_says,
         travels=_copy_travels,
     )
+    @purpose("The copy of the dead node is gone, so the new owner needs another one.")
     def restore_replica(self, s: RingState, node: Node) -> Next:
         """The driver has the new owner copy from a live replica, and hears that it did."""
         name, taker, sources = self.names[node], self.taker(s, node), self.sources(s, node)
@@ -407,6 +415,7 @@ class GossipJoin(NodeModel[RingState]):
         return s.but(streams=s.streams + bool(sources))
 
     @action(tag="removed", kind="removed", each=so_far("restored"), when=lambda m: m.dead)
+    @purpose("Only a node that hears it stops counting on the dead one.")
     def announce_removed(self, s: RingState, node: Node) -> Next:
         """{node} says REMOVED: who hears it asks {gone} for nothing any more."""
         view = saying(s.nodes[node].view, self.dead[0], STATUS=REMOVED)
@@ -420,6 +429,7 @@ class GossipJoin(NodeModel[RingState]):
         ),
         when=lambda m: m.dead,
     )
+    @purpose("No log keeps the plan, so the removal has to begin again.")
     def restart_driver(self, s: RingState, node: Node) -> Next:
         """{node} is up again with its data; it does not know that it drove a removal.
 
@@ -463,6 +473,7 @@ class GossipJoin(NodeModel[RingState]):
         ],
         unasked=True,
     )
+    @purpose("A coordinator writes to those whom its own view names.")
     def write_key(self, s: RingState, coordinator: Node, by: Replicas) -> Next:
         """{coordinator} writes to {targets} by its own view; {by} acknowledged it, and {needed}
         had to.
@@ -482,6 +493,7 @@ class GossipJoin(NodeModel[RingState]):
         )
 
     @action(tag="forget", kind="forget", each=forgotten)
+    @purpose("Silence is all that gossip has to tell who is gone.")
     def forget_joiner(self, s: RingState, node: Node) -> Next:
         """{node} was silent for too long: the others take it out of what they know."""
         name = self.names[node]
@@ -505,6 +517,7 @@ class GossipJoin(NodeModel[RingState]):
         ),
         fault=True,
     )
+    @purpose("What it was driving is in no log, so nobody takes it over.")
     def crash_driver(self, s: RingState, node: Node) -> Next:
         """The operation starts from scratch later: nothing of what was done is of use to anybody.
 
@@ -521,11 +534,13 @@ class GossipJoin(NodeModel[RingState]):
         spends="cuts",
         fault=True,
     )
+    @purpose("Nodes that cannot talk keep old views, and act by them.")
     def cut_node_off(self, s: RingState, node: Node) -> Next:
         """The network cuts {node} off."""
         return s.but(cut_off=self.names[node])
 
     @action(tag="reconnect", kind="reconnect", each=lambda m, s: int(bool(s.cut_off)))
+    @purpose("Messages pass again, so views can become equal.")
     def heal_cut(self, s: RingState) -> Next:
         """The network is whole again."""
         return s.but(cut_off="")

@@ -23,6 +23,7 @@ from kit.engine.declared import (
     entry,
     goal,
     parameter,
+    purpose,
     refused,
     safeguard,
     sometimes,
@@ -250,12 +251,14 @@ class Discovery(NetworkModel):
         return sum(1 << i for i, peers in enumerate(s.nodes) if not (peers.group or peers.joining))
 
     @action(kind="found", each=groupless, label="{node} founds group 0")
+    @purpose("Exactly one node may found the group, or there would be two.")
     def found_group(self, s: ActorState, node: Node) -> Next:
         """{node} has the lowest Raft id of {everybody}: it founds group 0."""
         why = no_founder(s.nodes[node], self.transitive_closure)
         return why or self.turned(s, node, (founding(s.nodes[node]), ()))
 
     @action(each=groupless, label="{node} asks again")
+    @purpose("Messages get lost, and a node without a group must find one.")
     def ask_again(self, s: ActorState, node: Node) -> Next:
         """{node} has no group yet and asks {targets} once more.
 
@@ -281,6 +284,7 @@ class Discovery(NetworkModel):
         fault=True,
         relied=True,  # whoever waits in vain is started again
     )
+    @purpose("What it had stored must be enough to go on.")
     def crash_and_start(self, s: ActorState, node: Node) -> Next:
         """A node crashes and starts again, with what it had stored."""
         if sum(peers.crashes for peers in s.nodes) >= self.restarts:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from msgspec import Struct
 
-from kit.engine.declared import Each, Node, Travel, Words, action, refused
+from kit.engine.declared import Each, Node, Travel, Words, action, purpose, refused
 from kit.engine.model import Monitor
 from kit.protocols.group0.rules.commands import (
     Command,
@@ -111,6 +111,7 @@ class Guards(Members):
         verb=lambda m, a: m.clients[a.operation].text,
         travels=[Travel("request", "op:{operation}", "{name}", "{what}")],
     )
+    @purpose("The local lock lets one change at a time begin on a node.")
     def begin_operation(self, s: Group0State, operation: Operation) -> Next:
         """A client asks {name}: {what}. {name} takes its local lock."""
         node = self.clients[operation].node
@@ -137,6 +138,7 @@ class Guards(Members):
         ),
         travels=_barrier_travels,
     )
+    @purpose("A change should start from the newest state, not from an old one.")
     def await_barrier(self, s: Group0State, node: Node) -> Next:
         """The node has applied all that was committed when it asked the leader."""
         name, applied = self.names[node], s.indexes[node].applied
@@ -154,12 +156,14 @@ class Guards(Members):
         kind="read",
         each=lambda m, s: (after_barrier if m.read_barrier else after_locking)(m, s),
     )
+    @purpose("The change will count only if this is still the newest state.")
     def read_state_id(self, s: Group0State, node: Node) -> Next:
         """{node} reads its newest state id: {now.observed}."""
         newest = self.tables(s, node).history.newest
         return s.guarded(node, self.guard(s, node).but(step=READ, observed=newest))
 
     @action(tag="make-id", kind="make id", each=after_step(READ))
+    @purpose("The id names the state that the change leads to; ids only grow.")
     def make_state_id(self, s: Group0State, node: Node) -> Next:
         """{node} makes a greater state id: {now.new}."""
         guard = self.guard(s, node)
@@ -178,6 +182,7 @@ class Guards(Members):
         return objection(self.tables(s, node).schema, statement)
 
     @action(each=after_step(MADE), says=_validate_says, travels=_answer_travels)
+    @purpose("What makes no sense is refused before it reaches the log.")
     def validate(self, s: Group0State, node: Node) -> Next:
         """The node looks whether the change makes sense in its own state."""
         if self.objection(s, node) is not None:
@@ -190,6 +195,7 @@ class Guards(Members):
         return s.guarded(node, None).but(answers=answers)
 
     @action(each=after_step(VALID), travels=_command_travels)
+    @purpose("A command that is in the log is the same for everybody.")
     def submit(self, s: Group0State, node: Node) -> Next:
         """{node} submits its command: state {held.observed} is to become {held.new}."""
         if why := self.no_leader(s):
@@ -205,6 +211,7 @@ class Guards(Members):
         return command_of(ids, client.statement, creator, self.switches, forgets=guard.forgets)
 
     @action(each=after_step(SUBMITTED, APPLIED), says=_look_up_says, travels=_answer_travels)
+    @purpose("A command in the log may still be a no-op; the history knows.")
     def look_up(self, s: Group0State, node: Node) -> Next:
         """The command was gone through here; the history says what became of it."""
         guard, name = self.guard(s, node), self.names[node]
@@ -224,6 +231,7 @@ class Guards(Members):
         ),
         travels=_command_travels,
     )
+    @purpose("Silence does not tell whether it was lost, so the node asks again.")
     def retry(self, s: Group0State, node: Node) -> Next:
         """The node hears nothing of its command and submits it once more."""
         guard = self.guard(s, node)

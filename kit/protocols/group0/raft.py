@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Annotated, Any
 
-from kit.engine.declared import Each, Node, Travel, Words, action, refused
+from kit.engine.declared import Each, Node, Travel, Words, action, purpose, refused
 from kit.errors import Refusal
 from kit.protocols.group0.rules.commands import Command, Indexes, takes_effect
 from kit.protocols.group0.rules.voters import is_majority, majorities_with
@@ -93,6 +93,7 @@ class RaftLog(Members):
             )
         ],
     )
+    @purpose("All nodes go through the same commands in the same order.")
     def apply_command(self, s: Group0State, node: Node) -> Next:
         """A node goes through the next committed command: it takes effect there, or is a no-op."""
         return self.building(s, node) or s.applied(node)
@@ -113,6 +114,7 @@ class RaftLog(Members):
             m, s, a.by, f"index {len(s.log)}", f"at:{{}}:{len(s.log)}"
         ),
     )
+    @purpose("What a majority has stored outlives the loss of any minority.")
     def commit_command(self, s: Group0State, state_id: StateId, by: Names) -> Next:
         """{by} store {last}: it is committed at index {index}.
 
@@ -152,6 +154,7 @@ class RaftLog(Members):
             )
         ],
     )
+    @purpose("A node can apply only what it has stored and knows to be committed.")
     def replicate(self, s: Group0State, node: Node) -> Next:
         """{node} stores the log up to index {index}, and knows it is committed."""
         if why := self.leader_down(s):
@@ -174,6 +177,7 @@ class RaftLog(Members):
             )
         ],
     )
+    @purpose("The log no longer has the old entries; the state stands for them.")
     def install_snapshot(self, s: Group0State, node: Node) -> Next:
         """{node} lacks entries that the leader has dropped: it gets the state at {applied}.
 
@@ -188,6 +192,7 @@ class RaftLog(Members):
         each=lambda m, s: s.deposed,
         travels=[Travel("message", "{leader}", "{node}", "term {after.term}")],
     )
+    @purpose("A term has one leader, and a newer term ends the old one.")
     def step_down(self, s: Group0State, node: Node) -> Next:
         """{node} hears of term {after.term} and leads no more."""
         if not s.up >> s.leader & 1:
@@ -195,6 +200,7 @@ class RaftLog(Members):
         return s.but(deposed=s.deposed & ~(1 << node))
 
     @action(tag="restart", kind="restart", each=lambda m, s: m.everybody & ~s.up)
+    @purpose("It still knows what is on its disk; the log brings the rest.")
     def restart_node(self, s: Group0State, node: Node) -> Next:
         """{node} is up again. Its shard 0 starts the server of group 0 with what it had applied:
         index {applied}.
@@ -211,6 +217,7 @@ class RaftLog(Members):
         ],
         fault=True,
     )
+    @purpose("A majority may choose another leader at any time, one in each term.")
     def elect(self, s: Group0State, node: Node) -> Next:
         """A majority votes for {node}: it leads in term {after.term}."""
         if why := self.no_quorum(s):
@@ -228,6 +235,7 @@ class RaftLog(Members):
         verb=lambda m, a: f"reconfigure {' '.join(a.voters)}",
         travels=lambda m, _, a, s: entry_to(m, s, m.named(s.up), f"{s.voters.bit_count()} voters"),
     )
+    @purpose("The voters decide what a majority is.")
     def reconfigure(self, s: Group0State, voters: Names) -> Next:
         """The voters are now {voters}."""
         if why := self.no_leader(s):
@@ -248,6 +256,7 @@ class RaftLog(Members):
         label=verb_with_change,
         fault=True,
     )
+    @purpose("Networks lose messages, and nobody is told.")
     def lose_command(self, s: Group0State, state_id: StateId) -> Next:
         """{lost} is lost on its way; nobody is told."""
         if not s.left.losses:
@@ -257,6 +266,7 @@ class RaftLog(Members):
     @action(
         tag="crash", kind="crash", each=lambda m, s: s.up if m.budget.crashes else 0, fault=True
     )
+    @purpose("Nodes stop at any moment; the log must outlive that.")
     def crash_node(self, s: Group0State, node: Node) -> Next:
         """{node} crashes. What it stored stays; what it was doing is gone."""
         if not s.left.crashes:
@@ -283,6 +293,7 @@ class RaftLog(Members):
         each=lambda m, s: int(m.budget.hours > 0 and m.newest_id(s) > s.expired),
         fault=True,
     )
+    @purpose("The history is not kept for ever.")
     def pass_hour(self, s: Group0State) -> Next:
         """An hour passes: state ids up to {after.expired} are too old for the history."""
         if not s.left.hours:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from kit.engine.declared import Each, Travel, Words, action, refused
+from kit.engine.declared import Each, Travel, Words, action, purpose, refused
 from kit.errors import Refusal
 from kit.protocols.group0.rules.schema import TableRequest
 from kit.protocols.group0.state import (
@@ -69,6 +69,7 @@ class Serving(Members):
             )
         ],
     )
+    @purpose("The two nodes may know different versions of the table.")
     def send_request(self, s: Group0State, request: Request) -> Next:
         """{source} sends {text} with its version of {table}: {version}."""
         wanted = self.table_requests[request]
@@ -94,6 +95,7 @@ class Serving(Members):
             Travel("data", "{source}", "{target}", "version {version}"),
         ],
     )
+    @purpose("The sender knows a newer table, so the replica catches up first.")
     def fetch_schema(self, s: Group0State, request: Request) -> Next:
         """{target} goes through the log up to index {up_to}, as far as {source} has."""
         node = self.table_requests[request].replica
@@ -109,6 +111,7 @@ class Serving(Members):
         verb=lambda m, a: f"serve: {text_of(m, a)}",
         travels=[Travel("answer", "{target}", "{source}", "done")],
     )
+    @purpose("Both nodes have to mean the same columns.")
     def serve_table_request(self, s: Group0State, request: Request) -> Next:
         """{target} serves {text} with version {own} of {table}."""
         wanted, carried = self.table_requests[request], s.requests[request]

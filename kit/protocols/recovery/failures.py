@@ -24,6 +24,7 @@ from kit.engine.declared import (
     entry,
     goal,
     parameter,
+    purpose,
     refused,
     safeguard,
     sometimes,
@@ -203,6 +204,7 @@ class Failures(VotingModel[FailuresState]):
             for name in m.named(after.side_of(m.number(a.node)))
         ),
     )
+    @purpose("A schema change needs a majority of group 0.")
     def alter(self, s: FailuresState, node: Node) -> Next:
         """A client adds a column, at a node."""
         side = s.side_of(node)
@@ -230,6 +232,7 @@ class Failures(VotingModel[FailuresState]):
             yield Travel("data", source, target, "schema", text)
 
     @action(tag="catch-up", verb="catch up {node}", each=behind, travels=fetched)
+    @purpose("A node serves by the newest schema that it can reach.")
     def catch_up(self, s: FailuresState, node: Node) -> Next:
         """{node} has fetched the newest schema, and serves."""
         side = s.side_of(node)
@@ -238,6 +241,7 @@ class Failures(VotingModel[FailuresState]):
         return s.knowing(1 << node, s.newest(side)).but(serving=s.serving | 1 << node)
 
     @action(each=lambda m, s: s.up & ~s.serving)
+    @purpose("Reads and writes of data need no majority of group 0.")
     def serve(self, s: FailuresState, node: Node) -> Next:
         """{node} reaches no majority. It serves data by the schema that it has stored."""
         if s.may_commit(s.side_of(node)):
@@ -262,16 +266,19 @@ class Failures(VotingModel[FailuresState]):
         return s.knowing(side, s.newest(side)).but(voters=chosen)
 
     @action()
+    @purpose("Together they may have a majority again.")
     def rejoin(self, s: FailuresState) -> Next:
         """All nodes that run reach each other again."""
         return self.voting(s.but(apart=0)) if s.apart else None
 
     @action(tag="start", kind="start", each=lambda m, s: m.everybody & ~s.up)
+    @purpose("It has been away and has to catch up first.")
     def start_node(self, s: FailuresState, node: Node) -> Next:
         """{node} has started. It does not serve yet."""
         return self.voting(s.but(up=s.up | 1 << node))
 
     @action(tag="start-all", verb="start {datacenter}", each=lambda m, s: m.dcs_of(~s.up))
+    @purpose("They have been away and have to catch up first.")
     def start_all(self, s: FailuresState, datacenter: Datacenter) -> Next:
         """The nodes of {datacenter} have started. They do not serve yet."""
         return self.voting(s.but(up=s.up | self.members(datacenter)))
@@ -281,16 +288,19 @@ class Failures(VotingModel[FailuresState]):
         return self.voting(s.but(up=s.up & ~nodes, serving=s.serving & ~nodes))
 
     @action(fault=True, each=lambda m, s: s.up)
+    @purpose("Each node that is down is missing from the majority.")
     def stop(self, s: FailuresState, node: Node) -> Next:
         """{node} is down. {means}."""
         return self.without(s, 1 << node)
 
     @action(fault=True, each=lambda m, s: m.dcs_of(s.up))
+    @purpose("One datacenter can have more voters than a majority can spare.")
     def lose(self, s: FailuresState, datacenter: Datacenter) -> Next:
         """All of {datacenter} is down. {means}."""
         return self.without(s, self.members(datacenter))
 
     @action(fault=True, verb="stop {nodes}")
+    @purpose("Several at once can be more than a majority can spare.")
     def stop_together(self, s: FailuresState, nodes: Together) -> Next:
         """{nodes} are down, all at once. {means}."""
         together = self.mask(nodes)
@@ -301,6 +311,7 @@ class Failures(VotingModel[FailuresState]):
         verb="cut off {place}",
         each=lambda m, s: (p for p in m.several or m.names if m.members(p) & ~s.apart),
     )
+    @purpose("At most one side of a cut has a majority.")
     def cut(self, s: FailuresState, place: Place) -> Next:
         """The network separates {place} from the others. {means}."""
         apart = s.apart | self.members(place)

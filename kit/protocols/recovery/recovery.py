@@ -28,6 +28,7 @@ from kit.engine.declared import (
     entry,
     goal,
     parameter,
+    purpose,
     refused,
     safeguard,
     sometimes,
@@ -191,6 +192,7 @@ class Recovery(LostMajority[RecoveryState]):
     # The procedure
 
     @action()
+    @purpose("Nodes that are given up must not disturb the others.")
     def isolate(self, s: RecoveryState) -> Next:
         """A firewall lies between the nodes that are given up and the others."""
         return None if s.isolated else s.but(isolated=True)
@@ -202,6 +204,7 @@ class Recovery(LostMajority[RecoveryState]):
             lambda n: n.status == "up" and NO_GROUP < n.group_id <= max(OLD, s.abandoned)
         ),
     )
+    @purpose("Without the old id, its next start looks for the new group.")
     def delete_id(self, s: RecoveryState, node: Node) -> Next:
         """{node} has no group id any more; it runs in its group until it restarts."""
         if self.isolation and not s.isolated:
@@ -211,6 +214,7 @@ class Recovery(LostMajority[RecoveryState]):
         return s.at(node, group_id=NO_GROUP)
 
     @action()
+    @purpose("The node that knows most should lead, or entries could be lost.")
     def read(self, s: RecoveryState) -> Next:
         """The operator reads commit_idx of every live node."""
         if s.indexes_read:
@@ -229,6 +233,7 @@ class Recovery(LostMajority[RecoveryState]):
         return s.live & ~(1 << s.leader) if again else 0
 
     @action(each=eligible)
+    @purpose("The new group begins with what this node knows.")
     def choose(self, s: RecoveryState, node: Node) -> Next:
         """{node} is to lead: it knows of {known}."""
         if not s.indexes_read:
@@ -254,6 +259,7 @@ class Recovery(LostMajority[RecoveryState]):
         )
 
     @action(tag="set", kind="set", each=unled)
+    @purpose("All nodes have to join the same new group.")
     def set_option(self, s: RecoveryState, node: Node) -> Next:
         """The configuration of {node} names {leader} as recovery_leader."""
         return s.at(node, option=s.leader)
@@ -321,6 +327,7 @@ class Recovery(LostMajority[RecoveryState]):
             yield ServerLine(name, RAFT, f"joined group 0 with group id {group}")
 
     @action(each=startable, says=restarted, travels=snapshot, logs=logs_start)
+    @purpose("A node looks for its group when it starts.")
     def restart(self, s: RecoveryState, node: Node) -> Next:
         """The node runs in its persisted group; without one it creates one, joins one, or fails.
 
@@ -394,6 +401,7 @@ class Recovery(LostMajority[RecoveryState]):
             own(m.names[before.leader], TOPOLOGY, m.coordinated(before, action, after))
         ],
     )
+    @purpose("What was under way has to end, or to be undone.")
     def coordinate(self, s: RecoveryState) -> Next:
         """The coordinator on the new group's leader goes on with the operation that was under way.
 
@@ -438,6 +446,7 @@ class Recovery(LostMajority[RecoveryState]):
         says="{node} is removed{others}.",
         logs=[own("{leader}", TOPOLOGY, "removenode of {host_id} is done")],
     )
+    @purpose("Dead nodes stay members until they are removed.")
     def remove(self, s: RecoveryState, node: Node, ignoring: Ignoring = True) -> Next:
         """The operator removes a dead node; the others that are dead are ignored, or are not."""
         others = s.dead & ~(1 << node)
@@ -459,6 +468,7 @@ class Recovery(LostMajority[RecoveryState]):
         when=lambda m: m.edition == "server",
         each=lambda m, s: s.where(lambda n: n.takes_part and n.option != NOBODY),
     )
+    @purpose("The option is for the recovery only.")
     def unset_option(self, s: RecoveryState, node: Node) -> Next:
         """{node} has no recovery_leader any more: ids of groups have to agree again."""
         return self.apart(s) or s.at(node, option=NOBODY)
@@ -468,6 +478,7 @@ class Recovery(LostMajority[RecoveryState]):
         kind="clean",
         each=lambda m, s: s.where(lambda n: n.takes_part and s.leftover(n)),
     )
+    @purpose("The old group is over, and its rows are of no use.")
     def clean_rows(self, s: RecoveryState, node: Node) -> Next:
         """{node} has no Raft rows of the old group any more."""
         if s.dead:
@@ -482,6 +493,7 @@ class Recovery(LostMajority[RecoveryState]):
         travels=snapshot,
         logs=[ServerLine("{node}", RAFT, "joined group 0 with group id {group_id}")],
     )
+    @purpose("The cluster needs new copies for those that it lost.")
     def replace(self, s: RecoveryState, node: Node) -> Next:
         """A new node takes the place of {node}, and gets the group's state."""
         refusal = self.irremovable(s, node)
@@ -505,6 +517,7 @@ class Recovery(LostMajority[RecoveryState]):
             for name in m.named(before.company(m.number(action.node)))
         ),
     )
+    @purpose("A schema change needs a majority of its group.")
     def alter(self, s: RecoveryState, node: Node) -> Next:
         """A client changes the schema, at the group that a node runs in.
 
@@ -529,6 +542,7 @@ class Recovery(LostMajority[RecoveryState]):
                         yield number, column
 
     @action(unasked=True, spends="writes", verb="write {node} column {column}", each=storable)
+    @purpose("Clients go on during a recovery.")
     def write(self, s: RecoveryState, node: Node, column: int) -> Next:
         """{node} stores data in column {column}."""
         at = s.nodes[node]
@@ -544,11 +558,13 @@ class Recovery(LostMajority[RecoveryState]):
         each=lambda m, s: s.serving,
         logs=[own("{node}", INIT, "the server is down")],
     )
+    @purpose("Nodes may stop in the middle of a recovery, too.")
     def crash(self, s: RecoveryState, node: Node) -> Next:
         """{node} is down; what it persisted stays."""
         return s.at(node, status="down", group=NO_GROUP)
 
     @action(fault=True, spends="deaths", each=lambda m, s: s.live)
+    @purpose("When too many are dead, group 0 has no majority.")
     def die(self, s: RecoveryState, node: Node) -> Next:
         """{node} dies for good."""
         if s.live == 1 << node:
@@ -564,6 +580,7 @@ class Recovery(LostMajority[RecoveryState]):
     @action(
         fault=True, spends="returns", tag="return", kind="return", each=reviving, logs=logs_start
     )
+    @purpose("A node that was given up knows nothing of the new group.")
     def come_back(self, s: RecoveryState, node: Node) -> Next:
         """{node}, which was given up, is back, and runs in {group}."""
         group = s.nodes[node].group_id

@@ -24,6 +24,7 @@ from kit.engine.declared import (
     entry,
     goal,
     parameter,
+    purpose,
     refused,
     sometimes,
     step,
@@ -203,11 +204,13 @@ class RecoveryMode(LostMajority[ModeState]):
         return None if s.nodes[node].is_up else refused("the node is down", (self.names[node],))
 
     @action()
+    @purpose("Nodes that are given up must not disturb the others.")
     def isolate(self, s: ModeState) -> Next:
         """A firewall lies between the nodes that are given up and the others."""
         return None if s.isolated or not s.dead else s.but(isolated=True)
 
     @action(tag="set", kind="set", each=live_where(lambda n: n.value != "recovery"))
+    @purpose("In recovery mode a node runs without group 0.")
     def set_recovery(self, s: ModeState, node: Node) -> Next:
         """On {node} group0_upgrade_state is recovery, from its next start on."""
         return self.down(s, node) or s.at(node, value="recovery")
@@ -217,6 +220,7 @@ class RecoveryMode(LostMajority[ModeState]):
         each=live_where(lambda n: n.is_up),
         logs=[own("{node}", "init", "shutting down")],
     )
+    @purpose("A server reads its state from disk when it starts.")
     def stop(self, s: ModeState, node: Node) -> Next:
         """{node} is stopped."""
         return s.at(node, mode="down", group=NO_GROUP)
@@ -242,11 +246,13 @@ class RecoveryMode(LostMajority[ModeState]):
         says=says_start,
         logs=logs_start,
     )
+    @purpose("How it runs depends on what it finds on its disk.")
     def start_server(self, s: ModeState, node: Node) -> Next:
         """The node runs as the value of ``group0_upgrade_state`` says."""
         return s.started(node)
 
     @action(tag="logs", kind="check")
+    @purpose("The operator makes sure that all nodes are in recovery mode.")
     def read_logs(self, s: ModeState) -> Next:
         """The log of every live node says RECOVERY mode."""
         if s.logs_read:
@@ -261,6 +267,7 @@ class RecoveryMode(LostMajority[ModeState]):
         yield own(up[0], "storage_service", f"{act.node} is removed")
 
     @action(tag="removenode", kind="remove", each=lambda m, s: s.dead, logs=first_up)
+    @purpose("Dead nodes have to be out before a new group can form.")
     def remove(self, s: ModeState, node: Node) -> Next:
         """{node} is removed from the cluster.
 
@@ -285,16 +292,19 @@ class RecoveryMode(LostMajority[ModeState]):
         return s.in_group(group, s.groups[group] & ~(1 << node), s.logs[group])
 
     @action(tag="discovery", kind="delete", each=live_where(lambda n: n.discovery > 0))
+    @purpose("Peers of old must not lead it to the old group.")
     def truncate_discovery(self, s: ModeState, node: Node) -> Next:
         """On {node} system.discovery is empty: it keeps no peers of old."""
         return self.down(s, node) or s.at(node, discovery=0)
 
     @action(tag="history", kind="delete", each=live_where(lambda n: n.history > 0))
+    @purpose("State ids of the old group mean nothing in a new one.")
     def truncate_history(self, s: ModeState, node: Node) -> Next:
         """On {node} system.group0_history is empty: it keeps no state id."""
         return self.down(s, node) or s.at(node, history=0)
 
     @action(tag="id", kind="delete", each=live_where(lambda n: n.group_id != NO_GROUP))
+    @purpose("With the old id it would go back to the old group.")
     def drop_id(self, s: ModeState, node: Node) -> Next:
         """On {node} raft_group0_id has no value."""
         return self.down(s, node) or s.at(node, group_id=NO_GROUP)
@@ -304,6 +314,7 @@ class RecoveryMode(LostMajority[ModeState]):
         kind="check",
         says="nodetool describecluster: the live nodes have one schema version.",
     )
+    @purpose("The new group begins with one schema, so all must have the same.")
     def compare(self, s: ModeState) -> Next:
         """The operator compares the schema versions of all live nodes."""
         if s.compared:
@@ -315,6 +326,7 @@ class RecoveryMode(LostMajority[ModeState]):
         return s.but(compared=True)
 
     @action(kind="leave", each=live_where(lambda n: n.value in ("recovery", "unknown")))
+    @purpose("Without the row, its next start upgrades to Raft again.")
     def unset(self, s: ModeState, node: Node) -> Next:
         """On {node} there is no row group0_upgrade_state any more."""
         return self.down(s, node) or s.at(node, value="")
@@ -336,6 +348,7 @@ class RecoveryMode(LostMajority[ModeState]):
         ],
         logs=[own("{node}", "migration_manager", "pulled the schema of {source}")],
     )  # fmt: skip
+    @purpose("Without Raft, nodes take schema changes from each other.")
     def pull(self, s: ModeState, node: Node, source: Node) -> Next:
         """{node} pulls the schema of {source}: their versions differ."""
         return s.merged(node, source)
@@ -359,6 +372,7 @@ class RecoveryMode(LostMajority[ModeState]):
         travels=snapshot,
         logs=JOINED,
     )
+    @purpose("All nodes have to be in one group before it rules the schema.")
     def enter(self, s: ModeState, node: Node) -> Next:
         """A node comes into group 0: by snapshot into the one that it finds, or it creates one.
 
@@ -403,6 +417,7 @@ class RecoveryMode(LostMajority[ModeState]):
         each=live_where(lambda n: n.mode == "upgrade" and n.group != NO_GROUP),
         logs=SYNCHRONIZE,
     )
+    @purpose("The schema must not change while it changes hands.")
     def synchronize(self, s: ModeState, node: Node) -> Next:
         """{node} sees all peers in its group with one schema and enters synchronize: schema
         changes are refused.
@@ -417,6 +432,7 @@ class RecoveryMode(LostMajority[ModeState]):
         each=live_where(lambda n: n.mode == "synchronize" and n.group != NO_GROUP),
         logs=FINISHED,
     )
+    @purpose("One log again puts all schema changes in order.")
     def finish(self, s: ModeState, node: Node) -> Next:
         """{node} has finished the Raft upgrade.
 
@@ -450,6 +466,7 @@ class RecoveryMode(LostMajority[ModeState]):
         ),
         logs=[own("{node}", "migration_manager", "a client changes the schema")],
     )
+    @purpose("Clients go on during a recovery.")
     def alter(self, s: ModeState, node: Node) -> Next:
         """A client adds a column at a node, by whatever that node runs.
 
@@ -474,6 +491,7 @@ class RecoveryMode(LostMajority[ModeState]):
     # What goes wrong
 
     @action(spends="mistypes", each=live_where(lambda n: n.value != "unknown"))
+    @purpose("Operators make mistakes, and some of them show only later.")
     def mistype(self, s: ModeState, node: Node) -> Next:
         """On {node} group0_upgrade_state is no known value: its next start takes it for
         recovery.
@@ -481,11 +499,13 @@ class RecoveryMode(LostMajority[ModeState]):
         return self.down(s, node) or s.at(node, value="unknown")
 
     @action(fault=True, spends="crashes", each=live_where(lambda n: n.is_up))
+    @purpose("Nodes may stop in the middle of a recovery, too.")
     def crash(self, s: ModeState, node: Node) -> Next:
         """{node} is down; what it persisted stays."""
         return s.at(node, mode="down", group=NO_GROUP)
 
     @action(fault=True, spends="deaths", each=lambda m, s: s.live)
+    @purpose("When too many are dead, group 0 has no majority.")
     def die(self, s: ModeState, node: Node) -> Next:
         """{node} dies for good; it is given up, too.
 
@@ -508,6 +528,7 @@ class RecoveryMode(LostMajority[ModeState]):
         says=lambda m, *step: f"It was given up: {m.says_start(*step)}",
         logs=logs_start,
     )
+    @purpose("A node that was given up goes by what it has stored.")
     def come_back(self, s: ModeState, node: Node) -> Next:
         """The node runs by what it has persisted."""
         return s.at(node, standing="returned").started(node)

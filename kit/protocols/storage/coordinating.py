@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
-from kit.engine.declared import action, refused, step
+from kit.engine.declared import action, purpose, refused, step
 from kit.errors import Refusal
 from kit.protocols.storage.events import Completed, Happenings, QuotaRow, Sent
 from kit.protocols.storage.ranges import Next, Number, Range, StorageState, put, travels
@@ -247,6 +247,7 @@ class Coordinating(Range):
         says=_started,
         travels=travels,
     )
+    @purpose("A request goes to the replicas that its coordinator knows of now.")
     def begin(self, s: StorageState, request: Number, epoch: int) -> Next:
         """A coordinator, at some epoch that it has learned by now, plans a request and sends it."""
         index, write = self.trails[s.trail].index(epoch), self.mutations[request]
@@ -343,6 +344,7 @@ class Coordinating(Range):
         says=_finished,
         travels=travels,
     )
+    @purpose("The client gets its answer once enough replicas have answered.")
     def finish(self, s: StorageState, request: Number) -> Next:
         """The coordinator has enough answers, validates its plan again, and answers the client.
 
@@ -388,6 +390,7 @@ class Coordinating(Range):
         ),
         travels=travels,
     )
+    @purpose("Nobody can wait for ever. A write that timed out may still be there.")
     def time_out(self, s: StorageState, request: Number) -> Next:
         """The coordinator gives up: too few answers will ever come, or none came in time."""
         if self.satisfied(s, request):

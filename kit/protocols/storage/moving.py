@@ -20,7 +20,7 @@ from typing import Any
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from kit.engine.declared import action, refused
+from kit.engine.declared import action, purpose, refused
 from kit.errors import Refusal, are, counted
 from kit.protocols.storage.events import Applied, Copied, DiskEvent, EpochCommitted, Happenings
 from kit.protocols.storage.ranges import (
@@ -110,6 +110,7 @@ class Moving(Range):
         label=_commit_label,
         says=_committed,
     )
+    @purpose("Replicas change in small steps, so that reads still find the writes.")
     def commit(self, s: StorageState, verb: str) -> Next:
         """The next event of the history is committed; ``verb`` names it."""
         trail = self.trails[s.trail]
@@ -247,6 +248,7 @@ class Moving(Range):
         says=lambda m, s, a, _: f"{m._applies(s, a)}.",
         travels=travels,
     )
+    @purpose("Each node goes by what it has applied, so for a while they differ.")
     def apply_epoch(self, s: StorageState, node: Node) -> Next:
         """A node applies its next epoch."""
         if node < self.replicas:
@@ -282,6 +284,7 @@ class Moving(Range):
     @action(
         each=_unread, kind="stream", verb="copy {source} to {target}", says=_read, travels=travels
     )
+    @purpose("New writes do not bring the older ones: these have to be copied.")
     def fetch(self, s: StorageState, source: Replica, target: Replica) -> Next:
         """A copy reads the range at its source."""
         for end in (source, target):
@@ -306,6 +309,7 @@ class Moving(Range):
         says=_landed,
         travels=travels,
     )
+    @purpose("Only with this copy does the new replica have the older writes.")
     def land(self, s: StorageState, source: Replica, target: Replica) -> Next:
         """What a copy read arrives at its target."""
         if s.down >> target & 1:
@@ -324,6 +328,7 @@ class Moving(Range):
             f"Time passes: {after.waited} of {counted(m.ring_delay, 'tick')} of RING_DELAY."
         ),
     )
+    @purpose("Gossip waits for some time, not for answers.")
     def tick(self, s: StorageState) -> Next:
         """Some time passes."""
         return s.but(waited=s.waited + 1)
@@ -334,6 +339,7 @@ class Moving(Range):
         fault=True,
         says="{replica} fails, and what it holds is out of reach.",
     )
+    @purpose("A replica may stop at any time; the others have to be enough.")
     def crash(self, s: StorageState, replica: Replica) -> Next:
         """A replica stops for good, its shards with it; what is on its disk is out of reach."""
         if s.crashes >= self.crashes:
@@ -379,6 +385,7 @@ class Moving(Range):
         says=_came_late,
         travels=travels,
     )
+    @purpose("The network may deliver it long after its session has ended.")
     def land_late(self, s: StorageState, source: Replica, target: Replica, session: int) -> Next:
         """A copy that outlived its session arrives, with the permit of that session.
 

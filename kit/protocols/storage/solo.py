@@ -13,7 +13,7 @@ from typing import Annotated, Any, TypeAlias
 
 from msgspec import Struct, field
 
-from kit.engine.declared import Declared, Each, State, action, refused, sometimes, step
+from kit.engine.declared import Declared, Each, State, action, purpose, refused, sometimes, step
 from kit.errors import Refusal
 from kit.protocols.storage.coordinating import Coordinating, Finish, Start
 from kit.protocols.storage.events import ERRORS, Applied, Delivered, Happenings, seat_of
@@ -106,6 +106,7 @@ class Coordinator(Coordinating):
                 yield i, "not-a-member", epoch, False
 
     @action(struct=Reply, each=_replies, travels=travels)
+    @purpose("No answer may be older than its message.")
     def reply(
         self, s: StorageState, replica: Played, verdict: Verdict, epoch: int, has_write: bool
     ) -> Next:
@@ -266,6 +267,7 @@ class Replica(Declared[ReplicaState]):
         says=_does,
         travels=travels,
     )
+    @purpose("A message may have been planned at an older epoch than the replica's.")
     def send(self, s: ReplicaState, write: bool, epoch: int) -> ReplicaState | Refusal:
         """You send a read or a write that was planned at an epoch of your choice.
 
@@ -287,6 +289,7 @@ class Replica(Declared[ReplicaState]):
         says=lambda m, s, a, after: f"{m.replica} applies epoch {m.epoch(after.known)}.",
         travels=travels,
     )
+    @purpose("What a replica has applied decides what it accepts.")
     def apply_epoch(self, s: ReplicaState, node: Itself) -> ReplicaState | Refusal:
         """It applies its next epoch."""
         if s.known == len(self.seen) - 1:

@@ -16,7 +16,16 @@ from typing import Any
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from kit.engine.declared import action, always, budget, parameter, refused, sometimes, step
+from kit.engine.declared import (
+    action,
+    always,
+    budget,
+    parameter,
+    purpose,
+    refused,
+    sometimes,
+    step,
+)
 from kit.errors import BadInput, Refusal
 from kit.protocols.storage.coordinating import Coordinating, Finish, Start, TimeOut
 from kit.protocols.storage.events import ERRORS, Delivered, DiskEvent, Happenings
@@ -287,6 +296,7 @@ class Storage(Moving, Coordinating):
         verb=lambda m, a: f"{m.title_of(a.request)} begins at {a.replica}",
         says=_does,
     )
+    @purpose("Serving takes time, and the cluster may change meanwhile.")
     def admit(self, s: StorageState, request: Number, replica: Replica) -> Next:
         """A replica gets a message and begins what it asks, or refuses it at once."""
         if s.down >> replica & 1:
@@ -308,6 +318,7 @@ class Storage(Moving, Coordinating):
         says=_does,
         travels=travels,
     )
+    @purpose("Each replica answers by what it knows and holds itself.")
     def serve(self, s: StorageState, request: Number, replica: Replica) -> Next:
         """A replica gets the message of a request and answers."""
         return self._served(s, request, replica)
@@ -335,6 +346,7 @@ class Storage(Moving, Coordinating):
         says=_does,
         travels=travels,
     )
+    @purpose("What one read has found, a later read should find too.")
     def write_back(self, s: StorageState, request: Number, replica: Replica) -> Next:
         """A replica gets what a read found, which is written back, and answers."""
         return self._served(s, request, replica)
@@ -346,6 +358,7 @@ class Storage(Moving, Coordinating):
         verb=lambda m, a: f"lose {m.title_of(a.request)} to {a.replica}",
         says=lambda m, s, a, _: f"The message of {m.title_of(a.request)} to {a.replica} is lost.",
     )
+    @purpose("Networks lose messages; a quorum does not need every answer.")
     def lose(self, s: StorageState, request: Number, replica: Replica) -> Next:
         """The message of a request to a replica is lost: nobody waits for its answer any more."""
         assert s.lost is not UNSET
@@ -371,6 +384,7 @@ class Storage(Moving, Coordinating):
         when=lambda m: m.cleaning,
         says="{replica} cleans up: nothing of the range is left on its disk.",
     )
+    @purpose("It no longer owns the range, and old copies must not come back.")
     def cleanup(self, s: StorageState, replica: Replica) -> Next:
         """A replica that lost the range removes what is left of it on its disk.
 
@@ -389,6 +403,7 @@ class Storage(Moving, Coordinating):
         when=lambda m: m.collecting,
         says="{replica} collects the tombstone: it no longer knows of the deletion.",
     )
+    @purpose("A deletion is remembered while an older value could come back.")
     def collect_tombstones(self, s: StorageState, replica: Replica) -> Next:
         """A replica forgets a tombstone whose time is over.
 

@@ -20,6 +20,7 @@ from kit.engine.declared import (
     entry,
     goal,
     parameter,
+    purpose,
     refused,
     sometimes,
     step,
@@ -225,6 +226,7 @@ class Balance(Hosts[BalanceState]):
         says=moved,
         travels=sent,
     )
+    @purpose("All shards should have about the same load.")
     def move(self, s: BalanceState, tablet: int, source: str, target: str) -> Next:
         """A replica of a tablet goes to another shard; both are written ``A:0``."""
         forbids = self.loads(s).refusal(*self.place(s, tablet, source, target))

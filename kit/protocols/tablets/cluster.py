@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias
 from msgspec.structs import replace
 
 from kit.engine.compose import Lifting
-from kit.engine.declared import State, action, budget, parameter, refused, safeguard
+from kit.engine.declared import State, action, budget, parameter, purpose, refused, safeguard
 from kit.engine.flows import FlowTable
 from kit.errors import BadInput, Refusal
 from kit.protocols.group0.voting import VotingModel
@@ -572,6 +572,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         verb="alter-co-location {table}",
         each=lambda m, s: m.tables[1:],
     )
+    @purpose("Co-located tables share the places of their tablets.")
     def alter_base(self, s: TabletsState, table: str) -> Next:
         """A client alters with which table another one is co-located."""
         return SET_ONCE

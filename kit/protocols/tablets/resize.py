@@ -29,6 +29,7 @@ from kit.engine.declared import (
     entry,
     goal,
     parameter,
+    purpose,
     refused,
     safeguard,
     sometimes,
@@ -362,6 +363,7 @@ class Resize(Hosts[ResizeState]):
         return sum(1 << i for i, (name, v) in pairs if v != now and name in self.asked)
 
     @action(tag="barrier", kind="work", travels=lambda m, before, action, after: barrier(m.asked))
+    @purpose("Nobody may still go by the old map when the next step begins.")
     def pass_barrier(self, s: ResizeState) -> Next:
         """Every node has applied all, and nobody holds an older map."""
         if s.phase not in ("barrier", "after"):
@@ -386,6 +388,7 @@ class Resize(Hosts[ResizeState]):
             f"{OVERDUE if after.map.count == before.map.count else 'The new map'} ({{count}})."
         ),
     )
+    @purpose("The log gives every node the same map.")
     def commit_map(self, s: ResizeState) -> Next:
         """The coordinator commits the new map, if the sizes still ask for it."""
         if s.phase != "commit":
@@ -430,6 +433,7 @@ class Resize(Hosts[ResizeState]):
             )
         ],
     )
+    @purpose("A node routes by the map that it has applied.")
     def apply_map(self, s: ResizeState, node: Node) -> Next:
         """{node} applies a map of {count}, with resize {after.map.resize_type}{remaps}."""
         views = (*s.views[:node], s.view, *s.views[node + 1 :])
@@ -445,6 +449,7 @@ class Resize(Hosts[ResizeState]):
             f"{resize_said(m.decision(before).reason)}."
         ),
     )
+    @purpose("Tablets that are too large are split, and small ones are merged.")
     def decide(self, s: ResizeState) -> Next:
         """The balancer looks at the sizes, and group 0 stores another decision."""
         decision = self.decision(s)
@@ -453,6 +458,7 @@ class Resize(Hosts[ResizeState]):
         return BUSY if s.phase else s.but(map=decided(s.map, decision))
 
     @action(kind="decide", each=lambda m, s: ((),) * (s.polled != s.map.resize_seq_number))
+    @purpose("The map may change once every replica has split its tablet.")
     def poll(self, s: ResizeState) -> Next:
         """The coordinator polls the split statuses: every replica shows {after.polled}."""
         if s.map.resize_type != "split" or not self.split_readiness:
@@ -462,6 +468,7 @@ class Resize(Hosts[ResizeState]):
         return waits or s.but(polled=s.map.resize_seq_number)
 
     @action(each=lambda m, s: ((tablet, str(replica)) for tablet, replica in m.unready(s)))
+    @purpose("Each replica splits its own data, in its own time.")
     def divide(self, s: ResizeState, tablet: int, replica: str) -> Next:
         """{replica} has divided tablet {tablet} and copies number {after.map.resize_seq_number}."""
         place, number = replica_of(replica), s.map.resize_seq_number
@@ -480,6 +487,7 @@ class Resize(Hosts[ResizeState]):
     # The topology's state
 
     @action(verb="begin track", kind="decide", when=lambda m: ("", FINALIZATION) not in m.ways)
+    @purpose("Tablets change only while the topology is on this track.")
     def begin_track(self, s: ResizeState) -> Next:
         """The balancer's plan is to finalize a resize: the topology enters tablet_migration."""
         if s.map.resize_type == "none" or s.transition:
@@ -487,6 +495,7 @@ class Resize(Hosts[ResizeState]):
         return self.blocked(s) or s.but(transition=TRACK)
 
     @action(kind="decide")
+    @purpose("The number of tablets changes at once, so none may be moving.")
     def finalize(self, s: ResizeState) -> Next:
         """The topology enters tablet_resize_finalization; no tablet is in transition."""
         if s.map.resize_type == "none":
@@ -530,6 +539,7 @@ class Resize(Hosts[ResizeState]):
         says="A replica of {moved} begins to move from {source} to {target}.",
         travels=sent,
     )
+    @purpose("The balancer goes on while a split is prepared.")
     def move(self, s: ResizeState, tablet: int, source: str, target: str) -> Next:
         """A replica begins to move, on the track; where siblings are co-located, both do."""
         if s.phase:
@@ -546,6 +556,7 @@ class Resize(Hosts[ResizeState]):
         each=lambda m, s: s.moving,
         says="The migration of tablet {tablet} has ended.",
     )
+    @purpose("Its stages are over: only the new replica is in use.")
     def end_move(self, s: ResizeState, tablet: int) -> Next:
         """A replica has moved, behind the barriers of its stages."""
         behind = self.behind(s)
@@ -553,6 +564,7 @@ class Resize(Hosts[ResizeState]):
         return late or s.arrived(tablet)
 
     @action(verb="end track", kind="decide")
+    @purpose("Nothing moves, so the topology can turn to other things.")
     def end_track(self, s: ResizeState) -> Next:
         """No tablet is in transition: the topology leaves tablet_migration."""
         if s.transition != TRACK:
@@ -563,6 +575,7 @@ class Resize(Hosts[ResizeState]):
         return NOT_DUE if due and self.blocked(s) is None else s.but(transition="")
 
     @action(verb="end repair", kind="repair")
+    @purpose("The replicas of this range now have the same data.")
     def end_repair(self, s: ResizeState) -> Next:
         """The repair of tablet {before.repair.tablet} of {before.repair.count} ends; its range is
         marked repaired.
@@ -576,17 +589,20 @@ class Resize(Hosts[ResizeState]):
             yield from ((node, tablet) for tablet in range(s.views[node].count))
 
     @action(tag="repair", kind="client", spends="repairs", each=repairable, unasked=True)
+    @purpose("A replica that missed writes gets them from the others.")
     def begin_repair(self, s: ResizeState, node: Node, tablet: int) -> Next:
         """{node} begins to repair tablet {tablet}."""
         view = s.views[node]
         return BUSY if view.finalizing else s.but(repair=RepairRun(node, tablet, view.count))
 
     @action(kind="size", spends="grows")
+    @purpose("Data comes in by itself, and the balancer follows.")
     def grow(self, s: ResizeState) -> Next:
         """The average tablet is now at {after.average} % of the target size."""
         return s.but(size=s.size * GROWTH)
 
     @action(kind="size", spends="shrinks")
+    @purpose("Data goes away by itself, and the balancer follows.")
     def shrink(self, s: ResizeState) -> Next:
         """The average tablet is now at {after.average} % of the target size."""
         return s.but(size=s.size // GROWTH)

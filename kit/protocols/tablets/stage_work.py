@@ -17,7 +17,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from kit.engine.declared import Node, Travel, action, refused
+from kit.engine.declared import Node, Travel, action, purpose, refused
 from kit.engine.flows import FlowKind
 from kit.errors import Refusal
 from kit.protocols.tablets.cluster import (
@@ -225,6 +225,7 @@ class Stages(TabletCluster):
         says=lambda m, before, a, after: m.work_words(before, a.tablet, "{} is done"),
         travels=lambda m, before, a, after: m.sent(before, m.piece_of(before, a.tablet)),
     )
+    @purpose("Each stage has its work, and the next stage waits for it.")
     def work_on(self, s: TabletsState, tablet: int) -> Next:
         """The next piece of a stage's work on a tablet is done: a stream, a repair, a cleanup."""
         if blocked := self.busy(s):
@@ -259,6 +260,7 @@ class Stages(TabletCluster):
         says=done_on_all,
         travels=sent_for_all,
     )
+    @purpose("Each stage has its work, and the next stage waits for it.")
     def work_on_all(self, s: TabletsState) -> Next:
         """The next piece of work is done on every tablet whose replicas for it are heard."""
         pieces = self.data_pieces(s)
@@ -284,6 +286,7 @@ class Stages(TabletCluster):
             m.named(barrier_nodes(before)), m.leader_spot(before)
         ),
     )
+    @purpose("Nobody may still use an older stage when the next one begins.")
     def pass_barrier(self, s: TabletsState) -> Next:
         """All nodes have applied the stages, and no request of an older stage is left."""
         pieces = self.barriers(s)
@@ -311,6 +314,7 @@ class Stages(TabletCluster):
         return barrier_nodes(s) & ~s.answered if any(self.barriers(s)) else 0
 
     @action(when=lambda m: m.answering, kind="answer", verb="answer stages {node}", each=awaited)
+    @purpose("The next stage may begin once all nodes go by this one.")
     def answer_stages(self, s: TabletsState, node: Node) -> Next:
         """{node} has applied all stages and answers the barrier."""
         if blocked := self.busy(s):
@@ -330,6 +334,7 @@ class Stages(TabletCluster):
         verb="apply stages {node}",
         each=lambda m, s: sum((at < len(s.views) - 1) << i for i, at in enumerate(s.applied)),
     )
+    @purpose("The stage that a node knows says whom it reads and writes.")
     def apply_stages(self, s: TabletsState, node: Node) -> Next:
         """{node} goes by the next stage."""
         return s.but(applied=(*s.applied[:node], s.applied[node] + 1, *s.applied[node + 1 :]))
@@ -468,6 +473,7 @@ class Stages(TabletCluster):
         fault=True,
         relied=lambda m, s, a: not all(piece.goes(s) for piece in m.barriers(s)),
     )
+    @purpose("Not everybody has answered, so the next stage may not begin.")
     def fail_barrier(self, s: TabletsState) -> Next:
         """The barrier of the tablets fails."""
         edges = [(piece, self.error_edge(s, piece.transition)) for piece in self.barriers(s)]
@@ -498,6 +504,7 @@ class Stages(TabletCluster):
         relied=lambda m, s, a: not m.piece_of(s, a.tablet).goes(s),
         says=lambda m, before, a, after: m.work_words(before, a.tablet, "{} fails"),
     )
+    @purpose("Work can fail, so each stage has a way back or tries again.")
     def fail_tablet(self, s: TabletsState, tablet: int) -> Next:
         """The next piece of a stage's work on a tablet fails."""
         piece = self.piece_of(s, tablet)
@@ -516,6 +523,7 @@ class Stages(TabletCluster):
             before, a.tablet, "{} fails: the target's disk is full"
         ),
     )
+    @purpose("A full disk takes no copy.")
     def fill_disk(self, s: TabletsState, tablet: int) -> Next:
         """The disk that a tablet is streamed to is full."""
         if blocked := self.busy(s):
@@ -542,6 +550,7 @@ class Stages(TabletCluster):
             )
         ],
     )
+    @purpose("A message that was given up may still arrive.")
     def delay_rpc(self, s: TabletsState, tablet: int) -> Next:
         """The coordinator gives the RPC of a tablet's stage up, but it is still on its way."""
         if blocked := self.busy(s):
@@ -577,6 +586,7 @@ class Stages(TabletCluster):
             yield Travel(kind, NETWORK, self.chip(before, late.tablet, target), label, text)
 
     @action(kind="late", tag="arrive", verb="arrive late", says=late_words, travels=arrived)
+    @purpose("Its session tells whether it may still do its work.")
     def arrive_late(self, s: TabletsState) -> Next:
         """That RPC arrives: it is let in, or refused for its permit (S-24)."""
         late = s.late
@@ -587,6 +597,7 @@ class Stages(TabletCluster):
         return self.with_late_effect(s, late).but(late=late.but(runs=True))
 
     @action(kind="late", tag="end-late-rpc", verb="end late", says=late_words)
+    @purpose("What is over can no longer change anything.")
     def end_late(self, s: TabletsState) -> Next:
         """What was let in late has run to its end."""
         late = s.late

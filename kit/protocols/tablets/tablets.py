@@ -17,7 +17,17 @@ from itertools import combinations, islice
 from typing import Any
 
 from kit.engine.compose import lifted
-from kit.engine.declared import Travel, action, always, entry, goal, refused, sometimes, step
+from kit.engine.declared import (
+    Travel,
+    action,
+    always,
+    entry,
+    goal,
+    purpose,
+    refused,
+    sometimes,
+    step,
+)
 from kit.engine.model import Refinement, TransitionRows
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import Refusal
@@ -183,6 +193,7 @@ class Tablets(Plans, Stages):
         each=beginnings,
         says=decided,
     )
+    @purpose("A replica moves in stages, so that reads and writes still meet.")
     def begin_transition(
         self, s: TabletsState, tablet: int, kind: TransitionKind, source: str = "", target: str = ""
     ) -> Next:
@@ -203,6 +214,7 @@ class Tablets(Plans, Stages):
         return end.but(moves=s.moves - balances)
 
     @action(when=lambda m: m.dump is not None, kind="decide", verb="plan", says=decided)
+    @purpose("The balancer says which tablets should move now.")
     def begin_plan(self, s: TabletsState) -> Next:
         """The coordinator decides on all transitions of the balancer's next plan."""
         begins = tuple(self.plan(s)) if self.is_planned(s) else ()

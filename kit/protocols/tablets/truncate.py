@@ -22,6 +22,7 @@ from kit.engine.declared import (
     entry,
     goal,
     parameter,
+    purpose,
     refused,
     safeguard,
     sometimes,
@@ -121,11 +122,13 @@ class Truncate(Hosts[TruncateState]):
     # The request, by its phases
 
     @action(tag="truncate", kind="request")
+    @purpose("A request in the queue outlives the coordinator.")
     def ask_truncate(self, s: TruncateState) -> Next:
         """A client asks to truncate the table; the request waits in the queue."""
         return s.but(phase="asked") if s.phase == "idle" else None
 
     @action(tag="open", verb="open session", kind="commit")
+    @purpose("The replicas obey only messages of a session that is open.")
     def open_session(self, s: TruncateState) -> Next:
         """The coordinator takes the request up: its session is open in group 0."""
         if s.phase != "asked":
@@ -137,6 +140,7 @@ class Truncate(Hosts[TruncateState]):
         return sum([1 << i for i, view in enumerate(s.views) if view != s.session])
 
     @action(tag="barrier", kind="work", travels=lambda m, before, action, after: barrier(m.names))
+    @purpose("All must know the session before its first message comes.")
     def pass_barrier(self, s: TruncateState) -> Next:
         """Every node goes by the sessions of group 0."""
         if s.phase not in ("opened", "closed"):
@@ -146,6 +150,7 @@ class Truncate(Hosts[TruncateState]):
         return s.but(phase="sending" if s.phase == "opened" else "done")
 
     @action(tag="close", verb="close session", kind="commit")
+    @purpose("Once it is closed, a late message should delete nothing more.")
     def close_session(self, s: TruncateState) -> Next:
         """All replicas have answered: the session is closed."""
         if s.phase != "sending":
@@ -166,6 +171,7 @@ class Truncate(Hosts[TruncateState]):
             Travel("answer", "host:{node}", LOG, "done", "{node} → coordinator: truncated"),
         ],
     )
+    @purpose("Each replica has to delete its own rows.")
     def send(self, s: TruncateState, node: Node) -> Next:
         """{node} gets the RPC within the session, deletes its rows and answers."""
         return s.but(rows=s.kept(node), answered=s.answered | 1 << node)
@@ -183,11 +189,13 @@ class Truncate(Hosts[TruncateState]):
             )
         ],
     )
+    @purpose("A node obeys the sessions that it has learned from the log.")
     def learn_session(self, s: TruncateState, node: Node) -> Next:
         """{node} applies what group 0 says of the session."""
         return s.but(views=(*s.views[:node], s.session, *s.views[node + 1 :]))
 
     @action(kind="client")
+    @purpose("Rows that are written after a truncate must stay.")
     def write(self, s: TruncateState) -> Next:
         """A client that saw the truncate done writes new rows."""
         if s.phase != "done" or s.written:
@@ -216,6 +224,7 @@ class Truncate(Hosts[TruncateState]):
         yield Travel(kind, NETWORK, "host:{node}", words, text)
 
     @action(kind="late", each=lambda m, s: s.late, says=met, travels=arrived)
+    @purpose("It may come long after the truncate is over.")
     def arrive(self, s: TruncateState, node: Node) -> Next:
         """The late RPC reaches the node, which knows its session or not."""
         rows = s.kept(node) if self.let_in(s, node) else s.rows
@@ -232,21 +241,25 @@ class Truncate(Hosts[TruncateState]):
             )
         ],
     )
+    @purpose("The sender cannot tell a late message from a lost one.")
     def delay(self, s: TruncateState, node: Node) -> Next:
         """The RPC to {node} is late: the coordinator will send another one."""
         return s.but(late=s.late | 1 << node)
 
     @action(spends="changes", unasked=True)
+    @purpose("The new coordinator finds in the tables what is left to do.")
     def elect(self, s: TruncateState) -> Next:
         """Another coordinator takes over and sends again in the same session."""
         return s.but(answered=0)
 
     @action(verb="end move", kind="tablets")
+    @purpose("The rows have settled where they belong.")
     def end_move(self, s: TruncateState) -> Next:
         """The tablets have moved."""
         return s.but(moving=False) if s.moving else None
 
     @action(kind="tablets found", spends="moves", unasked=True)
+    @purpose("Tablets that move change who has the rows.")
     def move(self, s: TruncateState) -> Next:
         """Tablets of the table begin to move."""
         if s.moving:

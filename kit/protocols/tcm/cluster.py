@@ -17,7 +17,17 @@ from typing import Annotated, Any, get_args
 from msgspec.structs import replace
 
 from kit.engine.compose import Linked, Product, needs
-from kit.engine.declared import Declared, Each, State, action, always, refused, step, verbatim
+from kit.engine.declared import (
+    Declared,
+    Each,
+    State,
+    action,
+    always,
+    purpose,
+    refused,
+    step,
+    verbatim,
+)
 from kit.engine.log import Append, Apply, AtomicLog, CatchUp, Deliver, Log, LogParameters, gaps
 from kit.engine.model import Kind
 from kit.errors import Awaited, Refusal, are, counted
@@ -87,6 +97,7 @@ class PauseInjection(Declared[PauseState]):
         return (what for what in self.whats if what not in s.held)
 
     @action(each=free)
+    @purpose("A test stops the cluster where it wants to look at it.")
     def hold(self, s: PauseState, what: Held) -> PauseState:
         """The test holds back: {what}."""
         return PauseState(tuple(sorted({*s.held, what})))
@@ -96,6 +107,7 @@ class PauseInjection(Declared[PauseState]):
         return s.held
 
     @action(each=held, kind="hold")
+    @purpose("The test has seen enough, and the cluster goes on.")
     def release(self, s: PauseState, what: Held) -> PauseState:
         """The test lets it happen again: {what}."""
         return PauseState(tuple(each for each in s.held if each != what))
@@ -152,12 +164,14 @@ class BarrierLevels(Declared[LevelState]):
         says=_words,
         unasked=True,
     )
+    @purpose("Fewer answers are better than no way on.")
     def relax(self, s: LevelState, node: Operated) -> LevelState | None:
         """The barrier of the operation of ``node`` had no answers in time: it asks for fewer."""
         level = weaker(self.level(s, node))
         return s.begun(node, level) if level else None
 
     @action()
+    @purpose("Each step asks as many as it can first.")
     def begin_barrier(self, s: LevelState, node: Operated) -> LevelState:
         """The barrier of the next step of {node} begins at the first level again."""
         return s.begun(node)

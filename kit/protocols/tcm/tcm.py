@@ -23,6 +23,7 @@ from kit.engine.declared import (
     action,
     always,
     goal,
+    purpose,
     refused,
     safeguard,
     sometimes,
@@ -353,6 +354,7 @@ class Tcm(Declared[TcmState]):
         says=begins,
         travels=submits,
     )
+    @purpose("The plan and its locks are one event, so no other plan comes between.")
     def begin(self, s: TcmState, operation: Listed) -> Next:
         """An operation is planned, takes its locks and does its first step.
 
@@ -469,6 +471,7 @@ class Tcm(Declared[TcmState]):
         says=lambda m, before, action, after: verbatim(m.streams_words(before, action)),
         travels=along_the_ring,
     )
+    @purpose("New owners need what was written before they got the writes.")
     def stream(self, s: TcmState, node: str, displaced: Displaced, target: str) -> Next:
         """One streaming task of the operation of ``node`` completes.
 
@@ -508,6 +511,7 @@ class Tcm(Declared[TcmState]):
         says=lambda m, before, action, after: m.in_words(after.events),
         travels=submits,
     )
+    @purpose("The steps are small, so that old and new routing still meet.")
     def advance(self, s: TcmState, node: str) -> Next:
         """The operation of ``node`` does its next step.
 
@@ -560,6 +564,7 @@ class Tcm(Declared[TcmState]):
         each=cancellable,
         says=lambda m, before, action, after: m.in_words(after.events, "An operator cancels. "),
     )
+    @purpose("What is half done is undone by events too, so that all see it alike.")
     def cancel(self, s: TcmState, node: str) -> Next:
         """The operation of ``node`` is undone by compensation, as an operator asked.
 
@@ -584,6 +589,7 @@ class Tcm(Declared[TcmState]):
         ),
         travels=submits,
     )
+    @purpose("Out of sight is not dead: the driver may still be at work.")
     def give_up(self, s: TcmState, node: str, by: str) -> Next:
         """The operation of ``node`` is undone because ``by`` lost sight of it. Nobody asked.
 
@@ -609,6 +615,7 @@ class Tcm(Declared[TcmState]):
         return "{node} crashes."
 
     @action(each=upright, says=crashed, fault=True)
+    @purpose("Nodes stop at any moment; the plan has to outlive them.")
     def crash(self, s: TcmState, node: str) -> Next:
         """A node stops. What it has on disk stays.
 
@@ -631,6 +638,7 @@ class Tcm(Declared[TcmState]):
         return (name for name in s.down if name in self.present(s) and name not in dead)
 
     @action(each=fallen)
+    @purpose("A driver goes on with what the metadata says.")
     def restart(self, s: TcmState, node: str) -> Next:
         """{node} is back; what it has to do next stands in the metadata."""
         return s.but(down=tuple(name for name in s.down if name != node))

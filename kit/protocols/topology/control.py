@@ -21,6 +21,7 @@ from kit.engine.declared import (
     action,
     budget,
     parameter,
+    purpose,
     refused,
     safeguard,
 )
@@ -508,6 +509,7 @@ class Serving(Control):
         return mask_of(s.topology, *SERVING_STATES) & s.up if s.client == NOBODY else 0
 
     @action(kind="client", tag="begin", each=_takes_clients, spends="faults.clients", unasked=True)
+    @purpose("A node routes by its own topology version, be it old or new.")
     def begin_request(self, s: ControlState, node: Node) -> Next:
         """A client's request begins at {node}, by the version that it goes by."""
         return s.but(client=node, client_version=view_of(s, node).version)
@@ -541,6 +543,7 @@ class Serving(Control):
         says=_serve_words,
         travels=_request_served,
     )
+    @purpose("A replica refuses what comes with a version below its fence.")
     def serve_request(self, s: ControlState, replica: Node) -> Next:
         """The request reaches a replica, which serves it or finds it stale; then it is over."""
         if replica != s.client and s.apart & (1 << s.client | 1 << replica):
@@ -559,6 +562,7 @@ class Serving(Control):
             else "A part of the stream stays behind in the network."
         ),
     )
+    @purpose("What is slow may arrive when its operation is long over.")
     def leave_behind(self, s: ControlState) -> Next:
         """A part of the stream that runs, or an RPC of a truncate, stays behind in the network."""
         if not (s.attempted.streaming or is_truncating(s, self.setting)):
@@ -592,6 +596,7 @@ class Serving(Control):
         ),
         travels=_late_work,
     )
+    @purpose("The permit of its session tells whether it may still act.")
     def late_arrival(self, s: ControlState, node: Node) -> Next:
         """What was left behind reaches a node, with the permit of its session."""
         if let_in(s, node, self.setting):
@@ -599,6 +604,7 @@ class Serving(Control):
         return s.but(leftover=0, sealed=False)
 
     @action(kind="late", tag="end-late", verb="end leftover")
+    @purpose("What is over can no longer change anything.")
     def end_leftover(self, s: ControlState) -> Next:
         """What was let in late has run to its end."""
         if s.leftover_at == NOBODY:

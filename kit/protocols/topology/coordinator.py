@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
+from re import match, sub
 from typing import Annotated, Any, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.engine.declared import Each, Node, Travel, action, refused, verbatim
+from kit.engine.declared import Each, Node, Travel, action, purpose, refused, verbatim
 from kit.errors import Refusal
 from kit.protocols.group0.rules.commands import Command, Guard, command_of, takes_effect
 from kit.protocols.group0.rules.voters import nodes_in
@@ -312,6 +313,28 @@ def leads(s: ControlState) -> bool:
     return s.coordinator != NOBODY and bool(s.reachable >> s.coordinator & 1)
 
 
+PLAIN = {
+    r"transition_state = null": "the transition is over",
+    r"transition_state = (.*)": r"the transition state is \1",
+    r"fence_version = (.*)": r"the fence is version \1",
+    r"session = null": "the session is closed",
+    r"session = (.*)": r"session \1 is open",
+    r"(\w+)\.node_state = (.*)": r"\1 is \2",
+    r"(\w+)\.cleanup_status = needed": r"\1 has to clean up",
+    r"(\w+)\.(\w+) = null": r"\1 has no \2",
+    r"(\w+)\.(\w+) = (.*)": r"\1 has \2 \3",
+    r"(\w+) = null": r"no \1",
+    r"(\w+) = (.*)": r"\1 \2",
+}
+"""What cells of the tables say, in words: the first pattern that fits."""
+
+
+def _plainly(cell: str) -> str:
+    """What a changed cell says, without an assignment."""
+    fits = (sub(pattern, words, cell) for pattern, words in PLAIN.items() if match(pattern, cell))
+    return next(fits, cell)
+
+
 Placeless: TypeAlias = Annotated[bool, Each(lambda m: (False, True) if m.placing else (False,))]
 
 
@@ -348,7 +371,7 @@ class Coordinator(Control):
     def sets(self, s: ControlState, command: Command) -> str:
         """What a command sets in the tables as they are, in words; a start marker sets nothing."""
         cells = changed_cells(s.topology, mutated(s.topology, command.change), self.names)
-        return ", ".join(cells) or "nothing but a new state id"
+        return ", ".join(map(_plainly, cells)) or "nothing but a new state id"
 
     def _decision_words(self, before: ControlState, action: Any, after: ControlState) -> str:
         command, decision = after.attempted.command, decision_of(before, self.setting)
@@ -357,6 +380,7 @@ class Coordinator(Control):
         return f"{self.who(before)} decides on state {before.state_id}{why}: {said}."
 
     @action(kind="decide", tag="decide", says=_decision_words)
+    @purpose("The tables alone say what is due, so any coordinator can go on.")
     def take_decision(self, s: ControlState) -> Next:
         """The coordinator reads the tables under a guard and makes the command that is due."""
         # Taking the guard is a read barrier: the coordinator's node has applied all by then. Its
@@ -414,6 +438,7 @@ class Coordinator(Control):
         ),
         travels=_into_the_log,
     )
+    @purpose("It counts only if no other command has come in between.")
     def commit_decision(self, s: ControlState) -> Next:
         """A majority stores the coordinator's command, which takes effect if no other came first.
 
@@ -477,6 +502,7 @@ class Coordinator(Control):
         says=work_words,
         travels=_work_sent,
     )
+    @purpose("The state says what is to be done; the next state waits for it.")
     def do_work(self, s: ControlState) -> Next:
         """The coordinator does the next piece of a state's work, or begins to stream."""
         if blocked := self.busy(s):
@@ -526,6 +552,7 @@ class Coordinator(Control):
         says=_answer_words,
         travels=_barrier_and_answer,
     )
+    @purpose("The next step is safe once no node goes by an older version.")
     def answer_barrier(self, s: ControlState, node: Node) -> Next:
         """A node has applied all and answers the coordinator's barrier."""
         if not s.reachable >> node & 1:
@@ -555,6 +582,7 @@ class Coordinator(Control):
         verb=_move_verb,
         says="The tablet transitions come to their end.",
     )
+    @purpose("The track ends when no tablet is in transition.")
     def move_tablets(
         self, s: ControlState, on: tuple[str, ...] | None = None, more: bool = False
     ) -> Next:
@@ -577,6 +605,7 @@ class Coordinator(Control):
         return with_topology(s, rules.tablets_placed(s.topology, mask, more=more))
 
     @action(kind="tablets found", tag="imbalance", spends="faults.tablets", unasked=True)
+    @purpose("Tablets move when the load is uneven.")
     def find_imbalance(self, s: ControlState) -> Next:
         """The load of tablets has become uneven."""
         if s.topology.tablets != "even":
@@ -584,11 +613,13 @@ class Coordinator(Control):
         return s.but(topology=replace(s.topology, tablets="uneven"))
 
     @action(kind="tablets found", tag="resize", spends="faults.resizes", unasked=True)
+    @purpose("The number of tablets follows the size of the table.")
     def find_resize(self, s: ControlState) -> Next:
         """The split or merge of a table is ready: the balancer may finalize it."""
         return s.but(topology=replace(s.topology, resizes=s.topology.resizes + 1))
 
     @action(kind="work", tag="pause")
+    @purpose("Requests that began earlier have to end first.")
     def pause_work(self, s: ControlState) -> Next:
         """The coordinator pauses until old requests are over, and goes on."""
         # A pause follows a failure behind which it goes on all the same.
@@ -620,6 +651,7 @@ class Coordinator(Control):
         relied=lambda m, s, action: action.placeless or fails_by_itself(s, m.task(s), m.setting),
         says=_failure_words,
     )
+    @purpose("Work can fail, so the tables know a way back.")
     def fail_work(self, s: ControlState, placeless: Placeless = False) -> Next:
         """The next piece of work fails."""
         # ``placeless``: a tablet that has to go has no place, which takes no fault; where that is
@@ -652,6 +684,7 @@ class Coordinator(Control):
         ),
         travels=_into_the_log,
     )
+    @purpose("A coordinator may be replaced without knowing it; its guard tells.")
     def commit_deposed(self, s: ControlState) -> Next:
         """A majority stores what an earlier coordinator had decided."""
         if s.deposed is None:
@@ -676,6 +709,7 @@ class Coordinator(Control):
         unasked=True,
         relied=lambda m, s, action: not leads(s),
     )
+    @purpose("All it needs is in the tables, so any node can take over.")
     def elect_coordinator(self, s: ControlState, node: Node) -> Next:
         """{node} leads group 0 and starts a coordinator, which reads the tables."""
         # It knows what the tables say and no more. S-58: with the safeguard off it begins without a

@@ -25,6 +25,7 @@ from kit.engine.declared import (
     entry,
     goal,
     parameter,
+    purpose,
     refused,
     safeguard,
     sometimes,
@@ -321,6 +322,7 @@ class Join(NetworkModel):
         label="{node} checks the request with group 0",
         says=_place_words,
     )
+    @purpose("A request in the tables outlives the node that placed it.")
     def place_request(self, s: ActorState, node: Node) -> Next:
         """A member checks a request with group 0, queues it, and answers the joiner."""
         asks, *others = s.nodes[node].handling
@@ -346,6 +348,7 @@ class Join(NetworkModel):
         label=lambda m, s, action: f"{lead(s)} takes the request from the queue",
         says=_take_words,
     )
+    @purpose("A joiner that does not fit is turned away before anything changes.")
     def take_request(self, s: ActorState) -> Next:
         """The coordinator finds the request, checks the rest, and accepts or rejects it."""
         row = tables(s).pending
@@ -365,6 +368,7 @@ class Join(NetworkModel):
     @action(
         tag="add", kind="add", label=lambda m, s, action: f"{lead(s)} adds {joining(s)} to group 0"
     )
+    @purpose("A member of group 0 gets the log, and with it all metadata.")
     def add_member(self, s: ActorState) -> Next:
         """{lead} adds {joining} to the configuration of group 0."""
         row = tables(s).joining
@@ -382,6 +386,7 @@ class Join(NetworkModel):
         return f"{{lead}} sends its verdict on {to}: {what}."
 
     @action(label=lambda m, s, action: f"{lead(s)} sends its verdict", says=_verdict_words)
+    @purpose("The joiner waits for this answer before it goes on.")
     def respond(self, s: ActorState) -> Next:
         """The coordinator sends its verdict."""
         if not tables(s).coordinator:
@@ -403,6 +408,7 @@ class Join(NetworkModel):
         return f"{{lead}} knows that {row.host} is there; {ends}."
 
     @action(label=lambda m, s, action: f"{lead(s)} ends the operation", says=_end_words)
+    @purpose("The coordinator goes on once it knows that the joiner does.")
     def conclude(self, s: ActorState) -> Next:
         """The coordinator has the joiner's answer; the operation goes on and ends well."""
         # In the same step, the node that it replaces has left.
@@ -424,6 +430,7 @@ class Join(NetworkModel):
             + ("will try again." if tables(after).joining else "moves it to left.")
         ),
     )
+    @purpose("A lost message and a dead joiner look alike from here.")
     def call_fails(self, s: ActorState) -> Next:
         """The coordinator learns that its response, or the answer to it, was lost."""
         # A call has failed when neither it nor its answer can arrive any more.
@@ -452,6 +459,7 @@ class Join(NetworkModel):
         label=lambda m, s, action: f"{joiner(s).host} reads the outcome in group 0",
         says=_outcome_words,
     )
+    @purpose("The log tells each member how its join ended.")
     def learn_outcome(self, s: ActorState) -> Next:
         """The accepted joiner sees in group 0 what has become of its join."""
         state = joiner(s)
@@ -468,6 +476,7 @@ class Join(NetworkModel):
         label=lambda m, s, action: f"{joiner(s).host} gives up",
         says=_outcome_words,
     )
+    @purpose("An answer that is lost will never come.")
     def stop_waiting(self, s: ActorState) -> Next:
         """The joiner's call was lost, or nobody answers it any more: it stops."""
         # It waits for what cannot come: then its operator, or a timeout, ends it.
@@ -489,6 +498,7 @@ class Join(NetworkModel):
         says=f"Every normal node supports feature {FEATURE}: {{lead}} enables it.",
         unasked=True,
     )
+    @purpose("A feature may be used once no node lacks it.")
     def enable_feature(self, s: ActorState) -> Next:
         """The coordinator enables the feature, once nobody joins who lacks it."""
         if FEATURE in tables(s).enabled:
@@ -527,6 +537,7 @@ class Join(NetworkModel):
         says=_start_words,
         fault=True,
     )
+    @purpose("Nodes stop at any moment, and may start otherwise than before.")
     def start_again(self, s: ActorState, drop: Drop) -> Next:
         """The joiner crashes, if it runs, and starts again; some features may be disabled."""
         state = joiner(s)
@@ -547,6 +558,7 @@ class Join(NetworkModel):
         says="The data directory is cleared: the joiner has a new host id, {host}.",
         fault=True,
     )
+    @purpose("Without its old data it is another node.")
     def wipe_and_start(self, s: ActorState) -> Next:
         """The joiner's data directory is cleared; it starts with a new host id."""
         state = joiner(s)
@@ -571,6 +583,7 @@ class Join(NetworkModel):
         label="{node} crashes and starts again",
         fault=True,
     )
+    @purpose("Members stop at any moment; the tables keep what was asked.")
     def member_restarts(self, s: ActorState, node: Node) -> Next:
         """{node} crashes and starts again; what it was at is forgotten."""
         # A coordinator is none any more.
@@ -589,6 +602,7 @@ class Join(NetworkModel):
         each=lambda m, s: 0 if tables(s).coordinator else m.able(s),
         label="{node} takes the lead",
     )
+    @purpose("All it needs is in the tables, so any node can take over.")
     def take_the_lead(self, s: ActorState, node: Node) -> Next:
         """{node} leads group 0 and coordinates, by what the tables say."""
         return with_tables(s, replace(tables(s), coordinator=self.names[node]))
@@ -599,6 +613,7 @@ class Join(NetworkModel):
         says=f"{REMOVED}, which was removed, hears A again and sends an old write.",
         fault=True,
     )
+    @purpose("A removed node may not know that it was removed.")
     def wake_up(self, s: ActorState) -> Next:
         """The removed node hears the others again, and sends what it had not sent."""
         state = removed(s)

@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kit.engine.declared import Node, Travel, action, refused
+from kit.engine.declared import Node, Travel, action, purpose, refused
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology.control import (
     Control,
@@ -78,11 +78,13 @@ class Outages(Control):
         unasked=True,
         relied=False,
     )
+    @purpose("It still knows what is on its disk; the log brings the rest.")
     def restart_member(self, s: ControlState, node: Node) -> Next:
         """{node} comes back and catches up if it can."""
         return restarted(s, node)
 
     @action(kind="restart", each=lambda m, s: s.cut & ~mask_of(s.topology, "left"), unasked=True)
+    @purpose("Messages pass again, so the node can catch up.")
     def reconnect(self, s: ControlState, node: Node) -> Next:
         """The network between {node} and the others is whole again."""
         return s.but(cut=s.cut & ~(1 << node))
@@ -106,6 +108,7 @@ class Outages(Control):
         spends="faults.crashes",
         fault=True,
     )
+    @purpose("Nodes stop at any moment, also in the middle of an operation.")
     def crash_member(self, s: ControlState, node: Node) -> Next:
         """{node} dies; its disk stays."""
         return self.died(s, node)
@@ -121,6 +124,7 @@ class Outages(Control):
         unasked=True,
         instructed=True,
     )
+    @purpose("Nobody should wait for a node that is dead for good.")
     def exclude_node(self, s: ControlState, node: Node) -> Next:
         """{node} is excluded and banned: it counts as dead for good. Removals, replaces and
         tablets no longer wait for it; a join still does.
@@ -139,6 +143,7 @@ class Outages(Control):
         spends="faults.cuts",
         fault=True,
     )
+    @purpose("A node that nobody hears may still be alive.")
     def cut_off(self, s: ControlState, node: Node) -> Next:
         """{node} is cut off from the others."""
         return s.but(cut=s.cut | 1 << node)
@@ -163,6 +168,7 @@ class Outages(Control):
         unasked=True,
         says=_move_words,
     )
+    @purpose("A node is known by its host id, and its address may change.")
     def restart_elsewhere(self, s: ControlState, node: Node) -> Next:
         """A node stops, if it ran, and starts at another address; its host id stays."""
         s = self.stopped(s, node)
@@ -184,6 +190,7 @@ class Outages(Control):
         unasked=True,
         says=_shard_words,
     )
+    @purpose("The others have to know how many shards it has.")
     def restart_configured(self, s: ControlState, node: Node) -> Next:
         """A node starts with another number of shards: its row says so, by a command of its own."""
         s = restarted(self.stopped(s, node), node)
@@ -212,6 +219,7 @@ class Outages(Control):
         ),
         travels=_gossiped,
     )
+    @purpose("The others need its address to reach it.")
     def hear_address(self, s: ControlState, node: Node) -> Next:
         """The others hear at which address a host id is now."""
         if s.cut >> node & 1:

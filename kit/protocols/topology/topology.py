@@ -15,7 +15,18 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kit.engine.declared import Node, Travel, action, always, entry, goal, refused, sometimes, step
+from kit.engine.declared import (
+    Node,
+    Travel,
+    action,
+    always,
+    entry,
+    goal,
+    purpose,
+    refused,
+    sometimes,
+    step,
+)
 from kit.engine.model import TransitionRows
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import Refusal
@@ -191,6 +202,7 @@ class Topology(Serving, Coordinator, Outages):
         ),
         travels=_request_sent,
     )
+    @purpose("A request in the tables is not lost with the coordinator.")
     def make_request(self, s: ControlState, number: int) -> Next:
         """Somebody makes the next request; it goes into the tables."""
         asks = self.plan.requests[number]
@@ -227,6 +239,7 @@ class Topology(Serving, Coordinator, Outages):
         yield Travel("entry", LOG, self.spot(action.node), version, said)
 
     @action(tag="apply", kind="apply", each=lagging, says=_version_words, travels=_version_sent)
+    @purpose("A node routes by the version that it has applied.")
     def apply_topology(self, s: ControlState, node: Node) -> Next:
         """A node applies the next command that changes what it goes by."""
         return s.but(applied=(*s.applied[:node], s.applied[node] + 1, *s.applied[node + 1 :]))
@@ -239,6 +252,7 @@ class Topology(Serving, Coordinator, Outages):
         ),
         travels=[Travel("entry", "n:{node}", LOG, "clean", "{node} → group 0: clean")],
     )
+    @purpose("Data that it does not own must not come back to life.")
     def report_clean(self, s: ControlState, node: Node) -> Next:
         """{node} has deleted what it does not own."""
         if not s.reachable >> node & 1:
@@ -247,6 +261,7 @@ class Topology(Serving, Coordinator, Outages):
         return majority_refusal(s) or with_topology(s, clean)
 
     @action(tag="publish", kind="publish")
+    @purpose("Those who read streams must know where to look next.")
     def publish_generation(self, s: ControlState) -> Next:
         """A CDC generation is published to those who read streams."""
         left = s.topology.unpublished
@@ -255,6 +270,7 @@ class Topology(Serving, Coordinator, Outages):
         return self.may_lead(s) or with_topology(s, replace(s.topology, unpublished=left - 1))
 
     @action(tag="unlock", kind="request")
+    @purpose("While the lock is there, no other operation begins.")
     def unlock_topology(self, s: ControlState) -> Next:
         """The lock is taken away."""
         if s.topology.transition != "lock":

@@ -20,6 +20,7 @@ from kit.engine.declared import (
     always,
     entry,
     parameter,
+    purpose,
     refused,
     sometimes,
 )
@@ -82,11 +83,13 @@ class TwoPhase(Declared[TwoPhaseState]):
         return s.prepared & ~s.heard
 
     @action(each=working)
+    @purpose("A promise: once prepared, it does what it is told.")
     def prepare(self, s: TwoPhaseState, rm: RM) -> Next:
         """{rm} is prepared and tells the transaction manager."""
         return s.but(prepared=s.prepared | 1 << rm)
 
     @action(each=unfinished, unasked=True)
+    @purpose("As long as it has promised nothing, each may still say no.")
     def give_up(self, s: TwoPhaseState, rm: RM) -> Next:
         """{rm} aborts on its own; it had promised nothing yet."""
         if s.prepared >> rm & 1:
@@ -94,11 +97,13 @@ class TwoPhase(Declared[TwoPhaseState]):
         return s.but(aborted=s.aborted | 1 << rm)
 
     @action(each=unread, travels=[Travel("message", "{rm}", "TM", "prepared")])
+    @purpose("To commit, the manager must know that all are prepared.")
     def receive_prepared(self, s: TwoPhaseState, rm: RM) -> Next:
         """The transaction manager learns that {rm} is prepared."""
         return DECIDED if s.tm else s.but(heard=s.heard | 1 << rm)
 
     @action()
+    @purpose("One decides for all, so that nobody commits while another aborts.")
     def decide(self, s: TwoPhaseState, commit: Commit) -> Next:
         """The transaction manager decides to {commit}."""
         if s.tm:
@@ -109,6 +114,7 @@ class TwoPhase(Declared[TwoPhaseState]):
         return s.but(tm=COMMITTED if commit else ABORTED)
 
     @action(each=unfinished, travels=[Travel("message", "TM", "{rm}", "{decision}")])
+    @purpose("Nobody who is prepared may decide alone: all follow one decision.")
     def receive_decision(self, s: TwoPhaseState, rm: RM) -> Next:
         """{rm} reads the decision: {outcome}."""
         if not s.tm:

@@ -26,6 +26,7 @@ from kit.engine.declared import (
     entry,
     goal,
     parameter,
+    purpose,
     refused,
     safeguard,
     sometimes,
@@ -214,11 +215,13 @@ class RaftUpgrade(NodeModel[Cluster]):
     # The operator goes from node to node
 
     @action(each=lambda m, s: s.where(lambda n: not n.installed and n.status != "lost"))
+    @purpose("All nodes have to know group 0 before it is used.")
     def install(self, s: Cluster, node: Node) -> Next:
         """The newer version is installed on {node}; it runs after a restart."""
         return s.at(node, installed=True)
 
     @action(each=lambda m, s: s.where(lambda n: not n.configured and n.status != "lost"))
+    @purpose("A node takes part in Raft only with the option.")
     def configure(self, s: Cluster, node: Node) -> Next:
         """The option is on in the configuration of {node}{differ}."""
         return s.at(node, configured=True) if s.nodes[node].installed else NO_OPTION
@@ -260,6 +263,7 @@ class RaftUpgrade(NodeModel[Cluster]):
         says=says_restart,
         logs=logs_restart,
     )
+    @purpose("A server reads its version and options when it starts.")
     def restart(self, s: Cluster, node: Node) -> Next:
         """A node starts by what it has persisted; the last one fires the upgrade.
 
@@ -285,6 +289,7 @@ class RaftUpgrade(NodeModel[Cluster]):
         return started.with_feature()
 
     @action(each=lambda m, s: s.cut)
+    @purpose("The upgrade needs all peers within reach.")
     def heal(self, s: Cluster, first: Node, second: Node) -> Next:
         """The network between {first} and {second} is whole again."""
         return s.but(cut=tuple(pair for pair in s.cut if pair != (first, second)))
@@ -297,6 +302,7 @@ class RaftUpgrade(NodeModel[Cluster]):
             yield from (way for way in (pair, pair[::-1]) if s.to_pull(*way))
 
     @action(kind="gossip", each=pulls, travels=[Travel("data", "{source}", "{node}", "schema")])
+    @purpose("Without Raft, nodes take schema changes from each other.")
     def pull(self, s: Cluster, node: Node, source: Node) -> Next:
         """{node} takes over what {source} knows of the schema."""
         schema = s.nodes[node].schema | s.to_pull(node, source)
@@ -330,6 +336,7 @@ class RaftUpgrade(NodeModel[Cluster]):
             upgrade_line("waits until every peer has joined", own=True),
         ),
     )
+    @purpose("All nodes have to be in one group before it rules the schema.")
     def join_group(self, s: Cluster, node: Node) -> Next:
         """A node joins the group of one that it reaches; where nobody has one, it creates one.
 
@@ -392,6 +399,7 @@ class RaftUpgrade(NodeModel[Cluster]):
         travels=asks_reached,
         logs=logs_compared,
     )
+    @purpose("The group begins with one schema, so all must have the same.")
     def compare(self, s: Cluster, node: Node) -> Next:
         """A node compares its schema version with that of its peers, and finds them equal (S-52).
 
@@ -421,6 +429,7 @@ class RaftUpgrade(NodeModel[Cluster]):
             upgrade_line("waits until all peers are in synchronize", own=True),
         ),
     )
+    @purpose("The schema must not change while it changes hands.")
     def synchronize(self, s: Cluster, node: Node) -> Next:
         """{node} enters synchronize: it refuses schema changes.
 
@@ -436,6 +445,7 @@ class RaftUpgrade(NodeModel[Cluster]):
             upgrade_line("Raft upgrade finished"),
         ),
     )
+    @purpose("One log now puts all schema changes in order.")
     def finish(self, s: Cluster, node: Node) -> Next:
         """{node} has finished: it changes its schema through group 0."""
         return s.at(node, row=POST, state=POST, compared=False)
@@ -464,6 +474,7 @@ class RaftUpgrade(NodeModel[Cluster]):
         ),
         travels=newest_schema,
     )
+    @purpose("A node that was away lacks what has changed meanwhile.")
     def catch_up(self, s: Cluster, node: Node) -> Next:
         """The newest schema of the group, where a majority is within reach; else its own (Q-27)."""
         at = s.nodes[node]
@@ -516,6 +527,7 @@ class RaftUpgrade(NodeModel[Cluster]):
         travels=asks_awaited,
         logs=logs_retry,
     )
+    @purpose("The upgrade needs every peer, so all one can do is ask again.")
     def retry(self, s: Cluster, node: Node) -> Next:
         """A node that waits looks again, and says for whom it waits."""
         return s.at(node, tries=s.nodes[node].tries + 1)
@@ -544,6 +556,7 @@ class RaftUpgrade(NodeModel[Cluster]):
             for name in m.named(applying(before, after))
         ),
     )
+    @purpose("Clients go on while the cluster is upgraded.")
     def alter(self, s: Cluster, node: Node) -> Next:
         """By gossip a node changes its own schema; with Raft all members in reach apply a command.
 
@@ -573,6 +586,7 @@ class RaftUpgrade(NodeModel[Cluster]):
         spends="turns",
         each=lambda m, s: s.where(lambda n: n.configured and n.status != "lost"),
     )
+    @purpose("An option counts from the next start on.")
     def turn_off(self, s: Cluster, node: Node) -> Next:
         """The option is off in the configuration of {node}."""
         return s.at(node, configured=False)
@@ -588,11 +602,13 @@ class RaftUpgrade(NodeModel[Cluster]):
         ),
         says="group0_upgrade_state of {node} is now {value}; {node} runs on as before.",
     )
+    @purpose("What is written by hand counts from the next start on.")
     def update(self, s: Cluster, node: Node, value: Value) -> Next:
         """An operator writes the row ``group0_upgrade_state`` by hand."""
         return s.at(node, row=value)
 
     @action(fault=True, spends="crashes", each=lambda m, s: s.up)
+    @purpose("The upgrade waits for every node, also for this one.")
     def crash(self, s: Cluster, node: Node) -> Next:
         """{node} goes down; its disk stays."""
         return s.at(node, status="down", compared=False, serves=False, tries=0)
@@ -603,6 +619,7 @@ class RaftUpgrade(NodeModel[Cluster]):
         return left if left.bit_count() > 1 else 0
 
     @action(fault=True, spends="deaths", each=expendable)
+    @purpose("The upgrade waits for every node, and this one never answers.")
     def die(self, s: Cluster, node: Node) -> Next:
         """{node} is lost for good."""
         return s.at(node, status="lost", compared=False, serves=False, tries=0)
@@ -612,6 +629,7 @@ class RaftUpgrade(NodeModel[Cluster]):
         spends="cuts",
         each=lambda m, s: (p for p in combinations(range(len(s.nodes)), 2) if p not in s.cut),
     )
+    @purpose("Nodes that cannot reach each other cannot agree.")
     def cut(self, s: Cluster, first: Node, second: Node) -> Next:
         """The network between {first} and {second} is cut."""
         return s.but(cut=tuple(sorted((*s.cut, (first, second)))))

@@ -24,6 +24,7 @@ from kit.engine.declared import (
     entry,
     goal,
     parameter,
+    purpose,
     refused,
     safeguard,
     sometimes,
@@ -161,6 +162,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
         return super().start().but(nodes=(*inside, *outside), has_feature=ready)
 
     @action(each=lambda m, s: s.where(lambda n: n.is_up and not n.is_new))
+    @purpose("All nodes must support the feature before it is used.")
     def upgrade(self, s: Cluster, node: Node) -> Next:
         """{node} restarts with the newer version{ready}."""
         s = s.at(node, is_new=True)
@@ -172,6 +174,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
         each=lambda m, s: s.answering if s.upgrade_state == NOT_UPGRADED else 0,
         travels=[Travel("request", "{node}", "{leader}", "POST")],
     )
+    @purpose("An operator decides when the cluster changes over.")
     def post(self, s: Cluster, node: Node) -> Next:
         """POST at {node}: upgrade_state is {state}, and the coordinator on {leader} starts.
 
@@ -195,6 +198,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
                    "gossip state of {node} → its row in system.topology")
         ],
     )  # fmt: skip
+    @purpose("The table takes over from gossip, so it must hold what gossip knew.")
     def build(self, s: Cluster, node: Node) -> Next:
         """{leader} copies what gossip tells of {node} into system.topology."""
         return s.but(rows=s.rows | 1 << node) if s.may_commit else NO_LEADER
@@ -206,6 +210,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
                    "{leader} → system.cdc_generations_v3: a generation")
         ],
     )  # fmt: skip
+    @purpose("The streams need a generation that fits the tokens of all members.")
     def generation(self, s: Cluster) -> Next:
         """{leader} inserts a new generation into system.cdc_generations_v3.
 
@@ -222,6 +227,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
         kind="build",
         says="upgrade_state is done: {leader} serves topology requests from now on.",
     )
+    @purpose("The table, not gossip, now says who owns what.")
     def end(self, s: Cluster) -> Next:
         """The coordinator sets ``upgrade_state`` to ``done``."""
         if s.upgrade_state != BUILDING:
@@ -238,6 +244,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
         ),
         travels=[Travel("entry", "{leader}", "{node}", "{before.upgrade_state}")],
     )
+    @purpose("A node changes its ways when it has applied this.")
     def apply_state(self, s: Cluster, node: Node) -> Next:
         """{node} applies what group 0 committed: upgrade_state is {state}."""
         return s.knows(node) if s.may_commit else NO_LEADER
@@ -260,6 +267,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
             Travel("request", "{node}", "{leader}", "{follows}"),
         ],
     )
+    @purpose("How a node joins depends on how far the upgrade is.")
     def start_joining(self, s: Cluster, node: Node) -> Next:
         """A member answers by group 0's own state: the old way, or a request that is queued."""
         if not s.may_commit:
@@ -278,6 +286,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
         each=lambda m, s: s.where(lambda n: n.standing == "joining"),
         travels=to_members,
     )
+    @purpose("What began in the old way ends in the old way.")
     def finish(self, s: Cluster, node: Node) -> Next:
         """{node} tells by gossip that it is normal, and joins group 0."""
         return s.at(node, standing="normal") if s.may_commit else NO_LEADER
@@ -287,6 +296,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
         each=lambda m, s: s.where(lambda n: n.standing == "queued"),
         travels=[Travel("answer", "{leader}", "{node}", "JOIN_NODE_RESPONSE")],
     )
+    @purpose("Joins now go through the table.")
     def serve(self, s: Cluster, node: Node) -> Next:
         """{leader} serves the join of {node}: its ring is that of system.topology."""
         if self.requests_after_done and s.upgrade_state != DONE:
@@ -299,11 +309,13 @@ class TopologyUpgrade(NodeModel[Cluster]):
     # Leaders and nodes come and go
 
     @action(each=lambda m, s: s.answering if s.leader == NOBODY else 0)
+    @purpose("Its coordinator finds in group 0 how far the upgrade is.")
     def elect(self, s: Cluster, node: Node) -> Next:
         """{node} leads group 0; its coordinator goes on with what it finds."""
         return s.but(leader=node).knows(node) if s.has_majority else NO_MAJORITY
 
     @action(each=lambda m, s: s.where(lambda n: not n.is_up))
+    @purpose("It goes by what it had applied until the log brings more.")
     def restart(self, s: Cluster, node: Node) -> Next:
         """{node} comes back; it still knows upgrade_state {view}."""
         return s.at(node, is_up=True)
@@ -318,6 +330,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
             else "{node} goes down before it has joined: it has to begin from scratch."
         ),
     )
+    @purpose("The upgrade has to outlive the loss of a node.")
     def crash(self, s: Cluster, node: Node) -> Next:
         """A leader that goes down leads no more; a joiner's data directory has to be deleted."""
         if s.nodes[node].standing != "normal":
