@@ -11,13 +11,14 @@ from kit.views.fragment import Frag, h
 EYE = "M-8 0Q0 -9 8 0Q0 9 -8 0Z"
 PENCIL = "M-7 6L-5 1L3 -7L7 -3L-1 5Z"
 KEY = "M0 0A3.5 3.5 0 1 0 -7 0A3.5 3.5 0 1 0 0 0H9M5 0V4M9 0V4"
+ENVELOPE = "M-5 -4H5V4H-5ZM-5 -4L0 1L5 -4"
 MARK = 18
 """How wide an eye or a pencil is, with a little air."""
 DISK_WIDE, DISK_HIGH = 36, 28
 LEGEND = "eye: read; pencil: written; filled: asked now"
 
 
-def asked_words(*, read: bool, written: bool) -> str:
+def asked_words(read: bool, written: bool) -> str:
     """Say what is asked of a replica."""
     return " and ".join(["read"] * read + ["written"] * written) or "neither read nor written"
 

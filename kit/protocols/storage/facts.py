@@ -240,19 +240,21 @@ def replicas(m: Storage, s: StorageState) -> tuple[ReplicaRow, ...]:
     return tuple(rows)
 
 
-def asked(m: Storage, s: StorageState) -> tuple[AskedRow, ...]:
+def addressees(m: Storage, s: StorageState) -> tuple[AskedRow, ...]:
     """Whom every client's coordinator asks now, for a read and for a write."""
     own: dict[str, list[int]] = {}
     for number, ask in enumerate(m.workload):
         own.setdefault(ask.coordinator, []).append(number)
     return tuple(
-        _asked(m, s, client, numbers, write)
+        _addressees(m, s, client, numbers, write)
         for client, numbers in own.items()
         for write in (False, True)
     )
 
 
-def _asked(m: Storage, s: StorageState, client: str, numbers: list[int], write: bool) -> AskedRow:
+def _addressees(
+    m: Storage, s: StorageState, client: str, numbers: list[int], write: bool
+) -> AskedRow:
     views, names = m.views(s), m.history.names
     opened = [
         number

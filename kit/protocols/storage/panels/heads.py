@@ -16,13 +16,12 @@ from kit.protocols.storage.storage import Storage
 from kit.views.fragment import Frag, h
 from kit.views.panel import Scene
 from kit.views.parts import word
-from kit.views.replicas import DISK_WIDE, MARK, asked_words, disk, eye, key, pencil
+from kit.views.replicas import DISK_WIDE, ENVELOPE, MARK, asked_words, disk, eye, key, pencil
 
 NAME, LINE, ASIDE = 62, 9, 9
 """The room for names, that of each line of a client, how far an eye is from its row's middle."""
 COPIES = 14
 """The room of a copy between two disks."""
-ENVELOPE = "M-5 -4H5V4H-5ZM-5 -4L0 1L5 -4"
 OPENED = "M-5 -3L0 -7L5 -3V4H-5ZM-5 -3L0 1L5 -3"
 
 
@@ -43,11 +42,11 @@ def draw_heads(scene: Scene, rows: Mapping[str, int]) -> list[Frag]:
     m, s = scene.model, scene.state
     if not isinstance(m, Storage):
         return [_name(name, "", y, up=True) for name, y in rows.items()]
-    replicas, asked = scene.of(facts.replicas), scene.of(facts.asked)
+    replicas, lines = scene.of(facts.replicas), scene.of(facts.addressees)
     marks = NAME + 2 * LINE * _clients(m) + MARK // 2 + 4
     disks = marks + MARK // 2 + 6 + DISK_WIDE // 2
-    drawn = [_client(row, rows[row.client]) for row in asked if not row.write]
-    for at, line in enumerate(asked):
+    drawn = [_client(row, rows[row.client]) for row in lines if not row.write]
+    for at, line in enumerate(lines):
         drawn.append(_asks(line, NAME + LINE * at, marks - MARK // 2 - 2, rows))
     drawn += [_replica(row, facts.arrived(m, s, row), marks, disks, rows) for row in replicas]
     ways = dict.fromkeys(way for row in replicas for way in row.copies if way.status != "arrived")
@@ -79,7 +78,7 @@ def _replica(
     row: ReplicaRow, share: float, marks: int, disks: int, rows: Mapping[str, int]
 ) -> Frag:
     reads, writes = (row.role in ("reads and writes", f"{way} only") for way in ("reads", "writes"))
-    words = f"{row.name}: {asked_words(read=reads, written=writes)}, holds {row.cell}"
+    words = f"{row.name}: {asked_words(reads, writes)}, holds {row.cell}"
     kind, _, number = row.cell.partition(" ")
     held = f"{kind[0]}{number}" if number else "–" if share or row.not_owned else ""
     return h(

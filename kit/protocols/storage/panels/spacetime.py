@@ -16,7 +16,7 @@ from msgspec import Struct
 from kit.engine.timeline import Breach
 from kit.errors import counted
 from kit.protocols.storage import events as what
-from kit.protocols.storage.facts import about, asked, known_text, message_key, request_key
+from kit.protocols.storage.facts import about, addressees, known_text, message_key, request_key
 from kit.protocols.storage.panels.heads import asks_words, draw_heads, head_width
 from kit.protocols.storage.solo import Replica
 from kit.protocols.storage.storage import Finish, Storage
@@ -362,11 +362,11 @@ def draw_spacetime(scene: Scene) -> Frag:
     )
 
 
-def _asked(scene: Scene) -> list[str]:
+def _addressees(scene: Scene) -> list[str]:
     """Whom clients ask now, in words."""
     if not isinstance(scene.model, Storage):
         return []
-    return [f"now {asks_words(line)}" for line in scene.of(asked)]
+    return [f"now {asks_words(line)}" for line in scene.of(addressees)]
 
 
 def _words(scene: Scene, drawing: Layout) -> str:
@@ -374,7 +374,7 @@ def _words(scene: Scene, drawing: Layout) -> str:
     hidden = len({dot.step for dot in drawing.placed if not drawing.there(dot)})
     lines = [line(dot.event) for dot in drawing.placed if drawing.there(dot)]
     before = f"{hidden} earlier steps; " if hidden else ""
-    return f"space-time diagram: {before}{'; '.join([*lines, *_asked(scene)])}"
+    return f"space-time diagram: {before}{'; '.join([*lines, *_addressees(scene)])}"
 
 
 def spacetime_text(scene: Scene) -> str:
@@ -384,7 +384,7 @@ def spacetime_text(scene: Scene) -> str:
     for dot in layout(scene).placed:
         sign = "!" if dot.step in wrong else " "
         lines.append(f"{sign}{scene.counted(dot.step):3}  {line(dot.event)}")
-    return "\n".join(lines or [f"  {words}" for words in _asked(scene)] or [NOTHING_YET])
+    return "\n".join(lines or [f"  {words}" for words in _addressees(scene)] or [NOTHING_YET])
 
 
 # -- lines ----------------------------------------------------------------------------------------
