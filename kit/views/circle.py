@@ -13,6 +13,7 @@ from msgspec import Struct
 from kit.ring.tokens import TokenSpace
 from kit.views.fragment import Frag, h
 from kit.views.labels import LINE, Box, wide
+from kit.views.replicas import MARK, eye, pencil
 
 WIDTH = 396
 HEIGHT = 322
@@ -41,7 +42,8 @@ class Letter(Struct, frozen=True):
     @property
     def box(self) -> Box:
         """What it covers."""
-        return Box(self.x, self.y, max(wide(self.text), LINE))
+        width = MARK if self.kind in (EYE, PENCIL) else wide(self.text)
+        return Box(self.x, self.y, max(width, LINE))
 
 
 def share(space: TokenSpace, token: int) -> float:
@@ -83,8 +85,15 @@ def draw_band(left: float, right: float) -> Frag:
     return h("path", d=band(left, right, THICK), class_="band")
 
 
+EYE, PENCIL = "eye", "pencil"
+"""The kinds of what is no letter: who stands there is read, is written."""
+
+
 def draw_letter(key: str, letter: Letter) -> Frag:
-    """Draw a replica's letters; where something is said of it, on a seat."""
+    """Draw a replica's letters; where something is said of it, on a seat. Or an eye, a pencil."""
+    if letter.kind in (EYE, PENCIL):
+        mark = (eye if letter.kind == EYE else pencil)(letter.x, letter.y, filled=True)
+        return h("g", mark, k=f"at:{key}:{letter.kind}")
     width = letter.box.width
     seat = h("rect", x=-width / 2, y=-LINE / 2, width=width, height=LINE, rx=LINE / 2,
              class_="seat")  # fmt: skip

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import reduce
+from operator import and_, or_
 from typing import Any, Literal
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from kit.errors import BadInput, Refusal
 from kit.protocols.storage.coordinating import Coordinating
@@ -77,6 +79,7 @@ class ReplicaRow(Struct, frozen=True):
     ``role`` is its part by the newest committed epoch, ``own_role`` by the epoch that it knows;
     ``not_owned`` says that it holds something of a range that is no longer its own. ``read_from``
     and ``written_to`` are the shards that it would use by now, where it has the range on several.
+    ``tag`` is the epoch that it knows, as short as it can be told from all others.
     """
 
     name: str
@@ -92,6 +95,28 @@ class ReplicaRow(Struct, frozen=True):
     copies: tuple[CopyRow, ...]
     read_from: tuple[str, ...] = ()
     written_to: tuple[str, ...] = ()
+    tag: str = ""
+
+
+class AskedRow(Struct, frozen=True):
+    """Whom a client's coordinator asks for a read, or for a write: by its request that is open
+    (``number``), else by the epochs that it may plan the next one by.
+
+    Every such epoch, from the ``oldest`` to the ``newest``, asks those in ``surely``, only some ask
+    those in ``perhaps``. ``on_the_way``: a message has not reached them; ``at_work``: it has, and
+    they have not answered yet; ``answered``: they did it.
+    """
+
+    client: str
+    write: bool
+    oldest: int
+    newest: int
+    surely: tuple[str, ...]
+    perhaps: tuple[str, ...]
+    number: int | None = None
+    on_the_way: tuple[str, ...] = ()
+    at_work: tuple[str, ...] = ()
+    answered: tuple[str, ...] = ()
 
 
 class RequestRow(Struct, frozen=True):
@@ -207,10 +232,67 @@ def replicas(m: Storage, s: StorageState) -> tuple[ReplicaRow, ...]:
                 part == "no replica" and cell != NOTHING,
                 not holds(s.down, i),
                 tuple(way for way in ways if name in (way.source, way.target)),
-                *(m.on_shards(s, i, write=write) for write in (False, True)),
+                m.on_shards(s, i, write=False),
+                m.on_shards(s, i, write=True),
+                known_text(m, s, s.known[i]),
             )
         )
     return tuple(rows)
+
+
+def addressees(m: Storage, s: StorageState) -> tuple[AskedRow, ...]:
+    """Whom every client's coordinator asks now, for a read and for a write."""
+    own: dict[str, list[int]] = {}
+    for number, ask in enumerate(m.workload):
+        own.setdefault(ask.coordinator, []).append(number)
+    return tuple(
+        _addressees(m, s, client, numbers, write)
+        for client, numbers in own.items()
+        for write in (False, True)
+    )
+
+
+def _addressees(
+    m: Storage, s: StorageState, client: str, numbers: list[int], write: bool
+) -> AskedRow:
+    views, names = m.views(s), m.history.names
+    opened = [
+        number
+        for number in numbers
+        if (s.requests[number].phase in AT_WORK or s.requests[number].in_flight)
+        and m.writing(s, number) is write
+    ]
+    request = s.requests[opened[-1]] if opened else None
+    by = [request.epoch] if request else list(m.plannable(s.trail, s.known, numbers[0]))
+    groups = [views[at].written_at if write else views[at].read_at for at in by]
+    surely, someone = reduce(and_, groups), reduce(or_, groups)
+    begun = request.begun if request and request.begun is not UNSET else 0
+    return AskedRow(
+        client,
+        write,
+        m.epoch(s, by[0]),
+        m.epoch(s, by[-1]),
+        names(surely),
+        names(someone & ~surely),
+        opened[-1] if opened else None,
+        names(request.in_flight & ~begun) if request else (),
+        names(request.in_flight & begun) if request else (),
+        names(request.acked) if request else (),
+    )
+
+
+def known_text(m: Storage, s: StorageState, index: int) -> str:
+    """An epoch as short as a tag: ``@13``; what is committed without a new number adds a prime."""
+    numbers = m.trails[s.trail].numbers
+    return f"@{numbers[index]}{'′' * numbers[:index].count(numbers[index])}"
+
+
+def arrived(m: Storage, s: StorageState, row: ReplicaRow) -> float:
+    """The share of the range that a replica has on its disk: of the copies that it is to get."""
+    to_come = [way.status for way in row.copies if way.target == row.name]
+    if to_come:
+        return to_come.count("arrived") / len(to_come)
+    return float(row.role != "no replica" or row.not_owned)
 
 
 def held(cell: int) -> Held:

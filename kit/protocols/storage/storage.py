@@ -478,7 +478,7 @@ class Storage(Moving, Coordinating):
         able = tuple(self._answering(views, known, index) & ~down for index in range(len(views)))
         for read, write in self._promises:
             for at, into in product(
-                self._in_use(trail, known, read), self._in_use(trail, known, write)
+                self.plannable(trail, known, read), self.plannable(trail, known, write)
             ):
                 reads, writes = views[at].reads & able[at], views[into].writes & able[into]
                 wanted = self._wanted(read, views[at], False)
@@ -508,7 +508,7 @@ class Storage(Moving, Coordinating):
             if (at <= index if self.exchanged else admits(self.history.admission, views, at, index))
         )
 
-    def _in_use(self, trail: int, known: tuple[int, ...], number: int) -> Iterator[int]:
+    def plannable(self, trail: int, known: tuple[int, ...], number: int) -> Iterator[int]:
         """The epochs by which a request may still be planned, by index."""
         least = known[self.planners[number]]
         if self.history.lag is not None:

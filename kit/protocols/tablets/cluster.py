@@ -78,6 +78,13 @@ class TabletTransition(State, frozen=True, cache_hash=True):
         return ReplicaSets(self.old, self.new)
 
 
+def standing(transition: TabletTransition, place: int) -> str:
+    """How a piece of the stage's work stands: *done*, *failed*, *next* or *later*."""
+    if place == transition.done:
+        return "failed" if transition.failed else "next"
+    return "done" if place < transition.done else "later"
+
+
 class TabletRow(State, frozen=True, cache_hash=True):
     """A tablet: its replicas, its transitions (at most one), and who holds data of it.
 

@@ -33,6 +33,7 @@ from kit.protocols.tablets.cluster import (
     TabletsState,
     TabletTransition,
     excluded_nodes,
+    standing,
 )
 from kit.protocols.tablets.hosts import LOG, NETWORK, barrier, host_spot, replica_spot
 from kit.protocols.tablets.rules.grid import PlacedTablet, TabletWay, held_replicas
@@ -192,8 +193,21 @@ class Stages(TabletCluster):
     def placed(self, s: TabletsState, tablet: int) -> PlacedTablet:
         """A tablet as the grid shows it."""
         row = s.tablets[tablet]
-        ways = tuple(TabletWay(t.kind, t.stage, t.sets) for t in row.transitions)
-        return PlacedTablet(*self.place(tablet), row.replicas, ways, row.some)
+        ways = tuple(map(self._way, row.transitions))
+        return PlacedTablet(*self.place(tablet), row.replicas, ways, row.some, row.whole, row.some)
+
+    def _way(self, t: TabletTransition) -> TabletWay:
+        """A transition as the grid shows it."""
+        stage, chosen = self.table(t).state(t.stage), t.sets.chosen
+        return TabletWay(
+            t.kind,
+            t.stage,
+            t.sets,
+            chosen(stage.reads),
+            chosen(stage.writes),
+            t.session,
+            tuple(standing(t, place) for place, _ in enumerate(self.work(t.kind, t.stage))),
+        )
 
     def sent(self, s: TabletsState, piece: Piece) -> Iterator[Travel]:
         """Data from replica to replica; or an order from the coordinator to whom it concerns."""

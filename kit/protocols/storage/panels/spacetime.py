@@ -14,14 +14,17 @@ from typing import Any
 from msgspec import Struct
 
 from kit.engine.timeline import Breach
+from kit.errors import counted
 from kit.protocols.storage import events as what
-from kit.protocols.storage.facts import about, message_key, request_key
+from kit.protocols.storage.facts import about, addressees, known_text, message_key, request_key
+from kit.protocols.storage.panels.heads import asks_words, draw_heads, head_width
 from kit.protocols.storage.solo import Replica
-from kit.protocols.storage.storage import Finish
+from kit.protocols.storage.storage import Finish, Storage
 from kit.views.fragment import Frag, h
 from kit.views.labels import SMALL, Box, boxes, seated, wide
 from kit.views.panel import Panel, Scene
 from kit.views.promises import step_key
+from kit.views.replicas import LEGEND as ASKED
 from kit.views.spacetime import arrow_path as _arrow
 from kit.views.spacetime import cross as _cross
 from kit.views.spacetime import dot as _dot
@@ -104,7 +107,7 @@ def _met_line(event: what.Delivered) -> str:
 STEP, ROW = 40, 46
 LANES = 6
 """Fewer lifelines stand further apart, up to twice as far, so that the drawing is as high."""
-TOP, NAMES, MARGIN = 40, 34, 104
+TOP, MARGIN = 40, 104
 SHOWN = 16
 """Columns in the window."""
 AFTER = 0.62
@@ -167,8 +170,8 @@ class Way(Struct, frozen=True):
 class Layout(Struct, frozen=True):
     """Everything that a diagram shows, with the columns that are in its window.
 
-    ``row`` is how high a lifeline's row is; the window begins at ``left`` and is as wide as the run
-    has come.
+    ``row`` is how high a lifeline's row is, ``head`` how wide what stands before it; the window
+    begins at ``left`` and is as wide as the run has come.
     """
 
     nodes: tuple[str, ...]
@@ -179,6 +182,7 @@ class Layout(Struct, frozen=True):
     first: int
     last: int
     row: int
+    head: int
     left: int
     width: int
     height: int
@@ -203,6 +207,7 @@ def layout(scene: Scene) -> Layout:
     last = placed[-1].column if placed else -1
     nodes = ("you", m.replica) if isinstance(m, Replica) else (*m.coordinators, *m.history.replicas)
     first, row = max(0, last + 1 - SHOWN), ROW * max(LANES, len(nodes)) // len(nodes)
+    head = head_width(m)
     return Layout(
         nodes,
         placed,
@@ -212,8 +217,9 @@ def layout(scene: Scene) -> Layout:
         first,
         last,
         min(2 * ROW, row),
-        left=first * STEP - NAMES,
-        width=(last - first + 1) * STEP + NAMES + MARGIN,
+        head,
+        left=first * STEP - head,
+        width=(last - first + 1) * STEP + head + MARGIN,
         height=TOP + min(2 * ROW, row) * len(nodes),
     )
 
@@ -300,6 +306,7 @@ def _ways(placed: tuple[Placed, ...]) -> tuple[Way, ...]:
 
 LETTERS, LINE, BASE = SMALL, 13.0, 4
 """The size of words, how high a line is, how far letters stand below its middle."""
+NOTHING_YET = "  nothing has happened yet"
 MOST_LINES = 8
 """How far from an open end its words may stand."""
 BESIDE = 38
@@ -316,11 +323,9 @@ def draw_spacetime(scene: Scene) -> Frag:
     """Draw the window of the run that ends at this moment."""
     drawing, wrong = layout(scene), wrong_answers(scene).keys()
     named = {key for each in scene.breaches() for key in about(scene.model, each.witness)}
-    if not drawing.placed:
-        return h("p", "Nothing has happened yet.", k="no-spacetime", class_="soft")
-    caption = (f"message @ its {scene.model.history.unit}", *LEGEND)
+    caption = (ASKED, f"message @ its {scene.model.history.unit}", *LEGEND)
     # A lifeline goes on to the edge of the slot, which is wider than a short run.
-    left, right = drawing.left, drawing.left + SHOWN * STEP + NAMES + MARGIN
+    left, right = drawing.left, drawing.left + SHOWN * STEP + drawing.head + MARGIN
     lines = [
         *_epochs(drawing),
         *(
@@ -342,11 +347,11 @@ def draw_spacetime(scene: Scene) -> Frag:
             points,
             _alarms(scene, drawing),
             [_now(drawing, node) for node in drawing.nodes],
-            _names(drawing),
+            _heads(scene, drawing),
             viewBox=f"{drawing.left} 0 {drawing.width} {drawing.height}",
             preserveAspectRatio="xMinYMin",
             role="img",
-            aria_label=_words(drawing),
+            aria_label=_words(scene, drawing),
             width=drawing.width,
             height=drawing.height,
             class_="spacetime-drawing",
@@ -357,12 +362,19 @@ def draw_spacetime(scene: Scene) -> Frag:
     )
 
 
-def _words(drawing: Layout) -> str:
-    """The steps in the window as text, for who cannot see them."""
+def _addressees(scene: Scene) -> list[str]:
+    """Whom clients ask now, in words."""
+    if not isinstance(scene.model, Storage):
+        return []
+    return [f"now {asks_words(line)}" for line in scene.of(addressees)]
+
+
+def _words(scene: Scene, drawing: Layout) -> str:
+    """The steps in the window as text, for who cannot see them, and whom clients ask now."""
     hidden = len({dot.step for dot in drawing.placed if not drawing.there(dot)})
     lines = [line(dot.event) for dot in drawing.placed if drawing.there(dot)]
     before = f"{hidden} earlier steps; " if hidden else ""
-    return f"space-time diagram: {before}{'; '.join(lines)}"
+    return f"space-time diagram: {before}{'; '.join([*lines, *_addressees(scene)])}"
 
 
 def spacetime_text(scene: Scene) -> str:
@@ -372,32 +384,30 @@ def spacetime_text(scene: Scene) -> str:
     for dot in layout(scene).placed:
         sign = "!" if dot.step in wrong else " "
         lines.append(f"{sign}{scene.counted(dot.step):3}  {line(dot.event)}")
-    return "\n".join(lines) or "  nothing has happened yet"
+    return "\n".join(lines or [f"  {words}" for words in _addressees(scene)] or [NOTHING_YET])
 
 
 # -- lines ----------------------------------------------------------------------------------------
 
 
-def _names(drawing: Layout) -> Frag:
-    """Draw the names of the lifelines; they stay in sight where the picture is scrolled."""
-    paper = h("rect", x=drawing.left, y=TOP, width=NAMES, height=drawing.height, class_="paper")
-    names = [
-        h(
-            "g",
-            h("text", node, x=2, y=5, text_anchor="start"),
-            k=f"who:{node}",
-            transform=f"translate({drawing.left} {drawing.y(node)})",
-            class_="who",
-            data_of=node,
-        )
-        for node in drawing.nodes
-    ]
-    return h("g", paper, names, k="names", data_pinned=True)
+def _heads(scene: Scene, drawing: Layout) -> Frag:
+    """Draw the heads of the lifelines; they stay in sight where the picture is scrolled."""
+    m, wide_to = scene.model, drawing.head - 2
+    paper = h("rect", x=0, y=0, width=wide_to, height=drawing.height, class_="paper")
+    newest = None
+    if isinstance(m, Storage):
+        s = scene.state
+        ticks = f" · {counted(s.waited, 'tick')}" if s.waited else ""
+        words = f"now: {m.history.unit} {known_text(m, s, len(m.views(s)) - 1)[1:]}{ticks}"
+        newest = _text(words, 2, TOP - 22, "tag strong", "start")
+    drawn = draw_heads(scene, {node: drawing.y(node) for node in drawing.nodes})
+    place = f"translate({drawing.left} 0)"
+    return h("g", h("g", paper, newest, drawn, transform=place), k="names", data_pinned=True)
 
 
 def _now(drawing: Layout, node: str) -> Frag:
     """Where a node stands now: what travels in the last step begins and ends there."""
-    place = f"translate({x(drawing.last):.0f} {drawing.y(node)})"
+    place = f"translate({x(max(0, drawing.last)):.0f} {drawing.y(node)})"
     return h("g", h("circle", r=6, class_="now"), k=f"n:{node}", transform=place)
 
 

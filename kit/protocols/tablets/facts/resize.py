@@ -14,17 +14,26 @@ def grid(m: Resize, s: ResizeState) -> TabletGrid:
     """Who holds which tablet, and how much; beside a node which map it goes by, if an older one."""
     places = [each for tablet in s.map.tablets for each in tablet.replicas]
     shards = 1 + max((each.shard for each in places), default=0)
-    hosts = []
+    hosts, (drained, undrained) = [], _drained(m, s)
     for name, view in zip(m.names, s.views, strict=True):
         behind = "" if view == s.view else f"has {view.count}"
-        hosts.append(GridHost(name, shards, note=behind if name in m.asked else "ignored"))
+        role = "answered" if name in drained else "asked" if name in undrained else ""
+        note = behind if name in m.asked else "ignored"
+        hosts.append(GridHost(name, shards, note=note, barrier=role))
     each_copy = in_bytes(s.size) // s.map.count
     sizes = {
         (s.map.table, number, place): each_copy
         for number, tablet in enumerate(s.map.tablets)
         for place in tablet.replicas
     }
-    return grid_of_maps([s.map], tuple(hosts), sizes)
+    splits = s.map.resize_seq_number if s.map.resize_type == "split" else None
+    ready = frozenset((each.tablet, each.replica) for each in s.stores if each.number == splits)
+    return structs.replace(grid_of_maps([s.map], tuple(hosts), sizes, m.edition), divided=ready)
+
+
+def _drained(m: Resize, s: ResizeState) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Who may answer the barrier of a finalization, and who may not yet; nobody without one."""
+    return m.drained(s) if s.phase in ("barrier", "after") else ((), ())
 
 
 def in_bytes(size: int) -> int:
@@ -91,7 +100,7 @@ def line(m: Resize, s: ResizeState) -> ResizeLineFacts:
         for store in s.stores
         for is_asked in [store.replica.host in m.asked]
     )
-    drained, undrained = m.drained(s) if s.phase in ("barrier", "after") else ((), ())
+    drained, undrained = _drained(m, s)
     return ResizeLineFacts(
         size=structs.replace(size, bytes=None if size.bytes is None else in_bytes(size.bytes)),
         average=s.average,

@@ -13,7 +13,13 @@ from itertools import groupby, pairwise, zip_longest
 from msgspec import Struct
 
 from kit.engine.timeline import PassedStep
-from kit.protocols.tablets.cluster import TabletRow, TabletsState, TabletTransition, excluded_nodes
+from kit.protocols.tablets.cluster import (
+    TabletRow,
+    TabletsState,
+    TabletTransition,
+    excluded_nodes,
+    standing,
+)
 from kit.protocols.tablets.rules.availability import (
     Sharder,
     SharderKind,
@@ -21,7 +27,7 @@ from kit.protocols.tablets.rules.availability import (
     shard_for_writes,
     static_shard_of,
 )
-from kit.protocols.tablets.rules.grid import GridHost, TabletGrid
+from kit.protocols.tablets.rules.grid import DECIDED, GridHost, TabletGrid
 from kit.protocols.tablets.rules.maps import (
     Tablet,
     TabletMap,
@@ -40,6 +46,7 @@ from kit.protocols.tablets.rules.stages import STREAM, TRANSITIONS, TransitionKi
 from kit.protocols.tablets.stage_work import Piece, barrier_nodes
 from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology.facts import NodeFacts, nodes
+from kit.protocols.topology.facts import barrier as cluster_barrier
 from kit.protocols.topology.rules.cluster import mask_of
 from kit.protocols.topology.rules.machines import Selector
 from kit.protocols.topology.topology import CommitDeposed
@@ -48,18 +55,42 @@ from kit.ring.tokens import murmur3_token
 
 def grid(m: Tablets, s: TabletsState) -> TabletGrid:
     """Who holds which tablet; a node is there as soon as it has a row."""
-    hosts = (_host(m, node) for node in nodes(m.control, s.control))
+    roles, hand = _barrier_roles(m, s), _in_hand(s)
+    hosts = (_host(m, node, roles.get(node.name, ""), hand) for node in nodes(m.control, s.control))
     tablets = (m.placed(s, tablet) for tablet in range(len(s.tablets)))
     return TabletGrid(tuple(hosts), tuple(tablets))
 
 
-def _host(m: Tablets, node: NodeFacts) -> GridHost:
+def _barrier_roles(m: Tablets, s: TabletsState) -> dict[str, str]:
+    """How nodes stand in the barrier of tablets, or of the cluster, that runs."""
+    ours = barrier(m, s)
+    if ours is not None:
+        return dict(ours.standing)
+    theirs = cluster_barrier(m.control, s.control)
+    if theirs is None:
+        return {}
+    return {name: "answered" if name in theirs.answered else "asked" for name in theirs.needs}
+
+
+def _in_hand(s: TabletsState) -> str:
+    """What the coordinator has in hand: a command, or a pip for each piece of work that is done."""
+    attempted = s.control.attempted
+    if s.command is not None or attempted.command is not None:
+        return DECIDED
+    goes_on = "✗" if attempted.failed else "◐" if attempted.streaming else ""
+    return "●" * attempted.step + goes_on
+
+
+def _host(m: Tablets, node: NodeFacts, role: str, hand: str) -> GridHost:
     state = "" if node.state == "normal" else node.state
     asks = node.request if node.request in ("leave", "remove", "replace") else ""
     excluded = "excluded" if node.is_ignored else ""
     zero = "" if state or node.tokens else "no tokens"
     note = excluded or node.health or NOTES.get(state, state) or NOTES[asks] or zero
-    return GridHost(node.name, m.shards_of(node.name), m.rack(node.name), note, node.is_coordinator)
+    leads = node.is_coordinator
+    tag = f"@{node.version}" if node.is_member else ""
+    shards, rack = m.shards_of(node.name), m.rack(node.name)
+    return GridHost(node.name, shards, rack, note, leads, role, hand * leads, tag)
 
 
 NOTES = {
@@ -190,11 +221,10 @@ def stages(m: Tablets, s: TabletsState) -> tuple[StageFacts, ...]:
 def _stage(m: Tablets, s: TabletsState, tablet: int, t: TabletTransition) -> StageFacts:
     row, chosen = m.table(t).state(t.stage), t.sets.chosen
     several = len(m.tables) > 1
-    now = "failed" if t.failed else "next"
     work = tuple(
         WorkFacts(
             f"{each.name} {table}" if table and several else each.name,
-            now if place == t.done else "done" if place < t.done else "later",
+            standing(t, place),
         )
         for place, (each, table) in enumerate(m.work(t.kind, t.stage))
     )

@@ -9,18 +9,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
-from math import ceil
+from math import ceil, hypot
 
 from msgspec import Struct
 
 from kit.errors import counted
 from kit.protocols.tablets.hosts import host_spot, replica_spot
-from kit.protocols.tablets.rules.grid import GridHost, HeldReplica, Part, PlacedTablet, TabletGrid
+from kit.protocols.tablets.rules.grid import (
+    DECIDED,
+    GridHost,
+    HeldReplica,
+    Part,
+    PlacedTablet,
+    TabletGrid,
+    TabletWay,
+    held_replicas,
+)
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.views.fragment import Frag, h
 from kit.views.labels import NAME_LETTER, SLOT
 from kit.views.panel import Panel, Scene
-from kit.views.parts import box, drawing, scroll, volume, word
+from kit.views.parts import BULBS, box, drawing, scroll, volume, word
+from kit.views.replicas import ENVELOPE, MARK, asked_words, disk, eye, pencil
+from kit.views.replicas import LEGEND as ASKED
+from kit.views.replicas import key as session_key
 
 WIDTH, HEIGHT = SLOT, 288.0
 """What the picture's slot of the smallest board has room for."""
@@ -44,7 +56,12 @@ LOOKS: dict[Part, tuple[str | None, str]] = {
 PORT = 6
 """How far a node's place is from its cells."""
 LEADS = "★"
-LEGEND = "+ comes, − goes, ? data without being a replica; dashed: not read or not for long"
+LEGEND = f"+ comes, − goes, ? data without being a replica; {ASKED}; disk: what has arrived"
+FEW = 6
+"""Tablets of which each replica has an eye, a pencil and a disk; of more those in transition do."""
+MARKS, SMALL = 2 * MARK + 24.0, 0.55
+PIPS = {"done": "●", "failed": "✗", "next": "◐", "later": "○"}
+"""How a piece of a stage's work stands."""
 HALF = 163.0
 Above = Mapping[str, str]
 """What stands over a grid, by its key: where commands are committed, what is on its way."""
@@ -156,15 +173,17 @@ def layout(grid: TabletGrid, label: Mapping[str, str], *, by_storage: bool) -> G
     room = cell - 2 * GAP
     wide = _widths(grid, room) if by_storage else None
     equal = _chip_width(max(map(len, label.values()), default=1))
+    marks = marked(grid) if not by_storage else frozenset()
     packed: list[tuple[TabletReplica, HeldReplica, float, float, int]] = []
     for place, held in grid.held.items():
         x, line = 0.0, 0
         for each in held:
             width = wide[each.key] if wide else equal
-            if x and x + width > room:
+            aside = MARKS * (each.key in marks)
+            if x and x + width + aside > room:
                 x, line = 0.0, line + 1
             packed.append((place, each, width, x, line))
-            x += width + GAP
+            x += width + aside + GAP
     lines = 1 + max((line for *_, line in packed), default=0)
     spare = (HEIGHT - TOP) / max(1, len(grid.hosts))
     row = max(_least_row(lines), min(spare, MOST_ROW))
@@ -180,6 +199,16 @@ def layout(grid: TabletGrid, label: Mapping[str, str], *, by_storage: bool) -> G
     }
     height = TOP + row * len(grid.hosts) + 2
     return GridLayout(left + cell * shards + 2, height, left, cell, row, tops, chips)
+
+
+def marked(grid: TabletGrid) -> frozenset[str]:
+    """The replicas, by key, that show whether they are read and written, where there is room."""
+    _, _, cell = _columns(grid)
+    if cell < MARKS + 2 * CHIP + 2 * GAP:
+        return frozenset()
+    few = len(grid.tablets) <= FEW
+    every = (each for held in grid.held.values() for each in held)
+    return frozenset(each.key for each in every if few or each.tablet.ways)
 
 
 def _widths(grid: TabletGrid, room: float) -> Mapping[str, float]:
@@ -203,6 +232,7 @@ def draw_grid(grid: TabletGrid, above: Above = NOTHING, *, by_storage: bool = Fa
     labels = {each.key: _label(each, grid) for each in every}
     lies = layout(grid, labels, by_storage=by_storage)
     notes = [f"{host.name}: {host.note}" for host in grid.hosts if host.note]
+    marks = frozenset() if by_storage else marked(grid)
     picture = drawing(
         f"tablets by shard: {'; '.join([*grid_lines(grid), *notes])}",
         lies.width,
@@ -214,15 +244,23 @@ def draw_grid(grid: TabletGrid, above: Above = NOTHING, *, by_storage: bool = Fa
         list(_shard_heads(lies, grid)),
         [_row(prefix, host, lies) for host in grid.hosts],
         [
-            _arrow(prefix, tablet, each, lies)
+            _arrow(prefix, tablet, each, lies, each.key in marks)
             for tablet in grid.moving
             for each in _comes(grid, tablet)
         ],
         [
-            _chip(prefix, each, labels[each.key], lies.chips[each.key])
+            _chip(
+                prefix,
+                each,
+                labels[each.key],
+                lies.chips[each.key],
+                each.key in marks,
+                (each.tablet.number, each.place) in grid.divided,
+            )
             for each in every
             if each.key in lies.chips
         ],
+        [_work(tablet, lies) for tablet in grid.moving] if not by_storage else None,
         fluid=lies.width <= WIDTH and lies.height <= HEIGHT and not by_storage,
     )
     return h("div", picture, h("p", h("small", LEGEND), class_="legend"))
@@ -251,6 +289,8 @@ def _row(prefix: str, host: GridHost, lies: GridLayout) -> Frag:
         h("title", ", ".join(filter(None, (host.name, host.rack, host.note)))),
         word(f"{LEADS * host.leads}{host.name}", 2 - left, 0 if note else 5, "strong", None),
         word(note, 2 - left, 15, "soft", None) if note else None,
+        word(host.tag, 2 - left, 29 if note else 19, "soft", None) if host.tag else None,
+        list(_at_node(host)),
         [
             box(PORT + lies.cell * at + 1, 1 - top, lies.cell - 2, lies.row - 2, kind, 4)
             for at in range(host.shards)
@@ -261,7 +301,55 @@ def _row(prefix: str, host: GridHost, lies: GridLayout) -> Frag:
     )
 
 
-def _chip(prefix: str, held: HeldReplica, label: str, place: ChipPlace) -> Frag:
+def _at_node(host: GridHost) -> Iterator[Frag]:
+    """Beside a node's cells: whether it has answered the barrier, a command that it decided."""
+    if host.barrier:
+        sign = BARRIER_SIGNS[host.barrier]
+        yield h(
+            "g",
+            h("title", f"barrier: {host.barrier}"),
+            h("circle", r=7, class_="done" if sign in BULBS else "wire"),
+            h("text", sign, y=4, text_anchor="middle", class_="on" if sign in BULBS else None),
+            transform="translate(-5 0)",
+        )
+    if host.hand:
+        pips = h("text", host.hand, text_anchor="end", x=6, y=4)
+        shown = h("path", d=ENVELOPE, class_="envelope") if host.hand == DECIDED else pips
+        yield h("g", h("title", f"in hand: {host.hand}"), shown, transform="translate(-6 -17)")
+
+
+BARRIER_SIGNS = {"answered": "✓", "asked": "…", "unheard": "!", "passed over": "–"}
+
+
+def _work(tablet: PlacedTablet, lies: GridLayout) -> Frag | None:
+    """A tablet's stage, how its work stands, and the key of its session, below its last chip."""
+    chips = [each for each in held_replicas(tablet) if each.key in lies.chips]
+    at = next((each for each in chips if each.part == "pending"), chips[0] if chips else None)
+    if at is None or lies.row < 2 * CHIP + 4 * GAP:
+        return None
+    place, way = lies.chips[at.key], tablet.ways[0]
+    words = f"{way.stage} {''.join(PIPS[each] for each in way.work)}".rstrip()
+    return h(
+        "g",
+        word(words, 0, 0, "soft", None),
+        session_key(NAME_LETTER * len(words) * 0.8 + 16, -4) if way.session else None,
+        k=f"work:{tablet.table}:{tablet.number}",
+        transform=f"translate({place.x - place.width / 2:.0f} {place.y + CHIP:.0f})",
+    )
+
+
+def _marks(held: HeldReplica, x: float) -> Iterator[Frag]:
+    """Whether a replica is read and written now, and how much of its data has arrived."""
+    tablet, at = held.tablet, held.place
+    yield eye(x + MARK / 2, 0, filled=tablet.is_used(at, write=False))
+    yield pencil(x + 1.5 * MARK, 0, filled=tablet.is_used(at, write=True))
+    place = f"translate({x + 2 * MARK + 12:.0f} 0) scale({SMALL})"
+    yield h("g", disk(0, 0, tablet.arrived(at)), transform=place)
+
+
+def _chip(
+    prefix: str, held: HeldReplica, label: str, place: ChipPlace, with_marks: bool, is_divided: bool
+) -> Frag:
     has_room = LETTER * len(label) + 2 <= place.width
     look, shape = LOOKS[held.part]
     return h(
@@ -269,6 +357,8 @@ def _chip(prefix: str, held: HeldReplica, label: str, place: ChipPlace) -> Frag:
         h("title", said(held)),
         box(-place.width / 2, -CHIP / 2, place.width, CHIP, shape, 4),
         h("text", label, y=4.5, text_anchor="middle", class_="on") if has_room else None,
+        h("path", d=f"M0 {-CHIP / 2}v5M0 {CHIP / 2}v-5", class_="cut") if is_divided else None,
+        list(_marks(held, place.width / 2 + 2)) if with_marks else None,
         k=f"{prefix}{replica_spot(held.key)}",
         class_=look,
         transform=f"translate({place.x:.0f} {place.y:.0f})",
@@ -284,7 +374,9 @@ def _comes(grid: TabletGrid, tablet: PlacedTablet) -> Iterator[HeldReplica]:
                 yield each
 
 
-def _arrow(prefix: str, tablet: PlacedTablet, held: HeldReplica, lies: GridLayout) -> Frag | None:
+def _arrow(
+    prefix: str, tablet: PlacedTablet, held: HeldReplica, lies: GridLayout, marks: bool
+) -> Frag | None:
     """From the half that leaves to the half that comes, bent so that it passes beside others."""
     source = f"{tablet.table}:{tablet.number}:{held.slot}"
     if source not in lies.chips or held.key not in lies.chips:
@@ -293,14 +385,24 @@ def _arrow(prefix: str, tablet: PlacedTablet, held: HeldReplica, lies: GridLayou
     return h(
         "g",
         h("title", f"tablet {tablet.number}: {way.kind}, {way.stage}"),
-        list(_drawn_way(lies.chips[source], lies.chips[held.key])),
+        list(_drawn_way(lies.chips[source], lies.chips[held.key], MARKS * marks)),
         k=f"{prefix}way:{held.key}",
         class_="taken",
     )
 
 
-def _drawn_way(a: ChipPlace, b: ChipPlace) -> Iterator[Frag]:
-    """From node to node a bow beside the chips between, within a row one over them."""
+def _drawn_way(a: ChipPlace, b: ChipPlace, aside: float) -> Iterator[Frag]:
+    """From node to node a bow beside the chips between, within a row one over them.
+
+    Where chips have eyes and pencils, which are ``aside``, it begins and ends behind those.
+    """
+    if aside and a.y != b.y:
+        begins, ends = (each.x + each.width / 2 + aside for each in (a, b))
+        bow, middle = max(begins, ends) + 2 * BOW, (a.y + b.y) / 2
+        yield h("path", d=f"M{begins:.0f} {a.y:.0f}Q{bow:.0f} {middle:.0f} {ends:.0f} {b.y:.0f}",
+                class_="wire")  # fmt: skip
+        yield _tip(ends, b.y, bow - ends, middle - b.y)
+        return
     if a.y == b.y:
         begin = end = a.y - CHIP / 2
         bow, over = (a.x + b.x) / 2, a.y - CHIP - 8
@@ -311,9 +413,17 @@ def _drawn_way(a: ChipPlace, b: ChipPlace) -> Iterator[Frag]:
         bow, over = max(a.x, b.x) + BOW, (a.y + b.y) / 2
     d = f"M{a.x:.0f} {begin:.0f}Q{bow:.0f} {over:.0f} {b.x:.0f} {end:.0f}"
     yield h("path", d=d, class_="wire")
-    back = (b.x - 9 * x, end - 9 * y)
-    points = [(b.x, end), (back[0] - 4 * y, back[1] + 4 * x), (back[0] + 4 * y, back[1] - 4 * x)]
-    yield h("polygon", points=" ".join(f"{x:.1f},{y:.1f}" for x, y in points), class_="tip")
+    yield _tip(b.x, end, -x, -y)
+
+
+def _tip(x: float, y: float, right: float, down: float) -> Frag:
+    """The tip of an arrow that comes from a direction."""
+    far = hypot(right, down)
+    right, down = right / far, down / far
+    back = (x + 9 * right, y + 9 * down)
+    corners = [(x, y), (back[0] - 4 * down, back[1] + 4 * right)]
+    corners.append((back[0] + 4 * down, back[1] - 4 * right))
+    return h("polygon", points=" ".join(f"{x:.1f},{y:.1f}" for x, y in corners), class_="tip")
 
 
 def said(held: HeldReplica) -> str:
@@ -327,7 +437,8 @@ def said(held: HeldReplica) -> str:
         "stray": ": data, but no replica",
     }
     what = f"tablet {held.tablet.number} of {held.tablet.table} at {held.place}"
-    return f"{what}{size}{how[held.part]}"
+    used = (held.tablet.is_used(held.place, write=write) for write in (False, True))
+    return f"{what}{size}{how[held.part]}; {asked_words(*used)}"
 
 
 def grid_lines(grid: TabletGrid) -> list[str]:
@@ -350,7 +461,14 @@ def grid_text(grid: TabletGrid) -> str:
             ends = [" ".join(map(str, each)) for each in (way.sets.leaving, way.sets.pending)]
             places = " → ".join(filter(None, ends))
             lines.append(f"tablet {tablet.number}: {way.kind} in {way.stage} {places}".rstrip())
+            lines += [] if way.reads == way.writes else [f"tablet {tablet.number}: {_used(way)}"]
     return "\n".join(f"  {line}" for line in lines)
+
+
+def _used(way: TabletWay) -> str:
+    """Whom requests use in a stage."""
+    reads, writes = (" ".join(map(str, each)) for each in (way.reads, way.writes))
+    return f"reads {reads}; writes {writes}"
 
 
 # -- very many tablets: each shard with how much it has, against the fullest one -------------------

@@ -303,12 +303,20 @@ def gates(scene: Scene) -> Iterator[Gate]:
         yield Gate("resize:barrier", step, "drained", now.drained, now.undrained, _waited_on(now))
 
 
+def _log_words(now: facts.ResizeLineFacts, count: int) -> str:
+    """What group 0 holds: the tablets, the decision, who has said that it is done, the phase."""
+    decision = f"{now.decided} {now.number}" if now.number else ""
+    polled = f"{now.polled} polled" if now.polled else ""
+    parts = (counted(count, "tablet"), decision, polled, now.phase or now.transition)
+    return f"group 0: {', '.join(filter(None, parts))}"
+
+
 RESIZE = Views(
     (
         status(_badges, "badges"),
         grid_panel(
             of_state(facts.grid),
-            lambda scene: {LOG: f"group 0: {counted(scene.state.map.count, 'tablet')}"},
+            lambda scene: {LOG: _log_words(scene.of(facts.line), scene.state.map.count)},
         ),
         panel_of(
             "resize",

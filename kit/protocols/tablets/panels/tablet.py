@@ -125,7 +125,11 @@ def grid(m: Tablet, s: StorageState) -> TabletGrid:
 
     way, places = path(m, s), [placed(name) for name in m.history.replicas]
     moving = bool(way.stages) and not way.ended
-    ways = (TabletWay(way.kind, way.stages[-1], way.sets),) if moving else ()
+    view = m.newest(s).view
+    reads, writes = (
+        tuple(map(placed, m.history.names(mask))) for mask in (view.read_at, view.written_at)
+    )
+    ways = (TabletWay(way.kind, way.stages[-1], way.sets, reads, writes),) if moving else ()
     known = {*way.replicas, *way.sets.both} if moving else {*way.replicas}
     filled = (place for place, cell in zip(places, s.cells, strict=True) if cell != NOTHING)
     stray = tuple(place for place in filled if place not in known)

@@ -65,7 +65,11 @@ NO_TRANSITION = "No tablet is in transition."
 def above(scene: Scene) -> Above:
     """The log of group 0; the network, where a late RPC is in it or a request comes out of it."""
     late, plan = scene.state.late, scene.model.control.plan
-    words = {LOG: f"group 0: state {scene.state.control.state_id}"}
+    topology = scene.state.control.topology
+    notes = [f"state {scene.state.control.state_id}"]
+    notes += ["fenced below " + str(topology.fence_version)] * (topology.fence_version > 1)
+    notes += ["load uneven"] * (topology.tablets == "uneven")
+    words = {LOG: f"group 0: {', '.join(notes)}"}
     if late is not None:
         return {**words, NETWORK: f"late: {late.work}"}
     outside = any(request.node == NOBODY for request in plan.requests)

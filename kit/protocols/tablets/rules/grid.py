@@ -14,12 +14,16 @@ from typing import Literal
 
 from msgspec import Struct
 
-from kit.protocols.tablets.rules.maps import TabletMap
+from kit.protocols.tablets.rules.availability import selectors
+from kit.protocols.tablets.rules.maps import Tablet, TabletMap
 from kit.protocols.tablets.rules.replica_sets import Replicas, ReplicaSets, TabletReplica
+from kit.protocols.topology.rules.machines import Edition
 
 Part = Literal["", "pending", "leaving", "stray"]
 """What a shard has of a tablet: a replica that stays (the empty text), one that the transition adds
 or takes away, data of a tablet of which it is no replica."""
+DECIDED = "a command that is not committed yet"
+"""What a coordinator has in hand once it has decided."""
 Sizes = Mapping[tuple[str, int, TabletReplica], int]
 """The bytes of a replica, by table, number of the tablet and place."""
 UNKNOWN: Sizes = MappingProxyType({})
@@ -28,7 +32,10 @@ UNKNOWN: Sizes = MappingProxyType({})
 class GridHost(Struct, frozen=True):
     """A node: its shards, its rack, and what is to be said of it (*down*, *leaving*).
 
-    ``leads``: the topology coordinator runs there.
+    ``leads``: the topology coordinator runs there; ``hand`` is what it has in hand:
+    a command that it has not committed yet, or how far its work is.
+    ``barrier`` is how it stands in the barrier that runs (*answered*, *asked*), if at all,
+    ``tag`` the version that it goes by, as short as it can be.
     """
 
     name: str
@@ -36,20 +43,32 @@ class GridHost(Struct, frozen=True):
     rack: str = ""
     note: str = ""
     leads: bool = False
+    barrier: str = ""
+    hand: str = ""
+    tag: str = ""
 
 
 class TabletWay(Struct, frozen=True):
-    """A transition of a tablet: its kind, its stage, the replicas before and after."""
+    """A transition of a tablet: its kind, its stage, the replicas before and after.
+
+    ``reads`` and ``writes`` are those that requests use in this stage. ``session`` is that of its
+    work, 0 for none; of ``work`` each piece is *done*, *failed*, *next* or *later*.
+    """
 
     kind: str
     stage: str
     sets: ReplicaSets
+    reads: Replicas
+    writes: Replicas
+    session: int = 0
+    work: tuple[str, ...] = ()
 
 
 class PlacedTablet(Struct, frozen=True):
     """A tablet: its table, its number there, its replicas, its transitions, stray data of it.
 
-    More than one transition is what a broken promise looks like.
+    More than one transition is what a broken promise looks like. ``whole`` are those that hold all
+    of its data, ``some`` those that hold any; None: the replicas do.
     """
 
     table: str
@@ -57,6 +76,18 @@ class PlacedTablet(Struct, frozen=True):
     replicas: Replicas
     ways: tuple[TabletWay, ...] = ()
     stray: Replicas = ()
+    whole: Replicas | None = None
+    some: Replicas = ()
+
+    def is_used(self, place: TabletReplica, *, write: bool) -> bool:
+        """Whether requests read from a place now, or write to it."""
+        sets = [way.writes if write else way.reads for way in self.ways] or [self.replicas]
+        return any(place in each for each in sets)
+
+    def arrived(self, place: TabletReplica) -> float:
+        """The share of the tablet that is at a place: all, nothing, or some of it as a half."""
+        whole = self.replicas if self.whole is None else self.whole
+        return 1.0 if place in whole else 0.5 if place in self.some + self.stray else 0.0
 
 
 class HeldReplica(Struct, frozen=True):
@@ -81,11 +112,15 @@ class HeldReplica(Struct, frozen=True):
 
 
 class TabletGrid(Struct, frozen=True, dict=True):
-    """The shards of a cluster and what each holds, tablets in their order."""
+    """The shards of a cluster and what each holds, tablets in their order.
+
+    ``divided`` are replicas, by number and place, whose data are ready for the split of the tablet.
+    """
 
     hosts: tuple[GridHost, ...]
     tablets: tuple[PlacedTablet, ...]
     sizes: Sizes = UNKNOWN
+    divided: frozenset[tuple[int, TabletReplica]] = frozenset()
 
     @property
     def places(self) -> tuple[TabletReplica, ...]:
@@ -127,15 +162,25 @@ class TabletGrid(Struct, frozen=True, dict=True):
 
 
 def grid_of_maps(
-    maps: Iterable[TabletMap], hosts: tuple[GridHost, ...], sizes: Sizes | None = None
+    maps: Iterable[TabletMap],
+    hosts: tuple[GridHost, ...],
+    sizes: Sizes | None = None,
+    edition: Edition = "server",
 ) -> TabletGrid:
     """The grid of tables; one that is co-located lies where its base table does."""
     placed = []
     for given in maps:
         for number, t in enumerate(given.tablets):
-            ways = (TabletWay(t.transition, t.stage, t.sets),) if t.transition else ()
+            ways = (way_of(t, edition),) if t.transition else ()
             placed.append(PlacedTablet(given.table, number, t.replicas, ways))
     return TabletGrid(hosts, tuple(placed), sizes or {})
+
+
+def way_of(tablet: Tablet, edition: Edition) -> TabletWay:
+    """The transition of a tablet of a map."""
+    reads, writes = map(tablet.sets.chosen, selectors(tablet, edition))
+    kind, stage, session = tablet.transition, tablet.stage, tablet.session
+    return TabletWay(kind, stage, tablet.sets, reads, writes, session)
 
 
 def _letters(number: int) -> str:

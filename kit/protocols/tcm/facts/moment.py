@@ -413,9 +413,12 @@ def log(m: TcmCluster, s: Any) -> tuple[LogLine, ...]:
 @kept_rows("log", "tcm.events", "tcm.down")
 def applied(m: TcmCluster, s: Any) -> Iterator[AppliedEpochs]:
     """How far each node is that has a part in the cluster now."""
-    present = set(m.tcm.present(s.tcm)) | set(s.tcm.down)
+    yield from _applied(m, s, set(m.tcm.present(s.tcm)) | set(s.tcm.down))
+
+
+def _applied(m: TcmCluster, s: Any, names: Collection[str]) -> Iterator[AppliedEpochs]:
     for name, applied, held in zip(m.names, s.log.applied, s.log.held, strict=True):
-        if name in present:
+        if name in names:
             above = range(applied, held.bit_length()) if held else ()
             waiting = tuple([m.log.epoch_of(i + 1) for i in above if held >> i & 1])
             up = name not in s.tcm.down
@@ -443,6 +446,26 @@ def nodes(m: TcmCluster, s: Any) -> Iterator[NodeRow]:
 def token_count(m: TcmCluster, s: Any) -> int:
     """How many tokens the nodes have, those that newcomers will own among them."""
     return sum(len(node.tokens) for node in nodes(m, s))
+
+
+@kept_rows("log", "tcm.events", "tcm.down")
+def outside(m: TcmCluster, s: Any) -> Iterator[AppliedEpochs]:
+    """How far each node is that owns nothing of the ring, and is to own nothing: not yet, or no
+    longer.
+    """
+    present = {*m.tcm.present(s.tcm), *s.tcm.down}
+    alone = {node.name for node in nodes(m, s) if not node.tokens} - present
+    yield from _applied(m, s, alone)
+
+
+@kept("tcm.events", "tcm.streamed", "tcm.down")
+def arriving(m: TcmCluster, s: Any) -> dict[str, float]:
+    """The nodes to which operations stream, each with the share that has arrived."""
+    done: dict[str, list[bool]] = {}
+    for operation in operations(m, s):
+        for row in operation.streams:
+            done.setdefault(row.target, []).append(row.done)
+    return {name: sum(each) / len(each) for name, each in done.items()}
 
 
 def operations(m: TcmCluster, s: Any) -> tuple[OperationRow, ...]:

@@ -36,6 +36,7 @@ from kit.protocols.tcm.panels.spots import (
     datacenter_letters,
     disc_boxes,
     draw_names,
+    draw_outside,
     draw_spots,
     draw_ticks,
     labelled,
@@ -50,10 +51,12 @@ from kit.protocols.tcm.tcm import RING as RING_KEY
 from kit.ring.tokens import TokenSpace
 from kit.views.circle import (
     CENTRE,
+    EYE,
     HEIGHT,
     INSIDE,
     LOCKS_AT,
     OUTSIDE,
+    PENCIL,
     RADIUS,
     THICK,
     WIDTH,
@@ -172,6 +175,9 @@ def letters(arc: Arc, short: Mapping[str, str]) -> tuple[Letter, ...]:
     deepest = INSIDE - step * (len(inner) - 1)
     if length(arc.right - arc.left, deepest) < LEAST_ARC:
         return ()
+    if outer:  # who is read from is not who is written to: an eye, a pencil beside it
+        inner.append((EYE, EYE))
+        outer.append((PENCIL, PENCIL))
     stacks = ((inner, INSIDE, -step), (outer, OUTSIDE, step))
     return tuple(
         Letter(name, short.get(name, name), *point(arc.middle, radius + i * by), kind)
@@ -349,6 +355,7 @@ def _inside(scene: Scene, *, many: bool) -> Frag:
         _log(scene),
         draw_ticks(scene, scene.of(facts.token_count)) if many else None,
         draw_spots(scene, spots, texts, everywhere, guilty, key),
+        draw_outside(scene),
         k="ring-parts",
         data_rove=True,
     )

@@ -16,14 +16,15 @@ from msgspec.structs import replace
 from kit.errors import counted
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.large import DENSITY, spread
-from kit.protocols.tcm.facts.moment import NodeRow, memo
+from kit.protocols.tcm.facts.moment import AppliedEpochs, NodeRow, memo
 from kit.protocols.tcm.tcm import spot
-from kit.views.circle import CENTRE, DISC, RADIUS, SMALL_DISC, point, share
+from kit.views.circle import CENTRE, DISC, HEIGHT, RADIUS, SMALL_DISC, point, share
 from kit.views.declared import Column, Table
 from kit.views.fragment import Frag, Kid, h
 from kit.views.labels import LINE, Box, apart, fitting, tags, wide
 from kit.views.panel import Scene
-from kit.views.parts import soft
+from kit.views.parts import soft, word
+from kit.views.replicas import disk
 
 MOST_LABELS = 40
 FINEST = 7200
@@ -36,6 +37,7 @@ BADGE_AT, TOKEN_AT = RADIUS + DISC + 11, RADIUS + DISC + 26
 BADGE_HIGH = 15
 SQUARE = 1.4 * DISC
 """What a disc keeps free of labels; its corners are free."""
+DISK_AT, MOST_OUTSIDE = RADIUS - DISC - 16, 3
 ASIDE = DISC + SMALL_DISC + 4
 """How far outside of the ring a small disc stands that a named one would hide."""
 
@@ -89,26 +91,36 @@ def shapes(scene: Scene) -> dict[str, str]:
 
 
 class Labelled(Struct, frozen=True):
-    """What stands at a token: the short name, the token, the applied epoch; empty: nothing."""
+    """What stands at a token: the short name, the token, the applied epoch; empty: nothing.
+
+    ``arrived`` is the share of what is streamed to its node that has arrived.
+    """
 
     name: str
     token: str
     epoch: str
+    arrived: float | None = None
 
 
 def labelled(scene: Scene, spots: Sequence[TokenPlace]) -> dict[str, Labelled]:
     """What stands at each token, by the key of its disc."""
     rows = scene.of(facts.nodes)
     short, dcs = tags(node.name for node in rows), datacenter_letters(scene)
-    epochs = {row.node: str(row.epoch) for row in scene.of(facts.applied)}
-    texts = {}
+    epochs = {row.node: epoch_words(row) for row in scene.of(facts.applied)}
+    texts, arriving = {}, scene.of(facts.arriving)
     for place in spots:
         token = str(place.token)
         words = f"{dcs.get(place.node.dc, '')} {token if len(token) <= LONGEST_TOKEN else ''}"
         epoch = epochs.get(place.node.name, "") if place.first else ""
         outside = "" if place.inner else words.strip()
-        texts[place.key] = Labelled(short[place.node.name], outside, epoch)
+        share = arriving.get(place.node.name) if place.first else None
+        texts[place.key] = Labelled(short[place.node.name], outside, epoch, share)
     return texts
+
+
+def epoch_words(row: AppliedEpochs) -> str:
+    """The epoch that a node has applied, and how many it holds back above a gap."""
+    return f"{row.epoch}" + f"+{len(row.held)}" * bool(row.held)
 
 
 Wish = tuple[str, tuple[Box, ...]]
@@ -126,6 +138,9 @@ def disc_boxes(spots: Sequence[TokenPlace], texts: Mapping[str, Labelled]) -> It
     for place in spots:
         if texts[place.key].epoch:
             yield f"epoch:{place.key}", (badge_box(place, texts[place.key].epoch),)
+    for place in spots:
+        if texts[place.key].arrived is not None:
+            yield f"disk:{place.key}", (Box(*_disk_at(place), 24, 20),)
 
 
 def _name_box(place: TokenPlace, texts: Mapping[str, Labelled]) -> Box:
@@ -164,9 +179,17 @@ def badge_box(place: TokenPlace, text: str) -> Box:
 def token_box(place: TokenPlace, text: Labelled) -> Box:
     """Where a token stands: outside, clear of its node's epoch."""
     width = wide(text.token)
-    near = badge_box(place, text.epoch).width - BADGE_HIGH if text.epoch else -BADGE_HIGH
-    at = TOKEN_AT + _aside(place) * (near + (width - LINE) / 2) - (not text.epoch) * BADGE_HIGH / 2
-    return Box(*point(place.share, at + place.outward), width)
+    if not text.epoch:
+        at = TOKEN_AT - BADGE_HIGH / 2 + _aside(place) * ((width - LINE) / 2 - BADGE_HIGH)
+        return Box(*point(place.share, at + place.outward), width)
+    badge = badge_box(place, text.epoch)
+    along, down = (
+        abs(end - middle) for end, middle in zip(point(place.share, 1), CENTRE, strict=True)
+    )
+    sides = ((width + badge.width) / 2, along), ((LINE + BADGE_HIGH) / 2, down)
+    clear = min(room / part for room, part in sides if part > 0.01)
+    x, y = point(place.share, clear + 1)
+    return Box(badge.x + x - CENTRE[0], badge.y + y - CENTRE[1], width)
 
 
 def _aside(place: TokenPlace) -> float:
@@ -256,15 +279,56 @@ def _spot(
         h("title", words),
         _body(shape, DISC if has_name else SMALL_DISC),
         h("text", text.name, text_anchor="middle", dy=4, class_="on") if has_name else None,
+        h("path", d=f"M{-DISC} {-DISC}L{DISC} {DISC}M{-DISC} {DISC}L{DISC} {-DISC}", class_="cross")
+        if not node.up
+        else None,
         h("text", text.token, x=at[0], y=at[1], text_anchor="middle", class_="soft")
         if has_token
         else None,
         _badge(badge_box(place, text.epoch), text.epoch, x, y) if has_epoch else None,
+        _disk(place, text.arrived) if f"disk:{place.key}" in shown else None,
         k=place.key,
         class_=" ".join(filter(None, kinds)),
         transform=f"translate({x:.1f} {y:.1f})",
         **choosable(node.name, words if node.up else f"{words}, down", first=first),
     )
+
+
+def _disk_at(place: TokenPlace) -> tuple[float, float]:
+    return point(place.share, DISK_AT - (2 * DISC) * place.inner)
+
+
+def _disk(place: TokenPlace, share: float | None) -> Frag:
+    """How much has arrived of what is streamed to a node, inside of the ring."""
+    (x, y), (left, top) = _disk_at(place), place.middle
+    words = h("title", f"{share or 0:.0%} of what is streamed to {place.node.name} has arrived")
+    at = f"translate({x - left:.0f} {y - top:.0f}) scale(.62)"
+    return h("g", words, disk(0, 0, share or 0.0), transform=at)
+
+
+def draw_outside(scene: Scene) -> list[Frag]:
+    """Draw the nodes without a place on the ring in its lower left corner, with their epochs."""
+    rows = scene.of(facts.outside)
+    if len(rows) > MOST_OUTSIDE:
+        return [word(f"{counted(len(rows), 'node')} outside", 4, HEIGHT - 6, "soft", None)]
+    drawn = []
+    for i, row in enumerate(rows):
+        x, y = DISC + 2, HEIGHT - DISC - 2 - i * (2 * DISC + 4)
+        box = Box(x + DISC + 14, y, wide(epoch_words(row)) + 4, BADGE_HIGH)
+        drawn.append(
+            h(
+                "g",
+                h("title", f"{row.node}: no part of the ring, epoch {row.epoch} applied"),
+                h("circle", r=DISC, class_="body"),
+                h("text", row.node, text_anchor="middle", dy=4, class_="on"),
+                _badge(box, epoch_words(row), x, y),
+                k=f"outside:{row.node}",
+                class_="spot" if row.up else "spot down",
+                transform=f"translate({x} {y})",
+                data_of=row.node,
+            )
+        )
+    return drawn
 
 
 def _badge(box: Box, text: str, x: float, y: float) -> Frag:

@@ -192,7 +192,8 @@ def test_a_step_does_not_change_chips_into_a_density() -> None:
     """A tablet on its way counts where it was, so that no picture flips within a run."""
     whole = many(4, 2, 16)
     for tablet in whole.tablets:
-        way = TabletWay("migration", "streaming", ReplicaSets(tablet.replicas, (A0,)))
+        sets = ReplicaSets(tablet.replicas, (A0,))
+        way = TabletWay("migration", "streaming", sets, sets.old, sets.both)
         moving = replace(tablet, ways=(way,))
         tablets = tuple(moving if each is tablet else each for each in whole.tablets)
         assert draws_chips(replace(whole, tablets=tablets))
@@ -203,7 +204,8 @@ def test_a_density_is_searched() -> None:
     list has no room for is counted.
     """
     whole = many(10, 4, MOST_LISTED + 5)
-    moving = TabletWay("migration", "streaming", ReplicaSets(whole.tablets[-1].replicas, (A0,)))
+    sets = ReplicaSets(whole.tablets[-1].replicas, (A0,))
+    moving = TabletWay("migration", "streaming", sets, sets.old, sets.both)
     last = replace(whole.tablets[-1], ways=(moving,))
     drawn = draw_grid(replace(whole, tablets=(*whole.tablets[:-1], last)))
     [box] = [one for one in drawn.walk() if one.tag == "input"]

@@ -1,0 +1,154 @@
+"""The heads of lifelines: each node as it is now, and whom clients ask for a read or a write.
+
+Beside a replica's name are an eye and a pencil, by the newest committed epoch, and its disk. A
+client's lines end at the eyes and pencils of those whom it asks; a thin one is asked by only some
+of the epochs that the client may know. An envelope on a line is a message that has not arrived.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kit.protocols.storage import facts
+from kit.protocols.storage.facts import AskedRow, CopyRow, ReplicaRow
+from kit.protocols.storage.storage import Storage
+from kit.views.fragment import Frag, h
+from kit.views.panel import Scene
+from kit.views.parts import word
+from kit.views.replicas import DISK_WIDE, ENVELOPE, MARK, asked_words, disk, eye, key, pencil
+
+NAME, LINE, ASIDE = 62, 9, 9
+"""The room for names, that of each line of a client, how far an eye is from its row's middle."""
+COPIES = 14
+"""The room of a copy between two disks."""
+OPENED = "M-5 -3L0 -7L5 -3V4H-5ZM-5 -3L0 1L5 -3"
+
+
+def _clients(m: Any) -> int:
+    return len(m.coordinators)
+
+
+def head_width(m: Any) -> int:
+    """How wide the heads of a model's lifelines are."""
+    if not isinstance(m, Storage):
+        return 34
+    most = max((len(epoch.copies) for epoch in m.history.epochs), default=0)
+    return NAME + 2 * LINE * _clients(m) + MARK + DISK_WIDE + 16 + COPIES * min(most, 3)
+
+
+def draw_heads(scene: Scene, rows: Mapping[str, int]) -> list[Frag]:
+    """Draw what nodes are now, at the heights of their lifelines, from the left edge."""
+    m, s = scene.model, scene.state
+    if not isinstance(m, Storage):
+        return [_name(name, "", y, up=True) for name, y in rows.items()]
+    replicas, lines = scene.of(facts.replicas), scene.of(facts.addressees)
+    marks = NAME + 2 * LINE * _clients(m) + MARK // 2 + 4
+    disks = marks + MARK // 2 + 6 + DISK_WIDE // 2
+    drawn = [_client(row, rows[row.client]) for row in lines if not row.write]
+    for at, line in enumerate(lines):
+        drawn.append(_asks(line, NAME + LINE * at, marks - MARK // 2 - 2, rows))
+    drawn += [_replica(row, facts.arrived(m, s, row), marks, disks, rows) for row in replicas]
+    ways = dict.fromkeys(way for row in replicas for way in row.copies if way.status != "arrived")
+    session = facts.session(m, s)
+    for at, way in enumerate(ways):
+        drawn.append(_copy(way, session, disks + DISK_WIDE // 2 + 6 + COPIES * (at % 3), rows))
+    return drawn
+
+
+def _name(name: str, below: str, y: int, *, up: bool) -> Frag:
+    return h(
+        "g",
+        word(name if up else f"✗ {name}", 2, 5 - 5 * bool(below), None, "start"),
+        word(below, 2, 13, "soft", "start") if below else None,
+        k=f"who:{name}",
+        transform=f"translate(0 {y})",
+        class_="who" if up else "who down",
+        data_of=name,
+    )
+
+
+def _client(row: AskedRow, y: int) -> Frag:
+    """A client's coordinator, with the epochs by which it asks."""
+    by = f"@{row.oldest}" + f"–{row.newest}" * (row.newest != row.oldest)
+    return _name(row.client, by, y, up=True)
+
+
+def _replica(
+    row: ReplicaRow, share: float, marks: int, disks: int, rows: Mapping[str, int]
+) -> Frag:
+    reads, writes = (row.role in ("reads and writes", f"{way} only") for way in ("reads", "writes"))
+    words = f"{row.name}: {asked_words(reads, writes)}, holds {row.cell}"
+    kind, _, number = row.cell.partition(" ")
+    held = f"{kind[0]}{number}" if number else "–" if share or row.not_owned else ""
+    return h(
+        "g",
+        h("title", words if row.up else f"{words}; down"),
+        _name(row.name, row.tag, 0, up=row.up),
+        eye(marks, -ASIDE, filled=reads),
+        pencil(marks, ASIDE, filled=writes),
+        disk(disks, 0, share, held),
+        k=f"head:{row.name}",
+        transform=f"translate(0 {rows[row.name]})",
+        class_=None if row.up else "gone",
+    )
+
+
+def asks_words(line: AskedRow) -> str:
+    """Say whom a client asks."""
+    does = "writes to" if line.write else "reads from"
+    who = ", ".join([*line.surely, *(f"perhaps {name}" for name in line.perhaps)])
+    return f"{line.client} {does} {who or 'nobody'}"
+
+
+def _asks(line: AskedRow, x: int, end: int, rows: Mapping[str, int]) -> Frag:
+    """The lines from a client down to the eyes, or pencils, of those whom it asks."""
+
+    def parts() -> Iterator[Frag]:
+        top, aside = rows[line.client], ASIDE if line.write else -ASIDE
+        for names, kind in ((line.perhaps, "asks perhaps"), (line.surely, "asks")):
+            if names:
+                low = max(rows[name] for name in names) + aside
+                ways = "".join(f"M{x} {rows[name] + aside}H{end}" for name in names)
+                yield h("path", d=f"M{x} {top}V{low}{ways}", class_=kind)
+        yield h("circle", cx=x, cy=top, r=2.5, class_="dot")
+        for names, shape in ((line.on_the_way, ENVELOPE), (line.at_work, OPENED)):
+            for name in names:
+                place = f"translate({end - 8} {rows[name] + aside})"
+                yield h("path", d=shape, transform=place, class_="envelope")
+        for name in line.answered:
+            yield h("circle", cx=end - 5, cy=rows[name] + aside, r=3, class_="dot")
+
+    opened = "" if line.number is None else " open"
+    return h(
+        "g",
+        h("title", asks_words(line)),
+        list(parts()),
+        k=f"asks:{line.client}:{'write' if line.write else 'read'}",
+        class_=f"{'writes' if line.write else 'reads'}{opened}",
+        data_of=line.client if line.number is None else facts.request_key(line.number),
+    )
+
+
+def _copy(way: CopyRow, session: int | None, x: int, rows: Mapping[str, int]) -> Frag:
+    """A copy that is to come, from disk to disk; who carries it has the key of its session."""
+    begin, end = rows[way.source], rows[way.target]
+    tip = 4 if end > begin else -4
+    moving, key_of = way.status != "not begun", way.session or session
+    words = f"copy from {way.source} to {way.target}: {way.status}"
+    return h(
+        "g",
+        h("title", words + (f", session {key_of}" if key_of else "")),
+        h("path", d=f"M{x - 6} {begin}H{x}V{end}H{x - 6}m4 {-tip}l-4 {tip}l4 {tip}", class_="wire"),
+        h(
+            "path",
+            d=ENVELOPE,
+            transform=f"translate({x} {(begin + end) / 2:.0f})",
+            class_="envelope",
+        )
+        if moving
+        else None,
+        key(x + 1, end - 3 * tip) if key_of else None,
+        k=f"carries:{way.source}:{way.target}:{way.session}",
+        class_="carries late" if way.status == "left behind" else "carries",
+    )
