@@ -40,13 +40,34 @@ class LaterCase(Struct, frozen=True):
     before: str
 
 
+class KeptAnyhow(Struct, frozen=True):
+    """An invariant that is named for a safeguard and holds without it: what a search saw of that.
+
+    ``parameters`` are the configuration; the search is complete, judges the invariant alone and has
+    so many ``states``. ``since`` says what keeps it.
+    """
+
+    invariant: str
+    parameters: Mapping[str, Any]
+    states: int
+    since: str
+
+    @property
+    def sentence(self) -> str:
+        """``search shows no harm to INV-CANCEL without it in cancels=1 (90 states): …``."""
+        given = ", ".join(f"{name}={value}" for name, value in self.parameters.items())
+        where = f"{given or 'the default configuration'} ({self.states:,} states)"
+        return f"search shows no harm to {self.invariant} without it in {where}: {self.since}"
+
+
 class Safeguard(Struct, frozen=True):
     """A rule of the protocol that can be switched off, to see what it is for.
 
     ``protects`` names the invariants that break without it (``INV-QI``), ``smallest`` the
     parameters of the smallest configuration in which one of them does. For others of them
     ``wider`` says what they need besides, and ``later`` are configurations in which something has
-    happened before. Where a search shows that nothing breaks, it protects nothing.
+    happened before. What a search shows to hold without it is ``kept`` anyhow; a safeguard that
+    protects nothing is redundant.
     """
 
     name: str
@@ -56,6 +77,13 @@ class Safeguard(Struct, frozen=True):
     smallest: Mapping[str, Any] = field(default_factory=dict)
     later: tuple[LaterCase, ...] = ()
     wider: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    kept: tuple[KeptAnyhow, ...] = ()
+
+    @property
+    def told(self) -> str:
+        """Its title, with what search shows to be harmless without it."""
+        redundant = " (redundant)" if self.kept and not self.protects else ""
+        return "; ".join([f"{self.title}{redundant}", *(each.sentence for each in self.kept)])
 
     def shown_by(self, smallest: Mapping[str, Any], *later: LaterCase) -> Safeguard:
         """The same safeguard in a model where these are the smallest configurations."""

@@ -83,16 +83,21 @@ def outcome_box(model: Model[Any, Any], result: Result) -> Frag:
 
 
 def elsewhere(model: Model[Any, Any], result: Result) -> str:
-    """Where a safeguard that is off is needed, when this configuration does without it."""
+    """Where a safeguard that is off is needed, when this configuration does without it; and what
+    search shows to hold without it.
+    """
     if result.violation is not None:
         return ""
     here = _plain(model.parameters)
-    return " ".join(
-        f"{safeguard.id} is needed in another scenario: {_written(safeguard.smallest)}."
-        for safeguard in model.safeguards
-        if safeguard.name in model.off
-        and any(here.get(name) != value for name, value in _plain(safeguard.smallest).items())
-    )
+    off = [each for each in model.safeguards if each.name in model.off]
+    said = [f"{each.id}: {kept.sentence}." for each in off for kept in each.kept]
+    said += [
+        f"{each.id} is needed in another scenario: {_written(each.smallest)}."
+        for each in off
+        if each.protects
+        and any(here.get(name) != value for name, value in _plain(each.smallest).items())
+    ]
+    return " ".join(said)
 
 
 def _plain(values: object) -> dict[str, Any]:
@@ -527,9 +532,11 @@ def _lines(text: str, numbers: bool) -> list[str | int]:
 
 
 def _switch(safeguard: Safeguard, on: bool) -> ipywidgets.Checkbox:
-    words = f"{safeguard.id}  {safeguard.title}"
+    words = f"{safeguard.id}  {safeguard.told}"
     layout = ipywidgets.Layout(width="auto", margin="0 2px")
-    return ipywidgets.Checkbox(value=on, description=words, indent=False, layout=layout)
+    return ipywidgets.Checkbox(
+        value=on, description=words, tooltip=words, indent=False, layout=layout
+    )
 
 
 def _button(word: str, tooltip: str, act: Any) -> ipywidgets.Button:

@@ -13,6 +13,8 @@ import pytest
 
 from kit.engine.check import check
 from kit.engine.registry import build, entries
+from kit.widgets.controls import _switch, elsewhere
+from tests.commands.calling import call
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "safeguards.txt"
 NAMED: dict[str, tuple[str, ...]] = {
@@ -26,25 +28,8 @@ LONG = {
     *("vnodes cleanup-first", "vnodes fencing", "tablet sessions", "tablet fallback-stage"),
     *("tablet stream-from-leaving", "tablet fencing"),
 }
-REDUNDANT = {"topology start-marker"}
-
-# What does not break, though it is named: the model, the safeguard, and a configuration in which a
-# complete search finds that something else keeps it.
-KEPT_ANYHOW: dict[tuple[str, str], tuple[str, str, dict[str, Any]]] = {
-    # Undone and begun again without end; the end stays in reach of each state.
-    ("S-17", "INV-PROGRESS"): ("tcm", "operator-cancel", {"cancels": 1}),
-    # Who disowns a shard answers an error: nobody serves what is two stages away.
-    ("S-46", "INV-ONESTAGE"): ("tablet", "stable-ownership", {"rf": 1}),
-    # Two rows overlap in the same way on all nodes.
-    ("S-54", "INV-SAMESTATE"): ("tcm", "split-first", {}),
-    # Of two commands that were built on one state, one takes effect (S-59).
-    ("S-58", "INV-ONCE"): ("topology", "start-marker", {"changes": 1}),
-    # What the stages ask for is asked on the way forward.
-    ("S-61", "INV-STAGE"): (
-        *("tablet", "fallback-stage"),
-        {"rf": 1, "edition": "server", "excluded": "D"},
-    ),
-}
+# What does not break, though it is named: the model, the safeguard, and what a search saw of it.
+KEPT_ANYHOW = {(g.id, kept.invariant): (n, g, kept) for n, g in GUARDS for kept in g.kept}
 # No model has both the safeguard and what the invariant is about.
 NOT_JUDGED = {
     ("S-08", "INV-STAGE"): "vnodes have no stages of tablets",
@@ -65,7 +50,7 @@ NOT_JUDGED = {
             marks=[pytest.mark.deep] * (f"{name} {guard.name}" in LONG),
         )
         for name, guard in GUARDS
-        if f"{name} {guard.name}" not in REDUNDANT
+        if guard.protects
     ],
 )
 def test_the_first_that_breaks_is_one_that_is_named(name: str, guard: Any) -> None:
@@ -93,18 +78,32 @@ def test_all_that_is_named_is_shown_or_accounted_for() -> None:
     [pytest.param(*pair, marks=[pytest.mark.deep] * (pair[0] == "S-61")) for pair in KEPT_ANYHOW],
 )
 def test_what_is_kept_anyhow_is_kept(id_: str, invariant: str) -> None:
-    """Without the safeguard a complete search breaks no judge of the invariant."""
-    name, off, given = KEPT_ANYHOW[id_, invariant]
-    model = build(name, given, (off,))
+    """Without the safeguard a complete search of the states that it tells of breaks no judge of
+    the invariant.
+    """
+    name, guard, kept = KEPT_ANYHOW[id_, invariant]
+    model = build(name, kept.parameters, (guard.name,))
     judges = tuple(p for p in (*model.properties, *model.signs) if p.invariant == invariant)
     assert judges
     found = check(model, judges, monitors=())
-    assert found.complete
-    assert found.violation is None
+    assert (found.states, found.complete, found.violation) == (kept.states, True, None)
+
+
+@pytest.mark.parametrize(("name", "guard"), [(n, g) for n, g in GUARDS if g.kept])
+def test_what_is_kept_anyhow_is_said_where_it_is_switched_off(name: str, guard: Any) -> None:
+    """In the Player beside its switch and where a search finds nothing, and by ``kit show``."""
+    said = [each.sentence for each in guard.kept]
+    switch = _switch(guard, on=True)
+    model = build(name, guard.kept[0].parameters, (guard.name,))
+    shown = " ".join(call("show", name).out.split())
+    for text in (switch.description, switch.tooltip, elsewhere(model, check(model, ()))):
+        assert all(sentence in text for sentence in said)
+    assert all(sentence in shown for sentence in said)
 
 
 def test_a_redundant_safeguard_says_so() -> None:
-    """Where a student switches it off, its title tells what keeps its invariant without it."""
-    for name, guard in GUARDS:
-        redundant = f"{name} {guard.name}" in REDUNDANT
-        assert redundant == ("redundant" in guard.title) == (not guard.protects)
+    """Where a student switches it off, it is told what keeps its invariant without it."""
+    assert [guard.id for _, guard in GUARDS if not guard.protects] == ["S-58"]
+    for _, guard in GUARDS:
+        assert ("(redundant)" in guard.told) is (not guard.protects)
+        assert guard.kept or guard.protects

@@ -169,7 +169,7 @@ MODELS: dict[str, tuple[Build, ...]] = {
         lambda: build("vnodes", {"nodes": 3, "rf": 1, "crashes": 1}),
     ),
     "join": (
-        join(restarts=1, wipes=1),
+        join(restarts=1, wipes=1, edition="server"),
         join(nodes=1, supports=False, enabled=False),
         join(outages=1),
         join(nodes=1, zombie=True),

@@ -39,12 +39,12 @@ def reason_of(refusal: Refusal) -> str:
 
 
 def _is_passed(reason: str | None, end: Any) -> bool:
-    return isinstance(end, Refusal) and reason in (None, reason_of(end))
+    return end is NO_WAY or (isinstance(end, Refusal) and reason in (None, reason_of(end)))
 
 
 def _through(reason: str | None, function: Callable[..., Any], *given: Any, **named: Any) -> Any:
     end = function(*given, **named)
-    passed = _is_passed(reason, end)
+    passed = end is not NO_WAY and _is_passed(reason, end)
     return without_refusals(function, reason)(*given, **named) if passed else end
 
 

@@ -634,6 +634,22 @@ class Recovery(LostMajority[RecoveryState]):
         committed = group != NO_GROUP and before.may_commit(group)
         return None if committed else "the topology changes, and no majority of a new group says so"
 
+    @step("INV-RAFT", on=(alter,))
+    def majority(self, before: RecoveryState, action: Any, after: RecoveryState) -> str | None:
+        """A majority of its group commits a schema change."""
+        node = before.nodes[self.number(action.node)]
+        if before.may_commit(node.group, before.is_walled_off(node)):
+            return None
+        return f"{action.node} changed the schema, and its group has no majority"
+
+    @step(on=(clean_rows,))
+    def cleaned_last(self, before: RecoveryState, action: Any, after: RecoveryState) -> str | None:
+        """Rows of the old group go once nobody needs it."""
+        # The order of the documents' procedure (G-026): removals come first, then the rows.
+        if before.dead or not before.is_together:
+            return f"{action.node} deletes them while nodes are dead, or in no new group"
+        return None
+
     # S-49 off, two groups are the harm; that they can never be one is behind it.
     @goal(
         "INV-PROGRESS",

@@ -562,6 +562,14 @@ class RecoveryMode(LostMajority[ModeState]):
             return None
         return f"{act.node} does not see column {next(nodes_in(missed)) + 1}, added before"
 
+    @step("INV-RAFT", on=(alter,))
+    def majority(self, before: ModeState, act: Any, after: ModeState) -> str | None:
+        """What group 0 commits, a majority of it commits."""
+        node = self.number(act.node)
+        if before.nodes[node].mode != "group 0" or before.may_commit(node):
+            return None
+        return f"{act.node} changed the schema, and its group has no majority"
+
     @step("INV-MEMBER", on=(remove,))
     def taken_out(self, before: ModeState, action: Any, after: ModeState) -> str | None:
         """Nobody is taken out who is heard, and by group 0 or in RECOVERY mode."""

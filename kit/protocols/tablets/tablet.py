@@ -16,7 +16,7 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from kit.engine.declared import always, entry, parameter, safeguard, step
-from kit.engine.model import switched_off
+from kit.engine.model import KeptAnyhow, switched_off
 from kit.engine.registry import Former, Fuzzing, Scenario
 from kit.errors import BadInput
 from kit.protocols.storage.fenced import FIRST_VERSION, Fenced, commit_rows
@@ -178,6 +178,7 @@ class Tablet(Fenced):
         "Old and new replicas serve reads throughout the transition",
         ("INV-AVAIL",),
         smallest=ONE,
+        kept=(KeptAnyhow("INV-ONESTAGE", {"rf": 1}, 3236, "who disowns a shard answers an error"),),
     )
     stream_from_leaving: bool = safeguard(
         "S-57",
@@ -190,6 +191,14 @@ class Tablet(Fenced):
     fallback_stage: bool = safeguard(
         "S-61", "Reads go back before writes do", ("INV-ONESTAGE", "INV-VISIBLE"),
         smallest={**SERVER, "excluded": "D"},
+        kept=(
+            KeptAnyhow(
+                "INV-STAGE",
+                {"rf": 1, "edition": "server", "excluded": "D"},
+                28_400,
+                "what the stages ask for is asked on the way forward",
+            ),
+        ),
     )  # fmt: skip
 
     def placement_history(self) -> RangeHistory:

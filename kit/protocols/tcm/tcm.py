@@ -30,6 +30,7 @@ from kit.engine.declared import (
     verbatim,
 )
 from kit.engine.log import Log
+from kit.engine.model import KeptAnyhow
 from kit.errors import BadInput, Refusal, counted
 from kit.protocols.tcm.parameters import TcmParameters, cluster, level_of
 from kit.protocols.tcm.rules.barrier import (
@@ -170,7 +171,17 @@ class Tcm(Declared[TcmState]):
         "S-16", "Nodes apply epochs in order, without gaps", ("INV-SAMESTATE", "INV-LOG")
     )
     operator_cancel: bool = safeguard(
-        "S-17", "Only an operator cancels, no timeout does", ("INV-CANCEL",)
+        "S-17",
+        "Only an operator cancels, no timeout does",
+        ("INV-CANCEL",),
+        kept=(
+            KeptAnyhow(
+                "INV-PROGRESS",
+                {"cancels": 1},
+                3706,
+                "what was undone may begin again, and its end stays in reach",
+            ),
+        ),
     )
     two_event_cancel: bool = safeguard(
         "S-18",
@@ -181,7 +192,10 @@ class Tcm(Declared[TcmState]):
         "S-53", "Steps yet to do are kept in the metadata", ("INV-RESUME", "INV-PROGRESS")
     )
     split_first: bool = safeguard(
-        "S-54", "Ranges are split before their owners change", ("INV-COVER",)
+        "S-54",
+        "Ranges are split before their owners change",
+        ("INV-COVER",),
+        kept=(KeptAnyhow("INV-SAMESTATE", {}, 79, "rows overlap in the same way on all nodes"),),
     )
     merge_equality: bool = safeguard(
         "S-55", "Only neighbours with equal replica groups are merged", ("INV-RF",)

@@ -25,7 +25,7 @@ from kit.engine.declared import (
     refused,
     safeguard,
 )
-from kit.engine.model import switched_off
+from kit.engine.model import KeptAnyhow, switched_off
 from kit.errors import BadInput, Refusal
 from kit.protocols.group0.rules.commands import Command
 from kit.protocols.group0.rules.voters import VoterRules, is_majority, nodes_in
@@ -353,9 +353,17 @@ class Control(VotingModel[ControlState]):
     )
     start_marker: bool = safeguard(
         "S-58",
-        "A new coordinator begins with a command of its own (redundant, a search shows: S-59)",
+        "A new coordinator begins with a command of its own",
         (),
         smallest={"changes": 1},
+        kept=(
+            KeptAnyhow(
+                "INV-ONCE",
+                {"changes": 1},
+                4415,
+                "of two commands that were built on one state, one takes effect (S-59)",
+            ),
+        ),
     )
     commit_with_guard: bool = safeguard(
         "S-59",

@@ -668,6 +668,16 @@ class RaftUpgrade(NodeModel[Cluster]):
                 return f"{both} applied the same commands to different schemas"
         return None
 
+    @step("INV-RAFT", on=(alter,))
+    def majority(self, before: Cluster, act: Any, after: Cluster) -> str | None:
+        """A majority of group 0 commits a schema change."""
+        number = self.number(act.node)
+        at = before.nodes[number]
+        reached = before.company(number)
+        if not at.has_finished or is_majority(reached, before.members_of(at.group)):
+            return None
+        return f"{act.node} changed the schema, and reaches no majority of group 0"
+
     @step(on=(synchronize, finish, restart), title="group0_upgrade_state goes in order")
     def in_order(self, before: Cluster, act: Any, after: Cluster) -> str | None:
         """A node goes on by one state, or into RECOVERY mode."""

@@ -359,6 +359,21 @@ class TopologyUpgrade(NodeModel[Cluster]):
         first, second = [*rings.values()][:2]
         return f"{first} and {second} go by different rings"
 
+    @step("INV-RAFT", on=(post, build, generation, end, finish, serve, elect))
+    def majority(self, before: Cluster, act: Any, after: Cluster) -> str | None:
+        """A leader with a majority commits, and a majority elects one."""
+        if before.has_majority and after.leader != NOBODY:
+            return None
+        return f"{self.verb(act)} without a leader with a majority of group 0"
+
+    @always("INV-FEAT")
+    def understood(self, s: Cluster) -> str | None:
+        """No member of an older version meets the upgrade."""
+        older = s.where(lambda n: not n.is_new and n.standing == "normal")
+        if s.upgrade_state == NOT_UPGRADED or not older:
+            return None
+        return f"{self.named(older)[0]} does not know upgrade_state {s.upgrade_state}"
+
     @step(title="upgrade_state goes in order")
     def state_in_order(self, before: Cluster, act: Any, after: Cluster) -> str | None:
         """The upgrade goes on by one state, or keeps the one that it is in."""

@@ -14,7 +14,7 @@ from kit.engine.registry import build, entry_of
 from kit.engine.rule import Rule
 from kit.errors import Refusal
 from kit.protocols.group0.discovery import FoundGroup
-from kit.protocols.group0.raft import CommitCommand
+from kit.protocols.group0.raft import CommitCommand, Elect
 from tests.protocols.group0.test_search import ALTERS, ONE
 from tests.quality.breaking import answering, broken, changing, never, own_answer, unguarded
 from tests.quality.reporting import assert_reported, judges
@@ -63,6 +63,7 @@ GROUP0: dict[str, Broken] = {
     "versions": without("group0", "state-id-check", **ALTERS),
     "new-enough": without("group0", "schema-version-check"),
     "majority": lambda: broken(build("group0"), CommitCommand, by_one),
+    "elected": lambda: broken(build("group0", {"elections": 1}), Elect, unguarded),
     "no-op": lambda: build("group0", {"operations": ONE}),
     "success": lambda: build("group0", {"operations": ("alter table ks.t add c at A",)}),
     "answered": lambda: broken(build("group0"), CommitCommand, never),

@@ -41,6 +41,8 @@ REPORTED: dict[str, Callable[[], Any]] = {
     "one-group": lambda: without("leader-first"),
     "one-schema": keeping_its_schema,
     "linearizable": lambda: without("isolation"),
+    "majority": lambda: broken(build("recovery", {"changes": 1}), Recovery.alter.struct, unguarded),
+    "cleaned-last": lambda: broken(build("recovery"), CleanRows, unguarded),
     "persist-in-order": storing_early,
     "taken-out": lambda: broken(build("recovery"), Remove, unguarded),
     "recovered": lambda: broken(build("recovery"), CleanRows, doing(lambda s, action: s)),

@@ -12,8 +12,8 @@ from kit.engine.model import Model
 from kit.engine.registry import build, entry_of
 from kit.protocols.topology.control import with_topology
 from kit.protocols.topology.rules.cluster import with_node
-from kit.protocols.topology.topology import CommitDecision, DoWork, MakeRequest
-from tests.quality.breaking import broken, changing, never
+from kit.protocols.topology.topology import CommitDecision, DoWork, ExcludeNode, MakeRequest
+from tests.quality.breaking import broken, changing, never, unguarded
 from tests.quality.reporting import assert_reported, judges
 
 Broken = Callable[[], Model[Any, Any]]
@@ -49,6 +49,9 @@ REPORTED: dict[str, Broken] = {
     "clean-first": without("cleanup-first"),
     "sessions": without("sessions"),
     "guarded": without("commit-with-guard"),
+    "majority": lambda: broken(
+        build("topology", {"nodes": 2, "crashes": 1, "exclusions": 1}), ExcludeNode, unguarded
+    ),
     "versions": spoiling(CommitDecision, lambda t, a: replace(t, fence_version=t.version + 1)),
     "live-versions": lambda: build(
         "topology", {"operations": ("leave C",), "clients": 1}, ("fencing", "barrier-drains")

@@ -10,7 +10,7 @@ import pytest
 from kit.engine.registry import build
 from kit.protocols.upgrade.raft_upgrade import Finish, JoinGroup, RaftUpgrade, Synchronize
 from kit.protocols.upgrade.rules import POST
-from tests.quality.breaking import broken, doing, never
+from tests.quality.breaking import broken, doing, never, unguarded
 from tests.quality.reporting import assert_reported, judges
 
 GUARDS = {guard.name: guard for guard in RaftUpgrade.safeguards}
@@ -41,6 +41,11 @@ REPORTED: dict[str, Callable[[], Any]] = {
     "one-group": lambda: without("all-alive", "INV-ONEGROUP"),
     "one-schema": lambda: without("schema-synchronization", "INV-SCHEMA"),
     "one-base": lambda: without("schema-synchronization", "INV-RAFT"),
+    "majority": lambda: broken(
+        build("raft_upgrade", {"beginning": "new cluster", "changes": 1, "crashes": 2}),
+        RaftUpgrade.alter.struct,
+        unguarded,
+    ),
     "in-order": skipping,
     "finished": lambda: broken(build("raft_upgrade", TWO), Finish, doing(nothing)),
     "ends": lambda: broken(build("raft_upgrade", TWO), Finish, never),

@@ -67,6 +67,12 @@ def leaping() -> Any:
 
 REPORTED: dict[str, Callable[[], Any]] = {
     "in-table": lambda: broken(build("topology_upgrade"), End, unguarded),
+    "majority": lambda: broken(
+        build("topology_upgrade", {"nodes": 1, "crashes": 1}), Build, unguarded
+    ),
+    "understood": lambda: broken(
+        build("topology_upgrade", {"nodes": 2, "older": 1}), Post, unguarded
+    ),
     "same-ring": lambda: build("topology_upgrade", GUARD.smallest, (GUARD.name,)),
     "state-in-order": leaping,
     "done": lambda: broken(build("topology_upgrade"), Build, doing(lambda s, action: s)),

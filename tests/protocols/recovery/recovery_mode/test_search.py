@@ -10,7 +10,7 @@ import pytest
 from kit.engine.check import check
 from kit.engine.registry import build
 from kit.engine.scenario import begun
-from kit.protocols.recovery.recovery_mode import Enter, Finish, Remove
+from kit.protocols.recovery.recovery_mode import Enter, Finish, RecoveryMode, Remove
 from tests.protocols.recovery.recovery_mode.runs import (
     ENTER,
     LEAVE,
@@ -89,6 +89,9 @@ REPORTED: dict[str, Callable[[], Any]] = {
     "one-group": creating_a_group_each,
     "one-schema": keeping_the_history,
     "linearizable": keeping_the_history,
+    "majority": lambda: broken(
+        build("recovery_mode", {**THREE, "changes": 1}), RecoveryMode.alter.struct, unguarded
+    ),
     "taken-out": lambda: broken(build("recovery_mode", THREE), Remove, unguarded),
     "whole": lambda: broken(build("recovery_mode", THREE), Finish, never),
     "ends": lambda: broken(build("recovery_mode", THREE), Enter, never),

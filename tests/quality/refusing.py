@@ -1,0 +1,162 @@
+"""Each reason for which a rule of a model refuses, and what a search says without it.
+
+``python -m tests.quality.refusing MODEL…`` prints the rows of ``refusals.txt`` as they are found.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import cache, partial, wraps
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kit.engine.check import Result, check
+from kit.engine.model import Model
+from kit.engine.rule import Rule
+from kit.errors import Refusal
+from tests.quality.breaking import broken, tables, unrefused
+from tests.quality.unguarding import reason_of
+
+Build = Callable[[], Model[Any, Any]]
+ROWS = Path(__file__).with_name("refusals.txt")
+MOST = 6_000
+MORE = 40_000
+
+
+class Row(Struct, frozen=True):
+    """What becomes of a model without one reason for which a rule refuses.
+
+    ``end`` is the property that ``breaks``; ``harmless`` is a complete search of so many states in
+    the configuration of that number; ``undefined``: the step has no effect to speak of (the error
+    that it ends in); ``budget``: what is refused is one more of a number that a run may have.
+    """
+
+    model: str
+    action: str
+    reason: str
+    verdict: str
+    configuration: int
+    end: str
+    why: str = ""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The rule and its reason."""
+        return self.action, self.reason
+
+    @property
+    def line(self) -> str:
+        """The row as the file has it."""
+        parts = self.action, self.reason, self.verdict, str(self.configuration), self.end, self.why
+        return " | ".join(part for part in parts if part)
+
+
+def read_rows() -> dict[str, list[Row]]:
+    """The rows of the file, by model."""
+    found: dict[str, list[Row]] = {}
+    model = ""
+    for line in ROWS.read_text("utf-8").splitlines():
+        if line.startswith("[") and line.endswith("]"):
+            model = line[1:-1]
+        elif line and not line.startswith("#"):
+            action, reason, verdict, number, end, *why = line.split(" | ")
+            row = Row(model, action, reason, verdict, int(number), end, *why)
+            found.setdefault(model, []).append(row)
+    return found
+
+
+def refused(model: Model[Any, Any], most: int) -> set[tuple[str, str]]:
+    """The reasons for which rules of a model refuse anything in a search of so many states."""
+    found: set[tuple[str, str]] = set()
+
+    def noting(rule: Rule[Any, Any]) -> Rule[Any, Any]:
+        @wraps(rule.outcome)
+        def outcome(state: Any, given: Any) -> Any:
+            end = rule.outcome(state, given)
+            if isinstance(end, Refusal):
+                found.add((rule.action.__name__, reason_of(end)))
+            return end
+
+        return replace(rule, outcome=outcome)
+
+    for part in tables(model):
+        for rule in part.rules:
+            broken(model, rule.action, noting)
+    check(model, max_states=most)
+    return found
+
+
+def search(make: Build, key: tuple[str, str], most: int, known: str = "") -> Result:
+    """A search of the model in which one rule does not refuse for one reason.
+
+    What the sound model breaks, too (``known``), is not judged.
+    """
+    action, reason = key
+    model = make()
+    rules = (rule for part in tables(model) for rule in part.rules)
+    kind = next(rule.action for rule in rules if rule.action.__name__ == action)
+    model = broken(model, kind, partial(unrefused, reason=reason))
+    model.properties = tuple(each for each in model.properties if each.name != known)
+    model.monitors = tuple(each for each in model.monitors if each.name != known)
+    if known == "deadlock":
+        model.rests_at_goals = False
+        model.properties = tuple(each for each in model.properties if each.kind != "goal")
+    return check(model, max_states=most)
+
+
+@cache
+def known_harm(make: Build) -> str:
+    """What the sound model breaks; empty: nothing."""
+    violation = check(make(), max_states=MOST).violation
+    return violation.property if violation else ""
+
+
+def is_budget(reason: str) -> bool:
+    """Whether it is a run that has no more of something."""
+    return "budget" in reason or reason == "no work may fail by itself any more"
+
+
+def row_of(name: str, makes: tuple[Build, ...], key: tuple[str, str], where: list[int]) -> Row:
+    """What searches say, in the configurations in which the rule refuses for that reason."""
+    if is_budget(key[1]):
+        return Row(name, *key, "budget", where[0], "-")
+    ends: list[Row] = []
+    for most in (MOST, MORE):
+        for number in where:
+            known = known_harm(makes[number])
+            try:
+                found = search(makes[number], key, most, known)
+            except Exception as error:  # the effect is asked of a state that it has none for
+                ends.append(Row(name, *key, "undefined", number, type(error).__name__))
+                continue
+            if found.violation:
+                return Row(name, *key, "breaks", number, found.violation.property)
+            verdict = "harmless" if found.complete else "open"
+            ends.append(Row(name, *key, verdict, number, str(found.states)))
+        if settled := [row for row in ends if row.verdict == "harmless"]:
+            return max(settled, key=lambda row: int(row.end))
+        if any(row.verdict == "undefined" for row in ends):
+            return next(row for row in ends if row.verdict == "undefined")
+    return ends[-1]
+
+
+def main(models: dict[str, tuple[Build, ...]], names: list[str]) -> None:
+    """Print the rows of models."""
+    for name in names:
+        print(f"\n[{name}]", flush=True)
+        reasons: dict[tuple[str, str], list[int]] = {}
+        for number, make in enumerate(models[name]):
+            for key in sorted(refused(make(), MOST)):
+                reasons.setdefault(key, []).append(number)
+        for key, where in sorted(reasons.items()):
+            print(row_of(name, models[name], key, where).line, flush=True)
+
+
+if __name__ == "__main__":
+    from tests.quality.test_guards import MODELS
+
+    main(MODELS, sys.argv[1:])
