@@ -103,6 +103,9 @@ def text_of(content: bytes, field: str, value: object) -> str:
     """
     if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) or b"\0" in content[:2]:
         raise BadInput(field, value, "text in UTF-8; this is UTF-16 or no text at all")
+    if (at := content.find(b"\0")) >= 0:
+        line = content.count(b"\n", 0, at) + 1
+        raise BadInput(field, value, f"text in UTF-8; byte 0x00 in line {line} is none")
     try:
         return content.removeprefix(BOM_UTF8).decode("utf-8")
     except UnicodeDecodeError as error:

@@ -90,6 +90,7 @@ class Scope(Struct, frozen=True):
         }
 
 
+@checked
 def scope_of(
     model: Model[Any, Any], properties: Iterable[Property], monitors: Iterable[Monitor]
 ) -> Scope:
@@ -141,6 +142,7 @@ def _value(value: Any) -> str:
 _HALF = 500  # nodes that are looked at, twice
 
 
+@checked
 def kept(parents: Mapping[Any, Any], sources: Mapping[Any, list[Any]]) -> int:
     """The bytes of the visited nodes, the links between them and the lists of their sources.
 

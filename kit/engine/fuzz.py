@@ -96,6 +96,7 @@ class PropertyJudges(Struct, frozen=True):
         return None
 
 
+@checked
 def shrink(
     model: Model[Any, Any], actions: Sequence[Any], name: str, judges: PropertyJudges | None = None
 ) -> tuple[tuple[Any, ...], str]:
@@ -114,6 +115,7 @@ def shrink(
     return kept, trial.witnesses[kept]
 
 
+@checked
 def least(
     things: tuple[T, ...], trial: Callable[[tuple[T, ...]], tuple[T, ...] | None]
 ) -> tuple[T, ...]:
@@ -195,6 +197,7 @@ class Chance:
 WITHIN = 1000  # steps
 
 
+@checked
 def led_on(
     model: Model[Any, Any],
     rules: Sequence[Rule[Any, Any]],

@@ -128,11 +128,13 @@ class Former(Struct, frozen=True, kw_only=True):
         return beginning_today({**self.verbs, **self.shown}, line)
 
 
+@checked
 def edition_today(word: str) -> str:
     """The name of an edition in today's words."""
     return FORMER_EDITIONS.get(word, word)
 
 
+@checked
 def beginning_today(words: Mapping[str, str], line: str) -> str:
     """A line whose first words had another name; of several that fit, the longest."""
     for old in sorted(words, key=len, reverse=True):
@@ -471,6 +473,7 @@ def one_of(word: object, allowed: list[str]) -> str:
 Bounds = TypeVar("Bounds", bound=Struct)
 
 
+@checked
 def bounds_of(kind: type[Bounds], field: str, given: Mapping[str, Any], allowed: str) -> Bounds:
     """The struct of these fields; ``allowed`` says in words what they may be.
 

@@ -18,6 +18,7 @@ from kit.engine.check import check
 from kit.engine.family import families
 from kit.engine.trace import read
 from kit.errors import BadInput, BadType
+from tests.hostile import calls
 from tests.hostile.calls import Lies
 from tests.hostile.published import published
 from tests.saying import like
@@ -133,3 +134,16 @@ def test_what_fits_comes_through() -> None:
         kit.spark.clusters(None, 3)
     with pytest.raises(BadInput, match=like("seeds | range(0, 1000000000000)")):
         kit.spark.clusters(None, range(10**12))
+
+
+@pytest.mark.parametrize("module", calls.MODULES, ids=lambda module: module.__name__)
+def test_every_public_function_of_the_engine_checks_its_arguments(module: Any) -> None:
+    """What takes any and has a public name is guarded, also if only the kit calls it today."""
+    bare = [
+        name
+        for name, each in vars(module).items()
+        if inspect.isfunction(each) and each.__module__ == module.__name__
+        if not name.startswith("_") and inspect.signature(each).parameters
+        if not hasattr(each, "__wrapped__")
+    ]
+    assert not bare

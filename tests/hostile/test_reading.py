@@ -109,3 +109,14 @@ def test_json_is_read_strictly(text: str, said: str) -> None:
 def test_depth_within_the_limit_is_read() -> None:
     """What is as deep as allowed is read."""
     assert parse_json("[" * 64 + "]" * 64, "file")
+
+
+@pytest.mark.parametrize(
+    ("content", "line"), [(b"ab\0", 1), (b"a\nb\n\0c", 3), (b"a" * 9 + b"\0\n", 1)]
+)
+def test_a_byte_0_is_no_text(tmp_path: Path, content: bytes, line: int) -> None:
+    """Wherever it is, also in the gap between two columns: the line is named."""
+    place = tmp_path / "ring.txt"
+    place.write_bytes(content)
+    with pytest.raises(BadInput, match=f"byte 0x00 in line {line}"):
+        read_text(place, "file", 100)

@@ -179,7 +179,7 @@ def _sides(scene: Scene) -> Iterator[Table]:
         names = ", ".join(scene.model.named(side & scene.state.serving)) or "nobody"
         yield Table(
             _of_side(facts.level_lines, side),
-            f"level:{side}:{{0.name}}",
+            f"level:{side}:{{.name}}".format,
             (
                 Column("level", "name"),
                 Column("met", _met_level),
@@ -190,7 +190,7 @@ def _sides(scene: Scene) -> Iterator[Table]:
         )
         yield Table(
             _of_side(facts.range_lines, side),
-            f"range:{side}:{{0.label}}",
+            f"range:{side}:{{.label}}".format,
             (
                 Column("range", "label"),
                 Column("replicas", "replicas"),

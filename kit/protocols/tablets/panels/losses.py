@@ -192,7 +192,7 @@ def _tablets(scene: Scene) -> list[Table]:
         "losses:{0.tablet}",
         _columns,
         caption="replicas: ✓ lives, ✗ is gone, + is being made",
-        of=f"tablet {scene.model.parameters.tables[0]} {{0.tablet}}",
+        of=lambda each: f"tablet {scene.model.parameters.tables[0]} {each.tablet}",
         line=_tablet,
         alike=Alike(
             lambda each: (each.fate,),

@@ -404,10 +404,10 @@ def _sharders(scene: Scene, host: str) -> Iterator[Part]:
 
     yield Table(
         lambda scene: facts.answers(m, scene.of(facts.tablet_map), host),
-        f"shards:{host}:{{0.key.key}}",
+        lambda each: f"shards:{host}:{each.key.key}",
         KEY_COLUMNS,
         caption=f"shards of {host}, by the token of the key",
-        of=f"tablet {m.parameters.tables[0]} {{0.key.tablet}}",
+        of=lambda each: f"tablet {m.parameters.tables[0]} {each.key.tablet}",
         line=answer,
     )
 
@@ -421,7 +421,7 @@ def _sharders(scene: Scene, host: str) -> Iterator[Part]:
     if stages:
         yield Table(
             lambda scene: stages,
-            f"stage:{host}:{{0.stage}}",
+            lambda each: f"stage:{host}:{each.stage}",
             STAGE_COLUMNS,
             caption=f"shards of {host} by stage",
             line=staged,
@@ -445,7 +445,7 @@ def _sharders(scene: Scene, host: str) -> Iterator[Part]:
 
     yield Table(
         lambda scene: facts.both_kinds(m, maps, host),
-        f"sharder:{host}:{{0.kind}}",
+        lambda each: f"sharder:{host}:{each.kind}",
         columns,
         caption=f"two sharders of {host}, made of map {len(maps) - 1}, asked for {key.key}",
         line=sharder,

@@ -368,7 +368,7 @@ def _changed(scene: Scene, keyspace: str) -> Frag | None:
     shown = changed[:MOST_CHANGED]
     table = Table(
         lambda scene: shown,
-        f"rehearsed row:{keyspace}:{{0.row.left}}:{{0.row.right}}",
+        lambda line: f"rehearsed row:{keyspace}:{line.row.left}:{line.row.right}",
         (
             Column("range up to", _upper),
             Column("reads", lambda line: _group(scene, line.reads)),

@@ -130,7 +130,7 @@ def summary(scene: Scene, keyspace: str) -> Frag:
     shown, rest = ends(rows)
     table = Table(
         lambda scene: shown,
-        f"serves:{keyspace}:{{0.node}}",
+        lambda each: f"serves:{keyspace}:{each.node}",
         (Column("node", "node"), Column("reads", "reads"), Column("writes", "writes")),
         caption="Ranges each node serves",
         marked=False,

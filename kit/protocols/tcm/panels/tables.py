@@ -154,7 +154,7 @@ def _ranges(scene: Scene) -> Iterator[Table]:
 
     yield Table(
         lambda scene: _shown(scene)[:LOGICAL_ROWS],
-        f"logical:{name}:{{0.row.left}}:{{0.row.right}}",
+        lambda line: f"logical:{name}:{line.row.left}:{line.row.right}",
         (
             Column("range", "row.label"),
             Column("reads", lambda line: " ".join(line.reads), none=""),

@@ -23,6 +23,7 @@ from kit.views.panel import Scene
 from kit.views.parts import volume
 from kit.views.registry import for_model
 from kit.widgets import Player
+from tests.house.source import ROOT
 from tests.protocols.tcm.dry_run.samples import FILES, JOIN, KS, SHOP, cluster, hosts, printed
 from tools.notebooks import LIVE
 
@@ -275,3 +276,25 @@ def test_of_many_senders_the_busiest_are_listed() -> None:
 def ring_of(rows: list[dict[str, Any]]) -> str:
     """A ring file without keyspaces."""
     return json.dumps({"partitioner": {"low": 0, "high": 200_000}, "nodes": rows, "keyspaces": []})
+
+
+@pytest.mark.parametrize("name", ["{0}", "{x}", "a{", "}b", "{0.__class__}", "{name!r}", "%s"])
+def test_a_name_is_no_pattern(name: str) -> None:
+    """Braces in the names of keyspaces, nodes and places stay what they are."""
+    nodes = [
+        {"name": f"{name}{at}", "tokens": [100 * at], "dc": name, "rack": name}
+        for at in range(1, 5)
+    ]
+    how = {"class": "SimpleStrategy", "replication_factor": 2}
+    ring = {"nodes": nodes, "keyspaces": [{"name": name, "replication": how}]}
+    rehearsed = kit.rehearse(json.dumps(ring), f"decommission {name}1")
+    for moment in rehearsed.timeline.path():
+        drawn = frame(rehearsed.player.rendered.scene(moment), rehearsed.player.rendered.panels)
+        assert name in drawn.text()
+
+
+def test_no_pattern_of_a_table_is_made_of_a_name() -> None:
+    """A key that holds a name is given by a function, so that the name is not read as a pattern."""
+    made = re.compile(r'f"[^"]*(?<!{){[A-Za-z_][^{}"]*}[^"]*{{0[.[}]')
+    files = [each for each in (ROOT / "kit").rglob("*.py") if made.search(each.read_text("utf-8"))]
+    assert not files
