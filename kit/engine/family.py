@@ -159,8 +159,7 @@ def public_name(module: str, own: Mapping[str, str], name: str) -> Any:
     It is the package's own (``own`` gives each name its module) or one that a family adds. Here is
     the edge of all three: a function checks its arguments against their annotations.
 
-    Raises:
-        AttributeError: when there is no such name, as a module without it would.
+    Raises AttributeError when there is no such name, as a module without it would.
     """
     if name in own:
         return at_edge(getattr(import_module(own[name]), name))

@@ -49,8 +49,7 @@ WHOLE, BOTH = "of the whole group (union)", "of the old and of the new replicas 
 def sent_at(epoch: int, level: str = "QUORUM", **parameters: Any) -> Player:
     """A Player on a write of this level that was planned and sent at an epoch of the bootstrap.
 
-    Raises:
-        BadInput: when the bootstrap never comes to this epoch, or for an unknown parameter.
+    Raises BadInput when the bootstrap never comes to this epoch, or for an unknown parameter.
     """
     from kit.widgets.player import Player  # noqa: PLC0415  # judging a task needs no widget
 
@@ -87,9 +86,8 @@ def outcome(timeline: Timeline, verb: str) -> PosedQuestion:
 
     ``verb`` names the step, as ``answer read 2`` or ``write 1 reaches B``.
 
-    Raises:
-        BadInput: when there is no such step now.
-        KitError: when it may not happen, or there is nothing to ask about it.
+    Raises BadInput when there is no such step now.
+    Raises KitError when it may not happen, or there is nothing to ask about it.
     """
     ahead = copied(timeline)
     model = ahead.model
@@ -107,8 +105,7 @@ def outcome(timeline: Timeline, verb: str) -> PosedQuestion:
 def holders(timeline: Timeline, cell: str) -> PosedQuestion:
     """Which replicas hold a cell (``write 1``) now, and can be reached?
 
-    Raises:
-        BadInput: when no request writes such a cell.
+    Raises BadInput when no request writes such a cell.
     """
     m, s = dataplane_of(timeline), timeline.state
     written = [row.title for row in facts.requests(m, s) if not row.title.startswith("read")]
@@ -144,8 +141,7 @@ def enough_answers(timeline: Timeline, request: int = 0) -> PosedQuestion:
 
     Of many sets those nearest to the border are offered.
 
-    Raises:
-        KitError: when the request is not open.
+    Raises KitError when the request is not open.
     """
     m, s = dataplane_of(timeline), timeline.state
     rows = facts.requests(m, s)
@@ -175,8 +171,7 @@ def enough_answers(timeline: Timeline, request: int = 0) -> PosedQuestion:
 def dataplane_of(timeline: Timeline) -> Dataplane:
     """The model of a timeline, where it must be one of reads and writes.
 
-    Raises:
-        BadInput: when it is another.
+    Raises BadInput when it is another.
     """
     return model_of(timeline, Dataplane, "dataplane, reads and writes of a range")
 
@@ -187,9 +182,8 @@ _FAR = 2  # epochs apart, at most, of the pairs that are offered
 def crossed(timeline: Timeline, label: str) -> PosedQuestion:
     """On one range, at which epochs may a read miss an acknowledged write?
 
-    Raises:
-        BadInput: for a range that no operation changes.
-        KitError: when no pair of different epochs is in use.
+    Raises BadInput for a range that no operation changes.
+    Raises KitError when no pair of different epochs is in use.
     """
     rows = simulator.quorums(cluster_of(timeline), levels=[("QUORUM", "QUORUM")]).rows
     known = list(dict.fromkeys(row.range for row in rows))
@@ -238,8 +232,7 @@ def both_worlds(story: str) -> Worlds:
 
     The commands are the same; only gossip has the ticks for which it waits.
 
-    Raises:
-        BadInput: for an unknown file, or a command that one of the worlds does not know.
+    Raises BadInput for an unknown file, or a command that one of the worlds does not know.
     """
     script = parse(read(file_named(f"dataplane/{story}")), story)
     commands = [line for step in script.steps for line in step.commands]

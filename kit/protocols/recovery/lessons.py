@@ -38,8 +38,7 @@ MOST_DATACENTERS = max(row.datacenters for row in FAILURES)
 def still_possible(timeline: Timeline) -> PosedQuestion:
     """What can still be done with the nodes that are up?
 
-    Raises:
-        KitError: when the timeline is not of model ``failures``, or nodes are cut off.
+    Raises KitError when the timeline is not of model ``failures``, or nodes are cut off.
     """
     m, s = _failed(timeline)
     if s.apart:
@@ -59,8 +58,7 @@ def still_possible(timeline: Timeline) -> PosedQuestion:
 def must_return(timeline: Timeline) -> PosedQuestion:
     """How many nodes have to come back before the schema can be changed?
 
-    Raises:
-        KitError: when the timeline is not of model ``failures``, or no node is down.
+    Raises KitError when the timeline is not of model ``failures``, or no node is down.
     """
     m, s = _failed(timeline)
     down = m.everybody & ~s.up
@@ -79,8 +77,7 @@ def must_return(timeline: Timeline) -> PosedQuestion:
 def votes_now(timeline: Timeline) -> PosedQuestion:
     """Which nodes vote now?
 
-    Raises:
-        KitError: when the timeline is not of model ``failures``.
+    Raises KitError when the timeline is not of model ``failures``.
     """
     m, s = _failed(timeline)
     names = m.named(s.voters)
@@ -97,8 +94,7 @@ def votes_now(timeline: Timeline) -> PosedQuestion:
 def sides_possible(timeline: Timeline) -> PosedQuestion:
     """Of two sides of a cut, which can change the schema, and which has data at QUORUM?
 
-    Raises:
-        KitError: when the timeline is not of model ``failures``, or nobody is cut off.
+    Raises KitError when the timeline is not of model ``failures``, or nobody is cut off.
     """
     m, s = _failed(timeline)
     if not s.apart:
@@ -145,8 +141,7 @@ def _judged_rows(datacenters: int) -> list[JudgedFailure]:
 def failures_table(datacenters: int) -> Sheet:
     """The documents' table for so many datacenters of three nodes, beside what is computed.
 
-    Raises:
-        BadInput: when the documents have no table for it.
+    Raises BadInput when the documents have no table for it.
     """
     return Sheet(
         f"{datacenters} × 3 nodes, RF 3: the documents, and every failure that a row means, tried",
@@ -176,8 +171,7 @@ def _row(each: JudgedFailure) -> tuple[str, ...]:
 def orders_table(datacenters: int) -> Sheet:
     """For each row of a table: whether group 0 has its majority, by who votes and who dies when.
 
-    Raises:
-        BadInput: when the documents have no table for so many datacenters.
+    Raises BadInput when the documents have no table for so many datacenters.
     """
     truths = _judged_rows(datacenters)
     return Sheet(
@@ -194,8 +188,7 @@ OWN = "in one that it creates"
 def may_lead(timeline: Timeline) -> PosedQuestion:
     """Which live nodes may lead the recovery?
 
-    Raises:
-        KitError: when the timeline is not of model ``recovery``.
+    Raises KitError when the timeline is not of model ``recovery``.
     """
     m, s = _recovery(timeline)
     indexes = live_indexes(m, s)
@@ -213,9 +206,8 @@ def may_lead(timeline: Timeline) -> PosedQuestion:
 def starts_in(timeline: Timeline, node: str) -> PosedQuestion:
     """In which group does a node run once it has started again?
 
-    Raises:
-        KitError: when the timeline is not of model ``recovery``, or the node may not start now.
-        BadInput: for a name that no node has.
+    Raises KitError when the timeline is not of model ``recovery``, or the node may not start now.
+    Raises BadInput for a name that no node has.
     """
     m, s = _recovery(timeline)
     if node not in m.names:
@@ -239,8 +231,7 @@ def starts_in(timeline: Timeline, node: str) -> PosedQuestion:
 def hears(timeline: Timeline) -> PosedQuestion:
     """Which nodes take each other's gossip?
 
-    Raises:
-        KitError: when the timeline is not of model ``recovery``, or one node is up alone.
+    Raises KitError when the timeline is not of model ``recovery``, or one node is up alone.
     """
     m, s = _recovery(timeline)
     pairs = {f"{row.first} and {row.second}": row for row in facts.gossip(m, s)}
@@ -280,8 +271,7 @@ def if_led(source: object) -> Sheet:
 def walks_graded(name: str, walks: Mapping[str, Iterable[str]]) -> Sheet:
     """Walks through a drill, given as typed lines, each graded by the run that it makes.
 
-    Raises:
-        BadInput: for a name that no drill has.
+    Raises BadInput for a name that no drill has.
     """
     rows = [(title, *_graded(name, lines)) for title, lines in walks.items()]
     grades = [row.name for row in open_drill(name).grade().rows if row.holds is not None]

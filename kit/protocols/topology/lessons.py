@@ -34,8 +34,7 @@ AGAIN = "it tries again"
 def next_transition(timeline: Timeline) -> PosedQuestion:
     """Which transition state comes next, when nothing fails?
 
-    Raises:
-        KitError: when no operation is under way.
+    Raises KitError when no operation is under way.
     """
     m, operation = _under_way(timeline)
     ahead = copied(timeline)
@@ -56,8 +55,7 @@ def next_transition(timeline: Timeline) -> PosedQuestion:
 def after_failure(timeline: Timeline) -> PosedQuestion:
     """Where does it lead when the next piece of work fails?
 
-    Raises:
-        KitError: when the coordinator is at no work.
+    Raises KitError when the coordinator is at no work.
     """
     m, operation = _under_way(timeline)
     piece = work.task_of(timeline.state, m.setting).work
@@ -91,8 +89,7 @@ def _leads(edge: EdgeRow) -> str:
 def barrier_waits(timeline: Timeline) -> PosedQuestion:
     """Whose answer does the barrier still wait for?
 
-    Raises:
-        KitError: when no barrier runs.
+    Raises KitError when no barrier runs.
     """
     m = _model(timeline)
     runs = barrier(m, timeline.state)
@@ -112,8 +109,7 @@ def barrier_waits(timeline: Timeline) -> PosedQuestion:
 def of_the_deposed(timeline: Timeline) -> PosedQuestion:
     """What comes of the command that the last coordinator had decided on?
 
-    Raises:
-        KitError: when there is no such command.
+    Raises KitError when there is no such command.
     """
     m, s = _model(timeline), timeline.state
     if s.deposed is None:
@@ -153,8 +149,7 @@ def machine_table(name: str, edition: Edition = "documents") -> Sheet:
 
     ``name`` is that of the node's state, such as ``bootstrapping``.
 
-    Raises:
-        BadInput: for an operation or an edition that there is not.
+    Raises BadInput for an operation or an edition that there is not.
     """
     edition = edition_of(edition, EDITIONS)
     machines = MACHINES[edition]

@@ -32,9 +32,8 @@ def _raft(timeline: Timeline) -> RaftUpgrade:
 def upgrade_waits(timeline: Timeline, node: str) -> PosedQuestion:
     """For which nodes does a node wait in the Raft upgrade?
 
-    Raises:
-        KitError: where the model is not the Raft upgrade.
-        BadInput: for a node that there is not.
+    Raises KitError where the model is not the Raft upgrade.
+    Raises BadInput for a node that there is not.
     """
     model = _raft(timeline)
     if node not in model.names:
@@ -55,8 +54,7 @@ def upgrade_waits(timeline: Timeline, node: str) -> PosedQuestion:
 def first_advice(timeline: Timeline) -> PosedQuestion:
     """What does an operator do first about a Raft upgrade that is stuck here?
 
-    Raises:
-        KitError: where the model is not the Raft upgrade, or no node waits.
+    Raises KitError where the model is not the Raft upgrade, or no node waits.
     """
     model = _raft(timeline)
     tree = facts.advice(model, timeline.state, scene_of(timeline).way())
@@ -79,8 +77,7 @@ def first_advice(timeline: Timeline) -> PosedQuestion:
 def missing_from_table(timeline: Timeline) -> PosedQuestion:
     """Which members has ``system.topology`` not got yet?
 
-    Raises:
-        KitError: where the model is not the topology upgrade.
+    Raises KitError where the model is not the topology upgrade.
     """
     model, state = timeline.model, timeline.state
     if not isinstance(model, TopologyUpgrade):
@@ -102,9 +99,8 @@ def upgrade_log(source: Any, node: str) -> Sheet:
 
     Lines that begin a phase name it; those in the kit's own words say so.
 
-    Raises:
-        KitError: where the model is not the Raft upgrade.
-        BadInput: for a node that there is not.
+    Raises KitError where the model is not the Raft upgrade.
+    Raises BadInput for a node that there is not.
     """
     timeline = timeline_of(source)
     model = timeline.model

@@ -24,8 +24,7 @@ TAKES, TURNS_AWAY = "it takes the copy", "it turns the copy away"
 def refusers(timeline: Timeline, request: str) -> PosedQuestion:
     """Which replicas would refuse a request (``write 1``), if its messages reached them now?
 
-    Raises:
-        BadInput: when no such request is on its way.
+    Raises BadInput when no such request is on its way.
     """
     m, s = versions_of(timeline), timeline.state
     rows = {row.title: row for row in facts.requests(m, s) if row.on_the_way}
@@ -52,8 +51,7 @@ def refusers(timeline: Timeline, request: str) -> PosedQuestion:
 def late_copy(timeline: Timeline) -> PosedQuestion:
     """What does its target make of a copy that comes later than its session?
 
-    Raises:
-        KitError: when no copy was left behind.
+    Raises KitError when no copy was left behind.
     """
     m, s = versions_of(timeline), timeline.state
     late = next((action for action in m.actions(s) if isinstance(action, LandLate)), None)
@@ -77,8 +75,7 @@ def late_copy(timeline: Timeline) -> PosedQuestion:
 def versions_of(timeline: Timeline) -> Storage:
     """The model of a timeline, where it must be one of requests under the topology coordinator.
 
-    Raises:
-        BadInput: when it is another.
+    Raises BadInput when it is another.
     """
     model = timeline.model
     if not isinstance(model, Storage) or model.history.unit != "version":
