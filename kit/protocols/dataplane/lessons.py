@@ -14,13 +14,13 @@ from msgspec.structs import replace
 from kit.edge.arguments import checked
 from kit.engine.registry import build, one_of
 from kit.engine.scenario import Script, ScriptLine, ScriptStep, file_named, parse, read, run
-from kit.engine.timeline import Timeline, played_out
+from kit.engine.timeline import PassedStep, Timeline, played_out
 from kit.errors import BadInput, KitError
 from kit.lessons.hunting import VARIANTS, drawn
 from kit.lessons.hunting import judged as judged_word
 from kit.lessons.judge import Arguments, ListedJudge, function_task
 from kit.lessons.questions import PosedQuestion, copied, model_of, posed
-from kit.lessons.replays import Ground, after_its_steps, broken, run_task
+from kit.lessons.replays import Ground, breaking, run_task, takes
 from kit.lessons.stills import scene_of, still
 from kit.lessons.tasks import Case, Marks, Task
 from kit.protocols.dataplane import quorums as simulator
@@ -279,24 +279,11 @@ def _some_answers(chance: random.Random) -> Arguments:
     return [sorted(chance.sample(NAMES, size)) for size in sizes]
 
 
-def misses_a_write(timeline: Timeline) -> str | None:
-    """The goal that a read of the run missed a write that had succeeded."""
-    if "visible" in broken(timeline):
-        return None
-    return f"{after_its_steps(timeline)} no read has missed a write."
-
-
-def failed_by_its_plan(timeline: Timeline) -> str | None:
-    """The goal that a request failed although its plan, as it was sent, had its answers."""
-    model: Any = timeline.model
-    for moment in timeline.path()[1:]:
-        step = timeline.moments[moment]
-        before = timeline.moments[step.parent].state
-        stale = [row for row in facts.requests(model, before) if row.enough and not row.valid]
-        now = facts.requests(model, step.state)
-        if any(now[row.number].phase == "failed" for row in stale):
-            return None
-    return "No request of your run failed because its plan had gone stale."
+def plan_fails(model: Any, step: PassedStep) -> bool:
+    """Whether a request fails although its plan, as it was sent, had its answers."""
+    before, now = facts.requests(model, step.before), facts.requests(model, step.after)
+    stale = (row.number for row in before if row.enough and not row.valid)
+    return any(now[number].phase == "failed" for number in stale)
 
 
 LISTED_SEEDS = range(1, 7)
@@ -361,7 +348,7 @@ TASKS = (
         "let X alone follow; commit as far as the read switch. Then one coordinator writes at an "
         "old epoch and another reads at a new one.",
         Ground("dataplane/no-barrier"),
-        misses_a_write,
+        breaking("visible", "no read has missed a write."),
     ),
     function_task(
         "always-meet",
@@ -387,7 +374,7 @@ TASKS = (
         "let it plan at epoch 100, and let the second answer come with an epoch in which the "
         "write group has four members.",
         Ground("coordinator"),
-        failed_by_its_plan,
+        takes(plan_fails, "No request of your run failed because its plan had gone stale."),
     ),
     function_task(
         "still-quorum",

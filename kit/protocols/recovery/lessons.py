@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping
-from itertools import pairwise
 from typing import Any
 
 from kit.edge.arguments import checked
 from kit.engine.drill import open_drill
 from kit.engine.registry import build, scenario_of
-from kit.engine.timeline import Timeline
+from kit.engine.timeline import PassedStep, Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons.judge import Arguments, TypedJudge, function_task
 from kit.lessons.questions import PosedQuestion, listed, posed
-from kit.lessons.replays import Ground, run_task
+from kit.lessons.replays import Ground, ends, run_task, takes
 from kit.lessons.stills import still, timeline_of
 from kit.lessons.tasks import Task
 from kit.protocols.group0.rules.voters import majority
@@ -338,12 +337,9 @@ def altered(timeline: Timeline) -> str | None:
     return "Your run does not end with a second schema change."
 
 
-def all_serve(timeline: Timeline) -> str | None:
-    """The goal that whoever runs serves, with the newest schema."""
-    s = timeline.state
-    if s.up == s.serving and len({s.schemas[i] for i in range(6) if s.up >> i & 1}) == 1:
-        return None
-    return "At the end of your run some node runs that has not caught up."
+def all_serve(s: FailuresState) -> bool:
+    """Whether whoever runs serves, with the newest schema."""
+    return s.up == s.serving and len({s.schemas[i] for i in range(6) if s.up >> i & 1}) == 1
 
 
 def few_started(timeline: Timeline) -> str | None:
@@ -364,16 +360,10 @@ def whole(timeline: Timeline) -> str | None:
     return None if done else "At the end of your run the recovery is not done."
 
 
-def leader_died(timeline: Timeline) -> str | None:
-    """The goal that the leader of a new group died once all were in it."""
-    m: Any = timeline.model
-    path = timeline.path()
-    for before, after in pairwise(path):
-        state, action = timeline.moments[before].state, timeline.moments[after].action
-        together = isinstance(action, Die) and state.is_together
-        if together and action.node == m.names[state.leader]:
-            return None
-    return "The leader does not die in your run once all live nodes are in the new group."
+def leader_dies(m: Any, step: PassedStep) -> bool:
+    """Whether the leader of a new group dies while all are in it."""
+    together = isinstance(step.action, Die) and step.before.is_together
+    return together and step.action.node == m.names[step.before.leader]
 
 
 def entries_back(indexes: list[int], leader: int) -> list[int]:
@@ -431,7 +421,7 @@ TASKS = (
         "the verb start D starts one node of dc2; look at how many voters are needed.",
         Ground("failures", {"datacenters": (3, 3)}),
         altered,
-        all_serve,
+        ends(all_serve, "At the end of your run some node runs that has not caught up."),
         few_started,
     ),
     Task(
@@ -453,7 +443,10 @@ TASKS = (
         "the group of two has lost its majority: the last node is chosen, deletes the id of the "
         "new group, and leads itself.",
         Ground("recovery", {"commit_indexes": (1, 2, 2, 2), "dead": "C D", "deaths": 1}),
-        leader_died,
+        takes(
+            leader_dies,
+            "The leader does not die in your run once all live nodes are in the new group.",
+        ),
         whole,
     ),
     function_task(
