@@ -84,8 +84,7 @@ def _row(key: tuple[str, str], said: dict[str, str]) -> Compared:
 def editions(*tables: str, differences: bool = False) -> Answer:
     """The tables of these names, or all, with what differs marked; or only what differs.
 
-    Raises:
-        BadInput: for a table that there is not.
+    Raises BadInput for a table that there is not.
     """
     every = list(compared())
     known = list(dict.fromkeys(each.table for each in every))

@@ -32,8 +32,7 @@ def opened(path: str, others: Sequence[str], keyspaces: Sequence[str]) -> Import
 def replicated(path: str, others: Sequence[str], keyspaces: Sequence[str]) -> Imported:
     """The same, for what has no answer without a keyspace.
 
-    Raises:
-        BadInput: when no keyspace is known.
+    Raises BadInput when no keyspace is known.
     """
     given = opened(path, others, keyspaces)
     if not given.keyspaces:

@@ -50,8 +50,7 @@ def opened(what: str) -> tuple[Timeline, tuple[str, ...]]:
     A note says what a scenario file calls by the name that it had in an earlier version, or that a
     trace was made by another revision of its model.
 
-    Raises:
-        BadInput: when it is none of these.
+    Raises BadInput when it is none of these.
     """
     if what.endswith(".txt") or beginning(what).lstrip().startswith("#"):
         return _script(what)

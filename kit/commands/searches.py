@@ -77,8 +77,7 @@ def _listed(entry: Entry) -> dict[str, Any]:
 def named(name: str) -> tuple[Entry, Scenario | None]:
     """The model of this name; or the scenario, with its model.
 
-    Raises:
-        BadInput: for an unknown name, with the nearest ones.
+    Raises BadInput for an unknown name, with the nearest ones.
     """
     known = entries()
     if name in known:
@@ -281,8 +280,7 @@ def _search(given: Namespace) -> SearchPlan:
     The case is that of a safeguard switched off which has one for that invariant; it brings its
     own parameters along.
 
-    Raises:
-        BadInput: naming the word of the command line that does not serve.
+    Raises BadInput naming the word of the command line that does not serve.
     """
     breaks = given.breaks
     if breaks is None:

@@ -47,8 +47,7 @@ WORDS: dict[Any, str] = {
 def whole_number(field: str, value: object, least: int = 0, most: int = MOST) -> int:
     """A whole number within limits, also one of another library; never a truth value.
 
-    Raises:
-        BadType: for what is no whole number; BadInput for one out of its limits.
+    Raises BadType for what is no whole number; BadInput for one out of its limits.
     """
     allowed = f"a number from {least}" + (f" to {most}" if most < MOST else " on")
     number = _number_in(value)
@@ -77,8 +76,7 @@ def _number_in(value: Any) -> int | None:
 def text(field: str, value: object, longest: int = LONGEST_NAME) -> str:
     """A text of at most so many characters, without any that a terminal would obey.
 
-    Raises:
-        BadType: for what is no text; BadInput for a long one or one that cannot be printed.
+    Raises BadType for what is no text; BadInput for a long one or one that cannot be printed.
     """
     allowed = f"a text of at most {longest} printable characters"
     if not isinstance(value, str):
@@ -91,8 +89,7 @@ def text(field: str, value: object, longest: int = LONGEST_NAME) -> str:
 def finite(field: str, values: Iterable[T], most: int) -> tuple[T, ...]:
     """All that something yields, of which there are at most so many.
 
-    Raises:
-        BadInput: for more; what never ends is more.
+    Raises BadInput for more; what never ends is more.
     """
     kept = tuple(islice(values, most + 1))
     if len(kept) > most:
@@ -133,8 +130,7 @@ def taken(
 ) -> inspect.BoundArguments:
     """The arguments of a call by the names of the parameters.
 
-    Raises:
-        BadType: when there are too few or too many, or one has a name that no parameter has.
+    Raises BadType when there are too few or too many, or one has a name that no parameter has.
     """
     try:
         return signature.bind(*args, **kwargs)

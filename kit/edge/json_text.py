@@ -44,10 +44,9 @@ def parse_json(
 
     Integers have at most ``longest`` characters.
 
-    Raises:
-        BadInput: for malformed or deeply nested text, a key that occurs twice, too long an
-            integer, NaN or an infinity, with the line and column; for more values than
-            ``MOST_VALUES``, or than the memory has room for.
+    Raises BadInput for malformed or deeply nested text, a key that occurs twice, too long an
+    integer, NaN or an infinity, with the line and column; for more values than ``MOST_VALUES``, or
+    than the memory has room for.
     """
     # By their signs; 12 million tokens fill the largest ring file.
     if (values := sum(map(text.count, "{[,"))) > MOST_VALUES:

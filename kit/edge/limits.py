@@ -65,8 +65,7 @@ def spare() -> int:
 def check_room(field: str, value: object, estimate: int) -> None:
     """Refuse work that is estimated to need more memory than there is.
 
-    Raises:
-        BadInput: with the estimate and with what there is, in bytes.
+    Raises BadInput with the estimate and with what there is, in bytes.
     """
     room = spare()
     if estimate > room:

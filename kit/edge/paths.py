@@ -22,8 +22,7 @@ KINDS = {
 def path_of(given: object, field: str, allowed: str) -> Path:
     """A path that was given as text or as a path; ``allowed`` is what it should name.
 
-    Raises:
-        BadInput: for an empty name or one with a zero byte; BadType for another type.
+    Raises BadInput for an empty name or one with a zero byte; BadType for another type.
     """
     if not isinstance(given, str | os.PathLike):
         raise BadType(field, given, f"{allowed}, as text or a path")
@@ -51,8 +50,7 @@ def to_read(given: object) -> object:
 def file_path_of(given: object, field: str, allowed: str) -> Path:
     """As ``path_of``, for a file: a name that ends as a folder's does is none.
 
-    Raises:
-        BadInput: also for such a name; what stands before its end would be another place.
+    Raises BadInput also for such a name; what stands before its end would be another place.
     """
     path = path_of(given, field, allowed)
     if os.fspath(given).endswith(("/", "/.")):  # type: ignore[call-overload]  # path_of has looked
@@ -63,8 +61,7 @@ def file_path_of(given: object, field: str, allowed: str) -> Path:
 def whole_path(given: object, field: str, allowed: str) -> Path:
     """As ``path_of``, from the root on; whether anything is there does not matter.
 
-    Raises:
-        BadInput: also for a name that the system refuses, being too long or a loop of links.
+    Raises BadInput also for a name that the system refuses, being too long or a loop of links.
     """
     try:
         whole = path_of(given, field, allowed).resolve()

@@ -43,8 +43,7 @@ def pipes_kept() -> Iterator[None]:
 def read_bytes(given: object, field: str, most: int) -> bytes:
     """The content of a file of at most ``most`` bytes.
 
-    Raises:
-        BadInput: for what is neither file nor pipe, cannot be read, is too large or too slow.
+    Raises BadInput for what is neither file nor pipe, cannot be read, is too large or too slow.
     """
     path = file_path_of(to_read(given), field, ALLOWED)
     kept = _PIPES.get()
@@ -74,8 +73,7 @@ def read_bytes(given: object, field: str, most: int) -> bytes:
 def read_text(given: object, field: str, most: int) -> str:
     """As ``read_bytes``, as text; a byte order mark is left out.
 
-    Raises:
-        BadInput: also for what is no UTF-8, with the line.
+    Raises BadInput also for what is no UTF-8, with the line.
     """
     return text_of(read_bytes(given, field, most), field, str(given))
 
@@ -98,8 +96,7 @@ def beginning(given: object) -> str:
 def text_of(content: bytes, field: str, value: object) -> str:
     """Bytes as text, a byte order mark left out.
 
-    Raises:
-        BadInput: naming UTF-16 as such, else the line and the byte that is no UTF-8.
+    Raises BadInput naming UTF-16 as such, else the line and the byte that is no UTF-8.
     """
     if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) or b"\0" in content[:2]:
         raise BadInput(field, value, "text in UTF-8; this is UTF-16 or no text at all")

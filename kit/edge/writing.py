@@ -24,9 +24,8 @@ def check_place(given: object, field: str = "file", *, inputs: tuple[str, ...] =
 
     ``inputs`` are files that the same call reads: none of them is ever written over.
 
-    Raises:
-        BadInput: for a folder, device, pipe, socket or symbolic link, a file without write
-            permission, an input, a folder that is missing or may not be written.
+    Raises BadInput for a folder, device, pipe, socket or symbolic link, a file without write
+    permission, an input, a folder that is missing or may not be written.
     """
     path = file_path_of(given, field, ALLOWED)
     try:
@@ -42,8 +41,7 @@ def check_place(given: object, field: str = "file", *, inputs: tuple[str, ...] =
 def check_new(given: object, field: str) -> Path:
     """The path of something that does not exist yet.
 
-    Raises:
-        BadInput: when there is anything of that name, a link that leads nowhere included.
+    Raises BadInput when there is anything of that name, a link that leads nowhere included.
     """
     path = path_of(given, field, ALLOWED)
     try:
@@ -58,8 +56,7 @@ def check_new(given: object, field: str) -> Path:
 def write_whole(given: object, content: str | bytes, field: str = "file") -> Path:
     """Write ``content`` beside a place, then put it there in one step; permissions are kept.
 
-    Raises:
-        BadInput: when the place cannot be written, or the text cannot be stored as UTF-8.
+    Raises BadInput when the place cannot be written, or the text cannot be stored as UTF-8.
     """
     path = file_path_of(given, field, ALLOWED)
     try:

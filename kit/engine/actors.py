@@ -112,8 +112,7 @@ class NetworkModel(NodeModel[ActorState]):
     def connect(self, names: tuple[str, ...], options: NetworkOptions | None = None) -> None:
         """Put nodes of these names on a network with these options.
 
-        Raises:
-            BadInput: as for ``kit.engine.network.Carrier``.
+        Raises BadInput as for ``kit.engine.network.Carrier``.
         """
         self.names, self.network_options = names, options or NetworkOptions()
         self.carrier = Carrier(names, self.network_options)
@@ -131,8 +130,7 @@ class NetworkModel(NodeModel[ActorState]):
     def start(self) -> ActorState:
         """Every node at its beginning, its first messages in flight.
 
-        Raises:
-            BadInput: when a node sends to nobody.
+        Raises BadInput when a node sends to nobody.
         """
         nodes, network = [], self.carrier.empty()
         for name in self.names:

@@ -48,8 +48,7 @@ def is_kits(function: Any) -> bool:
 def witness_of(name: str, judge: Callable[..., Any], witness: Any) -> Any:
     """What a property or monitor says of a violation, which is a text.
 
-    Raises:
-        BadInput: naming the function when it says something else, such as False.
+    Raises BadInput naming the function when it says something else, such as False.
     """
     if witness is None or isinstance(witness, str):
         return witness
@@ -61,9 +60,8 @@ def witness_of(name: str, judge: Callable[..., Any], witness: Any) -> Any:
 def truth_of(name: str, judge: Callable[..., Any], answer: Any) -> bool:
     """What a *sometimes* or *goal* property says of a state: reached or not.
 
-    Raises:
-        BadInput: naming the function when it gives what is always true: a function that nobody
-            called, or values that nobody asked for.
+    Raises BadInput naming the function when it gives what is always true: a function that nobody
+    called, or values that nobody asked for.
     """
     _close(answer)
     if callable(answer) or isinstance(answer, Iterator | Awaitable) or answer is NotImplemented:
@@ -84,8 +82,7 @@ def _close(answer: Any) -> None:
 def check_refusal(what: str, judge: Callable[..., Any], refusal: Any) -> None:
     """See that an answer is None, or a refusal that can be shown; ``what`` gave it.
 
-    Raises:
-        BadInput: naming the function when it does not.
+    Raises BadInput naming the function when it does not.
     """
     if refusal is None:
         return
@@ -103,8 +100,7 @@ def check_refusal(what: str, judge: Callable[..., Any], refusal: Any) -> None:
 def check_text(what: str, function: Callable[..., Any], answer: Any) -> None:
     """See that a model's word for something is a text.
 
-    Raises:
-        BadInput: naming the function when it is none.
+    Raises BadInput naming the function when it is none.
     """
     if not isinstance(answer, str):
         raise BadInput(place(what, function), answer, "a text")
@@ -113,8 +109,7 @@ def check_text(what: str, function: Callable[..., Any], answer: Any) -> None:
 def check_kind(model: Model[Any, Any], what: str, function: Callable[..., Any], state: Any) -> None:
     """See that a state is one of the model's own: of its ``State``, where that is a class.
 
-    Raises:
-        BadInput: naming the function that made it.
+    Raises BadInput naming the function that made it.
     """
     given = getattr(model, "State", None)
     kinds = tuple(get_origin(each) or each for each in (get_args(given) or (given,)))
@@ -128,8 +123,7 @@ def check_stands(value: Any, what: str | Callable[[], str], function: Callable[.
 
     ``what`` made it.
 
-    Raises:
-        BadInput: naming the function that made it.
+    Raises BadInput naming the function that made it.
     """
     numbers = _numbers(value)
     if numbers is None:
@@ -152,8 +146,7 @@ def check_stands(value: Any, what: str | Callable[[], str], function: Callable[.
 def check_call(what: str, function: Callable[..., Any], *given: str) -> None:
     """See that a model's function can be called with so many arguments.
 
-    Raises:
-        BadType: naming the function, and what it is given.
+    Raises BadType naming the function, and what it is given.
     """
     if is_kits(function):
         return

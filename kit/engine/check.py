@@ -318,11 +318,10 @@ def check(  # noqa: PLR0913  # each way to search by its own name
     A state without successors is no error, unless the model ``rests_at_goals`` only: then it is
     the violation *deadlock*. Interrupted from the keyboard, a search tells what it has found.
 
-    Raises:
-        BadInput: for a bound below 1, an unknown mode, a symmetry or a partial order that is not
-            there, or that what is judged does not fit; or when the model changes its states, or
-            makes states that cannot be told apart (with the line).
-        KitError: when a symmetry or a partial order is found to be wrong.
+    Raises BadInput for a bound below 1, an unknown mode, a symmetry or a partial order that is not
+    there, or that what is judged does not fit; or when the model changes its states, or makes
+    states that cannot be told apart (with the line).
+    Raises KitError when a symmetry or a partial order is found to be wrong.
     """
     for name, bound in (("max_states", max_states), ("max_depth", max_depth)):
         if bound is not None and bound < 1:

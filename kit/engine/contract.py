@@ -36,8 +36,7 @@ def check_contract(
 ) -> None:
     """See that a model is whole: names, rules, properties and monitors (its own, or others).
 
-    Raises:
-        BadInput: naming the first thing that is missing, wrong or there twice.
+    Raises BadInput naming the first thing that is missing, wrong or there twice.
     """
     for field in ("name", "title"):
         text(f"{field} of {type(model).__name__}", getattr(model, field, None))

@@ -472,8 +472,7 @@ def _ordered(acts: Iterable[Act], first: Sequence[str]) -> list[Act]:
 def _annotations(owner: Any) -> dict[str, Any]:
     """The annotations of a class or method, which may be written as text.
 
-    Raises:
-        TypeError: when a name in them is none of its module.
+    Raises TypeError when a name in them is none of its module.
     """
     try:
         return get_annotations(owner, eval_str=True)
@@ -541,8 +540,7 @@ class Declared(Model[S, Any]):
     def __init__(self, parameters: Any = None, off: tuple[str, ...] = (), **given: Any) -> None:
         """A model with the safeguards ``off`` switched off; parameters as one struct or by name.
 
-        Raises:
-            BadInput: for a parameter out of its limits, an unknown one, or an unknown safeguard.
+        Raises BadInput for a parameter out of its limits, an unknown one, or an unknown safeguard.
         """
         unknown = next(
             (name for name in given if name not in self.Parameters.__struct_fields__), ""

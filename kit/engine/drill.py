@@ -150,8 +150,7 @@ def drills() -> tuple[str, ...]:
 def open_drill(name: str) -> Drill:
     """A drill by the name of a model or of a scenario.
 
-    Raises:
-        BadInput: for a name that no drill has.
+    Raises BadInput for a name that no drill has.
     """
     if name not in drills():
         raise BadInput("drill", name, one_of(name, list(drills())))

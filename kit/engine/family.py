@@ -78,7 +78,8 @@ class Family(Struct, frozen=True):
     entry, ``views`` the place of the Views that draw it, ``flows`` the place of the table that says
     what travels in its steps, ``scenario_output`` that of what scenario files show of it, where its
     entry does not have it. ``public`` are the names that the family adds to the kit's own
-    packages (``lessons``, ``spark``, or the kit itself: the empty text). ``tasks`` are modules with
+    packages (``lessons``, ``spark``, or the kit itself: the empty text), by the modules that have
+    them; a module without names is added itself. ``tasks`` are modules with
     exercises (``TASKS``), ``hunts`` gives a model's name what lessons hide in it, ``commands``
     gives a word of the command line its help and its place; ``images`` is
     a module that draws committed pictures (``pictures`` as SVG, ``graphs`` as DOT text,
@@ -149,8 +150,10 @@ def drill_places() -> dict[str, tuple[Family, str]]:
 def public_places(package: str) -> Iterator[tuple[str, Family, str]]:
     """The names that families add to a package of the kit: name, family, place."""
     for family in families():
-        for name, place in family.public.get(package, {}).items():
-            yield name, family, place
+        for module, names in family.public.get(package, {}).items():
+            yield from ((name, family, f"{module}:{name}") for name in names.split())
+            if not names:
+                yield module.rpartition(".")[2], family, module
 
 
 def public_name(module: str, own: Mapping[str, str], name: str) -> Any:
@@ -159,8 +162,7 @@ def public_name(module: str, own: Mapping[str, str], name: str) -> Any:
     It is the package's own (``own`` gives each name its module) or one that a family adds. Here is
     the edge of all three: a function checks its arguments against their annotations.
 
-    Raises:
-        AttributeError: when there is no such name, as a module without it would.
+    Raises AttributeError when there is no such name, as a module without it would.
     """
     if name in own:
         return at_edge(getattr(import_module(own[name]), name))

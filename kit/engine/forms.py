@@ -90,8 +90,7 @@ class Grammar:
     def read(self, line: str, moment: Any) -> tuple[Form, Given]:
         """The form that a line is of, and what stands in its slots.
 
-        Raises:
-            BadInput: naming the first word that no form has there, and what is allowed.
+        Raises BadInput naming the first word that no form has there, and what is allowed.
         """
         words = _words(line)
         if not words:
@@ -210,8 +209,7 @@ def _standing(slot: Slot, word: _Typed, known: Mapping[str, str] | None) -> str 
 def _words(line: str) -> list[_Typed]:
     """The words of a line; ``;`` at the end and ``=`` behind an option say nothing.
 
-    Raises:
-        BadInput: for a line that is too long, several lines, a quote that is not closed.
+    Raises BadInput for a line that is too long, several lines, a quote that is not closed.
     """
     if len(line) > LONGEST_LINE:
         allowed = f"one command, of at most {LONGEST_LINE:,} characters"

@@ -290,9 +290,8 @@ class Walker:
 
         ``properties`` and ``monitors`` are as for ``kit.engine.check.check``.
 
-        Raises:
-            BadInput: for a number of steps or a weight out of its limits, or an unknown kind; or
-                when the model changes its states, or makes states that cannot be told apart.
+        Raises BadInput for a number of steps or a weight out of its limits, or an unknown kind; or
+        when the model changes its states, or makes states that cannot be told apart.
         """
         if not 1 <= steps <= MOST_STEPS:
             raise BadInput("steps", steps, f"a number from 1 to {MOST_STEPS}")
@@ -317,8 +316,7 @@ class Walker:
     def check_purity(self, walk: Walk) -> None:
         """See that the model keeps its word in the last state of a walk.
 
-        Raises:
-            BadInput: when it does not, naming the place in its code.
+        Raises BadInput when it does not, naming the place in its code.
         """
         state = reduce(self.model.apply, walk.actions, self.model.start())
         with blaming(self.model):
@@ -521,8 +519,7 @@ def fuzz(
     shows a bar, in a notebook or a terminal. Interrupted from the keyboard, it tells what it has
     found.
 
-    Raises:
-        BadInput: as for ``Walker``; or for a seed that is no whole number from 0 on.
+    Raises BadInput as for ``Walker``; or for a seed that is no whole number from 0 on.
     """
     walker = Walker(
         model, steps=steps, weights=weights, properties=properties, monitors=monitors, within=within

@@ -104,8 +104,7 @@ def switched_off(switches: type[Switches], off: Iterable[str]) -> Switches:
 
     ``switches`` is a struct of bool fields, or of such structs.
 
-    Raises:
-        BadInput: for a name that is none of its fields.
+    Raises BadInput for a name that is none of its fields.
     """
     names = {name.replace("-", "_"): name for name in off}
     known = set(_switches(switches))
@@ -311,8 +310,7 @@ class Model(Generic[S, A]):
     def apply(self, s: S, action: A) -> S:
         """The state after ``action``. Trusts its caller: the action is enabled.
 
-        Raises:
-            Refused: when it is not, with the reason where there is one.
+        Raises Refused when it is not, with the reason where there is one.
         """
         rule = self.rule_of(action)
         assert rule is not None, f"{self.name} has no rule for {action!r}"
@@ -341,8 +339,7 @@ class Model(Generic[S, A]):
     def act(self, s: S, action: A) -> S:
         """The state after ``action``.
 
-        Raises:
-            Refused: when the action is not enabled; the message is the refusal's reason.
+        Raises Refused when the action is not enabled; the message is the refusal's reason.
         """
         refusal = self.refusal(s, action)
         if refusal is not None:

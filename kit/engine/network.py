@@ -197,9 +197,8 @@ class Carrier:
     def __init__(self, nodes: tuple[str, ...], options: NetworkOptions) -> None:
         """A network of ``nodes`` with these ``options``; ``splits`` are the ways to part them.
 
-        Raises:
-            BadInput: for a node that is there twice, a budget below 0, links that keep their order
-                and deliver again and again, or more than 8 nodes to split.
+        Raises BadInput for a node that is there twice, a budget below 0, links that keep their
+        order and deliver again and again, or more than 8 nodes to split.
         """
         if len(set(nodes)) < len(nodes):
             raise BadInput("nodes", nodes, "each name once")

@@ -31,8 +31,7 @@ def old_rule(
 ) -> Rule[Any, Any]:
     """A student's rule in the old style, with a line that says how to write it today.
 
-    Raises:
-        BadType: for what is no function.
+    Raises BadType for what is no function.
     """
     warnings.warn(TODAY, FutureWarning, stacklevel=2)
     three = {"candidates": candidates, "condition": condition, "effect": effect}

@@ -54,8 +54,7 @@ class LargerSteps(Model[Any, Any]):
     def __init__(self, model: Model[Any, Any]) -> None:
         """The larger steps of a model.
 
-        Raises:
-            BadInput: when it has no partial order, or may rest at its goals only.
+        Raises BadInput when it has no partial order, or may rest at its goals only.
         """
         if model.partial_order is None or model.rests_at_goals:
             raise BadInput("partial order", model.name, "a model that has one")
@@ -75,8 +74,7 @@ class LargerSteps(Model[Any, Any]):
     def after(self, s: Any, lead: tuple[Any, ...]) -> Any:
         """The state after steps that waited.
 
-        Raises:
-            KitError: naming a step that the model refuses.
+        Raises KitError naming a step that the model refuses.
         """
         for action in lead:
             rule = self._rules[type(action)]
@@ -114,8 +112,7 @@ class LargerSteps(Model[Any, Any]):
     def judged(self, prop: Property) -> Property:
         """A property of the model, judged of larger steps.
 
-        Raises:
-            BadInput: when it looks at steps that wait, or is a goal.
+        Raises BadInput when it looks at steps that wait, or is a goal.
         """
         if prop.kind == "goal":
             raise BadInput("partial order", prop.name, "no goals")
@@ -134,8 +131,7 @@ class LargerSteps(Model[Any, Any]):
     def watching(self, monitor: Monitor) -> Monitor:
         """A monitor of the model that watches larger steps.
 
-        Raises:
-            BadInput: when it looks at steps that wait.
+        Raises BadInput when it looks at steps that wait.
         """
         self._looks_elsewhere(monitor)
 
@@ -170,17 +166,15 @@ class OrderCheck:
     def replay(self, actions: tuple[Any, ...]) -> None:
         """See that larger steps from the start are a run of the model.
 
-        Raises:
-            KitError: naming a step that the model refuses.
+        Raises KitError naming a step that the model refuses.
         """
         self._taken(self.larger.start(), single_steps(actions))
 
     def compare(self, nodes: Collection[Any]) -> None:
         """See of these nodes, or of some when they are many, that larger steps are enough.
 
-        Raises:
-            KitError: naming a step that they leave out, or that the model refuses; or a property
-                that tells them apart.
+        Raises KitError naming a step that they leave out, or that the model refuses; or a property
+        that tells them apart.
         """
         small = len(nodes) <= SMALL
         share = 1 if small else max(1, min(SHARE, len(nodes) // FEWEST))

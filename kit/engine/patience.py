@@ -179,8 +179,7 @@ def _naming() -> Iterator[None]:
 def patient() -> Iterator[None]:
     """Let what happens inside compute for ``SECONDS``, then stop it; sooner or later if it sleeps.
 
-    Raises:
-        BadInput: naming the function and the line that were at work.
+    Raises BadInput naming the function and the line that were at work.
     """
     used = _processor_time(threading.get_ident())
     most, asleep = used() + SECONDS, _idle(used)
@@ -195,8 +194,7 @@ def attended() -> Iterator[None]:
     It may compute for ``SECONDS``. Nothing is counted on the way: now and then somebody looks which
     function is at work, and whether it is the same call as before.
 
-    Raises:
-        BadInput: naming the function and the line that were at work.
+    Raises BadInput naming the function and the line that were at work.
     """
     used = _processor_time(threading.get_ident())
     asleep = _idle(used)
@@ -246,8 +244,7 @@ def stoppable(stop: threading.Event) -> Iterator[None]:
 
     Whoever looks at ``stop`` now and then has a moment to stop by itself, in a place of its own.
 
-    Raises:
-        KeyboardInterrupt: in whatever function is at work then.
+    Raises KeyboardInterrupt in whatever function is at work then.
     """
     looks = 0
 

@@ -63,8 +63,7 @@ def check_purity(model: Model[Any, Any], state: Any, *, words: bool = True) -> N
 
     With ``words`` so do those that tell of each step, and what is suggested.
 
-    Raises:
-        BadInput: naming the function that does not, and its line.
+    Raises BadInput naming the function that does not, and its line.
     """
     check_stands(state, "start", model.start)
     check_kind(model, "start", model.start, state)
@@ -99,8 +98,7 @@ def check_told(
 ) -> None:
     """See that what is told of a step is text, by careful monitors as well.
 
-    Raises:
-        BadInput: naming the function that says something else.
+    Raises BadInput naming the function that says something else.
     """
     check_text("describe", model.describe, say)
     if milestone is not None:
@@ -112,8 +110,7 @@ def check_told(
 def suggested_by(model: Model[Any, Any], state: Any) -> Any:
     """What a model suggests: an action, or None.
 
-    Raises:
-        BadInput: naming the function that suggests something else.
+    Raises BadInput naming the function that suggests something else.
     """
     with blaming(model, under_way=lambda: [state]):
         action = model.suggest(state)
@@ -126,8 +123,7 @@ def suggested_by(model: Model[Any, Any], state: Any) -> Any:
 def check_start(model: Model[Any, Any], start: Any) -> None:
     """See that a model's first state is the same each time.
 
-    Raises:
-        BadInput: naming the function that made another one, and its line.
+    Raises BadInput naming the function that made another one, and its line.
     """
     if model.start() != start:
         raise BadInput(place("start", model.start), "another state each time", NO_CHANCE)
@@ -136,8 +132,7 @@ def check_start(model: Model[Any, Any], start: Any) -> None:
 def check_seen(model: Model[Any, Any], state: Any) -> None:
     """As ``check_purity``, for a state that is looked at: what a step raises is left to that step.
 
-    Raises:
-        BadInput: as ``check_purity``.
+    Raises BadInput as ``check_purity``.
     """
     try:
         check_purity(model, state, words=False)
@@ -150,8 +145,7 @@ def check_seen(model: Model[Any, Any], state: Any) -> None:
 def check_first(model: Model[Any, Any], start: Any) -> None:
     """As ``check_seen`` and ``check_start``.
 
-    Raises:
-        BadInput: as they do.
+    Raises BadInput as they do.
     """
     check_seen(model, start)
     check_start(model, start)
@@ -160,8 +154,7 @@ def check_first(model: Model[Any, Any], start: Any) -> None:
 def blame_states(model: Model[Any, Any], states: Iterable[Any]) -> None:
     """Look for the function that changed one of the states that a search went through.
 
-    Raises:
-        BadInput: naming it; or saying at least that states do not stay as they are.
+    Raises BadInput naming it; or saying at least that states do not stay as they are.
     """
     for state in states:
         check_purity(model, state)
@@ -203,9 +196,8 @@ def blaming(
 
     ``under_way`` gives the nodes whose steps are being taken.
 
-    Raises:
-        BadInput: naming the line that wrote to a state, that ends a loop or the process, or that
-            gave something else than it should. Other errors of the model's own code come through.
+    Raises BadInput naming the line that wrote to a state, that ends a loop or the process, or that
+    gave something else than it should. Other errors of the model's own code come through.
     """
     try:
         yield
@@ -222,8 +214,7 @@ def blaming(
 def asking(model: Model[Any, Any], *, under_way: Callable[[], list[Any]] = list) -> Iterator[None]:
     """Ask a model whatever it may be: as ``blaming``, and each function has to come back.
 
-    Raises:
-        BadInput: as ``blaming``; or naming the function that does not.
+    Raises BadInput as ``blaming``; or naming the function that does not.
     """
     if is_own(model):
         yield
@@ -277,8 +268,7 @@ def exploring(
 ) -> Iterator[None]:
     """As ``blaming``, while the garbage collector rests: nothing is cyclic, live states are many.
 
-    Raises:
-        BadInput: for an error that a model's broken word explains, naming the place in its code.
+    Raises BadInput for an error that a model's broken word explains, naming the place in its code.
     """
     collecting = gc.isenabled()
     gc.disable()

@@ -80,8 +80,7 @@ class Former(Struct, frozen=True, kw_only=True):
     def parameters_today(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Parameters in today's words.
 
-        Raises:
-            BadInput: when one is given under both its names.
+        Raises BadInput when one is given under both its names.
         """
         today: dict[str, Any] = {}
         for name, value in given.items():
@@ -231,8 +230,7 @@ def entries() -> dict[str, Entry]:
 def entry_of(name: str) -> Entry:
     """The entry of one model.
 
-    Raises:
-        BadInput: for an unknown name, with the nearest ones.
+    Raises BadInput for an unknown name, with the nearest ones.
     """
     known = model_places()
     if name not in _ENTRIES and name in known:
@@ -252,8 +250,7 @@ def build(
 ) -> Model[Any, Any]:
     """A model by name.
 
-    Raises:
-        BadInput: for an unknown model, parameter or safeguard, or a value out of its limits.
+    Raises BadInput for an unknown model, parameter or safeguard, or a value out of its limits.
     """
     entry = entry_of(name)
     return entry.build(convert(entry, dict(parameters or {})), safeguards_off(entry, off))
@@ -266,8 +263,7 @@ def convert(entry: Entry, given: Mapping[str, Any]) -> Any:
     What lies within a parameter is given by its name alone (``rf``), by its path (``cluster.rf``),
     or together with its neighbours (``cluster``); what is not given there stays as it usually is.
 
-    Raises:
-        BadInput: naming the first parameter that is unknown or of a wrong type, or is missing.
+    Raises BadInput naming the first parameter that is unknown or of a wrong type, or is missing.
     """
     plain: dict[str, Any] = {}
     for name, value in entry.former.parameters_today(given).items():
@@ -290,8 +286,7 @@ def convert(entry: Entry, given: Mapping[str, Any]) -> Any:
 def _place(own: type[Struct], name: str) -> str:
     """Where a parameter stands, as its path; whoever gives it may say its name alone.
 
-    Raises:
-        BadInput: for an unknown name, with the nearest ones.
+    Raises BadInput for an unknown name, with the nearest ones.
     """
     if name.partition(".")[0] in own.__struct_fields__:
         return name
@@ -340,8 +335,7 @@ def _within(own: type[Struct]) -> dict[str, Struct]:
 def nested(given: Mapping[str, Any]) -> dict[str, Any]:
     """The same parameters, each name with dots as a field within the parameter before its dot.
 
-    Raises:
-        BadInput: when what stands before a dot is given as something without fields.
+    Raises BadInput when what stands before a dot is given as something without fields.
     """
     whole = {name: value for name, value in given.items() if "." not in name}
     for name, value in given.items():
@@ -400,8 +394,7 @@ def _entry_if_known(name: str) -> Entry | None:
 def safeguards_off(entry: Entry, off: tuple[str, ...]) -> tuple[str, ...]:
     """The names of the safeguards to switch off, given as names (former ones, too) or ids.
 
-    Raises:
-        BadInput: for an unknown one, with the nearest names.
+    Raises BadInput for an unknown one, with the nearest names.
     """
     by_word = {
         word: safeguard.name
@@ -421,8 +414,7 @@ def scenario_of(name: str) -> tuple[Entry, Scenario]:
 
     Of several with the same bare name, the first in the order of ``entries`` is meant.
 
-    Raises:
-        BadInput: for an unknown name, with the nearest ones.
+    Raises BadInput for an unknown name, with the nearest ones.
     """
     name = scenario_today(name)
     pairs = [(entry, scenario) for entry in entries().values() for scenario in entry.scenarios]
@@ -449,8 +441,7 @@ def scenario_today(name: str) -> str:
 def edition_of(given: object, editions: Iterable[E], name: str = "edition") -> E:
     """One of a protocol's editions, by its name of today or a former one.
 
-    Raises:
-        BadInput: for any other word; ``name`` says where it was given.
+    Raises BadInput for any other word; ``name`` says where it was given.
     """
     known = {str(edition): edition for edition in editions}
     today = edition_today(given) if isinstance(given, str) else ""
@@ -477,8 +468,7 @@ Bounds = TypeVar("Bounds", bound=Struct)
 def bounds_of(kind: type[Bounds], field: str, given: Mapping[str, Any], allowed: str) -> Bounds:
     """The struct of these fields; ``allowed`` says in words what they may be.
 
-    Raises:
-        BadInput: for an unknown field, or a value of another type or out of its limits.
+    Raises BadInput for an unknown field, or a value of another type or out of its limits.
     """
     known = list(kind.__struct_fields__)
     for name in given:

@@ -104,8 +104,7 @@ def files() -> dict[str, Path]:
 def file_named(name: str) -> Path:
     """The scenario file of the kit with this name.
 
-    Raises:
-        BadInput: for an unknown name, with the nearest ones.
+    Raises BadInput for an unknown name, with the nearest ones.
     """
     known = files()
     name = name if name in known else scenario_today(name)
@@ -118,8 +117,7 @@ def file_named(name: str) -> Path:
 def open_file(path: str | Path) -> Timeline:
     """The history that a scenario file tells, to be looked at from its start.
 
-    Raises:
-        BadInput: when the file cannot be read, or naming the line that is wrong.
+    Raises BadInput when the file cannot be read, or naming the line that is wrong.
     """
     return open_script(parse(read(path), str(path)))
 
@@ -150,8 +148,7 @@ def differences(script: Script) -> tuple[str, ...]:
 def rewritten(path: str | Path) -> str:
     """The file's text, in today's words, with what is really shown below each rule.
 
-    Raises:
-        BadInput: as for ``open_file``.
+    Raises BadInput as for ``open_file``.
     """
     script = parse(read(path), str(path))
     _, shown = run(script)
@@ -165,8 +162,7 @@ def rewritten(path: str | Path) -> str:
 def read(path: str | Path) -> str:
     """The text of a file.
 
-    Raises:
-        BadInput: when it cannot be read, is not UTF-8, or is too large.
+    Raises BadInput when it cannot be read, is not UTF-8, or is too large.
     """
     return read_text(path, "file", MOST_BYTES)
 
@@ -175,8 +171,7 @@ def read(path: str | Path) -> str:
 def parse(text: str, name: str = "scenario") -> Script:
     """A file's text, taken apart and said in today's words.
 
-    Raises:
-        BadInput: naming the file and the line.
+    Raises BadInput naming the file and the line.
     """
     numbered = enumerate(text.splitlines(), start=1)
     lines = [ScriptLine(number, line.rstrip()) for number, line in numbered]
@@ -254,8 +249,7 @@ def _wrong(name: str, line: ScriptLine, allowed: str) -> BadInput:
 def model_for(script: Script) -> Model[Any, Any]:
     """The model that the header describes.
 
-    Raises:
-        BadInput: naming the line of the header that is wrong.
+    Raises BadInput naming the line of the header that is wrong.
     """
     given = [line for line in script.header if not line.text.startswith("#")]
     first = given[0] if given else script.header[-1]
@@ -298,8 +292,7 @@ def _value(text: str) -> Any:
 def run(script: Script) -> tuple[Timeline, tuple[tuple[str, ...], ...]]:
     """Do all that a script says: the history, and what each step shows.
 
-    Raises:
-        BadInput: naming the line whose command there is not.
+    Raises BadInput naming the line whose command there is not.
     """
     player = _Player(script)
     player.timeline.premise = script.why
@@ -427,8 +420,7 @@ def begun(run: Timeline) -> Begun:
 def begun_by(case: LaterCase, off: tuple[str, ...] = ()) -> Begun:
     """The model of a case, without the safeguards ``off``, at the end of its first lines.
 
-    Raises:
-        BadInput: when there is no such file or line.
+    Raises BadInput when there is no such file or line.
     """
     script = parse(read(file_named(case.scenario)), case.scenario)
     header = tuple(line for line in script.header if not line.text.startswith("off "))

@@ -62,9 +62,8 @@ class Nodes:
 
         ``parents`` gives for each key the one that it was reached from; the first has itself.
 
-        Raises:
-            KitError: when the model's symmetry joins states that do not behave alike, or the model
-                does not do the same thing twice.
+        Raises KitError when the model's symmetry joins states that do not behave alike, or the
+        model does not do the same thing twice.
         """
         keys = []
         while parents[key] != key:
@@ -164,8 +163,7 @@ class SymmetryCheck:
     def compare(self, nodes: Collection[Any]) -> None:
         """Look at what follows each of these nodes, or some of them when they are many.
 
-        Raises:
-            KitError: naming the symmetry, or a property that it does not fit, and two states.
+        Raises KitError naming the symmetry, or a property that it does not fit, and two states.
         """
         small = len(nodes) <= SMALL
         for number, node in enumerate(islice(nodes, 0, None, 1 if small else SHARE)):

@@ -141,8 +141,7 @@ class Servers:
     def answering(self, now: DrillMoment, tool: str) -> int:
         """The number of the machine that one is on, whose server answers.
 
-        Raises:
-            Refused: as the tool says where it does not.
+        Raises Refused as the tool says where it does not.
         """
         if not self.is_up(now, now.here):
             raise Refused(f"{tool} on {now.place}: connection refused, the server is down")
@@ -201,8 +200,7 @@ class Servers:
     def read(self, now: DrillMoment, at: int, given: Given) -> TableAnswer:
         """``columns`` of a node's ``table``, of rows whose ``column`` has a ``value``, as ``json``.
 
-        Raises:
-            BadInput: for a column that the table has not.
+        Raises BadInput for a column that the table has not.
         """
         [table] = [each for each in self.tables if f"system.{each.name}" == given["table"]]
         wanted = tuple(given["columns"])
@@ -231,8 +229,7 @@ class Servers:
     def happen(self, now: DrillMoment, given: Given) -> CommandReply:
         """What no operator does: an event at a node, if the model has it now.
 
-        Raises:
-            BadInput: when it has not, naming those that it has.
+        Raises BadInput when it has not, naming those that it has.
         """
         m, verb = now.model, f"{given['event']} {given['node']}"
         option = m.find(now.state, verb)

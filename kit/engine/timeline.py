@@ -179,8 +179,7 @@ class Timeline:
     def along(cls, model: Model[Any, Any], actions: Iterable[Any]) -> Timeline:
         """The history of one run (a counterexample, say), at its last step.
 
-        Raises:
-            Refused: when one of the actions is not enabled.
+        Raises Refused when one of the actions is not enabled.
         """
         timeline = cls(model)
         for action in actions:
@@ -208,9 +207,8 @@ class Timeline:
         Doing again what was done here before walks along the branch that did it. Steps of equal
         ``fold`` but 0 read as one.
 
-        Raises:
-            Refused: when the action is not enabled; the history stays as it was.
-            BadInput: for a fold that is no number, or below 0.
+        Raises Refused when the action is not enabled; the history stays as it was.
+        Raises BadInput for a fold that is no number, or below 0.
         """
         if type(fold) is not int or not 0 <= fold <= MOST_FOLD:
             fold = whole_number("fold", fold, most=MOST_FOLD)
@@ -312,8 +310,7 @@ class Timeline:
     def goto(self, moment: int) -> Moment:
         """Look at any moment of any branch.
 
-        Raises:
-            BadInput: when there is no such moment.
+        Raises BadInput when there is no such moment.
         """
         self._known(moment)
         self._enter(moment)
@@ -323,8 +320,8 @@ class Timeline:
     def run(self, actions: Iterable[Any]) -> Moment:
         """Several ordinary actions, folded into one step of the picture (a macro).
 
-        Raises:
-            Refused: when one of them is not enabled; the history stays as it was before the first.
+        Raises Refused when one of them is not enabled; the history stays as it was before the
+        first.
         """
         count, former = len(self.moments), (self.at, self.tip, self._folds)
         fold = self._folds + 1
@@ -353,8 +350,7 @@ class Timeline:
     def path(self, tip: int | None = None) -> list[int]:
         """The moments from the start to ``tip`` (the current branch's when None).
 
-        Raises:
-            BadInput: when there is no such moment.
+        Raises BadInput when there is no such moment.
         """
         if tip is None or self._known(tip) == self.tip:
             return list(self._branch())
@@ -378,8 +374,7 @@ class Timeline:
 
         Where one ends, the other one's next step differs. None when they are the same.
 
-        Raises:
-            BadInput: when there is no such moment.
+        Raises BadInput when there is no such moment.
         """
         pairs = zip_longest(self.path(moment), self.path(other))
         return next((step for step, (a, b) in enumerate(pairs) if a != b), None)
@@ -436,8 +431,7 @@ class Timeline:
         A trace of another revision of the model is replayed by its actions alone: where they lead
         is not compared then, and ``notes`` say so.
 
-        Raises:
-            BadInput: naming the first step that is not enabled or leads to another state.
+        Raises BadInput naming the first step that is not enabled or leads to another state.
         """
         if model is not None and model.name != trace.model:
             raise BadInput("model", trace.model, f"{model.name}, the model to replay on")
@@ -560,8 +554,7 @@ MOST = 2_000
 def played_out(timeline: Timeline) -> Timeline:
     """The timeline itself, led on to where its script and its model's schedule end.
 
-    Raises:
-        BadInput: when they do not end within ``MOST`` steps.
+    Raises BadInput when they do not end within ``MOST`` steps.
     """
     for _ in range(MOST):
         if timeline.forward() is None:

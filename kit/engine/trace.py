@@ -74,8 +74,7 @@ def trace_of(
 def model_of(trace: Trace) -> Model[Any, Any]:
     """The model a trace was made with, from the registry.
 
-    Raises:
-        BadInput: for an unknown model, parameter or safeguard.
+    Raises BadInput for an unknown model, parameter or safeguard.
     """
     recorded = former_of(trace.model).parameters_recorded(trace.parameters)
     return build(trace.model, recorded, trace.off)
@@ -85,8 +84,7 @@ def model_of(trace: Trace) -> Model[Any, Any]:
 def action_from(model: Model[Any, Any], plain: Any, field: str) -> Any:
     """An action of ``model`` from plain data, strictly; former words are understood.
 
-    Raises:
-        BadInput: when the data is no action of this model.
+    Raises BadInput when the data is no action of this model.
     """
     kinds = getattr(model, "Action", "none")
     try:
@@ -109,8 +107,7 @@ def dumps(trace: Trace) -> str:
 def loads(text: str | bytes, name: str = "trace") -> Trace:
     """A trace from JSON, strictly.
 
-    Raises:
-        BadInput: for malformed JSON, an unknown format number, unknown or missing fields.
+    Raises BadInput for malformed JSON, an unknown format number, unknown or missing fields.
     """
     if len(text) > MOST_BYTES:
         raise BadInput(name, f"{len(text)} bytes", f"at most {MOST_BYTES} bytes")
@@ -153,8 +150,7 @@ def is_trace(text: str) -> bool:
 def read(path: str | os.PathLike[str]) -> Trace:
     """The trace in a file.
 
-    Raises:
-        BadInput: when the file cannot be read or holds no trace.
+    Raises BadInput when the file cannot be read or holds no trace.
     """
     return loads(read_bytes(path, "file", MOST_BYTES), str(path))
 
@@ -163,7 +159,6 @@ def read(path: str | os.PathLike[str]) -> Trace:
 def write(trace: Trace, path: str | os.PathLike[str]) -> None:
     """Write a trace so that the file is always whole: the old one or the new one.
 
-    Raises:
-        BadInput: when the place cannot be written; BadType for what is no trace.
+    Raises BadInput when the place cannot be written; BadType for what is no trace.
     """
     write_whole(path, dumps(trace))

@@ -7,28 +7,16 @@ widgets.
 from importlib import import_module
 from typing import Any
 
-_PLACES = {
-    "allowed": "kit.lessons.questions",
-    "attempt": "kit.lessons.trying",
-    "breaks": "kit.lessons.questions",
-    "changes": "kit.lessons.questions",
-    "exercise": "kit.lessons.exercises",
-    "fails": "kit.lessons.questions",
-    "how_many": "kit.lessons.questions",
-    "finished": "kit.lessons.trying",
-    "frames": "kit.lessons.stills",
-    "harms": "kit.lessons.trying",
-    "side_by_side": "kit.lessons.trying",
-    "hunt": "kit.lessons.hunting",
-    "predict": "kit.lessons.predictions",
-    "refusal": "kit.lessons.trying",
-    "shortest": "kit.lessons.questions",
-    "still": "kit.lessons.stills",
-    "table": "kit.lessons.tables",
-    "terminal": "kit.lessons.trying",
-    "versions": "kit.lessons.trying",
-    "without": "kit.lessons.trying",
+_NAMES = {
+    "exercises": "exercise",
+    "hunting": "hunt",
+    "predictions": "predict",
+    "questions": "allowed breaks changes fails how_many shortest",
+    "stills": "frames still",
+    "tables": "table",
+    "trying": "attempt finished harms refusal side_by_side terminal versions without",
 }
+_PLACES = {name: f"kit.lessons.{place}" for place in _NAMES for name in _NAMES[place].split()}
 __all__ = sorted(_PLACES)  # noqa: PLE0605  # families add the rest: `public` of each
 
 

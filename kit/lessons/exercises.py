@@ -47,8 +47,7 @@ class Exercise:
         ``answer`` is what the exercise asks for: verbs (or a Player, Timeline or Trace that holds
         them), a ring, or a function.
 
-        Raises:
-            BadInput: when the answer has not the form that was asked for.
+        Raises BadInput when the answer has not the form that was asked for.
         """
         sent = {"task": self.task.name, "answer": ENCODE[self.task.wants](answer)}
         return _verdict(self.task, _judged(sent))
@@ -67,8 +66,7 @@ class Exercise:
 def exercise(name: str) -> Exercise:
     """An exercise by name.
 
-    Raises:
-        BadInput: for an unknown name, with the nearest ones.
+    Raises BadInput for an unknown name, with the nearest ones.
     """
     return Exercise(task_named(name))
 
@@ -105,8 +103,7 @@ def _verdict(task: Task, marks: Marks) -> Judgement:
 def verbs_of(answer: Any) -> list[str]:
     """The verbs of a run: a list of them, or what holds a run (Player, Timeline, Trace).
 
-    Raises:
-        BadInput: when it is none of these.
+    Raises BadInput when it is none of these.
     """
     form = "a list of verbs such as ['bootstrap X --tokens 150', 'apply B'], or a Player or a trace"
     if isinstance(answer, Still):
@@ -139,8 +136,7 @@ def _along(trace: Trace) -> list[str]:
 def ring_of(answer: Any) -> str:
     """A ring as the text of a ring file, from a dictionary, a text or a file.
 
-    Raises:
-        BadInput: when it is none of these.
+    Raises BadInput when it is none of these.
     """
     if isinstance(answer, Path):
         try:
@@ -160,8 +156,7 @@ def ring_of(answer: Any) -> str:
 def source_of(answer: Any) -> dict[str, str]:
     """A function as its own text and name.
 
-    Raises:
-        BadInput: when it is no function written with ``def``, or its text is not to be had.
+    Raises BadInput when it is no function written with ``def``, or its text is not to be had.
     """
     form = "a function of yours, written with def"
     if not inspect.isfunction(answer):
@@ -179,8 +174,7 @@ def source_of(answer: Any) -> dict[str, str]:
 def names_of(answer: Any) -> dict[str, Any]:
     """A hunt's seed and protocol, and what was said of each variant.
 
-    Raises:
-        BadInput: when it is no hunt.
+    Raises BadInput when it is no hunt.
     """
     if not isinstance(answer, Hunt):
         raise BadInput("answer", answer, "a hunt, with what you said of its variants")

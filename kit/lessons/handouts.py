@@ -78,8 +78,7 @@ class LessonText(Struct, frozen=True):
 def read_lesson(path: str | Path) -> LessonText:
     """A notebook's words.
 
-    Raises:
-        BadInput: for a file that cannot be read, or is no notebook.
+    Raises BadInput for a file that cannot be read, or is no notebook.
     """
     text = read_text(path, "notebook", LARGEST)
     try:
@@ -159,8 +158,7 @@ def shown_by(lesson: LessonText, folder: str | Path) -> Iterator[tuple[int, Any]
 
     The cells run in this process and in ``folder``; what they print goes nowhere.
 
-    Raises:
-        KitError: naming the first cell that fails.
+    Raises KitError naming the first cell that fails.
     """
     names: dict[str, Any] = {"__name__": "__main__"}
     sources = [cell.text for cell in lesson.cells if cell.cell_type == "code"]
@@ -229,9 +227,8 @@ class Handout(Struct, frozen=True):
 def handout_of(notebook: str | Path) -> Handout:
     """Read a notebook and run its cells for the questions, the answers and the picture.
 
-    Raises:
-        BadInput: for what is no notebook, or one that asks nothing.
-        KitError: naming the first cell that fails.
+    Raises BadInput for what is no notebook, or one that asks nothing.
+    Raises KitError naming the first cell that fails.
     """
     path = Path(notebook)
     lesson = read_lesson(path)
@@ -274,8 +271,7 @@ def _pictures(number: int, value: Any) -> Iterator[Picture]:
 def write_handout(notebook: str | Path, folder: str | Path) -> tuple[Path, Path]:
     """Write both pages: ``NAME-handout.html`` and ``NAME-key.html``.
 
-    Raises:
-        BadInput: as ``handout_of``, or when the folder cannot be written to.
+    Raises BadInput as ``handout_of``, or when the folder cannot be written to.
     """
     handout, path = handout_of(notebook), Path(folder) / Path(notebook).stem
     page, key = page_of(handout), key_of(handout)

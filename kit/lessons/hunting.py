@@ -94,8 +94,7 @@ class Hunt:
     def model(self, number: int) -> Model[Any, Any]:
         """A variant as a model: for a Player (``controls=False``), a search, random walks.
 
-        Raises:
-            BadInput: when there is no such variant.
+        Raises BadInput when there is no such variant.
         """
         model = self._variant(number).build()
         model.title = f"Variant {number}"
@@ -104,16 +103,14 @@ class Hunt:
     def timeline(self, number: int) -> Timeline:
         """The beginning of a variant's history: what a Player or a prediction is opened on.
 
-        Raises:
-            BadInput: when there is no such variant.
+        Raises BadInput when there is no such variant.
         """
         return Timeline(self.model(number))
 
     def search(self, number: int) -> ShortestRun:
         """Search a variant for the shortest run that breaks something.
 
-        Raises:
-            BadInput: when there is no such variant.
+        Raises BadInput when there is no such variant.
         """
         if number not in self._runs:
             model = self.model(number)
@@ -126,16 +123,14 @@ class Hunt:
     def suspected(self, number: int) -> tuple[Safeguard, ...]:
         """The safeguards of which one is missing in a variant.
 
-        Raises:
-            BadInput: when there is no such variant.
+        Raises BadInput when there is no such variant.
         """
         return suspected(self._variant(number))
 
     def suspects(self, number: int) -> Sheet:
         """What may be missing in a variant: each with its id and its sentence.
 
-        Raises:
-            BadInput: when there is no such variant.
+        Raises BadInput when there is no such variant.
         """
         rows = tuple((g.id, g.title) for g in self.suspected(number))
         return Sheet(f"Variant {number}: one of these is missing", ("id", "safeguard"), rows)
@@ -143,8 +138,7 @@ class Hunt:
     def accuse(self, number: int, word: str) -> Judgement:
         """Say which safeguard is missing, by id or name; it is kept for the exercise.
 
-        Raises:
-            BadInput: for an unknown variant, or a safeguard that its model does not have.
+        Raises BadInput for an unknown variant, or a safeguard that its model does not have.
         """
         verdict = judged(self._variant(number), number, word)
         self.said[number] = word
@@ -185,8 +179,7 @@ def hunt(seed: int, of: str = OF) -> Hunt:
 
     ``of`` is ``CEP-21``, ``group 0``, ``tablets``, ``upgrade`` or ``recovery``.
 
-    Raises:
-        BadInput: for a seed out of its limits, or a protocol without a hunt.
+    Raises BadInput for a seed out of its limits, or a protocol without a hunt.
     """
     return Hunt(seed, of)
 
@@ -201,8 +194,7 @@ def hunts() -> dict[str, HuntGround]:
 def drawn(seed: int, of: str = OF) -> tuple[Variant, ...]:
     """The variants of a seed: as many of each of the protocol's models, in any order.
 
-    Raises:
-        BadInput: for a seed out of its limits, or a protocol without a hunt.
+    Raises BadInput for a seed out of its limits, or a protocol without a hunt.
     """
     if type(seed) is not int or not 0 <= seed <= MOST_SEED:
         raise BadInput("seed", seed, f"a whole number from 0 to {MOST_SEED}")
@@ -248,8 +240,7 @@ def _shown(model: str) -> tuple[Safeguard, ...]:
 def judged(variant: Variant, number: int, word: Any) -> Judgement:
     """Whether the word names what a variant lacks; if not, the run that refutes it.
 
-    Raises:
-        BadInput: for a safeguard that the variant's model does not have, with the nearest names.
+    Raises BadInput for a safeguard that the variant's model does not have, with the nearest names.
     """
     known = {w: g for g in suspected(variant) for w in (g.id, g.name)}
     if not isinstance(word, str) or word not in known:

@@ -43,8 +43,7 @@ class Prediction:
 
         What is right in an answer is named first; a wrong one gets the model's own run for a reply.
 
-        Raises:
-            BadInput: when nothing was chosen, or something that was not offered.
+        Raises BadInput when nothing was chosen, or something that was not offered.
         """
         given = [_word(choice) for choice in chosen]
         for choice in given:
@@ -108,9 +107,8 @@ def predict(
     next step changes), ``about`` is what it takes beside the timeline: a token, a safeguard. A
     pipeline, reports on runs and opened dumps of tablets have questions of their own.
 
-    Raises:
-        BadInput: when ``source`` or what the question is about is not acceptable.
-        KitError: when there is nothing to ask.
+    Raises BadInput when ``source`` or what the question is about is not acceptable.
+    Raises KitError when there is nothing to ask.
     """
     bare = question.func if isinstance(question, partial) else question
     if not isinstance(bare, FunctionType | MethodType):  # classes, and what Python brings

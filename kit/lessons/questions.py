@@ -29,8 +29,7 @@ M = TypeVar("M", bound=Model[Any, Any])
 def model_of(timeline: Timeline, kind: type[M], what: str) -> M:
     """The model of a timeline, where it must be of this kind; ``what`` names it to people.
 
-    Raises:
-        BadInput: when it is another.
+    Raises BadInput when it is another.
     """
     if not isinstance(timeline.model, kind):
         raise BadInput("model", timeline.model.name, what)
@@ -69,8 +68,7 @@ def posed(
 def changes(timeline: Timeline) -> PosedQuestion:
     """Whose replicas does the next epoch change?
 
-    Raises:
-        KitError: when no epoch comes next.
+    Raises KitError when no epoch comes next.
     """
     ahead = copied(timeline)
     ahead.to_milestone()
@@ -87,8 +85,7 @@ def allowed(timeline: Timeline, *kinds: str) -> PosedQuestion:
     ``kinds`` are groups of actions (``commit``, ``stream``, …); left out, those that
     the model's views name.
 
-    Raises:
-        KitError: when there is nothing to choose from.
+    Raises KitError when there is nothing to choose from.
     """
     model, state = timeline.model, timeline.state
     wanted = kinds or for_model(model).offered or tuple(rule.kind for rule in model.rules)
@@ -112,9 +109,8 @@ def breaks(timeline: Timeline, safeguard: str) -> PosedQuestion:
     The answer is the shortest run that breaks one, found by search in the safeguard's smallest
     configuration.
 
-    Raises:
-        BadInput: for a safeguard that the model does not have.
-        KitError: when no run breaks anything.
+    Raises BadInput for a safeguard that the model does not have.
+    Raises KitError when no run breaks anything.
     """
     entry = entry_of(timeline.model.name)
     known = {word: each for each in entry.safeguards for word in (each.name, each.id)}
@@ -138,8 +134,7 @@ def breaks(timeline: Timeline, safeguard: str) -> PosedQuestion:
 def fails(timeline: Timeline) -> PosedQuestion:
     """Which property or monitor breaks first, when every run of the model is searched?
 
-    Raises:
-        KitError: when the model is too large to be searched here.
+    Raises KitError when the model is too large to be searched here.
     """
     model = timeline.model
     violation = _searched(model).violation
@@ -163,8 +158,7 @@ def fails(timeline: Timeline) -> PosedQuestion:
 def shortest(timeline: Timeline) -> PosedQuestion:
     """How many steps has the shortest run that breaks something?
 
-    Raises:
-        KitError: when no run breaks anything, or the model is too large.
+    Raises KitError when no run breaks anything, or the model is too large.
     """
     model = timeline.model
     if (violation := _searched(model).violation) is None:
@@ -183,8 +177,7 @@ def shortest(timeline: Timeline) -> PosedQuestion:
 def how_many(timeline: Timeline) -> PosedQuestion:
     """How many states can the model be in?
 
-    Raises:
-        KitError: when the model is too large.
+    Raises KitError when the model is too large.
     """
     model = timeline.model
     result = _searched(model)

@@ -11,12 +11,13 @@ from kit.engine.check import Result, check
 from kit.engine.fuzz import Chance, least
 from kit.engine.model import Model
 from kit.engine.registry import build, entries, scenario_of
-from kit.engine.timeline import Timeline
+from kit.engine.timeline import PassedStep, Timeline
 from kit.errors import Refused, counted
 from kit.lessons.tasks import Case, Marks, Task
 
-Goals = tuple[Callable[[Timeline], str | None], ...]
-"""What a run must meet; each says what is missing, None: nothing."""
+Goal = Callable[[Timeline], str | None]
+"""What a run must meet: it says what is missing, None: nothing."""
+Goals = tuple[Goal, ...]
 
 
 class Ground(Struct, frozen=True):
@@ -42,6 +43,25 @@ def broken(timeline: Timeline) -> set[str]:
 def after_its_steps(timeline: Timeline) -> str:
     """How a message on a whole run begins: ``After 3 steps``."""
     return f"After {counted(len(timeline.path()) - 1, 'step')}"
+
+
+def ends(holds: Callable[[Any], bool], otherwise: str) -> Goal:
+    """The goal that something holds of the state in which a run ends."""
+    return lambda timeline: None if holds(timeline.state) else otherwise
+
+
+def takes(wanted: Callable[[Any, PassedStep], bool], otherwise: str) -> Goal:
+    """The goal that a run takes a step that is ``wanted``, by the model and that step."""
+    return lambda timeline: (
+        None if any(wanted(timeline.model, step) for step in timeline.passed()) else otherwise
+    )
+
+
+def breaking(promise: str, otherwise: str) -> Goal:
+    """The goal that a run breaks a promise; else the number of its steps, and what they miss."""
+    return lambda timeline: (
+        None if promise in broken(timeline) else f"{after_its_steps(timeline)} {otherwise}"
+    )
 
 
 def replay(ground: Ground, verbs: list[str]) -> tuple[Timeline, str | None]:
@@ -80,9 +100,7 @@ class ReplayJudge(Struct, frozen=True):
         return () if verbs is None else (", ".join(verbs),)
 
 
-def run_task(
-    name: str, title: str, text: str, hint: str, ground: Ground, *goals: Callable[[Timeline], Any]
-) -> Task:
+def run_task(name: str, title: str, text: str, hint: str, ground: Ground, *goals: Goal) -> Task:
     """An exercise that asks for a run on a ground which meets every goal."""
     return Task(name, title, text, "verbs", hint, ReplayJudge(ground, goals))
 

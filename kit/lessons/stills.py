@@ -68,8 +68,7 @@ class Frames:
 def timeline_of(source: Any) -> Timeline:
     """The timeline of a Player, or the timeline itself.
 
-    Raises:
-        BadInput: when it is neither.
+    Raises BadInput when it is neither.
     """
     timeline = getattr(source, "timeline", source)
     if not isinstance(timeline, Timeline):
@@ -85,8 +84,7 @@ def scene_of(timeline: Timeline) -> Scene:
 def still(source: Any, *names: str) -> Still:
     """A lasting picture of the moment that ``source`` shows: the named panels, or the usual ones.
 
-    Raises:
-        BadInput: for a panel that the model does not have.
+    Raises BadInput for a panel that the model does not have.
     """
     timeline = timeline_of(source)
     known = {panel.name: panel for panel in for_model(timeline.model).panels}
@@ -102,8 +100,7 @@ def frames(source: Any, *names: str) -> Frames:
 
     ``source`` is a Player or a timeline; what it shows stays where it is.
 
-    Raises:
-        BadInput: for a panel that the model does not have, or another source.
+    Raises BadInput for a panel that the model does not have, or another source.
     """
     given = timeline_of(source)
     run = Timeline(given.model, given.script)

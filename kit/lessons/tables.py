@@ -15,9 +15,8 @@ from kit.views.static import Sheet
 def table(frame: pd.DataFrame, title: str) -> Sheet:
     """The rows of a frame below a title.
 
-    Raises:
-        BadInput: for a title that is no text.
-        BadType: when it is no frame.
+    Raises BadInput for a title that is no text.
+    Raises BadType when it is no frame.
     """
     if not isinstance(frame, pd.DataFrame):
         raise BadType("frame", frame, "a frame of pandas'")

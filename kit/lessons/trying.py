@@ -68,8 +68,7 @@ class Attempts(Struct, frozen=True):
 def attempt(player: Player, *verbs: str) -> Attempts:
     """Try actions by their verbs, one after the other; what must wait is passed over.
 
-    Raises:
-        BadInput: for a verb that is no action at the moment that is shown.
+    Raises BadInput for a verb that is no action at the moment that is shown.
     """
     return Attempts(tuple(_tried(player, verb) for verb in verbs))
 
@@ -87,8 +86,7 @@ def _tried(player: Player, verb: str) -> Attempt:
 def finished(source: str) -> Timeline:
     """A scenario by name, played to its end.
 
-    Raises:
-        BadInput: for an unknown name, or where no end comes.
+    Raises BadInput for an unknown name, or where no end comes.
     """
     return played_out(open_named(source).timeline)
 
@@ -100,8 +98,7 @@ def without(source: str, *safeguards: str, **parameters: Any) -> Player:
     ``source`` is a scenario or a model; the search takes place on its own ring. One looks at the
     step that breaks the promise.
 
-    Raises:
-        BadInput: for an unknown name, or when no run breaks anything.
+    Raises BadInput for an unknown name, or when no run breaks anything.
     """
     if (run := broken_run(Ground(source, parameters, safeguards).model())) is None:
         raise BadInput("safeguards", safeguards, "some without which a promise breaks here")
@@ -126,8 +123,7 @@ def side_by_side(first: str, second: str, *safeguards: str) -> Sheet:
     ``safeguards`` are ids, such as ``S-05``. Each search is on the smallest configuration that the
     model itself names for it; the last row has that of the first safeguard, with every one on.
 
-    Raises:
-        BadInput: for a model or a safeguard that there is not.
+    Raises BadInput for a model or a safeguard that there is not.
     """
     models = first, second
     rows = [_row_of(models, id_, off=True) for id_ in safeguards]
@@ -169,8 +165,7 @@ def _harm(ground: Ground) -> tuple[str, ...]:
 def refusal(call: Callable[..., Any], *arguments: Any, **options: Any) -> str:
     """The one line in which the kit refuses ``call(*arguments, **options)``.
 
-    Raises:
-        KitError: when the call is not refused.
+    Raises KitError when the call is not refused.
     """
     try:
         call(*arguments, **options)
@@ -201,8 +196,7 @@ LONGEST_LINE = 10_000  # characters
 def terminal(line: str, folder: str | os.PathLike[str]) -> str:
     """What ``python -m kit LINE`` prints when it is run in ``folder``, and its exit status.
 
-    Raises:
-        BadInput: for a line that no shell could pass on, or a folder that is not there.
+    Raises BadInput for a line that no shell could pass on, or a folder that is not there.
     """
     allowed = f"a command and its words, quotes closed, of at most {LONGEST_LINE} characters"
     try:

@@ -38,8 +38,7 @@ PLAYER = Cost(500, 4e-6, 100, 1e-6)
 def check_work(given: RingFile, cost: Cost) -> None:
     """Refuse a question that would not fit into memory, or take minutes.
 
-    Raises:
-        BadInput: naming the largest keyspace, with the estimate.
+    Raises BadInput naming the largest keyspace, with the estimate.
     """
     if not given.keyspaces:
         return

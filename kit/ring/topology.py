@@ -326,8 +326,7 @@ class Ring:
     def replace(self, old: int, new: int) -> Ring:
         """The ring in which ``new`` owns the tokens of ``old``, which then owns none.
 
-        Raises:
-            BadInput: when ``new`` owns tokens already.
+        Raises BadInput when ``new`` owns tokens already.
         """
         if self.nodes[new].tokens:
             raise BadInput("node", self.nodes[new].name, "a name that owns no token yet")

@@ -64,9 +64,8 @@ def start(
 
     ``only_connect`` starts the Connect server alone, with an embedded Spark.
 
-    Raises:
-        BadInput: when a cluster is up already, or a port is taken.
-        SparkUnavailable: when there is no fitting Java, or something did not come up in time.
+    Raises BadInput when a cluster is up already, or a port is taken.
+    Raises SparkUnavailable when there is no fitting Java, or something did not come up in time.
     """
     place = folder or usual_folder()
     whole_number("workers", workers, 1, MOST_WORKERS)

@@ -24,8 +24,7 @@ LAG_REPORT = table(
 def lag(frame: pd.DataFrame) -> Chart:
     """How many epochs each node is behind on average, and at most; of a lag report.
 
-    Raises:
-        BadInput: for another table.
+    Raises BadInput for another table.
     """
     frame = columns_of("frame", frame, LAG_REPORT).to_pandas()
     figure, axes = empty_figure(6.4, 2.8)

@@ -23,9 +23,8 @@ def timeline(row: Any, *, small: bool = False) -> Timeline:
     that a family makes and whose runs it can repeat. With ``small`` a run that fails is shrunk
     first. ``kit.Player(kit.spark.timeline(row))`` shows it.
 
-    Raises:
-        BadType: for a whole table.
-        BadInput: for a row without a run, or naming the first step that differs.
+    Raises BadType for a whole table.
+    Raises BadInput for a row without a run, or naming the first step that differs.
     """
     if isinstance(row, pd.DataFrame | pa.Table):
         raise BadType("row", row, "one row of a table")
@@ -46,8 +45,7 @@ def timeline(row: Any, *, small: bool = False) -> Timeline:
 def dicts(table: Any) -> list[dict[str, Any]]:
     """The rows of a table of Spark's, of Arrow's or of pandas', each as a dictionary.
 
-    Raises:
-        BadType: when it is no table.
+    Raises BadType when it is no table.
     """
     rows: list[dict[str, Any]]
     if isinstance(table, pd.DataFrame):
@@ -67,9 +65,8 @@ def columns_of(field: str, table: Any, schema: Schema, *names: str) -> pa.Table:
     ``table`` is one of Spark's, of Arrow's or of pandas', or a list of its rows; ``field`` is what
     the caller calls it.
 
-    Raises:
-        BadType: when it is none of these; BadInput: when it lacks a column, or one is of another
-            type.
+    Raises BadType when it is none of these; BadInput: when it lacks a column, or one is of another
+    type.
     """
     wanted = pa.schema([schema.arrow.field(name) for name in names or schema.arrow.names])
     is_rows = isinstance(table, list) and all(isinstance(row, Mapping) for row in table)

@@ -24,8 +24,7 @@ REASONS = re.compile(
 def whole_folder(folder: str | Path) -> Iterator[Path]:
     """A temporary folder to fill beside ``folder``; put in its place in one step at the end.
 
-    Raises:
-        BadInput: when ``folder`` exists, or cannot be written; then nothing is left behind.
+    Raises BadInput when ``folder`` exists, or cannot be written; then nothing is left behind.
     """
     with _whole("folder", check_new(folder, "folder")) as place:
         place.mkdir()
@@ -51,8 +50,7 @@ def write_rows(frame: Any, folder: Path) -> None:
 def temporary_room() -> Iterator[None]:
     """Say in one line that temporary files cannot be written.
 
-    Raises:
-        BadInput: naming the folder in which they are, and the variable that chooses it.
+    Raises BadInput naming the folder in which they are, and the variable that chooses it.
     """
     try:
         yield

@@ -88,8 +88,7 @@ class Watch(Watching):
     def lag(self) -> pd.DataFrame:
         """The live table as it stands.
 
-        Raises:
-            KitError: when the stream has failed.
+        Raises KitError when the stream has failed.
         """
         failure = self._query.exception()
         if failure is not None:
@@ -113,8 +112,7 @@ class PlainWatch(Watching):
     def lag(self) -> pd.DataFrame:
         """The live table as it stands.
 
-        Raises:
-            BadInput: when a file cannot be read.
+        Raises BadInput when a file cannot be read.
         """
         files = sorted(self._place.glob("*.parquet"))
         tables = [stored(file, EPOCHS) for file in files]
@@ -136,8 +134,7 @@ def adding(folder: str | Path, runs: Iterable[Tables], pause: float = PAUSE) -> 
 
     ``pause`` is in seconds. At the end it waits for the last run; what a run fails by is raised.
 
-    Raises:
-        BadInput: for a pause below 0 or of more than an hour.
+    Raises BadInput for a pause below 0 or of more than an hour.
     """
     if not 0 <= pause <= LONGEST_PAUSE:
         raise BadInput("pause", pause, f"seconds from 0 to {LONGEST_PAUSE}")

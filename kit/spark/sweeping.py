@@ -53,8 +53,8 @@ class Sweep(Struct, frozen=True):
     def walker(self) -> Walker:
         """The walker of this sweep.
 
-        Raises:
-            BadInput: for an unknown model, parameter, safeguard or kind, or a number out of limits.
+        Raises BadInput for an unknown model, parameter, safeguard or kind, or a number out of
+        limits.
         """
         model = build(self.model, self.parameters, self.off)
         return Walker(model, steps=self.steps, weights=self.weights)
@@ -75,8 +75,7 @@ def sweep(
 
     Without Spark (None) it is an Arrow table, made here and now.
 
-    Raises:
-        BadInput: as ``Sweep.walker``, before any task begins; or for seeds below 0.
+    Raises BadInput as ``Sweep.walker``, before any task begins; or for seeds below 0.
     """
     kinds = None if weights is None else dict(weights)
     wanted = Sweep(model, dict(parameters or {}), tuple(off), steps, kinds)
@@ -87,8 +86,7 @@ def sweep(
 def stored(frame: Any, folder: str | Path) -> Path:
     """Write the rows as Parquet into a new folder, all or nothing.
 
-    Raises:
-        BadInput: when the folder exists, or has no place or room.
+    Raises BadInput when the folder exists, or has no place or room.
     """
     with whole_folder(folder) as place:
         if isinstance(frame, pa.Table):

@@ -53,8 +53,7 @@ Tables = dict[str, pa.Table]
 def as_tables(source: Timeline | Trace, run: str = "run") -> Tables:
     """The tables of one run, by name: what happened on the branch that is looked at, to its tip.
 
-    Raises:
-        BadInput: when the trace does not replay, or is not of a cluster.
+    Raises BadInput when the trace does not replay, or is not of a cluster.
     """
     timeline = Timeline.load(source) if isinstance(source, Trace) else source
     model = timeline.model
@@ -90,8 +89,7 @@ def schemas() -> dict[str, Schema]:
 def schema(name: str) -> Schema:
     """A table's schema by its name, of placements or of runs; printed, it explains itself.
 
-    Raises:
-        BadInput: for a name that no table has.
+    Raises BadInput for a name that no table has.
     """
     declared = [family.load(place) for family in families() for place in family.pipeline_tables]
     known: dict[str, Schema] = {each.name: each for tables in declared for each in tables}
@@ -109,9 +107,8 @@ def store(folder: str | Path, *runs: Tables) -> Path:
     The files of a run come into their places when all are written, each whole: a stream that reads
     the folder sees all of a file or nothing, and a full disk leaves no part of a run.
 
-    Raises:
-        BadInput: for what are no tables of a run, when a run of that name is there already, or the
-            folder cannot be written.
+    Raises BadInput for what are no tables of a run, when a run of that name is there already, or
+    the folder cannot be written.
     """
     whole = [_whole(f"runs[{place}]", tables) for place, tables in enumerate(runs)]
     for name, tables in whole:
@@ -139,8 +136,7 @@ def _whole(field: str, tables: Tables) -> tuple[str, Tables]:
 def stored(path: Path, schema: Schema) -> pa.Table:
     """The rows of a table's file, or of all files in its folder.
 
-    Raises:
-        BadInput: when one of them cannot be read, or holds another table.
+    Raises BadInput when one of them cannot be read, or holds another table.
     """
     try:
         return pq.read_table(path, schema=schema.arrow)
@@ -164,8 +160,7 @@ def drawn(
     The same seed and parameters give the same run on every machine; in which order a model lists
     its actions is of no account.
 
-    Raises:
-        BadInput: for more steps than any walk may take, or less than none.
+    Raises BadInput for more steps than any walk may take, or less than none.
     """
     whole_number("most", most, most=MOST_STEPS)
     chance = random.Random(seed)
@@ -279,8 +274,7 @@ class Traces(Reports):
     def table(self, name: str) -> Any:
         """One of the tables as a Spark frame, of all runs, under its fixed schema.
 
-        Raises:
-            BadInput: for a name that no table has.
+        Raises BadInput for a name that no table has.
         """
         schema = _schema(name)
         return self.spark.read.schema(schema.ddl).parquet(str(self.folder / name))
@@ -315,8 +309,7 @@ class PlainTraces(Reports):
     def stored(cls, folder: str | Path) -> PlainTraces:
         """All runs of a folder of traces.
 
-        Raises:
-            BadInput: when the folder holds no traces, or a file of it cannot be read.
+        Raises BadInput when the folder holds no traces, or a file of it cannot be read.
         """
         place = _folder_of_traces(folder)
         return cls({name: stored(place / name, schema) for name, schema in schemas().items()})
@@ -324,8 +317,7 @@ class PlainTraces(Reports):
     def table(self, name: str) -> pd.DataFrame:
         """One of the tables, of all runs.
 
-        Raises:
-            BadInput: for a name that no table has; BadType: where a run has no such table.
+        Raises BadInput for a name that no table has; BadType: where a run has no such table.
         """
         schema, runs = _schema(name), enumerate(self._runs)
         tables = [columns_of(f"runs[{at}][{name}]", run.get(name), schema) for at, run in runs]
@@ -335,8 +327,7 @@ class PlainTraces(Reports):
 def read_traces(spark: Spark | None, folder: str | Path) -> Reports:
     """The reports on a folder of traces: on a session, or with None in this process.
 
-    Raises:
-        BadInput: when the folder holds no traces.
+    Raises BadInput when the folder holds no traces.
     """
     return PlainTraces.stored(folder) if spark is None else Traces(spark, folder)
 

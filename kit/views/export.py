@@ -95,10 +95,9 @@ def export_html(
     When it would be larger, optional panels are left out, then the branches that are not shown,
     then the other panels beside the first; the page and the result say which.
 
-    Raises:
-        BadInput: before any work, when ``path`` cannot be written or ``limit`` is no positive
-            number.
-        KitError: when not even the least page fits; the message names the biggest parts.
+    Raises BadInput before any work, when ``path`` cannot be written or ``limit`` is no positive
+    number.
+    Raises KitError when not even the least page fits; the message names the biggest parts.
     """
     whole_number("limit", limit, 1)
     target = check_place(path, "path")
@@ -115,9 +114,8 @@ def export_stories(
 ) -> Exported:
     """Write several timelines as one HTML page of at most ``limit`` bytes that lists them by name.
 
-    Raises:
-        BadInput: when ``path`` cannot be written or ``limit`` is no positive number.
-        KitError: when the page is larger; nothing is left out of a page of several stories.
+    Raises BadInput when ``path`` cannot be written or ``limit`` is no positive number.
+    Raises KitError when the page is larger; nothing is left out of a page of several stories.
     """
     whole_number("limit", limit, 1)
     target = check_place(path, "path")

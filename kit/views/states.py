@@ -80,8 +80,7 @@ class States(Struct, frozen=True):
 def reached(model: Model[Any, Any], most: int = MOST_COUNTED) -> States:
     """The states of a model, breadth first; at most so many.
 
-    Raises:
-        BadInput: when ``most`` is below 1.
+    Raises BadInput when ``most`` is below 1.
     """
     if most < 1:
         raise BadInput("most", most, "a number from 1 up")

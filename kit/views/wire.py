@@ -137,8 +137,7 @@ Message: TypeAlias = Act | Sync | Need | Look
 def read_message(content: object) -> Message:
     """Read what a page says; nothing in it is ever evaluated.
 
-    Raises:
-        BadInput: when it is none of the four messages.
+    Raises BadInput when it is none of the four messages.
     """
     try:
         message: Message = msgspec.convert(content, Message, strict=True)

@@ -55,8 +55,7 @@ class DrillBoard:
     ``checklist`` False hides the steps of the procedure. ``player`` shows the history, which is
     also walked and forked by its own controls; a command meets the moment that is shown.
 
-    Raises:
-        BadInput: for a name that no drill has.
+    Raises BadInput for a name that no drill has.
     """
 
     @checked

@@ -26,8 +26,7 @@ class Opened(Struct, frozen=True):
 def open_source(source: Source) -> Opened:
     """Open anything a Player takes; None is the first worked example.
 
-    Raises:
-        BadInput: for a name that is neither a scenario nor a model.
+    Raises BadInput for a name that is neither a scenario nor a model.
     """
     if isinstance(source, Timeline):
         return Opened(source)
@@ -44,8 +43,7 @@ def open_source(source: Source) -> Opened:
 def open_named(name: str) -> Opened:
     """Open a scenario or a model by name.
 
-    Raises:
-        BadInput: when there is neither.
+    Raises BadInput when there is neither.
     """
     if name in entries():
         return Opened(Timeline(build(name)), name)
@@ -67,8 +65,7 @@ def replayed(timeline: Timeline) -> Timeline:
 def panels_named(model: Model[Any, Any], names: tuple[str, ...] | None) -> tuple[Panel, ...] | None:
     """The panels of a model that are asked for by name; None: those that it chooses itself.
 
-    Raises:
-        BadInput: for a name that none of its panels has.
+    Raises BadInput for a name that none of its panels has.
     """
     if names is None:
         return None

@@ -99,8 +99,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
     def step(self) -> Moment:
         """Go one step on; at the end of the branch, do what the script or the model suggests.
 
-        Raises:
-            Refused: when nothing is left to do, or when what comes next must wait.
+        Raises Refused when nothing is left to do, or when what comes next must wait.
         """
         return self._change(self._forward)
 
@@ -111,8 +110,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
     def milestone(self) -> Moment:
         """Go on to the next milestone, or as far as one can.
 
-        Raises:
-            Refused: when not even one step was possible.
+        Raises Refused when not even one step was possible.
         """
         return self._change(self._to_milestone)
 
@@ -120,9 +118,8 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
     def act(self, action: Any) -> Moment:
         """Do an action, given as itself or by its verb (``"apply B"``). In the past this forks.
 
-        Raises:
-            Refused: when it may not happen now, with the reason.
-            BadInput: when there is no such action.
+        Raises Refused when it may not happen now, with the reason.
+        Raises BadInput when there is no such action.
         """
         return self._change(lambda: self.timeline.do(self._find(action)))
 
@@ -130,9 +127,8 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
     def run(self, macro: str) -> Moment:
         """Do the ordinary actions of a macro (``"catch-up"``, ``"barrier"``) as one folded step.
 
-        Raises:
-            Refused: when there is nothing to do.
-            BadInput: when the model has no such macro.
+        Raises Refused when there is nothing to do.
+        Raises BadInput when the model has no such macro.
         """
         return self._change(lambda: self._run(macro))
 
@@ -146,8 +142,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
 
         One looks at its start then, or ``at_end`` at its last step.
 
-        Raises:
-            Refused: when one of the actions is not enabled.
+        Raises Refused when one of the actions is not enabled.
         """
         run, timeline = finite("actions", actions, LONGEST_RUN), self.timeline
 
@@ -169,8 +164,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
 
         A counterexample becomes a branch, and one looks at the step that breaks the promise.
 
-        Raises:
-            BadInput: for a bound below 1, or a model that a search cannot follow.
+        Raises BadInput for a bound below 1, or a model that a search cannot follow.
         """
         result = check(self.model, max_states=max_states, progress=progress)
         if result.violation is not None:
@@ -220,8 +214,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
     def load(self, path: str | os.PathLike[str]) -> None:
         """Replay a trace file and show it.
 
-        Raises:
-            BadInput: when it is no trace, or a step of it is not enabled; what is shown stays.
+        Raises BadInput when it is no trace, or a step of it is not enabled; what is shown stays.
         """
         self.show(Timeline.load(traces.read(path)))
 
@@ -233,8 +226,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
     def after(self, act: Callable[[], object]) -> Moment:
         """Let somebody act on the history, and show what came of it.
 
-        Raises:
-            BadType: for what cannot be called without arguments.
+        Raises BadType for what cannot be called without arguments.
         """
         try:
             signature(act).bind()
@@ -272,8 +264,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
     def perform(self, message: Act) -> Moment:
         """Do what a control asked for, at the moment it was shown at.
 
-        Raises:
-            KitError: when it is no control of that moment, or must wait; nothing changes then.
+        Raises KitError when it is no control of that moment, or must wait; nothing changes then.
         """
         timeline = self.timeline
         former = timeline.at, timeline.tip

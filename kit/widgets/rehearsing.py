@@ -63,8 +63,7 @@ def rehearse(source: Any, *arguments: Any, **options: Any) -> Any:
     ``source`` is a file, or several files of one cluster. The first of them says what it is, and so
     which family opens it; what else may be given is said by ``rehearse`` of the family's dry run.
 
-    Raises:
-        BadInput: for what is not acceptable, in one line that names it.
+    Raises BadInput for what is not acceptable, in one line that names it.
     """
     kinds = [(family, kind) for family in families() for kind in family.importers]
     rehearsed = [each for each in kinds if each[1].rehearsal]

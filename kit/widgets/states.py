@@ -61,8 +61,7 @@ def states(
     Up to a hundred are drawn as a graph; above that a table says what each kind of action does.
     ``picture`` names a committed drawing under ``images/``.
 
-    Raises:
-        BadInput: when ``most`` is below 1, or the model does not keep its word.
+    Raises BadInput when ``most`` is below 1, or the model does not keep its word.
     """
     check_contract(model)
     return StatesPicture(reached(model, most), picture or "states")

@@ -16,7 +16,8 @@ def places(family: Family) -> Iterator[str]:
     yield from family.views.values()
     yield from family.flows.values()
     yield from family.trace_tables.values()
-    yield from (place for names in family.public.values() for place in names.values())
+    for package in family.public:
+        yield from (place for _, owner, place in public_places(package) if owner is family)
     yield from (place for _, place in family.commands.values())
     yield from family.tasks
     yield from family.pipeline_tables
@@ -64,7 +65,10 @@ def test_names_are_given_once() -> None:
             "model": family.models,
             "command": family.commands,
             "task": [task.name for place in family.tasks for task in family.load(place).TASKS],
-            **{f"public of {package}": names for package, names in family.public.items()},
+            **{
+                f"public of {package}": [n for n, of, _ in public_places(package) if of is family]
+                for package in family.public
+            },
         }.items()
         for name in given
     )

@@ -49,8 +49,7 @@ def parse_literal(text: str, field: str, allowed: str) -> object:
 
     Sets, lists and tuples are lists; nothing between braces is an empty list.
 
-    Raises:
-        BadInput: for any other text, with ``allowed``; for a key that occurs twice.
+    Raises BadInput for any other text, with ``allowed``; for a key that occurs twice.
     """
     if _FLAT.fullmatch(text):  # as cqlsh writes a set of texts; a cluster may have 256,000 tokens
         return text[2:-2].split("', '")
@@ -125,8 +124,7 @@ SET, MAP = "a set as in CQL: {'-9', '5'}", "a map as in CQL: {'class': 'SimpleSt
 def parse_set(text: str, field: str) -> list[Value]:
     """The members of a CQL set (or list) in their order.
 
-    Raises:
-        BadInput: for any other text.
+    Raises BadInput for any other text.
     """
     value = parse_literal(text, field, SET)
     if not isinstance(value, list) or text.lstrip()[:1] == "(":
@@ -137,8 +135,7 @@ def parse_set(text: str, field: str) -> list[Value]:
 def parse_map(text: str, field: str) -> dict[str, Value]:
     """A CQL map from texts to texts or numbers.
 
-    Raises:
-        BadInput: for any other text, or a key that occurs twice.
+    Raises BadInput for any other text, or a key that occurs twice.
     """
     value = parse_literal(text, field, MAP)
     if value == [] and text.strip()[:1] == "{":
@@ -158,8 +155,7 @@ def _plain(value: object, text: str, field: str, allowed: str) -> Value:
 def parse_keyspace(text: str, field: str = "--keyspace") -> Keyspace:
     """A keyspace from ``ks={"class": …}``, in JSON or as a CQL map with single quotes.
 
-    Raises:
-        BadInput: for another form, an unknown strategy or a wrong factor.
+    Raises BadInput for another form, an unknown strategy or a wrong factor.
     """
     name, equals, options = text.partition("=")
     name, options = name.strip(), options.strip()
@@ -217,9 +213,8 @@ Statement = Sequence[CqlWord]
 def statements(text: str, source: str) -> Iterator[Statement]:
     """The statements of a text, without their semicolons.
 
-    Raises:
-        BadInput: naming the line of what is no CQL, of a last statement without its semicolon, or
-            of one that is too long.
+    Raises BadInput naming the line of what is no CQL, of a last statement without its semicolon, or
+    of one that is too long.
     """
     words: list[CqlWord] = []
     for word in _lexed(text, source):
@@ -327,8 +322,7 @@ def _split(text: str) -> list[str]:
 def from_csv(column: ColumnType, given: str, field: str) -> Cell:
     """The value of a CSV field, where collections are CQL literals.
 
-    Raises:
-        BadInput: for what is no value of the column's type.
+    Raises BadInput for what is no value of the column's type.
     """
     kind = cql_type(column.reads or column.type)
     if kind.name not in _COLLECTIONS:
@@ -341,8 +335,7 @@ def from_csv(column: ColumnType, given: str, field: str) -> Cell:
 def from_json(column: ColumnType, given: object, field: str) -> Cell:
     """The value of a member of a JSON object.
 
-    Raises:
-        BadInput: for what is no value of the column's type.
+    Raises BadInput for what is no value of the column's type.
     """
     return _of_type(cql_type(column.reads or column.type), given, field)
 

@@ -38,8 +38,7 @@ ALLOWED = (
 def parse_json_rows(text: str, source: str) -> list[tuple[str, Row]]:
     """Rows of JSON, each with the words that name it in messages.
 
-    Raises:
-        BadInput: for malformed JSON, or a count of rows that is not theirs.
+    Raises BadInput for malformed JSON, or a count of rows that is not theirs.
     """
     if text.lstrip()[:1] == "[" and not text.lstrip().startswith("[json]"):
         given = parse_json(text, source)
@@ -74,8 +73,7 @@ def _row(given: object, where: str) -> tuple[str, Row]:
 def parse_csv_rows(text: str, source: str) -> list[tuple[str, Row]]:
     """Rows of CSV under their header, each with the words that name it; an empty field is null.
 
-    Raises:
-        BadInput: for a header with a column twice, a row that is longer or shorter than it.
+    Raises BadInput for a header with a column twice, a row that is longer or shorter than it.
     """
     values = text.count(",") + text.count("\n")
     if values > MOST_VALUES:
@@ -103,9 +101,8 @@ def csv_records(text: str, source: str) -> Iterator[tuple[str, list[str]]]:
 
     Empty lines are passed over.
 
-    Raises:
-        BadInput: for a header with a column twice, a record that is longer or shorter than it, a
-            backslash before what COPY does not write one before.
+    Raises BadInput for a header with a column twice, a record that is longer or shorter than it, a
+    backslash before what COPY does not write one before.
     """
     reader = csv.reader(_lines(text, source), escapechar="\\", strict=True)
     columns = 0
@@ -148,8 +145,7 @@ def rows_listing(rows: list[tuple[str, Row]], source: str) -> Listing:
 
     A file with rows of ``system.peers`` alone leaves out the node it was read on.
 
-    Raises:
-        BadInput: for rows of another table, wrong values, a node or keyspace twice.
+    Raises BadInput for rows of another table, wrong values, a node or keyspace twice.
     """
     nodes: dict[str, Seen] = {}
     keyspaces: dict[str, Keyspace] = {}

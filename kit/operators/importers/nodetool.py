@@ -103,8 +103,7 @@ STATES: dict[str, State] = {"N": "normal", "J": "joining", "L": "leaving", "M": 
 def node_name(text: str, field: str) -> str:
     """A node's address as its name: IPv6 in its one canonical form, a port kept.
 
-    Raises:
-        BadInput: for what is no address and no host name.
+    Raises BadInput for what is no address and no host name.
     """
     with_port = _PORT.fullmatch(text)
     if with_port is None:
@@ -196,9 +195,8 @@ def parse_status_text(text: str, source: str) -> Listing:
 
     ScyllaDB separates columns by one space and knows nodes that are excluded (X).
 
-    Raises:
-        BadInput: for a line of no known form, output that is cut short, a node or a datacenter
-            twice.
+    Raises BadInput for a line of no known form, output that is cut short, a node or a datacenter
+    twice.
     """
     lines = [line.strip() for line in text.split("\n")]
     nodes: dict[str, Seen] = {}
@@ -302,9 +300,8 @@ def parse_ring_text(text: str, source: str) -> Listing:
     token (empty when there is one row only), a row per token. A rack of twelve letters or more runs
     into the column behind it. Where nodes own several tokens, two closing lines say so.
 
-    Raises:
-        BadInput: for a line of no known form, output that is cut short, a token, node or
-            datacenter twice.
+    Raises BadInput for a line of no known form, output that is cut short, a token, node or
+    datacenter twice.
     """
     return _RingText(text, source).listing()
 
@@ -447,9 +444,8 @@ def parse_describering_text(text: str, source: str) -> Listing:
     that token, unless the keyspace has no replicas in the owner's datacenter: then the first
     replica stands for it, and the keyspace's placements are the same.
 
-    Raises:
-        BadInput: for a line of no known form, ranges that leave a part of the ring out or cover one
-            twice, a node in two places.
+    Raises BadInput for a line of no known form, ranges that leave a part of the ring out or cover
+    one twice, a node in two places.
     """
     line_of: dict[int, int] = {}
     ranges: dict[int, Listed] = {}

@@ -57,8 +57,7 @@ def differences(
     The output of ``nodetool describering`` does not name its keyspace: the one that fits best is
     compared. Groups count as sets, in the order of the ring.
 
-    Raises:
-        BadInput: when ranges name a replica that owns no token.
+    Raises BadInput when ranges name a replica that owns no token.
     """
     placed = [each for each in keyspaces if not isinstance(each.replication, LocalStrategy)]
     lines = (_difference(ring, placed, listing) for listing in listings if listing.ranges)
@@ -113,9 +112,8 @@ def merge(
 ) -> tuple[tuple[Seen, ...], tuple[Keyspace, ...], list[str]]:
     """All nodes, keyspaces and warnings of one cluster, by name.
 
-    Raises:
-        BadInput: naming the first thing in which two files differ, a token, host id or keyspace
-            that occurs twice, or that no file gives tokens.
+    Raises BadInput naming the first thing in which two files differ, a token, host id or keyspace
+    that occurs twice, or that no file gives tokens.
     """
     named = [listing for listing in listings if listing.cluster is not None]
     for other in named[1:]:
@@ -342,9 +340,8 @@ def open_ring(
     ``keyspaces`` are texts such as ``ks={"class": "SimpleStrategy", "replication_factor": 3}``, or
     keyspaces; they come before those that the files hold.
 
-    Raises:
-        BadInput: for a file that cannot be read, is of no known form, is cut short or does not fit
-            the others; for a keyspace that is not well formed.
+    Raises BadInput for a file that cannot be read, is of no known form, is cut short or does not
+    fit the others; for a keyspace that is not well formed.
     """
     given = [paths] if isinstance(paths, str | Path) else list(paths)
     names = [Path(path).name for path in given]
@@ -385,8 +382,7 @@ def import_texts(
 def listing_of(text: str, source: str) -> Listing:
     """What one file says, whichever form it has.
 
-    Raises:
-        BadInput: for a text of no known form, or one that is not well formed.
+    Raises BadInput for a text of no known form, or one that is not well formed.
     """
     if text.count("\n") > MOST_LINES:
         raise BadInput(source, "more lines", f"at most {MOST_LINES} lines")

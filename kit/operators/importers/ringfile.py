@@ -51,8 +51,7 @@ def read_ring(path: str | Path) -> RingFile:
 def parse_ring(text: str) -> RingFile:
     """Read the text of a ring file.
 
-    Raises:
-        BadInput: naming the field, with its line and column in the text.
+    Raises BadInput naming the field, with its line and column in the text.
     """
     value = parse_json(text, "ring file")
     try:
@@ -105,8 +104,7 @@ def _integer(value: object, field: str, least: int, most: int) -> int:
 def place_name(value: object, field: str) -> str:
     """The name of a datacenter, rack, node or keyspace, which is shown and stored.
 
-    Raises:
-        BadInput: for an empty or endless name, or one that cannot be printed.
+    Raises BadInput for an empty or endless name, or one that cannot be printed.
     """
     fits = isinstance(value, str) and len(value) <= LONGEST_NAME and value.isprintable()
     if not fits or not str(value).strip():
@@ -138,8 +136,7 @@ def _node(value: object, space: TokenSpace, field: str) -> Node:
 def token_in(value: object, space: TokenSpace, field: str) -> int:
     """A token as an integer or a decimal text.
 
-    Raises:
-        BadInput: for one that is not of the space.
+    Raises BadInput for one that is not of the space.
     """
     if isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,20}", value, re.ASCII):
         value = int(value)
@@ -158,8 +155,7 @@ def _keyspace(value: object, field: str) -> Keyspace:
 def check_keyspaces(keyspaces: tuple[Keyspace, ...]) -> tuple[Keyspace, ...]:
     """The keyspaces of a cluster by name, of which there may not be too many.
 
-    Raises:
-        BadInput: when there are.
+    Raises BadInput when there are.
     """
     if len(keyspaces) > MOST_KEYSPACES:
         raise BadInput("keyspaces", len(keyspaces), f"at most {MOST_KEYSPACES}")
@@ -256,8 +252,7 @@ def read_sizes(path: str | Path, ring_file: RingFile) -> Sizes:
 def read_stored(path: str | Path, ring_file: RingFile) -> Stored:
     """The sizes in a file, for one ring.
 
-    Raises:
-        BadInput: when the file cannot be read, or names an unknown node, keyspace or bound.
+    Raises BadInput when the file cannot be read, or names an unknown node, keyspace or bound.
     """
     text = read_text(path, "sizes file", LARGEST_SIZES)
     content = parse_json(text, "sizes file")
@@ -277,8 +272,7 @@ def read_stored(path: str | Path, ring_file: RingFile) -> Stored:
 def sizes_of_nodes(loads: Mapping[str, int], ring_file: RingFile) -> Sizes:
     """Sizes from what each node holds in all, in bytes.
 
-    Raises:
-        BadInput: for a node that is not in the ring, or a load that is no number of bytes.
+    Raises BadInput for a node that is not in the ring, or a load that is no number of bytes.
     """
     stored = Stored(checked_nodes(loads, ring_file))
     return sizes_of(stored, ring_file.ring, ring_file.keyspaces)
@@ -315,8 +309,7 @@ def _bytes(given: Any, field: str) -> int:
 def checked_nodes(given: Mapping[str, Any], ring_file: RingFile) -> tuple[tuple[str, int], ...]:
     """Bytes by node.
 
-    Raises:
-        BadInput: for a name that is no node of the ring, or a size that is no number of bytes.
+    Raises BadInput for a name that is no node of the ring, or a size that is no number of bytes.
     """
     names = ring_file.ring.names
     known = frozenset(names)

@@ -112,8 +112,7 @@ class SchemaParts:
     def once(self, where: str, *row: str) -> None:
         """See that a row, named by what tells it from others of its table, was not there before.
 
-        Raises:
-            BadInput: where it was.
+        Raises BadInput where it was.
         """
         if self._rows.setdefault(row, where) != where:
             raise BadInput(where, ".".join(row[:2]), f"each row once; it is in {self._rows[row]}")
@@ -121,8 +120,7 @@ class SchemaParts:
     def add_keyspace(self, given: CqlKeyspace) -> None:
         """Add what one row or statement says of a keyspace; another table may say the rest.
 
-        Raises:
-            BadInput: where its replication was told already.
+        Raises BadInput where its replication was told already.
         """
         known = self._keyspaces.get(given.name)
         if known is not None:
@@ -136,8 +134,7 @@ class SchemaParts:
     def add_table(self, given: CqlTable) -> None:
         """Add what one row or statement says of a table; another table may say the rest.
 
-        Raises:
-            BadInput: for another id, or base table, than before.
+        Raises BadInput for another id, or base table, than before.
         """
         known = self._tables.get(given.full)
         if known is not None:
@@ -159,8 +156,7 @@ class SchemaParts:
     def schema(self, source: str) -> ClusterSchema:
         """All of it.
 
-        Raises:
-            BadInput: for no keyspace, a keyspace or an id that rows contradict.
+        Raises BadInput for no keyspace, a keyspace or an id that rows contradict.
         """
         for keyspace in self._keyspaces.values():
             if not keyspace.strategy:
@@ -180,8 +176,7 @@ class SchemaParts:
 def replication_of(options: object, field: str) -> tuple[str, Mapping[str, Factor], int | None]:
     """The strategy of a replication map, what it asks for by datacenter, and for each other one.
 
-    Raises:
-        BadInput: for what is no such map, no strategy, or no factor.
+    Raises BadInput for what is no such map, no strategy, or no factor.
     """
     if not isinstance(options, Mapping) or "class" not in options:
         raise BadInput(field, options, "a map with a class, as in CQL")
@@ -244,8 +239,7 @@ def _number(given: object, field: str, allowed: str = "a number of replicas") ->
 def keyspace_tablets(options: object, field: str) -> tuple[bool, int]:
     """Of a keyspace's ``tablets``: whether it has any, and how many a table begins with at least.
 
-    Raises:
-        BadInput: for what is no such map; options that are not known here are passed over.
+    Raises BadInput for what is no such map; options that are not known here are passed over.
     """
     if options == []:  # an empty literal does not tell which it is
         options = {}
@@ -262,8 +256,7 @@ def table_counts(options: object, field: str) -> Mapping[str, Count]:
 
     Source: published ``tablet_options::validate``.
 
-    Raises:
-        BadInput: for what is no such map, no number, or a least count above the largest one.
+    Raises BadInput for what is no such map, no number, or a least count above the largest one.
     """
     if options == []:
         options = {}
@@ -296,8 +289,7 @@ def table_counts(options: object, field: str) -> Mapping[str, Count]:
 def tombstone_mode(options: object, field: str) -> str:
     """Of a table's ``tombstone_gc``: when tombstones are collected.
 
-    Raises:
-        BadInput: for what is no such map, or no mode.
+    Raises BadInput for what is no such map, or no mode.
     """
     mode = options.get("mode") if isinstance(options, Mapping) else None
     if mode not in GC_MODES:
@@ -345,8 +337,7 @@ def is_schema_rows(text: str) -> bool:
 def read_schema(*paths: str | Path) -> ClusterSchema:
     """Read the schema that files tell together.
 
-    Raises:
-        BadInput: for a file that cannot be read, or is no schema, naming the line.
+    Raises BadInput for a file that cannot be read, or is no schema, naming the line.
     """
     parts = SchemaParts()
     for path in paths:
@@ -357,8 +348,7 @@ def read_schema(*paths: str | Path) -> ClusterSchema:
 def add_text(parts: SchemaParts, text: str, source: str) -> None:
     """Add what a text tells of keyspaces and tables.
 
-    Raises:
-        BadInput: naming the line and what may stand there.
+    Raises BadInput naming the line and what may stand there.
     """
     check_room(source, f"{len(text)} characters", len(text) * BYTES)
     head = text.lstrip()
@@ -492,8 +482,7 @@ def _properties(
 ) -> Options:
     """The properties behind WITH that are wanted, with their values.
 
-    Raises:
-        BadInput: for a property that stands twice, or without a value.
+    Raises BadInput for a property that stands twice, or without a value.
     """
     seen: set[str] = set()
     options: dict[str, tuple[object, str]] = {}

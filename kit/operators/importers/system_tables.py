@@ -119,8 +119,7 @@ def read_topology(path: str | Path) -> TopologyTable:
 def parse_topology(text: str, source: str) -> TopologyTable:
     """Read the text of a dump of ``system.topology``.
 
-    Raises:
-        BadInput: naming the line or row and the column.
+    Raises BadInput naming the line or row and the column.
     """
     rows = list(_rows(text, source, TOPOLOGY_TABLE))
     if not rows:
@@ -150,8 +149,7 @@ def read_requests(path: str | Path) -> RequestsTable:
 def parse_requests(text: str, source: str) -> RequestsTable:
     """Read the text of a dump of ``system.topology_requests``; it may have no row.
 
-    Raises:
-        BadInput: naming the line or row and the column.
+    Raises BadInput naming the line or row and the column.
     """
     requests: dict[str, Cells] = {}
     unknown: tuple[str, ...] = ()
@@ -260,8 +258,7 @@ class RaftView(Struct, frozen=True):
 def read_raft_state(path: str | Path) -> RaftView:
     """Read a dump of ``system.raft_state``, a node's own view of the members of group 0.
 
-    Raises:
-        BadInput: for a file that cannot be read, is no such dump, or has rows of several groups.
+    Raises BadInput for a file that cannot be read, is no such dump, or has rows of several groups.
     """
     text, source = read_text(path, "--raft-state", LARGEST_FILE), Path(path).name
     votes_by_disposition: dict[str, dict[str, bool]] = {name: {} for name in DISPOSITIONS}
@@ -392,8 +389,7 @@ def read_tablets(path: str | Path) -> TabletsTable:
 def parse_tablets(text: str, source: str) -> TabletsTable:
     """Read the text of a dump of ``system.tablets``.
 
-    Raises:
-        BadInput: naming the line or row and the column.
+    Raises BadInput naming the line or row and the column.
     """
     statics: dict[str, tuple[str, dict[str, Any]]] = {}
     tablets: dict[str, list[TabletLine]] = {}
@@ -436,8 +432,7 @@ def _tablet(row: Values, where: str, known: dict[tuple[str, int], tuple[str, int
 def read_sizes(path: str | Path) -> TabletBytes:
     """Read a dump of ``system.tablet_sizes``: the bytes of each replica of each tablet.
 
-    Raises:
-        BadInput: for a file that cannot be read, is no such dump, or has a negative size.
+    Raises BadInput for a file that cannot be read, is no such dump, or has a negative size.
     """
     text, source = read_text(path, "--sizes", LARGEST_FILE), Path(path).name
     sizes: dict[str, dict[int, dict[str, int]]] = {}
@@ -458,8 +453,7 @@ def read_sizes(path: str | Path) -> TabletBytes:
 def read_loads(path: str | Path) -> tuple[NodeLoad, ...]:
     """Read a dump of ``system.load_per_node``.
 
-    Raises:
-        BadInput: for a file that cannot be read, is no such dump, or has a negative capacity.
+    Raises BadInput for a file that cannot be read, is no such dump, or has a negative capacity.
     """
     text, source = read_text(path, "--loads", LARGEST_FILE), Path(path).name
     loads: dict[str, NodeLoad] = {}

@@ -90,9 +90,8 @@ class _Timed(Struct, frozen=True):
 def read_journals(paths: Iterable[str | Path]) -> tuple[JournalEntry, ...]:
     """The entries of the journals of one or more hosts, in the order of time.
 
-    Raises:
-        BadInput: for a file that cannot be read, a journal without any such line, one with a time
-            that is none, journals whose times cannot be compared.
+    Raises BadInput for a file that cannot be read, a journal without any such line, one with a time
+    that is none, journals whose times cannot be compared.
     """
     given = [Path(path) for path in paths]
     names = [path.name for path in given]
@@ -131,8 +130,7 @@ def is_journal(text: str) -> bool:
 def _check_dates(text: str, source: str) -> None:
     """See that every line's date is one, also of lines that say nothing of the topology.
 
-    Raises:
-        BadInput: for the first that is none.
+    Raises BadInput for the first that is none.
     """
     for month, day, whole in dict.fromkeys(_DATE.findall(text)):
         try:
@@ -198,8 +196,7 @@ def _closest_together(lines: list[_Timed]) -> list[_Timed]:
 def _with_years(lines: list[_Timed]) -> list[_Timed]:
     """The lines with years that follow one another; a leap year where a line is of February 29.
 
-    Raises:
-        BadInput: for a February 29 in two years that follow one another.
+    Raises BadInput for a February 29 in two years that follow one another.
     """
     leaps = [timed.turns for timed in lines if (timed.at.month, timed.at.day) == (2, 29)]
     first = LEAP - leaps[0] if leaps else LEAP + 1

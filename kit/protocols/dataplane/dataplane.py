@@ -233,8 +233,7 @@ class Coordinator(solo.Coordinator):
     def placement_history(self) -> RangeHistory:
         """The plan's epochs, as the range sees them that moves most.
 
-        Raises:
-            BadInput: when the coordinator is one of the replicas.
+        Raises BadInput when the coordinator is one of the replicas.
         """
         self.switches, tcm = exchange_of(self.exchange, {*self.off}), tcm_of(self.cluster)
         history = replace(project(tcm, busiest(tcm)), acknowledgement=self.acknowledgement)
@@ -263,8 +262,7 @@ class Replica(solo.Replica):
     def placement_history(self) -> RangeHistory:
         """The plan's epochs, as the range sees them that moves most.
 
-        Raises:
-            BadInput: when the replica is none of the range's.
+        Raises BadInput when the replica is none of the range's.
         """
         self.switches, tcm = exchange_of(self.exchange, {*self.off}), tcm_of(self.cluster)
         history = project(tcm, busiest(tcm))

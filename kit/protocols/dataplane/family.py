@@ -20,12 +20,10 @@ FAMILY = Family(
     trace_tables={"dataplane": "trace_rows:ROWS"},
     public={
         "lessons": {
-            name: f"lessons:{name}"
-            for name in (
-                *("both_worlds", "crossed", "enough_answers", "holders"),
-                *("needed", "not_owned", "outcome", "sent_at"),
-            )
-        }
+            "lessons": (
+                "both_worlds crossed enough_answers holders needed not_owned outcome sent_at"
+            ),
+        },
     },
     # Where the metadata can show it too, requests do.
     hunts={

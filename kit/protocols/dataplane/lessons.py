@@ -14,13 +14,13 @@ from msgspec.structs import replace
 from kit.edge.arguments import checked
 from kit.engine.registry import build, one_of
 from kit.engine.scenario import Script, ScriptLine, ScriptStep, file_named, parse, read, run
-from kit.engine.timeline import Timeline, played_out
+from kit.engine.timeline import PassedStep, Timeline, played_out
 from kit.errors import BadInput, KitError
 from kit.lessons.hunting import VARIANTS, drawn
 from kit.lessons.hunting import judged as judged_word
 from kit.lessons.judge import Arguments, ListedJudge, function_task
 from kit.lessons.questions import PosedQuestion, copied, model_of, posed
-from kit.lessons.replays import Ground, after_its_steps, broken, run_task
+from kit.lessons.replays import Ground, breaking, run_task, takes
 from kit.lessons.stills import scene_of, still
 from kit.lessons.tasks import Case, Marks, Task
 from kit.protocols.dataplane import quorums as simulator
@@ -49,8 +49,7 @@ WHOLE, BOTH = "of the whole group (union)", "of the old and of the new replicas 
 def sent_at(epoch: int, level: str = "QUORUM", **parameters: Any) -> Player:
     """A Player on a write of this level that was planned and sent at an epoch of the bootstrap.
 
-    Raises:
-        BadInput: when the bootstrap never comes to this epoch, or for an unknown parameter.
+    Raises BadInput when the bootstrap never comes to this epoch, or for an unknown parameter.
     """
     from kit.widgets.player import Player  # noqa: PLC0415  # judging a task needs no widget
 
@@ -87,9 +86,8 @@ def outcome(timeline: Timeline, verb: str) -> PosedQuestion:
 
     ``verb`` names the step, as ``answer read 2`` or ``write 1 reaches B``.
 
-    Raises:
-        BadInput: when there is no such step now.
-        KitError: when it may not happen, or there is nothing to ask about it.
+    Raises BadInput when there is no such step now.
+    Raises KitError when it may not happen, or there is nothing to ask about it.
     """
     ahead = copied(timeline)
     model = ahead.model
@@ -107,8 +105,7 @@ def outcome(timeline: Timeline, verb: str) -> PosedQuestion:
 def holders(timeline: Timeline, cell: str) -> PosedQuestion:
     """Which replicas hold a cell (``write 1``) now, and can be reached?
 
-    Raises:
-        BadInput: when no request writes such a cell.
+    Raises BadInput when no request writes such a cell.
     """
     m, s = dataplane_of(timeline), timeline.state
     written = [row.title for row in facts.requests(m, s) if not row.title.startswith("read")]
@@ -144,8 +141,7 @@ def enough_answers(timeline: Timeline, request: int = 0) -> PosedQuestion:
 
     Of many sets those nearest to the border are offered.
 
-    Raises:
-        KitError: when the request is not open.
+    Raises KitError when the request is not open.
     """
     m, s = dataplane_of(timeline), timeline.state
     rows = facts.requests(m, s)
@@ -175,8 +171,7 @@ def enough_answers(timeline: Timeline, request: int = 0) -> PosedQuestion:
 def dataplane_of(timeline: Timeline) -> Dataplane:
     """The model of a timeline, where it must be one of reads and writes.
 
-    Raises:
-        BadInput: when it is another.
+    Raises BadInput when it is another.
     """
     return model_of(timeline, Dataplane, "dataplane, reads and writes of a range")
 
@@ -187,9 +182,8 @@ _FAR = 2  # epochs apart, at most, of the pairs that are offered
 def crossed(timeline: Timeline, label: str) -> PosedQuestion:
     """On one range, at which epochs may a read miss an acknowledged write?
 
-    Raises:
-        BadInput: for a range that no operation changes.
-        KitError: when no pair of different epochs is in use.
+    Raises BadInput for a range that no operation changes.
+    Raises KitError when no pair of different epochs is in use.
     """
     rows = simulator.quorums(cluster_of(timeline), levels=[("QUORUM", "QUORUM")]).rows
     known = list(dict.fromkeys(row.range for row in rows))
@@ -238,8 +232,7 @@ def both_worlds(story: str) -> Worlds:
 
     The commands are the same; only gossip has the ticks for which it waits.
 
-    Raises:
-        BadInput: for an unknown file, or a command that one of the worlds does not know.
+    Raises BadInput for an unknown file, or a command that one of the worlds does not know.
     """
     script = parse(read(file_named(f"dataplane/{story}")), story)
     commands = [line for step in script.steps for line in step.commands]
@@ -286,24 +279,11 @@ def _some_answers(chance: random.Random) -> Arguments:
     return [sorted(chance.sample(NAMES, size)) for size in sizes]
 
 
-def misses_a_write(timeline: Timeline) -> str | None:
-    """The goal that a read of the run missed a write that had succeeded."""
-    if "visible" in broken(timeline):
-        return None
-    return f"{after_its_steps(timeline)} no read has missed a write."
-
-
-def failed_by_its_plan(timeline: Timeline) -> str | None:
-    """The goal that a request failed although its plan, as it was sent, had its answers."""
-    model: Any = timeline.model
-    for moment in timeline.path()[1:]:
-        step = timeline.moments[moment]
-        before = timeline.moments[step.parent].state
-        stale = [row for row in facts.requests(model, before) if row.enough and not row.valid]
-        now = facts.requests(model, step.state)
-        if any(now[row.number].phase == "failed" for row in stale):
-            return None
-    return "No request of your run failed because its plan had gone stale."
+def plan_fails(model: Any, step: PassedStep) -> bool:
+    """Whether a request fails although its plan, as it was sent, had its answers."""
+    before, now = facts.requests(model, step.before), facts.requests(model, step.after)
+    stale = (row.number for row in before if row.enough and not row.valid)
+    return any(now[number].phase == "failed" for number in stale)
 
 
 LISTED_SEEDS = range(1, 7)
@@ -368,7 +348,7 @@ TASKS = (
         "let X alone follow; commit as far as the read switch. Then one coordinator writes at an "
         "old epoch and another reads at a new one.",
         Ground("dataplane/no-barrier"),
-        misses_a_write,
+        breaking("visible", "no read has missed a write."),
     ),
     function_task(
         "always-meet",
@@ -394,7 +374,7 @@ TASKS = (
         "let it plan at epoch 100, and let the second answer come with an epoch in which the "
         "write group has four members.",
         Ground("coordinator"),
-        failed_by_its_plan,
+        takes(plan_fails, "No request of your run failed because its plan had gone stale."),
     ),
     function_task(
         "still-quorum",

@@ -54,8 +54,7 @@ MOST_EPOCHS = 400
 def tcm_of(given: ClusterParameters, off: tuple[str, ...] = ()) -> Tcm:
     """The tcm model of a cluster, whose first keyspace is the one to project.
 
-    Raises:
-        BadInput: when that one is not replicated, or a parameter is out of its limits.
+    Raises BadInput when that one is not replicated, or a parameter is out of its limits.
     """
     tcm = Tcm(TcmParameters(**asdict(given)), off)
     first = tcm.cluster.keyspaces[0]
@@ -69,8 +68,7 @@ def busiest(tcm: Tcm) -> int:
 
     Of several, one that ends at a token which the operation brings.
 
-    Raises:
-        BadInput: when no operation moves a replica.
+    Raises BadInput when no operation moves a replica.
     """
     ranked: list[tuple[int, bool, int]] = []
     for action, after in tcm.successors(tcm.start()):
@@ -94,8 +92,8 @@ def project(tcm: Tcm, token: int, lag: int | None = None) -> RangeHistory:
 
     Nobody is more than ``lag`` epochs behind (None: any number).
 
-    Raises:
-        BadInput: when the token is none of the ring's, or there are more futures than can be shown.
+    Raises BadInput when the token is none of the ring's, or there are more futures than can be
+    shown.
     """
     space = tcm.cluster.ring.space
     if not space.low < token <= space.high:

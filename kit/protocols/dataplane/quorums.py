@@ -184,9 +184,8 @@ def quorums(
     are pairs (write, read); None for QUORUM and, where there are several datacenters, the local
     ones too.
 
-    Raises:
-        BadInput: for a model without such a plan, an unknown level or acknowledgement, or a range
-            with too many replicas.
+    Raises BadInput for a model without such a plan, an unknown level or acknowledgement, or a range
+    with too many replicas.
     """
     if acknowledgement not in ACKNOWLEDGEMENTS:
         raise BadInput(

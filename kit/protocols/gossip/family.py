@@ -11,12 +11,7 @@ FAMILY = Family(
     scenario_output={"gossip": "facts:OUTPUT", "gossip_join": "facts:JOIN_OUTPUT"},
     public={
         "lessons": {
-            "digest_costs": "lessons:digest_costs",
-            "logins": "lessons:logins",
-            "overwritten": "lessons:overwritten",
-            "same_crash": "lessons:same_crash",
-            "same_split": "lessons:same_split",
-            "service_level_delays": "lessons:service_level_delays",
-        }
+            "lessons": "digest_costs logins overwritten same_crash same_split service_level_delays",
+        },
     },
 )

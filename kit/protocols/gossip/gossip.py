@@ -175,8 +175,7 @@ class Gossip(NetworkModel):
     def set_up(self) -> None:
         """A cluster in which all know what was done before.
 
-        Raises:
-            BadInput: when a line is no change, or there are more clocks than nodes.
+        Raises BadInput when a line is no change, or there are more clocks than nodes.
         """
         names = tuple(ascii_uppercase[: self.nodes])
         if len(self.clocks) > self.nodes:
@@ -449,8 +448,7 @@ def begun(nodes: tuple[str, ...], cells: Mutations) -> View:
 def _done_before(earlier: tuple[PlannedChange, ...], names: tuple[str, ...]) -> Mutations:
     """The cells that all nodes have at the start.
 
-    Raises:
-        BadInput: for a change that makes no sense after those before it.
+    Raises BadInput for a change that makes no sense after those before it.
     """
     cells: Mutations = ()
     for timestamp, planned in enumerate(earlier, start=1):

@@ -198,8 +198,7 @@ class GossipJoin(NodeModel[RingState]):
     def set_up(self) -> None:
         """The members, and who joins or is dead; ``walk`` are all of them, clockwise from the key.
 
-        Raises:
-            BadInput: for more replicas than members.
+        Raises BadInput for more replicas than members.
         """
         if self.rf > self.nodes:
             raise BadInput("rf", self.rf, f"a number from 1 to {self.nodes}, the members")

@@ -82,8 +82,7 @@ def digest_costs(changes: int = 100) -> Chart:
     Every second change drops the table that the one before it created: no table stays, and each
     leaves its tombstone.
 
-    Raises:
-        BadInput: for a number of changes below 2 or above 2,000.
+    Raises BadInput for a number of changes below 2 or above 2,000.
     """
     if not 2 <= changes <= MOST_CHANGES:
         raise BadInput("changes", changes, f"a number from 2 to {MOST_CHANGES}")
@@ -110,8 +109,7 @@ def digest_costs(changes: int = 100) -> Chart:
 def service_level_delays(poll: float = POLL_SECONDS) -> Chart:
     """Seconds until a node's view has a changed service level: polled, and with group 0.
 
-    Raises:
-        BadInput: for an interval that is not above 0, or longer than a day.
+    Raises BadInput for an interval that is not above 0, or longer than a day.
     """
     if not 0 < poll <= DAY:
         raise BadInput("poll", poll, f"seconds above 0, up to {DAY}")
@@ -141,8 +139,7 @@ def same_split(apart: str = "C", nodes: int = 3, rf: int = 3) -> Sheet:
     ``apart`` are the nodes on the side without A: ``B C``. In group 0 a side is a group whose
     other members do not answer.
 
-    Raises:
-        BadInput: for names that are no nodes, a split that leaves a side empty, an RF below 1.
+    Raises BadInput for names that are no nodes, a split that leaves a side empty, an RF below 1.
     """
     names, rf = _names(nodes), whole_number("rf", rf, 1)
     there = _chosen("apart", apart, names[1:])
@@ -267,8 +264,7 @@ def logins(down: str = "A", nodes: int = 3, rf: int = 1) -> Sheet:
 
     There is a role in the range of each node; a client reaches some node that is up.
 
-    Raises:
-        BadInput: for names that are no nodes, an RF below 1, or where no node is left.
+    Raises BadInput for names that are no nodes, an RF below 1, or where no node is left.
     """
     names, rf = _names(nodes), whole_number("rf", rf, 1)
     off = _chosen("down", down, names)
@@ -309,8 +305,7 @@ def overwritten(timeline: Timeline) -> PosedQuestion:
 
     From here on the default schedule is followed until all nodes have one version.
 
-    Raises:
-        KitError: where the model is no schema by gossip, or the nodes cannot agree from here.
+    Raises KitError where the model is no schema by gossip, or the nodes cannot agree from here.
     """
     model = timeline.model
     if not isinstance(model, Gossip):

@@ -416,8 +416,8 @@ def parse_changes(
 ) -> tuple[PlannedChange, ...]:
     """What these lines ask for: ``alter table ks.t add c text at B``.
 
-    Raises:
-        BadInput: for a line that is no statement at a node of ``nodes``, or one that stands twice.
+    Raises BadInput for a line that is no statement at a node of ``nodes``, or one that stands
+    twice.
     """
     changes: list[PlannedChange] = []
     for line in lines:

@@ -191,8 +191,7 @@ class Discovery(NetworkModel):
     def set_up(self) -> None:
         """A node for each entry of ``seeds``.
 
-        Raises:
-            BadInput: when a contact point is no node.
+        Raises BadInput when a contact point is no node.
         """
         self.contact_points = seeds_of(self.seeds)
         self.connect(tuple(self.contact_points), NetworkOptions(drops=self.losses))
@@ -363,8 +362,7 @@ DiscoveryParameters = Discovery.Parameters
 def seeds_of(lines: tuple[str, ...]) -> dict[str, Names]:
     """Each node with its contact points.
 
-    Raises:
-        BadInput: for no nodes or too many, or a contact point that is no node.
+    Raises BadInput for no nodes or too many, or a contact point that is no node.
     """
     if not 1 <= len(lines) <= len(NAMES):
         raise BadInput("seeds", lines, f"contact points of 1 to {len(NAMES)} nodes")

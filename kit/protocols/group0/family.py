@@ -11,10 +11,8 @@ FAMILY = Family(
     scenario_output={"group0": "facts:OUTPUT"},
     public={
         "lessons": {
-            "effective": "lessons:effective",
-            "founders": "lessons:founders",
-            "schema_costs": "lessons:schema_costs",
-        }
+            "lessons": "effective founders schema_costs",
+        },
     },
     trace_tables={"group0": "trace_rows:ROWS"},
     tasks=("lessons",),

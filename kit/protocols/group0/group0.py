@@ -169,8 +169,7 @@ class Group0(Guards, RaftLog, Serving):
     def set_up(self) -> None:
         """The nodes, the first of which leads, and what clients ask of them.
 
-        Raises:
-            BadInput: for an operation or a request that is none, or too many newcomers.
+        Raises BadInput for an operation or a request that is none, or too many newcomers.
         """
         if self.newcomers > (self.nodes - 1) // 2:
             allowed = "fewer than half of the members: the others have what was done before"
@@ -189,8 +188,7 @@ class Group0(Guards, RaftLog, Serving):
     def log_of(self, operations: tuple[ClientOperation, ...]) -> Log:
         """A log of these operations, done one after the other.
 
-        Raises:
-            BadInput: for one that makes no sense after those before it.
+        Raises BadInput for one that makes no sense after those before it.
         """
         log = Log()
         for operation in operations:

@@ -70,8 +70,7 @@ def schema_costs(tables: int = LARGE) -> Chart:
 
     The bars reach the most that a change takes, a second line the least.
 
-    Raises:
-        BadInput: for a number of tables below 1 or above a million.
+    Raises BadInput for a number of tables below 1 or above a million.
     """
     if not 1 <= tables <= MOST_TABLES:
         raise BadInput("tables", tables, f"a number from 1 to {MOST_TABLES}")
@@ -109,8 +108,7 @@ _MOST = 100_000  # states of a search that a question may take
 def effective(timeline: Timeline) -> PosedQuestion:
     """Which entries of the log take effect?
 
-    Raises:
-        KitError: where the model is not group 0, or nothing is committed.
+    Raises KitError where the model is not group 0, or nothing is committed.
     """
     model, state = timeline.model, timeline.state
     if not isinstance(model, Group0) or not len(state.log):
@@ -130,8 +128,7 @@ def effective(timeline: Timeline) -> PosedQuestion:
 def founders(timeline: Timeline) -> PosedQuestion:
     """Which nodes found a group, each in some run? Every run is searched.
 
-    Raises:
-        KitError: where the model is not discovery, or too large to be searched here.
+    Raises KitError where the model is not discovery, or too large to be searched here.
     """
     model = timeline.model
     if not isinstance(model, Discovery):

@@ -171,9 +171,8 @@ def open_cluster(
     ``lost`` are gone; ``commit`` gives commit indexes by host, ``factors`` the replication factor
     of each datacenter. Hosts are ids or their beginnings.
 
-    Raises:
-        BadInput: for a file that is not well formed, a name of no node, options beside a
-            description.
+    Raises BadInput for a file that is not well formed, a name of no node, options beside a
+    description.
     """
     text = read_text(path, "FILE", LARGEST_FILE)
     may_return, gone, rf = tuple(down), tuple(lost), dict(factors or {})
@@ -225,8 +224,7 @@ def is_description(text: str) -> bool:
 def parse_cluster(text: str) -> ClusterDescription:
     """Read the text of a description.
 
-    Raises:
-        BadInput: naming the field, with its line and column in the text.
+    Raises BadInput naming the field, with its line and column in the text.
     """
     value = parse_json(text, "FILE", FORM)
     try:
@@ -278,8 +276,7 @@ def _check_votes(nodes: Iterable[ClusterNode]) -> None:
 def node_named(name: str, names: Sequence[str], option: str) -> str:
     """The node that a name means: its own, or the beginning of only one.
 
-    Raises:
-        BadInput: naming the option, for a name of no node, or of several.
+    Raises BadInput naming the option, for a name of no node, or of several.
     """
     if name in names:
         return name
@@ -388,10 +385,9 @@ def advise(
     as nodes see it; without them, and where the description does not tell either, edition
     ``server`` leaves that open, and what follows from the ``release`` is said.
 
-    Raises:
-        BadInput: for a stuck upgrade in edition ``server``, whose server has neither that upgrade
-            nor RECOVERY mode; for a leader that is no node that lives or may be restarted, or whose
-            commit index is not told; for a view of a server that joins.
+    Raises BadInput for a stuck upgrade in edition ``server``, whose server has neither that upgrade
+    nor RECOVERY mode; for a leader that is no node that lives or may be restarted, or whose commit
+    index is not told; for a view of a server that joins.
     """
     down, stuck = cluster.mask("down"), cluster.upgrade == "stuck"
     if stuck and edition == "server":

@@ -143,8 +143,7 @@ class Failures(VotingModel[FailuresState]):
     def set_up(self) -> None:
         """Who is there, where, and who may fail at once.
 
-        Raises:
-            BadInput: for too many nodes, or names of others in ``together``.
+        Raises BadInput for too many nodes, or names of others in ``together``.
         """
         if sum(self.datacenters) > MOST_NODES:
             raise BadInput("datacenters", self.datacenters, f"{MOST_NODES} nodes at most in all")

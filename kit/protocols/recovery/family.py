@@ -65,21 +65,18 @@ FAMILY = Family(
     },
     tasks=("lessons",),
     public={
-        "": {"order_harm": "orders:order_harm", "recovery_orders": "orders:recovery_orders"},
-        "lessons": {
-            "failures_table": "lessons:failures_table",
-            "hears": "lessons:hears",
-            "if_led": "lessons:if_led",
-            "may_lead": "lessons:may_lead",
-            "must_return": "lessons:must_return",
-            "orders_table": "lessons:orders_table",
-            "sides_possible": "lessons:sides_possible",
-            "starts_in": "lessons:starts_in",
-            "still_possible": "lessons:still_possible",
-            "votes_now": "lessons:votes_now",
-            "walks_graded": "lessons:walks_graded",
+        "": {
+            "orders": "order_harm recovery_orders",
         },
-        "spark": {"dead_nodes": "spark:dead_nodes", "description": "spark:description"},
+        "lessons": {
+            "lessons": (
+                "failures_table hears if_led may_lead must_return orders_table sides_possible "
+                "starts_in still_possible votes_now walks_graded"
+            ),
+        },
+        "spark": {
+            "spark": "dead_nodes description",
+        },
     },
     repeats=("spark:opened",),
     pipeline_tables=("spark:TABLES",),

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping
-from itertools import pairwise
 from typing import Any
 
 from kit.edge.arguments import checked
 from kit.engine.drill import open_drill
 from kit.engine.registry import build, scenario_of
-from kit.engine.timeline import Timeline
+from kit.engine.timeline import PassedStep, Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons.judge import Arguments, TypedJudge, function_task
 from kit.lessons.questions import PosedQuestion, listed, posed
-from kit.lessons.replays import Ground, run_task
+from kit.lessons.replays import Ground, ends, run_task, takes
 from kit.lessons.stills import still, timeline_of
 from kit.lessons.tasks import Task
 from kit.protocols.group0.rules.voters import majority
@@ -38,8 +37,7 @@ MOST_DATACENTERS = max(row.datacenters for row in FAILURES)
 def still_possible(timeline: Timeline) -> PosedQuestion:
     """What can still be done with the nodes that are up?
 
-    Raises:
-        KitError: when the timeline is not of model ``failures``, or nodes are cut off.
+    Raises KitError when the timeline is not of model ``failures``, or nodes are cut off.
     """
     m, s = _failed(timeline)
     if s.apart:
@@ -59,8 +57,7 @@ def still_possible(timeline: Timeline) -> PosedQuestion:
 def must_return(timeline: Timeline) -> PosedQuestion:
     """How many nodes have to come back before the schema can be changed?
 
-    Raises:
-        KitError: when the timeline is not of model ``failures``, or no node is down.
+    Raises KitError when the timeline is not of model ``failures``, or no node is down.
     """
     m, s = _failed(timeline)
     down = m.everybody & ~s.up
@@ -79,8 +76,7 @@ def must_return(timeline: Timeline) -> PosedQuestion:
 def votes_now(timeline: Timeline) -> PosedQuestion:
     """Which nodes vote now?
 
-    Raises:
-        KitError: when the timeline is not of model ``failures``.
+    Raises KitError when the timeline is not of model ``failures``.
     """
     m, s = _failed(timeline)
     names = m.named(s.voters)
@@ -97,8 +93,7 @@ def votes_now(timeline: Timeline) -> PosedQuestion:
 def sides_possible(timeline: Timeline) -> PosedQuestion:
     """Of two sides of a cut, which can change the schema, and which has data at QUORUM?
 
-    Raises:
-        KitError: when the timeline is not of model ``failures``, or nobody is cut off.
+    Raises KitError when the timeline is not of model ``failures``, or nobody is cut off.
     """
     m, s = _failed(timeline)
     if not s.apart:
@@ -145,8 +140,7 @@ def _judged_rows(datacenters: int) -> list[JudgedFailure]:
 def failures_table(datacenters: int) -> Sheet:
     """The documents' table for so many datacenters of three nodes, beside what is computed.
 
-    Raises:
-        BadInput: when the documents have no table for it.
+    Raises BadInput when the documents have no table for it.
     """
     return Sheet(
         f"{datacenters} × 3 nodes, RF 3: the documents, and every failure that a row means, tried",
@@ -176,8 +170,7 @@ def _row(each: JudgedFailure) -> tuple[str, ...]:
 def orders_table(datacenters: int) -> Sheet:
     """For each row of a table: whether group 0 has its majority, by who votes and who dies when.
 
-    Raises:
-        BadInput: when the documents have no table for so many datacenters.
+    Raises BadInput when the documents have no table for so many datacenters.
     """
     truths = _judged_rows(datacenters)
     return Sheet(
@@ -194,8 +187,7 @@ OWN = "in one that it creates"
 def may_lead(timeline: Timeline) -> PosedQuestion:
     """Which live nodes may lead the recovery?
 
-    Raises:
-        KitError: when the timeline is not of model ``recovery``.
+    Raises KitError when the timeline is not of model ``recovery``.
     """
     m, s = _recovery(timeline)
     indexes = live_indexes(m, s)
@@ -213,9 +205,8 @@ def may_lead(timeline: Timeline) -> PosedQuestion:
 def starts_in(timeline: Timeline, node: str) -> PosedQuestion:
     """In which group does a node run once it has started again?
 
-    Raises:
-        KitError: when the timeline is not of model ``recovery``, or the node may not start now.
-        BadInput: for a name that no node has.
+    Raises KitError when the timeline is not of model ``recovery``, or the node may not start now.
+    Raises BadInput for a name that no node has.
     """
     m, s = _recovery(timeline)
     if node not in m.names:
@@ -239,8 +230,7 @@ def starts_in(timeline: Timeline, node: str) -> PosedQuestion:
 def hears(timeline: Timeline) -> PosedQuestion:
     """Which nodes take each other's gossip?
 
-    Raises:
-        KitError: when the timeline is not of model ``recovery``, or one node is up alone.
+    Raises KitError when the timeline is not of model ``recovery``, or one node is up alone.
     """
     m, s = _recovery(timeline)
     pairs = {f"{row.first} and {row.second}": row for row in facts.gossip(m, s)}
@@ -280,8 +270,7 @@ def if_led(source: object) -> Sheet:
 def walks_graded(name: str, walks: Mapping[str, Iterable[str]]) -> Sheet:
     """Walks through a drill, given as typed lines, each graded by the run that it makes.
 
-    Raises:
-        BadInput: for a name that no drill has.
+    Raises BadInput for a name that no drill has.
     """
     rows = [(title, *_graded(name, lines)) for title, lines in walks.items()]
     grades = [row.name for row in open_drill(name).grade().rows if row.holds is not None]
@@ -348,12 +337,9 @@ def altered(timeline: Timeline) -> str | None:
     return "Your run does not end with a second schema change."
 
 
-def all_serve(timeline: Timeline) -> str | None:
-    """The goal that whoever runs serves, with the newest schema."""
-    s = timeline.state
-    if s.up == s.serving and len({s.schemas[i] for i in range(6) if s.up >> i & 1}) == 1:
-        return None
-    return "At the end of your run some node runs that has not caught up."
+def all_serve(s: FailuresState) -> bool:
+    """Whether whoever runs serves, with the newest schema."""
+    return s.up == s.serving and len({s.schemas[i] for i in range(6) if s.up >> i & 1}) == 1
 
 
 def few_started(timeline: Timeline) -> str | None:
@@ -374,16 +360,10 @@ def whole(timeline: Timeline) -> str | None:
     return None if done else "At the end of your run the recovery is not done."
 
 
-def leader_died(timeline: Timeline) -> str | None:
-    """The goal that the leader of a new group died once all were in it."""
-    m: Any = timeline.model
-    path = timeline.path()
-    for before, after in pairwise(path):
-        state, action = timeline.moments[before].state, timeline.moments[after].action
-        together = isinstance(action, Die) and state.is_together
-        if together and action.node == m.names[state.leader]:
-            return None
-    return "The leader does not die in your run once all live nodes are in the new group."
+def leader_dies(m: Any, step: PassedStep) -> bool:
+    """Whether the leader of a new group dies while all are in it."""
+    together = isinstance(step.action, Die) and step.before.is_together
+    return together and step.action.node == m.names[step.before.leader]
 
 
 def entries_back(indexes: list[int], leader: int) -> list[int]:
@@ -441,7 +421,7 @@ TASKS = (
         "the verb start D starts one node of dc2; look at how many voters are needed.",
         Ground("failures", {"datacenters": (3, 3)}),
         altered,
-        all_serve,
+        ends(all_serve, "At the end of your run some node runs that has not caught up."),
         few_started,
     ),
     Task(
@@ -463,7 +443,10 @@ TASKS = (
         "the group of two has lost its majority: the last node is chosen, deletes the id of the "
         "new group, and leads itself.",
         Ground("recovery", {"commit_indexes": (1, 2, 2, 2), "dead": "C D", "deaths": 1}),
-        leader_died,
+        takes(
+            leader_dies,
+            "The leader does not die in your run once all live nodes are in the new group.",
+        ),
         whole,
     ),
     function_task(

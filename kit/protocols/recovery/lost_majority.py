@@ -58,8 +58,8 @@ class LostMajority(VotingModel[S]):
     def set_up(self) -> None:
         """Who is a member, who is given up, where all stand, and who votes at first.
 
-        Raises:
-            BadInput: for unknown names, for racks of others, and where a majority lives, or nobody.
+        Raises BadInput for unknown names, for racks of others, and where a majority lives, or
+        nobody.
         """
         self.names = tuple(ascii_uppercase[: len(self.commit_indexes)])
         self.given_up = tuple(dict.fromkeys(self.dead.split()))

@@ -206,8 +206,7 @@ def order_harm(order: Sequence[str], parameters: Struct = USUAL) -> Harm:
     are searched in every interleaving; but no more deaths, for whoever dies is to be removed by a
     step that is in no order. A server's refusal of the wrong step itself is told as *refused*.
 
-    Raises:
-        BadInput: for an unknown step, one that comes twice, or parameters of another model.
+    Raises BadInput for an unknown step, one that comes twice, or parameters of another model.
     """
     order = tuple(order)
     for at, step in enumerate(order):

@@ -52,8 +52,7 @@ class LayoutBounds(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 def layout_bounds(given: Mapping[str, Any]) -> LayoutBounds:
     """The bounds from plain values.
 
-    Raises:
-        BadInput: for an unknown one, or one out of its limits.
+    Raises BadInput for an unknown one, or one out of its limits.
     """
     bounds = bounds_of(LayoutBounds, "bounds", given, "numbers of nodes, datacenters, racks")
     if bounds.least > bounds.most:
@@ -116,8 +115,7 @@ def dead_nodes(spark: Spark | None, *, tasks: int | None = None, **bounds: Any) 
     is a task, if ``tasks`` does not say otherwise. Without Spark (None) it is an Arrow table, made
     here and now. ``kit.spark.description(row)`` is the cluster of a row.
 
-    Raises:
-        BadInput: for a bound that is unknown or out of its limits, before any task begins.
+    Raises BadInput for a bound that is unknown or out of its limits, before any task begins.
     """
     within = layout_bounds(bounds)
     count = len(layouts(within))
@@ -184,8 +182,7 @@ def description(row: Any) -> str:
 
     Its dead nodes died at once and are lost for good.
 
-    Raises:
-        BadInput: for another row.
+    Raises BadInput for another row.
     """
     if (layout := _layout(row)) is None:
         raise BadInput("row", row, "a row of dead_nodes")
@@ -205,8 +202,7 @@ def opened(row: Any) -> Timeline | None:
     A recovery at its beginning where one datacenter lost its quorum, by who votes in the row's
     edition. Else the cluster with those nodes down, which failed at once.
 
-    Raises:
-        BadInput: for more nodes, or a larger RF, than these models take.
+    Raises BadInput for more nodes, or a larger RF, than these models take.
     """
     if (layout := _layout(row)) is None:
         return None

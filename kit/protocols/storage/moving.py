@@ -80,9 +80,9 @@ class Moving(Range):
                 return (Copied(source, target, cell, landed, known, session),)
             case LandLate(source, target, session):  # it shows its permit
                 late = self.late_copy(before, action)
-                turned_away = not self.lets_in(before, late.target, session)
                 cell = self.cell_text(before, late.cell)
-                return (Copied(source, target, cell, True, None, session, True, turned_away),)
+                rejected = self.rejects_late(before, action)
+                return (Copied(source, target, cell, True, None, session, True, rejected),)
             case Crash(replica):
                 return (DiskEvent(replica, "fails"),)
         return super().happened(before, action, after)
@@ -352,6 +352,12 @@ class Moving(Range):
         """The copy that arrives."""
         ends = self.code[action.source], self.code[action.target]
         return self._late_copy(s, *ends, action.session)
+
+    def rejects_late(self, s: StorageState, action: Any) -> bool:
+        """Whether an action is a late copy that its target turns away."""
+        if not isinstance(action, LandLate):
+            return False
+        return not self.lets_in(s, self.code[action.target], action.session)
 
     def _late_copy(self, s: StorageState, *ends: int) -> LateCopy:
         return next(x for x in self.late_copies(s) if (x.source, x.target, x.session) == ends)

@@ -123,8 +123,7 @@ class Storage(Moving, Coordinating):
     def set_up(self) -> None:
         """Coordinators are no replicas, and are in datacenters that the range has.
 
-        Raises:
-            BadInput: naming the coordinator or the datacenter.
+        Raises BadInput naming the coordinator or the datacenter.
         """
         super().set_up()
         names, known = self.history.replicas, sorted(self.history.datacenters)

@@ -355,8 +355,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
     def set_up(self) -> None:
         """The tablets' first rows, and the cluster that they are in.
 
-        Raises:
-            BadInput: for words that are no request or replica, or that do not fit each other.
+        Raises BadInput for words that are no request or replica, or that do not fit each other.
         """
         # Edition ``server`` drains nodes before their requests begin.
         self.paused = self.edition == "server"
@@ -412,8 +411,8 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
     ) -> Iterator[TabletRow]:
         """The first row of each tablet.
 
-        Raises:
-            BadInput: for a host that is no member, a shard that it lacks, a dump that does not fit.
+        Raises BadInput for a host that is no member, a shard that it lacks, a dump that does not
+        fit.
         """
         shards = dict.fromkeys(members, self.shards)
         if self.dump is not None:
@@ -430,9 +429,8 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
     def _keyspaces_before(self, plan: RequestPlan) -> tuple[str, ...]:
         """The keyspaces with the replication that they have, where their RF is to be changed.
 
-        Raises:
-            BadInput: for a request on another keyspace or table, or tablets that differ in
-                replicas.
+        Raises BadInput for a request on another keyspace or table, or tablets that differ in
+        replicas.
         """
         tables = self.tables
         if self.dump is not None:
@@ -656,8 +654,7 @@ def replication_before(
 
     ``places`` are the datacenters and racks of each tablet's replicas.
 
-    Raises:
-        BadInput: where a tablet's replicas are not these.
+    Raises BadInput where a tablet's replicas are not these.
     """
     before = _counted(places[0]) if stated is None else stated
     for each in places:

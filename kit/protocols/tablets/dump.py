@@ -85,8 +85,7 @@ class TabletDump(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     def check(self, nodes: int, tablets: int) -> None:
         """Check that it fits so many members and tablets.
 
-        Raises:
-            BadInput: naming what does not.
+        Raises BadInput naming what does not.
         """
         lasts = [(f"tables.{t.name}.lasts", t.lasts, t.tablets) for t in self.tables if t.lasts]
         lengths: list[tuple[str, Sized, int]] = [

@@ -2,26 +2,6 @@
 
 from kit.engine.family import Family, FileKind, HuntGround, TimedSearch
 
-PUBLIC = {
-    "lessons": {
-        "dry_run.opening": "open_tablets",
-        "dry_run.what_if": "given_up joined up_again",
-        "lessons.balancing": (
-            "against_planner candidates_judged decisions goes_to may_take "
-            "moves_judged resize_wanted thresholds waits_for"
-        ),
-        "lessons.dumps": "drain_table losses_table resize_table takes_over to_resize worst_loss",
-        "lessons.questions": "late_arrives next_stage read_from stage_fails stage_table written_to",
-    },
-    "spark": {
-        "spark.balancing": "balancing convergence_of",
-        "spark.charts": "size_histogram",
-        "spark.resize_rows": "size_spread",
-        "spark.sizes": "availability tablets",
-    },
-}
-"""The names that it adds to packages of the kit, by the modules that have them."""
-
 FAMILY = Family(
     "tablets",
     "Tablets: replicas that move by stages",
@@ -46,8 +26,26 @@ FAMILY = Family(
     editions="rules.stages:in_words",
     tasks=("lessons.tasks",),
     public={
-        package: {name: f"{module}:{name}" for module in own for name in own[module].split()}
-        for package, own in PUBLIC.items()
+        "lessons": {
+            "dry_run.opening": "open_tablets",
+            "dry_run.what_if": "given_up joined up_again",
+            "lessons.balancing": (
+                "against_planner candidates_judged decisions goes_to may_take "
+                "moves_judged resize_wanted thresholds waits_for"
+            ),
+            "lessons.dumps": (
+                "drain_table losses_table resize_table takes_over to_resize worst_loss"
+            ),
+            "lessons.questions": (
+                "late_arrives next_stage read_from stage_fails stage_table written_to"
+            ),
+        },
+        "spark": {
+            "spark.balancing": "balancing convergence_of",
+            "spark.charts": "size_histogram",
+            "spark.resize_rows": "size_spread",
+            "spark.sizes": "availability tablets",
+        },
     },
     # S-24 and S-57 of requests need requests of their own, which would give them away.
     hunts={

@@ -104,8 +104,7 @@ class Truncate(Hosts[TruncateState]):
     def set_up(self) -> None:
         """Who is there, and who holds replicas.
 
-        Raises:
-            BadInput: for replicas that are no nodes.
+        Raises BadInput for replicas that are no nodes.
         """
         self.names = tuple(ascii_uppercase[: self.nodes])
         hosts = {*self.replicas.split()}

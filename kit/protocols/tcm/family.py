@@ -12,38 +12,21 @@ FAMILY = Family(
     trace_tables={"tcm": "spark.trace_rows:ROWS"},
     public={
         "lessons": {
-            "after": "lessons.steps:after",
-            "at_once": "lessons.questions:at_once",
-            "barrier": "lessons.questions:barrier",
-            "barriers": "lessons.shown:barriers",
-            "before": "lessons.steps:before",
-            "busiest": "lessons.questions:busiest",
-            "estimates": "lessons.shown:estimates",
-            "events": "lessons.questions:events",
-            "group_sizes": "lessons.shown:group_sizes",
-            "late": "lessons.questions:late",
-            "losses": "lessons.questions:losses",
-            "meetings": "lessons.shown:meetings",
-            "misses": "lessons.questions:misses",
-            "readers": "lessons.questions:readers",
-            "ring_picture": "lessons.shown:ring_picture",
-            "senders": "lessons.questions:senders",
-            "sources": "lessons.questions:sources",
-            "spread": "lessons.questions:spread",
-            "step_table": "lessons.shown:step_table",
-            "story": "lessons.steps:story",
-            "to_epoch": "lessons.steps:to_epoch",
-            "victims": "lessons.questions:victims",
-            "writers": "lessons.questions:writers",
+            "lessons.questions": (
+                "at_once barrier busiest events late losses misses readers senders sources spread "
+                "victims writers"
+            ),
+            "lessons.shown": "barriers estimates group_sizes meetings ring_picture step_table",
+            "lessons.steps": "after before story to_epoch",
         },
         "spark": {
-            "history": "spark.histories:history",
-            "pipeline": "spark.pipelines:pipeline",
-            "same_as_engine": "spark.pipelines:same_as_engine",
-            "sample": "spark.histories:sample",
-            "charts": "spark.charts",
+            "spark.charts": "",
+            "spark.histories": "history sample",
+            "spark.pipelines": "pipeline same_as_engine",
         },
-        "": {"survive": "dry_run.survival:survive"},
+        "": {
+            "dry_run.survival": "survive",
+        },
     },
     hunts={
         "tcm": HuntGround(

@@ -55,21 +55,15 @@ FAMILY = Family(
     ),
     public={
         "lessons": {
-            "after_failure": "lessons:after_failure",
-            "barrier_waits": "lessons:barrier_waits",
-            "machine_table": "lessons:machine_table",
-            "next_transition": "lessons:next_transition",
-            "of_the_deposed": "lessons:of_the_deposed",
+            "lessons": "after_failure barrier_waits machine_table next_transition of_the_deposed",
         },
         "spark": {
-            "clusters": "spark:clusters",
-            "coverage_of": "spark:coverage_of",
-            "steps_of": "spark:steps_of",
+            "spark": "clusters coverage_of steps_of",
         },
         "": {
-            "coordinator": "dry_run.report:coordinator",
-            "replay_journal": "dry_run.journal:replay_journal",
-            "topology_history": "dry_run.history:topology_history",
+            "dry_run.history": "topology_history",
+            "dry_run.journal": "replay_journal",
+            "dry_run.report": "coordinator",
         },
     },
     drills={"topology/stuck-barrier": "drill:DRILL"},

@@ -161,8 +161,7 @@ class Join(NetworkModel):
     def set_up(self) -> None:
         """The tables of group 0 are a node among the others, to which nobody sends anything.
 
-        Raises:
-            BadInput: when a parameter names no member.
+        Raises BadInput when a parameter names no member.
         """
         names = tuple("ABCDE"[: self.nodes])
         _among(names[1:], self.down, "down")

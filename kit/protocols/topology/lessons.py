@@ -7,11 +7,11 @@ from functools import partial
 from typing import Any
 
 from kit.engine.registry import edition_of, one_of
-from kit.engine.timeline import Timeline
+from kit.engine.timeline import PassedStep, Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons.judge import Arguments, function_task
 from kit.lessons.questions import PosedQuestion, copied, model_of, posed
-from kit.lessons.replays import Ground, run_task
+from kit.lessons.replays import Ground, ends, run_task, takes
 from kit.lessons.stills import still
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology import coordinator as work
@@ -34,8 +34,7 @@ AGAIN = "it tries again"
 def next_transition(timeline: Timeline) -> PosedQuestion:
     """Which transition state comes next, when nothing fails?
 
-    Raises:
-        KitError: when no operation is under way.
+    Raises KitError when no operation is under way.
     """
     m, operation = _under_way(timeline)
     ahead = copied(timeline)
@@ -56,8 +55,7 @@ def next_transition(timeline: Timeline) -> PosedQuestion:
 def after_failure(timeline: Timeline) -> PosedQuestion:
     """Where does it lead when the next piece of work fails?
 
-    Raises:
-        KitError: when the coordinator is at no work.
+    Raises KitError when the coordinator is at no work.
     """
     m, operation = _under_way(timeline)
     piece = work.task_of(timeline.state, m.setting).work
@@ -91,8 +89,7 @@ def _leads(edge: EdgeRow) -> str:
 def barrier_waits(timeline: Timeline) -> PosedQuestion:
     """Whose answer does the barrier still wait for?
 
-    Raises:
-        KitError: when no barrier runs.
+    Raises KitError when no barrier runs.
     """
     m = _model(timeline)
     runs = barrier(m, timeline.state)
@@ -112,8 +109,7 @@ def barrier_waits(timeline: Timeline) -> PosedQuestion:
 def of_the_deposed(timeline: Timeline) -> PosedQuestion:
     """What comes of the command that the last coordinator had decided on?
 
-    Raises:
-        KitError: when there is no such command.
+    Raises KitError when there is no such command.
     """
     m, s = _model(timeline), timeline.state
     if s.deposed is None:
@@ -153,8 +149,7 @@ def machine_table(name: str, edition: Edition = "documents") -> Sheet:
 
     ``name`` is that of the node's state, such as ``bootstrapping``.
 
-    Raises:
-        BadInput: for an operation or an edition that there is not.
+    Raises BadInput for an operation or an edition that there is not.
     """
     edition = edition_of(edition, EDITIONS)
     machines = MACHINES[edition]
@@ -240,15 +235,17 @@ def _drawn(chance: random.Random) -> Arguments:
     return [kind, "X" if kind in ("join", "replace") else node, other, down, ignored]
 
 
-def coordinator_died(timeline: Timeline) -> str | None:
-    """The goal that the coordinator crashed while the newcomer was streaming."""
-    m: Any = timeline.model
-    for step in timeline.passed():
-        dies = step.action.node if isinstance(step.action, act.CrashMember) else ""
-        streams = step.before.attempted.streaming
-        if dies and streams and m.number(dies) == step.before.coordinator:
-            return None
-    return "In your run no coordinator dies while a stream runs."
+def coordinator_dies(m: Any, step: PassedStep) -> bool:
+    """Whether the coordinator crashes while the newcomer is streaming."""
+    dies = isinstance(step.action, act.CrashMember) and step.before.attempted.streaming
+    return dies and m.number(step.action.node) == step.before.coordinator
+
+
+def fence_refuses(m: Any, step: PassedStep) -> bool:
+    """Whether a replica refuses a client's request that is below its fence."""
+    if not isinstance(step.action, act.ServeRequest):
+        return False
+    return not served(step.before, m.number(step.action.replica), m.setting)
 
 
 def ended_under_another(timeline: Timeline) -> str | None:
@@ -259,23 +256,6 @@ def ended_under_another(timeline: Timeline) -> str | None:
     if s.coordinator in (cluster.NOBODY, first.coordinator):
         return "At the end of your run the coordinator is the one that it was at first, or none."
     return None
-
-
-def fence_refused(timeline: Timeline) -> str | None:
-    """The goal that a replica refused a client's request that was below its fence."""
-    m: Any = timeline.model
-    for step in timeline.passed():
-        serves = isinstance(step.action, act.ServeRequest)
-        if serves and not served(step.before, m.number(step.action.replica), m.setting):
-            return None
-    return "In your run no replica refuses a request."
-
-
-def has_left(timeline: Timeline) -> str | None:
-    """The goal that the node that was asked to leave has left at the end."""
-    m: Any = timeline.model
-    entry = timeline.state.topology.nodes[m.plan.requests[0].node]
-    return None if entry.state == "left" else "At the end of your run B has not left."
 
 
 def late_part(let: bool, timeline: Timeline) -> str | None:
@@ -344,7 +324,7 @@ TASKS = (
         "while D is streaming, and in the end every node is normal, under another coordinator.",
         "the barrier needs the dead member as well. Restart it before you let the barrier fail.",
         GROUNDS["take-over"],
-        coordinator_died,
+        takes(coordinator_dies, "In your run no coordinator dies while a stream runs."),
         ended_under_another,
     ),
     run_task(
@@ -356,8 +336,11 @@ TASKS = (
         "cut a node off before it hears of the new version, and let the client's request begin "
         "there. Give the barrier's drain up, so that the fence is committed. Then reconnect.",
         GROUNDS["below-the-fence"],
-        fence_refused,
-        has_left,
+        takes(fence_refuses, "In your run no replica refuses a request."),
+        ends(
+            lambda s: s.topology.nodes[NAMES.index("B")].state == "left",
+            "At the end of your run B has not left.",
+        ),
     ),
     run_task(
         "two-late-parts",

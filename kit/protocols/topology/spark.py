@@ -60,8 +60,7 @@ class ClusterSize(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
 def size_of(given: Mapping[str, Any]) -> ClusterSize:
     """The bounds from plain values.
 
-    Raises:
-        BadInput: for an unknown one, or one out of its limits.
+    Raises BadInput for an unknown one, or one out of its limits.
     """
     size = bounds_of(ClusterSize, "size", given, "numbers of nodes, requests and faults")
     if size.least > size.most:
@@ -149,9 +148,8 @@ def clusters(
     ``sizes`` are the fields of ``kit.protocols.topology.spark.ClusterSize``. Without Spark
     (None) it is an Arrow table, made here and now.
 
-    Raises:
-        BadInput: for a size out of its limits, an unknown safeguard, seeds that are no range from
-            0 on; before any task begins.
+    Raises BadInput for a size out of its limits, an unknown safeguard, seeds that are no range from
+    0 on; before any task begins.
     """
     missing = safeguards_off(entry_of("topology"), tuple(off))
     return seeded(spark, seeds, partial(_batches, size_of(sizes), missing), CLUSTERS, tasks)
@@ -211,9 +209,8 @@ def _operations(model: Topology, states: list[ControlState]) -> Iterator[tuple[s
 def coverage_of(rows: Any) -> pd.DataFrame:
     """How many walks of a table of ``clusters`` took each edge: transition, walks, also none.
 
-    Raises:
-        BadInput: for what is no table of ``clusters``, and no list of its rows; an unknown edition
-            or edge.
+    Raises BadInput for what is no table of ``clusters``, and no list of its rows; an unknown
+    edition or edge.
     """
     walks = _selected(rows, "edition", "coverage")
     for walk in walks:
@@ -238,9 +235,8 @@ def coverage_of(rows: Any) -> pd.DataFrame:
 def steps_of(rows: Any) -> pd.DataFrame:
     """Steps per operation: of each kind how many were asked for, ended, failed; mean and most.
 
-    Raises:
-        BadInput: for what is no table of ``clusters``, and no list of its rows; a row whose lists
-            are not of one length.
+    Raises BadInput for what is no table of ``clusters``, and no list of its rows; a row whose lists
+    are not of one length.
     """
     walks = _selected(rows, "operations", "outcomes", "took")
     for walk in walks:

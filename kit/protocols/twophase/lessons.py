@@ -5,24 +5,11 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from kit.engine.timeline import Timeline
 from kit.lessons.judge import Arguments, function_task
-from kit.lessons.replays import Ground, run_task
+from kit.lessons.replays import Ground, ends, run_task
 
 RMS = 3
 WORDS = ("working", "prepared", "committed", "aborted")
-
-
-def all_heard(timeline: Timeline) -> str | None:
-    """The goal that the transaction manager has heard of every manager that it is prepared."""
-    heard = timeline.state.heard.bit_count() == RMS
-    return None if heard else "Not every manager was heard to be prepared."
-
-
-def all_aborted(timeline: Timeline) -> str | None:
-    """The goal that every manager has aborted at the end."""
-    aborted = timeline.state.aborted.bit_count() == RMS
-    return None if aborted else "Not every manager has aborted at the end."
 
 
 def disagree(managers: list[str]) -> bool:
@@ -60,8 +47,8 @@ TASKS = (
         "manager is heard to be prepared, and in the end every manager has aborted.",
         "nothing forces the transaction manager to commit once it has heard everybody.",
         Ground("twophase", {"rms": RMS}),
-        all_heard,
-        all_aborted,
+        ends(lambda s: s.heard.bit_count() == RMS, "Not every manager was heard to be prepared."),
+        ends(lambda s: s.aborted.bit_count() == RMS, "Not every manager has aborted at the end."),
     ),
     function_task(
         "an-invariant",

@@ -12,11 +12,8 @@ FAMILY = Family(
     images="panels.states",
     public={
         "lessons": {
-            "first_advice": "lessons:first_advice",
-            "missing_from_table": "lessons:missing_from_table",
-            "upgrade_log": "lessons:upgrade_log",
-            "upgrade_waits": "lessons:upgrade_waits",
-        }
+            "lessons": "first_advice missing_from_table upgrade_log upgrade_waits",
+        },
     },
     hunts={
         "raft_upgrade": HuntGround(

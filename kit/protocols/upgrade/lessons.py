@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
 from typing import Any
 
 from kit.edge.arguments import checked
 from kit.engine.flows import OWN_WORDS
-from kit.engine.timeline import Timeline
+from kit.engine.timeline import PassedStep, Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons.judge import function_task
 from kit.lessons.questions import PosedQuestion, listed, posed
-from kit.lessons.replays import Ground, run_task
+from kit.lessons.replays import Ground, ends, run_task, takes
 from kit.lessons.stills import scene_of, still, timeline_of
 from kit.protocols.upgrade import facts
 from kit.protocols.upgrade.raft_upgrade import LOG, Cut, RaftUpgrade
@@ -32,9 +31,8 @@ def _raft(timeline: Timeline) -> RaftUpgrade:
 def upgrade_waits(timeline: Timeline, node: str) -> PosedQuestion:
     """For which nodes does a node wait in the Raft upgrade?
 
-    Raises:
-        KitError: where the model is not the Raft upgrade.
-        BadInput: for a node that there is not.
+    Raises KitError where the model is not the Raft upgrade.
+    Raises BadInput for a node that there is not.
     """
     model = _raft(timeline)
     if node not in model.names:
@@ -55,8 +53,7 @@ def upgrade_waits(timeline: Timeline, node: str) -> PosedQuestion:
 def first_advice(timeline: Timeline) -> PosedQuestion:
     """What does an operator do first about a Raft upgrade that is stuck here?
 
-    Raises:
-        KitError: where the model is not the Raft upgrade, or no node waits.
+    Raises KitError where the model is not the Raft upgrade, or no node waits.
     """
     model = _raft(timeline)
     tree = facts.advice(model, timeline.state, scene_of(timeline).way())
@@ -79,8 +76,7 @@ def first_advice(timeline: Timeline) -> PosedQuestion:
 def missing_from_table(timeline: Timeline) -> PosedQuestion:
     """Which members has ``system.topology`` not got yet?
 
-    Raises:
-        KitError: where the model is not the topology upgrade.
+    Raises KitError where the model is not the topology upgrade.
     """
     model, state = timeline.model, timeline.state
     if not isinstance(model, TopologyUpgrade):
@@ -102,9 +98,8 @@ def upgrade_log(source: Any, node: str) -> Sheet:
 
     Lines that begin a phase name it; those in the kit's own words say so.
 
-    Raises:
-        KitError: where the model is not the Raft upgrade.
-        BadInput: for a node that there is not.
+    Raises KitError where the model is not the Raft upgrade.
+    Raises BadInput for a node that there is not.
     """
     timeline = timeline_of(source)
     model = timeline.model
@@ -125,19 +120,9 @@ def upgrade_log(source: Any, node: str) -> Sheet:
 SLIPS = ("use_raft", "done", "Synchronize", "")
 
 
-def _all_finished(timeline: Timeline) -> str | None:
-    if all(node.state == POST for node in timeline.state.nodes):
-        return None
-    return "At the end of your run not every node has finished."
-
-
-def _cut_while_synchronizing(timeline: Timeline) -> str | None:
-    moments = [timeline.moments[at] for at in timeline.path()]
-    for before, moment in pairwise(moments):
-        refusing = any(node.state == SYNCHRONIZE for node in before.state.nodes)
-        if refusing and isinstance(moment.action, Cut):
-            return None
-    return "In your run no pair is cut while a node is in synchronize."
+def _cuts_short(_m: Any, step: PassedStep) -> bool:
+    refusing = any(node.state == SYNCHRONIZE for node in step.before.nodes)
+    return refusing and isinstance(step.action, Cut)
 
 
 def _breaks(name: str) -> Callable[[Timeline], str | None]:
@@ -159,8 +144,11 @@ TASKS = (
         "bring the nodes as far as synchronize, cut one pair, and heal it: the nodes go on from "
         "where they were.",
         Ground("raft_upgrade", {"nodes": 2, "cuts": 1}),
-        _cut_while_synchronizing,
-        _all_finished,
+        takes(_cuts_short, "In your run no pair is cut while a node is in synchronize."),
+        ends(
+            lambda s: all(node.state == POST for node in s.nodes),
+            "At the end of your run not every node has finished.",
+        ),
     ),
     run_task(
         "different-schemas",

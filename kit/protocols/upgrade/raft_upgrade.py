@@ -134,8 +134,7 @@ class RaftUpgrade(NodeModel[Cluster]):
     def set_up(self) -> None:
         """All nodes have a name.
 
-        Raises:
-            BadInput: for a new cluster with an old problem.
+        Raises BadInput for a new cluster with an old problem.
         """
         if self.schema_problem and self.beginning == "new cluster":
             raise BadInput("schema_problem", True, "false: a new cluster has no older definitions")

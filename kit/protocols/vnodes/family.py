@@ -10,7 +10,11 @@ FAMILY = Family(
     views={"vnodes": "panels:VNODES"},
     scenario_output={"vnodes": "panels:OUTPUT"},
     trace_tables={"vnodes": "trace_rows:ROWS"},
-    public={"lessons": {"late_copy": "lessons:late_copy", "refusers": "lessons:refusers"}},
+    public={
+        "lessons": {
+            "lessons": "late_copy refusers",
+        },
+    },
     tasks=("lessons",),
     # The search for what misses S-57 takes too long for a class.
     hunts={

@@ -9,7 +9,7 @@ from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons.judge import Arguments, function_task
 from kit.lessons.questions import PosedQuestion, posed
-from kit.lessons.replays import Ground, after_its_steps, broken, run_task
+from kit.lessons.replays import Ground, breaking, broken, run_task, takes
 from kit.lessons.stills import still
 from kit.protocols.storage import facts
 from kit.protocols.storage.rules.levels import enough, write_quotas
@@ -24,8 +24,7 @@ TAKES, TURNS_AWAY = "it takes the copy", "it turns the copy away"
 def refusers(timeline: Timeline, request: str) -> PosedQuestion:
     """Which replicas would refuse a request (``write 1``), if its messages reached them now?
 
-    Raises:
-        BadInput: when no such request is on its way.
+    Raises BadInput when no such request is on its way.
     """
     m, s = versions_of(timeline), timeline.state
     rows = {row.title: row for row in facts.requests(m, s) if row.on_the_way}
@@ -52,8 +51,7 @@ def refusers(timeline: Timeline, request: str) -> PosedQuestion:
 def late_copy(timeline: Timeline) -> PosedQuestion:
     """What does its target make of a copy that comes later than its session?
 
-    Raises:
-        KitError: when no copy was left behind.
+    Raises KitError when no copy was left behind.
     """
     m, s = versions_of(timeline), timeline.state
     late = next((action for action in m.actions(s) if isinstance(action, LandLate)), None)
@@ -77,8 +75,7 @@ def late_copy(timeline: Timeline) -> PosedQuestion:
 def versions_of(timeline: Timeline) -> Storage:
     """The model of a timeline, where it must be one of requests under the topology coordinator.
 
-    Raises:
-        BadInput: when it is another.
+    Raises BadInput when it is another.
     """
     model = timeline.model
     if not isinstance(model, Storage) or model.history.unit != "version":
@@ -90,26 +87,6 @@ NAMES = "ABCDE"
 _TWICE = {**ONE, **AGAIN}
 _LATE = {**_TWICE, "operation": "decommission", "late": 1}
 _TWO_DOWN = {"edition": "server", "rf": 3, "crashes": 2, "requests": ("K1 write QUORUM",)}
-
-
-def brings_back(timeline: Timeline) -> str | None:
-    """The goal that a read of the run finds what had been deleted."""
-    if "no-resurrection" in broken(timeline):
-        return None
-    return f"{after_its_steps(timeline)} no read has found what was deleted."
-
-
-def turned_away(timeline: Timeline) -> str | None:
-    """The goal that a late copy was turned away by a node that would have stored it."""
-    model: Any = timeline.model
-    for moment in timeline.path()[1:]:
-        step = timeline.moments[moment]
-        if isinstance(step.action, LandLate):
-            before = timeline.moments[step.parent].state
-            late = model.late_copy(before, step.action)
-            if not model.lets_in(before, late.target, late.session):
-                return None
-    return "No copy of your run was turned away for its session."
 
 
 def stays_deleted(timeline: Timeline) -> str | None:
@@ -159,7 +136,7 @@ TASKS = (
         "write first, so that B holds it; let X join to the end; delete, and collect the tombstone "
         "at X; then let X leave, and read at B.",
         Ground("vnodes", _TWICE, ("cleanup-first",)),
-        brings_back,
+        breaking("no-resurrection", "no read has found what was deleted."),
     ),
     run_task(
         "wrong-permit",
@@ -170,7 +147,10 @@ TASKS = (
         "read the copy before the rollback. C must apply the rollback, or the second session, "
         "before the late copy arrives; and C has to clean up before it may get the range again.",
         Ground("vnodes", _LATE),
-        turned_away,
+        takes(
+            lambda m, step: m.rejects_late(step.before, step.action),
+            "No copy of your run was turned away for its session.",
+        ),
         stays_deleted,
     ),
     run_task(

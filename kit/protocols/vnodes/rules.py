@@ -84,8 +84,7 @@ def moved(
     It is the one with the most replicas old and new; of several, one that ends at a token of the
     operation's node. Without ``from_displaced`` some other old replica is streamed from.
 
-    Raises:
-        BadInput: when the ring has too few nodes for the operation.
+    Raises BadInput when the ring has too few nodes for the operation.
     """
     return _of_range(_changed(operation, nodes), factor, from_displaced)
 
@@ -97,8 +96,7 @@ def moved_again(
 
     Who has joined leaves; who was to leave, and stayed, is to leave again.
 
-    Raises:
-        BadInput: when the ring has too few nodes for the first operation.
+    Raises BadInput when the ring has too few nodes for the first operation.
     """
     first = moved(operation, nodes, factor, from_displaced=from_displaced)
     if not first.joins:

@@ -147,8 +147,7 @@ class Vnodes(Fenced):
     def placement_history(self) -> RangeHistory:
         """The versions of the operation's table, as one range sees them.
 
-        Raises:
-            BadInput: where the documents try again what is to fail here.
+        Raises BadInput where the documents try again what is to fail here.
         """
         for name in ("drain_fails", "barrier_fails"):
             if getattr(self, name) and self.edition != "server":

@@ -186,8 +186,7 @@ class TableRequest(Struct, frozen=True):
 def parse_requests(lines: Sequence[str], nodes: Sequence[str]) -> tuple[TableRequest, ...]:
     """What these lines ask for.
 
-    Raises:
-        BadInput: for a line that is no request between two nodes, or one that stands twice.
+    Raises BadInput for a line that is no request between two nodes, or one that stands twice.
     """
     requests: list[TableRequest] = []
     for line in lines:
@@ -209,8 +208,8 @@ def parse_requests(lines: Sequence[str], nodes: Sequence[str]) -> tuple[TableReq
 def parse_operations(lines: Sequence[str], nodes: Sequence[str]) -> tuple[ClientOperation, ...]:
     """What these lines ask for: ``alter table ks.t add c at B``.
 
-    Raises:
-        BadInput: for a line that is no statement at a node of ``nodes``, or one that stands twice.
+    Raises BadInput for a line that is no statement at a node of ``nodes``, or one that stands
+    twice.
     """
     operations: list[ClientOperation] = []
     for line in lines:

@@ -44,8 +44,7 @@ class LostServers(Servers):
     def server(self, now: DrillMoment, given: Given) -> str:
         """The node that is named, or the one that one is on.
 
-        Raises:
-            Refused: for one that is given up: there is no server to stop or start.
+        Raises Refused for one that is given up: there is no server to stop or start.
         """
         name = str(given.get("node", now.place))
         at = now.model.number(name)

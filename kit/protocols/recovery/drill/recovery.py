@@ -390,8 +390,7 @@ def unset_leader(now: DrillMoment, given: Given) -> CommandReply:
 def _committing(now: DrillMoment, tool: str) -> int:
     """The group of the node that one is on, which has a majority.
 
-    Raises:
-        Refused: where the server is down, or waits for a majority in vain.
+    Raises Refused where the server is down, or waits for a majority in vain.
     """
     SERVERS.answering(now, tool)
     s: RecoveryState = now.state

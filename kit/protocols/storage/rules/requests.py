@@ -100,8 +100,7 @@ class Request(Struct, frozen=True):
 def parse_request(text: str) -> ClientRequest:
     """A request from a line such as ``K1 write QUORUM``.
 
-    Raises:
-        BadInput: when the line has another form, or names an unknown kind or level.
+    Raises BadInput when the line has another form, or names an unknown kind or level.
     """
     line = _LINE.fullmatch(text.strip())
     if line is None:
@@ -117,8 +116,8 @@ def parse_request(text: str) -> ClientRequest:
 def parse_workload(lines: tuple[str, ...]) -> tuple[ClientRequest, ...]:
     """A workload: one request a line, in the order of their timestamps.
 
-    Raises:
-        BadInput: for a malformed line, none at all, too many, or a coordinator of two datacenters.
+    Raises BadInput for a malformed line, none at all, too many, or a coordinator of two
+    datacenters.
     """
     if not 1 <= len(lines) <= MOST_REQUESTS:
         raise BadInput("requests", len(lines), f"1 to {MOST_REQUESTS} lines")

@@ -81,9 +81,8 @@ def rehearse(  # noqa: PLR0913  # each file by its own name
     DC=REPLICAS``, ``lose HOST``, or ``balance``; requests that the dump shows come first.
     Transitions go on from where it has them.
 
-    Raises:
-        BadInput: for a file that is not well formed, files that do not fit each other, an operation
-            of no node, more nodes than a Player has, or another operation of a node under way.
+    Raises BadInput for a file that is not well formed, files that do not fit each other, an
+    operation of no node, more nodes than a Player has, or another operation of a node under way.
     """
     named = {
         "topology": topology,
@@ -119,8 +118,7 @@ def _wanted(
 
     Nodes are host ids; an RF change has its keyspace and replicas in the place of one.
 
-    Raises:
-        BadInput: for a line that is no operation, or an operation given twice.
+    Raises BadInput for a line that is no operation, or an operation given twice.
     """
     if not isinstance(operations, Iterable):
         raise BadInput("operations", operations, f"lines: {FORM}")
@@ -174,9 +172,8 @@ def check_under_way(opened: OpenedTablets) -> None:
     that is a node operation of its own, which moves no tablets. Source: Topology over Raft,
     "Topology state machine".
 
-    Raises:
-        BadInput: for an operation of a node that does not drain, or a transition state of another
-            thing.
+    Raises BadInput for an operation of a node that does not drain, or a transition state of another
+    thing.
     """
     given = opened.topology
     if given is None:
@@ -219,8 +216,7 @@ def parameters_of(
 
     All nodes take part but those that take no tablets and have none.
 
-    Raises:
-        BadInput: for more nodes, requests or losses than a Player has.
+    Raises BadInput for more nodes, requests or losses than a Player has.
     """
     used = {
         replica.host

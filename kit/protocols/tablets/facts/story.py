@@ -93,7 +93,7 @@ def _landed(m: Tablet, step: PassedStep) -> str:
     done = [(r.timestamp, ask.kind) for ask, r in asks if ask.writes and r.phase == DONE]
     mark, kind = max(done, default=(0, ""))
     deleted = kind == "delete" and 0 < timestamp(late.cell) < mark
-    if not m.lets_in(before, late.target, late.session):
+    if m.rejects_late(before, action):
         stays = f": {m.row_key} stays deleted" if deleted else ""
         return f"{KEPT}{to} rejects {name}, whose session is closed{stays}."
     if before.cells == step.after.cells:

@@ -44,9 +44,8 @@ def may_take(timeline: Timeline, tablet: str, source: str) -> PosedQuestion:
 
     ``tablet`` is what is written on its chip, ``source`` the replica, such as ``A:0``.
 
-    Raises:
-        BadInput: for a tablet or a replica that there is not.
-        KitError: when there is no other node.
+    Raises BadInput for a tablet or a replica that there is not.
+    Raises KitError when there is no other node.
     """
     m = model_of(timeline, Balance, BALANCE)
     if tablet not in m.labels:
@@ -73,8 +72,7 @@ def may_take(timeline: Timeline, tablet: str, source: str) -> PosedQuestion:
 def goes_to(timeline: Timeline) -> PosedQuestion:
     """To which node does the planner move a tablet first?
 
-    Raises:
-        KitError: when the plan is empty.
+    Raises KitError when the plan is empty.
     """
     m = model_of(timeline, Balance, BALANCE)
     moves = m.plan(timeline.state).moves
@@ -95,8 +93,7 @@ def goes_to(timeline: Timeline) -> PosedQuestion:
 def against_planner(source: Any) -> Sheet:
     """A run of moves beside what the planner does from the same start: moves, bytes, loads.
 
-    Raises:
-        BadInput: when it is no Player or timeline of the model balance.
+    Raises BadInput when it is no Player or timeline of the model balance.
     """
     timeline, m = _of_balance(source)
     planner = Timeline(m)
@@ -120,8 +117,7 @@ def against_planner(source: Any) -> Sheet:
 def moves_judged(source: Any) -> Sheet:
     """Every move of a run: what it did to loads, its badness, and what the planner says of it.
 
-    Raises:
-        BadInput: when it is no Player or timeline of the model balance.
+    Raises BadInput when it is no Player or timeline of the model balance.
     """
     timeline, m = _of_balance(source)
     rows = []
@@ -136,8 +132,7 @@ def moves_judged(source: Any) -> Sheet:
 def candidates_judged(source: Any) -> Sheet:
     """What may go from the fullest node to the emptiest: loads afterwards, and how bad each is.
 
-    Raises:
-        BadInput: when it is no Player or timeline of the model balance.
+    Raises BadInput when it is no Player or timeline of the model balance.
     """
     timeline, m = _of_balance(source)
     s = timeline.state
@@ -258,9 +253,8 @@ def decisions(
 ) -> Sheet:
     """The decision on tables that differ by their average tablet, in percent of the target size.
 
-    Raises:
-        BadInput: for a percentage or an initial count below 0, fewer tablets than one, or more
-            tables than a sheet shows.
+    Raises BadInput for a percentage or an initial count below 0, fewer tablets than one, or more
+    tables than a sheet shows.
     """
     averages = finite("averages", averages, MOST_ROWS)
     for place, average in enumerate(averages):

@@ -38,9 +38,8 @@ SHORT = 8  # digits of a host id that tell nodes apart
 def takes_over(opened: OpenedTablets, host: str) -> PosedQuestion:
     """Which nodes would take tablets of a node that is to be emptied?
 
-    Raises:
-        BadInput: for a name of no node, or of several.
-        BadType: when what is asked is no opened dump.
+    Raises BadInput for a name of no node, or of several.
+    Raises BadType when what is asked is no opened dump.
     """
     report = what_if.drain(opened, _opened(opened).host(host, "host"))
     went = sum(report.targets.values())
@@ -57,9 +56,8 @@ def takes_over(opened: OpenedTablets, host: str) -> PosedQuestion:
 def worst_loss(opened: OpenedTablets) -> PosedQuestion:
     """Without which one more node do most tablets have no majority?
 
-    Raises:
-        BadType: when what is asked is no opened dump.
-        KitError: when no node is up.
+    Raises BadType when what is asked is no opened dump.
+    Raises KitError when no node is up.
     """
     now, *reports = _losses(_opened(opened))
     costs = dict(zip(_up(opened), (each.no_quorum for each in reports), strict=True))
@@ -79,9 +77,8 @@ def worst_loss(opened: OpenedTablets) -> PosedQuestion:
 def to_resize(opened: OpenedTablets, kind: ResizeType) -> PosedQuestion:
     """Which tables are to be split, or to be merged?
 
-    Raises:
-        BadInput: for another word than split, merge or none.
-        BadType: when what is asked is no opened dump.
+    Raises BadInput for another word than split, merge or none.
+    Raises BadType when what is asked is no opened dump.
     """
     lines = resizes(_opened(opened))
     word = {"split": "are to be split", "merge": "are to be merged", "none": "stay as they are"}
@@ -100,9 +97,8 @@ def drain_table(opened: OpenedTablets, host: str) -> Sheet:
     """For each other node: how many tablets of a node that is emptied it takes, and what keeps it
     from the others.
 
-    Raises:
-        BadInput: for a name of no node, or of several.
-        BadType: when what is asked is no opened dump.
+    Raises BadInput for a name of no node, or of several.
+    Raises BadType when what is asked is no opened dump.
     """
     report = what_if.drain(opened, _opened(opened).host(host, "host"))
     kept = Counter[tuple[str, type[Misplaced]]]()
@@ -130,8 +126,7 @@ def drain_table(opened: OpenedTablets, host: str) -> Sheet:
 def losses_table(opened: OpenedTablets) -> Sheet:
     """What the loss of each node that is up costs, beside those that are down already.
 
-    Raises:
-        BadType: when what is asked is no opened dump.
+    Raises BadType when what is asked is no opened dump.
     """
     reports = _losses(_opened(opened))
     names = ["nobody more", *map(_short, _up(opened))]
@@ -147,8 +142,7 @@ def losses_table(opened: OpenedTablets) -> Sheet:
 def resize_table(opened: OpenedTablets) -> Sheet:
     """The decision on each table, with the average tablet and the count that the rules ask for.
 
-    Raises:
-        BadType: when what is asked is no opened dump.
+    Raises BadType when what is asked is no opened dump.
     """
     rows = tuple(
         (

@@ -44,8 +44,7 @@ EITHER = {"more_old", "more_new"}
 def stage_table(kind: TransitionKind = "migration", edition: Edition = "documents") -> Sheet:
     """The stages of a transition: whom requests use, the work, where it leads.
 
-    Raises:
-        BadInput: for a kind of transition or an edition that there is not.
+    Raises BadInput for a kind of transition or an edition that there is not.
     """
     edition = edition_of(edition, EDITIONS)
     if kind not in KINDS:
@@ -78,8 +77,7 @@ def _leads_to(edge: EdgeRow) -> str:
 def next_stage(timeline: Timeline) -> PosedQuestion:
     """Which stage comes next, when nothing fails?
 
-    Raises:
-        KitError: when no tablet is in transition.
+    Raises KitError when no tablet is in transition.
     """
     m, now, _ = _moving(timeline)
     ahead, after = copied(timeline), now.stage
@@ -98,8 +96,7 @@ def next_stage(timeline: Timeline) -> PosedQuestion:
 def written_to(timeline: Timeline) -> PosedQuestion:
     """Which replicas does a write go to in the stage of now?
 
-    Raises:
-        KitError: when no tablet is in transition.
+    Raises KitError when no tablet is in transition.
     """
     return _used(timeline, "write", "goes to")
 
@@ -107,8 +104,7 @@ def written_to(timeline: Timeline) -> PosedQuestion:
 def read_from(timeline: Timeline) -> PosedQuestion:
     """Which replicas does a read ask in the stage of now?
 
-    Raises:
-        KitError: when no tablet is in transition.
+    Raises KitError when no tablet is in transition.
     """
     return _used(timeline, "read", "asks")
 
@@ -129,8 +125,7 @@ def _used(timeline: Timeline, what: str, does: str) -> PosedQuestion:
 def stage_fails(timeline: Timeline) -> PosedQuestion:
     """Where does it lead when the next piece of the stage's work fails?
 
-    Raises:
-        KitError: when no tablet is in transition, or its stage has no work left.
+    Raises KitError when no tablet is in transition, or its stage has no work left.
     """
     m, now, transition = _moving(timeline)
     piece = next((work.name for work in now.work if work.standing == "next"), None)
@@ -154,8 +149,7 @@ def stage_fails(timeline: Timeline) -> PosedQuestion:
 def late_arrives(timeline: Timeline) -> PosedQuestion:
     """What does a node do with the RPC that comes late?
 
-    Raises:
-        KitError: when no RPC is late.
+    Raises KitError when no RPC is late.
     """
     _model(timeline)
     late = timeline.state.late

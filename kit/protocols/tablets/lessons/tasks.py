@@ -10,8 +10,7 @@ from kit.engine.timeline import Timeline, played_out
 from kit.errors import counted
 from kit.lessons.judge import Arguments, function_task
 from kit.lessons.questions import model_of
-from kit.lessons.replays import Ground, after_its_steps, broken, run_task
-from kit.protocols.storage.storage import LandLate
+from kit.lessons.replays import Ground, breaking, broken, run_task
 from kit.protocols.tablets.balance import Balance
 from kit.protocols.tablets.lessons.balancing import BALANCE, KINDS, decision_on
 from kit.protocols.tablets.rules.availability import availability
@@ -82,26 +81,13 @@ DELETED: dict[str, Any] = {
 """A key is written, deleted and read while a migration fails and is tried again."""
 
 
-def comes_back(timeline: Timeline) -> str | None:
-    """The goal that a read finds what had been deleted."""
-    if "no-resurrection" in broken(timeline):
-        return None
-    return f"{after_its_steps(timeline)} no read has found what was deleted."
-
-
 def turned_away(timeline: Timeline) -> str | None:
     """The goal that a late stream is turned away by its target, and that no promise is broken."""
-    model: Any = timeline.model
     if broken(timeline):
         return "Your run breaks a promise."
-    for moment in timeline.path()[1:]:
-        passed = timeline.moments[moment]
-        if isinstance(passed.action, LandLate):
-            before = timeline.moments[passed.parent].state
-            late = model.late_copy(before, passed.action)
-            if not model.lets_in(before, late.target, late.session):
-                return None
-    return "No late stream of your run was turned away."
+    model: Any = timeline.model
+    rejects = any(model.rejects_late(step.before, step.action) for step in timeline.passed())
+    return None if rejects else "No late stream of your run was turned away."
 
 
 DECISIONS = (1, "split"), (2, "none"), (3, "split")
@@ -245,7 +231,7 @@ TASKS = (
         "attempt stream the deletion and D collect it; then let the first stream land, and read "
         "at D.",
         Ground("tablet", DELETED, ("sessions",)),
-        comes_back,
+        breaking("no-resurrection", "no read has found what was deleted."),
     ),
     run_task(
         "turned-away",

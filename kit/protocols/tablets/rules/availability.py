@@ -136,8 +136,7 @@ def served(
 ) -> ServedTablet:
     """What is left of a tablet; ``datacenters`` are by host.
 
-    Raises:
-        KeyError: for a replica on a host without a datacenter.
+    Raises KeyError for a replica on a host without a datacenter.
     """
     hosts = tuple(dict.fromkeys(replica.host for replica in tablet.sets.both))
     sets, (reads, writes) = tablet.sets, selectors(tablet, edition)
@@ -225,8 +224,7 @@ def primary_replica(given: TabletMap, tablet: int, places: Places) -> TabletRepl
     Replicas are taken in the order of datacenters, racks and hosts, one further for each round of
     tablets, so that neighbouring tablets have different ones.
 
-    Raises:
-        KeyError: for a host without a place.
+    Raises KeyError for a host without a place.
     """
     held = given.tablets[tablet].replicas
     replicas = sorted(held, key=lambda each: (*places[each.host], each.host))

@@ -34,8 +34,7 @@ def last_token(index: int, count: int) -> int:
 def last_tokens(count: int) -> tuple[int, ...]:
     """The last token of each of ``count`` tablets, ascending; the last one is the highest token.
 
-    Raises:
-        BadInput: for a count below one.
+    Raises BadInput for a count below one.
     """
     if count < 1:
         raise BadInput("tablet_count", count, "a number from 1 on")
@@ -45,8 +44,7 @@ def last_tokens(count: int) -> tuple[int, ...]:
 def tablet_of(token: int, lasts: Sequence[int]) -> int:
     """The number of the tablet that covers a token; ``lasts`` are last tokens, ascending.
 
-    Raises:
-        BadInput: for what is no token.
+    Raises BadInput for what is no token.
     """
     if type(token) is not int or not INT64_LOW <= token <= INT64_HIGH:
         raise BadInput("token", token, f"an integer from {INT64_LOW} to {INT64_HIGH}")
@@ -81,8 +79,7 @@ def siblings(count: int, isolated: int | None = None) -> tuple[tuple[int, int], 
     Of an odd count one tablet stays as it is, the ``isolated`` one; those after it are paired
     afresh. Source: published ``make_merge_decision``.
 
-    Raises:
-        BadInput: for one tablet, an odd count of which no tablet of even number is isolated.
+    Raises BadInput for one tablet, an odd count of which no tablet of even number is isolated.
     """
     if count < 2:
         raise BadInput("tablet_count", count, "a number from 2 on")
@@ -150,8 +147,7 @@ class TabletMap(Struct, frozen=True, cache_hash=True):
     def of(self, token: int) -> Tablet:
         """The tablet that covers a token.
 
-        Raises:
-            BadInput: for what is no token.
+        Raises BadInput for what is no token.
         """
         return self.tablets[tablet_of(token, self.last_tokens)]
 
@@ -261,8 +257,7 @@ class ApartPair(Struct, frozen=True):
 def split(given: TabletMap) -> TabletMap:
     """The map with each tablet as two, both with its replicas; the resize decision is done.
 
-    Raises:
-        BadInput: for a map that cannot be split now: no tablet, a transition under way.
+    Raises BadInput for a map that cannot be split now: no tablet, a transition under way.
     """
     _check(given, least=1)
     parts = iter(split_tokens(given.last_tokens))
@@ -273,9 +268,8 @@ def split(given: TabletMap) -> TabletMap:
 def merged(given: TabletMap) -> TabletMap:
     """The map with each two siblings as one, with the even one's replicas.
 
-    Raises:
-        BadInput: for a map that cannot be merged now: a single tablet, a transition under way,
-            siblings in different places.
+    Raises BadInput for a map that cannot be merged now: a single tablet, a transition under way,
+    siblings in different places.
     """
     _check(given, least=2)
     for pair in apart(given):

@@ -274,8 +274,7 @@ def finalized(given: TabletMap, edition: Edition = "server") -> TabletMap:
 
     In edition ``server`` the reset is a decision of its own and takes the next number.
 
-    Raises:
-        BadInput: where ``split`` or ``merged`` refuse the map.
+    Raises BadInput where ``split`` or ``merged`` refuse the map.
     """
     resized = split(given) if given.resize_type == "split" else merged(given)
     number = given.resize_seq_number + (edition == "server")

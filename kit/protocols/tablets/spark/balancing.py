@@ -46,9 +46,8 @@ def balancing(
     all tablets are of the target size. Without Spark (None) it is an Arrow table, made here and
     now.
 
-    Raises:
-        BadInput: for an unknown edition or size, one out of its limits, seeds that are no range
-            from 0 on; before any task begins.
+    Raises BadInput for an unknown edition or size, one out of its limits, seeds that are no range
+    from 0 on; before any task begins.
     """
     edition = edition_of(edition, EDITIONS)
     small = {"nodes": 12, "shards": 2, "tables": 4, "tablets": 32, **sizes}
@@ -62,8 +61,7 @@ def convergence_of(frame: Any) -> pd.DataFrame:
 
     ``frame`` are rows of ``balancing``.
 
-    Raises:
-        BadInput: for another table.
+    Raises BadInput for another table.
     """
     rows = columns_of("frame", frame, BALANCING).to_pandas()
     keys = ["edition", "nodes", "shards", "replicas", "seed"]
@@ -125,8 +123,7 @@ def after(given: BalancerInput, moves: Iterable[TabletMove]) -> BalancerInput:
 def plans(given: BalancerInput, edition: Edition) -> Iterator[tuple[BalancerInput, BalancePlan]]:
     """Each plan, with the cluster once it is done, until there is nothing to move.
 
-    Raises:
-        BadInput: for a cluster in which something is left to do after ``MOST_PLANS`` plans.
+    Raises BadInput for a cluster in which something is left to do after ``MOST_PLANS`` plans.
     """
     for _ in range(MOST_PLANS):
         step = plan(given, edition)

@@ -157,8 +157,7 @@ class ReplicaColumns(Struct, frozen=True, eq=False):
 def size_of(given: Mapping[str, Any]) -> TabletsSize:
     """The size from plain values.
 
-    Raises:
-        BadInput: for an unknown one, one out of its limits, too few racks or nodes for replicas.
+    Raises BadInput for an unknown one, one out of its limits, too few racks or nodes for replicas.
     """
     size = bounds_of(TabletsSize, "size", given, "whole numbers of a cluster's parts")
     if size.racks < size.replicas:
@@ -351,8 +350,7 @@ class TabletCluster:
     def write(self, folder: str | Path) -> Path:
         """Write the tablets as Parquet into a new folder, all or nothing; Spark reads them then.
 
-        Raises:
-            BadInput: when the folder exists, or has no place or room.
+        Raises BadInput when the folder exists, or has no place or room.
         """
         stored(self.tablets, folder)
         self._stored = Path(folder).resolve()
@@ -398,8 +396,7 @@ def tablets(spark: Spark | None, **sizes: Any) -> TabletCluster:
 
     ``sizes`` are the fields of ``kit.protocols.tablets.spark.sizes.TabletsSize``.
 
-    Raises:
-        BadInput: for a size that is unknown, out of its limits, or does not fit the others.
+    Raises BadInput for a size that is unknown, out of its limits, or does not fit the others.
     """
     return TabletCluster(spark, size_of(sizes))
 
@@ -530,8 +527,7 @@ class Availability(Struct, frozen=True):
 def availability(losses: Any, nodes: int) -> Availability:
     """Every loss of one or two of so many nodes, from the rows of ``losses``.
 
-    Raises:
-        BadInput: for another table, or fewer nodes than it names.
+    Raises BadInput for another table, or fewer nodes than it names.
     """
     table = columns_of("losses", losses, LOSSES)
     largest = pc.max(

@@ -41,8 +41,7 @@ def operations_of(given: Imported) -> tuple[Operation, ...]:
 def check_begins(operation: Operation, refusal: Refusal | None) -> None:
     """What the tools show in flight must have been able to begin.
 
-    Raises:
-        BadInput: naming the operation, with the reason of the refusal.
+    Raises BadInput naming the operation, with the reason of the refusal.
     """
     if refusal is not None:
         allowed = f"one that may begin ({refusal.reason})"
@@ -63,8 +62,7 @@ def model_for(
     are in flight already. ``stored`` is how much it holds, to show in a player; ``level`` that of
     its barriers.
 
-    Raises:
-        BadInput: when an operation does not speak of this ring.
+    Raises BadInput when an operation does not speak of this ring.
     """
     space = ring_file.ring.space
     ends = (None, None) if space == MURMUR3 else (space.low, space.high)
@@ -93,8 +91,7 @@ def model_for(
 def begin_in_flight(timeline: Timeline, operations: Iterable[Operation]) -> None:
     """Commit the first event of what is in flight already.
 
-    Raises:
-        BadInput: when those in flight exclude each other.
+    Raises BadInput when those in flight exclude each other.
     """
     m: Any = timeline.model
     for operation in operations:
@@ -162,9 +159,8 @@ def dry_run_of(
 
     ``in_flight`` are operations under way beside those that the files show.
 
-    Raises:
-        BadInput: when an operation does not speak of this ring, is given twice, or those in flight
-            exclude each other.
+    Raises BadInput when an operation does not speak of this ring, is given twice, or those in
+    flight exclude each other.
     """
     seen = operations_of(given)
     begun = tuple(dict.fromkeys((*seen, *in_flight)))

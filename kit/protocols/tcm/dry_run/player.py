@@ -123,9 +123,8 @@ def rehearse(
     are bytes by node, or a file of sizes; without them the loads that the files tell count. The
     rules are those of the published server; ``edition`` documents chooses those of CEP-21's text.
 
-    Raises:
-        BadInput: for a file, a keyspace, an operation or a size that is not acceptable, in one line
-            that names it; nothing is opened then.
+    Raises BadInput for a file, a keyspace, an operation or a size that is not acceptable, in one
+    line that names it; nothing is opened then.
     """
     given = opened(ring, keyspaces)
     planned = _lines("operations", operations)
@@ -144,8 +143,7 @@ def rehearse(
 def opened(ring: RingSource, keyspaces: str | Keyspace | Iterable[str | Keyspace] = ()) -> Imported:
     """A ring from whatever holds one.
 
-    Raises:
-        BadInput: when it is none, or no keyspace is known.
+    Raises BadInput when it is none, or no keyspace is known.
     """
     several = (keyspaces,) if isinstance(keyspaces, str | Keyspace) else keyspaces
     named = finite("keyspaces", map(_keyspace, several), MOST_KEYSPACES)

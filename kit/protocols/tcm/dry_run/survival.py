@@ -91,8 +91,7 @@ def survive(
     that has its own factor; operations in flight count with both of their groups. In both editions
     these groups are the same.
 
-    Raises:
-        BadInput: for a ring, a keyspace or a name that is not acceptable, in one line.
+    Raises BadInput for a ring, a keyspace or a name that is not acceptable, in one line.
     """
     given = opened(ring, keyspaces)
     return survival(given, (down,) if isinstance(down, str) else tuple(down))
@@ -101,8 +100,7 @@ def survive(
 def survival(given: Imported, down: Iterable[str]) -> Survival:
     """The same of a ring that was opened already.
 
-    Raises:
-        BadInput: for a node that the ring does not have, or a ring that is too large.
+    Raises BadInput for a node that the ring does not have, or a ring that is too large.
     """
     names = given.ring.names
     for name in (also := tuple(down)):
@@ -121,8 +119,7 @@ def survival(given: Imported, down: Iterable[str]) -> Survival:
 def as_it_stands(given: Imported) -> Snapshot:
     """The ring with the operations in flight: begun, and with their pending replicas.
 
-    Raises:
-        BadInput: when those in flight exclude each other.
+    Raises BadInput when those in flight exclude each other.
     """
     ring, operations = enter(given.ring, operations_of(given))
     snapshot = initial(ring, given.keyspaces, given.epoch)

@@ -8,7 +8,6 @@ from kit.protocols.tcm.cluster import TcmCluster
 def cluster_of(timeline: Timeline) -> TcmCluster:
     """The model of a timeline, where it must be one of the epoch protocol.
 
-    Raises:
-        BadInput: when it is another.
+    Raises BadInput when it is another.
     """
     return model_of(timeline, TcmCluster, "tcm, the epoch protocol")

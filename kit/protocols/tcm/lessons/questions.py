@@ -28,8 +28,7 @@ def barrier(timeline: Timeline) -> PosedQuestion:
 
     It asks about the first range of the first operation under way.
 
-    Raises:
-        KitError: when no step waits for anybody.
+    Raises KitError when no step waits for anybody.
     """
     m, s = cluster_of(timeline), timeline.state
     waiting = [(row, barrier_row) for row in facts.operations(m, s) for barrier_row in row.barriers]
@@ -78,8 +77,7 @@ def _serving(timeline: Timeline, token: int, side: str) -> PosedQuestion:
 def events(timeline: Timeline) -> PosedQuestion:
     """Which steps will the next operation commit, each in an epoch of its own?
 
-    Raises:
-        KitError: when no operation comes next.
+    Raises KitError when no operation comes next.
     """
     m = cluster_of(timeline)
     ahead = copied(timeline)
@@ -103,8 +101,7 @@ def events(timeline: Timeline) -> PosedQuestion:
 def sources(timeline: Timeline) -> PosedQuestion:
     """From which nodes will the operation that is under way, or comes next, stream data?
 
-    Raises:
-        KitError: when none streams anything.
+    Raises KitError when none streams anything.
     """
     m = cluster_of(timeline)
     ahead = copied(timeline)
@@ -130,8 +127,7 @@ def _streams(m: TcmCluster, s: Any) -> tuple[StreamRow, ...]:
 def busiest(timeline: Timeline) -> PosedQuestion:
     """Which node sends the most, of all that the operations begun so far copy?
 
-    Raises:
-        KitError: when nothing is copied.
+    Raises KitError when nothing is copied.
     """
     m, s = cluster_of(timeline), timeline.state
     loads = [load for load in facts.traffic(m, s) if load.sends]
@@ -157,8 +153,7 @@ def victims(timeline: Timeline, level: str) -> PosedQuestion:
 
     ``level`` is ``QUORUM``, or ``LOCAL_QUORUM`` and a datacenter.
 
-    Raises:
-        BadInput: for a level that no keyspace has.
+    Raises BadInput for a level that no keyspace has.
     """
     m, s = cluster_of(timeline), timeline.state
     lost = facts.losses(m, s)
@@ -181,8 +176,7 @@ def victims(timeline: Timeline, level: str) -> PosedQuestion:
 def at_once(timeline: Timeline) -> PosedQuestion:
     """Which two of the planned operations may be under way at once?
 
-    Raises:
-        KitError: when there are not two that may begin.
+    Raises KitError when there are not two that may begin.
     """
     m = cluster_of(timeline)
     pairs = facts.pairs(m, opening_state(timeline))
@@ -230,8 +224,7 @@ def spread(job: Pipeline) -> PosedQuestion:
 def senders(job: Pipeline) -> PosedQuestion:
     """In which racks are the nodes that send data to the others?
 
-    Raises:
-        KitError: when nothing is streamed.
+    Raises KitError when nothing is streamed.
     """
     streams = job.streams()
     if streams.empty:

@@ -38,8 +38,7 @@ def group_sizes(source: Any, token: int) -> Chart:
 
     Two bars per epoch, side by side: reads plain, writes hatched, each with its number.
 
-    Raises:
-        BadInput: for a token outside the space.
+    Raises BadInput for a token outside the space.
     """
     timeline = timeline_of(source)
     m = cluster_of(timeline)
@@ -105,8 +104,7 @@ def meetings(source: Any, token: int) -> Sheet:
     The epochs are those committed so far. A cross stands with a read majority and a write
     majority that share no node.
 
-    Raises:
-        BadInput: for a token outside the space.
+    Raises BadInput for a token outside the space.
     """
     timeline = timeline_of(source)
     m, s = cluster_of(timeline), timeline.state

@@ -18,8 +18,7 @@ def story(name: str, *, controls: bool = False) -> Player:
 
     ``name`` is the file's, without ``.txt``, after its model's: ``dataplane/anomaly-lost-write``.
 
-    Raises:
-        BadInput: for an unknown name, with the nearest ones.
+    Raises BadInput for an unknown name, with the nearest ones.
     """
     return Player(open_file(file_named(name)), controls=controls)
 
@@ -27,8 +26,7 @@ def story(name: str, *, controls: bool = False) -> Player:
 def before(player: Player, verb: str) -> Player:
     """A copy of the Player before the first step of its branch with this verb: it is to come.
 
-    Raises:
-        BadInput: when the branch has no such step.
+    Raises BadInput when the branch has no such step.
     """
     return _beside(player, verb, parent=True)
 
@@ -36,8 +34,7 @@ def before(player: Player, verb: str) -> Player:
 def after(player: Player, verb: str) -> Player:
     """A copy of the Player after the first step of its branch with this verb.
 
-    Raises:
-        BadInput: when the branch has no such step.
+    Raises BadInput when the branch has no such step.
     """
     return _beside(player, verb)
 
@@ -61,8 +58,7 @@ def to_epoch(player: Player, epoch: int) -> Player:
 
     A cell that does this may be run again and shows the same.
 
-    Raises:
-        BadInput: when the branch that is shown does not get to that epoch.
+    Raises BadInput when the branch that is shown does not get to that epoch.
     """
     twin = player.copy()
     timeline = twin.timeline

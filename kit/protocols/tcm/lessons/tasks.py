@@ -12,10 +12,10 @@ import numpy as np
 
 from kit.engine.check import check
 from kit.engine.model import always
-from kit.engine.timeline import Timeline, played_out
+from kit.engine.timeline import PassedStep, Timeline, played_out
 from kit.errors import KitError
 from kit.lessons.judge import Arguments, FoundJudge, function_task
-from kit.lessons.replays import Ground, after_its_steps, run_task
+from kit.lessons.replays import Ground, after_its_steps, run_task, takes
 from kit.lessons.tasks import Case, Marks, Task
 from kit.operators.importers.opening import Imported
 from kit.operators.importers.ringfile import RingFile, parse_ring
@@ -74,16 +74,10 @@ def finished(timeline: Timeline) -> str | None:
     return None
 
 
-def crashed_between_writes_and_reads(timeline: Timeline) -> str | None:
-    """The goal that X crashed after it got writes and before reads were switched to it."""
-    m = cluster_of(timeline)
-    for moment in timeline.path()[1:]:
-        step = timeline.moments[moment]
-        if m.verb(step.action) == "crash X":
-            then = facts.operations(m, timeline.moments[step.parent].state)
-            if any(x.state == "add-writes" for x in then if x.node == "X"):
-                return None
-    return "X did not crash between the epoch that gives it writes and the one that gives it reads."
+def crashes_between_writes_and_reads(m: Any, step: PassedStep) -> bool:
+    """Whether X crashes once it gets writes and before reads are switched to it."""
+    then = (x.state for x in facts.operations(m, step.before) if x.node == "X")
+    return m.verb(step.action) == "crash X" and "add-writes" in then
 
 
 def as_without_the_crash(timeline: Timeline) -> str | None:
@@ -367,7 +361,11 @@ TASKS = (
         "'crash X' and 'restart X', then go on as usual.",
         Ground("bootstrap", {"crashes": 1}),
         finished,
-        crashed_between_writes_and_reads,
+        takes(
+            crashes_between_writes_and_reads,
+            "X did not crash between the epoch that gives it writes and the one that gives it "
+            "reads.",
+        ),
         as_without_the_crash,
     ),
     run_task(

@@ -64,8 +64,7 @@ class Size(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 def size_of(given: Mapping[str, Any]) -> Size:
     """A size from its fields by name.
 
-    Raises:
-        BadInput: for an unknown field, or a value of another type or out of its limits.
+    Raises BadInput for an unknown field, or a value of another type or out of its limits.
     """
     return checked(bounds_of(Size, "size", given, "as a size has it"))
 
@@ -73,8 +72,7 @@ def size_of(given: Mapping[str, Any]) -> Size:
 def checked(size: Size) -> Size:
     """The size itself.
 
-    Raises:
-        BadInput: naming what is out of its limits.
+    Raises BadInput naming what is out of its limits.
     """
     most = {"rf": MOST_FACTOR, "parallelism": MOST_AT_ONCE, "tokens": MOST_TOKENS}
     for field, high in (most | {"dcs": 4, "racks": 12}).items():
@@ -330,8 +328,7 @@ def simulate(
 
     ``sizes`` are the fields of ``Size``, in place of ``size``.
 
-    Raises:
-        BadInput: for a size out of its limits, or an unknown safeguard.
+    Raises BadInput for a size out of its limits, or an unknown safeguard.
     """
     if type(seed) is not int or seed < 0:
         raise BadInput("seed", seed, "a whole number from 0 on")

@@ -117,9 +117,9 @@ def history(
 
     ``off`` names safeguards to do without, of those in ``SWITCHABLE``.
 
-    Raises:
-        BadInput: when an operation does not speak of this ring, or no keyspace is replicated.
-        Refused: when an operation may not begin, for instance because too few nodes would be left.
+    Raises BadInput when an operation does not speak of this ring, or no keyspace is replicated.
+    Raises Refused when an operation may not begin, for instance because too few nodes would be
+    left.
     """
     parsed = tuple(o if isinstance(o, Operation) else parse_operation(o) for o in operations)
     given = tuple(keyspaces)
@@ -214,8 +214,7 @@ def sample(
 
     The keyspace ``ks`` keeps ``rf`` replicas per datacenter. The same seed gives the same ring.
 
-    Raises:
-        BadInput: naming what is out of its limits.
+    Raises BadInput naming what is out of its limits.
     """
     limits = {
         "nodes": (nodes, 1, MOST),

@@ -82,8 +82,7 @@ class Pipeline(ABC):
     def write(self, folder: str | Path) -> Path:
         """Write every table as Parquet below a new folder, all or nothing.
 
-        Raises:
-            BadInput: when the folder exists, or has no place or room.
+        Raises BadInput when the folder exists, or has no place or room.
         """
         with whole_folder(folder) as place:
             self._fill(place)
@@ -114,8 +113,7 @@ class Pipeline(ABC):
     def ownership(self, step: int | None = None, group: int = 0) -> pd.DataFrame:
         """What each node serves at a step (None: the last): ranges, and its share of the line.
 
-        Raises:
-            BadInput: for an unknown step or group.
+        Raises BadInput for an unknown step or group.
         """
         last = len(self.history.stages) - 1
         at = last if step is None else step
@@ -295,8 +293,7 @@ class OnSpark(Pipeline):
     ) -> None:
         """The ring travels to the workers once, as columns, through a temporary file.
 
-        Raises:
-            BadInput: when that file cannot be written.
+        Raises BadInput when that file cannot be written.
         """
         super().__init__(history, parts, sizes)
         self.spark = spark
@@ -360,8 +357,7 @@ def pipeline(
 ) -> Pipeline:
     """The pipeline on a session, or with None in this process.
 
-    Raises:
-        BadInput: for a bound of a part that is no token, or a size of an unknown keyspace.
+    Raises BadInput for a bound of a part that is no token, or a size of an unknown keyspace.
     """
     if spark is None:
         return PlainPipeline(history, parts, sizes)
@@ -379,8 +375,7 @@ def _parts(history: History, given: int | Sequence[int] | None) -> tuple[Part, .
 def small_tables(history: History, sizes: Mapping[str, int]) -> dict[str, pa.Table]:
     """These tables by name; ``sizes`` are the bytes of one copy of a keyspace.
 
-    Raises:
-        BadInput: for an unknown keyspace, or a size that is no whole number of bytes.
+    Raises BadInput for an unknown keyspace, or a size that is no whole number of bytes.
     """
     names = [name for name, _ in history.keyspaces]
     for name, size in sizes.items():
@@ -422,8 +417,7 @@ def same_as_engine(job: Pipeline, other: Pipeline | None = None) -> str:
     ``other`` is the plain engine on the same history, unless given. For small rings: every table
     is fetched.
 
-    Raises:
-        KitError: naming the first table or report that differs.
+    Raises KitError naming the first table or report that differs.
     """
     engine = other or PlainPipeline(job.history)
     rows = 0

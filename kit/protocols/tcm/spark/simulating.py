@@ -68,9 +68,8 @@ def simulations(
     ``sizes`` are the fields of ``kit.protocols.tcm.simulators.placements.Size``. Without Spark
     (None) it is an Arrow table, made here and now.
 
-    Raises:
-        BadInput: for a size out of its limits, an unknown safeguard, seeds that are no range from
-            0 on; before any task begins.
+    Raises BadInput for a size out of its limits, an unknown safeguard, seeds that are no range from
+    0 on; before any task begins.
     """
     without = safeguards_off(entry_of("tcm"), tuple(off))
     return seeded(spark, seeds, partial(_batches, size_of(sizes), without), SIMULATIONS, tasks)
@@ -81,9 +80,8 @@ def replay(row: Any) -> Simulation:
 
     ``row`` is a row of Spark's, of pandas' or a mapping; also one of an earlier version.
 
-    Raises:
-        BadInput: for what is no such row.
-        KitError: when the run does not end as the row says.
+    Raises BadInput for what is no such row.
+    Raises KitError when the run does not end as the row says.
     """
     try:
         seed, size, off = int(row["seed"]), row["size"], tuple(row["off"])
@@ -102,8 +100,7 @@ def replay(row: Any) -> Simulation:
 def repeated(row: Any) -> Timeline | None:
     """The run of a row of simulations, done again; None for any other row.
 
-    Raises:
-        KitError: when the run does not end as the row says.
+    Raises KitError when the run does not end as the row says.
     """
     try:
         row["fingerprint"], row["size"]
@@ -131,8 +128,7 @@ def violations(*tables: Any) -> Any:
 
     Spark frames give a Spark frame, Arrow tables an Arrow table.
 
-    Raises:
-        BadInput: when nothing is given, when the two kinds are mixed, or for other tables.
+    Raises BadInput when nothing is given, when the two kinds are mixed, or for other tables.
     """
     plain = [isinstance(table, pa.Table) for table in tables]
     if not tables or len(set(plain)) != 1:

@@ -45,8 +45,7 @@ def topology_history(
 ) -> tuple[Passage, ...]:
     """The history that the journals of a cluster's coordinators tell, in the order of time.
 
-    Raises:
-        BadInput: for a file that cannot be read or is no such journal.
+    Raises BadInput for a file that cannot be read or is no such journal.
     """
     paths = [logs] if isinstance(logs, str | Path) else list(logs)
     return passages(read_journals(paths), edition)

@@ -170,8 +170,7 @@ def replay_journal(
 ) -> Player:
     """A Player on the history that the journals of a cluster's coordinators tell.
 
-    Raises:
-        BadInput: for a file that cannot be read or is no such journal.
+    Raises BadInput for a file that cannot be read or is no such journal.
     """
     return Player(
         journal_timeline(topology_history(logs, edition=edition), edition), controls=False

@@ -67,9 +67,8 @@ def open_topology(
     ``requests`` is a dump of ``system.topology_requests``, ``status`` the text of ``nodetool
     status``. ``down`` names nodes by host id, the beginning of one, or by an address of ``status``.
 
-    Raises:
-        BadInput: for a file that is not well formed, a content that cannot be, files that do not
-            fit each other, a name of no node.
+    Raises BadInput for a file that is not well formed, a content that cannot be, files that do not
+    fit each other, a name of no node.
     """
     edition = edition_of(edition, EDITIONS)
     given = dumps.read_topology(dump)

@@ -204,9 +204,8 @@ def coordinator(
     ``rf`` are the replicas in each datacenter of a keyspace that has to stay RF-rack-valid; no
     column of the dump tells (0: there is none).
 
-    Raises:
-        BadInput: for a file that is not well formed, a content that cannot be, a name of no node,
-            an ``rf`` that no keyspace has.
+    Raises BadInput for a file that is not well formed, a content that cannot be, a name of no node,
+    an ``rf`` that no keyspace has.
     """
     if not 0 <= rf <= MOST_REPLICAS:
         allowed = f"replicas in each datacenter, a number from 0 to {MOST_REPLICAS}"

@@ -158,8 +158,7 @@ class Machine(Struct, frozen=True):
     def state(self, name: str) -> StateRow:
         """The row of a state.
 
-        Raises:
-            KeyError: when the machine has no such state.
+        Raises KeyError when the machine has no such state.
         """
         for row in self.states:
             if row.name == name:

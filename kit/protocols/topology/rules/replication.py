@@ -49,8 +49,7 @@ def replication_words(replication: Replication) -> list[str]:
 def replication_in(words: Sequence[str], field: str) -> Replication:
     """The replicas that ``dc1=3 dc2=r1,r2`` says, ascending by datacenter.
 
-    Raises:
-        BadInput: for none, a datacenter or a rack twice, or what is neither number nor racks.
+    Raises BadInput for none, a datacenter or a rack twice, or what is neither number nor racks.
     """
     factors: dict[str, Factor] = {}
     for word in words:

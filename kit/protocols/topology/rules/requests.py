@@ -254,8 +254,7 @@ class RequestPlan(Struct, frozen=True):
     def mask(self, names: tuple[str, ...], field: str) -> int:
         """These nodes as a mask.
 
-        Raises:
-            BadInput: when a name is no node's.
+        Raises BadInput when a name is no node's.
         """
         for name in names:
             if name not in self.names:
@@ -266,8 +265,7 @@ class RequestPlan(Struct, frozen=True):
 def plan_of(parameters: Any) -> RequestPlan:
     """Read the requests in the parameters of a cluster.
 
-    Raises:
-        BadInput: for words that are no request or no rack, an unknown node, or too many nodes.
+    Raises BadInput for words that are no request or no rack, an unknown node, or too many nodes.
     """
     names = _members(parameters)
     requests = [_request(text, names, parameters) for text in parameters.operations]
@@ -307,8 +305,7 @@ def _members(parameters: Any) -> list[str]:
 def racks_of(given: tuple[str, ...], count: int) -> tuple[str, ...]:
     """The rack of each of so many nodes; empty where nothing is said of it.
 
-    Raises:
-        BadInput: for what is no rack, or too many of them.
+    Raises BadInput for what is no rack, or too many of them.
     """
     for text in given:
         datacenter, _, rack = text.partition("/")

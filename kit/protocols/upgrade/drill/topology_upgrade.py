@@ -125,8 +125,7 @@ def post(now: DrillMoment, given: Given) -> CommandReply:
 def wait(now: DrillMoment, given: Given) -> CommandReply:
     """The next thing that the cluster does by itself.
 
-    Raises:
-        Refused: with the reason, where it cannot go on.
+    Raises Refused with the reason, where it cannot go on.
     """
     m: TopologyUpgrade = now.model
     own = (*BY_OPERATOR, act.StartJoining, act.Restart, act.Crash)

@@ -104,8 +104,7 @@ def gathered(
 ) -> BalancerInput:
     """The balancer's view of tablet maps.
 
-    Raises:
-        BadInput: for a replica on a host that is no node, or on a shard that its node lacks.
+    Raises BadInput for a replica on a host that is no node, or on a shard that its node lacks.
     """
     bases = {name: table for name, table in maps.items() if not table.base_table}
     codes = {node.host: code for code, node in enumerate(nodes)}

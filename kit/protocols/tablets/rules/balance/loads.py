@@ -164,8 +164,7 @@ class Loads:
     def shard_number(self, replica: TabletReplica) -> int:
         """The number of a shard, when all are counted.
 
-        Raises:
-            KeyError: for a host that is no node, or a shard that it lacks.
+        Raises KeyError for a host that is no node, or a shard that it lacks.
         """
         code = self._codes[replica.host]
         if not 0 <= replica.shard < self.given.nodes[code].shards:

@@ -197,8 +197,7 @@ def why(
     the one on the target's host, else one on a node that is drained, else the most loaded one of
     the target's datacenter.
 
-    Raises:
-        BadInput: for a tablet, a shard or a replica that is not there.
+    Raises BadInput for a tablet, a shard or a replica that is not there.
     """
     before, after = Loads(given, edition), Loads(given, edition)
     row = _row(given, table, tablet)
