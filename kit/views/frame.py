@@ -179,7 +179,7 @@ def _picture(scene: Scene, panel: Panel, slots: Slots) -> Frag:
         h("button", sign, type="button", data_do=f"zoom-{way}", aria_label=f"picture {word}")
         for way, sign, word in (("out", "−", "smaller"), ("in", "+", "larger"))
     ]
-    gates = draw_gates(tuple(slots.gates(scene)))
+    gates = None if panel.gated else draw_gates(tuple(slots.gates(scene)))
     title = panel.title + edition_in(scene.model.parameters, " · {}")
     top = h("div", h("h3", title), gates, zoom, class_="kp-top")
     body = section(panel, panel.draw(scene), "kp-scroll")

@@ -48,6 +48,54 @@ def wide(text: str, size: int = SIZE) -> float:
     return LETTER * len(text) * size / SIZE + 2
 
 
+_WIDTHS = {
+    **dict.fromkeys("ijlI'|.,:; ", 0.34),
+    **dict.fromkeys("frt()[]-!/·", 0.43),
+    **dict.fromkeys("cskvxyzJ…", 0.6),
+    **dict.fromkeys("mwMWOQGNHDU", 0.87),
+    **dict.fromkeys("@%W—", 1.0),
+}
+"""How wide letters are in the widest of the fonts that drawings use, in parts of their size."""
+_LOWER, _UPPER, _OTHER = 0.64, 0.7, 0.86
+BOLD = 1.1
+
+
+@lru_cache(1 << 13)
+def measured(text: str, size: float = SIZE, *, bold: bool = False) -> float:
+    """How wide a text is at most, letter by letter."""
+    widths = (
+        _WIDTHS.get(c)
+        or (_LOWER if c.islower() or c.isdigit() else _UPPER if c.isupper() else _OTHER)
+        for c in text
+    )
+    return sum(widths) * size * (BOLD if bold else 1)
+
+
+@lru_cache(1 << 13)
+def shortened(text: str, width: float, size: float = SIZE, *, bold: bool = False) -> str:
+    """A text as far as there is room for it, with an ellipsis where it is cut."""
+    if measured(text, size, bold=bold) <= width:
+        return text
+    kept = text
+    while kept and measured(f"{kept}…", size, bold=bold) > width:
+        kept = kept[:-1]
+    return f"{kept.rstrip()}…" if kept else ""
+
+
+@lru_cache(1 << 12)
+def wrapped(text: str, width: float, lines: int = 2) -> tuple[str, ...]:
+    """A text in so many lines at most, broken between words; the last one is cut if it must be."""
+    done: list[str] = []
+    words = text.split()
+    while words and len(done) < lines - 1:
+        count = len(words)
+        while count > 1 and measured(" ".join(words[:count])) > width:
+            count -= 1
+        done.append(shortened(" ".join(words[:count]), width))
+        words = words[count:]
+    return (*done, shortened(" ".join(words), width)) if words else tuple(done)
+
+
 def boxes(drawing: Frag, size: int) -> Iterator[Box]:
     """What the words of a drawing cover that has no transformed parts: its texts that have a place,
     in letters of so many pixels.

@@ -165,7 +165,7 @@ class Panel(Struct, frozen=True):
     ``wording`` writes it in words where those of the picture, line by line, will not do.
     ``optional`` panels are the first to be left out of an export that grows too large; those with
     ``still`` make up the picture that a notebook keeps without a kernel. ``shown`` tells whether
-    there is anything. ``tab`` is a shorter title for a tab.
+    there is anything. ``tab`` is a shorter title for a tab; one that is ``gated`` draws the gates.
     """
 
     name: str
@@ -176,6 +176,7 @@ class Panel(Struct, frozen=True):
     still: bool = False
     shown: Callable[[Scene], bool] | None = None
     tab: str = ""
+    gated: bool = False
 
     def text(self, scene: Scene) -> str:
         """The panel in words: its own, or the lines of its picture."""

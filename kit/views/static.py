@@ -16,7 +16,7 @@ from msgspec import Struct
 from kit.engine.server import aligned
 from kit.views.fragment import Frag, closing, escape, h
 from kit.views.palette import LIGHT, image_colours
-from kit.views.styles import drawing_rules, stored_rules
+from kit.views.styles import drawing_rules, stage_rules, stored_rules
 
 INLINE = frozenset("span b i em strong small code kbd".split())
 INTERACTIVE = frozenset("button input select label".split())
@@ -65,7 +65,7 @@ def _lean_style(body: str) -> str:
     there = {f".{name}" for names in re.findall(r'class="([^"]*)"', body) for name in names.split()}
     there |= set(re.findall(r"<([a-z]+)", body)) | {"svg"}
     rules = ""
-    for rule in drawing_rules():
+    for rule in (*drawing_rules(), *stage_rules()):
         if set(re.findall(r"\.?[a-z][a-z-]*", rule.partition("{")[0])) <= there:
             rules += rule
     named = set(re.findall(r"var\((--[a-z-]+)\)", rules))

@@ -8,7 +8,7 @@ sent has neither comments nor layout.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -42,7 +42,7 @@ class StoredRule(Struct, frozen=True):
 @cache
 def page_style(model: str | None = None) -> str:
     """What an exported page of a model needs; None: of any."""
-    drawings = "".join(map(_nested, drawing_rules(model)))
+    drawings = "".join(map(_nested, (*drawing_rules(model), *stage_rules())))
     names = [FOLDER / f"{name}.css" for name in FIRST]
     names += [*_of_families("page", model), *(FOLDER / f"{name}.css" for name in LAST)]
     return f"{page_colours()}.kp svg{{{drawings}}}{''.join(map(_sent, names))}"
@@ -68,8 +68,17 @@ def terminal_style() -> str:
 @cache
 def drawing_rules(model: str | None = None) -> tuple[str, ...]:
     """The rules of drawings of a model (None: of any), one each."""
-    sheets = [FOLDER / "drawing.css", *_of_families("drawing", model)]
-    return tuple(rule[0] for rule in _RULE.finditer("".join(map(_sent, sheets))))
+    return _rules((FOLDER / "drawing.css", *_of_families("drawing", model)))
+
+
+@cache
+def stage_rules() -> tuple[str, ...]:
+    """The rules of the stage, one each."""
+    return _rules((FOLDER / "stage.css",))
+
+
+def _rules(paths: Iterable[Path]) -> tuple[str, ...]:
+    return tuple(rule[0] for rule in _RULE.finditer("".join(map(_sent, paths))))
 
 
 @cache

@@ -18,6 +18,7 @@ from kit.protocols.group0.discovery import Peers, boot, groups, makes_one_group,
 from kit.protocols.group0.facts import EntryRow, GuardRow, MemberRow
 from kit.protocols.group0.raft import CommitCommand
 from kit.protocols.group0.rules.commands import STEPS
+from kit.protocols.group0.rules.schema import ClientOperation
 from kit.protocols.group0.state import key_of, said
 from kit.views.declared import Badges, Column, Drawn, Note, Table, of_state, panel_of, status
 from kit.views.fragment import Frag, h
@@ -27,54 +28,9 @@ from kit.views.promises import LAMPS, judged
 from kit.views.question import Question
 from kit.views.registry import Views
 from kit.views.spacetime import MESSAGES
+from kit.views.stage import Card, Character, Message, Stage, stage_panel
 
-# -- the log as a matrix: a lane a node, a column an entry; who stores, knows and applied it -------
-
-SIGNS = {"applied": "✓", "committed": "●", "stored": "○", "": ""}
-LAST = 8
-LEGEND = "✓ applied, ● known to be committed, ○ stored"
-
-
-def draw_matrix(scene: Scene) -> Frag:
-    """Draw what clients ask for, the log as a matrix, and what is on its way."""
-    model, state = scene.model, scene.state
-    clients = enumerate(zip(model.clients, state.answers, strict=True))
-    columns, earlier = scene.of(facts.entries)[-LAST:], len(state.log) - LAST
-    return scroll(
-        "group 0",
-        h(
-            "ul",
-            [
-                h("li", f"client: {client.text} ", h("b", answer), k=f"op:{number}")
-                for number, (client, answer) in clients
-            ],
-            class_="asked",
-        ),
-        h(
-            "table",
-            h("caption", f"The log: {LEGEND}"),
-            h("thead", h("tr", h("th", "node", scope="col"), [_head(row) for row in columns])),
-            h("tbody", [_lane(row, columns) for row in scene.of(facts.nodes)]),
-            class_="log-matrix",
-        ),
-        h("p", f"and {earlier} earlier entries", class_="soft") if earlier > 0 else None,
-        _on_the_way(scene),
-    )
-
-
-def _made(row: EntryRow) -> str:
-    return f"{row.text} of {row.creator}{'' if row.effective else ' (no-op)'}"
-
-
-def _head(row: EntryRow) -> Frag:
-    return h(
-        "th",
-        h("b", str(row.index), k=f"log:{row.index}"),
-        h("br"),
-        h("small", _made(row)),
-        scope="col",
-        class_="entry-head" if row.effective else "entry-head soft",
-    )
+# -- the stage: members with their guards, clients, the log with who has it ----------------------
 
 
 def role(row: MemberRow) -> str:
@@ -84,49 +40,76 @@ def role(row: MemberRow) -> str:
     return word if row.up else f"{word}, down"
 
 
-def _lane(row: MemberRow, columns: tuple[EntryRow, ...]) -> Frag:
-    name, key = h("small", role(row)), f"n:{row.name}"
-    head = h("th", row.name, " ", name, k=key, scope="row", data_of=row.name)
-    cells = [h("td", _cell(row, column.index)) for column in columns]
-    return h("tr", head, cells, k=f"lane:{row.name}")
-
-
-def _cell(row: MemberRow, index: int) -> Frag:
-    reach = row.reach(index)
-    return h(
-        "span",
-        SIGNS[reach],
-        k=f"at:{row.name}:{index}",
-        class_=f"reach {reach}".rstrip(),
-        role="img",
-        aria_label=reach or "not stored",
+def _stage(scene: Scene) -> Stage:
+    """Members with the step of their guards, clients with their answers, commands on their way."""
+    m, s = scene.model, scene.state
+    rows, guards = scene.of(facts.nodes), {row.node: row for row in scene.of(facts.guards)}
+    sent = tuple(
+        Message(sent.creator, "log", f"built on {_built(sent.previous)}",
+                key_of(s.in_flight, i), title=said(sent))
+        for i, sent in enumerate(s.in_flight)
+    )  # fmt: skip
+    requests = tuple(
+        Message(
+            m.names[request.coordinator],
+            m.names[request.replica],
+            f"{request.text.split()[0]}, version {at.version}",
+            f"asked:{number}",
+            title=request.text,
+        )
+        for number, (request, at) in enumerate(zip(m.table_requests, s.requests, strict=True))
+        if at.stage == "sent"
+    )
+    return Stage(
+        m.names,
+        tuple(_member(row, s.term, len(s.log), guards.get(row.name)) for row in rows),
+        tuple(map(_client, range(len(m.clients)), m.clients, s.answers)),
+        tuple(_card(row, rows) for row in scene.of(facts.entries)),
+        sent + requests,
     )
 
 
-def _on_the_way(scene: Scene) -> Frag:
-    sent = scene.state.in_flight
-    if not sent:
-        return h("p", "No command is on its way.", k="sent", class_="soft")
-    items = [h("li", said(command), k=key_of(sent, i)) for i, command in enumerate(sent)]
-    head = h("p", "On their way to the leader:", class_="soft")
-    return h("div", head, h("ul", items, class_="asked"), k="sent")
-
-
-def matrix_text(scene: Scene) -> str:
-    """Write clients, entries, how far each node is, and what is on its way."""
-    model, state = scene.model, scene.state
-    answers = zip(model.clients, state.answers, strict=True)
-    lines = (
-        *(f"{client.text}: {answer}" for client, answer in answers),
-        *(f"{row.index}  {_made(row)}" for row in scene.of(facts.entries)),
-        *(
-            f"{row.name} ({role(row)}): stores {row.stored}, knows {row.commit} committed, "
-            f"applied {row.applied}"
-            for row in scene.of(facts.nodes)
-        ),
-        *(f"on its way: {said(command)}" for command in state.in_flight),
+def _member(row: MemberRow, term: int, length: int, guard: GuardRow | None) -> Character:
+    tag = "voter" if row.votes else "no vote"
+    if row.leads:
+        tag = "deposed" if row.deposed else f"term {term}"
+    applied = f"applied {row.applied}" + (f" of {row.stored}" if row.stored > row.applied else "")
+    holds = (applied, f"knows {row.commit}") if row.commit < row.stored else (applied,)
+    if guard is not None:
+        done = len(guard.results)
+        holds = (f"{done} {STEPS[done - 1]}", applied)
+    words = (
+        f"{row.name} ({role(row)}): stores {row.stored}, knows {row.commit} committed, "
+        f"applied {row.applied}"
     )
-    return "\n".join(f"  {line}" for line in lines)
+    return Character(
+        row.name,
+        f"n:{row.name}",
+        "up" if row.up else "down",
+        leads=row.leads and not row.deposed,
+        sign="lock" if guard else "",
+        tag=tag,
+        holds=holds,
+        fill=row.applied / length if length else None,
+        title=f"{words}; holds the guard for {guard.change}" if guard else words,
+    )
+
+
+def _client(number: int, client: ClientOperation, answer: str) -> Character:
+    what = client.statement.text
+    title = f"{client.text}: {answer}"
+    return Character(f"c{number + 1}", f"op:{number}", tag=answer, holds=(what,), title=title,
+                     kind="client")  # fmt: skip
+
+
+def _card(entry: EntryRow, rows: tuple[MemberRow, ...]) -> Card:
+    marks = tuple(
+        (row.name, f"at:{row.name}:{entry.index}", row.reach(entry.index)) for row in rows
+    )
+    words = f"{entry.index} {entry.text}"
+    effect = "" if entry.effective else " (no-op)"
+    title = f"{entry.index}  {entry.text} of {entry.creator}{effect}"
+    return Card(f"log:{entry.index}", words, marks, void=not entry.effective, title=title)
 
 
 # -- group0_history beside the log -----------------------------------------------------------------
@@ -137,6 +120,10 @@ def timeuuid(state_id: int, places: int) -> str:
     node = (state_id - 1) % places + 1 if state_id else 0
     low, mid, high = state_id & 0xFFFFFFFF, state_id >> 32 & 0xFFFF, state_id >> 48 & 0x0FFF
     return f"{low:08x}-{mid:04x}-1{high:03x}-8000-{node:012x}"
+
+
+def _built(previous: int | None) -> str:
+    return "any state" if previous is None else f"state {previous}"
 
 
 def _history(scene: Scene) -> Iterator[tuple[Frag, str, str, str, EntryRow]]:
@@ -319,7 +306,7 @@ def question(scene: Scene) -> Question | None:
 VIEWS = Views(
     (
         status(_badges, wording=_status),
-        Panel("matrix", "Log of group 0", draw_matrix, matrix_text, still=True),
+        stage_panel("matrix", "Log of group 0", _stage, gates=None),
         panel_of(
             "history",
             "group0_history",
@@ -389,6 +376,7 @@ VIEWS = Views(
     picture="matrix",
     table="history",
     badges="status",
+    wide=True,
 )
 
 

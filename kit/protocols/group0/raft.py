@@ -54,13 +54,11 @@ def verb_with_change(m: RaftLog, s: Group0State, a: Any) -> str:
     return f"{m.verb(a)}: {change(in_flight(s, a.state_id))}"
 
 
-def entry_to(
-    m: RaftLog, after: Group0State, names: Iterable[str], label: str, key: str = "{}"
-) -> Iterator[Travel]:
+def entry_to(m: RaftLog, after: Group0State, names: Iterable[str], label: str) -> Iterator[Travel]:
     """An entry from the leader to other nodes."""
     leader = m.names[after.leader]
     for name in (name for name in names if name != leader):
-        yield Travel("entry", key.format(leader), key.format(name), label)
+        yield Travel("entry", leader, name, label)
 
 
 def _apply_says(m: RaftLog, before: Group0State, a: Any, after: Group0State) -> str:
@@ -87,7 +85,7 @@ class RaftLog(Members):
             Travel(
                 "entry",
                 "log:{applied}",
-                "at:{node}:{applied}",
+                "n:{node}",
                 "index {applied}",
                 "log → tables of {node}: index {applied}",
             )
@@ -110,9 +108,7 @@ class RaftLog(Members):
         each=commits,
         verb=lambda m, a: f"commit {a.state_id} by {' '.join(a.by)}",
         label=verb_with_change,
-        travels=lambda m, _, a, s: entry_to(
-            m, s, a.by, f"index {len(s.log)}", f"at:{{}}:{len(s.log)}"
-        ),
+        travels=lambda m, _, a, s: entry_to(m, s, a.by, f"index {len(s.log)}"),
     )
     @purpose("What a majority has stored outlives the loss of any minority.")
     def commit_command(self, s: Group0State, state_id: StateId, by: Names) -> Next:
@@ -147,8 +143,8 @@ class RaftLog(Members):
         travels=[
             Travel(
                 "entry",
-                "at:{leader}:{index}",
-                "at:{node}:{index}",
+                "n:{leader}",
+                "n:{node}",
                 "up to {index}",
                 "{leader} → {node}: entries up to {index}, committed",
             )
@@ -170,8 +166,8 @@ class RaftLog(Members):
         travels=[
             Travel(
                 "data",
-                "at:{leader}:{applied}",
-                "at:{node}:{applied}",
+                "n:{leader}",
+                "n:{node}",
                 "snapshot",
                 "{leader} → {node}: snapshot, the state at index {applied}",
             )

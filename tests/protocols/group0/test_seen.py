@@ -31,7 +31,7 @@ def test_without_a_majority_a_proposal_stays_pending() -> None:
     """
     driven = Driven(operations=ONE, crashes=2).submitted(ONE[0]).do("crash B", "crash C")
     assert driven.refused("commit 4 by A") == "no quorum: more than half of the voters must be up"
-    assert driven.part("matrix", "sent:4:0").text() == "1 → 4 create table ks.t of A"
+    assert "1 → 4 create table ks.t of A" in driven.part("matrix", "sent:4:0").text()
     log = driven.state.log
     seen, waiting = {driven.state}, [driven.state]
     while waiting:
@@ -51,9 +51,9 @@ EARLIER = ("create keyspace ks at A", "create table ks.u at A", "create table ks
 @pytest.mark.spec("C-047")
 @pytest.mark.parametrize("who", ["a new member", "one that was away"])
 def test_who_is_new_or_too_far_behind_gets_a_snapshot(who: str) -> None:
-    """The leader keeps one entry: C lacks others, which are dropped. An arrow in the log matrix
-    leads from the leader's lane to C's, whose tables then are those of the leader's state; what
-    follows the snapshot comes by the log.
+    """The leader keeps one entry: C lacks others, which are dropped. A trail leads from the leader
+    to C, whose tables then are those of the leader's state; what follows the snapshot comes by the
+    log.
     """
     if who == "a new member":
         driven = Driven(operations=(), earlier=EARLIER, kept=1, newcomers=1)
@@ -66,8 +66,8 @@ def test_who_is_new_or_too_far_behind_gets_a_snapshot(who: str) -> None:
     driven.do("snapshot C")
     assert driven.flows() == ["A → C: snapshot, the state at index 2"]
     [flow] = driven.scene.flows()
-    assert (flow.from_key, flow.to_key) == ("at:A:2", "at:C:2")
-    assert {"at:A:2", "at:C:2"} <= {part.key for part in driven.drawn("matrix").walk()}
+    assert (flow.from_key, flow.to_key) == ("n:A", "n:C")
+    assert {"n:A", "n:C"} <= {part.key for part in driven.drawn("matrix").walk()}
     assert "C (voter): stores 2, knows 2 committed, applied 2" in driven.words("matrix")
     driven.do("replicate C", "apply C")
     tables = [driven.model.tables(driven.state, node) for node in (0, 2)]
@@ -91,7 +91,7 @@ def test_newcomers_are_fewer_than_half() -> None:
 def test_a_command_shows_what_it_was_built_on_and_what_it_leads_to() -> None:
     """The card of a command on its way, and its row in the log, have change, old id and new id."""
     driven = Driven(operations=ONE).submitted(ONE[0])
-    assert driven.part("matrix", "sent:4:0").text() == "1 → 4 create table ks.t of A"
+    assert "1 → 4 create table ks.t of A" in driven.part("matrix", "sent:4:0").text()
     [command] = driven.state.in_flight
     assert (command.previous, command.new, command.change.text) == (1, 4, "create table ks.t")
     assert driven.flows() == ["A → A: 1 → 4 create table ks.t of A"]
@@ -124,14 +124,14 @@ def test_a_node_has_one_lock() -> None:
 
 @pytest.mark.spec("C-030")
 def test_the_read_barrier_waits_for_what_was_committed_before() -> None:
-    """B lags; step 2 is refused until B has applied all of the log, which its lane shows."""
+    """B lags; step 2 is refused until B has applied all of the log, as its mark there shows."""
     driven = Driven().submitted(ONE[0]).do("commit 4 by A C", f"{CREATE} B")
     assert line_with(driven.refused("barrier B"), "B", "applied", "1 of 2")
-    assert driven.part("matrix", "at:B:2").text() == ""
+    assert driven.part("matrix", "at:B:2").get("class") == "reached"
     driven.do("replicate B")
-    assert driven.part("matrix", "at:B:2").text() == "●"
+    assert driven.part("matrix", "at:B:2").get("class") == "reached committed"
     driven.do("apply B", "barrier B")
-    assert driven.part("matrix", "at:B:2").text() == "✓"
+    assert driven.part("matrix", "at:B:2").get("class") == "reached applied"
     assert driven.flows() == ["B → A: read barrier", "A → B: committed up to index 2"]
 
 
@@ -149,7 +149,7 @@ def test_what_makes_no_sense_is_refused_before_anything_is_sent() -> None:
     """A keyspace that exists is an error at step 5: the client is told, the log is as it was."""
     driven = Driven(operations=("create keyspace ks at C",))
     driven.do("create keyspace ks at C", "barrier C", "read C", "make-id C", "validate C")
-    assert driven.part("matrix", "op:0").text() == "client: create keyspace ks at C error"
+    assert "create keyspace ks at C: error" in driven.part("matrix", "op:0").text()
     assert line_with(driven.scene.say, "keyspace ks", "exists")
     assert driven.flows() == ["C → client: error"]
     assert (len(driven.state.log), driven.state.in_flight) == (1, ())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
-from itertools import combinations, pairwise
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -17,15 +17,15 @@ from kit.protocols.topology.control import has_majority, spot, voting
 from kit.protocols.topology.dry_run.history import passages
 from kit.protocols.topology.facts import history, log_lines, run_ids, way_of
 from kit.protocols.topology.panels.coordinating import CONFIGURATION
-from kit.protocols.topology.panels.nodes import BOX, NODES
 from kit.protocols.topology.panels.ring import ring
+from kit.protocols.topology.panels.stage import STAGE
 from kit.protocols.topology.panels.states import LEGEND, UNDRAWN, diagrams, legend, standing
 from kit.protocols.topology.panels.tables import TABLE, texts
 from kit.protocols.topology.rules.columns import COLUMNS, impossible, load, store
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.views.frame import frame
-from kit.views.labels import NAME_LETTER
+from kit.views.labels import measured
 from kit.views.panel import Scene, scene_at
 from kit.views.registry import for_model
 from tests.views.frames import check_frame, classed, part
@@ -39,7 +39,6 @@ RUNS: tuple[dict[str, Any], ...] = (
     {"operations": ("join D --zero-token", "lock")},
     {"operations": ("leave C",), "nodes": 4, "edition": "documents"},
 )
-EDGES = 2  # pixels, of two boxes side by side
 NAMES = [" + ".join(run["operations"]) for run in RUNS]
 
 
@@ -299,28 +298,21 @@ def test_the_ring_says_what_it_draws() -> None:
 @pytest.mark.parametrize(
     ("count", "beginning"), [(3, ""), (6, "3f2a91b"), (12, "10.0.0."), (12, "n")]
 )
-def test_a_name_has_room_in_its_box(count: int, beginning: str) -> None:
-    """Long names are whole in wide boxes; of many nodes they are as short as tells them apart."""
+def test_a_name_has_room_in_its_head(count: int, beginning: str) -> None:
+    """Of long names as much stands in a head as tells them apart."""
     names = tuple(f"{beginning}{chr(ord('A') + i)}" for i in range(count))
-    model = build("topology", {"nodes": count, "names": names, "operations": ()})
-    timeline = Timeline(model)
-    drawn = NODES.draw(scene_at(timeline, timeline.at))
-    boxes = [part(drawn, spot(name)) for name in names]
-    words, corners = [], []
-    for box in boxes:
-        assert box is not None
-        [rect] = [one for one in box.walk() if one.tag == "rect"]
-        [text] = [one.text() for one in box.walk() if one.tag == "text"]
-        x, y = (box.get("transform") or "").removeprefix("translate(").rstrip(")").split()
-        assert NAME_LETTER * len(text) <= float(rect.get("width") or 0)
-        words.append(text)
-        corners.append((float(x), float(y), float(rect.get("width") or 0)))
+    timeline = Timeline(build("topology", {"nodes": count, "names": names, "operations": ()}))
+    drawn = STAGE.draw(scene_at(timeline, timeline.at))
+    words = []
+    for name in names:
+        character = part(drawn, spot(name))
+        assert character is not None
+        [head] = classed(character, "head")
+        [letters] = classed(character, "letter-of")
+        size = 13 if classed(character, "small") else 15
+        assert measured(letters.text(), size, bold=True) <= 2 * float(head.get("r") or 0) + 2
+        words.append(letters.text())
     assert len({*words}) == count
-    assert not [
-        (a, b)
-        for a, b in combinations(corners, 2)
-        if abs(a[0] - b[0]) < a[2] and abs(a[1] - b[1]) < BOX[1] - EDGES
-    ]
 
 
 @pytest.mark.spec("D-016")

@@ -20,7 +20,7 @@ from kit.protocols.tablets.rules.stages import KINDS, TRANSITIONS, TransitionKin
 from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology import topology as cluster
 from kit.protocols.topology.panels.coordinating import QUEUE
-from kit.protocols.topology.panels.nodes import NODES
+from kit.protocols.topology.panels.nodes import PLACED
 from kit.protocols.topology.panels.states import STATES, machine_diagram
 from kit.protocols.topology.panels.tables import REQUESTS
 from kit.protocols.topology.rules.cluster import NOBODY
@@ -559,7 +559,7 @@ TABLETS = Views(
         panel_of("tablet-barrier", "Barrier of the tablets", Drawn(_draw_barrier), tab="Barrier"),
         _of_model(SHARDER),
         KINDS_TAB,
-        lifted(replace(NODES, still=False)),
+        lifted(replace(PLACED, still=False)),
         lifted(QUEUE),
         lifted(REQUESTS),
         lifted(replace(STATES, title="Transition state", tab="Track", still=False)),

@@ -12,6 +12,7 @@ from kit.protocols.topology.panels.coordinating import (
 )
 from kit.protocols.topology.panels.nodes import NODES
 from kit.protocols.topology.panels.ring import RING
+from kit.protocols.topology.panels.stage import STAGE, gates
 from kit.protocols.topology.panels.states import LEGEND, NODE_STATES, STATES
 from kit.protocols.topology.panels.tables import CDC, DRIVER, REQUESTS, SCHEMA, TABLE
 from kit.views.promises import LAMPS
@@ -19,11 +20,25 @@ from kit.views.registry import Views
 
 VIEWS = Views(
     (
-        *(BADGES, STATES, NODES, RING, QUEUE, BARRIER, TABLE, REQUESTS, HISTORY, CONFIGURATION),
+        *(
+            BADGES,
+            STAGE,
+            NODES,
+            STATES,
+            RING,
+            QUEUE,
+            BARRIER,
+            TABLE,
+            REQUESTS,
+            HISTORY,
+            CONFIGURATION,
+        ),
         *(LOG, NODE_STATES, LEGEND, DRIVER, CDC, SCHEMA, LAMPS),
     ),
     evidence=("nodes", "barrier"),
-    picture="states",
+    picture="stage",
     table="nodes",
     badges="badges",
+    wide=True,
+    gates=gates,
 )

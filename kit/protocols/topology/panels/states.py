@@ -98,7 +98,7 @@ def node_standing(scene: Scene) -> Standing | None:
     return Standing(node_diagram(), tuple(path))
 
 
-STATES = state_panel("states", "Transition", standing, "No operation was asked for.")
+STATES = state_panel("states", "Transition", standing, "No operation was asked for.", tab="States")
 NODE_STATES = state_panel(
     "node", "States of the node", node_standing, "No node is asked about.", tab="Node"
 )

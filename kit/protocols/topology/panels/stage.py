@@ -1,0 +1,165 @@
+"""The topology on the stage: nodes by their state, the barrier as a gate, the log as a tape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kit.errors import counted
+from kit.protocols.topology import coordinator as work
+from kit.protocols.topology import facts
+from kit.protocols.topology.control import NETWORK, spot
+from kit.protocols.topology.coordinator import LOG
+from kit.protocols.topology.facts import NodeFacts, history
+from kit.protocols.topology.panels.states import standing
+from kit.protocols.topology.rules.cluster import NOBODY
+from kit.protocols.topology.rules.work import state_of, under_way
+from kit.views.gate import Gate, awaited_gates
+from kit.views.panel import Scene
+from kit.views.stage import Card, Character, Health, Message, Sign, Stage, Wall, stage_panel
+
+DECIDES = {
+    "begin": "begins",
+    "reject": "rejects",
+    "refuse": "refuses",
+    "cancel": "cancels",
+    "enable": "enables",
+    "work": "decides",
+    "commit": "commits",
+    "wait": "waits",
+    "rest": "rests",
+}
+COMING = ("bootstrapping", "replacing", "none")
+
+
+def _stage(scene: Scene) -> Stage:
+    m, s = scene.model, scene.state
+    rows = scene.of(facts.nodes)
+    cut = m.named(s.cut)
+    return Stage(
+        m.names,
+        tuple(_character(scene, row) for row in rows),
+        (_operator(scene),),
+        tuple(_cards(scene)),
+        tuple(_messages(scene)),
+        walls=(Wall(cut),) if cut else (),
+        standing=standing(scene),
+        has_strip=True,
+        has_marks=False,
+        tape_key=LOG,
+    )
+
+
+def _character(scene: Scene, row: NodeFacts) -> Character:
+    node = scene.model.number(row.name)
+    banned = row.is_ignored or row.state == "left"
+    is_coming = row.state in COMING
+    health: Health = "gone" if row.state == "left" else "joining" if is_coming else "up"
+    if row.health == "down" and health != "gone":
+        health = "down"
+    sign: Sign = "ban" if banned else "key" if row.session else ""
+    lines = [*_runs(scene, row, node)]
+    if row.is_member:
+        lines.append(f"v{row.version} · fence {row.fence}")
+    title = f"{row.name}: {row.state}{', coordinator' * row.is_coordinator}"
+    if row.is_member:
+        title += f", version {row.version}, fence {row.fence}"
+    return Character(
+        row.name,
+        spot(row.name),
+        health,
+        leads=row.is_coordinator,
+        sign=sign,
+        tag=row.state,
+        holds=tuple(lines),
+        fill=_streamed(scene, node),
+        title=", ".join([title, *lines[: len(lines) - row.is_member], row.health]).rstrip(", "),
+    )
+
+
+def _runs(scene: Scene, row: NodeFacts, node: int) -> Iterator[str]:
+    """How far a node lags, what runs there (the coordinator's work, a request, late work), where
+    it moved to, what it asks for.
+    """
+    s = scene.state
+    lag = len(s.views) - 1 - s.applied[node]
+    if row.is_member and lag:
+        yield f"lags by {lag}"
+    if row.is_coordinator:
+        yield _work(scene)
+    if row.address:
+        yield row.address if row.health == "" else f"{row.address}?"
+    if s.client == node:
+        yield f"request by v{s.client_version}"
+    if s.leftover_at == node and s.leftover:
+        yield f"late, session {s.leftover}"
+    if row.cleanup != "clean":
+        yield f"cleanup {row.cleanup}"
+    if row.request:
+        yield f"asks: {row.request}"
+
+
+def _streamed(scene: Scene, node: int) -> float | None:
+    """How full of data the node is that the operation brings."""
+    m, s = scene.model, scene.state
+    operation = under_way(s.topology)
+    if operation is None or operation.node != node or s.topology.nodes[node].state not in COMING:
+        return None
+    done = state_of(operation, m.setting).work[: s.attempted.step]
+    is_read = s.topology.transition == "write_both_read_new"
+    if is_read or any(piece.name == "stream" for piece in done):
+        return 1.0
+    return 0.5 if s.attempted.streaming else 0.0
+
+
+def _work(scene: Scene) -> str:
+    """What the coordinator is at, in a few words."""
+    m, s = scene.model, scene.state
+    if not s.started:
+        return "starts"
+    if s.attempted.command is not None:
+        return "has decided"
+    task = work.task_of(s, m.setting)
+    if s.attempted.failed:
+        return "! failed"
+    return task.work.name.replace("_", " ") if task.work else DECIDES[task.decision.kind]
+
+
+def _operator(scene: Scene) -> Character:
+    """Who asks: how many requests are not done, and the first of them."""
+    entries = scene.of(facts.entries)
+    tag = counted(len(entries), "request") if entries else "no request"
+    holds = (facts.title(scene.model, entries[0]), entries[0].standing) if entries else ()
+    title = f"requests: {', '.join(facts.title(scene.model, each) for each in entries) or 'none'}"
+    return Character("op", NETWORK, tag=tag, holds=holds, title=title, kind="operator")
+
+
+def _cards(scene: Scene) -> Iterator[Card]:
+    for line in history(scene.model, scene.way()):
+        said = line.description.replace("_", " ")
+        words = f"{line.state_id} {said}" if line.state_id else said
+        yield Card(f"card:{line.step}", words, void=not line.state_id)
+
+
+def _messages(scene: Scene) -> Iterator[Message]:
+    """Decisions on their way to the log, and what was left behind of a session."""
+    m, s = scene.model, scene.state
+    if s.attempted.command is not None and s.coordinator != NOBODY:
+        yield Message(spot(m.names[s.coordinator]), LOG, "decision", "decision")
+    if s.deposed is not None:
+        yield Message(spot(s.deposed.creator), LOG, "late decision", "late-decision", held=True)
+    if s.leftover and s.leftover_at == NOBODY:
+        yield Message(NETWORK, "", f"late, session {s.leftover}", "leftover", held=True)
+
+
+def gates(scene: Scene) -> Iterator[Gate]:
+    """The barrier that runs; else what refusals tell."""
+    runs = scene.of(facts.barrier)
+    if runs is None:
+        yield from awaited_gates(scene)
+        return
+    missing = tuple(name for name in runs.needs if name not in runs.answered)
+    there = tuple(name for name in runs.needs if name in runs.answered)
+    yield Gate("barrier", runs.command, "answered", there, missing, len(runs.needs))
+
+
+STAGE = stage_panel("stage", "Nodes and the barrier", _stage, gates=gates)

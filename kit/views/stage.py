@@ -1,0 +1,929 @@
+"""The stage: one picture for every family, in which nodes are characters.
+
+A family only declares a ``Stage`` of its facts, and ``stage_panel`` draws it. From top to bottom:
+
+- the *strip* of the state machine (``standing``): the way taken, what follows;
+- the *tape* (``tape``): the newest cards of a log; below each, how far every node is with it;
+- the *characters*, each in a place of its own that no step changes (``names`` are all there can
+  ever be, ``sides`` are clients and operators, at the left): a letter, a sign, a tag, a disk;
+- on their wires the *messages* in flight, *trails* of what travelled in this step (from the model's
+  flows, without a word of the family), torn envelopes of what was *lost*, *walls* between groups;
+- the *gate* (``kit.views.gate``): who is missing, large, and who has come.
+
+Of a model on ``kit.engine.network`` messages, losses and walls need no declaration. Colour and
+filling say how a node is, never who it is; *dashed* is what is not committed, and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from math import ceil, cos, pi, sin
+from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kit.engine.actors import NetworkModel
+from kit.engine.network import DropMessage
+from kit.views.actions import mark
+from kit.views.diagrams import END, START, Standing
+from kit.views.fragment import Frag, Kid, h
+from kit.views.gate import Gate, awaited_gates
+from kit.views.labels import SIZE, Box, measured, seated, shortened, tags, wrapped
+from kit.views.panel import Panel, Scene, alternative
+
+WIDTH, HEIGHT = 460.0, 330.0
+"""The picture at 840 × 560, a pixel each."""
+STRIP, TAPE, MARKS, GATE = 26.0, 45.0, 18.0, 42.0
+HEAD, LETTER, LINE = 15.0, 15.0, 15.0
+SIDE = 132.0
+"""How wide the column of clients is."""
+MOST_CARDS, CARD, FOLD = 4, 106.0, 30.0
+MOST_MARKS = 6
+"""Nodes of whom each is marked below a card; of more they are counted."""
+MOST_WAITING, MOST_COME = 4, 5
+"""Nodes that stand before a gate and behind it one by one; of more, they are counted."""
+MOST_PARKED, MOST_TRAILS, LONGEST = 24, 12, 104.0
+
+Place: TypeAlias = complex
+Health = Literal["up", "down", "gone", "joining"]
+Reach = Literal["stored", "committed", "applied", ""]
+Kind = Literal["node", "client", "operator"]
+Sign = Literal["lock", "key", "ban", "joining", "gone", ""]
+
+
+class Character(Struct, frozen=True):
+    """Somebody on the stage: the same letter and shape in every picture.
+
+    ``tag`` says what it goes by (a version, a term, a word of state), ``holds`` are one or two
+    short lines on its disk, ``fill`` how full that is, from 0 to 1. A ``sign`` stands at its
+    shoulder: who holds a lock or a key, who is banned. ``title`` is all of it in words.
+    """
+
+    name: str
+    key: str
+    health: Health = "up"
+    leads: bool = False
+    sign: Sign = ""
+    tag: str = ""
+    holds: tuple[str, ...] = ()
+    fill: float | None = None
+    title: str = ""
+    kind: Kind = "node"
+
+
+class Card(Struct, frozen=True):
+    """An entry of a log: what it says in a few words, and how far each node is with it.
+
+    ``marks`` are names with keys and how far they are. ``void``: it takes no effect; ``open``: it
+    is not committed yet.
+    """
+
+    key: str
+    words: str
+    marks: tuple[tuple[str, str, Reach], ...] = ()
+    void: bool = False
+    open: bool = False
+    title: str = ""
+
+
+class Message(Struct, frozen=True):
+    """Something on its way between two characters, or other keyed parts of the stage (the tape)."""
+
+    source: str
+    target: str
+    words: str
+    key: str = ""
+    held: bool = False
+    title: str = ""
+
+
+class Wall(Struct, frozen=True):
+    """What parts a group of nodes from all others: a cut, a firewall. ``words`` names it.
+
+    ``one_way``: the group still reaches the others, who do not reach it.
+    """
+
+    group: tuple[str, ...]
+    words: str = "cut"
+    one_way: bool = False
+
+
+class Stage(Struct, frozen=True):
+    """All that is on the stage at one moment; see the module."""
+
+    names: tuple[str, ...]
+    characters: tuple[Character, ...]
+    sides: tuple[Character, ...] = ()
+    tape: tuple[Card, ...] | None = None
+    messages: tuple[Message, ...] = ()
+    lost: tuple[Message, ...] = ()
+    walls: tuple[Wall, ...] = ()
+    standing: Standing | None = None
+    has_strip: bool = False
+    has_marks: bool = True
+    tape_key: str = "log"
+
+
+class Looks(Struct, frozen=True):
+    """How large a character is: the radius of its head, the room in breadth, lines of its disk.
+
+    Without a ``tag`` the letter stands alone.
+    """
+
+    head: float
+    wide: float
+    lines: int
+    tag: bool = True
+
+    @property
+    def above(self) -> float:
+        """How far it reaches over the middle of its head."""
+        return self.head * 1.75 if self.tag else self.head
+
+    @property
+    def below(self) -> float:
+        """And how far below."""
+        disk = LINE * self.lines + 10 if self.lines else 0
+        return self.head + (LINE + 3 if self.tag else 0) + disk
+
+
+SIZES = (
+    Looks(22, 104, 2),
+    Looks(18, 98, 2),
+    Looks(15, 92, 1),
+    Looks(14, 74, 1),
+    Looks(15, 72, 0),
+    Looks(13, 32, 0, tag=False),
+)
+WIDEST = 150.0
+
+
+# -- places ----------------------------------------------------------------------------------------
+
+
+@lru_cache(256)
+def places(count: int, left: float, top: float, bottom: float) -> tuple[tuple[Place, ...], Looks]:
+    """Where so many characters stand, in rows, clockwise where there are two; how large they are.
+
+    The first looks for which there is room are taken. A place depends on the number alone.
+    """
+    width, height = WIDTH - left, bottom - top
+    for looks in SIZES:
+        high = looks.above + looks.below
+        rows = max(1, int(height // high))
+        least = 1 if count < 3 else 2
+        for number in (*range(least, rows + 1), 1):
+            in_row = ceil(count / number)
+            if number <= rows and in_row * looks.wide <= width:
+                wider = replace(looks, wide=min(width / max(in_row, 1), WIDEST))
+                return _in_rows(count, number, left, top, bottom, wider), wider
+    columns = max(1, ceil((count * width / height) ** 0.5))
+    rows = ceil(count / columns)
+    small = min(width / columns, height / rows, 2 * looks.head + 2)
+    looks = Looks(small / 2 - 1, small, 0, tag=False)
+    return _in_rows(count, rows, left, top, bottom, looks), looks
+
+
+def _in_rows(
+    count: int, rows: int, left: float, top: float, bottom: float, looks: Looks
+) -> tuple[Place, ...]:
+    at: list[Place] = []
+    taken = 0
+    for row in range(rows):
+        here = ceil((count - taken) / (rows - row))
+        taken += here
+        room = (bottom - top - rows * (looks.above + looks.below)) / rows
+        y = top + (bottom - top) * row / rows + room * (row if rows > 1 else 0.5) / max(rows - 1, 1)
+        step = (WIDTH - left) / here
+        line = [complex(left + step * (i + 0.5), y + looks.above) for i in range(here)]
+        at += reversed(line) if row % 2 else line
+    return tuple(at)
+
+
+class _Set:
+    """A stage that is laid out: the middle of every part by name and by key, what is covered."""
+
+    def __init__(self, stage: Stage, gated: bool) -> None:
+        self.stage = stage
+        tape = 0.0 if stage.tape is None else TAPE + MARKS * stage.has_marks
+        self.top = STRIP * stage.has_strip + tape
+        self.bottom = HEIGHT - GATE * gated
+        left = SIDE if stage.sides else 0.0
+        spots, self.looks = places(len(stage.names), left, self.top + 4, self.bottom - 4)
+        self.left = left
+        self.at: dict[str, Place] = dict(zip(stage.names, spots, strict=True))
+        self.there = {each.name: each for each in stage.characters}
+        room = (self.bottom - self.top) / max(len(stage.sides), 1)
+        for i, side in enumerate(stage.sides):
+            self.at[side.name] = complex(HEAD + 4, self.top + room * (i + 0.5))
+        self.side_room = room
+        self.at |= {each.key: self.at[each.name] for each in (*stage.characters, *stage.sides)}
+        shown = self.cards()
+        first = FOLD if len(shown) < len(stage.tape or ()) else 0.0
+        y = STRIP * stage.has_strip
+        self.card_wide = (WIDTH - FOLD) / MOST_CARDS - 4
+        for i, card in enumerate(shown):
+            x = FOLD + (self.card_wide + 4) * i
+            self.at[card.key] = complex(x + self.card_wide / 2, y + 22)
+            for name, key, x_mark in self.marks(card, x):
+                self.at[key] = self.at.get(name, complex(x_mark, y + 52))
+        if stage.tape is not None:
+            newest = FOLD + (self.card_wide + 4) * max(len(shown) - 1, 0) + self.card_wide / 2
+            self.at[stage.tape_key] = complex(newest, y + 22)
+            for card in stage.tape[: len(stage.tape) - len(shown)]:
+                self.at[card.key] = complex(first / 2, y + 22)
+
+    def cards(self) -> tuple[Card, ...]:
+        """The cards that are seen: the newest."""
+        return (self.stage.tape or ())[-MOST_CARDS:]
+
+    def marks(self, card: Card, x: float) -> Iterator[tuple[str, str, float]]:
+        """Each mark below a card: its name, its key, where its middle is."""
+        if len(card.marks) <= MOST_MARKS:
+            start = x + (self.card_wide - 17 * len(card.marks)) / 2 + 8.5
+            for i, (name, key, _) in enumerate(card.marks):
+                yield name, key, start + 17 * i
+        else:
+            for name, key, _ in card.marks:
+                yield name, key, x + self.card_wide / 2
+
+    def taken(self) -> Iterator[Box]:
+        """What characters cover, and all that is outside of their room."""
+        for name in self.stage.names:
+            at, looks = self.at[name], self.looks
+            yield Box(at.real, at.imag - 2, 2 * looks.head + 4, looks.above + looks.head)
+            each = self.there.get(name)
+            if each is not None:
+                lines = [measured(each.tag, bold=True), *(measured(x) + 16 for x in each.holds)]
+                wide = min(looks.wide - 8, max([72.0, *lines]))
+                y = at.imag + (looks.head + looks.below) / 2
+                yield Box(at.real, y, wide, looks.below - looks.head)
+                if each.sign or each.health in SIGNS:
+                    yield Box(at.real + looks.head * 0.8 + 10, at.imag - looks.head * 0.7, 20, 18)
+        for side in self.stage.sides:
+            at = self.at[side.name]
+            yield Box(SIDE / 2, at.imag, SIDE, min(self.side_room, 3 * LINE + 4))
+        yield Box(WIDTH / 2, self.top - 40, 2 * WIDTH, 80)
+        yield Box(WIDTH / 2, self.bottom + 40, 2 * WIDTH, 80)
+        yield Box(-40, HEIGHT / 2, 80, 2 * HEIGHT)
+        yield Box(WIDTH + 40, HEIGHT / 2, 80, 2 * HEIGHT)
+
+    def way(self, source: str, target: str) -> tuple[Place, Place, Place] | None:
+        """The wire between two parts: both ends and the point that it bends to; None: no such."""
+        start, end = self.at.get(source), self.at.get(target)
+        if not target:  # nobody knows yet where it will arrive
+            end = complex((self.left + WIDTH) / 2, (self.top + self.bottom) / 2)
+        if start is None or end is None or start == end:
+            return None
+        along = (end - start) / abs(end - start)
+        middle = complex((self.left + WIDTH) / 2, (self.top + self.bottom) / 2)
+        side = 1j * along
+        # Characters of one row: the wire bends into the room between the rows.
+        flat = (
+            abs(start.imag - end.imag) < HEAD and abs(start.real - end.real) > 1.5 * self.looks.wide
+        )
+        half = (start + end) / 2
+        to_middle = middle - half
+        towards = 1 if (to_middle * side.conjugate()).real >= 0 else -1
+        down = (towards * side).imag > 0
+        far = 2 * ((self.looks.below if down else self.looks.above) + 8) * towards if flat else 7.0
+        bend = half + side * far
+        return start + self.looks.head * along, bend, end - (self.looks.head + 2) * along
+
+
+def _on(way: tuple[Place, Place, Place], share: float) -> Place:
+    start, bend, end = way
+    back = 1 - share
+    return back * back * start + 2 * back * share * bend + share * share * end
+
+
+def _path(way: tuple[Place, Place, Place]) -> str:
+    start, bend, end = way
+    return (
+        f"M{start.real:.0f} {start.imag:.0f}Q{bend.real:.0f} {bend.imag:.0f} "
+        f"{end.real:.0f} {end.imag:.0f}"
+    )
+
+
+def _at(place: Place) -> str:
+    return f"translate({place.real:.0f} {place.imag:.0f})"
+
+
+# -- what a model on a network needs not declare ---------------------------------------------------
+
+
+def on_network(scene: Scene) -> tuple[tuple[Message, ...], tuple[Message, ...], tuple[Wall, ...]]:
+    """Messages in flight and held, what this step lost, and the split, of a model of actors."""
+    m, network = scene.model, scene.state.network
+
+    def message(sent: Any, held: bool = False) -> Message:
+        short, full = m.in_short(sent.message), m.in_full(sent.message)
+        return Message(sent.source, sent.target, short, held=held, title=full)
+
+    flying = [message(sent) for sent in network.in_flight]
+    held = [message(sent, held=True) for sent in network.held]
+    dropped = isinstance(scene.action, DropMessage)
+    lost = (message(scene.action.envelope),) if dropped else ()
+    apart = m.carrier.apart(network)
+    return (*flying, *held), lost, (Wall(apart),) if apart else ()
+
+
+# -- drawing ---------------------------------------------------------------------------------------
+
+
+def draw_stage(scene: Scene, stage: Stage, gates: Sequence[Gate] | None, said: str) -> Frag:
+    """Draw the stage of a scene; ``gates`` is None where its family never has any."""
+    laid = _Set(stage, gates is not None)
+    labels: list[tuple[str, tuple[Box, ...]]] = []
+    worded: dict[str, str] = {}
+    messages, lost, walls = stage.messages, stage.lost, stage.walls
+    if isinstance(scene.model, NetworkModel):
+        more = on_network(scene)
+        messages, lost, walls = (*messages, *more[0]), (*lost, *more[1]), (*walls, *more[2])
+    pinned = list(laid.taken())
+    parked = [*_envelopes(laid, messages, lost, labels, worded, pinned)]
+    trails = [*_trails(laid, scene, labels, worded, pinned)]
+    behind = [_wall(laid, wall, labels, worded) for wall in walls]
+    seats = seated(labels, pinned)
+    words = [
+        h("text", worded[key], x=round(seat.x), y=round(seat.y + 4), text_anchor="middle",
+          k=f"label:{key}", class_="tag said" if key.startswith("wall:") else "said")
+        for key, seat in seats.items()
+    ]  # fmt: skip
+    letters = tags(stage.names)
+    return h(
+        "svg",
+        _strip(stage) if stage.has_strip else None,
+        _tape(scene, laid, letters) if stage.tape is not None else None,
+        behind,
+        [_empty(laid, name) for name in stage.names if name not in laid.there],
+        [wire for wire, _ in parked],
+        trails,
+        [_character(laid, each, letters[each.name])
+         for each in stage.characters],
+        [_side(laid, each) for each in stage.sides],
+        [envelope for _, envelope in parked],
+        h("g", words, k="labels"),
+        _gate(scene, gates, letters) if gates is not None else None,
+        viewBox=f"0 0 {WIDTH:.0f} {HEIGHT:.0f}",
+        role="img" if gates is None else "group",
+        aria_label=said,
+        class_="stage",
+        data_arrows=True,
+    )  # fmt: skip
+
+
+def _empty(laid: _Set, name: str) -> Frag:
+    return h("circle", r=4, class_="place-of", k=f"place:{name}", transform=_at(laid.at[name]))
+
+
+CROWNED = "M-10-15l-2-9l6 4l6-7l6 7l6-4l-2 9z"
+SIGNS: Mapping[str, str] = {
+    "lock": "M-6-1h12v9h-12zM-4-1v-3a4 4 0 0 1 8 0v3",
+    "key": "M-2 0a4 4 0 1 1-.01-.1zM-2 0h10v4M4 0v3",
+    "ban": "M6 0a6 6 0 1 1-.01-.1zM-4-4l8 8",
+    "joining": "M0-6v12M-6 0h12",
+    "gone": "M-5-5L5 5M-5 5L5-5",
+}
+"""What stands at a shoulder; colour says none of it."""
+
+
+def _head(kind: Kind, reach: float = HEAD) -> Frag:
+    if kind == "node":
+        return h("circle", r=reach, class_="head")
+    rx = 5 if kind == "client" else 0
+    turn = "rotate(45)" if kind == "operator" else None
+    size = reach * (0.85 if kind == "client" else 0.75)
+    return h("rect", x=-size, y=-size, width=2 * size, height=2 * size, rx=rx,
+             transform=turn, class_="head")  # fmt: skip
+
+
+def _letter(letter: str, head: float) -> Frag:
+    """A character's letter or two, as large as its head has room for."""
+    small = measured(letter, LETTER, bold=True) > 2 * head
+    shown = shortened(letter, 2 * head + 2, SIZE if small else LETTER, bold=True)
+    kind = "letter-of small" if small else "letter-of"
+    return h("text", shown, y=5, text_anchor="middle", class_=kind)
+
+
+def _character(laid: _Set, each: Character, letter: str) -> Frag:
+    looks = laid.looks
+    head, wide = looks.head, looks.wide - 10
+    tag = shortened(each.tag, wide, bold=True) if looks.tag else ""
+    sign = each.sign or (each.health if each.health in SIGNS else "")
+    is_crowned = each.leads and looks.tag
+    larger = f"translate(0 {15 - head:.0f})" if head != 15 else None
+    return h(
+        "g",
+        h("title", each.title or each.name),
+        h("path", d=CROWNED, class_="crown", transform=larger) if is_crowned else None,
+        _head(each.kind, head),
+        _letter(letter, head),
+        h("path", d=SIGNS[sign], transform=f"translate({head * 0.8 + 10:.0f} {-head * 0.7:.0f})",
+          class_=f"sign {sign}") if sign else None,
+        h("text", tag, y=head + LINE, text_anchor="middle", class_="strong") if tag else None,
+        _disk(each, head, wide, looks.lines) if looks.lines else None,
+        k=each.key,
+        class_=f"character {each.health}",
+        transform=_at(laid.at[each.name]),
+        data_of=each.name,
+    )  # fmt: skip
+
+
+def _disk(each: Character, head: float, wide: float, lines: int) -> Frag | None:
+    """What a character holds, on a drum below it."""
+    if not each.holds and each.fill is None:
+        return None
+    words = [shortened(line, wide - 6) for line in each.holds[:lines]]
+    wide = min(wide, max([70.0, *(measured(line) + 12 for line in words)]))
+    high = LINE * max(len(words), 1) + 4
+    top, half = head + LINE + 7, wide / 2
+
+    def drum(over: float) -> str:
+        return (
+            f"M{-half:.0f} {top + over:.0f}a{half:.0f} 4 0 0 1 {wide:.0f} 0"
+            f"V{top + high:.0f}a{half:.0f} 4 0 0 1 {-wide:.0f} 0z"
+        )
+
+    full = None if not each.fill else h("path", d=drum(high * (1 - each.fill)), class_="fill")
+    lid = f"M{-half:.0f} {top:.0f}a{half:.0f} 4 0 0 0 {wide:.0f} 0"
+    return h(
+        "g",
+        h("path", d=drum(0), class_="drum"),
+        full,
+        h("path", d=lid, class_="lid"),
+        [h("text", line, y=top + LINE * (i + 1), text_anchor="middle", class_="on soft")
+         for i, line in enumerate(words)],
+    )  # fmt: skip
+
+
+def _side(laid: _Set, each: Character) -> Frag:
+    """A client or operator: a square with a letter, and beside it what it asks and was told."""
+    room, most = SIDE - 2 * HEAD - 16, max(1, min(3, int(laid.side_room // LINE)))
+    what = wrapped(" ".join(each.holds), room, most - 1) if most > 1 else ()
+    shown = [shortened(each.tag, room, bold=True), *what]
+    top = 5 - LINE * (len(shown) - 1) / 2
+    return h(
+        "g",
+        h("title", each.title or each.name),
+        _head(each.kind, min(HEAD, laid.side_room / 2)),
+        _letter(tags([each.name])[each.name][:2], HEAD),
+        [h("text", line, x=HEAD + 4, y=top + LINE * i, class_="soft" if i else "strong")
+         for i, line in enumerate(shown)],
+        k=each.key,
+        class_=f"character {each.health}",
+        transform=_at(laid.at[each.name]),
+        data_of=each.name,
+    )  # fmt: skip
+
+
+AROUND = (
+    *((1, 0), (-1, 0), (0, -1), (0, 1), (0.7, -1), (-0.7, -1), (0.7, 1), (-0.7, 1)),
+    *((0, -2), (0, 2), (1, -2), (-1, -2), (1, 2), (-1, 2)),
+)
+"""Where a label may stand: so far to the right, and so far down."""
+Labels: TypeAlias = list[tuple[str, tuple[Box, ...]]]
+
+
+def _label(key: str, words: str, around: Iterable[Place], labels: Labels,
+           worded: dict[str, str], gap: float = 12) -> None:  # fmt: skip
+    """Ask for a place for a label: beside one of these points, over it or below it."""
+    text = shortened(words, LONGEST)
+    wide = measured(text) + 4
+    if not text or (key.startswith("trail:") and text in worded.values()):
+        return
+    seats = [
+        Box(at.real + right * (gap + wide / 2), at.imag + down * (gap + 1), wide, LINE)
+        for at in around
+        for right, down in AROUND
+    ]
+    worded[key] = text
+    labels.append((key, tuple(seats)))
+
+
+def _envelopes(
+    laid: _Set, messages: Iterable[Message], lost: Iterable[Message], labels: Labels,
+    worded: dict[str, str], pinned: list[Box],
+) -> Iterator[tuple[Frag, Frag]]:  # fmt: skip
+    """Each wire with messages, and the envelope that is parked on it: equal ones are counted."""
+    alike: dict[tuple[str, str, str, str], list[Message]] = {}
+    for kind, group in (("", messages), ("torn", lost)):
+        for each in group:
+            look = kind or ("held" if each.held else "")
+            alike.setdefault((each.source, each.target, each.words, look), []).append(each)
+    on_wire: dict[tuple[str, str], int] = {}
+    for (source, target, said, look), group in list(alike.items())[:MOST_PARKED]:
+        way = laid.way(source, target)
+        if way is None:
+            continue
+        nth = on_wire[source, target] = on_wire.get((source, target), 0) + 1
+        place = _free(way, PARKED[nth - 1 :] + PARKED[: nth - 1], pinned)
+        key = group[0].key or f"sent:{source}:{target}:{said}{':' + look if look else ''}"
+        more = f" ×{len(group)}" if len(group) > 1 else ""
+        laid.at[key] = place
+        _label(key, f"{said}{more}", (place,), labels, worded)
+        title = f"{source} → {target or '?'}: {group[0].title or said}{more}"
+        wire = h("path", d=_path(way), k=f"wire:{key}", class_=f"wire thin {look}".rstrip())
+        yield wire, _envelope(key, place, look or ("many" if more else ""), title)
+
+
+def _envelope(key: str, place: Place, look: str, title: str) -> Frag:
+    """A closed envelope; a held one has two bars, a torn one a rift, many are a pile."""
+    return h(
+        "g",
+        h("title", f"{title}{ {'held': ' (held)', 'torn': ' (lost)'}.get(look, '') }"),
+        h("rect", x=-7, y=-9, width=20, height=14, class_="box") if look == "many" else None,
+        h("rect", x=-10, y=-7, width=20, height=14, rx=1.5, class_="box"),
+        h("path", d="M-10-6L0 2L10-6", class_="flap"),
+        h("path", d="M-3-10l5 6l-5 4l5 8", class_="rift") if look == "torn" else None,
+        h("path", d="M-3-11v22M3-11v22", class_="bars") if look == "held" else None,
+        k=key,
+        class_=f"envelope {look}".rstrip(),
+        transform=_at(place),
+    )
+
+
+PARKED = (0.4, 0.58, 0.24, 0.74)
+
+
+def _free(way: tuple[Place, Place, Place], shares: Sequence[float], pinned: list[Box]) -> Place:
+    """The first of these places on a wire that nothing covers, which is covered from then on."""
+    spots = [_on(way, share) for share in shares]
+    place = next((at for at in spots if not any(_around(at).meets(b) for b in pinned)), spots[0])
+    pinned.append(_around(place))
+    return place
+
+
+def _around(place: Place) -> Box:
+    return Box(place.real, place.imag, 24, 20)
+
+
+OPEN = "M-8-2v8h16v-8L0-9zM-8-2L0 3L8-2"
+
+
+def _trails(
+    laid: _Set, scene: Scene, labels: Labels, worded: dict[str, str], pinned: list[Box]
+) -> Iterator[Frag]:
+    """What travelled in this step: a line that fades, and an open envelope at its end."""
+    seen: set[tuple[str, str]] = set()
+    for flow in scene.flows()[:MOST_TRAILS]:
+        way = laid.way(flow.from_key, flow.to_key)
+        if way is None or (flow.from_key, flow.to_key) in seen:
+            continue
+        seen.add((flow.from_key, flow.to_key))
+        key = f"trail:{flow.from_key}>{flow.to_key}"
+        place = _free(way, (0.85, 0.7, 0.55, 0.4), pinned)
+        _label(key, flow.label, (_on(way, 0.5), _on(way, 0.7), _on(way, 0.3)), labels, worded)
+        yield h(
+            "g",
+            h("title", flow.text),
+            h("path", d=_path(way), class_="way"),
+            h("path", d=OPEN, transform=_at(place), class_="opened"),
+            k=key,
+            class_=f"trail {flow.kind}",
+        )
+
+
+def _wall(laid: _Set, wall: Wall, labels: Labels, worded: dict[str, str]) -> Frag:
+    """A thick line between a group and the others, where one parts them; else a ring round each."""
+    inside = [laid.at[name] for name in wall.group if name in laid.at]
+    outside = [laid.at[name] for name in laid.stage.names if name not in wall.group]
+    key = f"wall:{','.join(wall.group)}:{wall.words}"
+    line = _between(tuple(inside), tuple(outside))
+    title = f"{wall.words}: {', '.join(wall.group)}{' reach the others' if wall.one_way else ''}"
+    if line is None:
+        shape: Kid = [
+            h("circle", cx=at.real, cy=at.imag, r=laid.looks.head + 6, class_="wall")
+            for at in inside
+        ]
+        around = [at - 1j * (laid.looks.head + 4) for at in inside]
+    else:
+        ends = _clipped(laid, *line)
+        way = f"M{ends[0].real:.0f} {ends[0].imag:.0f}L{ends[1].real:.0f} {ends[1].imag:.0f}"
+        middle = sum(ends) / 2
+        tip = None
+        if wall.one_way:
+            out = -line[1]
+            tail, end = middle - 12 * out, middle + 14 * out
+            side = 5j * out
+            corners = (end, end - 9 * out + side, end - 9 * out - side)
+            tip = h(
+                "g",
+                h("path", d=f"M{tail.real:.0f} {tail.imag:.0f}L{end.real:.0f} {end.imag:.0f}",
+                  class_="wire"),
+                h("polygon", points=" ".join(f"{c.real:.0f},{c.imag:.0f}" for c in corners),
+                  class_="tip"),
+            )  # fmt: skip
+        shape = [h("path", d=way, class_="wall"), tip]
+        around = [ends[0] * s + ends[1] * (1 - s) for s in (0.5, 0.3, 0.7, 0.1, 0.9)]
+    _label(key, wall.words, around, labels, worded, gap=6)
+    return h("g", h("title", title), shape, k=key, class_="walls")
+
+
+@lru_cache(256)
+def _between(inside: tuple[Place, ...], outside: tuple[Place, ...]) -> tuple[Place, Place] | None:
+    """A point and a direction towards ``inside`` of the widest gap between the two, if any."""
+    if not inside or not outside:
+        return None
+    best: tuple[float, Place, Place] | None = None
+    for turn in range(72):
+        towards = complex(cos(turn * pi / 36), sin(turn * pi / 36))
+        near = min((at * towards.conjugate()).real for at in inside)
+        far = max((at * towards.conjugate()).real for at in outside)
+        if near - far > 2 * HEAD and (best is None or near - far > best[0]):
+            best = near - far, towards * (near + far) / 2, towards
+    return None if best is None else best[1:]
+
+
+def _clipped(laid: _Set, through: Place, towards: Place) -> tuple[Place, Place]:
+    """Where a line at right angles to a direction leaves the room of the characters."""
+    along = 1j * towards
+    shares: list[float] = []
+    lower, upper = complex(laid.left, laid.top + 4), complex(WIDTH, laid.bottom - 4)
+    for part in ("real", "imag"):
+        step = getattr(along, part)
+        if abs(step) > 1e-6:
+            bounds = (getattr(lower, part), getattr(upper, part))
+            shares.append(min((b - getattr(through, part)) / step for b in bounds))
+            shares.append(max((b - getattr(through, part)) / step for b in bounds))
+    return through + along * max(shares[::2]), through + along * min(shares[1::2])
+
+
+# -- the tape --------------------------------------------------------------------------------------
+
+
+def _tape(scene: Scene, laid: _Set, letters: Mapping[str, str]) -> Frag:
+    tape, shown = laid.stage.tape or (), laid.cards()
+    y = STRIP * laid.stage.has_strip
+    earlier = len(tape) - len(shown)
+    fold = h(
+        "g",
+        h("title", f"{earlier} earlier entries"),
+        h("rect", x=2, y=y + 6, width=FOLD - 8, height=34, rx=3, class_="log-card"),
+        h("text", f"+{earlier}" if earlier < 100 else "…", x=FOLD / 2 - 2, y=y + 28,
+          text_anchor="middle", class_="on soft"),
+        k="tape:fold",
+    ) if earlier else None  # fmt: skip
+    line = h("path", d=f"M0 {y + 23:.0f}H{WIDTH:.0f}", class_="rail")
+    cards = [_card(laid, card, y, letters) for card in shown]
+    # What travels to or from a card that is out of sight goes where it is folded.
+    ends = {key for flow in scene.flows() for key in (flow.from_key, flow.to_key)}
+    old = [card.key for card in tape[: len(tape) - len(shown)] if card.key in ends]
+    cards += [h("g", k=key, transform=_at(laid.at[key])) for key in old]
+    # What travels to the log goes to its newest card, or to where that will be.
+    end = h("g", k=laid.stage.tape_key, transform=_at(laid.at[laid.stage.tape_key]))
+    return h("g", line, fold, cards, end, k="tape", class_="tape")
+
+
+def _card(laid: _Set, card: Card, y: float, letters: Mapping[str, str]) -> Frag:
+    middle, wide = laid.at[card.key], laid.card_wide
+    x = middle.real - wide / 2
+    lines = wrapped(card.words, wide - 8)
+    look = "".join((" dashed" * card.open, " void" * card.void))
+    first = 27 - LINE * (len(lines) - 1) / 2
+    return h(
+        "g",
+        h("title", card.title or card.words),
+        h("rect", x=x, y=y + 4, width=wide, height=37, rx=4, class_=f"log-card{look}"),
+        [h("text", line, x=middle.real, y=y + first + LINE * i, text_anchor="middle",
+           class_="on soft") for i, line in enumerate(lines)],
+        _marks(laid, card, x, y, letters),
+        k=card.key,
+        class_="void" if card.void else None,
+    )  # fmt: skip
+
+
+def _marks(laid: _Set, card: Card, x: float, y: float, letters: Mapping[str, str]) -> Kid:
+    """How far each node is: its letter is there once it stores the card, framed once it knows that
+    it is committed, filled once it has applied it. Many are counted.
+    """
+    if len(card.marks) > MOST_MARKS:
+        done = sum(reach == "applied" for _, _, reach in card.marks)
+        has = sum(reach != "" for _, _, reach in card.marks)
+        words = f"{done} of {has}" if done < has else f"all {done}"
+        return h("text", words, x=x + laid.card_wide / 2, y=y + 57, text_anchor="middle",
+                 class_="soft")  # fmt: skip
+    reached = {key: reach for _, key, reach in card.marks}
+    return [
+        h(
+            "g",
+            h("title", f"{name}: {reached[key] or 'not stored'}"),
+            h("rect", x=-8, y=-8, width=16, height=16, rx=3, class_="seat-of"),
+            h("text", letters.get(name, name)[:1], y=5, text_anchor="middle"),
+            k=key,
+            class_=f"reached {reached[key]}".rstrip(),
+            transform=f"translate({at:.0f} {y + 52:.0f})",
+        )
+        for name, key, at in laid.marks(card, x)
+    ]
+
+
+# -- the strip of states ---------------------------------------------------------------------------
+
+GAP, PAD, COUNT = 14.0, 12.0, 40.0
+BACK = "↩"
+
+
+def _strip(stage: Stage) -> Frag:
+    """The way through the state machine on one line: what was passed, now, what may follow."""
+    standing = stage.standing
+    if standing is None:
+        return h("g", k="strip", class_="state-strip")
+    now = standing.state
+    following = dict.fromkeys(
+        (after, event in standing.diagram.rollbacks) for _, event, after in standing.ways
+    )
+    ahead = sorted(following, key=lambda way: way[1])
+    chips: list[tuple[str, str, str]] = [(_called(now), "now", now)]
+    # Beside the state of now there is room for what usually follows, and for a count of the rest.
+    room = WIDTH - _chip_wide(chips[0][0]) - 2 - COUNT * (len(standing.path) > 1)
+    for name, back in ahead:
+        words = f"{BACK} {_called(name)}" if back else _called(name)
+        if _chip_wide(words) + GAP > room - COUNT * (name != ahead[-1][0]):
+            break
+        room -= _chip_wide(words) + GAP
+        chips.append((words, "next", name))
+    if untold := len(ahead) + 1 - len(chips):
+        chips.append((f"+{untold}", "next", "more"))
+        room -= COUNT
+    room += COUNT * (len(standing.path) > 1)
+    past = list(standing.path[:-1])
+    folded = 0
+    before: list[tuple[str, str, str]] = []
+    for i, name in enumerate(reversed(past)):
+        wide = _chip_wide(_called(name)) + GAP
+        if wide > room - COUNT * (i + 1 < len(past)):
+            folded = len(past) - i
+            break
+        room -= wide
+        before.insert(0, (_called(name), "passed", f"{len(past) - 1 - i}:{name}"))
+    if folded:
+        before.insert(0, (str(folded), "passed", "folded"))
+    drawn, x = [], 2.0
+    for words, kind, name in (*before, *chips):
+        wide = _chip_wide(words)
+        drawn.append(
+            h(
+                "g",
+                h("rect", x=x, y=2, width=wide, height=20, rx=10, class_=f"state-of {kind}"),
+                h("text", words, x=x + wide / 2, y=17, text_anchor="middle",
+                  class_=f"word-of {kind}"),
+                None if name == chips[-1][2] else
+                h("path", d=f"M{x + wide + 3:.0f} 12h{GAP - 6:.0f}m-4-3l4 3l-4 3", class_="wire"),
+                k=f"strip:{kind}:{words if kind == 'next' else name}",
+                data_of=f"state:{now}" if kind == "now" else None,
+            )
+        )  # fmt: skip
+        x += wide + GAP
+    return h("g", h("title", f"{standing.diagram.label}; now: {now}"), drawn, k="strip",
+             class_="state-strip")  # fmt: skip
+
+
+def _called(state: str) -> str:
+    return {START: "●", END: "◉"}.get(state, state.replace("_", " "))
+
+
+def _chip_wide(words: str) -> float:
+    return measured(words, bold=True) + PAD
+
+
+# -- the gate --------------------------------------------------------------------------------------
+
+
+def _gate(scene: Scene, gates: Sequence[Gate], letters: Mapping[str, str]) -> Frag | None:
+    """Who is missing stands before the gate, large; who has come is behind it."""
+    gate = next((each for each in gates if not each.is_open), next(iter(gates), None))
+    if gate is None:
+        return None
+    y, post = HEIGHT - GATE / 2, 300.0
+    waiting = [*gate.missing] if len(gate.missing) <= MOST_WAITING else []
+    come = [*gate.there] if len(gate.there) <= MOST_COME else []
+    steps = _steps(scene, waiting) if waiting else {}
+    count = f"{len(gate.there)} of {gate.needed}"
+    leaf = 0 if not gate.is_open else 9
+    key = f"gate:{gate.thing}"
+    return h(
+        "g",
+        h("title", gate.sentence),
+        h("path", d=f"M0 {HEIGHT - GATE + 1:.0f}H{WIDTH:.0f}", class_="rail"),
+        h("text", shortened(gate.what, 150), x=2, y=y + 5, class_="strong"),
+        h("text", f"{len(gate.missing)} missing", x=post - 12, y=y + 5, text_anchor="end")
+        if gate.missing and not waiting else None,
+        [
+            _waiting(key, name, letters, complex(post - 24 - 32 * i, y), steps.get(name), scene)
+            for i, name in enumerate(waiting)
+        ],
+        h("path", d=f"M{post:.0f} {y:.0f}m0 {-3 - leaf}V{y - 16:.0f}", class_="leaf"),
+        h("path", d=f"M{post:.0f} {y:.0f}m0 {3 + leaf}V{y + 16:.0f}", class_="leaf"),
+        h("text", f"{len(gate.there)} have come", x=post + 12, y=y + 5)
+        if gate.there and not come else None,
+        [
+            h("g", h("circle", r=9, class_="head"),
+              _letter(letters.get(name, name)[:2], 9),
+              k=f"{key}:{name}", class_="character come",
+              transform=_at(complex(post + 16 + 20 * i, y)))
+            for i, name in enumerate(come)
+        ],
+        h("text", count, x=WIDTH - 2, y=y + 5, text_anchor="end", class_="strong"),
+        k=key,
+        class_="gated",
+        data_of=gate.thing,
+        data_rove=True if steps else None,
+    )  # fmt: skip
+
+
+def _waiting(
+    key: str, name: str, letters: Mapping[str, str], place: Place, step: Any, scene: Scene
+) -> Frag:
+    """One that is missing; where it can do something now, a press does that."""
+    attrs: dict[str, Any] = {}
+    words = f"{name} is missing"
+    if step is not None:
+        words = f"{words}: {scene.model.label(scene.state, step)}"
+        attrs = {
+            "role": "button",
+            "tabindex": 0,
+            "aria_label": words,
+            "aria_disabled": "true" if scene.closed else None,
+            "data_roving": True,
+            "data_act": f"do:{mark(scene.model, step)}",
+            "data_refused": scene.closed,
+        }
+    return h(
+        "g",
+        h("title", words),
+        _head("node", 14),
+        _letter(letters.get(name, name), 14),
+        k=f"{key}:{name}",
+        class_="character missing",
+        transform=_at(place),
+        **attrs,
+    )
+
+
+def _steps(scene: Scene, names: Sequence[str]) -> dict[str, Any]:
+    """What each of these nodes can do now that is no fault: what is suggested first."""
+    model, steps = scene.model, dict[str, Any]()
+    able = (action for action, why in scene.options() if why is None)
+    for action in (*filter(None, [scene.suggested]), *able):
+        if model.kind(action) in model.faults:
+            continue
+        sent = getattr(action, "envelope", None)
+        name = sent.target if sent is not None else getattr(action, "node", None)
+        if name in names:
+            steps.setdefault(str(name), action)
+    return steps
+
+
+# -- words, and the panel --------------------------------------------------------------------------
+
+
+def stage_lines(scene: Scene, stage: Stage, gates: Sequence[Gate]) -> Iterator[str]:
+    """The same in words, a line each."""
+    messages, lost, walls = stage.messages, stage.lost, stage.walls
+    if isinstance(scene.model, NetworkModel):
+        more = on_network(scene)
+        messages, lost, walls = (*messages, *more[0]), (*lost, *more[1]), (*walls, *more[2])
+    for each in (*stage.sides, *stage.characters):
+        yield each.title or ", ".join((f"{each.name}: {each.health}", each.tag, *each.holds))
+    for card in stage.tape or ():
+        yield card.title or card.words
+    for message in messages:
+        held = " (held)" if message.held else ""
+        said = message.title or message.words
+        yield f"on its way: {message.source} → {message.target}: {said}{held}"
+    for message in lost:
+        yield f"lost: {message.source} → {message.target}: {message.title or message.words}"
+    for wall in walls:
+        way = " hear nobody, and reach the others" if wall.one_way else " and the others"
+        between = "between " * (not wall.one_way)
+        yield f"{wall.words}: {between}{', '.join(wall.group)}{way}"
+    for gate in gates:
+        yield gate.sentence
+
+
+def stage_panel(
+    name: str,
+    title: str,
+    declare: Callable[[Scene], Stage],
+    *,
+    gates: Callable[[Scene], Iterable[Gate]] | None = awaited_gates,
+) -> Panel:
+    """Make the panel of a family's stage; ``gates`` says what is waited for (None: never)."""
+
+    def on(scene: Scene) -> Stage:
+        return scene.once(f"stage:{name}", lambda: declare(scene))
+
+    def awaited(scene: Scene) -> tuple[Gate, ...]:
+        return scene.once(f"gates:{name}", lambda: tuple(gates(scene)) if gates else ())
+
+    def words(scene: Scene) -> str:
+        return "\n".join(f"  {line}" for line in stage_lines(scene, on(scene), awaited(scene)))
+
+    def draw(scene: Scene) -> Frag:
+        shown = awaited(scene) if gates else None
+        return draw_stage(scene, on(scene), shown, alternative(title, words(scene)))
+
+    return Panel(name, title, draw, words, still=True, gated=True)

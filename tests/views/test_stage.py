@@ -1,0 +1,221 @@
+"""The stage: every step is seen in it, no word lies over another thing, nothing moves its place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from itertools import combinations, pairwise
+
+import pytest
+from msgspec import Struct
+
+from kit.engine.registry import entries
+from kit.engine.scenario import files, open_file
+from kit.engine.timeline import Timeline
+from kit.views.fragment import Frag
+from kit.views.labels import LINE, Box, measured
+from kit.views.panel import Panel, Scene, scene_of
+from kit.views.registry import for_model
+from kit.views.stage import HEIGHT, WIDTH, places
+from kit.widgets.opening import open_named
+
+NOT_YET = {
+    *("twophase", "tcm", "dataplane", "coordinator", "replica", "discovery"),
+    *("gossip", "gossip_join", "join", "vnodes", "tablets", "resize", "truncate"),
+    *("balance", "tablet", "raft_upgrade", "topology_upgrade", "recovery", "recovery_mode"),
+    *("failures",),
+}
+"""Models whose picture is none of these stages yet: this list only gets shorter."""
+UNCHANGED: dict[str, dict[str, str]] = {}
+"""Steps that a picture does not show, as a model's kinds of action with the reason."""
+LEAST, MOST_EXCUSED = 0.85, 0.05
+LEFT_OUT = {"trail", "state-strip", "tape"}
+MARKS = {"moved", "changed", "missing"}
+PORTED = sorted(set(entries()) - NOT_YET)
+
+
+def runs(model: str) -> Iterator[tuple[str, Timeline]]:
+    """Every scenario of a model, registered or a file, played to its end."""
+    for scenario in entries()[model].scenarios:
+        yield scenario.name, open_named(f"{model}/{scenario.name}").timeline
+    for name, path in files().items():
+        timeline = open_file(path)
+        if timeline.model.name.partition("/")[0] == model:
+            yield name, timeline
+
+
+@cache
+def drawn(model: str) -> tuple[tuple[str, tuple[tuple[Scene, Frag], ...]], ...]:
+    """The picture of every moment of every run of a model."""
+    found = []
+    for name, timeline in runs(model):
+        while timeline.forward() is not None:
+            pass
+        panel = picture(timeline)
+        scenes = (scene_of(timeline, moment.id) for moment in timeline.moments)
+        found.append((name, tuple((scene, panel.draw(scene)) for scene in scenes)))
+    return tuple(found)
+
+
+def picture(timeline: Timeline) -> Panel:
+    """The panel in the slot of the picture."""
+    views = for_model(timeline.model)
+    [panel] = [panel for panel in views.panels if panel.name == views.picture]
+    return panel
+
+
+# -- pictures differ -------------------------------------------------------------------------------
+
+
+def bare(frag: Frag) -> Frag | None:
+    """A picture without change marks, trails, strip, tape, and what only tells it in words."""
+    classes = (frag.get("class") or "").split()
+    if LEFT_OUT & {*classes} or (frag.key or "").startswith("label:trail:"):
+        return None
+    if frag.tag in ("title", "desc"):
+        return None
+    kept = " ".join(name for name in classes if name not in MARKS)
+    attrs = tuple(
+        (name, kept if name == "class" else value)
+        for name, value in frag.attrs
+        if name != "aria-label"
+    )
+    kids = (kid if isinstance(kid, str) else bare(kid) for kid in frag.kids)
+    return Frag(frag.tag, attrs, tuple(kid for kid in kids if kid is not None), frag.key)
+
+
+@pytest.mark.parametrize("model", PORTED)
+def test_a_step_changes_the_picture(model: str) -> None:
+    """In at least 85 % of the steps the picture is another one, and never twice in a row the same;
+    what is excused is few, and still counts as unchanged.
+    """
+    steps = unchanged = excused = 0
+    excuses = UNCHANGED.get(model, {})
+    twice = []
+    same_kinds: dict[str, int] = {}
+    for name, frames in drawn(model):
+        was_same = False
+        for at, ((_, before), (scene, after)) in enumerate(pairwise(frames), 1):
+            steps += 1
+            is_same = bare(before) == bare(after)
+            kind = scene.model.kind(scene.action)
+            unchanged += is_same
+            excused += is_same and kind in excuses
+            if is_same:
+                same_kinds[kind] = same_kinds.get(kind, 0) + 1
+            if is_same and was_same and kind not in excuses:
+                twice.append(f"{name} step {at}: {scene.model.verb(scene.action)}")
+            was_same = is_same
+    assert not twice
+    assert unchanged <= (1 - LEAST) * steps, same_kinds
+    assert excused <= MOST_EXCUSED * steps
+
+
+# -- nothing lies over anything --------------------------------------------------------------------
+
+SOLID = {"head", "drum", "box", "log-card", "state-of"}
+SIZES = {"small": 13.0, "letter-of": 15.0}
+MOVED = re.compile(r"translate\((-?[\d.]+) (-?[\d.]+)\)")
+
+
+class Part(Struct, frozen=True):
+    """Something that covers a place: a word, or a thing; ``owner`` is the keyed part it is in."""
+
+    what: str
+    box: Box
+    owner: str
+    is_word: bool
+
+
+def parts(frag: Frag, x: float = 0, y: float = 0, owner: str = "") -> Iterator[Part]:
+    """Everything in a drawing that covers a place."""
+    moved = MOVED.search(frag.get("transform") or "")
+    if moved:
+        x, y = x + float(moved[1]), y + float(moved[2])
+    owner = frag.key or owner
+    kinds = {*(frag.get("class") or "").split()}
+    at = x + float(frag.get("x") or 0), y + float(frag.get("y") or 0)
+    if frag.tag == "text" and frag.text():
+        size = next((size for kind, size in SIZES.items() if kind in kinds), 13.0)
+        bold = bool(kinds & {"strong", "letter-of", "now"})
+        wide, high = measured(frag.text(), size, bold=bold), LINE * size / 13 - 3
+        aside = {"middle": 0, "end": -wide / 2}.get(frag.get("text-anchor") or "", wide / 2)
+        yield Part(frag.text(), Box(at[0] + aside, at[1] - size * 0.36, wide, high), owner, True)
+    elif frag.tag == "circle" and kinds & SOLID:
+        radius = 2 * float(frag.get("r") or 0)
+        yield Part("a head", Box(x, y, radius, radius), owner, False)
+    elif frag.tag == "rect" and kinds & SOLID:
+        wide, high = float(frag.get("width") or 0), float(frag.get("height") or 0)
+        box = Box(at[0] + wide / 2, at[1] + high / 2, wide, high)
+        yield Part(f"a {frag.get('class')}", box, owner, False)
+    for kid in frag.kids:
+        if isinstance(kid, Frag):
+            yield from parts(kid, x, y, owner)
+
+
+def overlaps(frag: Frag) -> Iterator[str]:
+    """Words that lie over one another, over a thing that is not theirs, or over the edge."""
+    found = [*parts(frag)]
+    for one, other in combinations(found, 2):
+        if not (one.is_word or other.is_word) or not one.box.meets(other.box):
+            continue
+        if (one.is_word and other.is_word) or one.owner != other.owner:
+            yield f"{one.what} over {other.what}"
+    for one in found:
+        if abs(one.box.x - WIDTH / 2) + one.box.width / 2 > WIDTH / 2 + 1:
+            yield f"{one.what} over the edge"
+        if abs(one.box.y - HEIGHT / 2) + one.box.height / 2 > HEIGHT / 2 + 1:
+            yield f"{one.what} over the edge"
+
+
+@pytest.mark.parametrize("model", PORTED)
+def test_no_word_lies_over_another_thing(model: str) -> None:
+    """In no frame of any run of a model: measured by the widest fonts."""
+    found = {
+        (name, at, what)
+        for name, frames in drawn(model)
+        for at, (_, frag) in enumerate(frames)
+        for what in overlaps(frag)
+    }
+    assert not sorted(found)[:10], len(found)
+
+
+def test_overlaps_are_found() -> None:
+    """Two words in one place, and a word over another's head, are told; a head's own is not."""
+    word = Frag("text", (("x", "50"), ("y", "50")), ("word",), "a")
+    head = Frag(
+        "circle", (("r", "9"), ("class", "head"), ("transform", "translate(50 50)")), (), "b"
+    )
+    own = Frag("g", (), (Frag("circle", head.attrs, (), None), word), "c")
+    assert [*overlaps(Frag("svg", (), (word, head), None))] == ["word over a head"]
+    assert not [*overlaps(Frag("svg", (), (Frag("g", own.attrs, (own.kids[0],), "d"),), None))]
+
+
+@pytest.mark.parametrize("model", PORTED)
+def test_nobody_moves(model: str) -> None:
+    """A character that is there before and after a step stands where it stood."""
+    for _, frames in drawn(model):
+        stood: dict[str, str] = {}
+        for _, frag in frames:
+            for part in frag.walk():
+                if part.key and (part.get("class") or "").startswith("character"):
+                    at = part.get("transform") or ""
+                    if not part.key.startswith("gate:"):
+                        assert stood.setdefault(part.key, at) == at
+
+
+@pytest.mark.parametrize("count", range(1, 25))
+@pytest.mark.parametrize("left", [0.0, 132.0])
+def test_each_has_room(count: int, left: float) -> None:
+    """From one to 24 characters stand apart from each other, inside of the stage."""
+    top, bottom = 92.0, HEIGHT - 42
+    spots, looks = places(count, left, top, bottom)
+    assert len(spots) == count
+    for one, other in combinations(spots, 2):
+        apart = abs(one.real - other.real) >= looks.wide - 1
+        assert apart or abs(one.imag - other.imag) >= looks.above + looks.below - 1
+    for spot in spots:
+        assert left + looks.wide / 2 - 1 <= spot.real <= WIDTH - looks.wide / 2 + 1
+        assert top - 1 <= spot.imag - looks.above
+        assert spot.imag + looks.below <= bottom + 1
