@@ -122,8 +122,8 @@ export class Flows {
     } else this.move(marker, along, rank, LEGS[Math.min(legs.length, LEGS.length) - 1]);
   }
 
-  // The line of an arrow, from the edge of one part, or of what it names as its end, to the other: of those to the right of
-  // the way the first that lies over the fewest words.
+  // The line of an arrow, from the edge of one part, or of what it names as its end, to that of the
+  // other: of those to the right of the way the first that lies over the fewest words.
   line(along, keys) {
     const parts = keys.map((key) => this.part(key)).filter((part) => part);
     const boxes = parts.map((part) => bounds(part.querySelector("[data-end]") ?? part));
