@@ -136,14 +136,7 @@ def _copy(way: CopyRow, session: int | None, x: int, rows: Mapping[str, int]) ->
         "g",
         h("title", words + (f", session {key_of}" if key_of else "")),
         h("path", d=f"M{x - 6} {begin}H{x}V{end}H{x - 6}m4 {-tip}l-4 {tip}l4 {tip}", class_="wire"),
-        h(
-            "path",
-            d=ENVELOPE,
-            transform=f"translate({x} {(begin + end) / 2:.0f})",
-            class_="envelope",
-        )
-        if moving
-        else None,
+        envelope(x, (begin + end) / 2) if moving else None,
         key(x + 1, end - 3 * tip) if key_of else None,
         k=f"carries:{way.source}:{way.target}:{way.session}",
     )

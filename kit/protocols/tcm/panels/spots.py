@@ -323,7 +323,7 @@ def draw_outside(scene: Scene) -> list[Frag]:
                 h("text", row.node, text_anchor="middle", dy=4, class_="on"),
                 _badge(box, epoch_words(row), x, y),
                 k=f"outside:{row.node}",
-                class_="spot" if row.up else "spot down",
+                class_="outside" if row.up else "outside down",
                 transform=f"translate({x} {y})",
                 data_of=row.node,
             )
