@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from operator import attrgetter, itemgetter
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
@@ -18,7 +19,7 @@ from msgspec.structs import replace
 
 from kit.errors import counted
 from kit.views.fragment import Frag, Kid, h
-from kit.views.panel import Panel, Scene
+from kit.views.panel import Panel, Scene, T
 from kit.views.parts import heads, moved, scroll, soft
 
 MOST_ROWS = 48
@@ -144,11 +145,11 @@ class Table(Struct, frozen=True):
 
     def draw(self, scene: Scene) -> Kid:
         """Draw the table; what the step changed is marked."""
-        rows, columns = list(self.rows(scene)), self._columns(scene)
+        rows, columns = self._rows(scene), self._columns(scene)
         if not rows and self.empty:
             return h("p", self.empty, class_="soft")
-        then = self._former(scene, columns)
-        listed, others, rest = self._listed(scene, rows, then)
+        then = self._former(scene)
+        listed, others, rest = self._listed(scene)
         caption = said(self.caption, scene)
         above = h("caption", caption) if caption else None
         head = None if self.headless else heads(*(column.head for column in columns))
@@ -163,11 +164,8 @@ class Table(Struct, frozen=True):
             return
         if self.titled:
             yield said(self.caption, scene)
-        rows = list(self.rows(scene))
-        is_long = self.alike and len(rows) > MOST_ROWS
-        then = self._former(scene, self._columns(scene)) if is_long else None
-        listed, others, rest = self._listed(scene, rows, then)
-        if not rows and self.empty:
+        listed, others, rest = self._listed(scene)
+        if not self._rows(scene) and self.empty:
             yield self.empty
         for row in listed:
             yield filled(self.line, row)
@@ -178,40 +176,61 @@ class Table(Struct, frozen=True):
         return f"and {counted(rest, self.thing)} more" if rest else ""
 
     def _columns(self, scene: Scene) -> list[Column]:
-        given = self.columns(scene) if callable(self.columns) else self.columns
-        return [
-            Column(each, itemgetter(at)) if isinstance(each, str) else each
-            for at, each in enumerate(given)
-        ]
+        def columns() -> list[Column]:
+            given = self.columns(scene) if callable(self.columns) else self.columns
+            return [
+                Column(each, itemgetter(at)) if isinstance(each, str) else each
+                for at, each in enumerate(given)
+            ]
 
-    def _former(self, scene: Scene, columns: list[Column]) -> Mapping[str, Cells] | None:
-        """The cells of the moment before, by the keys of their rows; None at the start."""
+        return self._kept(scene, "columns", columns)
+
+    def _kept(self, scene: Scene, what: str, work: Callable[[], T]) -> T:
+        """What is worked out once for a moment; a table that is kept has its name for itself."""
+        kept: tuple[Table, T] = scene.once((what, id(self)), lambda: (self, work()))
+        return kept[1]
+
+    def _rows(self, scene: Scene) -> list[Any]:
+        return self._kept(scene, "rows", lambda: list(self.rows(scene)))
+
+    def _former(self, scene: Scene) -> Mapping[str, Any] | None:
+        """The rows of the moment before, by their keys; None at the start."""
         before = scene.former()
         if before is None or not self.marked:
             return None
-        return {filled(self.key, row): _cells(columns, row) for row in self.rows(before)}
+        former = partial(self._rows, before)
+        return self._kept(scene, "then", lambda: {filled(self.key, row): row for row in former()})
+
+    def _is_new(self, row: Any, columns: list[Column], then: Mapping[str, Any] | None) -> bool:
+        """Whether the step changed what the table shows of a row; equal rows show the same."""
+        former = row if then is None else then.get(filled(self.key, row))
+        if former is None or former == row:
+            return former is None
+        return _cells(columns, former) != _cells(columns, row)
 
     def _listed(
-        self, scene: Scene, rows: list[Any], then: Mapping[str, Cells] | None
+        self, scene: Scene
     ) -> tuple[Sequence[Any], Iterable[tuple[tuple[str, ...], int]], int]:
         """The rows to list, how many others there are of each look, and how many are cut off."""
+        rows = self._rows(scene)
         if self.alike is None:
             most = self.most or len(rows)
             return rows[:most], (), max(0, len(rows) - most)
         alike, columns = self.alike, self._columns(scene)
+        then = self._former(scene) if len(rows) > MOST_ROWS else None
 
         def keep(row: Any) -> bool:
-            is_new = then is not None and then.get(filled(self.key, row)) != _cells(columns, row)
-            return is_new or alike.keep(scene, row)
+            return self._is_new(row, columns, then) or alike.keep(scene, row)
 
-        apart = told_apart(rows, alike.look, keep)
+        apart = self._kept(scene, "listed", lambda: told_apart(rows, alike.look, keep))
         return apart.listed, apart.others, 0
 
     def _row(
-        self, scene: Scene, row: Any, columns: list[Column], then: Mapping[str, Cells] | None
+        self, scene: Scene, row: Any, columns: list[Column], then: Mapping[str, Any] | None
     ) -> Frag:
         key, now = filled(self.key, row), _cells(columns, row)
-        was = now if then is None else then.get(key)
+        former = row if then is None else then.get(key)
+        was = None if former is None else now if former == row else _cells(columns, former)
         drawn = []
         for at, column in enumerate(columns):
             cell = column.draws(scene, row) if column.draws else now[at]

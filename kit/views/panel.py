@@ -76,6 +76,8 @@ class Scene(Struct, frozen=True):
         def former() -> Scene:
             return Scene(self.model, self.before, closed=self.closed, past=lambda: self.way()[:-1])
 
+        if self.action is None and self.before is self.state:
+            return self
         return None if self.before is None else self.once("former", former)
 
     def options(self) -> tuple[tuple[Any, Refusal | None], ...]:
@@ -92,7 +94,7 @@ class Scene(Struct, frozen=True):
 
     def way(self) -> Sequence[PassedStep]:
         """The steps from the start to here; at least the last one, where nobody kept the others."""
-        steps = self.past()
+        steps = self.once("way", self.past)
         if not steps and self.action is not None:
             return (PassedStep(self.before, self.action, self.state, self.memories),)
         return steps
@@ -101,7 +103,7 @@ class Scene(Struct, frozen=True):
         """What travels in the step that led here; nothing at the start."""
         if self.action is None:
             return ()
-        return flows(self.model, self.before, self.action, self.state)
+        return self.once("flows", lambda: flows(self.model, self.before, self.action, self.state))
 
     def breaches(self) -> tuple[Breach, ...]:
         """The first step to break each promise on the way here."""

@@ -54,6 +54,7 @@ class RenderedTimeline:
         self.moments: list[DrawnMoment] = []
         self._folds: Counter[int] = Counter()
         self._rest: OrderedDict[tuple[str, int], str] = OrderedDict()
+        self._still: tuple[int, Scene] | None = None
         self.draw_new()
 
     @property
@@ -201,7 +202,9 @@ class RenderedTimeline:
         """What a panel says of a state, whatever led to it."""
         key = panel.name, moment
         if key not in self._rest:
-            self._rest[key] = panel.text(at_rest(scene_at(self.timeline, moment)))
+            if self._still is None or self._still[0] != moment:
+                self._still = moment, at_rest(scene_at(self.timeline, moment))
+            self._rest[key] = panel.text(self._still[1])
             while len(self._rest) > MOST_SAID:
                 self._rest.popitem(last=False)
         return self._rest[key]

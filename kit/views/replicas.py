@@ -11,7 +11,7 @@ from kit.views.fragment import Frag, h
 EYE = "M-8 0Q0 -9 8 0Q0 9 -8 0Z"
 PENCIL = "M-7 6L-5 1L3 -7L7 -3L-1 5Z"
 KEY = "M0 0A3.5 3.5 0 1 0 -7 0A3.5 3.5 0 1 0 0 0H9M5 0V4M9 0V4"
-ENVELOPE = "M-5 -4H5V4H-5ZM-5 -4L0 1L5 -4"
+ENVELOPE, OPENED = "M-5 -4H5V4H-5ZM-5 -4L0 1L5 -4", "M-5 -3L0 -7L5 -3V4H-5ZM-5 -3L0 1L5 -3"
 MARK = 18
 """How wide an eye or a pencil is, with a little air."""
 DISK_WIDE, DISK_HIGH = 36, 28
@@ -47,6 +47,12 @@ def _mark(path: str, x: float, y: float, inside: Frag | None, *, filled: bool) -
 def key(x: float, y: float) -> Frag:
     """Draw the key that a copier carries: its session."""
     return h("path", d=KEY, class_="session-key", transform=f"translate({x:.0f} {y:.0f})")
+
+
+def envelope(x: float, y: float, *, opened: bool = False) -> Frag:
+    """Draw a message on its way; one that is opened has arrived and is worked on."""
+    shape = OPENED if opened else ENVELOPE
+    return h("path", d=shape, class_="envelope", transform=f"translate({x:.0f} {y:.0f})")
 
 
 def disk(x: float, y: float, share: float, words: str = "") -> Frag:

@@ -14,6 +14,7 @@ const ENDS = [0.1, 0.9]; // where on its way an arrow begins and ends that is wi
 const SHARES = Array.from({ length: 39 }, (_, i) => (i + 1) / 40);
 const ASIDES = [6, 12]; // how far to its right an arrow keeps, so that there and back differ
 const [BARB, AIR, ROOM] = [9, 2, 0.18]; // an arrow's head and air, a line's share without ink
+const CLOSE_BY = 10; // how far from its end an arrow's head may be
 const [BELOW, LINE] = [22, 15]; // of labels
 const LABEL_AT = [0.5, 0.35, 0.65, 0.2, 0.8]; // where on an arrow its label may stand
 const CHIP = 40; // pixels; in what is higher a label has a place
@@ -121,11 +122,11 @@ export class Flows {
     } else this.move(marker, along, rank, LEGS[Math.min(legs.length, LEGS.length) - 1]);
   }
 
-  // The line of an arrow, from the edge of one part to that of the other: of those to the right of
-  // the way the first that lies over the fewest words.
+  // The line of an arrow, from the edge of one part, or of what it names as its end, to that of the
+  // other: of those to the right of the way the first that lies over the fewest words.
   line(along, keys) {
     const parts = keys.map((key) => this.part(key)).filter((part) => part);
-    const boxes = parts.map(bounds);
+    const boxes = parts.map((part) => bounds(part.querySelector("[data-end]") ?? part));
     const free = SHARES.filter((share) => !this.over(along(share), boxes));
     const ends = free.length > 4 ? [free[0], free.at(-1)] : ENDS;
     const lines = ASIDES.map((far) => aside(points(along, ...ends), far));
@@ -140,18 +141,21 @@ export class Flows {
     return boxes.some((box) => covers(near, box));
   }
 
-  // A line, left out where it would lie over words, with its head at the last place that is free.
+  // A line, left out where it would lie over words, with its head at the last place that is free; a
+  // head far from the end would point at another part.
   path(line) {
     const places = inner(line);
     const heads = places.slice(1).map((at, i) => head([places[i], at]));
-    const tip = heads.findLast((points) => !inner(points).some((at) => this.over(at)));
+    const isNear = ([, [x, y]]) => Math.hypot(x - line.at(-1)[0], y - line.at(-1)[1]) < CLOSE_BY;
+    const isFree = (points) => !inner(points).some((at) => this.over(at));
+    const tip = heads.filter(isNear).findLast(isFree) || heads.at(-1);
     let pen = "M";
     const pieces = places.map((at) => {
       const piece = this.over(at) ? "" : pen + at;
       pen = piece ? "L" : "M";
       return piece;
     });
-    return pieces.join("") + (tip ? `M${tip.join("L")}` : "");
+    return `${pieces.join("")}M${tip.join("L")}`;
   }
 
   anchor([x]) {
@@ -275,10 +279,11 @@ function points(along, from, to) {
   return Array.from({ length: bends + 1 }, (_, i) => along(from + ((to - from) * i) / bends));
 }
 
-// A line moved to its right.
+// A line moved to its right; the end of a bent one stays at its part.
 function aside(line, far) {
   const [ux, uy] = direction(line[0], line.at(-1));
-  return line.map(([x, y]) => [x - uy * far, y + ux * far]);
+  const moved = line.map(([x, y]) => [x - uy * far, y + ux * far]);
+  return line.length > 2 ? moved.with(-1, line.at(-1)) : moved;
 }
 
 // Points all along a line.

@@ -16,13 +16,12 @@ from kit.protocols.storage.storage import Storage
 from kit.views.fragment import Frag, h
 from kit.views.panel import Scene
 from kit.views.parts import word
-from kit.views.replicas import DISK_WIDE, ENVELOPE, MARK, asked_words, disk, eye, key, pencil
+from kit.views.replicas import DISK_WIDE, MARK, asked_words, disk, envelope, eye, key, pencil
 
 NAME, LINE, ASIDE = 62, 9, 9
 """The room for names, that of each line of a client, how far an eye is from its row's middle."""
 COPIES = 14
 """The room of a copy between two disks."""
-OPENED = "M-5 -3L0 -7L5 -3V4H-5ZM-5 -3L0 1L5 -3"
 
 
 def _clients(m: Any) -> int:
@@ -63,7 +62,7 @@ def _name(name: str, below: str, y: int, *, up: bool) -> Frag:
         word(below, 2, 13, "soft", "start") if below else None,
         k=f"who:{name}",
         transform=f"translate(0 {y})",
-        class_="who" if up else "who down",
+        class_="who",
         data_of=name,
     )
 
@@ -90,7 +89,6 @@ def _replica(
         disk(disks, 0, share, held),
         k=f"head:{row.name}",
         transform=f"translate(0 {rows[row.name]})",
-        class_=None if row.up else "gone",
     )
 
 
@@ -112,10 +110,8 @@ def _asks(line: AskedRow, x: int, end: int, rows: Mapping[str, int]) -> Frag:
                 ways = "".join(f"M{x} {rows[name] + aside}H{end}" for name in names)
                 yield h("path", d=f"M{x} {top}V{low}{ways}", class_=kind)
         yield h("circle", cx=x, cy=top, r=2.5, class_="dot")
-        for names, shape in ((line.on_the_way, ENVELOPE), (line.at_work, OPENED)):
-            for name in names:
-                place = f"translate({end - 8} {rows[name] + aside})"
-                yield h("path", d=shape, transform=place, class_="envelope")
+        for names, opened in ((line.on_the_way, False), (line.at_work, True)):
+            yield from (envelope(end - 8, rows[name] + aside, opened=opened) for name in names)
         for name in line.answered:
             yield h("circle", cx=end - 5, cy=rows[name] + aside, r=3, class_="dot")
 
@@ -140,15 +136,7 @@ def _copy(way: CopyRow, session: int | None, x: int, rows: Mapping[str, int]) ->
         "g",
         h("title", words + (f", session {key_of}" if key_of else "")),
         h("path", d=f"M{x - 6} {begin}H{x}V{end}H{x - 6}m4 {-tip}l-4 {tip}l4 {tip}", class_="wire"),
-        h(
-            "path",
-            d=ENVELOPE,
-            transform=f"translate({x} {(begin + end) / 2:.0f})",
-            class_="envelope",
-        )
-        if moving
-        else None,
+        envelope(x, (begin + end) / 2) if moving else None,
         key(x + 1, end - 3 * tip) if key_of else None,
         k=f"carries:{way.source}:{way.target}:{way.session}",
-        class_="carries late" if way.status == "left behind" else "carries",
     )

@@ -30,8 +30,8 @@ from kit.views.fragment import Frag, h
 from kit.views.labels import NAME_LETTER, SLOT
 from kit.views.panel import Panel, Scene
 from kit.views.parts import BULBS, box, drawing, scroll, volume, word
-from kit.views.replicas import ENVELOPE, MARK, asked_words, disk, eye, pencil
 from kit.views.replicas import LEGEND as ASKED
+from kit.views.replicas import MARK, asked_words, disk, envelope, eye, pencil
 from kit.views.replicas import key as session_key
 
 WIDTH, HEIGHT = SLOT, 288.0
@@ -314,7 +314,7 @@ def _at_node(host: GridHost) -> Iterator[Frag]:
         )
     if host.hand:
         pips = h("text", host.hand, text_anchor="end", x=6, y=4)
-        shown = h("path", d=ENVELOPE, class_="envelope") if host.hand == DECIDED else pips
+        shown = envelope(0, 0) if host.hand == DECIDED else pips
         yield h("g", h("title", f"in hand: {host.hand}"), shown, transform="translate(-6 -17)")
 
 

@@ -323,7 +323,7 @@ def draw_outside(scene: Scene) -> list[Frag]:
                 h("text", row.node, text_anchor="middle", dy=4, class_="on"),
                 _badge(box, epoch_words(row), x, y),
                 k=f"outside:{row.node}",
-                class_="spot" if row.up else "spot down",
+                class_="outside" if row.up else "outside down",
                 transform=f"translate({x} {y})",
                 data_of=row.node,
             )
@@ -352,11 +352,11 @@ def _classes(node: NodeRow, token: int | None = None) -> str:
 
 def _body(shape: str, size: float) -> Frag:
     if shape == "circle":
-        return h("circle", r=size, class_="body")
+        return h("circle", r=size, class_="body", data_end=True)
     sides, wide = SIDES[shape], size * 1.25
     turns = (2 * math.pi * i / sides + TURN.get(shape, 0.0) for i in range(sides))
     corners = (f"{wide * math.sin(turn):.1f},{-wide * math.cos(turn):.1f}" for turn in turns)
-    return h("polygon", points=" ".join(corners), class_="body")
+    return h("polygon", points=" ".join(corners), class_="body", data_end=True)
 
 
 def choosable(thing: str, words: str, *, first: bool = False) -> dict[str, Any]:

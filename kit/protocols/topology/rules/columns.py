@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any, Literal
 
 from msgspec import Struct, convert
@@ -260,8 +261,9 @@ def _replication(request: SystemTopologyRequest) -> cluster.Replication:
     return tuple(sorted(factors.items()))
 
 
+@lru_cache(4)  # several panels of one moment ask
 def store(
-    topology: cluster.ClusterTopology, hosts: Sequence[str]
+    topology: cluster.ClusterTopology, hosts: tuple[str, ...]
 ) -> tuple[SystemTopology, tuple[SystemTopologyRequest, ...]]:
     """The tables that hold a topology; nodes without a row are left out.
 
