@@ -25,6 +25,9 @@ MOST_OWN_STEPS = 100
 wrong.
 """
 MOST_ENTRIES = 10_000
+NOTHING_DONE = "(nothing changed: it was so already)"
+CLEAR, HINT = "clear", "hint"
+"""Words that a terminal itself obeys, too: an empty screen, and the next step in sight."""
 
 
 class DrillMoment(Struct, frozen=True):
@@ -216,7 +219,11 @@ class Drill:
             form, given = self.grammar.read(line, self.now)
             answer: CommandReply = form.answer(self.now, given)
             lines = answer.lines
+            noted = {*answer.marks} - self.now.marks
             self._do(answer, said)
+            if not (lines or said or answer.place or form.looks):
+                done = f"(done on {place}: {form.about})"
+                lines = (done if noted else NOTHING_DONE,) if not form.own else lines
         except KitError as wrong:
             error = one_line(str(wrong))
         typed = one_line(line) if len(line) <= LONGEST_LINE else shorten(line)
@@ -305,6 +312,23 @@ def _own_forms(drill: Drill) -> Iterator[Form]:
     def graded(now: DrillMoment, given: Given) -> CommandReply:
         return CommandReply(grade_lines(drill.kind.grade(now)))
 
+    def remembered(now: DrillMoment, given: Given) -> CommandReply:
+        typed = (f"{each.number + 1:>4}  {each.typed}" for each in drill.transcript)
+        return CommandReply(tuple(typed) or ("nothing was typed yet",))
+
+    def hinted(now: DrillMoment, given: Given) -> CommandReply:
+        left = (step for step in drill.kind.checklist(now) if not step.done)
+        step = next(left, None)
+        done = "every step of the procedure is done; grade says what else is judged"
+        return CommandReply((f"next, {step.name}: {step.what}" if step else done,))
+
+    def ended(now: DrillMoment, given: Given) -> CommandReply:
+        return CommandReply((*grade_lines(drill.kind.grade(now)), "Type on to go on."))
+
+    yield Form(HINT, "the next step of the procedure", hinted, own=True)
+    yield Form("history", "what was typed", remembered, own=True)
+    yield Form(CLEAR, "an empty screen", lambda now, given: CommandReply(), own=True)
+    yield Form("exit", "how the run is graded here", ended, own=True)
     about = "the steps of the procedure, ticked as they are done"
     yield Form("checklist", about, listed, own=True)
     yield Form("grade", "how the run is graded as it stands", graded, own=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any, TypeAlias
 
 from msgspec import Struct
@@ -20,6 +21,11 @@ from kit.errors import BadInput
 LONGEST_LINE = 2000  # characters
 NOTHING = "nothing"
 MARKS = "=,;"
+LOOKING = (
+    *("on ", "ssh ", "nodetool status", "nodetool describecluster", "select ", "grep ", "cat "),
+    *("journalctl", "get ", "curl -x get", "curl http", "wait"),
+)
+"""How commands begin that change nothing by an operator's hand."""
 _WORD = re.compile(r"""'(?:[^']|'')*'|"[^"]*"|[=,;]|[^\s=,;'"]+""")
 _SLOT = re.compile(r"\{([a-z_]+)\}")
 _PART = re.compile(r"""\{[a-z_]+\}|'[^']*'|[=,;]|[^\s=,;]+""")
@@ -57,6 +63,11 @@ class Form(Struct, frozen=True):
     def meaning(self) -> str:
         """What it is for, and whether the word is the kit's own."""
         return f"{self.about} (own word)" if self.own else self.about
+
+    @property
+    def looks(self) -> bool:
+        """Whether who types it only looks."""
+        return self.text.casefold().startswith(LOOKING)
 
     @property
     def usage(self) -> str:
@@ -100,6 +111,8 @@ class Grammar:
             if reading.given is not None:
                 return form, reading.given
         furthest = max(reading.fits for reading, _ in readings)
+        if not furthest:
+            raise _unknown(words[0].text, self._firsts())
         raise _misfit(words, furthest, [pair for pair in readings if pair[0].fits == furthest])
 
     def complete(self, line: str, moment: Any) -> tuple[str, ...]:
@@ -235,6 +248,14 @@ def _words(line: str) -> list[_Typed]:
     while words and words[-1] == _Typed(";"):
         words.pop()
     return words
+
+
+def _unknown(word: str, known: list[str]) -> BadInput:
+    """The error at a first word that no command has: what was meant, if it is like one."""
+    near = get_close_matches(word.casefold(), [each.casefold() for each in known], n=1)
+    meant = next((each for each in known if [each.casefold()] == near), "")
+    ask = f" Did you mean {meant}?" if meant else ""
+    return BadInput("command", word, f"a command of this drill.{ask} help lists them")
 
 
 def _misfit(

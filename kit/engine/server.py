@@ -51,7 +51,7 @@ class Command(Struct, frozen=True):
 
 VOCABULARY = (
     Command("on {node}", "go to a machine", "on", own=True),
-    Command("ssh {node}", "the same", "on", offered=False),
+    Command("ssh {machine}", "the same, also by its address", "ssh", offered=False),
     Command("nodetool status", "who is up, as this node sees it", "status"),
     Command("nodetool describecluster", "the schema versions of the cluster", "describe"),
     Command("firewall drop {addresses}", "all live nodes refuse these addresses", "drop", own=True),
@@ -155,6 +155,12 @@ class Servers:
             raise Refused(f"ssh: connect to host {address}: no route to host")
         return CommandReply(place=now.model.names[at])
 
+    def ssh(self, now: DrillMoment, given: Given) -> CommandReply:
+        """Another machine, by its name or its address."""
+        by_address = {host.address: now.model.names[at] for at, host in enumerate(self.hosts(now))}
+        machine = str(given["machine"])
+        return self.on(now, {"node": by_address.get(machine, machine)})
+
     def status(self, now: DrillMoment, given: Given) -> CommandReply:
         """``nodetool status``, as this node sees the others."""
         up = self.reached(now, self.answering(now, "nodetool"))
@@ -239,6 +245,9 @@ class Servers:
 
     # What may be typed
 
+    def _machines(self, now: DrillMoment) -> list[str]:
+        return [*now.model.names, *(host.address for host in self.hosts(now))]
+
     def understood(self, *beginnings: str) -> tuple[Form, ...]:
         """The commands of the vocabulary that begin with these words, in this order."""
         return tuple(
@@ -269,6 +278,7 @@ class Servers:
         names = tuple(dict.fromkeys(name for table in self.tables for name in table.columns))
         return {
             "node": Slot("a node", lambda now: now.model.names),
+            "machine": Slot("a node or its address", self._machines),
             "pattern": Slot("words to look for"),
             "event": Slot("what happens", lambda now: self.events),
             "table": Slot("a system table", lambda now: tables),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kit.engine.drill import CheckedStep, Drill, Grade, TypedLine
+from kit.engine.drill import CLEAR, HINT, CheckedStep, Drill, Grade, TypedLine
 from kit.engine.forms import Form
 from kit.errors import counted
 from kit.views.fragment import Frag, Kid, h
@@ -19,7 +19,8 @@ def terminal_shell(drill: Drill) -> Frag:
     """The terminal before anything was typed; the module fills its parts."""
     return h(
         "div",
-        h("p", h("b", drill.kind.title), ". ", drill.kind.task, class_="kit-task"),
+        h("p", h("b", drill.kind.title), ". ", drill.kind.task, class_="kit-task", tabindex=0),
+        h("div", role="status", data_part="banner"),
         h(
             "div",
             class_="kit-typed",
@@ -70,7 +71,18 @@ def entry_part(entry: TypedLine) -> Frag:
         h("p", f"and {counted(more, 'more line')}", class_="soft") if more else None,
         [h("p", line, class_="soft") for line in entry.said],
         h("p", "! ", entry.error, class_="kit-error") if entry.error else None,
+        data_clear=entry.typed.strip(" ;").casefold() == CLEAR,
     )
+
+
+def is_hint(entry: TypedLine) -> bool:
+    """Whether somebody asked for a hint."""
+    return entry.typed.strip(" ;").casefold() == HINT
+
+
+def banner_part(grade: Grade) -> Frag:
+    """What is said large where the drill is passed; nothing before."""
+    return h("p", h("b", "✓ Passed"), class_="kit-passed") if grade.passed else h("p", hidden=True)
 
 
 def command_buttons(drill: Drill) -> Frag:

@@ -12,19 +12,25 @@ from msgspec import Struct, ValidationError, convert
 
 from kit.edge.arguments import checked
 from kit.engine.drill import Drill, Grade, checklist_lines, grade_lines, open_drill
+from kit.engine.timeline import Moment
+from kit.errors import Refused
 from kit.views.fragment import Frag, h
 from kit.views.shell import terminal_module
 from kit.views.static import static_html
 from kit.views.styles import terminal_style
 from kit.views.transcript import (
+    banner_part,
     checklist_part,
     command_buttons,
     entry_part,
     grade_part,
+    is_hint,
     terminal_shell,
 )
+from kit.views.wire import Act
 from kit.widgets.player import Player
 
+UNASKED = "Type the commands beside; hint in the terminal shows the next step, here as well."
 MOST_SENT = 60
 """Entries, and lines of the history, that the page is sent; it keeps what it has."""
 
@@ -47,6 +53,23 @@ class TerminalStage(anywidget.AnyWidget):
     typed: Any = traitlets.List().tag(sync=True)
     buttons = traitlets.Unicode("").tag(sync=True)
     side = traitlets.Unicode("").tag(sync=True)
+    banner = traitlets.Unicode("").tag(sync=True)
+
+
+class DrillPlayer(Player):
+    """A Player that keeps the next step to itself until somebody asks for a hint."""
+
+    hinted = False
+
+    def perform(self, message: Act) -> Moment:
+        """Do what a control asks for; before a hint nothing that would give the procedure away.
+
+        Raises:
+            Refused: for a step that nobody has typed yet.
+        """
+        if not (self.hinted or message.control == "fork"):
+            raise Refused(UNASKED)
+        return super().perform(message)
 
 
 class DrillBoard:
@@ -62,7 +85,7 @@ class DrillBoard:
     def __init__(self, name: str, *, checklist: bool = True) -> None:
         self.drill: Drill = open_drill(name)
         self.checklist = checklist
-        self.player = Player(self.drill.timeline, controls=False)
+        self.player = DrillPlayer(self.drill.timeline, controls=False)
         self.stage = TerminalStage(shell=terminal_shell(self.drill).html())
         self.stage.add_class("kit-beside")
         self.stage.on_msg(self._hear)
@@ -71,6 +94,7 @@ class DrillBoard:
         beside.add_class("kit-drill")
         self.box = ipywidgets.VBox([beside])
         self.box.add_class("kit-drill-room")
+        self.box.add_class("kit-unasked")
         self._follow()
 
     @checked
@@ -121,12 +145,16 @@ class DrillBoard:
     def _follow(self) -> None:
         """Show what is new: entries, the machine, what may be typed now, the checklist."""
         shown = self.drill.transcript[-MOST_SENT:]
+        if not self.player.hinted and any(is_hint(entry) for entry in self.drill.transcript):
+            self.player.hinted = True
+            self.box.remove_class("kit-unasked")
         with self.stage.hold_sync():
             self.stage.entries = [[entry.number, entry_part(entry).html()] for entry in shown]
             self.stage.typed = [entry.typed for entry in shown]
             self.stage.prompt = h("b", f"{self.drill.place}$").html()
             self.stage.buttons = command_buttons(self.drill).html()
             self.stage.side = self._side().html()
+            self.stage.banner = banner_part(self.grade()).html()
 
     def _side(self) -> Frag:
         steps = checklist_part(self.drill.checklist()) if self.checklist else None

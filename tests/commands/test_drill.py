@@ -32,7 +32,10 @@ def test_a_drill_is_played_and_graded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert status == 1
     assert any(line.startswith("UN 10.0.0.11") for line in lines)
     assert "# A is down; what it persisted stays." in lines
-    assert any(line.startswith("error: command: got 'rm'; allowed: one of") for line in lines)
+    assert any(
+        line.startswith("error: command: got 'rm'; allowed: a command of this drill")
+        for line in lines
+    )
     assert "A$ stop B" not in lines
     assert any(line.startswith("[ ] isolate") for line in lines)
     assert "Not passed." in lines

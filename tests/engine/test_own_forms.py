@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kit.engine.drill import (
+    NOTHING_DONE,
     CheckedStep,
     Grade,
     GradeRow,
@@ -15,6 +16,8 @@ from kit.engine.drill import (
 )
 from kit.errors import BadInput, Refusal
 from tests.drills import errors, printed, typed
+
+WITH_SERVERS = "recovery/majority-is-lost"
 
 
 def test_every_drill_has_words_of_its_own() -> None:
@@ -52,3 +55,37 @@ def test_lists_and_refusals_in_lines() -> None:
     assert grade_lines(failed) == ("Not passed.", "✓ a: good", "– b: not asked", "! c: bad")
     assert refusal_line(Refusal("no")) == "no"
     assert refusal_line(Refusal("no", ("x is y", "z"), ("A", "B"))) == "no (A, B); x is y; z"
+
+
+def test_a_shell_s_words_are_understood() -> None:
+    """``hint`` names the first step that is not done, ``history`` has what was typed, ``exit`` the
+    grade; a word that is like a command's is asked back.
+    """
+    drill = typed(WITH_SERVERS, "hint", "nodetol status", "history", "exit", "clear")
+    hint, wrong, history, ended, cleared = drill.transcript
+    first = next(step for step in drill.checklist() if not step.done)
+    assert hint.lines == (f"next, {first.name}: {first.what}",)
+    assert "Did you mean nodetool?" in wrong.error
+    assert history.lines == ("   1  hint", "   2  nodetol status")
+    assert ended.lines[0] == "Not passed."
+    assert cleared.lines == ()
+    assert cleared.error == ""
+
+
+def test_a_machine_is_reached_by_its_address() -> None:
+    """``ssh`` goes to the machine that ``nodetool status`` prints the address of."""
+    drill = typed(WITH_SERVERS, "nodetool status")
+    address = drill.now.model.host(1).address
+    drill.enter(f"ssh {address}")
+    assert drill.place == drill.now.model.names[1]
+    assert drill.transcript[-1].error == ""
+
+
+def test_a_command_that_prints_nothing_says_what_it_did() -> None:
+    """Also what is half of a step of the model, and what was done already."""
+    line = "TRUNCATE TABLE system.discovery"
+    drill = typed(WITH_SERVERS, line, line)
+    assert [each.lines for each in drill.transcript] == [
+        (f"(done on {drill.place}: delete the state of discovery)",),
+        (NOTHING_DONE,),
+    ]

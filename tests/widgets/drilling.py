@@ -13,7 +13,7 @@ from kit.views.shell import terminal_module, widget_module
 from kit.views.styles import terminal_style, widget_style
 from kit.widgets import DrillBoard
 
-TRAITS = ("shell", "prompt", "entries", "typed", "buttons", "side")
+TRAITS = ("shell", "prompt", "entries", "typed", "buttons", "side", "banner")
 SHIM = """
 const bytes = (text) => Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
 window.waiting = 0;
@@ -107,7 +107,7 @@ class DrillDesk:
         return (
             '<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>drill</title>'
             f"<style>body{{margin:8px}}{widget_style()}{terminal_style()}</style>"
-            f'<main class="kit-drill-room"><div class="{SIDE_BY_SIDE}">'
+            f'<main class="{" ".join(self.board.box._dom_classes)}"><div class="{SIDE_BY_SIDE}">'
             '<div class="kit-player" id="player"></div>'
             '<div class="kit-beside" id="terminal"></div></div></main>'
             f'<script type="application/json" id="traits">{data}</script>{modules}</html>'

@@ -4,6 +4,8 @@
 const MOST_SHOWN = 400; // entries; older ones leave the page, the kernel has them all
 const MOST_OPTIONS = 24;
 
+import { NOTEBOOK, Room } from "./room.js";
+
 class Terminal {
   constructor(model, el) {
     this.model = model;
@@ -11,7 +13,8 @@ class Terminal {
     el.innerHTML = model.get("shell");
     const part = (name) => el.querySelector(`[data-part=${name}]`);
     Object.assign(this, { output: part("output"), line: part("line"), options: part("options") });
-    this.parts = { prompt: part("prompt"), buttons: part("buttons"), side: part("side") };
+    this.parts = {};
+    for (const name of ["prompt", "banner", "buttons", "side"]) this.parts[name] = part(name);
     this.shown = -1;
     this.at = 0;
     this.listen();
@@ -52,6 +55,7 @@ class Terminal {
     for (const [number, html] of this.model.get("entries")) {
       if (number <= this.shown) continue;
       this.output.insertAdjacentHTML("beforeend", html);
+      if (this.output.lastChild.dataset.clear !== undefined) this.output.replaceChildren();
       this.shown = number;
     }
     while (this.output.children.length > MOST_SHOWN) this.output.firstElementChild.remove();
@@ -147,7 +151,16 @@ function shared(lines) {
 
 function openTerminal({ model, el }) {
   const terminal = new Terminal(model, el);
-  return () => terminal.close();
+  const room = new Room();
+  const around = requestAnimationFrame(() => {
+    const drill = el.closest(".kit-drill");
+    if (drill) room.give(drill, drill.closest(NOTEBOOK));
+  });
+  return () => {
+    cancelAnimationFrame(around);
+    room.close();
+    terminal.close();
+  };
 }
 
 export default { render: openTerminal };

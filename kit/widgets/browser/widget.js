@@ -4,25 +4,23 @@ import { listen } from "./controls.js";
 import { Keeper } from "./keeping.js";
 import { calm } from "./motion.js";
 import { Player } from "./player.js";
+import { NOTEBOOK, Room } from "./room.js";
 
 function render({ model, el }) {
   const player = new Player(model, el);
   listen(player);
-  // The board is as high as what is visible of the notebook, or else of the window.
-  const room = new ResizeObserver(([{ target }]) =>
-    player.root.style.setProperty("--room", `${target.clientHeight}px`));
+  const room = new Room();
   const keeper = new Keeper(player, model);
   if (model.get("plays") && !calm.matches) player.wire.then(() => player.start());
   const around = requestAnimationFrame(() => {
     const box = el.closest(".kit-player");
     quieten(box);
-    const around = el.closest(".kit-drill,.jp-WindowedPanel-outer,.jp-Notebook");
-    if (around) room.observe(around);
+    room.give(player.root, el.closest(`.kit-drill,${NOTEBOOK}`));
     player.drawer.attach(box);
   });
   return () => {
     cancelAnimationFrame(around);
-    room.disconnect();
+    room.close();
     keeper.close();
     player.close();
   };

@@ -120,7 +120,7 @@ def test_the_option_is_for_good() -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("reboot", "command: got 'reboot'; allowed: one of"),
+        ("reboot", "command: got 'reboot'; allowed: a command of this drill"),
         ("nodetool", "nodetool: got 'nothing'; allowed: one of describecluster, status"),
         ("nodetool removenode " + "0" * 8, "nodetool: got 'removenode'"),
         ("restart Z", "restart: got 'Z'; allowed: a node: one of A, B, C"),

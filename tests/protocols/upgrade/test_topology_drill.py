@@ -97,7 +97,7 @@ def test_waiting_says_why_nothing_goes_on() -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("reboot", "command: got 'reboot'; allowed: one of"),
+        ("reboot", "command: got 'reboot'; allowed: a command of this drill"),
         ("POST", "POST: got 'nothing'; allowed: one of /storage_service"),
         ("GET /storage_service", "GET: got '/storage_service'"),
         ("upgrade Z", "upgrade: got 'Z'; allowed: a node: one of A, B, C, D"),

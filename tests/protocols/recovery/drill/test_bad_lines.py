@@ -24,7 +24,7 @@ LINES = st.one_of(
     st.sampled_from(MODE_WALK),
 )
 BAD = {
-    "unknown": ("nodtool status", "command: got 'nodtool'; allowed: one of nodetool, "),
+    "unknown": ("nodtool status", "a command of this drill. Did you mean nodetool? help"),
     "half": ("nodetool", "nodetool: got 'nothing'; allowed: one of "),
     "half statement": ("DELETE value FROM system.scylla_local", "allowed: one of WHERE"),
     "wrong host id": ("nodetool removenode 42", f"allowed: a host id: one of {host('A')}"),
@@ -43,9 +43,9 @@ BAD = {
     "dead server, restarted": ("restart D", "D is dead: there is no server to stop or start"),
     "server that is up": ("start A", "A is up already"),
     "another file": ("cat /etc/passwd", "allowed: one of /etc/scylla/scylla.yaml, /var/log"),
-    "another tool": ("etcdctl endpoint status", "command: got 'etcdctl'; allowed: one of "),
-    "another tool's dump": ('{"nodes": []}', "command: got '{'; allowed: one of "),
-    "a shell's word": ("$(reboot)", "command: got '$(reboot)'; allowed: one of "),
+    "another tool": ("etcdctl endpoint status", "got 'etcdctl'; allowed: a command of this drill."),
+    "another tool's dump": ('{"nodes": []}', "got '{'; allowed: a command of this drill."),
+    "a shell's word": ("$(reboot)", "got '$(reboot)'; allowed: a command of this drill."),
     "impossible event": ("happen return A", "happen: got 'return A'; allowed: crash A, crash B"),
 }  # fmt: skip
 

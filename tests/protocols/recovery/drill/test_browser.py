@@ -250,3 +250,57 @@ def test_on_a_narrow_page_the_terminal_stands_below(drilling: MakeDrill) -> None
     assert min(player["width"], terminal["width"]) > 500
     assert terminal["y"] + terminal["height"] <= 900
     assert not desk.page.evaluate(FITS)["scrolls"]
+
+
+ROOMS: tuple[ViewportSize, ...] = ({"width": 1280, "height": 720}, {"width": 840, "height": 560})
+SEEN = """() => {
+  const line = document.querySelector(".kit-line input").getBoundingClientRect();
+  return line.top >= 0 && line.bottom <= innerHeight && line.width > 200
+    && document.documentElement.scrollHeight <= innerHeight;
+}"""
+
+
+@pytest.mark.parametrize("size", [*ROOMS, {"width": 420, "height": 560}])
+def test_the_line_to_type_into_is_always_in_sight(drilling: MakeDrill, size: ViewportSize) -> None:
+    """However much was printed, and with a sheet open; nothing else of the page scrolls."""
+    desk = drilling(size=size)
+    desk.into_the_field()
+    assert desk.page.evaluate(SEEN)
+    for line in ("help", "nodetool status", "checklist"):
+        desk.type(line)
+        assert desk.page.evaluate(SEEN)
+    desk.page.click(".kit-sheets summary >> nth=1")
+    assert desk.page.evaluate(SEEN)
+
+
+def test_the_next_step_is_shown_after_a_hint(drilling: MakeDrill) -> None:
+    """Before it there is no button that would do it, and no key; then both are there."""
+    desk = drilling()
+    page, before = desk.page, desk.board.drill.timeline.at
+    assert page.locator(".kp-next").is_hidden()
+    page.focus("[data-do=scrub]")
+    desk.press("j")
+    assert "hint" in page.inner_text(".kp-note")
+    assert desk.board.drill.timeline.at == before
+    desk.into_the_field()
+    desk.type("hint")
+    assert "kit-unasked" not in desk.board.box._dom_classes
+    page.focus("[data-do=scrub]")
+    desk.press("j")
+    assert desk.board.drill.timeline.at != before
+
+
+def test_clear_empties_the_screen_and_passing_is_told_large(drilling: MakeDrill) -> None:
+    """The history stays for the arrows; the banner stands above what was typed."""
+    desk = drilling()
+    desk.into_the_field()
+    desk.type("nodetool status")
+    desk.type("clear")
+    assert desk.output() == ""
+    desk.press("ArrowUp")
+    assert desk.value() == "clear"
+    desk.page.fill(".kit-line input", "")
+    assert not desk.page.locator(".kit-passed").is_visible()
+    for line in WHOLE["documents"]:
+        desk.type(line)
+    assert "✓ Passed" in desk.page.inner_text(".kit-passed")
