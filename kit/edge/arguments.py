@@ -163,8 +163,8 @@ def _check(function: Callable[..., Any], parameter: inspect.Parameter, value: An
             such = f", such as [{shorten(item)}]" if alone else ""
             place, culprit, wanted = _culprit(field, item, hint)
             raise BadType(place, culprit, _spoken(wanted) + such)
-        kinds = {get_origin(alternative) or alternative for alternative in get_args(hint)}
-        if isinstance(item, str) and kinds & {Path, os.PathLike}:
+        kinds = [get_origin(alternative) or alternative for alternative in get_args(hint)]
+        if isinstance(item, str) and (Path in kinds or os.PathLike in kinds):
             path_of(item, field, "a file or folder")
 
 

@@ -65,7 +65,7 @@ def test_an_equals_sign_behind_an_option_says_nothing() -> None:
     ("line", "said"),
     [
         ("", "command: got 'nothing'; allowed: one of "),
-        ("putt apple", "command: got 'putt'; allowed: one of put, "),
+        ("putt apple", "got 'putt'; allowed: a command of this drill. Did you mean put?"),
         ("put plum on one", "put: got 'plum'; allowed: a fruit: one of all, apple, pear (put"),
         ("put apple", "put apple: got 'nothing'; allowed: one of on (put FRUIT on TABLE)"),
         ("put all apple, on one", "got 'on'; allowed: fruits: one of apple, pear"),
