@@ -47,6 +47,15 @@ def to_read(given: object) -> object:
     return STDIN if isinstance(given, str | Path) and str(given) == "-" else given
 
 
+def source_name(given: str | os.PathLike[str]) -> str:
+    """A file as answers name it: without its folder, unless it is one of the system's pipes.
+
+    ``<(nodetool ring)`` is ``/dev/fd/63``: the number alone would say nothing.
+    """
+    path = Path(given)
+    return str(path) if path.parts[:2] in {("/", "dev"), ("/", "proc")} else path.name
+
+
 def file_path_of(given: object, field: str, allowed: str) -> Path:
     """As ``path_of``, for a file: a name that ends as a folder's does is none.
 

@@ -5,7 +5,9 @@ has presses answered on a thread of their own, which no signal reaches. For one 
 limit (``patient``): processor time of the thread that works, not the clock, so that a busy machine
 stops nobody. A search may take its time as long as each function of the model comes back
 (``attended``), and ends when it is asked to (``stoppable``). A thread that sleeps is woken where a
-signal reaches it: the main one.
+signal reaches it: the main one. There a timer looks as well, since code of C lets no other thread
+look: a regular expression that tries for ever, a huge power. What never comes back from C and asks
+for no signal, such as ``sum(iter(int, 1))``, nobody can stop but who ends the process.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ _LOOK = 0.2  # seconds between two looks
 _IDLE = 5  # looks with nothing to look at, after which nobody looks
 _LEAST = 0.0005  # seconds of computing between two looks, with less a thread sleeps
 _WAKING = signal.SIGURG  # which nobody else uses, and which does nothing where nobody listens
+_TICK = signal.SIGVTALRM  # of the timer
 
 
 _WAY_OUT = frozenset((contextlib.__file__, __file__))
@@ -92,6 +95,28 @@ def _woken(_number: int, frame: FrameType | None) -> None:
         raise works[0].error
 
 
+def _ticked(_number: int, frame: FrameType | None) -> None:
+    """Stop the main thread where it is to be stopped, also while no other thread can look."""
+    for work in () if _leaves(frame) else _WATCH.works:
+        if work.worker == _MAIN and not work.ended and work.due(frame):
+            raise work.error
+
+
+@contextmanager
+def _timed() -> Iterator[None]:
+    """Look at the main thread by a timer, unless somebody does so already, or uses the timer."""
+    free = threading.get_ident() == _MAIN and signal.getsignal(_TICK) in (signal.SIG_DFL, _ticked)
+    if not free or any(signal.getitimer(signal.ITIMER_VIRTUAL)):
+        yield
+        return
+    signal.signal(_TICK, _ticked)
+    signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS / 2, SECONDS / 2)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+
+
 class _Watch:
     """One thread that looks at all work, since to start one for every step takes longer than most.
 
@@ -99,13 +124,13 @@ class _Watch:
     """
 
     def __init__(self) -> None:
-        self._works: list[_Work] = []
+        self.works: list[_Work] = []
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
     def add(self, work: _Work) -> None:
         with self._lock:
-            self._works.append(work)
+            self.works.append(work)
             if self._thread is None or not self._thread.is_alive():  # a fork leaves none alive
                 self._thread = threading.Thread(target=self._run, name="patience", daemon=True)
                 self._thread.start()
@@ -115,7 +140,7 @@ class _Watch:
         while True:
             time.sleep(_LOOK)
             with self._lock:
-                self._works = works = [work for work in self._works if not work.ended]
+                self.works = works = [work for work in self.works if not work.ended]
                 idle = 0 if works else idle + 1
                 if idle == _IDLE:
                     self._thread = None
@@ -136,7 +161,8 @@ def _watched(due: Due, error: type[BaseException]) -> Iterator[None]:
     _WATCH.add(work)
     try:
         try:
-            yield
+            with _timed():
+                yield
         finally:
             work.end()
     finally:

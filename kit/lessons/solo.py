@@ -10,7 +10,7 @@ and no program is started.
 import json
 import os
 import sys
-from resource import RLIMIT_AS, RLIMIT_CPU, RLIMIT_FSIZE, setrlimit
+from resource import RLIMIT_AS, RLIMIT_CPU, RLIMIT_FSIZE, RLIMIT_NPROC, setrlimit
 from typing import Any
 
 MOST_MEMORY, MOST_WRITTEN = 1 << 30, 1 << 21  # bytes
@@ -23,6 +23,7 @@ def main(calls_file: str, outcomes_file: str) -> None:
     setrlimit(RLIMIT_CPU, (given["seconds"], given["seconds"] + 1))
     setrlimit(RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
     setrlimit(RLIMIT_FSIZE, (MOST_WRITTEN, MOST_WRITTEN))
+    setrlimit(RLIMIT_NPROC, (0, 0))  # no process beside it, whatever way there were
     names: dict[str, Any] = {"__name__": "answer"}
     with open(outcomes_file, "w", encoding="utf-8") as file:  # noqa: PTH123  # pathlib is slow to load
         _shut_in()
@@ -39,14 +40,18 @@ def main(calls_file: str, outcomes_file: str) -> None:
 def _shut_in() -> None:
     """Refuse from now on what an answer does not need, as Python's audit events tell of it.
 
-    Nobody takes such a hook away, and all that it uses stands where no other code can reach it.
+    Nobody takes such a hook away. All that it uses is its own default, which nobody can reach:
+    what a refusal's frame shows of it counts for that call only.
     """
+    calls = ("os", "subprocess", "socket", "ctypes", "shutil", "fcntl", "pty", "gc")
+    modules = ("_posixsubprocess", "_ctypes", "_testcapi", "_testinternalcapi")
+    interpreters = ("_xxsubinterpreters", "_interpreters", "_testmultiphase")  # no hook is there
     library = os.path.dirname(os.__file__) + "/"  # noqa: PTH120  # pathlib is slow to load
-    writes, text, kind, refused = os.O_WRONLY | os.O_RDWR, str, type, PermissionError
-    barred = ("os", "subprocess", "socket", "ctypes", "shutil", "fcntl", "pty", "gc")
-    untold = ("_posixsubprocess", "_ctypes", "_testcapi", "_testinternalcapi", "_xxsubinterpreters")
+    names: Any = (calls, modules + interpreters, library, os.O_WRONLY | os.O_RDWR)
+    names += (str, type, PermissionError)
 
-    def alone(event: str, given: tuple[Any, ...]) -> None:
+    def alone(event: str, given: tuple[Any, ...], names: Any = names) -> None:
+        barred, untold, library, writes, text, kind, refused = names
         if event in ("open", "os.listdir"):
             place = given[0]
             reads = event != "open" or not given[2] & writes
@@ -54,7 +59,8 @@ def _shut_in() -> None:
             if reads and ours and "-packages" not in place and ".." not in place:
                 return
         elif event == "import":
-            if given[0] not in untold:
+            # A module of C is found by the last part of its name, whatever stands before it.
+            if kind(given[0]) is text and given[0].rpartition(".")[2] not in untold:
                 return
         elif event.split(".", maxsplit=1)[0] not in barred:
             return

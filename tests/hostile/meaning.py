@@ -19,6 +19,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from kit.edge.paths import source_name
 from kit.edge.reading import pipes_kept
 from kit.operators.importers.opening import open_ring
 from kit.operators.importers.system_tables import (
@@ -81,7 +82,7 @@ def piped(content: bytes) -> Iterator[str]:
 def plain(given: Any, path: Path) -> str:
     """What was read, without the name of the file it came from."""
     text = repr(given)
-    return re.sub(rf"(['\"]){re.escape(path.name)}(?=['\":]| line)", r"\1FILE", text)
+    return re.sub(rf"(['\"]){re.escape(source_name(path))}(?=['\":]| line)", r"\1FILE", text)
 
 
 @cache

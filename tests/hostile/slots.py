@@ -6,6 +6,7 @@ an end, and what is wrong is one line; an error of the model's own code comes th
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -49,6 +50,16 @@ def stubborn(*_: Any) -> Any:
                 pass
         except Exception:
             continue
+
+
+def backtrack(*_: Any) -> Any:
+    """Try for ever, and let no other thread do anything meanwhile."""
+    return re.match("(a+)+$", "a" * 99 + "b")
+
+
+def power(*_: Any) -> Any:
+    """A number that takes hours, without a line of Python."""
+    return 3 ** (10**9)
 
 
 def stop(*_: Any) -> Any:
@@ -133,6 +144,8 @@ HABITS: dict[str, Callable[..., Any]] = {
     "spins": spin,
     "sleeps": doze,
     "is stubborn": stubborn,
+    "backtracks": backtrack,
+    "takes a power": power,
     "stops": stop,
     "leaves": leave,
     "gives up": give_up,

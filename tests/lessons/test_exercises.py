@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import textwrap
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
@@ -17,6 +18,7 @@ from kit.lessons import exercise
 from kit.lessons.exercises import source_of, verbs_of
 from kit.lessons.judge import results_of
 from kit.lessons.tasks import Marks, task_named, tasks
+from tests.house.source import ROOT
 from tests.lessons import answers
 from tests.lessons.answers import RIGHT
 
@@ -195,6 +197,41 @@ def test_an_unknown_exercise_names_the_nearest() -> None:
         exercise("replica")
 
 
+TASKS = ROOT / "kit" / "lessons" / "tasks.py"
+DISGUISED = """
+import _imp, os
+from importlib.machinery import ModuleSpec
+folder = os.path.dirname(os.__file__) + "/lib-dynload/"
+for name in ("_posixsubprocess", "_ctypes", "_testcapi"):
+    for file in (each for each in os.listdir(folder) if each.startswith(name + ".")):
+        return repr(_imp.create_dynamic(ModuleSpec("x." + name, None, origin=folder + file)))
+"""
+LYING = """
+import _imp, os
+from importlib.machinery import ModuleSpec
+class Name(str):
+    def rpartition(self, _):
+        return "", "", "json"
+    def __eq__(self, _):
+        return False
+    __hash__ = str.__hash__
+folder = os.path.dirname(os.__file__) + "/lib-dynload/"
+for name in ("_posixsubprocess", "_ctypes", "_testcapi"):
+    for file in (each for each in os.listdir(folder) if each.startswith(name + ".")):
+        return repr(_imp.create_dynamic(ModuleSpec(Name("x." + name), None, origin=folder + file)))
+"""
+HOOK = """
+try:
+    open("/etc/passwd")
+except PermissionError as error:
+    link = error.__traceback__
+    while link.tb_next:
+        link = link.tb_next
+    link.tb_frame.f_locals.update(library="/", barred=(), untold=(), ours=True)
+return open("/etc/passwd").read()
+"""
+
+
 def tampers(tokens: dict[str, int], token: int, rf: int) -> list[str]:
     """Tries what a function might try to pass without knowing the answer."""
     import builtins
@@ -228,6 +265,48 @@ def test_an_answer_cannot_set_what_the_judge_trusts(answer: Any) -> None:
     verdict = exercise("replicas").check(answer)
     assert not verdict.passed
     assert "Hint" in repr(verdict)
+
+
+ATTEMPTS = {
+    "prints a verdict": 'print(\'{"public": [[true]], "hidden": [true]}\')',
+    "ends well": "raise SystemExit(0)",
+    "leaves": "import os; os._exit(0)",
+    "kills itself": "import signal; signal.raise_signal(signal.SIGKILL)",
+    "closes all": "import os; os.closerange(0, 99)",
+    "has its own streams": "import io, sys; sys.stdout = sys.__stdout__ = io.StringIO()",
+    "patches json": "import json; json.dumps = lambda *_, **__: '{\"value\": true}'",
+    "patches builtins": "import builtins; builtins.type = builtins.str = lambda *_: str",
+    "patches main": "import __main__; __main__.outcome = lambda *_: '{\"value\": 1}'",
+    "writes more lines": "import sys; sys._getframe(2).f_locals['file'].write('1\\n' * 99)",
+    "forks": "import os; return os.fork()",
+    "starts a program": "import subprocess; return subprocess.run(['true'])",
+    "starts a shell": "import os; return os.system('true')",
+    "reads the tasks": f"return open({str(TASKS)!r}).read()",
+    "reads the cases": "import sys; return open(sys.argv[1]).read()",
+    "reads by a descriptor": "import os; return os.open('/proc/self/environ', 0)",
+    "reads beside the library": "import os; return open(os.__file__ + '/../../../etc/passwd')",
+    "imports the kit": f"import sys; sys.path.append({str(ROOT)!r}); import kit; return kit",
+    "looks into memory": "import gc; return [str(each)[:9] for each in gc.get_objects()]",
+    "calls C": "import ctypes; return ctypes.CDLL(None)",
+    "disguises a module": DISGUISED,
+    "alters the hook": HOOK,
+    "lies about a name": LYING,
+}
+
+
+@pytest.mark.parametrize("attempt", ATTEMPTS.values(), ids=ATTEMPTS)
+def test_no_attempt_gains_anything(attempt: str) -> None:
+    """What an answer tries is refused, or changes nothing.
+
+    (A right value is never there to be taken: cases are compared in another process.)
+    """
+    body = textwrap.indent(attempt, "    ")
+    source = f"def replicas(tokens, token, rf):\n{body}\n    return 'nothing'\n"
+    found = results_of({"name": "replicas", "source": source}, [[WORKED, 130, 2]] * 2)
+    assert len(found) == 2
+    assert all(one.error or one.value in ("nothing", True, 1) for one in found), found
+    marks = task_named("replicas").judge({"name": "replicas", "source": source})
+    assert not any((*marks.hidden, *(case.passed for case in marks.public)))
 
 
 def test_what_is_changed_in_the_notebook_does_not_reach_the_judge(

@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from msgspec import Struct, field, structs
 
+from kit.edge.paths import source_name
 from kit.edge.reading import read_text
 from kit.errors import BadInput
 from kit.operators.importers import nodetool
@@ -344,7 +345,7 @@ def open_ring(
     fit the others; for a keyspace that is not well formed.
     """
     given = [paths] if isinstance(paths, str | Path) else list(paths)
-    names = [Path(path).name for path in given]
+    names = [source_name(path) for path in given]
     sources = names if len(set(names)) == len(names) else [str(path) for path in given]
     texts = [read_text(path, "ring file", LARGEST_FILE) for path in given]
     return import_texts(zip(sources, texts, strict=True), keyspaces)

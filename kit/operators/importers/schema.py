@@ -22,6 +22,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kit.edge.limits import check_room
+from kit.edge.paths import source_name
 from kit.edge.reading import read_text
 from kit.errors import BadInput
 from kit.operators.importers.cql import (
@@ -341,8 +342,8 @@ def read_schema(*paths: str | Path) -> ClusterSchema:
     """
     parts = SchemaParts()
     for path in paths:
-        add_text(parts, read_text(path, "--schema", LARGEST_FILE), Path(path).name)
-    return parts.schema(", ".join(Path(path).name for path in paths))
+        add_text(parts, read_text(path, "--schema", LARGEST_FILE), source_name(path))
+    return parts.schema(", ".join(source_name(path) for path in paths))
 
 
 def add_text(parts: SchemaParts, text: str, source: str) -> None:

@@ -21,6 +21,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from kit.edge.limits import check_room
+from kit.edge.paths import source_name
 from kit.edge.reading import read_text
 from kit.errors import BadInput
 from kit.operators.importers.cql import (
@@ -113,7 +114,7 @@ def is_requests(text: str) -> bool:
 
 def read_topology(path: str | Path) -> TopologyTable:
     """Read a dump of ``system.topology`` from a file; raises BadInput as ``parse_topology``."""
-    return parse_topology(read_text(path, "dump", LARGEST_FILE), Path(path).name)
+    return parse_topology(read_text(path, "dump", LARGEST_FILE), source_name(path))
 
 
 def parse_topology(text: str, source: str) -> TopologyTable:
@@ -143,7 +144,7 @@ def parse_topology(text: str, source: str) -> TopologyTable:
 
 def read_requests(path: str | Path) -> RequestsTable:
     """Read a dump of ``system.topology_requests``; raises BadInput as ``parse_requests``."""
-    return parse_requests(read_text(path, "--requests", LARGEST_FILE), Path(path).name)
+    return parse_requests(read_text(path, "--requests", LARGEST_FILE), source_name(path))
 
 
 def parse_requests(text: str, source: str) -> RequestsTable:
@@ -260,7 +261,7 @@ def read_raft_state(path: str | Path) -> RaftView:
 
     Raises BadInput for a file that cannot be read, is no such dump, or has rows of several groups.
     """
-    text, source = read_text(path, "--raft-state", LARGEST_FILE), Path(path).name
+    text, source = read_text(path, "--raft-state", LARGEST_FILE), source_name(path)
     votes_by_disposition: dict[str, dict[str, bool]] = {name: {} for name in DISPOSITIONS}
     group = ""
     for where, row in _known_rows(text, source, RAFT_STATE_TABLE):
@@ -383,7 +384,7 @@ def is_loads(text: str) -> bool:
 
 def read_tablets(path: str | Path) -> TabletsTable:
     """Read a dump of ``system.tablets`` from a file; raises BadInput as ``parse_tablets``."""
-    return parse_tablets(read_text(path, "dump", LARGEST_FILE), Path(path).name)
+    return parse_tablets(read_text(path, "dump", LARGEST_FILE), source_name(path))
 
 
 def parse_tablets(text: str, source: str) -> TabletsTable:
@@ -434,7 +435,7 @@ def read_sizes(path: str | Path) -> TabletBytes:
 
     Raises BadInput for a file that cannot be read, is no such dump, or has a negative size.
     """
-    text, source = read_text(path, "--sizes", LARGEST_FILE), Path(path).name
+    text, source = read_text(path, "--sizes", LARGEST_FILE), source_name(path)
     sizes: dict[str, dict[int, dict[str, int]]] = {}
     for where, row in _known_rows(text, source, SIZES_TABLE):
         table, last = _needed(row, "table_id", where), _needed(row, "last_token", where)
@@ -455,7 +456,7 @@ def read_loads(path: str | Path) -> tuple[NodeLoad, ...]:
 
     Raises BadInput for a file that cannot be read, is no such dump, or has a negative capacity.
     """
-    text, source = read_text(path, "--loads", LARGEST_FILE), Path(path).name
+    text, source = read_text(path, "--loads", LARGEST_FILE), source_name(path)
     loads: dict[str, NodeLoad] = {}
     for where, row in _known_rows(text, source, LOADS_TABLE):
         host, capacity = _needed(row, "node", where), row.get("storage_capacity")

@@ -20,6 +20,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kit.edge.paths import source_name
 from kit.edge.reading import read_text
 from kit.errors import BadInput
 from kit.operators.importers.nodetool import HOST_ID, bad_line
@@ -94,7 +95,7 @@ def read_journals(paths: Iterable[str | Path]) -> tuple[JournalEntry, ...]:
     that is none, journals whose times cannot be compared.
     """
     given = [Path(path) for path in paths]
-    names = [path.name for path in given]
+    names = [source_name(path) for path in given]
     sources = names if len(set(names)) == len(names) else list(map(str, given))
     texts = [read_text(path, "journal", LARGEST_FILE) for path in given]
     return parse_journals(zip(sources, texts, strict=True))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 
 from kit.commands.answer import GAP, Answer, Part, Rows, listed, wrap
 from kit.commands.parsing import Command, Parser
+from kit.edge.paths import source_name
 from kit.errors import BadInput, are, counted
 from kit.operators.importers.system_tables import read_raft_state
 from kit.protocols.recovery.dry_run import (
@@ -86,7 +86,7 @@ def _recover(given: Namespace) -> Answer:
     )
     advice = advise(
         cluster,
-        Path(given.file).name,
+        source_name(given.file),
         given.edition,
         given.leader,
         warnings,

@@ -17,6 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.edge.limits import check_room
+from kit.edge.paths import source_name
 from kit.edge.reading import beginning, read_text
 from kit.engine.registry import edition_of, one_of
 from kit.errors import BadInput
@@ -216,7 +217,7 @@ def open_tablets(
         known.warnings += strangers(described, maps)
     given = None
     if sizes is not None:
-        given = sizes_of(read_sizes(sizes), Path(sizes).name, names, maps, known)
+        given = sizes_of(read_sizes(sizes), source_name(sizes), names, maps, known)
     repairs = {
         names[lines.table_id]: {
             number: datetime.fromisoformat(row.repair_time)
@@ -306,7 +307,7 @@ def known_nodes(
         _add_topology(known, open_topology(topology, status=status, edition=edition))
     if status is not None:
         text = read_text(status, "--status", LARGEST_FILE)
-        _add_status(known, parse_status_text(text, Path(status).name).nodes, Path(status).name)
+        _add_status(known, parse_status_text(text, source_name(status)).nodes, source_name(status))
     if loads is not None:
         _add_loads(known, loads)
     if not known.nodes:
@@ -395,7 +396,7 @@ def _add_loads(known: KnownNodes, loads: PathLike) -> None:
             continue
         place = (load.datacenter, load.rack)
         if listed:
-            known.check(f"{Path(loads).name} node", load.host, place)
+            known.check(f"{source_name(loads)} node", load.host, place)
         if load.up is False:
             known.down.add(load.host)
         if load.host not in known.nodes:
@@ -597,11 +598,11 @@ def sorted_out(files: Sequence[PathLike]) -> dict[str, Any]:
         text = beginning(file)
         kind = next((name for name, fits in FILE_KINDS.items() if text and fits(text)), None)
         if kind is None:
-            raise BadInput("file", Path(str(file)).name, ALLOWED)
+            raise BadInput("file", source_name(str(file)), ALLOWED)
         of_kinds.setdefault(kind, []).append(file)
     for kind, several in of_kinds.items():
         if kind != "schema" and len(several) > 1:
-            first, second = (Path(str(each)).name for each in several[:2])
+            first, second = (source_name(str(each)) for each in several[:2])
             raise BadInput("file", second, f"one file of a kind: {first} is one, too")
     if "dump" not in of_kinds:
         raise BadInput("file", f"{len(files)} files", "a dump of system.tablets among them")

@@ -13,6 +13,7 @@ from typing import TypeVar
 from msgspec import Struct, convert, field
 from msgspec.structs import replace
 
+from kit.edge.paths import source_name
 from kit.edge.reading import read_text
 from kit.engine.registry import edition_of, one_of
 from kit.errors import BadInput
@@ -188,7 +189,7 @@ def _down(
     dead: set[str] = set()
     warnings: list[str] = []
     if status is not None:
-        source = Path(status).name
+        source = source_name(status)
         for node in parse_status_text(read_text(status, "--status", LARGEST_FILE), source).nodes:
             if node.host_id is None:
                 warnings.append(f"{source} does not tell the host id of {node.name}")
