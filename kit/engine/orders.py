@@ -144,6 +144,17 @@ def order_outcomes(model: Model[Any, Any], plan: OrderPlan, mishap: bool = False
     return Counter(dict(orders.outcomes(orders.settled(model.start()), 0, mishap)))
 
 
+def broken_by(model: Model[Any, Any], before: Any, action: Any, after: Any) -> str | None:
+    """The outcome of a step that breaks a promise: *breaks NAME*."""
+    for prop in model.properties:
+        said = prop.check(after) if prop.kind == "always" else None
+        if prop.kind == "step":
+            said = prop.of_step(before, action, after)
+        if said:
+            return f"breaks {prop.name}"
+    return None
+
+
 class _Orders:
     """The orders of a plan, from each state and set of steps that are done."""
 
@@ -213,10 +224,4 @@ class _Orders:
 
     def _judged(self, before: Any, action: Any) -> Any:
         after = self.model.apply(before, action)
-        for prop in self.model.properties:
-            said = prop.check(after) if prop.kind == "always" else None
-            if prop.kind == "step":
-                said = prop.of_step(before, action, after)
-            if said:
-                return f"breaks {prop.name}"
-        return after
+        return broken_by(self.model, before, action, after) or after

@@ -29,13 +29,13 @@ from kit.lessons.stills import Judgement, Still
 from kit.lessons.tasks import SEED, Marks, Task, task_named
 from kit.views.fragment import Frag, h
 from kit.views.parts import prose
-from kit.views.static import static_html
+from kit.views.static import Shown
 
 MOST_VERBS = 1000
 BOOT = "import sys; sys.path.insert(0, sys.argv[1]); from kit.lessons.judge import main; main()"
 
 
-class Exercise:
+class Exercise(Shown):
     """An exercise as a notebook shows it; ``check`` judges an answer."""
 
     def __init__(self, task: Task) -> None:
@@ -58,9 +58,6 @@ class Exercise:
 
     def __repr__(self) -> str:
         return f"Exercise: {self.task.title}\n{textwrap.fill(self.task.text, 96)}"
-
-    def _repr_mimebundle_(self, **_options: Any) -> dict[str, str]:
-        return {"text/plain": repr(self), "text/html": static_html(self.draw())}
 
 
 def exercise(name: str) -> Exercise:

@@ -25,6 +25,7 @@ from kit.lessons.exercises import Exercise
 from kit.lessons.predictions import Prediction
 from kit.lessons.tasks import Task
 from kit.views.fragment import Frag, escape, h
+from kit.views.static import bundle_of
 
 LARGEST = 1 << 26  # bytes
 EXERCISE_CHECK = ").check("
@@ -260,9 +261,7 @@ def _pictures(number: int, value: Any) -> Iterator[Picture]:
     if isinstance(value, type):
         return
     try:
-        bundle: Any = getattr(value, "_repr_mimebundle_", dict)()
-        data = bundle[0] if isinstance(bundle, tuple) else bundle
-        images = _IMAGE.findall((data or {}).get("text/html", ""))
+        images = _IMAGE.findall(bundle_of(value).get("text/html", ""))
     except (Exception, SystemExit) as error:
         raise failed(number, error) from error
     yield from images

@@ -23,7 +23,7 @@ from kit.errors import BadInput, KitError, Refused, counted
 from kit.lessons.replays import broken_run, shortest_breach, verbs_to
 from kit.lessons.stills import Judgement, Still, still
 from kit.views.registry import for_model
-from kit.views.static import Sheet
+from kit.views.static import Sheet, bundle_of
 
 VARIANTS = 8
 OF = "CEP-21"
@@ -68,7 +68,7 @@ class ShortestRun:
         return self.sheet().text()
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
-        return self.sheet()._repr_mimebundle_(**options)
+        return bundle_of(self.sheet(), **options)
 
 
 class Hunt:
@@ -167,11 +167,8 @@ class Hunt:
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
         # The board is made of widgets, which the judge's process of its own must not load.
-        live = import_module("kit.lessons.hunt_board").HuntBoard(self)._repr_mimebundle_(**options)
-        return {
-            **((live[0] if isinstance(live, tuple) else live) or {}),
-            **self.sheet()._repr_mimebundle_(**options),
-        }
+        board = import_module("kit.lessons.hunt_board").HuntBoard(self)
+        return {**bundle_of(board, **options), **bundle_of(self.sheet())}
 
 
 def hunt(seed: int, of: str = OF) -> Hunt:

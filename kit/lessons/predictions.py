@@ -23,7 +23,7 @@ from kit.lessons.questions import PosedQuestion, changes
 from kit.lessons.stills import Judgement, timeline_of
 from kit.views.fragment import Frag, h
 from kit.views.parts import prose
-from kit.views.static import static_html
+from kit.views.static import bundle_of, static_html
 from kit.widgets.opening import open_named
 
 NONE = "none of these"
@@ -93,8 +93,7 @@ class Prediction:
         return "\n".join(lines)
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
-        bundle = form(self)._repr_mimebundle_(**options) or {}
-        live = bundle[0] if isinstance(bundle, tuple) else bundle
+        live = bundle_of(form(self), **options)
         return {**live, "text/plain": repr(self), "text/html": static_html(self.draw())}
 
 

@@ -18,10 +18,10 @@ from kit.views.frame import narration
 from kit.views.panel import Panel, Scene, scene_at
 from kit.views.parts import prose
 from kit.views.registry import for_model
-from kit.views.static import static_html
+from kit.views.static import Shown
 
 
-class Still:
+class Still(Shown):
     """Some panels of one moment."""
 
     def __init__(self, scene: Scene, panels: tuple[Panel, ...]) -> None:
@@ -37,11 +37,8 @@ class Still:
         parts = [f"{panel.title}\n{panel.text(self.scene)}".rstrip() for panel in self.panels]
         return "\n\n".join([self.scene.say, *parts])
 
-    def _repr_mimebundle_(self, **_options: Any) -> dict[str, str]:
-        return {"text/plain": repr(self), "text/html": static_html(self.draw())}
 
-
-class Frames:
+class Frames(Shown):
     """A run as numbered frames: some panels of its start and of each milestone."""
 
     def __init__(self, stills: tuple[Still, ...]) -> None:
@@ -60,9 +57,6 @@ class Frames:
 
     def __repr__(self) -> str:
         return "\n\n".join(f"{self._head(i)}\n{each!r}" for i, each in enumerate(self.stills))
-
-    def _repr_mimebundle_(self, **_options: Any) -> dict[str, str]:
-        return {"text/plain": repr(self), "text/html": static_html(self.draw())}
 
 
 def timeline_of(source: Any) -> Timeline:
@@ -110,7 +104,7 @@ def frames(source: Any, *names: str) -> Frames:
     return Frames(tuple(pictures))
 
 
-class Judgement(Struct, frozen=True):
+class Judgement(Struct, Shown, frozen=True):
     """What is said of an answer.
 
     ``heading`` is one sentence, ``lines`` are the facts behind it, ``evidence`` is the moment of
@@ -146,6 +140,3 @@ class Judgement(Struct, frozen=True):
 
     def __repr__(self) -> str:
         return "\n".join([f"{self.sign} {self.heading}", *(f"  {line}" for line in self.lines)])
-
-    def _repr_mimebundle_(self, **_options: Any) -> dict[str, str]:
-        return {"text/plain": repr(self), "text/html": static_html(self.draw())}

@@ -22,7 +22,7 @@ from kit.errors import BadInput, KitError
 from kit.lessons.judge import HOME
 from kit.lessons.replays import Ground, broken_run, shortest_breach
 from kit.views.fragment import Frag, h
-from kit.views.static import Sheet, static_html
+from kit.views.static import Sheet, Shown
 from kit.widgets.opening import open_named
 from kit.widgets.player import Player
 
@@ -41,7 +41,7 @@ class Attempt(Struct, frozen=True):
         return f"{'done' if self.done else 'must wait'}: {self.said}"
 
 
-class Attempts(Struct, frozen=True):
+class Attempts(Struct, Shown, frozen=True):
     """Actions that were tried one after the other; reasons stand below each other."""
 
     attempts: tuple[Attempt, ...]
@@ -59,9 +59,6 @@ class Attempts(Struct, frozen=True):
         return "\n".join(
             "\n  - ".join((f"{each.verb} – {each.head}", *each.reasons)) for each in self.attempts
         )
-
-    def _repr_mimebundle_(self, **_options: Any) -> dict[str, str]:
-        return {"text/plain": repr(self), "text/html": static_html(self.draw())}
 
 
 @checked

@@ -132,7 +132,26 @@ HOLDS, BROKEN = "✓", "✗"
 WIDEST = 110  # characters of a cell in the text form
 
 
-class Sheet(Struct, frozen=True):
+def bundle_of(shown: Any, **options: Any) -> dict[str, Any]:
+    """What a notebook gets to show a thing, by media type: of a widget its live view, too."""
+    bundle = getattr(shown, "_repr_mimebundle_", dict)(**options) or {}
+    return dict(bundle[0] if isinstance(bundle, tuple) else bundle)
+
+
+class Shown:
+    """What a notebook shows as it is drawn; where it cannot, as its text."""
+
+    __slots__ = ()
+
+    def draw(self) -> Frag:
+        """The drawing."""
+        raise NotImplementedError
+
+    def _repr_mimebundle_(self, **_options: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": static_html(self.draw())}
+
+
+class Sheet(Struct, Shown, frozen=True):
     """A table: its title, headings, cells as text, and what is said below it."""
 
     title: str
@@ -158,9 +177,6 @@ class Sheet(Struct, frozen=True):
 
     def __repr__(self) -> str:
         return self.text()
-
-    def _repr_mimebundle_(self, **_options: Any) -> dict[str, str]:
-        return {"text/plain": self.text(), "text/html": static_html(self.draw())}
 
 
 def sign(ok: bool) -> str:

@@ -16,7 +16,7 @@ from kit.engine.timeline import Moment
 from kit.errors import Refused
 from kit.views.fragment import Frag, h
 from kit.views.shell import terminal_module
-from kit.views.static import static_html
+from kit.views.static import bundle_of, static_html
 from kit.views.styles import terminal_style
 from kit.views.transcript import (
     banner_part,
@@ -165,6 +165,5 @@ class DrillBoard:
         return f"DrillBoard({self.drill.kind.title}: {steps} lines typed, on {self.drill.place})"
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
-        bundle = self.box._repr_mimebundle_(**options) or {}
-        data = bundle[0] if isinstance(bundle, tuple) else bundle
+        data = bundle_of(self.box, **options)
         return {**data, "text/plain": repr(self), "text/html": self.static()}

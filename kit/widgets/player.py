@@ -25,7 +25,7 @@ from kit.views.export import CLOSED, LIMIT, Exported, export_html
 from kit.views.frame import frame_text, stored_frame
 from kit.views.rendered import RenderedTimeline
 from kit.views.shell import shell, widget_module
-from kit.views.static import static_html
+from kit.views.static import bundle_of, static_html
 from kit.views.styles import widget_style
 from kit.views.wire import Act, Look, Need, Sync, Update, read_message
 from kit.widgets.controls import Controls
@@ -255,8 +255,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
         if self._packed != (self.rendered.session, self.rendered.sequence):
             self._repack()  # what is saved without a page that hears is what was done until now
-        bundle = super()._repr_mimebundle_(**options) or {}
-        data = bundle[0] if isinstance(bundle, tuple) else bundle
+        data = bundle_of(super(), **options)
         return {**data, "text/plain": repr(self), "text/html": self.static()}
 
     # One way in for buttons and methods alike.

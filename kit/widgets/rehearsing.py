@@ -13,7 +13,7 @@ from kit.engine.family import families
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from kit.views.fragment import Frag, h
-from kit.views.static import static_html
+from kit.views.static import bundle_of, static_html
 from kit.widgets.player import Player
 
 
@@ -52,8 +52,7 @@ class Rehearsal:
         return static_html(*self._introduction()) + self.player.static()
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
-        bundle = self.box._repr_mimebundle_(**options) or {}
-        data = bundle[0] if isinstance(bundle, tuple) else bundle
+        data = bundle_of(self.box, **options)
         return {**data, "text/plain": repr(self), "text/html": self.static()}
 
 

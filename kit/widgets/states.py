@@ -17,7 +17,7 @@ from kit.views.states import (
     reached,
     states_text,
 )
-from kit.views.static import static_html
+from kit.views.static import bundle_of, static_html
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
@@ -46,9 +46,8 @@ class StatesPicture:
         if self.states.places and not can_be_drawn(self.states, self._name):
             # The view of a widget that lays the graph out.
             draw = import_module("graphviz_anywidget").graphviz_widget_simple
-            bundle = draw(dot_of(self.states))._repr_mimebundle_()
-            data = bundle[0] if isinstance(bundle, tuple) else bundle
-            shown |= {kind: data[kind] for kind in (WIDGET,) if data and kind in data}
+            data = bundle_of(draw(dot_of(self.states)))
+            shown |= {kind: data[kind] for kind in (WIDGET,) if kind in data}
         return shown
 
 

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from kit.edge.arguments import checked
 from kit.engine.check import check
 from kit.engine.model import Model
-from kit.engine.orders import Ordered, OrderedState, OrderPlan, chains, order_outcomes
+from kit.engine.orders import Ordered, OrderedState, OrderPlan, broken_by, chains, order_outcomes
 from kit.engine.scenario import begun
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, Refusal
@@ -116,12 +116,8 @@ def _changed(m: Model[Any, Any], s: Any, change: Any, live: list[str]) -> str:
         if m.refusal(before, action) is not None:
             continue
         s = m.apply(before, action)
-        for prop in m.properties:
-            said = prop.check(s) if prop.kind == "always" else None
-            if prop.kind == "step":
-                said = prop.of_step(before, action, s)
-            if said:
-                return f"breaks {prop.name}"
+        if broken := broken_by(m, before, action, s):
+            return broken
     return WHOLE
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from kit.errors import BadInput
+from kit.operators.importers.system_tables import TOPOLOGY
 from kit.protocols.topology.facts import run_ids
 from kit.protocols.topology.panels.tables import REQUESTS, TABLE, texts
-from kit.protocols.topology.rules.columns import COLUMNS
 from kit.protocols.topology.rules.decide import decide
 from kit.views.fragment import Frag
 from kit.views.panel import Scene, scene_of
@@ -121,7 +121,8 @@ def test_types_are_shown_and_static_columns_are_shaded(edition: str, kind: str) 
     scene = scene_of(timeline, timeline.at)
     static, _, rows = tables(scene, TABLE)
     shown = {row[0]: row[1] for row in (*body(static), *body(rows))}
-    types = {column.name: column.type for column in COLUMNS} | {"supported_features": kind}
+    types = {name: column.type for name, column in TOPOLOGY.items()}
+    types["supported_features"] = kind
     assert shown == types
     assert len(shown) == 33
     assert len(body(static)) == 16

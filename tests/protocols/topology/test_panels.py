@@ -20,8 +20,8 @@ from kit.protocols.topology.panels.coordinating import CONFIGURATION
 from kit.protocols.topology.panels.ring import ring
 from kit.protocols.topology.panels.stage import STAGE
 from kit.protocols.topology.panels.states import LEGEND, UNDRAWN, diagrams, legend, standing
-from kit.protocols.topology.panels.tables import TABLE, texts
-from kit.protocols.topology.rules.columns import COLUMNS, impossible, load, store
+from kit.protocols.topology.panels.tables import OF_ROWS, STATIC, TABLE, texts
+from kit.protocols.topology.rules.columns import impossible, load, store
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.views.frame import frame
@@ -136,7 +136,7 @@ def test_the_table_is_the_table() -> None:
     for scene in scenes(timeline)[1:]:
         ids = run_ids(scene.way())
         now, was = (texts(s.topology, scene.model.names, ids) for s in (scene.state, scene.before))
-        assert {name for _, name in now} == {one.name for one in COLUMNS if one.name != "key"}
+        assert {name for _, name in now} == {*OF_ROWS, *STATIC}
         drawn = TABLE.draw(scene)
         changed = [place for place, text in now.items() if was.get(place, "null") != text]
         static = [name for host, name in changed if not host]

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import fields
 
+from kit.operators.importers.system_tables import TOPOLOGY
+from kit.protocols.topology.panels.tables import OF_ROWS, STATIC, column_type
 from kit.protocols.topology.rules.columns import (
-    COLUMNS,
     SystemTopology,
     SystemTopologyRow,
 )
@@ -63,12 +64,14 @@ def test_the_documents_edition_has_exactly_the_edges_of_the_documents() -> None:
 @pytest.mark.spec("D-037", "D-038")
 def test_the_columns_are_those_of_the_documents() -> None:
     """33 columns with their types, 16 of them static; the structs have a field for each."""
-    assert [(each.name, each.type, each.scope) for each in COLUMNS] == list(rows("COL"))
-    by_scope = {scope: [c.name for c in COLUMNS if c.scope == scope] for scope in ("row", "static")}
-    assert len(COLUMNS) == 33
-    assert len(by_scope["static"]) == 16
-    assert [f.name for f in fields(SystemTopologyRow)] == ["host_id", *by_scope["row"]]
-    assert [f.name for f in fields(SystemTopology)] == ["rows", *by_scope["static"]]
+    scopes = {"key": "pk", "host_id": "ck", **dict.fromkeys(STATIC, "static")}
+    assert [
+        (name, column_type(name, "documents"), scopes.get(name, "row")) for name in TOPOLOGY
+    ] == list(rows("COL"))
+    assert len(TOPOLOGY) == 33
+    assert len(STATIC) == 16
+    assert [f.name for f in fields(SystemTopologyRow)] == list(OF_ROWS)
+    assert [f.name for f in fields(SystemTopology)] == ["rows", *STATIC]
 
 
 @pytest.mark.spec("D-001", "D-016")

@@ -19,13 +19,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.engine.timeline import PassedStep
+from kit.operators.importers.system_tables import TOPOLOGY
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology.control import SERVING_STATES, ControlState, view_of
 from kit.protocols.topology.facts import RunIds, ends_of, run_ids
 from kit.protocols.topology.outages import address_of
 from kit.protocols.topology.rules.cluster import ClusterTopology, Replication, mask_of
 from kit.protocols.topology.rules.columns import (
-    COLUMNS,
     COMMITS_CDC,
     NULL,
     Generation,
@@ -34,6 +34,7 @@ from kit.protocols.topology.rules.columns import (
     cell_text,
     store,
 )
+from kit.protocols.topology.rules.machines import Edition
 from kit.protocols.topology.rules.replication import altered, replication_words
 from kit.protocols.topology.topology import Topology
 from kit.views.declared import (
@@ -50,9 +51,9 @@ from kit.views.declared import (
 )
 from kit.views.panel import Scene
 
-BY_NAME = {column.name: column for column in COLUMNS}
-STATIC = tuple(column.name for column in COLUMNS if column.scope == "static")
-OF_ROWS = tuple(column.name for column in COLUMNS if column.scope in ("ck", "row"))
+KEYS = {"key": "partition key", "host_id": "clustering key"}
+STATIC = tuple(name for name, column in TOPOLOGY.items() if column.static)
+OF_ROWS = tuple(name for name in TOPOLOGY if name not in (*STATIC, "key"))
 OWN = ("host_id", "tokens", "request_id")
 """Columns in which no two rows are alike."""
 MOST_KEPT = 4
@@ -132,16 +133,20 @@ def _nulls(scene: Scene) -> str:
     return f"null in every row: {', '.join(nulls)}" if nulls else ""
 
 
+def column_type(name: str, edition: Edition) -> str:
+    """A column's type: the server stores features by their names, the documents by ids (Q-22)."""
+    by_ids = name == "supported_features" and edition == "documents"
+    return "set<uuid>" if by_ids else TOPOLOGY[name].type
+
+
 def _type(scene: Scene, name: str) -> str:
-    return BY_NAME[name].type_in(scene.model.edition)
+    return column_type(name, scene.model.edition)
 
 
 def _schema(scene: Scene) -> Iterator[tuple[str, str, str]]:
     """The columns that are not static: each with its type, and whether it is of the key."""
-    keys = {"pk": "partition key", "ck": "clustering key"}
-    for column in COLUMNS:
-        if column.scope != "static":
-            yield column.name, _type(scene, column.name), keys.get(column.scope, "")
+    for name in ("key", *OF_ROWS):
+        yield name, _type(scene, name), KEYS.get(name, "")
 
 
 def _cdc(scene: Scene) -> Iterator[tuple[str, str, str, str]]:

@@ -1,12 +1,12 @@
-"""The two tables of group 0 that hold the topology: their columns, loaded, stored, and judged.
+"""The two tables of group 0 that hold the topology: their rows, loaded, stored, and judged.
 
 What the tables of tablets and group 0's configuration would tell is taken from the states: who is
 normal or in transition is a member, tablets move while the transition state says so. A content that
 no coordinator ever writes is judged by the tables of the edition: a transition state is possible
-with a node's state where the machine of that state has it. Sources: Topology over Raft, "Topology
-state persistence table" (types as documented, Q-22; columns that only the published code has are
-not played here), "Topology state machine", "State transition diagram for nodes", "Zero-token
-nodes"; published coordinator, its loading of the topology.
+with a node's state where the machine of that state has it. Types stand with the readers of dumps
+(``kit.operators``). Sources: Topology over Raft, "Topology state persistence table" (columns that
+only the published code has are not played here), "Topology state machine", "State transition
+diagram for nodes", "Zero-token nodes"; published coordinator, its loading of the topology.
 """
 
 from __future__ import annotations
@@ -14,55 +14,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any
 
-from msgspec import Struct, convert
+from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology.rules import cluster, machines
 from kit.protocols.topology.rules.editions import MACHINES
-
-Scope = Literal["pk", "ck", "row", "static"]
-
-
-class TopologyColumn(Struct, frozen=True):
-    """A column of ``system.topology``: its name, its CQL type, and what it belongs to.
-
-    ``scope``: the partition key, the clustering key, one node's *row*, or *static* for all.
-    """
-
-    name: str
-    type: str
-    scope: Scope
-
-    def type_in(self, edition: machines.Edition) -> str:
-        """Its type: the server stores features by their names (Q-22)."""
-        is_named = self.name == "supported_features" and edition == "server"
-        return "set<text>" if is_named else self.type
-
-
-_COLUMNS = """
-key text pk | host_id uuid ck | datacenter text row | ignore_msb int row
-node_state text row | num_tokens int row | rack text row | rebuild_option text row
-release_version text row | replaced_id uuid row | ignore_nodes set<uuid> static
-shard_count int row | tokens set<text> row | tokens_string text row
-topology_request text row | transition_state text static | cleanup_status text row
-supported_features set<uuid> row | request_id timeuuid row | version bigint static
-fence_version bigint static
-committed_cdc_generations set<tuple<timestamp, timeuuid>> static
-unpublished_cdc_generations set<tuple<timestamp, timeuuid>> static
-global_topology_request text static | global_topology_request_id timeuuid static
-enabled_features set<text> static | session uuid static
-tablet_balancing_enabled boolean static | upgrade_state text static
-new_cdc_generation_data_uuid timeuuid static | new_keyspace_rf_change_ks_name text static
-new_keyspace_rf_change_data frozen<map<text, text>> static
-global_requests set<timeuuid> static
-"""
-COLUMNS = tuple(
-    TopologyColumn(name, " ".join(kind), convert(scope, Scope))
-    for name, *kind, scope in map(str.split, _COLUMNS.replace("\n", " | ").strip(" |").split("|"))
-)
 
 Generation = tuple[str, str]
 """When a CDC generation begins to be used, and its id."""

@@ -8,9 +8,7 @@ from typing import Any
 import pytest
 
 from kit.errors import BadInput
-from kit.operators.importers.system_tables import TOPOLOGY
 from kit.protocols.topology.dry_run.report import coordinator
-from kit.protocols.topology.rules.columns import COLUMNS
 from kit.protocols.topology.rules.machines import Edition
 from tests.commands.calling import call
 from tests.operators.topology_printing import as_csv, node, table, timeuuid, uuid
@@ -30,17 +28,6 @@ BOOT = joining("bootstrapping")
 ID = timeuuid(0x20)
 TABLE = uuid(0x77)
 OLD, NEW = {"transition_state": "write both read old"}, {"transition_state": "write both read new"}
-
-
-def test_both_readers_know_the_same_columns() -> None:
-    """The reader of dumps and the family's rules list the same columns; features are texts."""
-    types = {name: column.type for name, column in TOPOLOGY.items()}
-    documented = {column.name: column.type for column in COLUMNS}
-    assert list(types) == [column.name for column in COLUMNS]
-    assert {name for name in types if types[name] != documented[name]} == {"supported_features"}
-    assert {name for name, column in TOPOLOGY.items() if column.static} == {
-        column.name for column in COLUMNS if column.scope == "static"
-    }
 
 
 def test_without_liveness_each_case_has_its_answer() -> None:
