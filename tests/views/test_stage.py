@@ -22,13 +22,15 @@ from kit.widgets.opening import open_named
 
 NOT_YET = {
     *("twophase", "tcm", "dataplane", "coordinator", "replica", "discovery"),
-    *("gossip", "gossip_join", "join", "vnodes", "tablets", "resize", "truncate"),
+    *("gossip", "gossip_join", "vnodes", "tablets", "resize", "truncate"),
     *("balance", "tablet", "raft_upgrade", "topology_upgrade", "recovery", "recovery_mode"),
     *("failures",),
 }
 """Models whose picture is none of these stages yet: this list only gets shorter."""
 UNCHANGED: dict[str, dict[str, str]] = {}
 """Steps that a picture does not show, as a model's kinds of action with the reason."""
+MOST_STEPS = 120
+"""Of each run: some go on for ever."""
 LEAST, MOST_EXCUSED = 0.85, 0.05
 LEFT_OUT = {"trail", "state-strip", "tape"}
 MARKS = {"moved", "changed", "missing"}
@@ -50,7 +52,7 @@ def drawn(model: str) -> tuple[tuple[str, tuple[tuple[Scene, Frag], ...]], ...]:
     """The picture of every moment of every run of a model."""
     found = []
     for name, timeline in runs(model):
-        while timeline.forward() is not None:
+        while len(timeline.moments) <= MOST_STEPS and timeline.forward() is not None:
             pass
         panel = picture(timeline)
         scenes = (scene_of(timeline, moment.id) for moment in timeline.moments)

@@ -13,8 +13,10 @@ from kit.engine.timeline import PassedStep
 from kit.protocols.topology.handshake import (
     CHECKS,
     FEATURE,
+    GROUP0,
     JOINER,
     REMOVED,
+    JoinerState,
     JoinNodeQuery,
     JoinNodeRequest,
     JoinNodeResponse,
@@ -33,7 +35,8 @@ from kit.views.panel import Scene
 from kit.views.parts import lamp
 from kit.views.promises import LAMPS, judged
 from kit.views.registry import Views
-from kit.views.spacetime import MESSAGES
+from kit.views.spacetime import RUN
+from kit.views.stage import Character, Health, Stage, stage_panel
 
 BY = {
     "receiver": "the receiver, by its configuration",
@@ -120,6 +123,68 @@ def tried(steps: Sequence[PassedStep]) -> tuple[int, ...]:
     return tuple(counts.values())
 
 
+# -- the stage: members, the joiner, and at their side what group 0 holds --------------------------
+
+
+def _stage(scene: Scene) -> Stage:
+    m, s = scene.model, scene.state
+    words = dict(processes(m, s))
+    names = tuple(name for name in m.names if name != GROUP0)
+    cast = [_member_there(s, each, words[each.name]) for each in members(s)]
+    cast.append(_joiner_there(m, joiner(s), words[JOINER]))
+    zombie = removed(s)
+    if zombie is not None:
+        tag = "knows it is banned" if zombie.banned else "awake" if zombie.awake else "removed"
+        cast.append(
+            Character(REMOVED, f"n:{REMOVED}", "gone", sign="ban" if zombie.banned else "",
+                      tag=tag, title=f"{REMOVED}: {words[REMOVED]}")
+        )  # fmt: skip
+    return Stage(names, tuple(cast), (_group0(s),))
+
+
+def _member_there(s: ActorState, state: MemberState, words: str) -> Character:
+    leads = tables(s).coordinator == state.name
+    holds = [f"asked by {asks.host}" for asks in state.handling]
+    if state.call:
+        holds.append("was heard" if state.call == "handled" else "awaits answer")
+    holds += [f"rejects {host}" for host in state.owes[:1]]
+    holds += ["stored old write"] * state.stored
+    holds += [f"bans {', '.join(state.banned)}"] if state.banned else []
+    return Character(
+        state.name,
+        f"n:{state.name}",
+        "up" if state.up else "down",
+        leads=leads,
+        tag="coordinator" if leads else "member" if state.name in tables(s).members else "",
+        holds=tuple(holds),
+        title=f"{state.name}: {words}",
+    )
+
+
+def _joiner_there(m: Join, state: JoinerState, words: str) -> Character:
+    features = ", ".join(state.features)
+    server = "group 0 runs" if m.runs_group0(state) else f"features {features or 'none'}"
+    health: Health = "up" if state.status == "normal" else "joining"
+    return Character(
+        JOINER,
+        f"n:{JOINER}",
+        "down" if state.status == "stopped" else health,
+        tag=state.status,
+        holds=(f"{state.host}, start {state.boot}", server),
+        title=f"{JOINER}: {words}",
+    )
+
+
+def _group0(s: ActorState) -> Character:
+    """Group 0 with the rows of those that come or have gone, and its configuration."""
+    held = tables(s)
+    rows = [f"{row.host} {row.state}" for row in held.rows if row.state != "normal"]
+    inside = ", ".join(held.members)
+    return Character("g0", f"n:{GROUP0}", tag=f"in: {inside}", holds=tuple(rows),
+                     title=f"group 0: {'; '.join(rows) or 'no other rows'}; members {inside}",
+                     kind="operator")  # fmt: skip
+
+
 HOSTS = (
     Column("host id", lambda row: row[0].host),
     Column("node_state", lambda row: row[0].state),
@@ -158,7 +223,8 @@ VIEWS = Views(
             ),
             still=True,
         ),
-        MESSAGES,
+        stage_panel("stage", "The handshake", _stage, gates=None),
+        RUN,
         panel_of(
             "processes",
             "What each node is at",
@@ -190,7 +256,7 @@ VIEWS = Views(
         ),
         LAMPS,
     ),
-    picture="messages",
+    picture="stage",
     table="hosts",
     badges="status",
     wide=True,
