@@ -6,6 +6,7 @@ import { Drawer } from "./drawer.js";
 import { Flows, travelled } from "./flows.js";
 import { FragmentStore } from "./fragments.js";
 import { CUT, Frames } from "./frames.js";
+import { lens } from "./lens.js";
 import { all, Picture } from "./picture.js";
 import { Projector } from "./projector.js";
 import { Rush } from "./rush.js";
@@ -46,6 +47,7 @@ export class Player {
     this.drawer = new Drawer(this);
     this.sheets = new Sheets(this);
     this.spots = new Spots(this);
+    lens(this.root);
     this.projector = new Projector(this);
     this.voice = new Voice(this.root, (name) => this.part(name));
     this.frames = new Frames(this);

@@ -238,12 +238,20 @@ def draw_ticks(scene: Scene, count: int) -> Frag:
         (x1, y1), (x2, y2) = (point((at + 0.5) / bins, RADIUS + by) for by in (-6, 6))
         return f"M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}"
 
+    def resting(taken: Sequence[int]) -> Frag:
+        """Ticks of most of the ring would be one black band."""
+        if len(taken) <= bins // 3:
+            return h("path", d="".join(map(tick, taken)), k="ticks:", class_="tick")
+        return h("circle", cx=CENTRE[0], cy=CENTRE[1], r=RADIUS, k="ticks:", class_="owned")
+
     drawn = [
-        h(
+        resting(group.bins)
+        if group.node is None
+        else h(
             "path",
             d="".join(map(tick, group.bins)),
-            k=f"ticks:{group.node.name if group.node else ''}",
-            class_="tick" if group.node is None else f"ticks {_classes(group.node)}",
+            k=f"ticks:{group.node.name}",
+            class_=f"ticks {_classes(group.node)}",
         )
         for group in spread(scene.model, scene.state, bins)
         if group.bins
@@ -295,7 +303,7 @@ def _spot(
 
 
 def _disk_at(place: TokenPlace) -> tuple[float, float]:
-    return point(place.share, DISK_AT - (2 * DISC) * place.inner)
+    return point(place.share, DISK_AT - 48 * place.inner)
 
 
 def _disk(place: TokenPlace, share: float | None) -> Frag:

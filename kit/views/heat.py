@@ -1,0 +1,212 @@
+"""Large is a heat map with a lens: of many nodes a mark each, block by block for what matters.
+
+A node has the same place in every block. Its mark is hollow for what most of them share, and has a
+shape of its own for each other value; what the step changed pulses. Who moves is an arc between two
+cells, as thick as much moves. Hover or focus shows a node's line below.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from math import ceil
+
+from msgspec import Struct
+
+from kit.errors import counted
+from kit.views.fragment import Frag, h
+from kit.views.labels import LETTER, SLOT
+from kit.views.parts import soft, word
+
+MOST_NODES = 24
+"""Nodes that a picture of characters has room for; of more there is a heat map."""
+MOST_SINGLE = 128
+"""Marks of a block that can be chosen one by one; of more those of an uncommon value."""
+MOST_ARCS = 12
+HEIGHT, TITLE, LENS, GAP, LARGEST = 300.0, 20.0, 40.0, 8.0, 22.0
+LOOKS = ("□", "■", "●", "▲", "✚")
+"""The marks of values, from the commonest; all others share the last one."""
+
+
+class Aspect(Struct, frozen=True):
+    """What matters of nodes: a value for each that has one, and those for whom it changed."""
+
+    title: str
+    values: Mapping[str, str]
+    changed: frozenset[str] = frozenset()
+
+
+class Block(Struct, frozen=True):
+    """Where an aspect stands, how many marks are in a row of it, and how large one is."""
+
+    x: float
+    y: float
+    across: int
+    size: float
+
+    def at(self, place: int) -> tuple[float, float]:
+        """The middle of a node's mark."""
+        row, column = divmod(place, self.across)
+        return self.x + (column + 0.5) * self.size, self.y + TITLE + (row + 0.5) * self.size
+
+
+def blocks(count: int, aspects: int) -> list[Block]:
+    """Where so many aspects of so many nodes stand: two side by side where there are several."""
+    columns = 1 if aspects < 2 else 2
+    rows = ceil(aspects / columns)
+    wide, high = SLOT / columns - GAP, (HEIGHT - LENS) / rows - TITLE - GAP
+    across = next(n for n in range(1, count + 1) if ceil(count / n) * wide / n <= high)
+    size = min(wide / across, LARGEST)
+    return [
+        Block(column * (wide + GAP), row * (high + TITLE + GAP), across, size)
+        for row in range(rows)
+        for column in range(columns)
+    ][:aspects]
+
+
+def looks(aspect: Aspect) -> dict[str, int]:
+    """The number of the mark of each value, the commonest first."""
+    values = [value for value, _ in Counter(aspect.values.values()).most_common()]
+    return {value: min(at, len(LOOKS) - 1) for at, value in enumerate(values)}
+
+
+def legend(aspect: Aspect) -> str:
+    """Say how many have each value: ``version: □ 2 ×68, ■ 3 ×32``."""
+    found = Counter(aspect.values.values()).most_common()
+    marks = looks(aspect)
+    parts = [f"{LOOKS[marks[value]]} {value} ×{count}" for value, count in found[:3]]
+    rest = len(found) - 3
+    return f"{aspect.title}: {', '.join(parts)}" + (f" and {rest} more" if rest > 0 else "")
+
+
+def draw_heat(
+    names: Sequence[str],
+    keys: Mapping[str, str],
+    aspects: Sequence[Aspect],
+    said: str,
+    movers: Mapping[tuple[str, str], int] | None = None,
+) -> Frag:
+    """Draw the heat map of nodes; ``keys`` name them for good, where what travels ends.
+
+    ``movers`` are pairs of nodes with how much moves between them.
+    """
+    laid = blocks(len(names), len(aspects))
+    number = {name: at for at, name in enumerate(names)}
+    lines = {name: node_line(name, aspects) for name in names}
+    drawn = [
+        h(
+            "g",
+            word(_fitting(legend(aspect), laid), block.x, block.y + 14, None, None),
+            list(_marks(aspect, block, names, lines, keys if at == 0 else {})),
+            k=f"heat:{aspect.title}",
+        )
+        for at, (aspect, block) in enumerate(zip(aspects, laid, strict=True))
+    ]
+    thickest = sorted((movers or {}).items(), key=lambda each: (-each[1], each[0]))
+    arcs = [
+        _arc(laid[0].at(number[one]), laid[0].at(number[other]), f"{one}:{other}", many)
+        for (one, other), many in thickest[:MOST_ARCS]
+        if one in number and other in number
+    ]
+    rest = len(thickest) - MOST_ARCS
+    more = f"and {counted(rest, 'more way')}" if rest > 0 else ""
+    return h(
+        "div",
+        h(
+            "svg",
+            drawn,
+            arcs,
+            word("", 2, HEIGHT - 12, "lens", None),
+            viewBox=f"0 0 {SLOT:.0f} {HEIGHT:.0f}",
+            role="group",
+            aria_label=said,
+            class_="heat",
+            data_rove=True,
+        ),
+        soft(more),
+    )
+
+
+def node_line(name: str, aspects: Sequence[Aspect]) -> str:
+    """What the lens shows of a node."""
+    parts = (f"{each.title} {each.values[name]}" for each in aspects if each.values.get(name))
+    return f"{name}: {', '.join(parts)}"
+
+
+def _fitting(words: str, laid: Sequence[Block]) -> str:
+    room = int((laid[1].x - GAP if len(laid) > 1 else SLOT) / (0.85 * LETTER))
+    return words if len(words) <= room else f"{words[: room - 1]}…"
+
+
+def _marks(
+    aspect: Aspect,
+    block: Block,
+    names: Sequence[str],
+    lines: Mapping[str, str],
+    keys: Mapping[str, str],
+) -> Iterator[Frag]:
+    """The marks of a block; of very many those of one value are one path, but for uncommon ones."""
+    marks, size = looks(aspect), block.size * 0.76
+    known = [(at, name) for at, name in enumerate(names) if name in aspect.values]
+    apart = {name for _, name in known}
+    if len(names) > MOST_SINGLE:
+        uncommon = (
+            name for _, name in known if marks[aspect.values[name]] or name in keys.values()
+        )
+        apart = {*aspect.changed, *islice(uncommon, MOST_SINGLE)} & apart
+        together: dict[int, list[str]] = {}
+        for at, name in known:
+            if name not in apart:
+                x, y = block.at(at)
+                mark = marks[aspect.values[name]]
+                together.setdefault(mark, []).append(_shape(mark, x, y, size))
+        for mark, shapes in together.items():
+            yield h(
+                "path", d="".join(shapes), class_=f"mark look{mark}", k=f"{aspect.title}:{mark}"
+            )
+    for at, name in known:
+        if name in apart:
+            mark, (x, y) = marks[aspect.values[name]], block.at(at)
+            kind = f"mark look{mark}" + " moved" * (name in aspect.changed)
+            yield h(
+                "g",
+                h("title", lines[name]),
+                h("path", d=_shape(mark, 0, 0, size), class_=kind),
+                k=keys.get(name, f"{aspect.title}:{name}"),
+                transform=f"translate({x:.1f} {y:.1f})",
+                data_of=name,
+                data_lens=True,
+                data_roving=True if keys else None,
+                tabindex=("0" if at == 0 else "-1") if keys else None,
+                role="img" if keys else None,
+                aria_label=lines[name] if keys else None,
+            )
+
+
+def _shape(mark: int, x: float, y: float, size: float) -> str:
+    """The outline of a mark around a point."""
+    half = size / 2
+    if mark == 2:
+        arc = f"a{half:.1f} {half:.1f} 0 1 0"
+        return f"M{x - half:.1f} {y:.1f}{arc} {size:.1f} 0{arc} {-size:.1f} 0z"
+    if mark == 3:
+        return f"M{x:.1f} {y - half:.1f}l{half:.1f} {size:.1f}h{-size:.1f}z"
+    if mark == 4:
+        return f"M{x - half:.1f} {y:.1f}h{size:.1f}m{-half:.1f} {-half:.1f}v{size:.1f}"
+    return f"M{x - half:.1f} {y - half:.1f}h{size:.1f}v{size:.1f}h{-size:.1f}z"
+
+
+def _arc(begin: tuple[float, float], end: tuple[float, float], key: str, many: int) -> Frag:
+    """A way between two cells, bent, as thick as much moves."""
+    (x1, y1), (x2, y2) = begin, end
+    bend = (x1 + x2) / 2 + (y2 - y1) / 3, (y1 + y2) / 2 - (x2 - x1) / 3
+    path = f"M{x1:.0f} {y1:.0f}Q{bend[0]:.0f} {bend[1]:.0f} {x2:.0f} {y2:.0f}"
+    one, other = key.split(":", 1)
+    return h(
+        "g",
+        h("title", f"{one} → {other}: {many:,}"),
+        h("path", d=path, class_=f"wire thick{min(4, many.bit_length())}"),
+        h("circle", cx=round(x2), cy=round(y2), r=3 + min(4, many.bit_length()), class_="dot"),
+        k=f"mover:{key}",
+    )
