@@ -18,7 +18,7 @@ from kit.engine.check import Result, check
 from kit.engine.model import Model
 from kit.engine.rule import Rule
 from kit.errors import Refusal
-from tests.quality.breaking import broken, tables, unrefused
+from tests.quality.breaking import broken, lift_again, tables, unrefused
 from tests.quality.unguarding import reason_of
 
 Build = Callable[[], Model[Any, Any]]
@@ -55,6 +55,10 @@ class Row(Struct, frozen=True):
         return " | ".join(part for part in parts if part)
 
 
+ALL_PARTS = "a condition over all parts"
+"""The reason of what a product adds to the rules of its parts; the action is its name."""
+
+
 def read_rows() -> dict[str, list[Row]]:
     """The rows of the file, by model."""
     found: dict[str, list[Row]] = {}
@@ -87,7 +91,15 @@ def refused(model: Model[Any, Any], most: int) -> set[tuple[str, str]]:
         for rule in part.rules:
             broken(model, rule.action, noting)
     check(model, max_states=most)
-    return found
+    conditions = getattr(model, "_conditions", ())
+    return found | {(each.__name__, ALL_PARTS) for each in conditions}
+
+
+def without(model: Any, name: str) -> Any:
+    """A product without one of the conditions over all of its parts."""
+    model._conditions = tuple(c for c in model._conditions if c.__name__ != name)
+    lift_again(model)
+    return model
 
 
 def search(make: Build, key: tuple[str, str], most: int, known: str = "") -> Result:
@@ -97,9 +109,12 @@ def search(make: Build, key: tuple[str, str], most: int, known: str = "") -> Res
     """
     action, reason = key
     model = make()
-    rules = (rule for part in tables(model) for rule in part.rules)
-    kind = next(rule.action for rule in rules if rule.action.__name__ == action)
-    model = broken(model, kind, partial(unrefused, reason=reason))
+    if reason == ALL_PARTS:
+        model = without(model, action)
+    else:
+        rules = (rule for part in tables(model) for rule in part.rules)
+        kind = next(rule.action for rule in rules if rule.action.__name__ == action)
+        model = broken(model, kind, partial(unrefused, reason=reason))
     model.properties = tuple(each for each in model.properties if each.name != known)
     model.monitors = tuple(each for each in model.monitors if each.name != known)
     if known == "deadlock":

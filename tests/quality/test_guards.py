@@ -1,42 +1,32 @@
-"""Each guard of each table of rules is cut, and a search of a small configuration notices.
+"""Each reason for which a rule refuses is cut, and a search says which promise it keeps.
 
-The guards come from the tables themselves. A rule that never refuses stands in ``FREE``: one that
-loses its guard fails here, as one does that gets a guard which no configuration needs.
+``refusals.txt`` has a row for each: the promise that breaks without it, or the complete search that
+shows it to be harmless. What differs from that, and what is missing there, fails here. Steps that
+are merely other ones count for nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial, wraps
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
-from kit.engine.check import check
 from kit.engine.model import Model
-from kit.engine.registry import build
-from kit.engine.rule import Rule
-from kit.errors import Refusal
+from kit.engine.registry import build, entries
 from tests.engine.counting import counting
 from tests.engine.test_log_model import logging_lift
-from tests.quality.breaking import broken, lift_again, tables, unguarded
+from tests.quality.refusing import (
+    MORE,
+    MOST,
+    Row,
+    is_budget,
+    known_harm,
+    read_rows,
+    refused,
+    search,
+)
 
-# States that show it; 300 for others.
-MOST = {
-    "dataplane": 1500,
-    "coordinator": 600,
-    "group0": 1000,
-    "topology": 1800,
-    "vnodes": 1500,
-    "join": 600,
-    "tablet": 4000,
-    "tablets": 1500,
-    "resize": 1000,
-    "raft_upgrade": 600,
-    "recovery_mode": 600,
-    "topology_upgrade": 400,
-}
 Build = Callable[[], Model[Any, Any]]
 
 
@@ -122,6 +112,7 @@ MODELS: dict[str, tuple[Build, ...]] = {
         dataplane(mode="gossip"),
         dataplane(crashes=1, repair="blocking"),
         dataplane(cleaning=True, collecting=True, requests=("K1 delete QUORUM",)),
+        dataplane(crashes=1, requests=("K1 write QUORUM",)),
     ),
     "coordinator": (lambda: build("coordinator", {}),),
     "replica": (lambda: build("replica", {}),),
@@ -163,6 +154,7 @@ MODELS: dict[str, tuple[Build, ...]] = {
         topology(nodes=2, operations=(), crashes=1, configurations=1),
         # A drain fails, and the plain barrier behind its fence.
         topology(nodes=2, operations=("leave B",), failures=2, edition="server"),
+        topology(nodes=2, edition="server", failures=1, clients=1),
     ),
     "vnodes": (
         lambda: build("vnodes", {"nodes": 3, "rf": 1, "timeouts": True, "losses": 1}),
@@ -185,6 +177,8 @@ MODELS: dict[str, tuple[Build, ...]] = {
     "resize": (
         resize(tablets=("A",), nodes=2, shrinks=1, moves=1, repairs=1),
         resize(tablets=("A B",), shrinks=1, moves=1),
+        resize(tablets=("A",), nodes=2, moves=1),
+        resize(tablets=("A B", "A C"), nodes=3, grows=0, shrinks=1),
     ),
     "truncate": (lambda: build("truncate", {"nodes": 2, "moves": 1, "changes": 1}),),
     "balance": (lambda: build("balance", {"nodes": 2, "tablets": ("A B",)}),),
@@ -217,144 +211,82 @@ MODELS: dict[str, tuple[Build, ...]] = {
         recovery(deaths=1, operation=True),
         recovery(edition="server", crashes=1),
     ),
-    "recovery_mode": (
-        lambda: build("recovery_mode", {"commit_indexes": (1, 1), "dead": "B", "changes": 1}),
-        lambda: build(
-            "recovery_mode", {"commit_indexes": (1, 1, 1), "dead": "C", "stuck": True, "changes": 1}
-        ),
-    ),
     "failures": (lambda: build("failures", {"datacenters": (3,), "changes": 2}),),
 }
-# What nothing forbids: whoever works may prepare, whoever fell may come back, a decision is taken
-# elsewhere (the log only writes it down), what is held may be released, tests hold what they like,
-# clients ask when they like, time passes. What a node does by itself once it has reached a step
-# needs no guard beside that: who reads, makes an id, validates; who applies what it was told. The
-# network of discovery is never cut, nor is that of tablets, where an RPC to who is down is gone.
-# What tablets take over from the topology as it is loses its guards there. Who has streamed owns
-# its ranges by itself in a join by gossip; who acknowledges a write is chosen among those that can.
-# A level of barriers knows no barrier: that one waits is a condition over all parts.
-FREE = {
-    "twophase": {"Prepare"},
-    "tcm": {"Restart", "Append", "Hold", "Release", "Relax", "BeginBarrier"},
-    "dataplane": {"Start", "Tick", "Cleanup"},
-    "coordinator": {"Start"},
-    "replica": set(),
-    "network": {"ReleaseMessage"},
-    "log": {"Append", "Door"},
-    "group0": {"MakeStateId", "ReadStateId", "RestartNode", "Validate"},
-    "discovery": {"DeliverMessage"},
-    "topology": {
-        *("ApplyTopology", "BeginRequest", "LateArrival", "EndLeftover"),
-        *("CrashMember", "CutOff", "Reconnect", "RestartElsewhere", "RestartMember"),
-        "FindResize",
-    },
-    "vnodes": {"Start"},
-    "join": {
-        *("DeliverMessage", "PlaceRequest", "CallFails", "LearnOutcome", "StopWaiting"),
-        *("TakeTheLead", "WakeUp"),
-    },
-    "tablet": {"Start"},
-    "tablets": {
-        *("ApplyStages", "ArriveLate", "EndLate"),
-        *("AnswerBarrier", "ApplyTopology", "BeginRequest", "CrashMember", "CutOff", "EndLeftover"),
-        *("HearAddress", "LateArrival", "LeaveBehind", "MakeRequest", "PauseWork"),
-        *("PublishGeneration", "Reconnect", "ReportClean", "RestartElsewhere", "RestartMember"),
-        *("RestartConfigured", "ServeRequest", "UnlockTopology", "FindResize"),
-    },
-    "resize": {"ApplyMap", "CommitMap", "EndRepair", "Grow", "Shrink"},
-    "truncate": {
-        *("AskTruncate", "Send", "LearnSession", "Write", "Arrive", "Delay", "Elect", "EndMove")
-    },
-    "balance": set(),
-    "gossip": set(),
-    "gossip_join": {
-        *("AnnounceNormal", "CrashDriver", "CutNodeOff", "ForgetJoiner", "HealCut", "WriteKey"),
-        *("AnnounceRemoved", "RestartDriver"),
-    },
-    "raft_upgrade": {
-        *("Install", "TurnOff", "Update", "Pull", "Synchronize", "Finish", "CatchUp", "Retry"),
-        *("Crash", "Die", "Cut", "Heal"),
-    },
-    "topology_upgrade": {"Upgrade", "Crash", "Restart"},
-    # What each refusal of these three is for: tests/protocols/recovery/test_refusals.py.
-    "recovery": {"ComeBack", "Crash", "Die", "Isolate", "SetOption"},
-    "recovery_mode": {
-        *("ComeBack", "Crash", "Die", "Isolate", "Mistype", "Pull", "StartServer", "Stop"),
-    },
-    "failures": {"Lose", "Rejoin", "StartAll", "StartNode", "Stop", "StopTogether"},
+ELSEWHERE = {
+    "recovery_mode": "tests/protocols/recovery/test_refusals.py, with longer searches",
 }
+PARTLY = {"tablets"}
+"""Models of which not every refusal has a row yet: their searches take long."""
+ROWS = read_rows()
+QUICK = 2_500
+"""States of a search that is done each time; longer ones are for ``make test-deep``."""
 
 
-def verdict(model: Model[Any, Any], most: int) -> Any:
-    """What a search says; a guard that is gone may also let an effect run into a wall."""
-    try:
-        found = check(model, max_states=most)
-    except Exception as error:
-        return type(error)
-    broke = found.violation and found.violation.property
-    return found.states, found.transitions, found.depth, broke, found.unreached
+def is_long(row: Row) -> bool:
+    """Whether a row's search takes its time."""
+    slow = row.verdict == "harmless" and int(row.end) > QUICK
+    return row.verdict == "open" or row.model in PARTLY or slow
 
 
-def cuts(model: Model[Any, Any]) -> Iterator[tuple[str, Callable[[Model[Any, Any]], Any]]]:
-    """Every guard of a model by its name, and what cuts it out of another one of its kind."""
-    for part in tables(model):
-        for rule in part.rules:
-            yield rule.action.__name__, partial(broken, action=rule.action, how=unguarded)
-    for condition in getattr(model, "_conditions", ()):
-        yield condition.__name__, partial(without, name=condition.__name__)
-
-
-def without(model: Any, name: str) -> Any:
-    """A product without one of the conditions over all of its parts."""
-    model._conditions = tuple(c for c in model._conditions if c.__name__ != name)
-    lift_again(model)
-    return model
-
-
-def refusing(model: Model[Any, Any]) -> tuple[Model[Any, Any], set[str]]:
-    """The model, and the names of its rules that have refused anything so far."""
-    names: set[str] = set()
-
-    def noting(rule: Rule[Any, Any]) -> Rule[Any, Any]:
-        @wraps(rule.outcome)
-        def outcome(state: Any, given: Any) -> Any:
-            end = rule.outcome(state, given)
-            if isinstance(end, Refusal):
-                names.add(rule.action.__name__)
-            return end
-
-        return replace(rule, outcome=outcome)
-
-    for part in tables(model):
-        for rule in part.rules:
-            broken(model, rule.action, noting)
-    return model, names
-
-
-def unnoticed(name: str) -> set[str]:
-    """The guards of a model that no search of its configurations misses.
-
-    Without a rule's guard that refuses nothing a search is the same one, and what a short search
-    notices need not be looked for in a long one.
-    """
-    guards: set[str] = set()
-    missed: set[str] = set()
-    most = MOST.get(name, 300)
-    for make in MODELS[name]:
-        model, refused = refusing(make())
-        usual = {bound: verdict(make(), bound) for bound in (most // 10, most)}
-        assert verdict(model, most) == usual[most]
-        rules = {rule.action.__name__ for part in tables(model) for rule in part.rules}
-        for guard, cut in cuts(make()):
-            guards.add(guard)
-            if guard in missed or guard in rules - refused:
-                continue
-            if any(verdict(cut(make()), bound) != told for bound, told in usual.items()):
-                missed.add(guard)
-    return guards - missed
+@pytest.mark.parametrize(
+    "row",
+    [
+        pytest.param(
+            row,
+            id=f"{row.model}-{row.action}-{row.reason}",
+            marks=[pytest.mark.deep] * is_long(row),
+        )
+        for rows in ROWS.values()
+        for row in rows
+    ],
+)
+def test_without_a_refusal_it_is_as_the_row_says(row: Row) -> None:
+    """A promise breaks; or a complete search of so many states breaks none; or there is no step."""
+    make = MODELS[row.model][row.configuration]
+    known = known_harm(make)
+    if row.verdict == "budget":
+        assert is_budget(row.reason)
+    elif row.verdict == "undefined":
+        with pytest.raises(Exception) as raised:  # noqa: PT011  # whatever the effect runs into
+            search(make, row.key, MOST, known)
+        assert type(raised.value).__name__ == row.end
+    else:
+        found = search(make, row.key, MOST if row.verdict == "open" else MORE, known)
+        broke = found.violation and found.violation.property
+        if row.verdict == "breaks":
+            assert broke == row.end
+        else:
+            assert (broke, found.complete) == (None, row.verdict == "harmless")
+            assert found.states == int(row.end)
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_cut_guard_is_noticed(name: str) -> None:
-    """Without a rule's condition, or one over all parts, a search finds harm or other steps."""
-    assert unnoticed(name) == FREE[name]
+def test_a_row_has_its_reason(name: str) -> None:
+    """What is harmless says why, and stands in the file once."""
+    rows = ROWS.get(name, [])
+    assert len({row.key for row in rows}) == len(rows)
+    assert {row.verdict for row in rows} <= {"breaks", "harmless", "open", "undefined", "budget"}
+    for row in rows:
+        assert bool(row.why) is (row.verdict in ("harmless", "open")), row.line
+
+
+def test_every_model_is_tried() -> None:
+    """None of the registry is left out."""
+    assert {*entries()} <= {*MODELS, *ELSEWHERE}
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("name", MODELS)
+def test_no_refusal_is_left_out(name: str) -> None:
+    """Whatever a model refuses in one of its configurations has a row, and nothing else has."""
+    keys = {key for make in MODELS[name] for key in refused(make(), MOST)}
+    rows = {row.key for row in ROWS[name]}
+    assert rows <= keys if name in PARTLY else rows == keys
+
+
+@pytest.mark.parametrize("name", sorted({*MODELS} - PARTLY))
+def test_no_early_refusal_is_left_out(name: str) -> None:
+    """The same of what a short search meets."""
+    keys = {key for make in MODELS[name] for key in refused(make(), 100)}
+    assert keys <= {row.key for row in ROWS.get(name, [])}
