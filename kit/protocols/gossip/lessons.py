@@ -10,7 +10,7 @@ from kit.edge.arguments import checked, whole_number
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
-from kit.lessons.questions import PosedQuestion, copied, posed
+from kit.lessons.questions import PosedQuestion, copied, model_of, posed
 from kit.lessons.replays import Ground, replay
 from kit.lessons.stills import still
 from kit.protocols.gossip import facts
@@ -305,11 +305,10 @@ def overwritten(timeline: Timeline) -> PosedQuestion:
 
     From here on the default schedule is followed until all nodes have one version.
 
-    Raises KitError where the model is no schema by gossip, or the nodes cannot agree from here.
+    Raises BadInput where the model is no schema by gossip.
+    Raises KitError where the nodes cannot agree from here.
     """
-    model = timeline.model
-    if not isinstance(model, Gossip):
-        raise KitError("predict: this question is about a schema by gossip")
+    model = model_of(timeline, Gossip, "a schema by gossip")
     ahead = copied(timeline)
     while not agreed(ahead.state):
         if ahead.forward() is None:

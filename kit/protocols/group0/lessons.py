@@ -15,7 +15,7 @@ from kit.engine.model import sometimes
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons.judge import Arguments, function_task
-from kit.lessons.questions import PosedQuestion, listed, posed
+from kit.lessons.questions import PosedQuestion, listed, model_of, posed
 from kit.lessons.replays import Ground, run_task
 from kit.lessons.stills import still
 from kit.protocols.group0 import facts
@@ -128,11 +128,10 @@ def effective(timeline: Timeline) -> PosedQuestion:
 def founders(timeline: Timeline) -> PosedQuestion:
     """Which nodes found a group, each in some run? Every run is searched.
 
-    Raises KitError where the model is not discovery, or too large to be searched here.
+    Raises BadInput where the model is not discovery.
+    Raises KitError where it is too large to be searched here.
     """
-    model = timeline.model
-    if not isinstance(model, Discovery):
-        raise KitError("predict: this question is about discovery")
+    model = model_of(timeline, Discovery, "discovery")
     founding = tuple(sometimes(name, name, _founded_by(name)) for name in model.contact_points)
     result = check(model, founding, max_states=_MOST)
     if not result.complete:

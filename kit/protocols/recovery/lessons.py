@@ -12,7 +12,7 @@ from kit.engine.registry import build, scenario_of
 from kit.engine.timeline import PassedStep, Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons.judge import Arguments, TypedJudge, function_task
-from kit.lessons.questions import PosedQuestion, listed, posed
+from kit.lessons.questions import PosedQuestion, listed, model_of, posed
 from kit.lessons.replays import Ground, ends, run_task, takes
 from kit.lessons.stills import still, timeline_of
 from kit.lessons.tasks import Task
@@ -37,7 +37,7 @@ MOST_DATACENTERS = max(row.datacenters for row in FAILURES)
 def still_possible(timeline: Timeline) -> PosedQuestion:
     """What can still be done with the nodes that are up?
 
-    Raises KitError when the timeline is not of model ``failures``, or nodes are cut off.
+    Raises BadInput when the timeline is not of model ``failures``; KitError when nodes are cut off.
     """
     m, s = _failed(timeline)
     if s.apart:
@@ -57,7 +57,7 @@ def still_possible(timeline: Timeline) -> PosedQuestion:
 def must_return(timeline: Timeline) -> PosedQuestion:
     """How many nodes have to come back before the schema can be changed?
 
-    Raises KitError when the timeline is not of model ``failures``, or no node is down.
+    Raises BadInput when the timeline is not of model ``failures``; KitError when no node is down.
     """
     m, s = _failed(timeline)
     down = m.everybody & ~s.up
@@ -76,7 +76,7 @@ def must_return(timeline: Timeline) -> PosedQuestion:
 def votes_now(timeline: Timeline) -> PosedQuestion:
     """Which nodes vote now?
 
-    Raises KitError when the timeline is not of model ``failures``.
+    Raises BadInput when the timeline is not of model ``failures``.
     """
     m, s = _failed(timeline)
     names = m.named(s.voters)
@@ -93,7 +93,7 @@ def votes_now(timeline: Timeline) -> PosedQuestion:
 def sides_possible(timeline: Timeline) -> PosedQuestion:
     """Of two sides of a cut, which can change the schema, and which has data at QUORUM?
 
-    Raises KitError when the timeline is not of model ``failures``, or nobody is cut off.
+    Raises BadInput when the timeline is not of model ``failures``; KitError when nobody is cut off.
     """
     m, s = _failed(timeline)
     if not s.apart:
@@ -116,9 +116,7 @@ def sides_possible(timeline: Timeline) -> PosedQuestion:
 
 
 def _failed(timeline: Timeline) -> tuple[Failures, FailuresState]:
-    if not isinstance(timeline.model, Failures):
-        raise KitError("predict: this question is about the model failures")
-    return timeline.model, timeline.state
+    return model_of(timeline, Failures, "the model failures"), timeline.state
 
 
 def _down(m: Failures, s: FailuresState) -> str:
@@ -187,7 +185,7 @@ OWN = "in one that it creates"
 def may_lead(timeline: Timeline) -> PosedQuestion:
     """Which live nodes may lead the recovery?
 
-    Raises KitError when the timeline is not of model ``recovery``.
+    Raises BadInput when the timeline is not of model ``recovery``.
     """
     m, s = _recovery(timeline)
     indexes = live_indexes(m, s)
@@ -205,8 +203,8 @@ def may_lead(timeline: Timeline) -> PosedQuestion:
 def starts_in(timeline: Timeline, node: str) -> PosedQuestion:
     """In which group does a node run once it has started again?
 
-    Raises KitError when the timeline is not of model ``recovery``, or the node may not start now.
-    Raises BadInput for a name that no node has.
+    Raises BadInput when the timeline is not of model ``recovery``, or for a name that no node has.
+    Raises KitError when the node may not start now.
     """
     m, s = _recovery(timeline)
     if node not in m.names:
@@ -230,7 +228,8 @@ def starts_in(timeline: Timeline, node: str) -> PosedQuestion:
 def hears(timeline: Timeline) -> PosedQuestion:
     """Which nodes take each other's gossip?
 
-    Raises KitError when the timeline is not of model ``recovery``, or one node is up alone.
+    Raises BadInput when the timeline is not of model ``recovery``.
+    Raises KitError when one node is up alone.
     """
     m, s = _recovery(timeline)
     pairs = {f"{row.first} and {row.second}": row for row in facts.gossip(m, s)}
@@ -293,9 +292,7 @@ def live_indexes(m: Recovery, s: RecoveryState) -> dict[str, int]:
 
 
 def _recovery(timeline: Timeline) -> tuple[Recovery, RecoveryState]:
-    if not isinstance(timeline.model, Recovery):
-        raise KitError("predict: this question is about the model recovery")
-    return timeline.model, timeline.state
+    return model_of(timeline, Recovery, "the model recovery"), timeline.state
 
 
 LEVELS: tuple[Level, ...] = ("ONE", "TWO", "THREE", "QUORUM", "ALL")

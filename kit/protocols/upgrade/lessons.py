@@ -10,7 +10,7 @@ from kit.engine.flows import OWN_WORDS
 from kit.engine.timeline import PassedStep, Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons.judge import function_task
-from kit.lessons.questions import PosedQuestion, listed, posed
+from kit.lessons.questions import PosedQuestion, listed, model_of, posed
 from kit.lessons.replays import Ground, ends, run_task, takes
 from kit.lessons.stills import scene_of, still, timeline_of
 from kit.protocols.upgrade import facts
@@ -23,16 +23,13 @@ NOBODY = "nobody"
 
 
 def _raft(timeline: Timeline) -> RaftUpgrade:
-    if isinstance(timeline.model, RaftUpgrade):
-        return timeline.model
-    raise KitError("predict: this question is about the Raft upgrade")
+    return model_of(timeline, RaftUpgrade, "the Raft upgrade")
 
 
 def upgrade_waits(timeline: Timeline, node: str) -> PosedQuestion:
     """For which nodes does a node wait in the Raft upgrade?
 
-    Raises KitError where the model is not the Raft upgrade.
-    Raises BadInput for a node that there is not.
+    Raises BadInput where the model is not the Raft upgrade, or for a node that there is not.
     """
     model = _raft(timeline)
     if node not in model.names:
@@ -53,7 +50,7 @@ def upgrade_waits(timeline: Timeline, node: str) -> PosedQuestion:
 def first_advice(timeline: Timeline) -> PosedQuestion:
     """What does an operator do first about a Raft upgrade that is stuck here?
 
-    Raises KitError where the model is not the Raft upgrade, or no node waits.
+    Raises BadInput where the model is not the Raft upgrade; KitError where no node waits.
     """
     model = _raft(timeline)
     tree = facts.advice(model, timeline.state, scene_of(timeline).way())
@@ -76,11 +73,9 @@ def first_advice(timeline: Timeline) -> PosedQuestion:
 def missing_from_table(timeline: Timeline) -> PosedQuestion:
     """Which members has ``system.topology`` not got yet?
 
-    Raises KitError where the model is not the topology upgrade.
+    Raises BadInput where the model is not the topology upgrade.
     """
-    model, state = timeline.model, timeline.state
-    if not isinstance(model, TopologyUpgrade):
-        raise KitError("predict: this question is about the topology upgrade")
+    model, state = model_of(timeline, TopologyUpgrade, "the topology upgrade"), timeline.state
     inside, missing = model.named(state.normal), model.named(state.unread)
     return posed(
         "Whom would a node miss that took its ring from system.topology now?",
@@ -98,8 +93,7 @@ def upgrade_log(source: Any, node: str) -> Sheet:
 
     Lines that begin a phase name it; those in the kit's own words say so.
 
-    Raises KitError where the model is not the Raft upgrade.
-    Raises BadInput for a node that there is not.
+    Raises BadInput where the model is not the Raft upgrade, or for a node that there is not.
     """
     timeline = timeline_of(source)
     model = timeline.model

@@ -8,7 +8,7 @@ import pytest
 
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
-from kit.errors import BadInput, KitError
+from kit.errors import BadInput
 from kit.lessons import (
     digest_costs,
     logins,
@@ -64,7 +64,7 @@ def test_what_is_overwritten_once_all_agree() -> None:
     assert predict(after({"changes": rivals[:1]}, rivals[0]), overwritten).right == (
         "none of these",
     )
-    with pytest.raises(KitError, match="about a schema by gossip"):
+    with pytest.raises(BadInput, match="a schema by gossip"):
         predict(Timeline(build("twophase", {})), overwritten)
 
 

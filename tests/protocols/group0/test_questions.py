@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kit.engine.timeline import Timeline
-from kit.errors import KitError
+from kit.errors import BadInput, KitError
 from kit.lessons import effective, founders, predict
 from kit.protocols.group0.discovery import Discovery, DiscoveryParameters
 from tests.protocols.group0.driving import Driven
@@ -47,7 +47,7 @@ def test_a_question_about_the_wrong_thing_is_told(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("kit.protocols.group0.lessons._MOST", 10_000)
     with pytest.raises(KitError, match="no log of group 0"):
         predict(Timeline(Discovery()), effective)
-    with pytest.raises(KitError, match="about discovery"):
+    with pytest.raises(BadInput, match="discovery"):
         predict(Driven().timeline, founders)
     with pytest.raises(KitError, match="more than 10,000 states"):
         predict(Discovery(DiscoveryParameters(("A",) * 5)), founders)

@@ -93,7 +93,7 @@ def test_questions_ask_of_what_is_there() -> None:
     for question in (next_stage, written_to, stage_fails, late_arrives):
         with pytest.raises(KitError, match="predict:"):
             question(rests)
-    with pytest.raises(KitError, match="not twophase"):
+    with pytest.raises(BadInput, match="the model tablets"):
         next_stage(Timeline(build("twophase")))
     over = at("streaming", "work on 0")
     with pytest.raises(KitError, match="no work left"):

@@ -59,9 +59,9 @@ def test_the_log_of_one_node() -> None:
 def test_a_question_about_the_wrong_thing_is_told() -> None:
     """One line each."""
     topology = after("topology_upgrade", {})
-    with pytest.raises(KitError, match="about the Raft upgrade"):
+    with pytest.raises(BadInput, match="the Raft upgrade"):
         predict(topology, upgrade_waits, "A")
-    with pytest.raises(KitError, match="about the topology upgrade"):
+    with pytest.raises(BadInput, match="the topology upgrade"):
         predict(raft({}), missing_from_table)
     with pytest.raises(BadInput, match="one of A, B, C"):
         predict(raft({}), upgrade_waits, "Z")

@@ -10,7 +10,7 @@ from typing import Any
 from kit.engine.registry import edition_of, one_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
-from kit.lessons.questions import PosedQuestion, copied
+from kit.lessons.questions import PosedQuestion, copied, model_of
 from kit.lessons.stills import still
 from kit.protocols.tablets.facts import tablets as facts
 from kit.protocols.tablets.rules.stages import KINDS, TRANSITIONS, TransitionKind
@@ -184,6 +184,4 @@ def _moving(timeline: Timeline) -> tuple[Tablets, facts.StageFacts, Any]:
 
 
 def _model(timeline: Timeline) -> Tablets:
-    if not isinstance(timeline.model, Tablets):
-        raise KitError(f"predict: this asks about the model tablets, not {timeline.model.name}")
-    return timeline.model
+    return model_of(timeline, Tablets, "the model tablets")

@@ -88,7 +88,7 @@ def test_walks_are_graded_side_by_side() -> None:
 def test_questions_are_about_recoveries() -> None:
     """Of another model nothing is asked."""
     for question in (may_lead, hears):
-        with pytest.raises(KitError, match="about the model recovery"):
+        with pytest.raises(BadInput, match="the model recovery"):
             predict("tcm/bootstrap", question)
 
 
