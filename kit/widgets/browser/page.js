@@ -10,7 +10,7 @@ const traits = {
   shell: box.innerHTML,
   live: false,
   closed: box.dataset.closed,
-  start: namedStep(),
+  start: namedStep() ?? 0,
 };
 
 function namedStep() {

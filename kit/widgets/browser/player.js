@@ -7,6 +7,7 @@ import { Flows, travelled } from "./flows.js";
 import { FragmentStore } from "./fragments.js";
 import { CUT, Frames } from "./frames.js";
 import { lens } from "./lens.js";
+import { Menu } from "./menu.js";
 import { all, Picture } from "./picture.js";
 import { Projector } from "./projector.js";
 import { Rush } from "./rush.js";
@@ -48,6 +49,7 @@ export class Player {
     this.sheets = new Sheets(this);
     this.spots = new Spots(this);
     lens(this.root);
+    this.menu = new Menu(this);
     this.projector = new Projector(this);
     this.voice = new Voice(this.root, (name) => this.part(name));
     this.frames = new Frames(this);
@@ -150,9 +152,31 @@ export class Player {
     this.go(id, false);
   }
 
+  // Along the slider; what nobody has stepped yet cannot be gone to.
+  scrub(step) {
+    this.jump(this.path[Math.min(step, this.path.length - 1)]);
+    this.range.value = this.step;
+  }
+
+  // To the cover.
+  restart() {
+    this.pause();
+    this.root.removeAttribute("data-my-begun");
+    this.jump(this.path[0]);
+  }
+
+  // The cover was read; keys are heard from the slider on.
+  begun(next) {
+    const within = this.root.querySelector(".kp-cover")?.contains(document.activeElement);
+    this.root.setAttribute("data-my-begun", "");
+    if (within) this.range.focus({ preventScroll: true });
+    next?.();
+  }
+
   go(id, animated) {
     if (id === undefined || id === this.at) return;
     this.voice.hush();
+    this.menu.close();
     this.withdraw();
     const from = this.at;
     this.at = id;
@@ -182,10 +206,10 @@ export class Player {
   showStep() {
     const last = this.path.length - 1;
     const text = this.main.root.dataset.say || "";
-    this.range.max = last;
+    this.range.max = this.expected(last);
     this.range.value = this.step;
     this.range.ariaValueText = `step ${this.step} of ${last}: ${text}`;
-    this.bar.show(this.path, this.store.moments);
+    this.bar.show(this.path, this.store.moments, this.step);
     this.part("where").textContent = `${this.step} / ${last}`;
     const isLast = this.step === last && !this.isLive;
     const disable = (name, on) => (this.control(name).ariaDisabled = on);
@@ -193,6 +217,12 @@ export class Player {
     for (const name of ["step", "milestone", "play"]) disable(name, isLast);
     this.control("unfold").hidden = !this.store.moments.some((moment) => moment.inner);
     this.voice.speak([text, ...this.flows.texts(this.store.moments[this.at].flows)].join(" "));
+  }
+
+  // The steps of the slider: those that the script is known to have, until it has ended.
+  expected(last) {
+    const hasEnded = this.isEnd && this.main.box.querySelector(".kp-next.rest");
+    return hasEnded ? last : Math.max(last, this.model.get("steps") || 0);
   }
 
   // -- branches
@@ -290,6 +320,7 @@ export class Player {
       return;
     }
     this.press("play", true);
+    this.control("play").ariaLabel = "pause";
     const next = () => (this.isEnd && !this.isLive ? this.pause() : this.forward());
     this.playing = setInterval(next, 1000 / Number(this.control("speed").value));
   }
@@ -298,6 +329,7 @@ export class Player {
     clearInterval(this.playing);
     this.playing = 0;
     this.press("play", false);
+    this.control("play").ariaLabel = "play";
   }
 
   // -- predict, then reveal: the next step stays hidden until the reader has said what it will be
@@ -334,13 +366,14 @@ export class Player {
     this.voice.tell(told);
   }
 
-  // The step stays hidden; the question is asked again.
+  // The step stays hidden; the question is asked again. Tell whether one was asked.
   withdraw() {
-    if (this.ask.hidden) return; // as in most steps
+    if (this.ask.hidden) return false; // as in most steps
     if (this.ask.contains(document.activeElement)) this.range.focus();
     this.ask.hidden = true;
     this.asked = null;
     this.choices.restoreLight();
+    return true;
   }
 
   togglePredict() {
