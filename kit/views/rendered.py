@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -70,13 +71,24 @@ class RenderedTimeline:
         """What is told, with its steps: an exported page has them all, else a script leads on."""
         timeline, steps = self.timeline, len(self.timeline.path()) - 1
         if self.closed is not None:
-            return Story(timeline.story or self.model.title, timeline.premise, steps)
+            shown = self._apart(timeline.path())
+            return Story(timeline.story or self.model.title, timeline.premise, shown)
         if not timeline.story:
             return None
         ahead = Timeline(self.model, timeline.script)
         while steps < MOST_AHEAD and ahead.forward() is not None:
             steps = len(ahead.moments) - 1
         return Story(timeline.story, timeline.premise, steps if steps < MOST_AHEAD else 0)
+
+    def _apart(self, path: list[int]) -> int:
+        """The steps of a path in *Story*: what several nodes do alike is one (``branches.js``)."""
+        steps = [self.timeline.moments[moment] for moment in path[1:]]
+        acts = [(*self.model.verb(step.action).split(" "), step.milestone) for step in steps]
+        alike = (
+            len(one) == len(two) == 3 and one[0] == two[0] and one[1] != two[1] and not one[2]
+            for one, two in pairwise(acts)
+        )
+        return len(acts) - sum(alike)
 
     @property
     def session(self) -> str:

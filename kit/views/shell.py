@@ -152,7 +152,8 @@ def _stepper() -> Frag:
     buttons = [_button(*each) for each in BUTTONS]
     where = h("span", "0 / 0", class_="kp-where", aria_hidden="true")
     time = h("div", buttons, class_="kp-keys", role="group", aria_label="time")
-    return h("div", time, where, class_="kp-stepper")
+    chip = h("button", type="button", data_do="open", hidden=True, title="open these steps")
+    return h("div", time, where, chip, class_="kp-stepper")
 
 
 def _parting() -> Frag:
@@ -167,6 +168,7 @@ def _modes() -> Frag:
         "div",
         _toggle("setup", "Set up", hidden=True, title="model, parameters, safeguards, search"),
         _toggle("predict", "Predict", title="answer before a step is shown"),
+        _toggle("story", "Story", title="what several nodes do alike is one step"),
         _toggle("unfold", "Unfold runs", hidden=True, title="show each step of a run"),
         h("label", h("span", "speed"), h("select", speeds, data_do="speed")),
         _toggle("projector", "Projector", title="full screen, large type"),

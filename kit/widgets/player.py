@@ -43,6 +43,7 @@ class Stage(anywidget.AnyWidget):
     plays = traitlets.Bool(False).tag(sync=True)
     closed = traitlets.Unicode(CLOSED).tag(sync=True)
     steps = traitlets.Int(0).tag(sync=True)
+    story = traitlets.Bool(False).tag(sync=True)
 
     def __repr__(self) -> str:
         return "Stage()"
@@ -58,7 +59,8 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
     ``source`` is a timeline, a model, a scenario, or the name of a model or scenario; None is the
     first scenario of the worked examples. ``controls`` False leaves the drop-downs and switches
     away (for a model of one's own they are left away anyhow). ``play`` True begins to play when it
-    is first shown, unless the reader wants no motion. Everything the buttons do, the
+    is first shown, unless the reader wants no motion. ``story`` True shows what several nodes do
+    alike as one step, which a press opens. Everything the buttons do, the
     methods do too, by the same code; a method raises the ``kit.errors.KitError`` that a
     button shows in place.
     """
@@ -70,12 +72,13 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         *,
         controls: bool = True,
         play: bool = False,
+        story: bool = False,
         panels: tuple[str, ...] | None = None,
     ) -> None:
         super().__init__()
         self.add_class("kit-player")
         self._names = panels
-        self.stage = Stage(plays=play)
+        self.stage = Stage(plays=play, story=story)
         self.stage.on_msg(self._hear)
         opened = open_source(source)
         self.timeline = self.origin = opened.timeline

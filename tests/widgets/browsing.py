@@ -190,6 +190,7 @@ class Desk:
             "live": stage.live,
             "closed": stage.closed,
             "steps": stage.steps,
+            "story": stage.story,
         }
         data = json.dumps(traits).replace("<", "\\u003c")
         script = widget_module().replace("export default", "const player =") + SHIM

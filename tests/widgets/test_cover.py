@@ -120,9 +120,7 @@ def test_a_page_opens_at_its_cover_and_plays(reader: Page, pages: Pages) -> None
     for name in ("play", "step"):
         assert reader.get_attribute(f".kp-keys [data-do={name}]", "aria-disabled") == "false"
     reader.click("text=Step myself")
-    reader.wait_for_function(
-        "() => document.querySelector('.kp-where').textContent.startsWith('1 /')"
-    )
+    reader.wait_for_function("() => document.querySelector('.kp-where').textContent[0] !== '0'")
     assert not reader.is_visible(COVER)
 
 
@@ -134,9 +132,7 @@ def test_watching_needs_no_motion(browser: Browser, pages: Pages) -> None:
     try:
         opened(page, pages(SAFE), at_end=False)
         page.click("text=Watch")
-        page.wait_for_function(
-            "() => document.querySelector('.kp-where').textContent.startsWith('1 /')"
-        )
+        page.wait_for_function("() => document.querySelector('.kp-where').textContent[0] !== '0'")
         assert page.evaluate("document.getAnimations().length") == 0
     finally:
         context.close()
