@@ -358,6 +358,10 @@ class Model(Generic[S, A]):
         """The name of the milestone this step reaches (the unit of coarse stepping), or None."""
         return None
 
+    def things(self, action: A) -> tuple[str, ...]:
+        """The things of the picture that an action concerns and that its fields do not name."""
+        return ()
+
     def why(self, action: A) -> str:
         """What such a step is for, in a sentence; empty where nobody says."""
         return ""

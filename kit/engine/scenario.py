@@ -90,6 +90,11 @@ class Script(Struct, frozen=True):
     steps: tuple[ScriptStep, ...]
     notes: tuple[str, ...] = ()
 
+    @property
+    def remarks(self) -> bool:
+        """Whether comments stand at its steps."""
+        return any(len(step.commands) < len(step.above) for step in self.steps)
+
 
 def files() -> dict[str, Path]:
     """The scenario files that come with the kit, by name: ``dataplane/anomaly-lost-write``."""
@@ -295,7 +300,8 @@ def run(script: Script) -> tuple[Timeline, tuple[tuple[str, ...], ...]]:
     Raises BadInput naming the line whose command there is not.
     """
     player = _Player(script)
-    player.timeline.premise = script.why
+    name = Path(script.name).stem.replace("-", " ")
+    player.timeline.tell(name[:1].upper() + name[1:], script.why)
     return player.timeline, tuple(map(player.play, script.steps))
 
 

@@ -248,9 +248,10 @@ class Timeline:
         place = self.now.action, self.state
         self._remarks[place] = f"{self._remarks.get(place, '')} {text}".strip()
 
-    def tell_as(self, other: Timeline) -> None:
-        """Take over what another history tells: its story, its premise, its remarks."""
-        self.story, self.premise, self._remarks = other.story, other.premise, other._remarks
+    def tell(self, story: str, premise: str = "", like: Timeline | None = None) -> None:
+        """Say what is told and why it is worth seeing, with the remarks of another history."""
+        self.story, self.premise = story, premise
+        self._remarks = like._remarks if like else self._remarks
 
     def why(self, moment: int) -> str:
         """Why a step was made: what was remarked there, else what such a step is for."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import count, groupby
@@ -13,6 +14,7 @@ from msgspec import Struct
 
 from kit.engine.model import Model
 from kit.errors import Refusal, counted
+from kit.views.cover import draw_end
 from kit.views.fragment import Frag, h
 from kit.views.panel import Scene
 from kit.views.parts import act_button, sheet, soft
@@ -20,9 +22,11 @@ from kit.views.parts import act_button, sheet, soft
 MOST_EVIDENCE, LEAST_EVIDENCE = 24, 4
 """Facts told of a refusal; fewer where many are refused."""
 MOST_LISTED = 200
-"""Actions that a picker lists; of more, the first that may happen now."""
+"""Actions of a kind that are listed; of more, the first that may happen now."""
 MANY = 12
-"""Above this many actions of a kind, one control with a picker stands for them."""
+"""Above this many actions of a kind, it is told how many may happen now."""
+MOST_THINGS = 16
+"""Names in the fields of an action, by which the things that it concerns know it."""
 MOST_WAITING = 40
 """Waiting actions whose reasons are listed."""
 MOST_NAMED = 24
@@ -31,6 +35,7 @@ ONE_LINE, THREE_LINES = 30, 66
 """Letters of the next action that stand on a line below the word *next*, in the smallest board, and
 in three lines of smaller type beside that word."""
 MOST_KEYS = 9
+THE_END = "This is the end."
 MOST_FAULTS = 4
 """Sorts of fault that stand in the slot; the others are among all actions."""
 
@@ -77,25 +82,34 @@ def _first(words: tuple[str, ...], most: int, untold: int = 0) -> list[str]:
 def draw_actions(scene: Scene, macros: Sequence[Macro] = ()) -> list[Frag]:
     """Draw the next action, what is waited for, faults; all actions behind two buttons."""
     options = scene.options()
-    waiting = [(action, refusal) for action, refusal in options if refusal is not None]
-    must_wait = h("summary", f"{len(waiting)} must wait")
-    possible = h("summary", f"{counted(len(options) - len(waiting), 'action')} possible")
+    refused = [(action, refusal) for action, refusal in options if refusal is not None]
+    waiting = [option for option in refused if _waits(option[1])]
+    must_wait = h("summary", f"{len(waiting)} must wait" if waiting else "nothing waits")
+    possible = h("summary", f"{counted(len(options) - len(refused), 'action')} possible")
+    impossible = [option for option in refused if not _waits(option[1])]
+    reasons = (
+        _reasons(scene, "What must wait, and why", waiting, "Nothing has to wait."),
+        _reasons(scene, "What is not possible now", impossible),
+    )
     parts = (
-        _next(scene, waiting),
+        _next(scene),
         _awaited(scene, waiting),
         _faults(scene, options),
-        sheet(must_wait, _reasons(scene, waiting), kind="kp-pop waiting"),
+        sheet(must_wait, reasons, kind="kp-pop waiting"),
         sheet(possible, action_board(scene, macros), kind="kp-pop more"),
     )
     return [part for part in parts if part is not None]
 
 
-def _next(scene: Scene, waiting: Sequence[Option]) -> Frag:
+def _waits(refusal: Refusal | None) -> bool:
+    """Whether somebody's answer would let a refused action happen."""
+    return refusal is not None and bool(refusal.awaited or refusal.missing)
+
+
+def _next(scene: Scene) -> Frag:
     action = scene.suggested
     if action is None:
-        cause = _first_waiting(scene, waiting)
-        why = f": {cause[1].reason.rstrip('.')}" if cause else " here"
-        return h("p", f"Nothing goes on by itself{why}.", class_="kp-next rest")
+        return draw_end(scene, end_words(scene))
     verb = scene.model.label(scene.state, action)
     long = " long" if len(verb) > ONE_LINE else ""
     return h(
@@ -135,6 +149,12 @@ def _first_waiting(scene: Scene, waiting: Sequence[Option]) -> tuple[Any, Refusa
     return min(waits, key=lambda option: not option[1].awaited, default=None)
 
 
+def end_words(scene: Scene) -> str:
+    """Say kindly that nothing goes on by itself, and what holds it up, if anything does."""
+    cause = _first_waiting(scene, scene.options())
+    return f"Nothing goes on by itself: {cause[1].reason.rstrip('.')}." if cause else THE_END
+
+
 def _faults(scene: Scene, options: Sequence[Option]) -> Frag | None:
     """Draw a button for each sort of fault that may happen now: the first action of its type.
 
@@ -171,12 +191,14 @@ def _named(nodes: Sequence[str]) -> str:
     return names if len(names) <= MOST_NAMED else counted(len(nodes), "node")
 
 
-def _reasons(scene: Scene, waiting: Sequence[Option]) -> Frag:
+def _reasons(scene: Scene, title: str, waiting: Sequence[Option], none: str = "") -> Frag | None:
+    if not waiting and not none:
+        return None
     shown = [_reason(scene, action, why) for action, why in waiting[:MOST_WAITING] if why]
     rest = len(waiting) - len(shown)
-    listed = h("ul", shown, class_="kp-reasons") if shown else h("p", "Nothing has to wait.")
+    listed = h("ul", shown, class_="kp-reasons") if shown else h("p", none)
     more = soft(f"and {counted(rest, 'more action')}" if rest else "")
-    return h("div", h("h3", "What must wait, and why"), listed, more)
+    return h("div", h("h3", title), listed, more)
 
 
 def _reason(scene: Scene, action: Any, refusal: Refusal) -> Frag:
@@ -209,19 +231,19 @@ def action_board(scene: Scene, macros: Sequence[Macro] = ()) -> Frag:
     boards = []
     for kind, group in groupby(rows, key=lambda row: row[0]):
         items = [(action, refusal) for _, action, refusal in group]
-        many = len(items) > MANY
-        body = _picker(scene, kind, items) if many else _buttons(scene, items, numbers)
-        boards.append(_kind(kind, f"actions: {kind}", body, kind))
+        boards.append(_kind(kind, f"actions: {kind}", _buttons(scene, items, numbers), kind))
     runs = []
     for macro in macros:
         key, digit = f"macro:{macro.name}", _digit(scene.closed, numbers)
         runs.append(act_button(macro.title, key, key, scene.closed, digit=digit))
+    find = h("input", type="search", data_filter=True, autocomplete="off")
     return h(
         "div",
-        h("h3", "All actions"),
-        boards or h("p", "Nothing can happen here.", class_="soft"),
+        h("label", h("h3", "All actions"), find) if options else h("h3", "All actions"),
+        h("div", boards, data_find="all") if boards else soft("Nothing can happen here."),
         _kind("runs", "runs of several actions", runs) if runs else None,
         class_="actions",
+        data_sift=True,
     )
 
 
@@ -246,38 +268,52 @@ def _kind(title: str, label: str, body: list[Frag], group: str | None = None) ->
 
 def _buttons(scene: Scene, items: list[Option], numbers: Iterator[int]) -> list[Frag]:
     stuck = len(items) <= 2 and all(refusal is not None for _, refusal in items)
-    buttons = []
-    for action, refusal in items:
-        verb, name = scene.model.label(scene.state, action), mark(scene.model, action)
-        why = refusal_text(refusal) if refusal else scene.closed
-        suggested = action == scene.suggested
-        kind = "act suggested" if suggested else "act"
-        digit = None if suggested else _digit(why, numbers)
-        button = act_button(verb, f"act:{name}", f"do:{name}", why, kind=kind, digit=digit)
-        buttons.append(button)
-        if refusal is not None and stuck:
-            buttons.append(h("small", refusal.reason, k=f"why:{name}", class_="why"))
-    return buttons
-
-
-def _picker(scene: Scene, kind: str, items: list[Option]) -> list[Frag]:
-    options = []
-    ready = [item for item in items if item[1] is None]
+    many, ready = len(items) > MANY, [item for item in items if item[1] is None]
     listed = items if len(items) <= MOST_LISTED else (ready or items)[:MOST_LISTED]
+    buttons = []
     for action, refusal in listed:
-        why = refusal_text(refusal, LEAST_EVIDENCE) if refusal else scene.closed
         verb, name = scene.model.label(scene.state, action), mark(scene.model, action)
-        options.append(_option(f"{verb} (not now)" if refusal else verb, name, why))
-    few = f"; {len(listed)} are listed" if len(listed) < len(items) else ""
-    said = f"do the chosen action: {kind}"
-    return [
-        h("select", options, k=f"pick:{kind}", data_pick=True, aria_label=f"which {kind}"),
-        act_button("do", f"go:{kind}", "pick", said=said),
-        h("small", f"{len(ready)} of {len(items)} may happen now{few}", class_="soft"),
-    ]
+        why = refusal_text(refusal, LEAST_EVIDENCE if many else MOST_EVIDENCE) if refusal else None
+        suggested = action == scene.suggested
+        digit = None if suggested or many else _digit(why or scene.closed, numbers)
+        things = concerned(scene.model, action)
+        buttons.append(_item(verb, name, why or scene.closed, things, suggested, digit))
+        if refusal is not None and stuck:
+            buttons.append(h("li", h("small", refusal.reason, k=f"why:{name}", class_="why")))
+    lines = [h("ul", buttons)]
+    if many:
+        few = f"; {len(listed)} are listed" if len(listed) < len(items) else ""
+        words = f"{len(ready)} of {len(items)} may happen now{few}"
+        lines.insert(0, h("small", words, class_="soft"))
+    return lines
 
 
 @lru_cache(8192)
-def _option(word: str, name: str, why: str | None) -> Frag:
-    """Draw one action of a picker; in a large cluster most are the same in every frame."""
-    return h("option", word, k=f"act:{name}", value=f"do:{name}", data_refused=why)
+def _item(
+    verb: str, name: str, why: str | None, things: str, suggested: bool, digit: int | None
+) -> Frag:
+    """Draw one action of the list; in a large cluster most are the same in every frame."""
+    kind = "act suggested" if suggested else "act"
+    return h("li", act_button(verb, f"act:{name}", f"do:{name}", why, "", kind, digit, things))
+
+
+@lru_cache(8192)
+def concerned(model: Model[Any, Any], action: Any) -> str:
+    """The things that an action concerns, as a list in JSON: those that its fields name (nodes,
+    tables, messages, ``epoch 3``), and those that its model says.
+    """
+    names = dict.fromkeys((*model.things(action), *_leaves(msgspec.to_builtins(action))))
+    return msgspec.json.encode([*names][:MOST_THINGS]).decode()
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    """The words and numbers in plain data; a shard ``A:0`` also names its node."""
+    if isinstance(value, dict):
+        yield from (f"{name} {each}" for name, each in value.items() if type(each) is int)
+        value = [each for name, each in value.items() if name != "type"]
+    if isinstance(value, list | tuple):
+        for each in value:
+            yield from _leaves(each)
+    elif isinstance(value, str):
+        yield value
+        yield from re.split(r"[\s:,]+", value)

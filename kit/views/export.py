@@ -222,6 +222,7 @@ def _weight(rendered: RenderedTimeline, panel: Panel) -> int:
 
 def _only_branch(timeline: Timeline) -> Timeline:
     alone = Timeline(timeline.model)
+    alone.tell(timeline.story, timeline.premise, timeline)
     for moment in timeline.path()[1:]:
         copied = timeline.moments[moment]
         alone.do(copied.action, fold=copied.fold)

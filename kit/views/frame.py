@@ -15,6 +15,7 @@ from msgspec import Struct
 from kit.engine.flows import Flow, FlowKind
 from kit.engine.parameters import edition_in
 from kit.views.actions import Macro, draw_actions
+from kit.views.cover import Story, draw_cover
 from kit.views.fragment import Frag, h
 from kit.views.gate import Gate, awaited_gates, draw_gates
 from kit.views.panel import Panel, Scene, is_shown, section
@@ -96,20 +97,23 @@ def frame(
     macros: Sequence[Macro] = (),
     slots: Slots = PLAIN,
     changed: Collection[str] = (),
+    story: Story | None = None,
 ) -> Frag:
     """Draw a whole frame. Its root says the step in one sentence (``data-say``).
 
-    ``changed`` names the panels in which the step changed something: their tabs are marked.
+    ``changed`` names the panels in which the step changed something: their tabs are marked. The
+    first frame of a ``story`` has its cover.
     """
     picture, tabs = _filled(scene, panels, slots)
     pages = [(panel, panel.draw(scene)) for panel in tabs]
     kind = " alone"
     if picture and pages:
         kind = " wide" if slots.wide else " rail" * _is_short(pages[0][1])
+    drawn = None if picture is None else _picture(scene, picture, slots)
     return h(
         "div",
         _badges(scene, panels, slots),
-        None if picture is None else _picture(scene, picture, slots),
+        drawn,
         _pane(pages, changed) if pages else None,
         h(
             "div",
@@ -120,6 +124,7 @@ def frame(
             aria_label="what happened",
         ),
         h("div", draw_actions(scene, macros), k="acts", class_="kp-acts", data_quiet=True),
+        draw_cover(story, drawn) if story and scene.action is None else None,
         k="frame",
         class_=f"kp-frame{kind}",
         data_say=scene.say,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import msgspec
 
 from kit.engine.model import Model
 from kit.engine.timeline import Timeline
+from kit.views.cover import Story
 from kit.views.frame import draw_flows, frame
 from kit.views.panel import Panel, Scene, at_rest, is_shown, scene_at, scene_of
 from kit.views.registry import Views, for_model
@@ -21,6 +23,8 @@ LONGEST_RUN, LONGEST_LIVE = 64, 12
 MOST_AT_ONCE = 500_000
 """Characters of new frames after which the others wait until a page asks: so it is shown soon. A
 hundred frames of three nodes have fewer, one of a hundred nodes with 256 tokens has more."""
+MOST_AHEAD = 240
+"""Steps of a script that are counted beforehand, to say how long a story takes."""
 MOST_TEXTS = 20_000
 MOST_CHARACTERS = 16_000_000
 KEPT = 1_000
@@ -55,12 +59,36 @@ class RenderedTimeline:
         self._folds: Counter[int] = Counter()
         self._rest: OrderedDict[tuple[str, int], str] = OrderedDict()
         self._still: tuple[int, Scene] | None = None
+        self.story = self._told()
         self.draw_new()
 
     @property
     def model(self) -> Model[Any, Any]:
         """The timeline's model."""
         return self.timeline.model
+
+    def _told(self) -> Story | None:
+        """What is told, with its steps: an exported page has them all, else a script leads on."""
+        timeline, steps = self.timeline, len(self.timeline.path()) - 1
+        if self.closed is not None:
+            shown = self._apart(timeline.path())
+            return Story(timeline.story or self.model.title, timeline.premise, shown)
+        if not timeline.story:
+            return None
+        ahead = Timeline(self.model, timeline.script)
+        while steps < MOST_AHEAD and ahead.forward() is not None:
+            steps = len(ahead.moments) - 1
+        return Story(timeline.story, timeline.premise, steps if steps < MOST_AHEAD else 0)
+
+    def _apart(self, path: list[int]) -> int:
+        """The steps of a path in *Story*: what several nodes do alike is one (``branches.js``)."""
+        steps = [self.timeline.moments[moment] for moment in path[1:]]
+        acts = [(*self.model.verb(step.action).split(" "), step.milestone) for step in steps]
+        alike = (
+            len(one) == len(two) == 3 and one[0] == two[0] and one[1] != two[1] and not one[2]
+            for one, two in pairwise(acts)
+        )
+        return len(acts) - sum(alike)
 
     @property
     def session(self) -> str:
@@ -174,7 +202,8 @@ class RenderedTimeline:
         """Draw a moment into the store: its frame, its question and what travels."""
         scene = self.scene(moment)
         views, changed = self.views, self._changed(moment, scene)
-        root = self.store.add(frame(scene, self.panels, views.macros, views.slots, changed))
+        whole = frame(scene, self.panels, views.macros, views.slots, changed, self.story)
+        root = self.store.add(whole)
         question = None if scene.action is None else views.question(scene)
         text = None if question is None else self.store.add(question.draw())
         drawn = self._with_flows(moment, scene)

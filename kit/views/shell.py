@@ -75,6 +75,7 @@ ICONS = {
     "first": "M5 4v12M15 4l-7 6 7 6z",
     "back": "M13 4l-7 6 7 6z",
     "play": "M6 4l10 6-10 6z",
+    "pause": "M6 4h3v12h-3zM11 4h3v12h-3z",
     "step": "M7 4l7 6-7 6z",
     "milestone": "M4 4l6 6-6 6zM11 4l6 6-6 6z",
     "fork": "M5 17V3M5 13c0-6 9-2 9-9M11.5 6.5L14 4l2.5 2.5",
@@ -88,7 +89,8 @@ KEYS = (
     ("Home, End", "first and last step"),
     ("Space", "play and pause"),
     ("1 to 9", "the actions, by the numbers they carry"),
-    ("[  and  ]", "walk the parts of the picture; Enter lights one everywhere"),
+    ("[  and  ]", "walk the parts of the picture; Enter opens what may be done with one"),
+    ("a", "all actions, with a box to find one"),
     ("+  and  −", "a larger or smaller picture; 0: as it was"),
     ("f", "fork: begin a new branch at this step"),
     ("p", "projector: full screen, large type"),
@@ -126,6 +128,7 @@ def shell(stage: Kid = None, note: str = "") -> Frag:
             class_="kp-board",
         ),
         flow_markers(),
+        h("div", class_="kp-menu", hidden=True, role="group", aria_label="menu", data_rove=True),
         h("div", class_="kp-note", hidden=True),
         h("div", class_="kp-live", role="status", aria_live="polite"),
         class_="kp",
@@ -135,7 +138,10 @@ def shell(stage: Kid = None, note: str = "") -> Frag:
 def _time() -> Frag:
     """The time bar: the slider with its marks, and the tree of branches."""
     slider = h("input", type="range", min=0, max=0, step=1, data_do="scrub", aria_label="step")
-    track = h("div", slider, h("div", class_="kp-ticks", aria_hidden="true"), class_="kp-track")
+    ahead = h("div", class_="kp-ahead", aria_hidden="true")
+    track = h(
+        "div", slider, ahead, h("div", class_="kp-ticks", aria_hidden="true"), class_="kp-track"
+    )
     summary = h("summary", _icon("fork"), h("span", "1 branch"))
     rows = h("div", class_="kp-rows")
     tree = sheet(summary, h("h3", "Branches"), rows, kind="kp-pop kp-tree")
@@ -146,7 +152,8 @@ def _stepper() -> Frag:
     buttons = [_button(*each) for each in BUTTONS]
     where = h("span", "0 / 0", class_="kp-where", aria_hidden="true")
     time = h("div", buttons, class_="kp-keys", role="group", aria_label="time")
-    return h("div", time, where, class_="kp-stepper")
+    chip = h("button", type="button", data_do="open", hidden=True, title="open these steps")
+    return h("div", time, where, chip, class_="kp-stepper")
 
 
 def _parting() -> Frag:
@@ -161,6 +168,7 @@ def _modes() -> Frag:
         "div",
         _toggle("setup", "Set up", hidden=True, title="model, parameters, safeguards, search"),
         _toggle("predict", "Predict", title="answer before a step is shown"),
+        _toggle("story", "Story", title="what several nodes do alike is one step"),
         _toggle("unfold", "Unfold runs", hidden=True, title="show each step of a run"),
         h("label", h("span", "speed"), h("select", speeds, data_do="speed")),
         _toggle("projector", "Projector", title="full screen, large type"),
@@ -193,6 +201,7 @@ def _button(name: str, label: str, key: str) -> Frag:
     return h(
         "button",
         _icon(name),
+        _icon("pause") if name == "play" else None,
         type="button",
         data_do=name,
         aria_label=label,

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from kit.engine.model import Model
 from kit.engine.registry import Scenario, build, entries, scenario_of
+from kit.engine.scenario import files, open_script, parse, read
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from kit.views.panel import Panel
@@ -49,7 +50,13 @@ def open_named(name: str) -> Opened:
         return Opened(Timeline(build(name)), name)
     entry, scenario = scenario_of(name)
     model = build(entry.name, scenario.parameters, scenario.off)
-    return Opened(Timeline(model, scenario.script), f"{entry.name}/{scenario.name}")
+    timeline, full = Timeline(model, scenario.script), f"{entry.name}/{scenario.name}"
+    timeline.tell(scenario.title)
+    if full in files():
+        script = parse(read(files()[full]), full)
+        told = open_script(script) if script.remarks else None
+        timeline.tell(scenario.title, script.why, told)
+    return Opened(timeline, full)
 
 
 def replayed(timeline: Timeline) -> Timeline:

@@ -20,7 +20,7 @@ from kit.engine.model import Model
 from kit.engine.purity import asking, error_line
 from kit.engine.timeline import LONGEST_RUN, Moment, Timeline
 from kit.errors import BadInput, BadType, KitError, Refusal, Refused
-from kit.views.actions import mark, refusal_text
+from kit.views.actions import end_words, mark, refusal_text
 from kit.views.export import CLOSED, LIMIT, Exported, export_html
 from kit.views.frame import frame_text, stored_frame
 from kit.views.rendered import RenderedTimeline
@@ -42,6 +42,8 @@ class Stage(anywidget.AnyWidget):
     live = traitlets.Bool(True).tag(sync=True)
     plays = traitlets.Bool(False).tag(sync=True)
     closed = traitlets.Unicode(CLOSED).tag(sync=True)
+    steps = traitlets.Int(0).tag(sync=True)
+    story = traitlets.Bool(False).tag(sync=True)
 
     def __repr__(self) -> str:
         return "Stage()"
@@ -57,7 +59,8 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
     ``source`` is a timeline, a model, a scenario, or the name of a model or scenario; None is the
     first scenario of the worked examples. ``controls`` False leaves the drop-downs and switches
     away (for a model of one's own they are left away anyhow). ``play`` True begins to play when it
-    is first shown, unless the reader wants no motion. Everything the buttons do, the
+    is first shown, unless the reader wants no motion. ``story`` True shows what several nodes do
+    alike as one step, which a press opens. Everything the buttons do, the
     methods do too, by the same code; a method raises the ``kit.errors.KitError`` that a
     button shows in place.
     """
@@ -69,12 +72,13 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         *,
         controls: bool = True,
         play: bool = False,
+        story: bool = False,
         panels: tuple[str, ...] | None = None,
     ) -> None:
         super().__init__()
         self.add_class("kit-player")
         self._names = panels
-        self.stage = Stage(plays=play)
+        self.stage = Stage(plays=play, story=story)
         self.stage.on_msg(self._hear)
         opened = open_source(source)
         self.timeline = self.origin = opened.timeline
@@ -178,7 +182,9 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
 
     def reset(self) -> Moment:
         """Begin again as it was opened: that model with its own ring and safeguards, its script."""
-        self.put(Timeline(self.origin.model, self.origin.script))
+        begun, told = Timeline(self.origin.model, self.origin.script), self.origin
+        begun.tell(told.story, told.premise, told)
+        self.put(begun)
         return self.timeline.now
 
     def copy(self) -> Player:
@@ -353,6 +359,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         return self.timeline.now
 
     def _repack(self) -> None:
+        self.stage.steps = self.rendered.story.steps if self.rendered.story else 0
         self.stage.pack = self.rendered.pack().compressed(LIVE)
         self._packed = self.rendered.session, self.rendered.sequence
 
@@ -367,9 +374,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
             return moved
         action = timeline.suggest()
         if action is None:
-            waiting = self.model.waiting(self.state)
-            reason = next((refusal_text(why) for _, why in waiting), "this is the end.")
-            raise Refused(f"Nothing to go on with: {reason}")
+            raise Refused(end_words(self.rendered.scene(timeline.at)))
         return timeline.do(action)
 
     def _to_milestone(self) -> Moment:

@@ -145,7 +145,7 @@ class Place:
 class Desk:
     """A Player on a bare page: clicks in the page reach the real Python side."""
 
-    def __init__(self, place: Place, player: Player, folder: Path) -> None:
+    def __init__(self, place: Place, player: Player, folder: Path, *, cover: bool = False) -> None:
         self.page = page = place.page
         self.player = player
         self.outbox: list[dict[str, Any]] = []
@@ -157,6 +157,8 @@ class Desk:
         self.file.write_text(self._html(), encoding="utf-8")
         page.goto(self.file.as_uri())
         page.wait_for_selector(".kp-frame")
+        if not cover:
+            page.evaluate("document.querySelector('.kp').setAttribute('data-my-begun', '')")
         self.settle()
 
     def _post(self, content: dict[str, Any], **_: Any) -> None:
@@ -187,6 +189,8 @@ class Desk:
             "shell": stage.shell,
             "live": stage.live,
             "closed": stage.closed,
+            "steps": stage.steps,
+            "story": stage.story,
         }
         data = json.dumps(traits).replace("<", "\\u003c")
         script = widget_module().replace("export default", "const player =") + SHIM

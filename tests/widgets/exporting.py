@@ -31,7 +31,9 @@ def performed(name: str) -> Timeline:
     return timeline
 
 
-def opened(page: Page, path: Path) -> None:
-    """Open an exported page."""
-    page.goto(path.as_uri())
+def opened(page: Page, path: Path, *, at_end: bool = True) -> None:
+    """Open an exported page, and go to its last step; else its cover is shown."""
+    page.goto(f"{path.as_uri()}#step-0" if at_end else path.as_uri())
     page.wait_for_selector(".kp[data-my-on] .kp-frame")
+    if at_end:
+        page.keyboard.press("End")

@@ -147,7 +147,7 @@ def test_an_error_of_the_kernel_is_shown_in_place(desk: MakeDesk) -> None:
     end = page.text_content(".kp-where")
     page.click("[data-do=step]", force=True)
     page.wait_for_selector(".kp-note:not([hidden])")
-    assert "Nothing to go on with" in (page.text_content(".kp-note") or "")
+    assert "This is the end" in (page.text_content(".kp-note") or "")
     assert page.text_content(".kp-where") == end
 
 
@@ -165,20 +165,19 @@ def test_a_run_is_one_step_that_can_be_unfolded(desk: MakeDesk) -> None:
     table.wait_where("5 / 5")
 
 
-def test_many_actions_share_a_picker(desk: MakeDesk) -> None:
-    """Above twelve of a kind one chooses in a drop-down and presses one button."""
+def test_many_actions_are_found_by_their_words(desk: MakeDesk) -> None:
+    """One types into the box above all actions and presses what is found; `a` leads there."""
     table = desk(Player(build("tcm", {"nodes": 14, "rf": 3})))
     page = table.page
     page.click("[data-do=step]")
     table.wait_where("1 / 1")
-    table.open("more")
-    page.select_option("[data-group=apply] select", label="apply C")
-    page.click("[data-group=apply] [data-act=pick]")
+    page.keyboard.press("a")
+    page.keyboard.type("apply n3")
+    assert page.locator(".actions li:visible").all_text_contents() == ["apply n3"]
+    page.click("[data-group=apply] li[data-my-hit] button")
     table.wait_where("2 / 2")
-    assert table.player.model.verb(table.player.timeline.now.action) == "apply C"
-    table.open("more")
-    page.select_option("[data-group=apply] select", label="apply C (not now)")
-    page.click("[data-group=apply] [data-act=pick]")
+    assert table.player.model.verb(table.player.timeline.now.action) == "apply n3"
+    table.choose("apply n3")
     assert "has applied every committed epoch" in (page.text_content(".kp-note") or "")
 
 
@@ -186,11 +185,13 @@ def test_the_search_finds_ranges_in_a_large_table(desk: MakeDesk) -> None:
     """Typing a node or a bound lists the ranges that hold it, and says how many there are."""
     table = desk(Player(build("tcm", {"nodes": 64, "tokens": 4, "rf": 3})))
     page = table.page
-    page.fill("input[type=search]", "(100, 200]")
-    assert page.locator("li[data-my-hit]").all_text_contents() == ["(100, 200] {n2, n3, n4}"]
-    assert page.get_attribute("[data-find]", "data-my-count") == "1 found"
+    page.fill(".kp-pane input[type=search]", "(100, 200]")
+    assert page.locator(".kp-pane li[data-my-hit]").all_text_contents() == [
+        "(100, 200] {n2, n3, n4}"
+    ]
+    assert page.get_attribute(".kp-pane [data-find]", "data-my-count") == "1 found"
     page.keyboard.type("j")
-    assert page.input_value("input[type=search]") == "(100, 200]j"
+    assert page.input_value(".kp-pane input[type=search]") == "(100, 200]j"
 
 
 @pytest.mark.spec("A-014")

@@ -36,7 +36,7 @@ def test_the_exported_page_needs_nothing(
     where = page.locator(".kp-where")
     expect(where).to_have_text("3 / 6")
     page.keyboard.press("ArrowRight")
-    page.wait_for_url("**#step-13")
+    page.wait_for_url("**#run=2&step=4")
     expect(where).to_have_text("4 / 6")
     page.click(".kp-tree summary")
     page.click("[data-do=show][data-leaf='12']")

@@ -128,7 +128,7 @@ def test_at_rest_the_step_button_says_so() -> None:
     player, _ = quiet()
     while player.timeline.suggest() is not None:
         player.step()
-    with pytest.raises(Refused, match="Nothing to go on with"):
+    with pytest.raises(Refused, match="This is the end"):
         player.step()
 
 

@@ -198,6 +198,7 @@ class Recovery(LostMajority[RecoveryState]):
         return None if s.isolated else s.but(isolated=True)
 
     @action(
+        label="delete the group id of {node}",
         tag="delete",
         kind="delete",
         each=lambda m, s: s.where(
@@ -213,7 +214,7 @@ class Recovery(LostMajority[RecoveryState]):
             return READ_FIRST
         return s.at(node, group_id=NO_GROUP)
 
-    @action()
+    @action(label="read commit_idx")
     @purpose("The node that knows most should lead, or entries could be lost.")
     def read(self, s: RecoveryState) -> Next:
         """The operator reads commit_idx of every live node."""
@@ -258,7 +259,7 @@ class Recovery(LostMajority[RecoveryState]):
             lambda n: n.takes_part and n.option != s.leader and n.group_id <= s.abandoned
         )
 
-    @action(tag="set", kind="set", each=unled)
+    @action(label="set recovery_leader on {node}", tag="set", kind="set", each=unled)
     @purpose("All nodes have to join the same new group.")
     def set_option(self, s: RecoveryState, node: Node) -> Next:
         """The configuration of {node} names {leader} as recovery_leader."""
@@ -463,6 +464,7 @@ class Recovery(LostMajority[RecoveryState]):
         return s
 
     @action(
+        label="unset recovery_leader on {node}",
         tag="unset",
         kind="unset",
         when=lambda m: m.edition == "server",
@@ -474,6 +476,7 @@ class Recovery(LostMajority[RecoveryState]):
         return self.apart(s) or s.at(node, option=NOBODY)
 
     @action(
+        label="clean the old rows of {node}",
         tag="clean",
         kind="clean",
         each=lambda m, s: s.where(lambda n: n.takes_part and s.leftover(n)),
@@ -578,7 +581,13 @@ class Recovery(LostMajority[RecoveryState]):
         return able if begun else 0
 
     @action(
-        fault=True, spends="returns", tag="return", kind="return", each=reviving, logs=logs_start
+        label="{node} comes back",
+        fault=True,
+        spends="returns",
+        tag="return",
+        kind="return",
+        each=reviving,
+        logs=logs_start,
     )
     @purpose("A node that was given up knows nothing of the new group.")
     def come_back(self, s: RecoveryState, node: Node) -> Next:

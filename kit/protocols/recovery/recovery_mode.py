@@ -209,7 +209,12 @@ class RecoveryMode(LostMajority[ModeState]):
         """A firewall lies between the nodes that are given up and the others."""
         return None if s.isolated or not s.dead else s.but(isolated=True)
 
-    @action(tag="set", kind="set", each=live_where(lambda n: n.value != "recovery"))
+    @action(
+        label="set recovery on {node}",
+        tag="set",
+        kind="set",
+        each=live_where(lambda n: n.value != "recovery"),
+    )
     @purpose("In recovery mode a node runs without group 0.")
     def set_recovery(self, s: ModeState, node: Node) -> Next:
         """On {node} group0_upgrade_state is recovery, from its next start on."""
@@ -251,7 +256,7 @@ class RecoveryMode(LostMajority[ModeState]):
         """The node runs as the value of ``group0_upgrade_state`` says."""
         return s.started(node)
 
-    @action(tag="logs", kind="check")
+    @action(label="read the logs", tag="logs", kind="check")
     @purpose("The operator makes sure that all nodes are in recovery mode.")
     def read_logs(self, s: ModeState) -> Next:
         """The log of every live node says RECOVERY mode."""
@@ -291,25 +296,41 @@ class RecoveryMode(LostMajority[ModeState]):
         group = s.nodes[by].group
         return s.in_group(group, s.groups[group] & ~(1 << node), s.logs[group])
 
-    @action(tag="discovery", kind="delete", each=live_where(lambda n: n.discovery > 0))
+    @action(
+        label="clear system.discovery on {node}",
+        tag="discovery",
+        kind="delete",
+        each=live_where(lambda n: n.discovery > 0),
+    )
     @purpose("Peers of old must not lead it to the old group.")
     def truncate_discovery(self, s: ModeState, node: Node) -> Next:
         """On {node} system.discovery is empty: it keeps no peers of old."""
         return self.down(s, node) or s.at(node, discovery=0)
 
-    @action(tag="history", kind="delete", each=live_where(lambda n: n.history > 0))
+    @action(
+        label="clear the history on {node}",
+        tag="history",
+        kind="delete",
+        each=live_where(lambda n: n.history > 0),
+    )
     @purpose("State ids of the old group mean nothing in a new one.")
     def truncate_history(self, s: ModeState, node: Node) -> Next:
         """On {node} system.group0_history is empty: it keeps no state id."""
         return self.down(s, node) or s.at(node, history=0)
 
-    @action(tag="id", kind="delete", each=live_where(lambda n: n.group_id != NO_GROUP))
+    @action(
+        label="clear the group id on {node}",
+        tag="id",
+        kind="delete",
+        each=live_where(lambda n: n.group_id != NO_GROUP),
+    )
     @purpose("With the old id it would go back to the old group.")
     def drop_id(self, s: ModeState, node: Node) -> Next:
         """On {node} raft_group0_id has no value."""
         return self.down(s, node) or s.at(node, group_id=NO_GROUP)
 
     @action(
+        label="compare the schema versions",
         tag="describecluster",
         kind="check",
         says="nodetool describecluster: the live nodes have one schema version.",
@@ -325,7 +346,11 @@ class RecoveryMode(LostMajority[ModeState]):
             return refused("nodes have different schema versions", self.named(s.live))
         return s.but(compared=True)
 
-    @action(kind="leave", each=live_where(lambda n: n.value in ("recovery", "unknown")))
+    @action(
+        label="remove the recovery row on {node}",
+        kind="leave",
+        each=live_where(lambda n: n.value in ("recovery", "unknown")),
+    )
     @purpose("Without the row, its next start upgrades to Raft again.")
     def unset(self, s: ModeState, node: Node) -> Next:
         """On {node} there is no row group0_upgrade_state any more."""
@@ -520,6 +545,7 @@ class RecoveryMode(LostMajority[ModeState]):
         return s.but(answered=s.answered & left)
 
     @action(
+        label="{node} comes back",
         fault=True,
         spends="returns",
         tag="return",

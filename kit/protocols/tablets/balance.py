@@ -121,6 +121,10 @@ class Balance(Hosts[BalanceState]):
         self.plan = lru_cache(KEPT)(lambda s: plan(self.given(s), self.edition))
         self.given(self.start())
 
+    def things(self, action: Any) -> tuple[str, ...]:
+        """The tablet that moves."""
+        return ("tablet {} {}".format(*self.tables[action.tablet]),)
+
     def balanced_nodes(self) -> Iterator[BalancerNode]:
         """The nodes as the planner looks at them.
 

@@ -495,6 +495,11 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         table = bisect_right(self.dump.firsts, tablet) - 1
         return self.dump.tables[table].name, tablet - self.dump.firsts[table]
 
+    def things(self, action: Any) -> tuple[str, ...]:
+        """The tablet whose number an action has."""
+        tablet = getattr(action, "tablet", None)
+        return () if tablet is None else ("tablet {} {}".format(*self.place(tablet)),)
+
     def tablet_words(self, tablet: int) -> str:
         """What a tablet is called: its number, and its table where there are several."""
         table, number = self.place(tablet)

@@ -170,6 +170,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
         return s.but(has_feature=True) if supported else s
 
     @action(
+        label="POST the upgrade at {node}",
         kind="POST",
         each=lambda m, s: s.answering if s.upgrade_state == NOT_UPGRADED else 0,
         travels=[Travel("request", "{node}", "{leader}", "POST")],
@@ -191,7 +192,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
 
     # The coordinator builds its state
 
-    @action(
+    @action(label="copy {node} into the table",
         each=lambda m, s: s.unread if s.upgrade_state == BUILDING else 0,
         travels=[
             Travel("data", "gossip:{node}", "topology:{node}", "{node}",
@@ -203,7 +204,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
         """{leader} copies what gossip tells of {node} into system.topology."""
         return s.but(rows=s.rows | 1 << node) if s.may_commit else NO_LEADER
 
-    @action(
+    @action(label="insert a CDC generation",
         kind="build",
         travels=[
             Travel("data", "node:{leader}", GENERATIONS, "generation",
@@ -223,6 +224,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
         return s.but(has_generation=True) if s.may_commit else NO_LEADER
 
     @action(
+        label="set upgrade_state to done",
         tag="done",
         kind="build",
         says="upgrade_state is done: {leader} serves topology requests from now on.",

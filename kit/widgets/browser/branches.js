@@ -2,12 +2,25 @@
 
 import { all } from "./picture.js";
 
+const ALIKE = /^\S+ \S+$/; // an act and who does it
+
 // The moments that a person steps through, from the start to a leaf.
 export function pathTo(leaf, moments, isStep) {
   const path = [];
   for (let id = leaf; id >= 0; id = moments[id].parent)
     if (id === leaf || isStep(moments[id])) path.push(id);
   return path.reverse();
+}
+
+// A path without the steps whose act another node does next: what several do alike is one step.
+export function folded(path, moments, kept) {
+  const isAlike = (one, two) =>
+    ALIKE.test(one) && ALIKE.test(two) && one !== two && one.split(" ")[0] === two.split(" ")[0];
+  return path.filter((id, i) => {
+    const { verb, milestone, broken } = moments[id];
+    const next = moments[path[i + 1]];
+    return id === kept || milestone || broken || !next || !isAlike(verb, next.verb);
+  });
 }
 
 // The last moment of every branch; the one that is looked at may be none yet.

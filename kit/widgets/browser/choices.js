@@ -22,6 +22,7 @@ export class Choices {
 
   // A press lights a thing wherever it is shown, until it is pressed again or something else is.
   // It answers a question that is open: it ticks one choice on the thing more, or then none.
+  // Returns whether it did.
   light(thing) {
     const boxes = this.asked(`[data-thing="${CSS.escape(thing)}"]`);
     const open = boxes.findLast((box) => !box.checked);
@@ -33,6 +34,7 @@ export class Choices {
       this.restoreLight();
       this.bring(partsOf(thing));
     }
+    return boxes.length > 0;
   }
 
   // The lit row comes into sight: in the tab that is seen, or else in the first that has it.

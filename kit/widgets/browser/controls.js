@@ -6,7 +6,11 @@ import { STEP } from "./spots.js";
 
 // What can be done, by name.
 const BUTTONS = {
-  first: (player) => player.jump(player.path[0]),
+  first: (player) => player.restart(),
+  watch: (player) => player.begun(() => player.play()),
+  myself: (player) => player.begun(() => player.rush.do(() => player.forward())),
+  uncover: (player) => player.begun(),
+  break: (player) => player.drawer.toggle(),
   last: (player) => player.jump(player.path.at(-1)),
   back: (player) => player.rush.do(() => player.backward()),
   past: (player) => player.rush.do(() => player.backward(true)),
@@ -23,6 +27,8 @@ const BUTTONS = {
   predict: (player) => player.togglePredict(),
   projector: (player) => player.projector.toggle(),
   unfold: (player) => player.toggleUnfold(),
+  story: (player) => player.toggleStory(),
+  open: (player) => player.toggleStory(false),
   answer: (player) => player.answer(true),
   reveal: (player) => player.answer(false),
   before: (player) => player.spots.walk(-1),
@@ -30,6 +36,7 @@ const BUTTONS = {
   pin: (player) => player.spots.pin(),
   zoom: (player) => player.spots.resize(),
   "zoom-in": (player) => player.spots.resize(STEP),
+  actions: (player) => player.sheets.open(".more"),
   "zoom-out": (player) => player.spots.resize(1 / STEP),
 };
 
@@ -43,6 +50,7 @@ const KEYS = {
   Home: "first",
   End: "last",
   f: "fork",
+  a: "actions",
   p: "projector",
   "[": "before",
   "]": "after",
@@ -70,14 +78,15 @@ function click(player, target) {
   const button = target.closest("button,[data-roving]");
   player.voice.hush();
   player.sheets.clicked(target);
+  if (!target.closest(".kp-menu") && !thingAt(target)) player.menu.close();
   if (!button) {
     const thing = thingAt(target);
-    if (thing) player.choices.light(thing);
+    if (thing) touch(player, target, thing);
     return;
   }
   const { act, spot, tab } = button.dataset;
   if (act) player.rush.do(() => use(player, button));
-  else if (spot) player.choices.light(spot);
+  else if (spot) touch(player, button, spot);
   else if (tab) {
     player.sheets.close();
     player.choices.turnTo(tab);
@@ -88,13 +97,20 @@ function click(player, target) {
   else BUTTONS[button.dataset.do](player, button);
 }
 
+// A thing is lit, and in the picture its menu opens; while a question is open it is an answer.
+function touch(player, part, thing) {
+  const isAnswer = player.choices.light(thing);
+  if (!isAnswer) player.menu.press(part.closest("[data-of],[data-spot]"), thing);
+}
+
 // When its turn comes: what the button does then; one that is gone by then does nothing.
 function use(player, button) {
-  const { act } = button.dataset;
-  const picked = act === "pick" ? button.previousSibling.selectedOptions[0] : button;
-  const { refused } = picked.dataset;
+  const { act, refused } = button.dataset;
   if (refused) player.voice.tell(refused, button);
-  else if (button.isConnected) player.act(picked.value || act, button);
+  else if (button.isConnected) {
+    player.menu.close();
+    player.act(act, button);
+  }
 }
 
 function input(player, target) {
@@ -102,7 +118,7 @@ function input(player, target) {
   if (target !== player.range) return;
   player.pause();
   cancelAnimationFrame(player.drag);
-  player.drag = requestAnimationFrame(() => player.jump(player.path[Number(target.value)]));
+  player.drag = requestAnimationFrame(() => player.scrub(Number(target.value)));
 }
 
 function point(player, target) {
@@ -130,7 +146,8 @@ function press(player, event) {
   const { key, target, shiftKey } = event;
   const name = (shiftKey && WITH_SHIFT[key]) || KEYS[key];
   if (key === "Escape") {
-    if (player.voice.note.hidden && !player.sheets.close()) player.withdraw();
+    const isOver = player.menu.close() || !player.voice.note.hidden || player.sheets.close();
+    if (!isOver && !player.withdraw()) player.begun();
     player.choices.dark();
     player.voice.hush();
     return;

@@ -35,6 +35,7 @@ export class Drawer {
   }
 
   toggle() {
+    if (!this.sheet) return;
     if (this.player.wire.isCut && !this.isOpen) {
       this.player.voice.tell(CUT, this.button);
       return;

@@ -1,12 +1,13 @@
 // The player: which moment is shown, how one goes to another, and what the controls do.
 
-import { markDifferences, marksOf, parting, pathTo, unmark } from "./branches.js";
+import { folded, leavesOf, markDifferences, marksOf, parting, pathTo, unmark } from "./branches.js";
 import { Choices } from "./choices.js";
 import { Drawer } from "./drawer.js";
 import { Flows, travelled } from "./flows.js";
 import { FragmentStore } from "./fragments.js";
 import { CUT, Frames } from "./frames.js";
 import { lens } from "./lens.js";
+import { Menu } from "./menu.js";
 import { all, Picture } from "./picture.js";
 import { Projector } from "./projector.js";
 import { Rush } from "./rush.js";
@@ -24,13 +25,16 @@ export class Player {
   tip = 0;
   other = -1; // the last moment of the branch to compare with; -1: none
   path = [0];
+  full = [0];
   unfolded = false;
+  isStory = false; // what several nodes do alike is one step
   score = [0, 0]; // answers that were right, answers given
 
   constructor(model, box) {
     box.innerHTML = model.get("shell"); // written by the escaping builder
     this.model = model;
     this.isLive = model.get("live");
+    this.isStory = Boolean(model.get("story"));
     this.root = box.firstChild;
     this.root.setAttribute("data-my-on", "");
     this.range = this.control("scrub");
@@ -48,10 +52,12 @@ export class Player {
     this.sheets = new Sheets(this);
     this.spots = new Spots(this);
     lens(this.root);
+    this.menu = new Menu(this);
     this.projector = new Projector(this);
     this.voice = new Voice(this.root, (name) => this.part(name));
     this.frames = new Frames(this);
     this.wire = new Wire(model, this.store, this);
+    this.press("story", this.isStory);
   }
 
   control(name) {
@@ -132,7 +138,13 @@ export class Player {
   }
 
   // Steps that nobody has drawn are none where nobody can draw them.
-  pathTo(leaf) {
+  pathTo(leaf, kept = this.at) {
+    const path = this.fullPath(leaf);
+    return this.isStory ? folded(path, this.store.moments, kept) : path;
+  }
+
+  // The same with every step: by it steps are counted.
+  fullPath(leaf = this.tip) {
     const canAsk = this.isLive && !this.wire.isCut;
     const isShown = (moment) => canAsk || moment.root !== null;
     return pathTo(leaf, this.store.moments, (one) => isShown(one) && (this.unfolded || !one.inner));
@@ -140,8 +152,9 @@ export class Player {
 
   follow(leaf, id = leaf) {
     this.tip = leaf;
-    this.path = this.pathTo(leaf);
-    if (!this.path.includes(id)) this.path = this.pathTo(id);
+    this.path = this.pathTo(leaf, id);
+    if (!this.path.includes(id)) this.path = this.pathTo(id, id);
+    this.full = this.fullPath(this.path.at(-1));
   }
 
   // To a moment that the reader names; what was pressed before and waits is given up.
@@ -150,9 +163,47 @@ export class Player {
     this.go(id, false);
   }
 
+  // Along the slider; what nobody has stepped yet cannot be gone to.
+  scrub(step) {
+    const there = this.full[Math.min(step, this.full.length - 1)];
+    this.jump(this.path.find((id) => this.full.indexOf(id) >= this.full.indexOf(there)));
+    this.range.value = this.full.indexOf(this.at);
+  }
+
+  // To a step of a run, as an address names them: all steps count, runs as in the list of branches.
+  locate({ run = 1, step }) {
+    const leaf = leavesOf(this.store.moments, this.tip)[run - 1] ?? this.tip;
+    const path = this.fullPath(leaf);
+    const id = path[Math.min(step, path.length - 1)];
+    this.follow(leaf, id);
+    return id;
+  }
+
+  // The same of where one is.
+  get place() {
+    const run = leavesOf(this.store.moments, this.tip).indexOf(this.tip) + 1;
+    return { run, step: this.full.indexOf(this.at) };
+  }
+
+  // To the cover.
+  restart() {
+    this.pause();
+    this.root.removeAttribute("data-my-begun");
+    this.jump(this.path[0]);
+  }
+
+  // The cover was read; keys are heard from the slider on.
+  begun(next) {
+    const within = this.root.querySelector(".kp-cover")?.contains(document.activeElement);
+    this.root.setAttribute("data-my-begun", "");
+    if (within) this.range.focus({ preventScroll: true });
+    next?.();
+  }
+
   go(id, animated) {
     if (id === undefined || id === this.at) return;
     this.voice.hush();
+    this.menu.close();
     this.withdraw();
     const from = this.at;
     this.at = id;
@@ -180,19 +231,31 @@ export class Player {
   }
 
   showStep() {
-    const last = this.path.length - 1;
+    const last = this.full.length - 1;
+    const step = this.full.indexOf(this.at);
     const text = this.main.root.dataset.say || "";
-    this.range.max = last;
-    this.range.value = this.step;
-    this.range.ariaValueText = `step ${this.step} of ${last}: ${text}`;
-    this.bar.show(this.path, this.store.moments);
-    this.part("where").textContent = `${this.step} / ${last}`;
-    const isLast = this.step === last && !this.isLive;
+    this.range.max = this.expected(last);
+    this.range.value = step;
+    this.range.ariaValueText = `step ${step} of ${last}: ${text}`;
+    this.bar.show(this.full, this.store.moments, step);
+    this.part("where").textContent = `${step} / ${last}`;
+    const isLast = step === last && !this.isLive;
+    const times = step - this.full.indexOf(this.path[this.step - 1]);
+    const chip = this.control("open");
+    chip.hidden = !this.step || times < 2;
+    chip.textContent = `×${times}`;
+    chip.ariaLabel = `${times} steps in one: open them`;
     const disable = (name, on) => (this.control(name).ariaDisabled = on);
-    for (const name of ["first", "back"]) disable(name, this.step === 0);
+    for (const name of ["first", "back"]) disable(name, step === 0);
     for (const name of ["step", "milestone", "play"]) disable(name, isLast);
     this.control("unfold").hidden = !this.store.moments.some((moment) => moment.inner);
     this.voice.speak([text, ...this.flows.texts(this.store.moments[this.at].flows)].join(" "));
+  }
+
+  // The steps of the slider: those that the script is known to have, until it has ended.
+  expected(last) {
+    const hasEnded = this.isEnd && this.main.box.querySelector(".kp-next.rest");
+    return hasEnded ? last : Math.max(last, this.model.get("steps") || 0);
   }
 
   // -- branches
@@ -290,6 +353,7 @@ export class Player {
       return;
     }
     this.press("play", true);
+    this.control("play").ariaLabel = "pause";
     const next = () => (this.isEnd && !this.isLive ? this.pause() : this.forward());
     this.playing = setInterval(next, 1000 / Number(this.control("speed").value));
   }
@@ -298,6 +362,7 @@ export class Player {
     clearInterval(this.playing);
     this.playing = 0;
     this.press("play", false);
+    this.control("play").ariaLabel = "play";
   }
 
   // -- predict, then reveal: the next step stays hidden until the reader has said what it will be
@@ -334,13 +399,14 @@ export class Player {
     this.voice.tell(told);
   }
 
-  // The step stays hidden; the question is asked again.
+  // The step stays hidden; the question is asked again. Tell whether one was asked.
   withdraw() {
-    if (this.ask.hidden) return; // as in most steps
+    if (this.ask.hidden) return false; // as in most steps
     if (this.ask.contains(document.activeElement)) this.range.focus();
     this.ask.hidden = true;
     this.asked = null;
     this.choices.restoreLight();
+    return true;
   }
 
   togglePredict() {
@@ -359,10 +425,19 @@ export class Player {
     }
   }
 
+  // Fold what several nodes do alike into one step, or open it again.
+  toggleStory(on = !this.isStory) {
+    this.isStory = on;
+    this.press("story", on);
+    this.follow(this.tip, this.at);
+    this.show(false);
+  }
+
   toggleUnfold() {
     this.unfolded = !this.unfolded;
     this.press("unfold", this.unfolded);
     this.path = this.pathTo(this.tip);
+    this.full = this.fullPath();
     this.at = this.path.findLast((id) => id <= this.at);
     this.show(false);
   }

@@ -34,6 +34,14 @@ export class Sheets {
     return open.length > 0 || helped || drawn;
   }
 
+  // Open one, with the focus in its box to search.
+  open(name) {
+    const one = this.root.querySelector(`.kp-stage ${name}`);
+    if (!one) return;
+    one.open = true;
+    one.querySelector("input,button")?.focus({ preventScroll: true });
+  }
+
   // A click beside a sheet closes it; time goes on under an open one.
   clicked(target) {
     if (!target.closest(KEPT)) this.close();

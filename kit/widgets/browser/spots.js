@@ -61,7 +61,10 @@ export class Spots {
 
   // The part that was walked to stays lit.
   pin() {
-    if (this.walked) this.player.choices.light(this.thing);
+    if (!this.walked) return;
+    const part = this.player.main.box.querySelector(`svg [data-k="${CSS.escape(this.walked)}"]`);
+    if (!this.player.choices.light(this.thing) && part)
+      this.player.menu.press(part.closest("[data-of]") || part, this.thing);
   }
 
   say(parts, by) {

@@ -7,7 +7,7 @@ const GAP = 8; // pixels between two names, and by which one may stand out
 
 export class TimeBar {
   constructor(part, range) {
-    Object.assign(this, { box: part("ticks"), where: part("where"), range });
+    Object.assign(this, { box: part("ticks"), future: part("ahead"), where: part("where"), range });
     this.watch = new ResizeObserver(([{ contentRect }]) => {
       this.width = contentRect.width - 2 * GAP;
       this.draw();
@@ -19,16 +19,23 @@ export class TimeBar {
     this.watch.disconnect();
   }
 
-  show(path, moments) {
-    if (path === this.path && moments.length === this.known) return;
-    Object.assign(this, { path, moments, known: moments.length });
+  show(path, moments, step) {
+    const { max } = this.range;
+    this.ahead(step / Math.max(max, 1));
+    if (path === this.path && moments.length === this.known && max === this.last) return;
+    Object.assign(this, { path, moments, known: moments.length, last: max });
     this.draw();
+  }
+
+  // The steps to come are hatched.
+  ahead(part) {
+    this.future.style.width = `calc((100% - 16px)*${1 - part})`;
   }
 
   draw() {
     if (!this.path || !this.width) return;
     const { path, moments } = this;
-    const last = path.length - 1;
+    const last = Number(this.last);
     const left = (step) => `${(100 * step) / Math.max(last, 1)}%`;
     this.box.replaceChildren();
     const put = (tag, step, text, kind) => {
@@ -48,7 +55,7 @@ export class TimeBar {
     const width = this.width / Math.max(last, 1);
     const letter = LETTER * parseFloat(getComputedStyle(this.box).fontSize);
     let free = this.width + GAP;
-    for (let step = last; step >= 0; step -= 1) {
+    for (let step = milestones.length - 1; step >= 0; step -= 1) {
       if (!milestones[step]) continue;
       put("i", step, "", "");
       const name = put("b", step, milestones[step], "");

@@ -1,0 +1,82 @@
+"""How a run begins and ends: a card with what is told and who is who, and a kind last word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from kit.errors import counted
+from kit.views.fragment import Frag, h
+from kit.views.panel import Scene
+from kit.views.promises import promises_badge
+
+MOST_NAMED = 8
+"""Parts of the picture that are introduced; the others are counted."""
+
+
+class Story(Struct, frozen=True):
+    """What a run tells: its title, why it is worth seeing, and how many steps it has (0: unknown).
+
+    A step is shown for a second, unless the reader wants another speed.
+    """
+
+    title: str
+    premise: str = ""
+    steps: int = 0
+
+
+def draw_cover(story: Story, picture: Frag | None) -> Frag:
+    """Draw the card that lies beside the first picture."""
+    cast = dict(_cast(picture)) if picture else {}
+    known = [h("li", h("strong", name), f" {said}") for name, said in cast.items()][:MOST_NAMED]
+    rest = len(cast) - len(known)
+    watch = f"Watch ({counted(story.steps, 'second')})" if story.steps else "Watch"
+    return h(
+        "div",
+        h("button", "×", type="button", data_do="uncover", aria_label="close the cover"),
+        h("h3", story.title),
+        h("p", story.premise) if story.premise else None,
+        h(
+            "p",
+            h("button", watch, type="button", class_="act suggested", data_do="watch"),
+            h("button", "Step myself", type="button", class_="act", data_do="myself"),
+            class_="kp-begin",
+        ),
+        h("h4", "Who is who") if known else None,
+        h("ul", known, h("li", f"and {rest} more") if rest else None) if known else None,
+        k="cover",
+        class_="kp-cover kp-sheet",
+        role="group",
+        aria_label="cover",
+        data_quiet=True,
+    )
+
+
+def _cast(picture: Frag) -> Iterator[tuple[str, str]]:
+    """Each thing of a picture that is no part of another one, with what its part says of itself."""
+    for part in picture.walk():
+        thing = part.get("data-of")
+        title = next((kid for kid in part.kids if isinstance(kid, Frag) and kid.tag == "title"), 0)
+        said = part.get("aria-label") or (title.text() if isinstance(title, Frag) else "")
+        if thing and ":" not in thing and said:
+            yield thing, said.removeprefix(thing).lstrip(": ,")
+
+
+def draw_end(scene: Scene, head: str) -> Frag:
+    """Draw the last word in the place of the next action; one may look again, or break something."""
+    words = promises_badge(scene)[0]
+    broken = h(
+        "button",
+        "break a safeguard",
+        type="button",
+        data_do="break",
+        aria_disabled="true" if scene.closed else None,
+    )
+    return h(
+        "div",
+        h("span", h("strong", head), h("small", f"{words}.")),
+        h("button", "again", type="button", data_do="first") if scene.action else None,
+        broken if scene.model.safeguards else None,
+        class_="kp-next rest",
+    )

@@ -1,0 +1,99 @@
+// The menu of a thing in the picture: what is known of it, and what may be done with it.
+
+import { bounds } from "./motion.js";
+import { all } from "./picture.js";
+
+const FACTS = 3;
+const NEARBY = 6; // pixels between a thing and its menu
+
+export class Menu {
+  constructor(player) {
+    this.player = player;
+    this.box = player.part("menu");
+  }
+
+  get isOpen() {
+    return !this.box.hidden;
+  }
+
+  // Close; tell whether it was open. The focus goes back where it was.
+  close() {
+    const { isOpen, box } = this;
+    const within = box.contains(document.activeElement);
+    box.hidden = true;
+    this.thing = undefined;
+    if (within) (this.from?.isConnected ? this.from : this.player.range).focus();
+    return isOpen;
+  }
+
+  // A press on a part of the picture opens the menu of its thing, and another one closes it.
+  press(part, thing) {
+    const again = this.thing === thing;
+    this.close();
+    if (again || !part.closest(".kp-picture")) return;
+    const buttons = this.actions(thing);
+    const facts = this.facts(part, thing);
+    if (!buttons.length && !facts.length) return;
+    this.thing = thing;
+    this.from = document.activeElement;
+    const name = document.createElement("strong");
+    name.textContent = thing.replace(/^\w+:/, "");
+    const list = document.createElement("ul");
+    list.append(...facts.map((fact) => line("li", fact)));
+    this.box.replaceChildren(name, list, ...buttons.flat());
+    this.box.ariaLabel = `${name.textContent}: what may be done`;
+    this.box.hidden = false;
+    this.place(part);
+    this.box.querySelector("button,[tabindex]")?.focus({ preventScroll: true });
+  }
+
+  // What the part says of itself, then the cells of its row in a table.
+  facts(part, thing) {
+    const title = part.querySelector("title")?.textContent || part.ariaLabel || "";
+    const said = title.replace(`${thing}: `, "").split(/[;.]\s+/);
+    const row = this.player.main.box.querySelector(`tr[data-of="${CSS.escape(thing)}"]`);
+    const heads = row ? all(row.closest("table"), "thead th") : [];
+    const cells = row ? [...row.cells] : [];
+    cells.forEach((cell, i) => i && said.push(`${heads[i]?.textContent}: ${cell.textContent}`));
+    return [...new Set(said.map((fact) => fact.trim()))].filter(Boolean).slice(0, FACTS);
+  }
+
+  // The actions that name the thing, as they stand among all actions; a refused one says why.
+  actions(thing) {
+    const names = thing.split(/[\s:|]+/);
+    const said = [thing, names.slice(1).join(" "), names.join(" ")];
+    const named = (words) => words.some((word) => said.includes(word));
+    return all(this.player.main.box, ".actions [data-names]")
+      .filter(({ dataset }) => named(JSON.parse(dataset.names)))
+      .map((action) => {
+        const button = line("button", action.textContent);
+        const { act, refused } = action.dataset;
+        Object.assign(button.dataset, { act, roving: "" });
+        button.type = "button";
+        button.className = action.className;
+        if (!refused) return [button];
+        button.dataset.refused = refused;
+        button.ariaDisabled = true;
+        return [button, line("small", refused)];
+      });
+  }
+
+  // Beside the thing, within the board.
+  place(part) {
+    const { box, player } = this;
+    const outer = bounds(player.root);
+    const board = bounds(player.part("board"));
+    const { left, right, top } = bounds(part);
+    const { offsetWidth: wide, offsetHeight: high } = box;
+    const x = right + NEARBY + wide > board.right ? left - NEARBY - wide : right + NEARBY;
+    const y = Math.min(top, board.bottom - high - NEARBY);
+    box.style.left = `${Math.max(board.left, x) - outer.left}px`;
+    box.style.top = `${Math.max(board.top, y) - outer.top}px`;
+  }
+}
+
+function line(tag, text) {
+  const made = document.createElement(tag);
+  made.textContent = text;
+  return made;
+}

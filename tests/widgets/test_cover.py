@@ -1,0 +1,138 @@
+"""A run begins with its cover, plays to its end, and says so."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from kit.engine.registry import build
+from kit.engine.timeline import Timeline
+from kit.views.actions import draw_actions, end_words
+from kit.views.panel import scene_of
+from kit.views.rendered import RenderedTimeline
+from kit.widgets import Player
+from tests.widgets.browsing import MakeDesk, serious
+from tests.widgets.exporting import Pages, opened, performed
+
+COVER = ".kp-cover:visible"
+SAFE = "twophase/commit"
+
+
+def play_out(player: Player) -> None:
+    """Step to the end."""
+    while player.timeline.suggest() is not None:
+        player.step()
+
+
+def test_the_first_frame_of_a_story_has_its_cover() -> None:
+    """Title, premise, who is who, and how long it takes; no later frame has it."""
+    player = Player("tcm/bootstrap")
+    first = player.rendered.html(0)
+    assert "X joins at 150 in four epochs" in first
+    assert "After each the two tables are those of CEP-21" in first
+    assert "<strong>A</strong> token 100, dc1" in first
+    assert "Watch (22 seconds)" in first
+    player.step()
+    assert "kp-cover" not in player.rendered.html(1)
+    assert "kp-cover" in Player("tcm/bootstrap").rendered.html(0)
+    assert "kp-cover" not in Player(build("twophase")).rendered.html(0)
+
+
+def test_a_page_of_any_run_has_a_cover() -> None:
+    """Of one without a name it has the model's, and it counts the steps of the run."""
+    timeline = Timeline(build("twophase"))
+    timeline.forward()
+    rendered = RenderedTimeline(timeline, closed="read only")
+    assert "Watch (1 second)" in rendered.html(0)
+    assert timeline.model.title in rendered.html(0)
+
+
+def test_the_end_is_told_kindly() -> None:
+    """What went well is told as the end; what waits for somebody is told so."""
+    timeline = performed(SAFE)
+    scene = scene_of(timeline, timeline.tip)
+    words = draw_actions(scene)[0].text()
+    assert words == "This is the end. ✓ 1 promise holds. again"
+    stuck = performed("raft_upgrade/node-dies-halfway")
+    assert end_words(scene_of(stuck, stuck.tip)).startswith("Nothing goes on by itself: ")
+
+
+@pytest.mark.browser
+def test_a_story_begins_with_two_ways_to_go_on(desk: MakeDesk) -> None:
+    """One steps, or closes the card; the first frame shows it again."""
+    table = desk(SAFE, cover=True)
+    page = table.page
+    assert page.is_visible(COVER)
+    assert serious(page, ".kp-cover") == []
+    page.click("text=Step myself")
+    table.wait_where("1 / 1")
+    assert not page.is_visible(COVER)
+    page.keyboard.press("Home")
+    table.wait_where("0 / 1")
+    assert page.is_visible(COVER)
+    page.keyboard.press("Escape")
+    assert not page.is_visible(COVER)
+    assert table.errors == []
+
+
+@pytest.mark.browser
+def test_watching_plays_to_the_end(desk: MakeDesk) -> None:
+    """Play shows that it can be paused; at the end it stops and one may look again."""
+    player = Player(SAFE)
+    table = desk(player, cover=True)
+    page = table.page
+    page.select_option("[data-do=speed]", "5")
+    page.click("text=Watch")
+    assert page.get_attribute("[data-do=play]", "aria-label") == "pause"
+    page.wait_for_selector(".kp-next.rest")
+    page.wait_for_selector("[data-do=play][aria-label=play]")
+    assert "This is the end." in (page.text_content(".kp-next.rest") or "")
+    page.click(".kp-next.rest [data-do=first]")
+    assert page.is_visible(COVER)
+
+
+@pytest.mark.browser
+def test_the_slider_has_the_steps_to_come(desk: MakeDesk) -> None:
+    """They are hatched; one cannot be dragged there before they are made."""
+    table = desk(SAFE)
+    page = table.page
+    steps = table.player.stage.steps
+    slider = page.locator(".kp-track input")
+    assert slider.get_attribute("max") == str(steps)
+    hatched = "document.querySelector('.kp-ahead').offsetWidth"
+    whole = page.evaluate(hatched)
+    page.keyboard.press("j")
+    page.click("[data-do=step]")
+    table.wait_where("1 / 1")
+    assert 0 < page.evaluate(hatched) < whole
+    slider.evaluate(
+        "(one) => { one.value = one.max; one.dispatchEvent(new Event('input', {bubbles: true})); }"
+    )
+    page.wait_for_function("() => document.querySelector('.kp-track input').value === '1'")
+
+
+@pytest.mark.browser
+def test_a_page_opens_at_its_cover_and_plays(reader: Page, pages: Pages) -> None:
+    """Its controls are alive from the start; an address may name another step."""
+    opened(reader, pages(SAFE), at_end=False)
+    assert reader.is_visible(COVER)
+    assert (reader.text_content(".kp-where") or "").startswith("0 /")
+    for name in ("play", "step"):
+        assert reader.get_attribute(f".kp-keys [data-do={name}]", "aria-disabled") == "false"
+    reader.click("text=Step myself")
+    reader.wait_for_function("() => document.querySelector('.kp-where').textContent[0] !== '0'")
+    assert not reader.is_visible(COVER)
+
+
+@pytest.mark.browser
+def test_watching_needs_no_motion(browser: Browser, pages: Pages) -> None:
+    """A reader who wants none is shown the steps one by one."""
+    context = browser.new_context(reduced_motion="reduce", offline=True)
+    page = context.new_page()
+    try:
+        opened(page, pages(SAFE), at_end=False)
+        page.click("text=Watch")
+        page.wait_for_function("() => document.querySelector('.kp-where').textContent[0] !== '0'")
+        assert page.evaluate("document.getAnimations().length") == 0
+    finally:
+        context.close()

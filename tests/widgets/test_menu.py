@@ -1,0 +1,142 @@
+"""A thing in the picture is pressed: its menu says what is known of it and what may be done."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from kit.views.actions import concerned
+from kit.widgets import Player
+from tests.widgets.browsing import Desk, MakeDesk, serious, walked
+from tests.widgets.exporting import Pages, opened
+
+pytestmark = pytest.mark.browser
+
+NODE = ".kp-picture [data-of=X]"
+MENU = ".kp-menu:not([hidden])"
+WITHIN = """() => {
+  const [menu, board] = [".kp-menu", ".kp-board"]
+    .map((one) => document.querySelector(one).getBoundingClientRect());
+  return menu.left >= board.left && menu.right <= board.right
+    && menu.top >= board.top && menu.bottom <= board.bottom;
+}"""
+
+
+def texts(page: Page, selector: str) -> list[str]:
+    """The texts of what is in the menu."""
+    return page.locator(f"{MENU} {selector}").all_text_contents()
+
+
+def shown(desk: MakeDesk) -> Desk:
+    """X has begun to join, and A lags."""
+    table = desk(walked("tcm/bootstrap", 5))
+    table.page.set_viewport_size({"width": 840, "height": 560})
+    return table
+
+
+def test_a_press_on_a_node_offers_what_it_may_do(desk: MakeDesk) -> None:
+    """Facts, then the actions that name it; a refused one is grey and says why."""
+    table = shown(desk)
+    page = table.page
+    page.click(NODE)
+    assert "token 150, dc1, rack r1, joining, epoch 1 applied" in texts(page, "li")
+    assert texts(page, "button")[-1] == "apply X"
+    assert texts(page, "small") == ["X has applied every committed epoch."]
+    assert page.get_attribute(f"{MENU} button:last-of-type", "aria-disabled") == "true"
+    assert page.evaluate(WITHIN)
+    assert serious(page, ".kp-menu") == []
+    page.click(f"{MENU} button:last-of-type", force=True)
+    assert "X has applied every" in (page.text_content(".kp-note") or "")
+    page.click(f"{MENU} button >> nth=0")
+    table.wait_where("6 / 6")
+    assert not page.is_visible(MENU)
+    assert table.errors == []
+
+
+def test_the_menu_closes_and_gives_the_focus_back(desk: MakeDesk) -> None:
+    """By Escape, by another press on the thing, by a press beside it, and by a step."""
+    page = shown(desk).page
+    page.click(NODE)
+    page.keyboard.press("Escape")
+    assert not page.is_visible(MENU)
+    assert page.evaluate("document.activeElement.dataset.of") == "X"
+    page.click(NODE)
+    page.click(NODE)
+    assert not page.is_visible(MENU)
+    page.click(NODE)
+    page.click(".kp-said", position={"x": 20, "y": 10})
+    assert not page.is_visible(MENU)
+    page.click(NODE)
+    page.keyboard.press("ArrowLeft")
+    assert not page.is_visible(MENU)
+
+
+def test_keys_open_the_menu_walk_it_and_act(desk: MakeDesk) -> None:
+    """Enter on the focused node; arrows move among its actions; Enter does one."""
+    table = shown(desk)
+    page = table.page
+    page.focus(NODE)
+    page.keyboard.press("Enter")
+    assert texts(page, "strong") == ["X"]
+    assert "add write replicas" in page.evaluate("document.activeElement.textContent")
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement.textContent") == "apply X"
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    table.wait_where("6 / 6")
+
+
+def test_a_picture_without_tab_stops_is_walked_to_a_menu(desk: MakeDesk) -> None:
+    """The brackets walk to a part, Enter opens its menu."""
+    table = desk("failures/cut-in-two")
+    page = table.page
+    page.focus(".kp-track input")
+    page.keyboard.press("]")
+    page.keyboard.press("Enter")
+    assert page.is_visible(MENU)
+    assert table.errors == []
+
+
+def test_a_press_by_mouse_draws_no_frame_around_the_picture(desk: MakeDesk) -> None:
+    """The focus is seen where keys brought it, and only there."""
+    page = shown(desk).page
+    outline = f"getComputedStyle(document.querySelector('{NODE}')).outlineStyle"
+    page.click(NODE)
+    page.click(NODE)
+    assert page.evaluate(outline) == "none"
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Tab")
+    assert page.evaluate(outline) == "solid"
+
+
+def test_a_finger_opens_the_menu_of_an_exported_page(browser: Browser, pages: Pages) -> None:
+    """What may be done is grey there, and the page says how to act."""
+    context = browser.new_context(has_touch=True, offline=True)
+    page = context.new_page()
+    try:
+        opened(page, pages("tcm/bootstrap"))
+        page.keyboard.press("j")
+        page.tap(".kp-picture [data-of=A]")
+        assert page.is_visible(MENU)
+        assert "open the trace" in " ".join(texts(page, "small"))
+    finally:
+        context.close()
+
+
+@pytest.mark.parametrize(
+    ("model", "verb", "thing"),
+    [
+        ("twophase", "prepare RM0", "RM0"),
+        ("balance", "move 0 A:0 B:0", "B"),
+        ("balance", "move 0 A:0 B:0", "tablet ks.t 0"),
+        ("gossip", "gossip A B", "B"),
+    ],
+)
+def test_actions_name_the_things_that_they_concern(model: str, verb: str, thing: str) -> None:
+    """A node by its name, a shard with its node, a tablet by table and number."""
+    opened_model = Player(model).model
+    found = opened_model.find(opened_model.start(), verb)
+    assert found is not None
+    assert thing in json.loads(concerned(opened_model, found[0]))
