@@ -9,11 +9,15 @@ from msgspec import Struct
 
 from kit.views.default import compared
 from kit.views.fragment import Frag, h
-from kit.views.panel import Scene
+from kit.views.panel import Panel, Scene
 
 MOST = 8
 """Choices a question offers at most."""
+VOTED = "ABCD"
+"""The keys of the first choices: they tick, or in a class each press is a vote."""
 IN_PICTURE = "Tick, or press in the picture."
+_NODE = re.compile(r"(?:n|node|host):[^:]+")
+_WORD = re.compile(r"\w+")
 _OF_NODE = re.compile(r"(?:^|\.)(?:nodes|views)\[(\d+)\]")
 
 
@@ -38,42 +42,96 @@ class Question(Struct, frozen=True):
         offered = (*self.choices, "none of these")
         right = self.right or ("none of these",)
         labels = []
-        for choice, thing in zip_longest(offered, self.things, fillvalue=""):
-            good, place = choice in right, thing or None
-            box = h("input", type="checkbox", value=choice, data_right=good, data_thing=place)
-            labels.append(h("label", box, f" {choice}"))
+        for letter, choice, thing in zip_longest(VOTED, offered, self.things, fillvalue=""):
+            if choice:
+                good, place = choice in right, thing or None
+                box = h("input", type="checkbox", value=choice, data_right=good, data_thing=place)
+                key = h("kbd", letter) if letter else None
+                votes = h("progress", value=0, max=1, hidden=True) if letter else None
+                labels.append(h("label", box, " ", key, f" {choice} ", votes, h("b")))
         where = h("small", IN_PICTURE) if any(self.things) else None
         return h(
             "div",
             h("fieldset", h("legend", self.text), where, labels),
             h("button", "Answer", type="button", class_="act suggested", data_do="answer"),
             h("button", "Show without answering", type="button", class_="act", data_do="reveal"),
+            h(
+                "button",
+                "Let the class vote",
+                type="button",
+                class_="act",
+                data_do="vote",
+                aria_pressed="false",
+                title=f"each press of {', '.join(VOTED)} is a vote; no names are kept",
+            ),
             k="question",
             class_="question",
             data_because=" ".join((self.because, *self.reasons)),
         )
 
 
-def changed_parts(scene: Scene) -> Question | None:
-    """Ask which nodes the step changes, and which other fields of the state.
+def receivers(scene: Scene, picture: Panel | None) -> Question | None:
+    """Ask who gets what a step sends: a write, an entry, a question.
+
+    None where nothing is sent, where the name of the step tells who gets it, and where there are
+    too few to choose from.
+    """
+    flows, former = scene.flows(), scene.former()
+    if not flows or former is None or picture is None:
+        return None
+    first = flows[0].kind, flows[0].from_key, flows[0].label
+    sent = [each for each in flows if (each.kind, each.from_key, each.label) == first]
+    right = {each.to_key.rpartition(":")[2] for each in sent}
+    if right & {*_WORD.findall(scene.model.verb(scene.action))}:
+        return None
+    drawn = picture.draw(former).walk()
+    parts = {part.key: part for part in drawn if _NODE.fullmatch(part.key or "")}
+    sender = flows[0].from_key.rpartition(":")[2]
+    things = {
+        name: next((each.get("data-of") for each in part.walk() if each.get("data-of")), key)
+        for key, part in parts.items()
+        if key and (name := key.rpartition(":")[2]) != sender
+    }
+    if not right <= things.keys() or not len(right) < len(things) <= MOST:
+        return None
+    return Question(
+        f"Next: {scene.model.verb(scene.action)}. Who gets {flows[0].label or 'it'}?",
+        tuple(things),
+        tuple(name for name in things if name in right),
+        scene.say,
+        tuple(each.text for each in sent),
+        tuple(thing or "" for thing in things.values()),
+    )
+
+
+def changed_parts(scene: Scene, tabs: dict[str, bool] | None = None) -> Question | None:
+    """Ask which nodes the step changes, and what else: of ``tabs``, by their titles, where they say
+    whether they change; else which fields of the state.
 
     None when there is too little to choose, or too much.
     """
     if scene.action is None or scene.milestone is None:
         return None
-    names = tuple(getattr(scene.model, "names", ()))
+    given = getattr(scene.model, "names", ())
+    names = tuple(given) if isinstance(given, tuple | list) else ()
     parts: dict[str, bool] = {}
     for path, changed in compared(scene.before, scene.state):
         part = _part(path, names)
-        parts[part] = parts.get(part, False) or changed
-    right = [part for part, changed in parts.items() if changed]
-    if len(parts) < 2 or not right or len(right) > MOST:
+        if not tabs or part in names:
+            parts[part] = parts.get(part, False) or changed
+    several = (parts, {**parts, **tabs}, tabs) if tabs else (parts,)
+    for parts in several:
+        right = [part for part, changed in parts.items() if changed]
+        if len(parts) >= 2 and right and len(right) <= MOST:
+            break
+    else:
         return None
     others = [part for part in parts if part not in right]
     kept = {*right, *others[: MOST - len(right)]}
     offered = tuple(part for part in parts if part in kept)
+    what = "Who changes" if all(part in names for part in offered) else "Which of these change"
     return Question(
-        f"Next: {scene.model.verb(scene.action)}. Which of these change?",
+        f"Next: {scene.model.verb(scene.action)}. {what}?",
         offered,
         tuple(right),
         f"{scene.say} Changed: {', '.join(right)}.",

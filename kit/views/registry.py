@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 from msgspec import Struct
@@ -16,7 +16,7 @@ from kit.views.frame import Slots
 from kit.views.gate import Gate, awaited_gates
 from kit.views.panel import Panel, Scene
 from kit.views.promises import LAMPS, Named, nothing
-from kit.views.question import Question, changed_parts
+from kit.views.question import Question, changed_parts, receivers
 from kit.views.spacetime import MESSAGES
 
 Run = Callable[[Model[Any, Any], Any], Iterator[Any]]
@@ -51,6 +51,22 @@ class Views(Struct, frozen=True):
     def slots(self) -> Slots:
         """Which panel fills which slot of a frame, and the gates over the picture."""
         return Slots(self.picture, self.table, self.badges, self.wide, self.gates, self.named)
+
+    def asks(
+        self, scene: Scene, panels: Iterable[Panel], changed: Collection[str]
+    ) -> Question | None:
+        """The question about a step: the family's own, or who gets what it sends, or what changes.
+
+        ``panels`` are those that are shown, ``changed`` the names of those that it changes.
+        """
+        others = (self.picture, self.badges, LAMPS.name, STATE.name)
+        panels = tuple(panels)
+        tabs = {p.title: p.name in changed for p in panels if p.name not in others}
+        picture = next((panel for panel in panels if panel.name == self.picture), None)
+        if self.question is not changed_parts and (own := self.question(scene)):
+            return own
+        sent = receivers(scene, picture)
+        return sent or (changed_parts(scene, tabs) if self.question is changed_parts else None)
 
     @property
     def macros(self) -> tuple[Macro, ...]:

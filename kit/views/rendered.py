@@ -204,7 +204,9 @@ class RenderedTimeline:
         views, changed = self.views, self._changed(moment, scene)
         whole = frame(scene, self.panels, views.macros, views.slots, changed, self.story)
         root = self.store.add(whole)
-        question = None if scene.action is None else views.question(scene)
+        question = None
+        if scene.action is not None:
+            question = views.asks(scene, [p for p in self.panels if is_shown(p, scene)], changed)
         text = None if question is None else self.store.add(question.draw())
         drawn = self._with_flows(moment, scene)
         return msgspec.structs.replace(drawn, root=root, question=text)

@@ -89,6 +89,7 @@ KEYS = (
     ("Home, End", "first and last step"),
     ("Space", "play and pause"),
     ("1 to 9", "the actions, by the numbers they carry"),
+    ("A to D", "while a question is open: choose, or in a class vote"),
     ("[  and  ]", "walk the parts of the picture; Enter opens what may be done with one"),
     ("a", "all actions, with a box to find one"),
     ("+  and  −", "a larger or smaller picture; 0: as it was"),

@@ -22,7 +22,7 @@ FIRST = (
     *("root", "board", "time", "frame", "actions", "messages"),
     *("question", "tables", "parts", "flows", "search"),
 )
-LAST = ("projector", "compare", "narrow", "forced-colors")
+LAST = ("projector", "compare", "narrow", "forced-colors", "paper")
 """Sheets of the page before and after those of the families: later rules win."""
 TERMINAL = ("root", "terminal")
 

@@ -104,3 +104,33 @@ def test_it_is_as_high_as_the_notebook_shows(desk: MakeDesk) -> None:
         page.evaluate("(h) => { document.querySelector('main').style.height = `${h}px`; }", height)
         high = "document.querySelector('.kp-board').offsetHeight"
         page.wait_for_function(f"() => {high} <= {height} - 8 && {high} > {height} - 24")
+
+
+SHEETS = """() => [...document.querySelectorAll(".kp-paper>section")].map((sheet) => ({
+  pictures: sheet.querySelectorAll("figure svg").length,
+  captions: [...sheet.querySelectorAll("figcaption")].map((one) => one.textContent),
+  controls: sheet.querySelectorAll("button, input, select").length,
+  cut: [...sheet.querySelectorAll("figcaption")].filter((one) =>
+    one.getBoundingClientRect().bottom > one.parentNode.getBoundingClientRect().bottom + 1).length,
+}))"""
+
+
+def test_paper_has_six_captioned_milestones_a_sheet(reader: Page, pages: Pages) -> None:
+    """Each milestone of the branch is a picture with its step and what happened; nothing to press
+    is printed, and the page is as before afterwards.
+    """
+    opened(reader, pages(LONG))
+    names = reader.locator(".kp-ticks>i").count()
+    reader.emulate_media(media="print")
+    reader.evaluate("() => dispatchEvent(new Event('beforeprint'))")
+    sheets = reader.evaluate(SHEETS)
+    assert sum(len(each["captions"]) for each in sheets) == names >= 6
+    assert sheets[0]["pictures"] >= 6
+    assert len(sheets) == -(-names // 6)
+    assert all(each["controls"] == each["cut"] == 0 for each in sheets)
+    assert all(one.startswith("Step ") for each in sheets for one in each["captions"])
+    assert reader.locator(".kp-board").is_hidden()
+    reader.evaluate("() => dispatchEvent(new Event('afterprint'))")
+    reader.emulate_media(media="screen")
+    assert reader.locator(".kp-board").is_visible()
+    assert reader.locator(".kp-paper").count() == 0

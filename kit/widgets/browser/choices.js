@@ -1,5 +1,6 @@
 // What the reader chose survives every frame: tabs, drop-downs, the lit thing, words searched for.
 
+import { Ghosts } from "./ghosts.js";
 import { bounds } from "./motion.js";
 import { all } from "./picture.js";
 
@@ -8,7 +9,7 @@ export class Choices {
 
   // `settle` brings pages that nobody sees up to the shown frame.
   constructor(root, settle) {
-    Object.assign(this, { root, settle });
+    Object.assign(this, { root, settle, ghosts: new Ghosts(root) });
   }
 
   forget() {
@@ -114,6 +115,7 @@ export class Choices {
   restoreLight() {
     for (const part of all(this.root, "[data-my-lit]")) part.removeAttribute("data-my-lit");
     const ticked = this.asked("[data-thing]:checked").map(({ dataset }) => dataset.thing);
+    if (this.asked("input").length) this.ghosts.put(ticked.map((thing) => [thing, "?"]));
     const chosen = [this.lit, this.pointed, ...ticked].filter(Boolean);
     for (const thing of chosen.flatMap((one) => this.named(one)))
       for (const part of all(this.root, `${partsOf(thing)},svg [data-k="${CSS.escape(thing)}"]`))

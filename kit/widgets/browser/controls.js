@@ -31,6 +31,7 @@ const BUTTONS = {
   open: (player) => player.toggleStory(false),
   answer: (player) => player.answer(true),
   reveal: (player) => player.answer(false),
+  vote: (player, button) => player.vote(button),
   before: (player) => player.spots.walk(-1),
   after: (player) => player.spots.walk(1),
   pin: (player) => player.spots.pin(),
@@ -156,6 +157,7 @@ function press(player, event) {
   event.stopPropagation(); // JupyterLab acts on single letters even here
   if (isTyping(target, key) || isPressing(target, key)) return;
   if (target.matches("[data-roving]") && WALKING.test(key)) rove(event);
+  else if (!player.ask.hidden && /^[a-d]$/i.test(key)) player.bet(key.toUpperCase());
   else if (/^[1-9]$/.test(key))
     player.rush.do(() => player.main.box.querySelector(`[data-key="${key}"]`)?.click());
   else if (name) {

@@ -6,8 +6,10 @@ import { Drawer } from "./drawer.js";
 import { Flows, travelled } from "./flows.js";
 import { FragmentStore } from "./fragments.js";
 import { CUT, Frames } from "./frames.js";
+import { settled } from "./ghosts.js";
 import { lens } from "./lens.js";
 import { Menu } from "./menu.js";
+import { Paper } from "./paper.js";
 import { all, Picture } from "./picture.js";
 import { Projector } from "./projector.js";
 import { Rush } from "./rush.js";
@@ -29,6 +31,7 @@ export class Player {
   unfolded = false;
   isStory = false; // what several nodes do alike is one step
   score = [0, 0]; // answers that were right, answers given
+  bets = []; // what became of those that were made in the picture
 
   constructor(model, box) {
     box.innerHTML = model.get("shell"); // written by the escaping builder
@@ -56,6 +59,7 @@ export class Player {
     this.projector = new Projector(this);
     this.voice = new Voice(this.root, (name) => this.part(name));
     this.frames = new Frames(this);
+    this.paper = new Paper(this);
     this.wire = new Wire(model, this.store, this);
     this.press("story", this.isStory);
   }
@@ -79,8 +83,8 @@ export class Player {
   close() {
     this.pause();
     for (const timer of [this.told, this.voice.timer]) clearTimeout(timer);
-    const parts = [this.wire, this.frames, this.flows, this.bar, this.drawer, this.projector];
-    for (const part of parts) part.close();
+    const { bar, drawer, flows, frames, paper, projector, wire } = this;
+    for (const part of [wire, frames, paper, flows, bar, drawer, projector]) part.close();
   }
 
   // -- what the kernel sends
@@ -225,6 +229,8 @@ export class Player {
     this.tree.show();
     this.spots.follow(this.main);
     this.flows.show();
+    this.choices.ghosts.put(this.bets);
+    this.bets = [];
     if (before) this.main.animate(before);
     clearTimeout(this.told);
     this.told = setTimeout(() => this.wire.look(this.at, this.tip), SETTLED);
@@ -390,13 +396,52 @@ export class Player {
     let told = this.ask.firstChild.dataset.because;
     if (isTried) {
       const boxes = all(this.ask, "input");
+      const votes = this.elect(boxes);
+      this.bets = settled(boxes);
       this.score[0] += boxes.every((box) => box.checked === box.hasAttribute("data-right"));
       this.score[1] += 1;
-      told = `${verdict(boxes)}${told} Score: ${this.score.join(" of ")}.`;
+      told = `${verdict(boxes)}${told}${votes} Score: ${this.score.join(" of ")}.`;
     }
     this.go(this.asked, true);
     this.range.focus();
     this.voice.tell(told);
+  }
+
+  // A key of a choice: it ticks that, or is a vote for it.
+  bet(letter) {
+    const label = all(this.ask, "label").find((one) =>
+      one.querySelector("kbd")?.textContent === letter);
+    if (!label) return;
+    const box = label.querySelector("input");
+    if (this.ask.querySelector("[data-do=vote]").ariaPressed === "true") {
+      label.dataset.votes = Number(label.dataset.votes || 0) + 1;
+      this.showVotes();
+    } else box.checked = !box.checked;
+    this.choices.restoreLight();
+  }
+
+  showVotes() {
+    const labels = all(this.ask, "label");
+    const most = Math.max(1, ...labels.map(votesOf));
+    for (const label of labels) {
+      const bar = label.querySelector("progress");
+      if (bar) Object.assign(bar, { max: most, value: votesOf(label), hidden: false });
+      label.lastChild.textContent = bar ? votesOf(label) : "";
+    }
+  }
+
+  vote(button) {
+    button.ariaPressed = button.ariaPressed !== "true";
+    this.showVotes();
+  }
+
+  // Of a class that has voted the answer is what most have voted for.
+  elect(boxes) {
+    const labels = boxes.map((box) => box.parentNode).filter(votesOf);
+    const most = Math.max(...labels.map(votesOf));
+    if (labels.length) for (const box of boxes) box.checked = votesOf(box.parentNode) === most;
+    const counts = labels.map((one) => `${one.querySelector("kbd").textContent} ${votesOf(one)}`);
+    return labels.length ? ` Votes: ${counts.join(", ")}.` : "";
   }
 
   // The step stays hidden; the question is asked again. Tell whether one was asked.
@@ -441,6 +486,10 @@ export class Player {
     this.at = this.path.findLast((id) => id <= this.at);
     this.show(false);
   }
+}
+
+function votesOf(label) {
+  return Number(label.dataset.votes || 0);
 }
 
 // What of an answer is right, what is not, and what it lacks.
