@@ -109,7 +109,7 @@ def _parts(entry: Entry, scenario: Scenario | None) -> Iterator[Part]:
     yield from _settings(entry, scenario.parameters if scenario else {})
     yield Rows(_properties(entry, scenario), title="properties")
     safeguards = [
-        (each.id, each.name, f"{each.told}; protects {listed(each.protects, 'nothing')}")
+        (each.id, each.name, f"{each.in_full}; protects {listed(each.protects, 'nothing')}")
         for each in entry.safeguards
     ]
     yield Rows(safeguards or [("none",)], title="safeguards")

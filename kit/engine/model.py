@@ -80,7 +80,7 @@ class Safeguard(Struct, frozen=True):
     kept: tuple[KeptAnyhow, ...] = ()
 
     @property
-    def told(self) -> str:
+    def in_full(self) -> str:
         """Its title, with what search shows to be harmless without it."""
         redundant = " (redundant)" if self.kept and not self.protects else ""
         return "; ".join([f"{self.title}{redundant}", *(each.sentence for each in self.kept)])

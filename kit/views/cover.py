@@ -64,7 +64,7 @@ def _cast(picture: Frag) -> Iterator[tuple[str, str]]:
 
 
 def draw_end(scene: Scene, head: str) -> Frag:
-    """Draw the last word in the place of the next action; one may look again, or break something."""
+    """Draw the last word in the place of the next action: look again, or break something."""
     words = promises_badge(scene)[0]
     broken = h(
         "button",

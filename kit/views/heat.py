@@ -73,10 +73,10 @@ def looks(aspect: Aspect) -> dict[str, int]:
 
 def legend(aspect: Aspect) -> str:
     """Say how many have each value: ``version: □ 2 ×68, ■ 3 ×32``."""
-    found = Counter(aspect.values.values()).most_common()
+    counts = Counter(aspect.values.values()).most_common()
     marks = looks(aspect)
-    parts = [f"{LOOKS[marks[value]]} {value} ×{count}" for value, count in found[:3]]
-    rest = len(found) - 3
+    parts = [f"{LOOKS[marks[value]]} {value} ×{count}" for value, count in counts[:3]]
+    rest = len(counts) - 3
     return f"{aspect.title}: {', '.join(parts)}" + (f" and {rest} more" if rest > 0 else "")
 
 
@@ -105,9 +105,9 @@ def draw_heat(
     ]
     thickest = sorted((movers or {}).items(), key=lambda each: (-each[1], each[0]))
     arcs = [
-        _arc(laid[0].at(number[one]), laid[0].at(number[other]), f"{one}:{other}", many)
-        for (one, other), many in thickest[:MOST_ARCS]
-        if one in number and other in number
+        _arc(laid[0].at(number[source]), laid[0].at(number[target]), f"{source}:{target}", many)
+        for (source, target), many in thickest[:MOST_ARCS]
+        if source in number and target in number
     ]
     rest = len(thickest) - MOST_ARCS
     more = f"and {counted(rest, 'more way')}" if rest > 0 else ""
@@ -163,12 +163,15 @@ def _marks(
                 together.setdefault(mark, []).append(_shape(mark, x, y, size))
         for mark, shapes in together.items():
             yield h(
-                "path", d="".join(shapes), class_=f"mark look{mark}", k=f"{aspect.title}:{mark}"
+                "path",
+                d="".join(shapes),
+                class_="mark" if mark else "mark least",
+                k=f"{aspect.title}:{mark}",
             )
     for at, name in known:
         if name in apart:
             mark, (x, y) = marks[aspect.values[name]], block.at(at)
-            kind = f"mark look{mark}" + " moved" * (name in aspect.changed)
+            kind = "mark" + " least" * (not mark) + " moved" * (name in aspect.changed)
             yield h(
                 "g",
                 h("title", lines[name]),
@@ -202,11 +205,11 @@ def _arc(begin: tuple[float, float], end: tuple[float, float], key: str, many: i
     (x1, y1), (x2, y2) = begin, end
     bend = (x1 + x2) / 2 + (y2 - y1) / 3, (y1 + y2) / 2 - (x2 - x1) / 3
     path = f"M{x1:.0f} {y1:.0f}Q{bend[0]:.0f} {bend[1]:.0f} {x2:.0f} {y2:.0f}"
-    one, other = key.split(":", 1)
+    source, target = key.split(":", 1)
     return h(
         "g",
-        h("title", f"{one} → {other}: {many:,}"),
-        h("path", d=path, class_=f"wire thick{min(4, many.bit_length())}"),
+        h("title", f"{source} → {target}: {many:,}"),
+        h("path", d=path, class_="wire thick" if many > 3 else "wire"),
         h("circle", cx=round(x2), cy=round(y2), r=3 + min(4, many.bit_length()), class_="dot"),
         k=f"mover:{key}",
     )

@@ -59,7 +59,7 @@ class RenderedTimeline:
         self._folds: Counter[int] = Counter()
         self._rest: OrderedDict[tuple[str, int], str] = OrderedDict()
         self._still: tuple[int, Scene] | None = None
-        self.story = self._told()
+        self.story = self._story_told()
         self.draw_new()
 
     @property
@@ -67,7 +67,7 @@ class RenderedTimeline:
         """The timeline's model."""
         return self.timeline.model
 
-    def _told(self) -> Story | None:
+    def _story_told(self) -> Story | None:
         """What is told, with its steps: an exported page has them all, else a script leads on."""
         timeline, steps = self.timeline, len(self.timeline.path()) - 1
         if self.closed is not None:
@@ -85,8 +85,8 @@ class RenderedTimeline:
         steps = [self.timeline.moments[moment] for moment in path[1:]]
         acts = [(*self.model.verb(step.action).split(" "), step.milestone) for step in steps]
         alike = (
-            len(one) == len(two) == 3 and one[0] == two[0] and one[1] != two[1] and not one[2]
-            for one, two in pairwise(acts)
+            len(act) == len(after) == 3 and act[0] == after[0] and act[1] != after[1] and not act[2]
+            for act, after in pairwise(acts)
         )
         return len(acts) - sum(alike)
 

@@ -532,7 +532,7 @@ def _lines(text: str, numbers: bool) -> list[str | int]:
 
 
 def _switch(safeguard: Safeguard, on: bool) -> ipywidgets.Checkbox:
-    words = f"{safeguard.id}  {safeguard.told}"
+    words = f"{safeguard.id}  {safeguard.in_full}"
     layout = ipywidgets.Layout(width="auto", margin="0 2px")
     return ipywidgets.Checkbox(
         value=on, description=words, tooltip=words, indent=False, layout=layout

@@ -54,8 +54,8 @@ def open_named(name: str) -> Opened:
     timeline.tell(scenario.title)
     if full in files():
         script = parse(read(files()[full]), full)
-        told = open_script(script) if script.remarks else None
-        timeline.tell(scenario.title, script.why, told)
+        whole = open_script(script) if script.remarks else None
+        timeline.tell(scenario.title, script.why, whole)
     return Opened(timeline, full)
 
 

@@ -182,8 +182,9 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
 
     def reset(self) -> Moment:
         """Begin again as it was opened: that model with its own ring and safeguards, its script."""
-        begun, told = Timeline(self.origin.model, self.origin.script), self.origin
-        begun.tell(told.story, told.premise, told)
+        first = self.origin
+        begun = Timeline(first.model, first.script)
+        begun.tell(first.story, first.premise, first)
         self.put(begun)
         return self.timeline.now
 

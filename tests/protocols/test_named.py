@@ -105,5 +105,5 @@ def test_a_redundant_safeguard_says_so() -> None:
     """Where a student switches it off, it is told what keeps its invariant without it."""
     assert [guard.id for _, guard in GUARDS if not guard.protects] == ["S-58"]
     for _, guard in GUARDS:
-        assert ("(redundant)" in guard.told) is (not guard.protects)
+        assert ("(redundant)" in guard.in_full) is (not guard.protects)
         assert guard.kept or guard.protects
