@@ -155,7 +155,7 @@ def stored_frame(scene: Scene, panels: Sequence[Panel], slots: Slots = PLAIN) ->
         "div",
         narration(scene),
         [panel.draw(scene) for panel in panels if panel.name == slots.badges],
-        h("p", words, class_="badge" if good else "badge broken") if judged else None,
+        h("p", words, class_="badge kept" if good else "badge broken") if judged else None,
         h("p", f"edition {edition}", class_="badge") if edition else None,
         h("div", [h("div", panel.draw(scene)) for panel in beside], class_="beside"),
     )

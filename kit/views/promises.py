@@ -102,7 +102,7 @@ def draw_promises(scene: Scene, named: Named = nothing) -> Frag:
     """Draw all promises as one badge that opens the lamps."""
     words, good = promises_badge(scene)
     kind = "kp-pop promises" if good else "kp-pop promises broken"
-    badge = h("summary", words, class_="badge")
+    badge = h("summary", words, class_="badge kept" if good else "badge")
     return sheet(badge, draw_lamps(scene, named), key="promises", kind=kind)
 
 

@@ -39,12 +39,15 @@ STRIP, TAPE, MARKS, GATE = 26.0, 45.0, 18.0, 42.0
 HEAD, LETTER, LINE = 15.0, 15.0, 15.0
 SIDE = 132.0
 """How wide the column of clients is."""
-MOST_CARDS, CARD, FOLD = 4, 106.0, 30.0
+MOST_CARDS, FOLD = 3, 30.0
+"""Cards that are seen, beside the place of the next one; of the others, the count."""
 MOST_MARKS = 6
 """Nodes of whom each is marked below a card; of more they are counted."""
 MOST_WAITING, MOST_COME = 4, 5
 """Nodes that stand before a gate and behind it one by one; of more, they are counted."""
-MOST_PARKED, MOST_TRAILS, LONGEST = 24, 12, 104.0
+MOST_PARKED, MOST_TRAILS = 24, 12
+LONGEST, SHORT = 104.0, 56.0
+"""How wide a label may be, and one for which there is little room."""
 
 Place: TypeAlias = complex
 Health = Literal["up", "down", "gone", "joining"]
@@ -213,6 +216,7 @@ class _Set:
         left = SIDE if stage.sides else 0.0
         spots, self.looks = places(len(stage.names), left, self.top + 4, self.bottom - 4)
         self.left = left
+        self.reach: dict[str, float] = {}
         self.at: dict[str, Place] = dict(zip(stage.names, spots, strict=True))
         self.there = {each.name: each for each in stage.characters}
         room = (self.bottom - self.top) / max(len(stage.sides), 1)
@@ -223,17 +227,22 @@ class _Set:
         shown = self.cards()
         first = FOLD if len(shown) < len(stage.tape or ()) else 0.0
         y = STRIP * stage.has_strip
-        self.card_wide = (WIDTH - FOLD) / MOST_CARDS - 4
+        self.card_wide = (WIDTH - FOLD) / (MOST_CARDS + 1) - 4
         for i, card in enumerate(shown):
             x = FOLD + (self.card_wide + 4) * i
-            self.at[card.key] = complex(x + self.card_wide / 2, y + 22)
+            self.put(card.key, complex(x + self.card_wide / 2, self.top - 3), 2)
             for name, key, x_mark in self.marks(card, x):
                 self.at[key] = self.at.get(name, complex(x_mark, y + 52))
         if stage.tape is not None:
-            newest = FOLD + (self.card_wide + 4) * max(len(shown) - 1, 0) + self.card_wide / 2
-            self.at[stage.tape_key] = complex(newest, y + 22)
+            x = FOLD + (self.card_wide + 4) * len(shown) + self.card_wide / 2
+            self.put(stage.tape_key, complex(x, y + TAPE - 2), 2)
             for card in stage.tape[: len(stage.tape) - len(shown)]:
-                self.at[card.key] = complex(first / 2, y + 22)
+                self.put(card.key, complex(first / 2, y + TAPE - 2), 2)
+
+    def put(self, key: str, place: Place, reach: float) -> None:
+        """Say where a part is, and how far from there a wire ends."""
+        self.at[key] = place
+        self.reach[key] = reach
 
     def cards(self) -> tuple[Card, ...]:
         """The cards that are seen: the newest."""
@@ -288,9 +297,10 @@ class _Set:
         to_middle = middle - half
         towards = 1 if (to_middle * side.conjugate()).real >= 0 else -1
         down = (towards * side).imag > 0
-        far = 2 * ((self.looks.below if down else self.looks.above) + 8) * towards if flat else 7.0
+        far = 2 * ((self.looks.below if down else self.looks.above) + 8) * towards if flat else 22.0
         bend = half + side * far
-        return start + self.looks.head * along, bend, end - (self.looks.head + 2) * along
+        ends = (self.reach.get(key, self.looks.head) for key in (source, target))
+        return start + next(ends) * along, bend, end - (next(ends) + 2) * along
 
 
 def _on(way: tuple[Place, Place, Place], share: float) -> Place:
@@ -336,22 +346,16 @@ def on_network(scene: Scene) -> tuple[tuple[Message, ...], tuple[Message, ...], 
 def draw_stage(scene: Scene, stage: Stage, gates: Sequence[Gate] | None, said: str) -> Frag:
     """Draw the stage of a scene; ``gates`` is None where its family never has any."""
     laid = _Set(stage, gates is not None)
-    labels: list[tuple[str, tuple[Box, ...]]] = []
-    worded: dict[str, str] = {}
+    labels = _Labels()
     messages, lost, walls = stage.messages, stage.lost, stage.walls
     if isinstance(scene.model, NetworkModel):
         more = on_network(scene)
         messages, lost, walls = (*messages, *more[0]), (*lost, *more[1]), (*walls, *more[2])
     pinned = list(laid.taken())
-    parked = [*_envelopes(laid, messages, lost, labels, worded, pinned)]
-    trails = [*_trails(laid, scene, labels, worded, pinned)]
-    behind = [_wall(laid, wall, labels, worded) for wall in walls]
-    seats = seated(labels, pinned)
-    words = [
-        h("text", worded[key], x=round(seat.x), y=round(seat.y + 4), text_anchor="middle",
-          k=f"label:{key}", class_="tag said" if key.startswith("wall:") else "said")
-        for key, seat in seats.items()
-    ]  # fmt: skip
+    parked = [*_envelopes(laid, messages, lost, labels, pinned)]
+    trails = [*_trails(laid, scene, labels, pinned)]
+    behind = [_wall(laid, wall, labels) for wall in walls]
+    words = [*labels.draw(pinned)]
     letters = tags(stage.names)
     return h(
         "svg",
@@ -481,31 +485,52 @@ def _side(laid: _Set, each: Character) -> Frag:
 
 AROUND = (
     *((1, 0), (-1, 0), (0, -1), (0, 1), (0.7, -1), (-0.7, -1), (0.7, 1), (-0.7, 1)),
-    *((0, -2), (0, 2), (1, -2), (-1, -2), (1, 2), (-1, 2)),
+    *((0, -2), (0, 2), (1, -2), (-1, -2), (1, 2), (-1, 2), (0.4, -2), (-0.4, -2)),
+    *((0.4, 2), (-0.4, 2), (0, -3), (0, 3), (1, -3), (-1, -3), (1, 3), (-1, 3)),
 )
 """Where a label may stand: so far to the right, and so far down."""
-Labels: TypeAlias = list[tuple[str, tuple[Box, ...]]]
 
 
-def _label(key: str, words: str, around: Iterable[Place], labels: Labels,
-           worded: dict[str, str], gap: float = 12) -> None:  # fmt: skip
-    """Ask for a place for a label: beside one of these points, over it or below it."""
-    text = shortened(words, LONGEST)
-    wide = measured(text) + 4
-    if not text or (key.startswith("trail:") and text in worded.values()):
-        return
-    seats = [
-        Box(at.real + right * (gap + wide / 2), at.imag + down * (gap + 1), wide, LINE)
-        for at in around
-        for right, down in AROUND
-    ]
-    worded[key] = text
-    labels.append((key, tuple(seats)))
+class _Labels:
+    """The words that stand beside things, the more important first."""
+
+    def __init__(self) -> None:
+        self.asked: dict[str, tuple[str, tuple[Place, ...], float]] = {}
+
+    def ask(self, key: str, words: str, around: Iterable[Place], gap: float = 12) -> None:
+        """Ask for a place beside one of these points, over it or below it; the same words are
+        said of one trail only.
+        """
+        told = key.startswith("trail:") and any(words == each[0] for each in self.asked.values())
+        if words and not told:
+            self.asked[key] = words, tuple(around), gap
+
+    def draw(self, pinned: list[Box]) -> Iterator[Frag]:
+        """Draw each where there is room for it, as a whole or, failing that, its beginning."""
+        left = self.asked
+        for longest in (LONGEST, SHORT):
+            texts = {key: shortened(words, longest) for key, (words, _, _) in left.items()}
+            seats = seated(((key, self._seats(key, text)) for key, text in texts.items()), pinned)
+            pinned += seats.values()
+            left = {key: asked for key, asked in left.items() if key not in seats}
+            for key, seat in seats.items():
+                x, y = round(seat.x), round(seat.y + 4)
+                yield h("text", texts[key], x=x, y=y, text_anchor="middle", k=f"label:{key}",
+                        class_="said")  # fmt: skip
+
+    def _seats(self, key: str, text: str) -> tuple[Box, ...]:
+        _, around, gap = self.asked[key]
+        wide = measured(text) + 4
+        return tuple(
+            Box(at.real + right * (gap + wide / 2), at.imag + down * (gap + 1), wide, LINE)
+            for at in around
+            for right, down in AROUND
+        )
 
 
 def _envelopes(
-    laid: _Set, messages: Iterable[Message], lost: Iterable[Message], labels: Labels,
-    worded: dict[str, str], pinned: list[Box],
+    laid: _Set, messages: Iterable[Message], lost: Iterable[Message], labels: _Labels,
+    pinned: list[Box],
 ) -> Iterator[tuple[Frag, Frag]]:  # fmt: skip
     """Each wire with messages, and the envelope that is parked on it: equal ones are counted."""
     alike: dict[tuple[str, str, str, str], list[Message]] = {}
@@ -519,11 +544,16 @@ def _envelopes(
         if way is None:
             continue
         nth = on_wire[source, target] = on_wire.get((source, target), 0) + 1
-        place = _free(way, PARKED[nth - 1 :] + PARKED[: nth - 1], pinned)
+        shares = PARKED[nth - 1 :] + PARKED[: nth - 1]
+        place = _free(way, shares, pinned)
+        if place is None:
+            place = _on(way, shares[0])
+            pinned.append(_around(place))
         key = group[0].key or f"sent:{source}:{target}:{said}{':' + look if look else ''}"
         more = f" ×{len(group)}" if len(group) > 1 else ""
-        laid.at[key] = place
-        _label(key, f"{said}{more}", (place,), labels, worded)
+        laid.put(key, place, 11)
+        if target != laid.stage.tape_key:  # else the card that is to come says it
+            labels.ask(key, f"{said}{more}", (place,))
         title = f"{source} → {target or '?'}: {group[0].title or said}{more}"
         wire = h("path", d=_path(way), k=f"wire:{key}", class_=f"wire thin {look}".rstrip())
         yield wire, _envelope(key, place, look or ("many" if more else ""), title)
@@ -545,15 +575,20 @@ def _envelope(key: str, place: Place, look: str, title: str) -> Frag:
     )
 
 
-PARKED = (0.4, 0.58, 0.24, 0.74)
+PARKED, ENDING = (0.4, 0.58, 0.24, 0.74), (0.85, 0.7, 0.55, 0.4)
+"""Where on its wire an envelope stands."""
 
 
-def _free(way: tuple[Place, Place, Place], shares: Sequence[float], pinned: list[Box]) -> Place:
+def _free(
+    way: tuple[Place, Place, Place], shares: Sequence[float], pinned: list[Box]
+) -> Place | None:
     """The first of these places on a wire that nothing covers, which is covered from then on."""
-    spots = [_on(way, share) for share in shares]
-    place = next((at for at in spots if not any(_around(at).meets(b) for b in pinned)), spots[0])
-    pinned.append(_around(place))
-    return place
+    for place in (_on(way, share) for share in shares):
+        box = _around(place)
+        if not any(box.meets(other) for other in pinned):
+            pinned.append(box)
+            return place
+    return None
 
 
 def _around(place: Place) -> Box:
@@ -563,9 +598,7 @@ def _around(place: Place) -> Box:
 OPEN = "M-8-2v8h16v-8L0-9zM-8-2L0 3L8-2"
 
 
-def _trails(
-    laid: _Set, scene: Scene, labels: Labels, worded: dict[str, str], pinned: list[Box]
-) -> Iterator[Frag]:
+def _trails(laid: _Set, scene: Scene, labels: _Labels, pinned: list[Box]) -> Iterator[Frag]:
     """What travelled in this step: a line that fades, and an open envelope at its end."""
     seen: set[tuple[str, str]] = set()
     for flow in scene.flows()[:MOST_TRAILS]:
@@ -574,19 +607,19 @@ def _trails(
             continue
         seen.add((flow.from_key, flow.to_key))
         key = f"trail:{flow.from_key}>{flow.to_key}"
-        place = _free(way, (0.85, 0.7, 0.55, 0.4), pinned)
-        _label(key, flow.label, (_on(way, 0.5), _on(way, 0.7), _on(way, 0.3)), labels, worded)
+        place = _free(way, ENDING, pinned)
+        labels.ask(key, flow.label, [_on(way, share) for share in (0.5, 0.7, 0.3)])
         yield h(
             "g",
             h("title", flow.text),
             h("path", d=_path(way), class_="way"),
-            h("path", d=OPEN, transform=_at(place), class_="opened"),
+            h("path", d=OPEN, transform=_at(place), class_="opened") if place else None,
             k=key,
             class_=f"trail {flow.kind}",
         )
 
 
-def _wall(laid: _Set, wall: Wall, labels: Labels, worded: dict[str, str]) -> Frag:
+def _wall(laid: _Set, wall: Wall, labels: _Labels) -> Frag:
     """A thick line between a group and the others, where one parts them; else a ring round each."""
     inside = [laid.at[name] for name in wall.group if name in laid.at]
     outside = [laid.at[name] for name in laid.stage.names if name not in wall.group]
@@ -618,7 +651,7 @@ def _wall(laid: _Set, wall: Wall, labels: Labels, worded: dict[str, str]) -> Fra
             )  # fmt: skip
         shape = [h("path", d=way, class_="wall"), tip]
         around = [ends[0] * s + ends[1] * (1 - s) for s in (0.5, 0.3, 0.7, 0.1, 0.9)]
-    _label(key, wall.words, around, labels, worded, gap=6)
+    labels.ask(key, wall.words, around, gap=6)
     return h("g", h("title", title), shape, k=key, class_="walls")
 
 
@@ -672,9 +705,16 @@ def _tape(scene: Scene, laid: _Set, letters: Mapping[str, str]) -> Frag:
     ends = {key for flow in scene.flows() for key in (flow.from_key, flow.to_key)}
     old = [card.key for card in tape[: len(tape) - len(shown)] if card.key in ends]
     cards += [h("g", k=key, transform=_at(laid.at[key])) for key in old]
-    # What travels to the log goes to its newest card, or to where that will be.
-    end = h("g", k=laid.stage.tape_key, transform=_at(laid.at[laid.stage.tape_key]))
-    return h("g", line, fold, cards, end, k="tape", class_="tape")
+    # What travels to the log goes to where its next card will be.
+    key = laid.stage.tape_key
+    cards.append(h("g", k=key, transform=_at(laid.at[key])))
+    sent = [message for message in laid.stage.messages if message.target == key]
+    if sent:
+        more = f"{len(sent)} × " if len(sent) > 1 else ""
+        coming = Card("tape:next", f"{more}{sent[0].words}", open=True, title=sent[0].title)
+        laid.put(coming.key, laid.at[key], 2)
+        cards.append(_card(laid, coming, y, letters))
+    return h("g", line, fold, cards, k="tape", class_="tape")
 
 
 def _card(laid: _Set, card: Card, y: float, letters: Mapping[str, str]) -> Frag:

@@ -45,7 +45,7 @@ def _stage(scene: Scene) -> Stage:
     m, s = scene.model, scene.state
     rows, guards = scene.of(facts.nodes), {row.node: row for row in scene.of(facts.guards)}
     sent = tuple(
-        Message(sent.creator, "log", f"built on {_built(sent.previous)}",
+        Message(sent.creator, "log", f"on {_built(sent.previous)}: {sent.change.text}",
                 key_of(s.in_flight, i), title=said(sent))
         for i, sent in enumerate(s.in_flight)
     )  # fmt: skip
@@ -53,7 +53,7 @@ def _stage(scene: Scene) -> Stage:
         Message(
             m.names[request.coordinator],
             m.names[request.replica],
-            f"{request.text.split()[0]}, version {at.version}",
+            f"{request.text.split()[0]} v{at.version}",
             f"asked:{number}",
             title=request.text,
         )

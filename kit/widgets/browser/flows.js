@@ -5,7 +5,7 @@
 import { bounds, calm } from "./motion.js";
 import { all } from "./picture.js";
 
-const LEGS = [450, 300, 200, 150]; // milliseconds a leg, where there are one, two, three, four
+const LEGS = [900, 450, 300, 225]; // milliseconds a leg, where there are one, two, three, four
 const MOST_DRAWN = 64;
 const MOST_LABELLED = 12;
 const MOST_SPOKEN = 6;
@@ -99,6 +99,10 @@ export class Flows {
     }
   }
 
+  get speed() {
+    return Number(this.root.querySelector("[data-do=speed]")?.value || 1);
+  }
+
   arrived() {
     if (this.animations.every(({ playState }) => playState === "finished")) this.clear();
   }
@@ -119,7 +123,7 @@ export class Flows {
       marker.classList.add("arrow");
       marker.firstChild.setAttribute("d", this.path(this.line(along, [from, to])));
       seat(text, along, rank, this);
-    } else this.move(marker, along, rank, LEGS[Math.min(legs.length, LEGS.length) - 1]);
+    } else this.move(marker, along, rank, LEGS[Math.min(legs.length, LEGS.length) - 1] / this.speed);
   }
 
   // The line of an arrow, from the edge of one part, or of what it names as its end, to that of the

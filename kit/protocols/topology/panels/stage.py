@@ -69,7 +69,7 @@ def _character(scene: Scene, row: NodeFacts) -> Character:
         health,
         leads=row.is_coordinator,
         sign=sign,
-        tag=row.state,
+        tag="down" if health == "down" and row.state == "normal" else row.state,
         holds=tuple(lines),
         fill=_streamed(scene, node),
         title=", ".join([title, *lines[: len(lines) - row.is_member], row.health]).rstrip(", "),
@@ -144,9 +144,9 @@ def _messages(scene: Scene) -> Iterator[Message]:
     """Decisions on their way to the log, and what was left behind of a session."""
     m, s = scene.model, scene.state
     if s.attempted.command is not None and s.coordinator != NOBODY:
-        yield Message(spot(m.names[s.coordinator]), LOG, "decision", "decision")
+        yield Message(spot(m.names[s.coordinator]), LOG, "a decision", "decision")
     if s.deposed is not None:
-        yield Message(spot(s.deposed.creator), LOG, "late decision", "late-decision", held=True)
+        yield Message(spot(s.deposed.creator), LOG, "a late decision", "late-decision", held=True)
     if s.leftover and s.leftover_at == NOBODY:
         yield Message(NETWORK, "", f"late, session {s.leftover}", "leftover", held=True)
 
