@@ -274,6 +274,10 @@ class NetworkModel(NodeModel[ActorState]):
         node = getattr(action, "node", "")
         return node if node in self.index else ""
 
+    def things(self, action: Any) -> tuple[str, ...]:
+        """The message on its way that an action is about."""
+        return (line(action.envelope),) if isinstance(action, MESSAGE_ACTIONS) else ()
+
     def label(self, s: ActorState, action: Any) -> str:
         """The text of a button: of a message what it is called."""
         if isinstance(action, MESSAGE_ACTIONS):

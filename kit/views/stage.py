@@ -24,12 +24,14 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kit.engine import network
 from kit.engine.actors import NetworkModel
 from kit.engine.network import DropMessage
 from kit.views.actions import mark
 from kit.views.diagrams import END, START, Standing
 from kit.views.fragment import Frag, Kid, h
 from kit.views.gate import Gate, awaited_gates
+from kit.views.heat import MOST_NODES, Aspect, draw_heat
 from kit.views.labels import SIZE, Box, measured, seated, shortened, tags, wrapped
 from kit.views.panel import Panel, Scene, alternative
 
@@ -92,7 +94,10 @@ class Card(Struct, frozen=True):
 
 
 class Message(Struct, frozen=True):
-    """Something on its way between two characters, or other keyed parts of the stage (the tape)."""
+    """Something on its way between two characters, or other keyed parts of the stage (the tape).
+
+    Without a ``target`` nobody knows yet where it arrives. ``thing`` is what actions call it.
+    """
 
     source: str
     target: str
@@ -100,6 +105,7 @@ class Message(Struct, frozen=True):
     key: str = ""
     held: bool = False
     title: str = ""
+    thing: str = ""
 
 
 class Wall(Struct, frozen=True):
@@ -326,17 +332,18 @@ def _at(place: Place) -> str:
 
 def on_network(scene: Scene) -> tuple[tuple[Message, ...], tuple[Message, ...], tuple[Wall, ...]]:
     """Messages in flight and held, what this step lost, and the split, of a model of actors."""
-    m, network = scene.model, scene.state.network
+    m, carried = scene.model, scene.state.network
 
     def message(sent: Any, held: bool = False) -> Message:
         short, full = m.in_short(sent.message), m.in_full(sent.message)
-        return Message(sent.source, sent.target, short, held=held, title=full)
+        thing = network.line(sent)
+        return Message(sent.source, sent.target, short, held=held, title=full, thing=thing)
 
-    flying = [message(sent) for sent in network.in_flight]
-    held = [message(sent, held=True) for sent in network.held]
+    flying = [message(sent) for sent in carried.in_flight]
+    held = [message(sent, held=True) for sent in carried.held]
     dropped = isinstance(scene.action, DropMessage)
     lost = (message(scene.action.envelope),) if dropped else ()
-    apart = m.carrier.apart(network)
+    apart = m.carrier.apart(carried)
     return (*flying, *held), lost, (Wall(apart),) if apart else ()
 
 
@@ -556,10 +563,10 @@ def _envelopes(
             labels.ask(key, f"{said}{more}", (place,))
         title = f"{source} → {target or '?'}: {group[0].title or said}{more}"
         wire = h("path", d=_path(way), k=f"wire:{key}", class_=f"wire thin {look}".rstrip())
-        yield wire, _envelope(key, place, look or ("many" if more else ""), title)
+        yield wire, _envelope(key, place, look or ("many" if more else ""), title, group[0].thing)
 
 
-def _envelope(key: str, place: Place, look: str, title: str) -> Frag:
+def _envelope(key: str, place: Place, look: str, title: str, thing: str) -> Frag:
     """A closed envelope; a held one has two bars, a torn one a rift, many are a pile."""
     return h(
         "g",
@@ -572,6 +579,7 @@ def _envelope(key: str, place: Place, look: str, title: str) -> Frag:
         k=key,
         class_=f"envelope {look}".rstrip(),
         transform=_at(place),
+        data_of=thing or None,
     )
 
 
@@ -944,6 +952,29 @@ def stage_lines(scene: Scene, stage: Stage, gates: Sequence[Gate]) -> Iterator[s
         yield gate.sentence
 
 
+def _aspects(stage: Stage, gates: Sequence[Gate]) -> Iterator[tuple[str, dict[str, str]]]:
+    """What matters of many nodes, for a heat map."""
+    cast = stage.characters
+    how = {each.name: "leads" if each.leads else each.health for each in cast}
+    waits = {name: "missing" for gate in gates if not gate.is_open for name in gate.missing}
+    yield "is", {name: waits.get(name, health) for name, health in how.items()}
+    yield "tag", {each.name: each.tag for each in cast if each.tag}
+    yield "holds", {each.name: ", ".join(each.holds) for each in cast if each.holds}
+
+
+def _large(stage: Stage, gates: Sequence[Gate], former: Stage | None, said: str) -> Frag:
+    """Draw many nodes as a heat map."""
+    before = dict(_aspects(former, ())) if former else {}
+    aspects = [
+        Aspect(title, values, frozenset(
+            name for name, value in values.items() if before.get(title, values).get(name) != value
+        ))
+        for title, values in _aspects(stage, gates)
+    ]  # fmt: skip
+    keys = {each.name: each.key for each in stage.characters}
+    return draw_heat(stage.names, keys, aspects, said)
+
+
 def stage_panel(
     name: str,
     title: str,
@@ -964,6 +995,10 @@ def stage_panel(
 
     def draw(scene: Scene) -> Frag:
         shown = awaited(scene) if gates else None
+        if len(on(scene).names) > MOST_NODES:
+            former = scene.former()
+            said = alternative(title, words(scene))
+            return _large(on(scene), shown or (), on(former) if former else None, said)
         return draw_stage(scene, on(scene), shown, alternative(title, words(scene)))
 
     return Panel(name, title, draw, words, still=True, gated=True)

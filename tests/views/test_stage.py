@@ -9,15 +9,29 @@ from itertools import combinations, pairwise
 
 import pytest
 from msgspec import Struct
+from msgspec.structs import replace
 
-from kit.engine.registry import entries
+from kit.engine.registry import build, entries
 from kit.engine.scenario import files, open_file
 from kit.engine.timeline import Timeline
-from kit.views.fragment import Frag
+from kit.views.actions import mark
+from kit.views.diagrams import Standing, StateDiagram
+from kit.views.fragment import Frag, check_keys, keys
+from kit.views.gate import Gate
 from kit.views.labels import LINE, Box, measured
 from kit.views.panel import Panel, Scene, scene_of
 from kit.views.registry import for_model
-from kit.views.stage import HEIGHT, WIDTH, places
+from kit.views.stage import (
+    HEIGHT,
+    WIDTH,
+    Card,
+    Character,
+    Message,
+    Stage,
+    Wall,
+    draw_stage,
+    places,
+)
 from kit.widgets.opening import open_named
 
 NOT_YET = {
@@ -221,3 +235,124 @@ def test_each_has_room(count: int, left: float) -> None:
         assert left + looks.wide / 2 - 1 <= spot.real <= WIDTH - looks.wide / 2 + 1
         assert top - 1 <= spot.imag - looks.above
         assert spot.imag + looks.below <= bottom + 1
+
+
+# -- what is declared is drawn ---------------------------------------------------------------------
+
+CAST = tuple(Character(name, f"n:{name}") for name in "ABCD")
+QUIET = Stage(("A", "B", "C", "D"), CAST)
+
+
+def staged(stage: Stage, gates: tuple[Gate, ...] | None = None, name: str = "group0") -> Frag:
+    """A stage as it is drawn at the start of a model."""
+    timeline = Timeline(build(name))
+    return draw_stage(scene_of(timeline, 0), stage, gates, "said")
+
+
+def keyed(frag: Frag, key: str) -> Frag:
+    """A part by its key."""
+    return next(part for part in frag.walk() if part.key == key)
+
+
+def test_equal_messages_are_one_pile() -> None:
+    """Two that say the same are counted; one that is held has bars, a lost one is torn."""
+    same, held = Message("A", "B", "hello"), Message("B", "C", "wait", held=True)
+    lost = Message("C", "A", "gone")
+    frag = staged(replace(QUIET, messages=(same, same, held), lost=(lost,)))
+    assert keyed(frag, "label:sent:A:B:hello").text() == "hello ×2"
+    assert (keyed(frag, "sent:A:B:hello").get("class") or "") == "envelope many"
+    assert (keyed(frag, "sent:B:C:wait:held").get("class") or "") == "envelope held"
+    torn = keyed(frag, "sent:C:A:gone:torn")
+    assert torn.get("class") == "envelope torn"
+    assert "(lost)" in torn.text()
+
+
+def test_a_message_stands_on_its_wire() -> None:
+    """Its envelope is between sender and receiver; where nobody is known it is near its sender."""
+    frag = staged(replace(QUIET, messages=(Message("A", "C", "hello"), Message("B", "", "late"))))
+    for key in ("sent:A:C:hello", "sent:B::late"):
+        assert keyed(frag, f"wire:{key}").get("d")
+        assert MOVED.search(keyed(frag, key).get("transform") or "")
+
+
+@pytest.mark.parametrize("group", [("A",), ("A", "B"), ("A", "D"), ("B", "C", "D")])
+def test_a_wall_parts_a_group(group: tuple[str, ...]) -> None:
+    """All of the group are on one side of the thick line, all others on the other one."""
+    frag = staged(replace(QUIET, walls=(Wall(group),)))
+    wall = next(part for part in frag.walk() if part.get("class") == "wall")
+    x1, y1, x2, y2 = map(float, re.findall(r"-?\d+", wall.get("d") or ""))
+    sides: dict[bool, set[str]] = {True: set(), False: set()}
+    for name in "ABCD":
+        moved = MOVED.search(keyed(frag, f"n:{name}").get("transform") or "")
+        assert moved
+        x, y = float(moved[1]), float(moved[2])
+        sides[(x2 - x1) * (y - y1) > (y2 - y1) * (x - x1)].add(name)
+    assert set(group) in sides.values()
+
+
+def test_a_group_that_no_line_parts_has_rings() -> None:
+    """Two that stand crosswise have a ring round each; one-way walls show the way that is open."""
+    frag = staged(replace(QUIET, walls=(Wall(("A", "C")),)))
+    assert len([part for part in frag.walk() if part.get("class") == "wall"]) == 2
+    one_way = staged(replace(QUIET, walls=(Wall(("A",), one_way=True),)))
+    assert [part for part in one_way.walk() if part.get("class") == "tip"]
+
+
+def test_who_is_missing_stands_large_before_the_gate() -> None:
+    """Who has come is small and behind it; a press on a missing one does its next step."""
+    timeline = Timeline(build("topology", {"operations": ("join D",)}))
+    scene = scene_of(timeline, 0)
+    while not [gate for gate in for_model(timeline.model).gates(scene) if gate.thing == "barrier"]:
+        assert timeline.forward() is not None
+        scene = scene_of(timeline, timeline.at)
+    drawn = picture(timeline).draw(scene)
+    missing = keyed(drawn, "gate:barrier:B")
+    assert "missing" in (missing.get("class") or "")
+    named = timeline.model.find(timeline.state, "answer B")
+    assert named is not None
+    assert missing.get("data-act") == f"do:{mark(timeline.model, named[0])}"
+    timeline.do(named[0])
+    come = keyed(picture(timeline).draw(scene_of(timeline, timeline.at)), "gate:barrier:B")
+    radii = [float(part.get("r") or 0) for each in (missing, come) for part in each.walk()
+             if part.tag == "circle"]  # fmt: skip
+    assert radii[0] > radii[1]
+    assert come.get("data-act") is None
+
+
+def test_old_cards_are_folded_with_their_number() -> None:
+    """The newest are seen, and what is on its way to the log is the dashed card that comes next."""
+    tape = tuple(Card(f"log:{i}", f"entry {i}", (("A", f"at:A:{i}", "applied"),)) for i in range(9))
+    sent = Message("A", "log", "entry 9")
+    frag = staged(replace(QUIET, tape=tape, messages=(sent,)))
+    assert keyed(frag, "tape:fold").text() == "6 earlier entries +6"
+    assert [part.key for part in keyed(frag, "tape").walk() if (part.key or "")[:4] == "log:"] == [
+        f"log:{i}" for i in (6, 7, 8)
+    ]
+    coming = keyed(frag, "tape:next")
+    assert "entry 9" in coming.text()
+    assert [part for part in coming.walk() if "dashed" in (part.get("class") or "")]
+    reached = keyed(frag, "at:A:8")
+    assert reached.get("class") == "reached applied"
+
+
+def test_the_strip_says_the_way_and_what_follows() -> None:
+    """The state of now is filled; states before it are folded where there is no room for all."""
+    ways = (("one", "", "two"), ("two", "", "three"), ("two", "x", "one"))
+    machine = StateDiagram("m", "m", ways, frozenset("x"))
+    standing = Standing(machine, ("one", "two"))
+    frag = staged(replace(QUIET, standing=standing, has_strip=True))
+    words = [part.text() for part in keyed(frag, "strip").walk() if part.tag == "text"]
+    assert words == ["one", "two", "three", "↩ one"]
+    long = Standing(machine, ("one", "two") * 20)
+    shown = keyed(staged(replace(QUIET, standing=long, has_strip=True)), "strip:passed:folded")
+    assert int(shown.text()) > 20
+
+
+def test_many_nodes_are_a_heat_map() -> None:
+    """Above 24 the stage is a heat map, in which each node has its key."""
+    timeline = Timeline(build("topology", {"nodes": 40, "operations": ("cleanup",)}))
+    timeline.forward()
+    drawn = picture(timeline).draw(scene_of(timeline, timeline.at))
+    assert [part for part in drawn.walk() if part.get("class") == "heat"]
+    assert len([key for key in keys(drawn) if key.startswith("n:")]) == 40
+    check_keys(drawn)

@@ -46,7 +46,7 @@ def _stage(scene: Scene) -> Stage:
     rows, guards = scene.of(facts.nodes), {row.node: row for row in scene.of(facts.guards)}
     sent = tuple(
         Message(sent.creator, "log", f"on {_built(sent.previous)}: {sent.change.text}",
-                key_of(s.in_flight, i), title=said(sent))
+                key_of(s.in_flight, i), title=said(sent), thing=f"state_id {sent.new}",)
         for i, sent in enumerate(s.in_flight)
     )  # fmt: skip
     requests = tuple(

@@ -123,7 +123,10 @@ export class Flows {
       marker.classList.add("arrow");
       marker.firstChild.setAttribute("d", this.path(this.line(along, [from, to])));
       seat(text, along, rank, this);
-    } else this.move(marker, along, rank, LEGS[Math.min(legs.length, LEGS.length) - 1] / this.speed);
+    } else {
+      const duration = LEGS[Math.min(legs.length, LEGS.length) - 1] / this.speed;
+      this.move(marker, along, rank, duration);
+    }
   }
 
   // The line of an arrow, from the edge of one part, or of what it names as its end, to that of the
