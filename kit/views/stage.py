@@ -265,7 +265,7 @@ class _Set:
                 yield name, key, x + self.card_wide / 2
 
     def taken(self) -> Iterator[Box]:
-        """What characters cover, and all that is outside of their room."""
+        """What characters cover."""
         for name in self.stage.names:
             at, looks = self.at[name], self.looks
             yield Box(at.real, at.imag - 2, 2 * looks.head + 4, looks.above + looks.head)
@@ -280,10 +280,12 @@ class _Set:
         for side in self.stage.sides:
             at = self.at[side.name]
             yield Box(SIDE / 2, at.imag, SIDE, min(self.side_room, 3 * LINE + 4))
-        yield Box(WIDTH / 2, self.top - 40, 2 * WIDTH, 80)
-        yield Box(WIDTH / 2, self.bottom + 40, 2 * WIDTH, 80)
-        yield Box(-40, HEIGHT / 2, 80, 2 * HEIGHT)
-        yield Box(WIDTH + 40, HEIGHT / 2, 80, 2 * HEIGHT)
+
+    def holds(self, box: Box) -> bool:
+        """Whether there is room for all of a box among the characters."""
+        x, y = box.width / 2, box.height / 2
+        inside = box.x >= x and box.x + x <= WIDTH
+        return inside and self.top <= box.y - y and box.y + y <= self.bottom
 
     def way(self, source: str, target: str) -> tuple[Place, Place, Place] | None:
         """The wire between two parts: both ends and the point that it bends to; None: no such."""
@@ -353,7 +355,7 @@ def on_network(scene: Scene) -> tuple[tuple[Message, ...], tuple[Message, ...], 
 def draw_stage(scene: Scene, stage: Stage, gates: Sequence[Gate] | None, said: str) -> Frag:
     """Draw the stage of a scene; ``gates`` is None where its family never has any."""
     laid = _Set(stage, gates is not None)
-    labels = _Labels()
+    labels = _Labels(laid)
     messages, lost, walls = stage.messages, stage.lost, stage.walls
     if isinstance(scene.model, NetworkModel):
         more = on_network(scene)
@@ -501,7 +503,8 @@ AROUND = (
 class _Labels:
     """The words that stand beside things, the more important first."""
 
-    def __init__(self) -> None:
+    def __init__(self, laid: _Set) -> None:
+        self.laid = laid
         self.asked: dict[str, tuple[str, tuple[Place, ...], float]] = {}
 
     def ask(self, key: str, words: str, around: Iterable[Place], gap: float = 12) -> None:
@@ -515,7 +518,7 @@ class _Labels:
     def draw(self, pinned: list[Box]) -> Iterator[Frag]:
         """Draw each where there is room for it, as a whole or, failing that, its beginning."""
         left = self.asked
-        for longest in (LONGEST, SHORT):
+        for longest in (LONGEST, SHORT) if left else ():
             texts = {key: shortened(words, longest) for key, (words, _, _) in left.items()}
             seats = seated(((key, self._seats(key, text)) for key, text in texts.items()), pinned)
             pinned += seats.values()
@@ -528,11 +531,12 @@ class _Labels:
     def _seats(self, key: str, text: str) -> tuple[Box, ...]:
         _, around, gap = self.asked[key]
         wide = measured(text) + 4
-        return tuple(
+        boxes = (
             Box(at.real + right * (gap + wide / 2), at.imag + down * (gap + 1), wide, LINE)
             for at in around
             for right, down in AROUND
         )
+        return tuple(filter(self.laid.holds, boxes))
 
 
 def _envelopes(
@@ -552,7 +556,7 @@ def _envelopes(
             continue
         nth = on_wire[source, target] = on_wire.get((source, target), 0) + 1
         shares = PARKED[nth - 1 :] + PARKED[: nth - 1]
-        place = _free(way, shares, pinned)
+        place = _free(laid, way, shares, pinned)
         if place is None:
             place = _on(way, shares[0])
             pinned.append(_around(place))
@@ -588,12 +592,12 @@ PARKED, ENDING = (0.4, 0.58, 0.24, 0.74), (0.85, 0.7, 0.55, 0.4)
 
 
 def _free(
-    way: tuple[Place, Place, Place], shares: Sequence[float], pinned: list[Box]
+    laid: _Set, way: tuple[Place, Place, Place], shares: Sequence[float], pinned: list[Box]
 ) -> Place | None:
     """The first of these places on a wire that nothing covers, which is covered from then on."""
     for place in (_on(way, share) for share in shares):
         box = _around(place)
-        if not any(box.meets(other) for other in pinned):
+        if laid.holds(box) and not any(box.meets(other) for other in pinned):
             pinned.append(box)
             return place
     return None
@@ -615,7 +619,7 @@ def _trails(laid: _Set, scene: Scene, labels: _Labels, pinned: list[Box]) -> Ite
             continue
         seen.add((flow.from_key, flow.to_key))
         key = f"trail:{flow.from_key}>{flow.to_key}"
-        place = _free(way, ENDING, pinned)
+        place = _free(laid, way, ENDING, pinned)
         labels.ask(key, flow.label, [_on(way, share) for share in (0.5, 0.7, 0.3)])
         yield h(
             "g",
@@ -860,7 +864,7 @@ def _gate(scene: Scene, gates: Sequence[Gate], letters: Mapping[str, str]) -> Fr
         h("text", f"{len(gate.missing)} missing", x=post - 12, y=y + 5, text_anchor="end")
         if gate.missing and not waiting else None,
         [
-            _waiting(key, name, letters, complex(post - 24 - 32 * i, y), steps.get(name), scene)
+            _waiting(key, name, letters, complex(post - 24 - 32 * i, y), steps, scene)
             for i, name in enumerate(waiting)
         ],
         h("path", d=f"M{post:.0f} {y:.0f}m0 {-3 - leaf}V{y - 16:.0f}", class_="leaf"),
@@ -883,16 +887,22 @@ def _gate(scene: Scene, gates: Sequence[Gate], letters: Mapping[str, str]) -> Fr
 
 
 def _waiting(
-    key: str, name: str, letters: Mapping[str, str], place: Place, step: Any, scene: Scene
+    key: str,
+    name: str,
+    letters: Mapping[str, str],
+    place: Place,
+    steps: Mapping[str, Any],
+    scene: Scene,
 ) -> Frag:
     """One that is missing; where it can do something now, a press does that."""
     attrs: dict[str, Any] = {}
+    step = steps.get(name)
     words = f"{name} is missing"
     if step is not None:
         words = f"{words}: {scene.model.label(scene.state, step)}"
         attrs = {
             "role": "button",
-            "tabindex": 0,
+            "tabindex": "0" if name == next(iter(steps)) else "-1",
             "aria_label": words,
             "aria_disabled": "true" if scene.closed else None,
             "data_roving": True,
