@@ -511,8 +511,8 @@ class _Labels:
         """Ask for a place beside one of these points, over it or below it; the same words are
         said of one trail only.
         """
-        told = key.startswith("trail:") and any(words == each[0] for each in self.asked.values())
-        if words and not told:
+        again = key.startswith("trail:") and any(words == each[0] for each in self.asked.values())
+        if words and not again:
             self.asked[key] = words, tuple(around), gap
 
     def draw(self, pinned: list[Box]) -> Iterator[Frag]:
@@ -522,7 +522,7 @@ class _Labels:
             texts = {key: shortened(words, longest) for key, (words, _, _) in left.items()}
             seats = seated(((key, self._seats(key, text)) for key, text in texts.items()), pinned)
             pinned += seats.values()
-            left = {key: asked for key, asked in left.items() if key not in seats}
+            left = {key: each for key, each in left.items() if key not in seats}
             for key, seat in seats.items():
                 x, y = round(seat.x), round(seat.y + 4)
                 yield h("text", texts[key], x=x, y=y, text_anchor="middle", k=f"label:{key}",
