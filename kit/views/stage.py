@@ -275,8 +275,9 @@ class _Set:
                 wide = min(looks.wide - 8, max([72.0, *lines]))
                 y = at.imag + (looks.head + looks.below) / 2
                 yield Box(at.real, y, wide, looks.below - looks.head)
-                if each.sign or each.health in SIGNS:
-                    yield Box(at.real + looks.head * 0.8 + 10, at.imag - looks.head * 0.7, 20, 18)
+                for right, _ in _signs(each):
+                    x = at.real + right * (looks.head * 0.8 + 10)
+                    yield Box(x, at.imag - looks.head * 0.7, 20, 18)
         for side in self.stage.sides:
             at = self.at[side.name]
             yield Box(SIDE / 2, at.imag, SIDE, min(self.side_room, 3 * LINE + 4))
@@ -289,6 +290,9 @@ class _Set:
 
     def way(self, source: str, target: str) -> tuple[Place, Place, Place] | None:
         """The wire between two parts: both ends and the point that it bends to; None: no such."""
+        tape = self.stage.tape
+        if tape and source == self.stage.tape_key:  # what comes from the log is its newest
+            source = tape[-1].key
         start, end = self.at.get(source), self.at.get(target)
         if not target:  # nobody knows yet where it will arrive
             end = complex((self.left + WIDTH) / 2, (self.top + self.bottom) / 2)
@@ -413,6 +417,12 @@ def _head(kind: Kind, reach: float = HEAD) -> Frag:
              transform=turn, class_="head")  # fmt: skip
 
 
+def _signs(each: Character) -> Iterator[tuple[int, str]]:
+    """What stands at the shoulders: 1 is the right one; how it is comes second."""
+    signs = (sign for sign in (each.sign, each.health) if sign in SIGNS)
+    yield from zip((1, -1), signs, strict=False)
+
+
 def _letter(letter: str, head: float) -> Frag:
     """A character's letter or two, as large as its head has room for."""
     small = measured(letter, LETTER, bold=True) > 2 * head
@@ -425,7 +435,7 @@ def _character(laid: _Set, each: Character, letter: str) -> Frag:
     looks = laid.looks
     head, wide = looks.head, looks.wide - 10
     tag = shortened(each.tag, wide, bold=True) if looks.tag else ""
-    sign = each.sign or (each.health if each.health in SIGNS else "")
+    signs = [*_signs(each)]
     is_crowned = each.leads and looks.tag
     larger = f"translate(0 {15 - head:.0f})" if head != 15 else None
     return h(
@@ -434,8 +444,11 @@ def _character(laid: _Set, each: Character, letter: str) -> Frag:
         h("path", d=CROWNED, class_="crown", transform=larger) if is_crowned else None,
         _head(each.kind, head),
         _letter(letter, head),
-        h("path", d=SIGNS[sign], transform=f"translate({head * 0.8 + 10:.0f} {-head * 0.7:.0f})",
-          class_=f"sign {sign}") if sign else None,
+        [
+            h("path", d=SIGNS[sign], class_=f"sign {sign}",
+              transform=f"translate({side * (head * 0.8 + 10):.0f} {-head * 0.7:.0f})")
+            for side, sign in signs
+        ],
         h("text", tag, y=head + LINE, text_anchor="middle", class_="strong") if tag else None,
         _disk(each, head, wide, looks.lines) if looks.lines else None,
         k=each.key,

@@ -134,7 +134,7 @@ def _stage(scene: Scene) -> Stage:
     cast.append(_joiner_there(m, joiner(s), words[JOINER]))
     zombie = removed(s)
     if zombie is not None:
-        tag = "knows it is banned" if zombie.banned else "awake" if zombie.awake else "removed"
+        tag = "is banned" if zombie.banned else "awake" if zombie.awake else "removed"
         cast.append(
             Character(REMOVED, f"n:{REMOVED}", "gone", sign="ban" if zombie.banned else "",
                       tag=tag, title=f"{REMOVED}: {words[REMOVED]}")

@@ -59,7 +59,8 @@ def _character(scene: Scene, row: NodeFacts) -> Character:
     sign: Sign = "ban" if banned else "key" if row.session else ""
     lines = [*_runs(scene, row, node)]
     if row.is_member:
-        lines.append(f"v{row.version} · fence {row.fence}")
+        fence = f" · fence {row.fence}" if row.fence != row.version else ""
+        lines.append(f"v{row.version}{fence}")
     title = f"{row.name}: {row.state}{', coordinator' * row.is_coordinator}"
     if row.is_member:
         title += f", version {row.version}, fence {row.fence}"
