@@ -119,7 +119,7 @@ def test_a_finger_opens_the_menu_of_an_exported_page(browser: Browser, pages: Pa
         opened(page, pages("tcm/bootstrap"), at_end=False)
         page.tap("text=Step myself")
         page.wait_for_selector(".kp-cover", state="hidden")
-        page.tap(".kp-picture [data-of=A]")
+        page.tap(NODE)
         assert page.is_visible(MENU)
         assert "open the trace" in " ".join(texts(page, "small"))
     finally:
