@@ -166,7 +166,7 @@ def test_a_run_is_one_step_that_can_be_unfolded(desk: MakeDesk) -> None:
 
 
 def test_many_actions_are_found_by_their_words(desk: MakeDesk) -> None:
-    """One types into the box above all actions and presses what is found; `a` leads there."""
+    """One types into the box above all actions and presses what is found; ``a`` leads there."""
     table = desk(Player(build("tcm", {"nodes": 14, "rf": 3})))
     page = table.page
     page.click("[data-do=step]")
