@@ -232,6 +232,11 @@ class Product(Model[Any, Any]):
         part, own = self.part_of(action)
         return self.parts[part].describe(getattr(before, part), own, getattr(after, part))
 
+    def things(self, action: Any) -> tuple[str, ...]:
+        """What the part that acts says of it."""
+        part, own = self.part_of(action)
+        return self.parts[part].things(own)
+
     def why(self, action: Any) -> str:
         """What the part that acts says of it."""
         part, own = self.part_of(action)

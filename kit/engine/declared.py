@@ -616,6 +616,11 @@ class Declared(Model[S, Any]):
         said = act.says(self, before, action, after) if callable(act.says) else act.says
         return said.format_map(act.words(self, before, action, after))
 
+    def things(self, action: Any) -> tuple[str, ...]:
+        """What its parameters are called."""
+        values = zip(astuple(action), self.acts[type(action)].domains, strict=True)
+        return tuple(each.shown(value) for value, each in values if each)
+
     def why(self, action: Any) -> str:
         """What the step is for, in a sentence; empty where its action does not say."""
         return self.acts[type(action)].why

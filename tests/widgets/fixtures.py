@@ -79,12 +79,12 @@ def desk(place: Place, tmp_path: Path) -> Iterator[Callable[..., Desk]]:
 
     more: list[Place] = []
 
-    def make(player: Player | str) -> Desk:
+    def make(player: Player | str, *, cover: bool = False) -> Desk:
         chosen = Player(player) if isinstance(player, str) else player
         if place.desk is None:
-            return Desk(place, chosen, tmp_path)
+            return Desk(place, chosen, tmp_path, cover=cover)
         more.append(Place(place.page.context.new_page()))
-        return Desk(more[-1], chosen, tmp_path)
+        return Desk(more[-1], chosen, tmp_path, cover=cover)
 
     yield make
     for other in more:

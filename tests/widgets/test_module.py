@@ -166,18 +166,19 @@ def test_a_run_is_one_step_that_can_be_unfolded(desk: MakeDesk) -> None:
 
 
 def test_many_actions_are_found_by_their_words(desk: MakeDesk) -> None:
-    """One types into the box above all actions and presses what is found; `a` leads there."""
+    """One types into the box above all actions and presses what is found; ``a`` leads there."""
     table = desk(Player(build("tcm", {"nodes": 14, "rf": 3})))
     page = table.page
     page.click("[data-do=step]")
     table.wait_where("1 / 1")
     page.keyboard.press("a")
-    page.keyboard.type("apply n3")
-    assert page.locator(".actions li:visible").all_text_contents() == ["apply n3"]
+    page.keyboard.type("apply C")
+    assert page.locator(".actions li:visible").all_text_contents() == ["apply C"]
     page.click("[data-group=apply] li[data-my-hit] button")
     table.wait_where("2 / 2")
-    assert table.player.model.verb(table.player.timeline.now.action) == "apply n3"
-    table.choose("apply n3")
+    assert table.player.model.verb(table.player.timeline.now.action) == "apply C"
+    table.open("more")
+    page.click("[data-group=apply] li[data-my-hit] button", force=True)
     assert "has applied every committed epoch" in (page.text_content(".kp-note") or "")
 
 
