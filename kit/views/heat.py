@@ -116,9 +116,9 @@ def draw_heat(
     ]
     thickest = sorted((movers or {}).items(), key=lambda each: (-each[1], each[0]))
     arcs = [
-        _arc(laid[0].at(number[one]), laid[0].at(number[other]), f"{one}:{other}", many)
-        for (one, other), many in thickest[:MOST_ARCS]
-        if one in number and other in number
+        _arc(laid[0].at(number[source]), laid[0].at(number[target]), f"{source}:{target}", many)
+        for (source, target), many in thickest[:MOST_ARCS]
+        if source in number and target in number
     ]
     rest = len(thickest) - MOST_ARCS
     more = f"and {counted(rest, 'more way')}" if rest > 0 else ""
@@ -224,10 +224,10 @@ def _arc(begin: tuple[float, float], end: tuple[float, float], key: str, many: i
     (x1, y1), (x2, y2) = begin, end
     bend = (x1 + x2) / 2 + (y2 - y1) / 3, (y1 + y2) / 2 - (x2 - x1) / 3
     path = f"M{x1:.0f} {y1:.0f}Q{bend[0]:.0f} {bend[1]:.0f} {x2:.0f} {y2:.0f}"
-    one, other = key.split(":", 1)
+    source, target = key.split(":", 1)
     return h(
         "g",
-        h("title", f"{one} → {other}: {many:,}"),
+        h("title", f"{source} → {target}: {many:,}"),
         h("path", d=path, class_="wire thick" if many >= THICK else "wire"),
         h("circle", cx=round(x2), cy=round(y2), r=3 + min(4, many.bit_length()), class_="dot"),
         k=f"mover:{key}",
