@@ -23,8 +23,8 @@ MOST_NODES = 24
 """Nodes that a picture of characters has room for; of more there is a heat map."""
 MOST_SINGLE = 128
 """Marks of a block that can be chosen one by one; of more those of an uncommon value."""
-MOST_ARCS = 12
-HEIGHT, TITLE, LENS, GAP, LARGEST = 300.0, 20.0, 40.0, 8.0, 22.0
+MOST_ARCS, THICK = 12, 4
+HEIGHT, TITLE, LENS, GAP, LARGEST = 310.0, 36.0, 40.0, 8.0, 22.0
 LOOKS = ("□", "■", "●", "▲", "✚")
 """The marks of values, from the commonest; all others share the last one."""
 
@@ -71,17 +71,25 @@ def looks(aspect: Aspect) -> dict[str, int]:
     return {value: min(at, len(LOOKS) - 1) for at, value in enumerate(values)}
 
 
-def legend(aspect: Aspect) -> str:
-    """Say how many have each value: ``version: □ 2 ×68, ■ 3 ×32``."""
-    counts = Counter(aspect.values.values()).most_common()
+def shares(aspect: Aspect) -> str:
+    """Say how many have each value: ``□ 2 ×68, ■ 3 ×32``."""
+    ranked = Counter(aspect.values.values()).most_common()
     marks = looks(aspect)
-    parts = [f"{LOOKS[marks[value]]} {value} ×{count}" for value, count in counts[:3]]
-    rest = len(counts) - 3
-    return f"{aspect.title}: {', '.join(parts)}" + (f" and {rest} more" if rest > 0 else "")
+    parts = [f"{LOOKS[marks[value]]} {value} ×{count}" for value, count in ranked[:3]]
+    rest = len(ranked) - 3
+    return ", ".join(parts) + (f" and {rest} more" if rest > 0 else "")
+
+
+def heat_lines(aspects: Sequence[Aspect]) -> Iterator[str]:
+    """Write it: how many have each value, then each node for which something changed."""
+    yield from (f"{each.title}: {shares(each)}" for each in aspects)
+    changed = dict.fromkeys(
+        name for each in aspects for name in each.values if name in each.changed
+    )
+    yield from (node_line(name, aspects) for name in islice(changed, MOST_ARCS))
 
 
 def draw_heat(
-    names: Sequence[str],
     keys: Mapping[str, str],
     aspects: Sequence[Aspect],
     said: str,
@@ -89,15 +97,18 @@ def draw_heat(
 ) -> Frag:
     """Draw the heat map of nodes; ``keys`` name them for good, where what travels ends.
 
-    ``movers`` are pairs of nodes with how much moves between them.
+    Those without a value of the first aspect stand below. ``movers`` are pairs of nodes with how
+    much moves between them.
     """
+    names = [name for name in keys if name in aspects[0].values]
     laid = blocks(len(names), len(aspects))
     number = {name: at for at, name in enumerate(names)}
     lines = {name: node_line(name, aspects) for name in names}
     drawn = [
         h(
             "g",
-            word(_fitting(legend(aspect), laid), block.x, block.y + 14, None, None),
+            word(aspect.title, block.x, block.y + 13, "strong", None),
+            word(_fitting(shares(aspect), laid), block.x, block.y + 29, None, None),
             list(_marks(aspect, block, names, lines, keys if at == 0 else {})),
             k=f"heat:{aspect.title}",
         )
@@ -117,7 +128,16 @@ def draw_heat(
             "svg",
             drawn,
             arcs,
-            word("", 2, HEIGHT - 12, "lens", None),
+            [
+                h(
+                    "g",
+                    word(name, 0, 0, "soft", None),
+                    k=key,
+                    transform=f"translate({2 + 130 * at} {HEIGHT - 24:.0f})",
+                )
+                for at, (name, key) in enumerate((k, v) for k, v in keys.items() if k not in number)
+            ],
+            word("", 2, HEIGHT - 6, "lens", None),
             viewBox=f"0 0 {SLOT:.0f} {HEIGHT:.0f}",
             role="group",
             aria_label=said,
@@ -162,16 +182,11 @@ def _marks(
                 mark = marks[aspect.values[name]]
                 together.setdefault(mark, []).append(_shape(mark, x, y, size))
         for mark, shapes in together.items():
-            yield h(
-                "path",
-                d="".join(shapes),
-                class_="mark" if mark else "mark least",
-                k=f"{aspect.title}:{mark}",
-            )
+            yield h("path", d="".join(shapes), class_=_look(mark), k=f"{aspect.title}:{mark}")
     for at, name in known:
         if name in apart:
             mark, (x, y) = marks[aspect.values[name]], block.at(at)
-            kind = "mark" + " least" * (not mark) + " moved" * (name in aspect.changed)
+            kind = _look(mark) + " moved" * (name in aspect.changed)
             yield h(
                 "g",
                 h("title", lines[name]),
@@ -185,6 +200,10 @@ def _marks(
                 role="img" if keys else None,
                 aria_label=lines[name] if keys else None,
             )
+
+
+def _look(mark: int) -> str:
+    return "mark" if mark else "mark common"
 
 
 def _shape(mark: int, x: float, y: float, size: float) -> str:
@@ -209,7 +228,7 @@ def _arc(begin: tuple[float, float], end: tuple[float, float], key: str, many: i
     return h(
         "g",
         h("title", f"{source} → {target}: {many:,}"),
-        h("path", d=path, class_="wire thick" if many > 3 else "wire"),
+        h("path", d=path, class_="wire thick" if many >= THICK else "wire"),
         h("circle", cx=round(x2), cy=round(y2), r=3 + min(4, many.bit_length()), class_="dot"),
         k=f"mover:{key}",
     )

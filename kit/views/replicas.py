@@ -46,7 +46,7 @@ def _mark(path: str, x: float, y: float, inside: Frag | None, *, filled: bool) -
 
 def key(x: float, y: float) -> Frag:
     """Draw the key that a copier carries: its session."""
-    return h("path", d=KEY, class_="session-key", transform=f"translate({x:.0f} {y:.0f})")
+    return h("path", d=KEY, class_="inked", transform=f"translate({x:.0f} {y:.0f})")
 
 
 def envelope(x: float, y: float, *, opened: bool = False) -> Frag:

@@ -16,6 +16,7 @@ filling say how a node is, never who it is; *dashed* is what is not committed, a
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from math import ceil, cos, pi, sin
@@ -31,7 +32,7 @@ from kit.views.actions import mark
 from kit.views.diagrams import END, START, Standing
 from kit.views.fragment import Frag, Kid, h
 from kit.views.gate import Gate, awaited_gates
-from kit.views.heat import MOST_NODES, Aspect, draw_heat
+from kit.views.heat import MOST_NODES, Aspect, draw_heat, heat_lines
 from kit.views.labels import SIZE, Box, measured, seated, shortened, tags, wrapped
 from kit.views.panel import Panel, Scene, alternative
 
@@ -975,27 +976,40 @@ def stage_lines(scene: Scene, stage: Stage, gates: Sequence[Gate]) -> Iterator[s
         yield gate.sentence
 
 
-def _aspects(stage: Stage, gates: Sequence[Gate]) -> Iterator[tuple[str, dict[str, str]]]:
-    """What matters of many nodes, for a heat map."""
-    cast = stage.characters
-    how = {each.name: "leads" if each.leads else each.health for each in cast}
-    waits = {name: "missing" for gate in gates if not gate.is_open for name in gate.missing}
-    yield "is", {name: waits.get(name, health) for name, health in how.items()}
-    yield "tag", {each.name: each.tag for each in cast if each.tag}
-    yield "holds", {each.name: ", ".join(each.holds) for each in cast if each.holds}
+def _keys(stage: Stage) -> dict[str, str]:
+    """What names each that a heat map shows: the characters, who stands aside, the tape."""
+    aside = {each.name: each.key for each in stage.sides}
+    tape = {stage.tape[-1].words: stage.tape_key} if stage.tape else {}
+    return {each.name: each.key for each in stage.characters} | aside | tape
 
 
-def _large(stage: Stage, gates: Sequence[Gate], former: Stage | None, said: str) -> Frag:
-    """Draw many nodes as a heat map."""
-    before = dict(_aspects(former, ())) if former else {}
-    aspects = [
-        Aspect(title, values, frozenset(
-            name for name, value in values.items() if before.get(title, values).get(name) != value
-        ))
-        for title, values in _aspects(stage, gates)
-    ]  # fmt: skip
-    keys = {each.name: each.key for each in stage.characters}
-    return draw_heat(stage.names, keys, aspects, said)
+def _movers(stage: Stage) -> Mapping[tuple[str, str], int]:
+    """How many messages are on their way from one to another."""
+    return Counter((each.source, each.target) for each in stage.messages)
+
+
+def _aspects(stage: Stage, gates: Sequence[Gate], before: Stage | None) -> Iterator[Aspect]:
+    """What matters of very many characters: how each is, what it goes by, what it holds; who has
+    come to the gate.
+    """
+    values: dict[str, Callable[[Character], str]] = {
+        "state": lambda each: " ".join(filter(None, (each.health, each.sign))),
+        "goes by": lambda each: each.tag,
+        "holds": lambda each: ", ".join(each.holds),
+    }
+    then = {each.name: each for each in before.characters} if before else {}
+    for title, value in values.items():
+        now = {each.name: value(each) or "–" for each in stage.characters}
+        changed = (
+            each.name
+            for each in stage.characters
+            if each.name in then and value(then[each.name]) != value(each)
+        )
+        if len(set(now.values())) > 1 or title == "state":
+            yield Aspect(title, now, frozenset(changed))
+    for gate in gates[:1]:
+        standing = dict.fromkeys(gate.there, "answered") | dict.fromkeys(gate.missing, "missing")
+        yield Aspect(f"{gate.what}: {len(gate.there)}/{gate.needed}", standing)
 
 
 def stage_panel(
@@ -1014,14 +1028,25 @@ def stage_panel(
         return scene.once(f"gates:{name}", lambda: tuple(gates(scene)) if gates else ())
 
     def words(scene: Scene) -> str:
-        return "\n".join(f"  {line}" for line in stage_lines(scene, on(scene), awaited(scene)))
+        stage, gates = on(scene), awaited(scene)
+        many = len(stage.characters) > MOST_NODES
+        lines = heat_lines(aspects(scene)) if many else stage_lines(scene, stage, gates)
+        return "\n".join(f"  {line}" for line in lines)
+
+    def aspects(scene: Scene) -> list[Aspect]:
+        def work() -> list[Aspect]:
+            before = scene.former()
+            then = None if before is None else on(before)
+            return [*_aspects(on(scene), awaited(scene), then)]
+
+        return scene.once(f"aspects:{name}", work)
 
     def draw(scene: Scene) -> Frag:
-        shown = awaited(scene) if gates else None
-        if len(on(scene).names) > MOST_NODES:
-            former = scene.former()
+        stage = on(scene)
+        if len(stage.characters) > MOST_NODES:
             said = alternative(title, words(scene))
-            return _large(on(scene), shown or (), on(former) if former else None, said)
-        return draw_stage(scene, on(scene), shown, alternative(title, words(scene)))
+            return draw_heat(_keys(stage), aspects(scene), said, _movers(stage))
+        shown = awaited(scene) if gates else None
+        return draw_stage(scene, stage, shown, alternative(title, words(scene)))
 
     return Panel(name, title, draw, words, still=True, gated=True)

@@ -7,6 +7,7 @@ pixel in the smallest board.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from math import ceil, hypot
@@ -497,14 +498,18 @@ def draw_density(grid: TabletGrid, *, by_storage: bool) -> Frag:
     columns = max((len(row) for _, row in rows), default=1)
     wide = max(least, (WIDTH - left) / columns)
 
+    on_their_way = Counter(place for tablet in grid.moving for place in _ends(tablet))
+
     def cell(each: Cell, mean: float, x: float, y: float) -> Frag:
         name, places = each
-        words = volume(round(mean)) if by_storage else f"{mean:.0f}"
+        moves = sum(on_their_way[place] for place in places)
+        words = volume(round(mean)) if by_storage else f"{mean:.0f}{f' ⇄{moves}' * (moves > 0)}"
         return h(
             "g",
             h("title", f"{name}: {words}" + (" per shard" if len(places) > 1 else "")),
             box(1, 1, wide - 3, ROW - 3, "wire"),
             box(1, 1, (wide - 3) * mean / fullest, ROW - 3, "band"),
+            box(1, 1, wide - 3, ROW - 3, "inked") if moves else None,
             word(words, wide / 2, 16),
             k=f"{'storage:' if by_storage else ''}load:{name}",
             transform=f"translate({x:.0f} {y:.0f})",
@@ -522,9 +527,16 @@ def draw_density(grid: TabletGrid, *, by_storage: bool) -> Frag:
             for x, (each, mean) in enumerate(zip(row, amounts, strict=True))
         ],
     )
-    legend = f"{what}; {summary(grid)}; {counted(len(grid.moving), 'tablet')} in transition"
+    moving = f"{counted(len(grid.moving), 'tablet')} in transition" + " (⇄)" * bool(grid.moving)
+    legend = f"{what}; {summary(grid)}; {moving}"
     search = None if by_storage else _search(grid)
     return h("div", picture, h("p", h("small", legend), class_="legend"), search)
+
+
+def _ends(tablet: PlacedTablet) -> Iterator[TabletReplica]:
+    """The shards between which a tablet is on its way."""
+    for way in tablet.ways:
+        yield from (*way.sets.leaving, *way.sets.pending)
 
 
 def _cells(grid: TabletGrid, across: int) -> tuple[Sequence[tuple[str, Sequence[Cell]]], str]:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
 from msgspec import Struct
 
+from kit.errors import counted
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology.control import ControlState
 from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology, mask_of, owners
@@ -124,6 +125,8 @@ STEP = 16
 SIDE = 304
 """Of the square that has room for the ring and two letters outside of it."""
 DOWN = "✗"
+MOST_SINGLE = 64
+"""Ranges that are drawn singly, all of them or those of which something is said."""
 MOST_KEPT = 4096
 """Arcs and discs that are drawn once: of a large ring nearly all are those of the step before."""
 
@@ -131,8 +134,8 @@ MOST_KEPT = 4096
 def draw_ring(scene: Scene) -> Frag:
     """Draw an arc per range with its letters, a disc per owner, the selectors in the middle."""
     now = ring(scene.model, scene.state)
-    before = now if scene.before is None else ring(scene.model, scene.before)
-    kept, names = frozenset(before.arcs), _names(now)
+    kept, names = _before(scene), _names(now)
+    arcs, nodes = _apart(now, kept)
     taken = Counter(node.place for node in now.nodes)
     x, y = circle.CENTRE
     words = (f"reads: {now.reads} ring", f"writes: {_written(now)}")
@@ -143,9 +146,10 @@ def draw_ring(scene: Scene) -> Frag:
         "div",
         h(
             "svg",
-            [_arc(now.places, arc, _sentence(names, arc), arc not in kept) for arc in now.arcs],
+            circle.draw_band(0, 1) if len(arcs) < len(now.arcs) else None,
+            [_arc(now.places, arc, _sentence(names, arc), arc not in kept) for arc in arcs],
             h("g", selectors, k="selectors"),
-            [_node(now.places, node, node.comes and taken[node.place] > 1) for node in now.nodes],
+            [_node(now.places, node, node.comes and taken[node.place] > 1) for node in nodes],
             viewBox=f"{(circle.WIDTH - SIDE) / 2} {(circle.HEIGHT - SIDE) / 2} {SIDE} {SIDE}",
             role="img",
             aria_label=f"ring of tokens: {'; '.join(_lines(scene))}",
@@ -153,6 +157,23 @@ def draw_ring(scene: Scene) -> Frag:
         ),
         h("p", h("small", f"{LEGEND}; {_known(now)}")),
     )
+
+
+def _before(scene: Scene) -> frozenset[RingArc]:
+    """The arcs of the moment before."""
+    state = scene.state if scene.before is None else scene.before
+    return frozenset(ring(scene.model, state).arcs)
+
+
+def _apart(
+    now: TokenRing, kept: frozenset[RingArc]
+) -> tuple[Sequence[RingArc], Sequence[RingNode]]:
+    """The arcs and nodes that are drawn singly: of very many those of which something is said."""
+    if len(now.arcs) <= MOST_SINGLE:
+        return now.arcs, now.nodes
+    arcs = [arc for arc in now.arcs if arc not in kept or arc.reads != arc.writes]
+    nodes = [node for node in now.nodes if node.comes or node.goes or node.down]
+    return arcs[:MOST_SINGLE], nodes[:MOST_SINGLE]
 
 
 @lru_cache(MOST_KEPT)
@@ -198,6 +219,8 @@ def _node(places: int, node: RingNode, takes_over: bool) -> Frag:
 
 def _known(now: TokenRing) -> str:
     """Who has learned of this ring; tokens of a node that is down come from group 0, too."""
+    if len(now.known) > MOST_SINGLE:
+        return f"known to {counted(len(now.known), 'node')}"
     down = ", ".join(node.name for node in now.nodes if node.down)
     away = f"; down, and known by its token: {down}" if down else ""
     return f"known to {', '.join(now.known) or 'nobody'}{away}"
@@ -220,7 +243,10 @@ def _sentence(names: Mapping[int, str], arc: RingArc) -> str:
 def _lines(scene: Scene) -> list[str]:
     now = ring(scene.model, scene.state)
     names = _names(now)
-    arcs = [_sentence(names, arc) for arc in now.arcs]
+    apart, _ = _apart(now, _before(scene))
+    arcs = [_sentence(names, arc) for arc in apart]
+    rest = len(now.arcs) - len(apart)
+    arcs += [f"{counted(rest, 'further range')}: read where they are written"] if rest else []
     return [f"reads use the {now.reads} ring, writes {_written(now)}", _known(now), *arcs]
 
 
