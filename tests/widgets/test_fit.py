@@ -59,7 +59,7 @@ def test_all_of_the_board_is_in_sight(
 
 
 @pytest.mark.parametrize("size", WINDOWS[1:])
-@pytest.mark.parametrize("name", [SHORT, LONG, "tcm/bootstrap"])
+@pytest.mark.parametrize("name", [SHORT, "topology/join-with-coordinator", "tcm/bootstrap"])
 def test_the_projector_makes_all_of_it_larger(
     reader: Page, pages: Pages, name: str, size: tuple[int, int]
 ) -> None:
