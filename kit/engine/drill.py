@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from kit.edge.arguments import checked
 from kit.engine.family import drill_places
-from kit.engine.forms import LONGEST_LINE, Form, Given, Grammar, Slot
+from kit.engine.forms import HAPPEN, LONGEST_LINE, Form, Given, Grammar, Slot
 from kit.engine.model import Model
 from kit.engine.registry import build, entries, one_of, scenario_of
 from kit.engine.timeline import Moment, Timeline, played_out
@@ -169,7 +169,8 @@ class TypedLine(Struct, frozen=True):
     """A line that was typed, on which machine, and what came of it.
 
     ``lines`` were printed, ``said`` tells the steps that were done, ``error`` is why there is no
-    more of either. ``moment`` is the moment of the history after it.
+    more of either. ``moment`` is the moment of the history after it; ``changed`` tells whether it
+    changed something by an operator's hand.
     """
 
     number: int
@@ -179,6 +180,7 @@ class TypedLine(Struct, frozen=True):
     said: tuple[str, ...]
     error: str
     moment: int
+    changed: bool = False
 
 
 class Drill:
@@ -188,7 +190,7 @@ class Drill:
     """
 
     def __init__(self, kind: DrillKind, model: Model[Any, Any]) -> None:
-        self.kind = kind
+        self.kind, self._model = kind, model
         self.timeline = Timeline(kind.opened(model))
         for verb in kind.begun(self.timeline.model):
             option = self.timeline.model.find(self.timeline.state, verb)
@@ -213,6 +215,7 @@ class Drill:
         lines: tuple[str, ...] = ()
         error, place, before = "", self.place, self.timeline.at
         said: list[str] = []
+        changed = False
         try:
             if len(self.transcript) >= MOST_ENTRIES:
                 raise BadInput("transcript", MOST_ENTRIES, f"at most {MOST_ENTRIES:,} lines")
@@ -221,6 +224,8 @@ class Drill:
             lines = answer.lines
             noted = {*answer.marks} - self.now.marks
             self._do(answer, said)
+            asks = form.looks or self.is_own(form) or form.text.startswith(HAPPEN)
+            changed = bool(said or noted) and not asks
             if not (lines or said or answer.place or form.looks):
                 done = f"(done on {place}: {form.about})"
                 lines = (done if noted else NOTHING_DONE,) if not form.own else lines
@@ -228,7 +233,9 @@ class Drill:
             error = one_line(str(wrong))
         typed = one_line(line) if len(line) <= LONGEST_LINE else shorten(line)
         number = len(self.transcript)
-        entry = TypedLine(number, place, typed, lines, tuple(said), error, self.timeline.at)
+        entry = TypedLine(
+            number, place, typed, lines, tuple(said), error, self.timeline.at, changed
+        )
         if before != self.timeline.at or number < MOST_ENTRIES:
             self.transcript.append(entry)
         return entry
@@ -248,6 +255,18 @@ class Drill:
     def grade(self) -> Grade:
         """The run up to the moment that is shown, graded."""
         return self.kind.grade(self.now)
+
+    def again(self) -> Drill:
+        """The same drill, in which nothing was typed yet."""
+        return Drill(self.kind, self._model)
+
+    def note(self, marks: frozenset[str]) -> None:
+        """Put in the place of what was noted at the moment that is shown."""
+        self._marks[self.timeline.at] = marks
+
+    def is_own(self, form: Form) -> bool:
+        """Whether every drill has a form: it asks, and changes nothing."""
+        return form not in self.kind.forms
 
     def _do(self, answer: CommandReply, said: list[str]) -> None:
         for action in answer.actions:

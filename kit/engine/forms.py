@@ -26,6 +26,8 @@ LOOKING = (
     *("journalctl", "get ", "curl -x get", "curl http", "wait"),
 )
 """How commands begin that change nothing by an operator's hand."""
+HAPPEN, WAIT = "happen ", "wait"
+"""How those begin that are no operator's at all, and what lets the cluster go on."""
 _WORD = re.compile(r"""'(?:[^']|'')*'|"[^"]*"|[=,;]|[^\s=,;'"]+""")
 _SLOT = re.compile(r"\{([a-z_]+)\}")
 _PART = re.compile(r"""\{[a-z_]+\}|'[^']*'|[=,;]|[^\s=,;]+""")

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from kit.engine.drill import CLEAR, HINT, CheckedStep, Drill, Grade, TypedLine
 from kit.engine.forms import Form
+from kit.engine.par import Par
 from kit.errors import counted
 from kit.views.fragment import Frag, Kid, h
 
@@ -80,9 +81,12 @@ def is_hint(entry: TypedLine) -> bool:
     return entry.typed.strip(" ;").casefold() == HINT
 
 
-def banner_part(grade: Grade) -> Frag:
-    """What is said large where the drill is passed; nothing before."""
-    return h("p", h("b", "✓ Passed"), class_="kit-passed") if grade.passed else h("p", hidden=True)
+def banner_part(told: Par | None) -> Frag:
+    """What is said large once the drill is passed, and how far it is from par; nothing before."""
+    if told is None:
+        return h("p", hidden=True)
+    lines = [h("p", line) for line in told.lines()]
+    return h("div", h("b", "✓ Passed"), lines, class_="kit-passed")
 
 
 def command_buttons(drill: Drill) -> Frag:

@@ -12,6 +12,7 @@ from msgspec import Struct, ValidationError, convert
 
 from kit.edge.arguments import checked
 from kit.engine.drill import Drill, Grade, checklist_lines, grade_lines, open_drill
+from kit.engine.par import Par, par
 from kit.engine.timeline import Moment
 from kit.errors import Refused
 from kit.views.fragment import Frag, h
@@ -85,6 +86,7 @@ class DrillBoard:
     def __init__(self, name: str, *, checklist: bool = True) -> None:
         self.drill: Drill = open_drill(name)
         self.checklist = checklist
+        self._told: tuple[int, Par | None] = (-1, None)
         self.player = DrillPlayer(self.drill.timeline, controls=False)
         self.stage = TerminalStage(shell=terminal_shell(self.drill).html())
         self.stage.add_class("kit-beside")
@@ -154,7 +156,15 @@ class DrillBoard:
             self.stage.prompt = h("b", f"{self.drill.place}$").html()
             self.stage.buttons = command_buttons(self.drill).html()
             self.stage.side = self._side().html()
-            self.stage.banner = banner_part(self.grade()).html()
+            self.stage.banner = banner_part(self._par()).html()
+
+    def _par(self) -> Par | None:
+        """How far what was typed is from par, once the drill is passed; worked out once."""
+        if not self.grade().passed:
+            return None
+        if self._told[0] != self.drill.timeline.at:
+            self._told = self.drill.timeline.at, par(self.drill)
+        return self._told[1]
 
     def _side(self) -> Frag:
         steps = checklist_part(self.drill.checklist()) if self.checklist else None

@@ -326,7 +326,7 @@ def test_the_projector_fills_the_screen(desk: MakeDesk) -> None:
     box = page.locator(".kp-picture").bounding_box()
     assert box is not None
     assert box["width"] > 0.72 * page.evaluate("innerWidth")
-    size = "getComputedStyle(document.querySelector('.kp .say')).fontSize"
+    size = "getComputedStyle(document.querySelector('.kp-said>p:last-of-type')).fontSize"
     assert page.evaluate(size) == "28px"
     assert page.evaluate(OUT) == []
     assert serious(page) == []

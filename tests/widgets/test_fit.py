@@ -15,7 +15,7 @@ from tests.widgets.legible import SMALL_WORDS
 pytestmark = pytest.mark.browser
 
 WINDOWS = ((840, 560), (1280, 720), (1920, 1080))
-SHORT, LONG = "twophase/commit", "topology/join-with-coordinator"
+SHORT, LONG = "twophase/commit", "tablets/one-tablet-moves"
 """Scenarios whose picture is explained by a short table, and by one of many columns."""
 PLACES = """() => {
   const place = (name) => document.querySelector(`.kp-board .kp-${name}`).getBoundingClientRect();
@@ -59,7 +59,7 @@ def test_all_of_the_board_is_in_sight(
 
 
 @pytest.mark.parametrize("size", WINDOWS[1:])
-@pytest.mark.parametrize("name", [SHORT, LONG, "tcm/bootstrap"])
+@pytest.mark.parametrize("name", [SHORT, "topology/join-with-coordinator", "tcm/bootstrap"])
 def test_the_projector_makes_all_of_it_larger(
     reader: Page, pages: Pages, name: str, size: tuple[int, int]
 ) -> None:
@@ -119,7 +119,8 @@ def test_paper_has_six_captioned_milestones_a_sheet(reader: Page, pages: Pages) 
     """Each milestone of the branch is a picture with its step and what happened; nothing to press
     is printed, and the page is as before afterwards.
     """
-    opened(reader, pages(LONG))
+    opened(reader, pages("topology/join-with-coordinator"))
+    reader.locator(".kp-ticks>i").first.wait_for(state="attached")
     names = reader.locator(".kp-ticks>i").count()
     reader.emulate_media(media="print")
     reader.evaluate("() => dispatchEvent(new Event('beforeprint'))")
