@@ -36,7 +36,7 @@ from kit.widgets.opening import open_named
 
 NOT_YET = {
     *("twophase", "tcm", "dataplane", "coordinator", "replica", "discovery"),
-    *("gossip", "gossip_join", "vnodes", "tablets", "resize", "truncate"),
+    *("vnodes", "tablets", "resize", "truncate"),
     *("balance", "tablet", "raft_upgrade", "topology_upgrade"),
 }
 """Models whose picture is none of these stages yet: this list only gets shorter."""
