@@ -115,12 +115,14 @@ class Message(Struct, frozen=True):
 class Wall(Struct, frozen=True):
     """What parts a group of nodes from all others: a cut, a firewall. ``words`` names it.
 
-    ``one_way``: the group still reaches the others, who do not reach it.
+    ``one_way``: the group still reaches the others, who do not reach it. ``beyond``: only from
+    this one are they parted, by a bar across the wire between them.
     """
 
     group: tuple[str, ...]
     words: str = "cut"
     one_way: bool = False
+    beyond: str = ""
 
 
 class Stage(Struct, frozen=True):
@@ -658,9 +660,10 @@ def _trails(laid: _Set, scene: Scene, labels: _Labels, pinned: list[Box]) -> Ite
 
 def _wall(laid: _Set, wall: Wall, labels: _Labels) -> Frag:
     """A thick line around a group: between all its places and those of others."""
-    key = f"wall:{','.join(wall.group)}:{wall.words}"
+    key = f"wall:{','.join((*wall.group, wall.beyond))}:{wall.words}"
     title = f"{wall.words}: {', '.join(wall.group)}{' reach the others' if wall.one_way else ''}"
-    lines = sorted(_between(laid, {*wall.group}), key=lambda line: -abs(line[1] - line[0]))
+    edges = _across(laid, wall) if wall.beyond else _between(laid, {*wall.group})
+    lines = sorted(edges, key=lambda line: -abs(line[1] - line[0]))
     way = "".join(f"M{a.real:.0f} {a.imag:.0f}L{b.real:.0f} {b.imag:.0f}" for a, b, _ in lines)
     tip = None
     if wall.one_way and lines:
@@ -677,7 +680,23 @@ def _wall(laid: _Set, wall: Wall, labels: _Labels) -> Frag:
         )  # fmt: skip
     around = [a * s + b * (1 - s) for a, b, _ in lines for s in (0.5, 0.3, 0.7, 0.1, 0.9)]
     labels.ask(key, wall.words, around, gap=6)
-    return h("g", h("title", title), h("path", d=way, class_="wall"), tip, k=key, class_="walls")
+    wire = laid.way(wall.group[0], wall.beyond) if wall.beyond else None
+    return h(
+        "g",
+        h("title", title),
+        h("path", d=_path(wire), class_="wire thin") if wire else None,
+        h("path", d=way, class_="wall"),
+        tip,
+        k=key,
+        class_="walls",
+    )
+
+
+def _across(laid: _Set, wall: Wall) -> Iterator[tuple[Place, Place, Place]]:
+    """A bar in the middle of the wire between two characters."""
+    if way := laid.way(wall.group[0], wall.beyond):
+        middle, out = _on(way, 0.5), (way[2] - way[0]) / abs(way[2] - way[0])
+        yield middle - 8j * out, middle + 8j * out, out
 
 
 def _between(laid: _Set, group: set[str]) -> Iterator[tuple[Place, Place, Place]]:
@@ -970,7 +989,8 @@ def stage_lines(scene: Scene, stage: Stage, gates: Sequence[Gate]) -> Iterator[s
     for message in lost:
         yield f"lost: {message.source} → {message.target}: {message.title or message.words}"
     for wall in walls:
-        way = " hear nobody, and reach the others" if wall.one_way else " and the others"
+        way = f" and {wall.beyond or 'the others'}"
+        way = " hear nobody, and reach the others" if wall.one_way else way
         between = "between " * (not wall.one_way)
         yield f"{wall.words}: {between}{', '.join(wall.group)}{way}"
     for gate in gates:
