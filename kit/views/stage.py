@@ -19,7 +19,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from math import ceil, cos, pi, sin
+from itertools import pairwise
+from math import ceil
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
@@ -48,6 +49,8 @@ MOST_MARKS = 6
 """Nodes of whom each is marked below a card; of more they are counted."""
 MOST_WAITING, MOST_COME = 4, 5
 """Nodes that stand before a gate and behind it one by one; of more, they are counted."""
+MOST_SAID = 4
+"""Lines beside a client, of which the first names what it is at."""
 MOST_PARKED, MOST_TRAILS = 24, 12
 LONGEST, SHORT = 104.0, 56.0
 """How wide a label may be, and one for which there is little room."""
@@ -112,16 +115,18 @@ class Message(Struct, frozen=True):
 class Wall(Struct, frozen=True):
     """What parts a group of nodes from all others: a cut, a firewall. ``words`` names it.
 
-    ``one_way``: the group still reaches the others, who do not reach it.
+    ``one_way``: the group still reaches the others, who do not reach it. ``beyond``: only from
+    this one are they parted, by a bar across the wire between them.
     """
 
     group: tuple[str, ...]
     words: str = "cut"
     one_way: bool = False
+    beyond: str = ""
 
 
 class Stage(Struct, frozen=True):
-    """All that is on the stage at one moment; see the module."""
+    """All that is on the stage at one moment; see the module. ``lines``: the most on a disk."""
 
     names: tuple[str, ...]
     characters: tuple[Character, ...]
@@ -134,6 +139,7 @@ class Stage(Struct, frozen=True):
     has_strip: bool = False
     has_marks: bool = True
     tape_key: str = "log"
+    lines: int = 2
 
 
 class Looks(Struct, frozen=True):
@@ -167,6 +173,7 @@ SIZES = (
     Looks(15, 72, 0),
     Looks(13, 32, 0, tag=False),
 )
+WORDY = ((22, 104), (18, 92), (15, 80))
 WIDEST = 150.0
 
 
@@ -174,13 +181,17 @@ WIDEST = 150.0
 
 
 @lru_cache(256)
-def places(count: int, left: float, top: float, bottom: float) -> tuple[tuple[Place, ...], Looks]:
+def places(
+    count: int, left: float, top: float, bottom: float, lines: int = 2
+) -> tuple[tuple[Place, ...], Looks]:
     """Where so many characters stand, in rows, clockwise where there are two; how large they are.
 
-    The first looks for which there is room are taken. A place depends on the number alone.
+    The first looks for which there is room are taken; where disks have more than two ``lines``,
+    these come before breadth. A place depends on the number alone.
     """
     width, height = WIDTH - left, bottom - top
-    for looks in SIZES:
+    wordy = [Looks(head, wide, lines) for head, wide in WORDY] if lines > 2 else []
+    for looks in (*wordy, *SIZES):
         high = looks.above + looks.below
         rows = max(1, int(height // high))
         least = 1 if count < 3 else 2
@@ -221,7 +232,9 @@ class _Set:
         self.top = STRIP * stage.has_strip + tape
         self.bottom = HEIGHT - GATE * gated
         left = SIDE if stage.sides else 0.0
-        spots, self.looks = places(len(stage.names), left, self.top + 4, self.bottom - 4)
+        spots, self.looks = places(
+            len(stage.names), left, self.top + 4, self.bottom - 4, stage.lines
+        )
         self.left = left
         self.reach: dict[str, float] = {}
         self.at: dict[str, Place] = dict(zip(stage.names, spots, strict=True))
@@ -281,7 +294,7 @@ class _Set:
                     yield Box(x, at.imag - looks.head * 0.7, 20, 18)
         for side in self.stage.sides:
             at = self.at[side.name]
-            yield Box(SIDE / 2, at.imag, SIDE, min(self.side_room, 3 * LINE + 4))
+            yield Box(SIDE / 2, at.imag, SIDE, min(self.side_room, MOST_SAID * LINE + 4))
 
     def holds(self, box: Box) -> bool:
         """Whether there is room for all of a box among the characters."""
@@ -488,7 +501,7 @@ def _disk(each: Character, head: float, wide: float, lines: int) -> Frag | None:
 
 def _side(laid: _Set, each: Character) -> Frag:
     """A client or operator: a square with a letter, and beside it what it asks and was told."""
-    room, most = SIDE - 2 * HEAD - 16, max(1, min(3, int(laid.side_room // LINE)))
+    room, most = SIDE - 2 * HEAD - 16, max(1, min(MOST_SAID, int(laid.side_room // LINE)))
     what = wrapped(" ".join(each.holds), room, most - 1) if most > 1 else ()
     shown = [shortened(each.tag, room, bold=True), *what]
     top = 5 - LINE * (len(shown) - 1) / 2
@@ -646,68 +659,75 @@ def _trails(laid: _Set, scene: Scene, labels: _Labels, pinned: list[Box]) -> Ite
 
 
 def _wall(laid: _Set, wall: Wall, labels: _Labels) -> Frag:
-    """A thick line between a group and the others, where one parts them; else a ring round each."""
-    inside = [laid.at[name] for name in wall.group if name in laid.at]
-    outside = [laid.at[name] for name in laid.stage.names if name not in wall.group]
-    key = f"wall:{','.join(wall.group)}:{wall.words}"
-    line = _between(tuple(inside), tuple(outside))
+    """A thick line around a group: between all its places and those of others."""
+    key = f"wall:{','.join((*wall.group, wall.beyond))}:{wall.words}"
     title = f"{wall.words}: {', '.join(wall.group)}{' reach the others' if wall.one_way else ''}"
-    if line is None:
-        shape: Kid = [
-            h("circle", cx=at.real, cy=at.imag, r=laid.looks.head + 6, class_="wall")
-            for at in inside
-        ]
-        around = [at - 1j * (laid.looks.head + 4) for at in inside]
-    else:
-        ends = _clipped(laid, *line)
-        way = f"M{ends[0].real:.0f} {ends[0].imag:.0f}L{ends[1].real:.0f} {ends[1].imag:.0f}"
-        middle = sum(ends) / 2
-        tip = None
-        if wall.one_way:
-            out = -line[1]
-            tail, end = middle - 12 * out, middle + 14 * out
-            side = 5j * out
-            corners = (end, end - 9 * out + side, end - 9 * out - side)
-            tip = h(
-                "g",
-                h("path", d=f"M{tail.real:.0f} {tail.imag:.0f}L{end.real:.0f} {end.imag:.0f}",
-                  class_="wire"),
-                h("polygon", points=" ".join(f"{c.real:.0f},{c.imag:.0f}" for c in corners),
-                  class_="tip"),
-            )  # fmt: skip
-        shape = [h("path", d=way, class_="wall"), tip]
-        around = [ends[0] * s + ends[1] * (1 - s) for s in (0.5, 0.3, 0.7, 0.1, 0.9)]
+    edges = _across(laid, wall) if wall.beyond else _between(laid, {*wall.group})
+    lines = sorted(edges, key=lambda line: -abs(line[1] - line[0]))
+    way = "".join(f"M{a.real:.0f} {a.imag:.0f}L{b.real:.0f} {b.imag:.0f}" for a, b, _ in lines)
+    tip = None
+    if wall.one_way and lines:
+        start, end, out = lines[0]
+        tail, end = (start + end) / 2 - 12 * out, (start + end) / 2 + 14 * out
+        side = 5j * out
+        corners = (end, end - 9 * out + side, end - 9 * out - side)
+        tip = h(
+            "g",
+            h("path", d=f"M{tail.real:.0f} {tail.imag:.0f}L{end.real:.0f} {end.imag:.0f}",
+              class_="wire"),
+            h("polygon", points=" ".join(f"{c.real:.0f},{c.imag:.0f}" for c in corners),
+              class_="tip"),
+        )  # fmt: skip
+    around = [a * s + b * (1 - s) for a, b, _ in lines for s in (0.5, 0.3, 0.7, 0.1, 0.9)]
     labels.ask(key, wall.words, around, gap=6)
-    return h("g", h("title", title), shape, k=key, class_="walls")
+    wire = laid.way(wall.group[0], wall.beyond) if wall.beyond else None
+    return h(
+        "g",
+        h("title", title),
+        h("path", d=_path(wire), class_="wire thin") if wire else None,
+        h("path", d=way, class_="wall"),
+        tip,
+        k=key,
+        class_="walls",
+    )
 
 
-@lru_cache(256)
-def _between(inside: tuple[Place, ...], outside: tuple[Place, ...]) -> tuple[Place, Place] | None:
-    """A point and a direction towards ``inside`` of the widest gap between the two, if any."""
-    if not inside or not outside:
-        return None
-    best: tuple[float, Place, Place] | None = None
-    for turn in range(72):
-        towards = complex(cos(turn * pi / 36), sin(turn * pi / 36))
-        near = min((at * towards.conjugate()).real for at in inside)
-        far = max((at * towards.conjugate()).real for at in outside)
-        if near - far > 2 * HEAD and (best is None or near - far > best[0]):
-            best = near - far, towards * (near + far) / 2, towards
-    return None if best is None else best[1:]
+def _across(laid: _Set, wall: Wall) -> Iterator[tuple[Place, Place, Place]]:
+    """A bar in the middle of the wire between two characters."""
+    if way := laid.way(wall.group[0], wall.beyond):
+        middle, out = _on(way, 0.5), (way[2] - way[0]) / abs(way[2] - way[0])
+        yield middle - 8j * out, middle + 8j * out, out
 
 
-def _clipped(laid: _Set, through: Place, towards: Place) -> tuple[Place, Place]:
-    """Where a line at right angles to a direction leaves the room of the characters."""
-    along = 1j * towards
-    shares: list[float] = []
-    lower, upper = complex(laid.left, laid.top + 4), complex(WIDTH, laid.bottom - 4)
-    for part in ("real", "imag"):
-        step = getattr(along, part)
-        if abs(step) > 1e-6:
-            bounds = (getattr(lower, part), getattr(upper, part))
-            shares.append(min((b - getattr(through, part)) / step for b in bounds))
-            shares.append(max((b - getattr(through, part)) / step for b in bounds))
-    return through + along * max(shares[::2]), through + along * min(shares[1::2])
+def _between(laid: _Set, group: set[str]) -> Iterator[tuple[Place, Place, Place]]:
+    """Each edge between a place of the group and another one: its ends, the way out of the group.
+
+    A row of places is cut where two of them meet, and rows are cut half-way between them.
+    """
+    rows: dict[float, list[tuple[float, bool]]] = {}
+    for name in laid.stage.names:
+        at = laid.at[name]
+        rows.setdefault(at.imag, []).append((at.real, name in group))
+    heights = sorted(rows)
+    cuts = [
+        (upper + laid.looks.below + lower - laid.looks.above) / 2
+        for upper, lower in pairwise(heights)
+    ]
+    above: list[tuple[float, float, bool]] = []
+    for y, top, bottom in zip(
+        heights, [laid.top + 4, *cuts], [*cuts, laid.bottom - 4], strict=True
+    ):
+        half = (WIDTH - laid.left) / len(rows[y]) / 2
+        cells = [(x - half, x + half, inside) for x, inside in sorted(rows[y])]
+        for (_, x, inside), (_, _, other) in pairwise(cells):
+            if inside != other:
+                yield complex(x, top), complex(x, bottom), complex(1 if inside else -1)
+        for one in above:
+            for cell in cells:
+                left, right = max(one[0], cell[0]), min(one[1], cell[1])
+                if one[2] != cell[2] and right - left > 1:
+                    yield complex(left, top), complex(right, top), 1j if one[2] else -1j
+        above = cells
 
 
 # -- the tape --------------------------------------------------------------------------------------
@@ -969,7 +989,8 @@ def stage_lines(scene: Scene, stage: Stage, gates: Sequence[Gate]) -> Iterator[s
     for message in lost:
         yield f"lost: {message.source} → {message.target}: {message.title or message.words}"
     for wall in walls:
-        way = " hear nobody, and reach the others" if wall.one_way else " and the others"
+        way = f" and {wall.beyond or 'the others'}"
+        way = " hear nobody, and reach the others" if wall.one_way else way
         between = "between " * (not wall.one_way)
         yield f"{wall.words}: {between}{', '.join(wall.group)}{way}"
     for gate in gates:

@@ -141,9 +141,7 @@ def views(m: GossipJoin, s: RingState) -> tuple[ViewRow, ...]:
 
 def unheard(m: GossipJoin, s: RingState) -> int:
     """How many do not know yet the newest of a node that joins or is removed."""
-    return sum(
-        endpoint_of(node.view, news.endpoint) != news for news in _news(m, s) for node in talking(s)
-    )
+    return sum(len(row.missing) for row in news(m, s))
 
 
 def _news(m: GossipJoin, s: RingState) -> Iterator[EndpointState]:
@@ -154,6 +152,24 @@ def _news(m: GossipJoin, s: RingState) -> Iterator[EndpointState]:
     for name in m.dead:
         heard = (endpoint_of(node.view, name) for node in talking(s))
         yield max(heard, key=lambda each: (each.generation, each.version))
+
+
+class NewsRow(Struct, frozen=True):
+    """What is said of a node that joins or goes, and who has heard it; the others have not."""
+
+    endpoint: str
+    said: str
+    there: tuple[str, ...]
+    missing: tuple[str, ...]
+
+
+def news(m: GossipJoin, s: RingState) -> Iterator[NewsRow]:
+    """Everything that all shall hear."""
+    for each in _news(m, s):
+        knows = {node.name: endpoint_of(node.view, each.endpoint) == each for node in talking(s)}
+        there = tuple(name for name, has in knows.items() if has)
+        missing = tuple(name for name, has in knows.items() if not has)
+        yield NewsRow(each.endpoint, f"{each.endpoint} {each.says(STATUS)}", there, missing)
 
 
 # -- what scenario files show ----------------------------------------------------------------------

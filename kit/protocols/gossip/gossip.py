@@ -367,6 +367,8 @@ class Gossip(NetworkModel):
         if agreed(after) and not agreed(before):
             node: LegacyNode = after.nodes[0]
             return f"version {node.version}"
+        if isinstance(action, DeliverMessage):
+            return None  # that nothing is in flight is no news: more gossip follows
         return super().milestone(before, action, after)
 
     # -- words -------------------------------------------------------------------------------------

@@ -10,11 +10,12 @@ from kit.protocols.gossip import facts
 from kit.protocols.gossip.facts import ChangeRow, VersionRow, ViewRow
 from kit.views.declared import NONE, Badges, Column, Table, of_state, panel_of, status
 from kit.views.fragment import Frag, h
-from kit.views.node_boxes import NodeBox, ring_panel
+from kit.views.gate import Gate
 from kit.views.panel import Scene
 from kit.views.promises import LAMPS
 from kit.views.registry import Views
 from kit.views.spacetime import MESSAGES
+from kit.views.stage import Character, Health, Stage, Wall, stage_panel
 
 # -- a schema: versions, as each node says and hears them ------------------------------------------
 
@@ -25,19 +26,32 @@ def _split(scene: Scene) -> str:
     return f"split: {sides}" if sides else ""
 
 
-def _version_boxes(scene: Scene) -> Iterator[NodeBox]:
-    """Each node with its version; one whose version is not the first node's is dashed."""
-    rows = scene.of(facts.versions)
-    for row in rows:
-        tables, key = counted(row.tables, "table"), f"node:{row.name}"
-        title = f"{row.name}: version {row.version}, {tables}"
-        lines = f"{row.name} · {row.version}", tables
-        yield NodeBox(key, row.name, lines, title, row.version != rows[0].version)
+def _version_stage(scene: Scene) -> Stage:
+    """Each node with its version and its tables; who has another one than the first is behind."""
+    return Stage(
+        scene.model.names,
+        tuple(_versioned(scene, row) for row in scene.of(facts.versions)),
+        tuple(map(_asked, range(len(scene.model.planned)), scene.of(facts.changes))),
+    )
 
 
-def _version_words(scene: Scene) -> Iterator[str]:
-    yield from (box.title for box in _version_boxes(scene))
-    yield from filter(None, [_split(scene)])
+def _versioned(scene: Scene, row: VersionRow) -> Character:
+    tables = counted(row.tables, "table")
+    heard = [f"{each.endpoint} {each.digest}" for each in row.heard]
+    return Character(
+        row.name,
+        scene.model.spot(row.name),
+        tag=row.version,
+        holds=(tables, f"heard {', '.join(heard)}"),
+        title=f"{row.name}: version {row.version}, {tables}",
+    )
+
+
+def _asked(number: int, row: ChangeRow) -> Character:
+    """A client with the change that it asks for."""
+    title = f"{row.text}: {state_of(row)}"
+    return Character(f"c{number + 1}", f"c{number + 1}", tag=state_of(row).partition(" on ")[0],
+                     holds=(row.text,), title=title, kind="client")  # fmt: skip
 
 
 def _heard(row: VersionRow) -> dict[str, str]:
@@ -90,9 +104,7 @@ def _badges(scene: Scene) -> Badges:
 VIEWS = Views(
     (
         status(_badges, "badges"),
-        ring_panel(
-            "nodes", "Nodes and their versions", _version_boxes, _version_words, middle=_split
-        ),
+        stage_panel("nodes", "Nodes and their versions", _version_stage, gates=None),
         panel_of(
             "versions",
             "Versions, said and heard",
@@ -145,6 +157,7 @@ VIEWS = Views(
     picture="nodes",
     table="versions",
     badges="badges",
+    wide=True,
 )
 
 # -- an operation: how far each node is, what it holds, whom it would ask --------------------------
@@ -159,17 +172,46 @@ PHASES = {
     "removing": "drives removal",
     "restored": "drives, streamed",
 }
-UP = ("member", "removing", "restored")
+HEALTH: dict[str, Health] = {"shadow": "joining", "boot": "joining", "streamed": "joining"}
 
 
-def _boxes(scene: Scene) -> Iterator[NodeBox]:
-    """Each node with how far it is and the writes that it holds; who is no member is dashed."""
-    for row in scene.of(facts.views):
-        phase, key = PHASES[row.phase], f"node:{row.name}"
-        holds = f"write {', '.join(map(str, row.holds))}" if row.holds else "no write"
-        title = f"{row.name}: {phase}, {holds}{', cut off' if row.cut_off else ''}"
-        lines = f"{row.name} · {phase}", holds
-        yield NodeBox(key, row.name, lines, title, row.phase not in UP)
+def _ring(scene: Scene) -> Stage:
+    m, s = scene.model, scene.state
+    there = (row for row in scene.of(facts.views) if row.phase != "out")
+    return Stage(
+        m.names,
+        tuple(_of_ring(scene, row) for row in there),
+        walls=(Wall((s.cut_off,)),) if s.cut_off else (),
+        lines=4,
+    )
+
+
+def _of_ring(scene: Scene, row: ViewRow) -> Character:
+    """A node with how far it is, the writes that it holds, and what it has heard."""
+    m, s = scene.model, scene.state
+    holds = f"write {', '.join(map(str, row.holds))}" if row.holds else "no write"
+    heard = (f"{name} {said}" for name, said in zip(m.changing, row.says, strict=True) if said)
+    asks = [f"reads {', '.join(row.reads)}"] * bool(row.reads)
+    asks += [f"writes + {', '.join(row.pending)}"] * bool(row.pending)
+    phase = PHASES[row.phase]
+    is_down = row.phase == "down"
+    return Character(
+        row.name,
+        m.spot(row.name),
+        "down" if is_down else HEALTH.get(row.phase, "up"),
+        tag=phase,
+        holds=(holds,) if is_down else (holds, *heard, *asks),
+        fill=len(row.holds) / s.written if s.written else None,
+        title=f"{row.name}: {phase}, {holds}{', cut off' if row.cut_off else ''}",
+    )
+
+
+def gates(scene: Scene) -> Iterator[Gate]:
+    """RING_DELAY: all shall have heard what is said of who joins or goes."""
+    for row in scene.of(facts.news):
+        count = len(row.there) + len(row.missing)
+        thing = scene.model.spot(row.endpoint)
+        yield Gate(thing, row.said, "heard it", row.there, row.missing, count)
 
 
 def _cut(scene: Scene) -> str:
@@ -211,7 +253,7 @@ def _join_badges(scene: Scene) -> Badges:
 JOIN_VIEWS = Views(
     (
         status(_join_badges, "badges"),
-        ring_panel("ring", "Nodes of the ring", _boxes, middle=_cut, wide=140.0),
+        stage_panel("ring", "Nodes of the ring", _ring, gates=gates),
         panel_of(
             "views",
             "What each node knows",
@@ -232,4 +274,5 @@ JOIN_VIEWS = Views(
     picture="ring",
     table="views",
     badges="badges",
+    wide=True,
 )

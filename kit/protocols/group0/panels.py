@@ -7,10 +7,8 @@ RFC 9562, section 5.1 (version 1).
 
 from __future__ import annotations
 
-from cmath import rect
 from collections.abc import Iterator
 from itertools import zip_longest
-from math import pi
 
 from kit.errors import are, counted
 from kit.protocols.group0 import facts
@@ -22,7 +20,8 @@ from kit.protocols.group0.rules.schema import ClientOperation
 from kit.protocols.group0.state import key_of, said
 from kit.views.declared import Badges, Column, Drawn, Note, Table, of_state, panel_of, status
 from kit.views.fragment import Frag, h
-from kit.views.panel import Panel, Scene, alternative
+from kit.views.gate import Gate
+from kit.views.panel import Scene
 from kit.views.parts import scroll
 from kit.views.promises import LAMPS, judged
 from kit.views.question import Question
@@ -382,95 +381,46 @@ VIEWS = Views(
 
 # -- discovery: the peer graph as it grows, and each node's rows of it ----------------------------
 
-SIZE, RADII, DISC = 300, (76, 105), 22
-"""Discs stand in an oval: beside one at its left or right is room for the name of a group."""
+MOST_NAMED = 6
+"""Nodes that are named one by one on a disk; more are counted."""
 
 
-def _draw_peers(scene: Scene) -> Frag:
-    """Draw a disc per node and an arrow from each node to those that it knows.
+def _peers_stage(scene: Scene) -> Stage:
+    m, nodes = scene.model, scene.state.nodes
+    return Stage(m.names, tuple(_peer(scene, each, len(nodes)) for each in nodes))
 
-    An arrow is dashed until the one at its end has answered. A double edge marks the lowest Raft
-    id, a filled disc a member of a group, with the name of the group beside it.
-    """
-    peers: tuple[Peers, ...] = scene.state.nodes
-    places = {each.name: _place(i, len(peers)) for i, each in enumerate(peers)}
-    arrows = [
-        _arrow(each.name, name, name in each.unanswered, places)
-        for each in peers
-        for name in each.known
-        if name != each.name
-    ]
-    lowest = min(scene.model.contact_points)
-    return h(
-        "svg",
-        h("title", "who knows whom"),
-        arrows,
-        [_disc(each, places[each.name], each.name == lowest) for each in peers],
-        viewBox=f"0 0 {SIZE} {SIZE}",
-        role="img",
-        aria_label=alternative("who knows whom", _peers_text(scene)),
-        class_="whole small",
+
+def _peer(scene: Scene, peers: Peers, count: int) -> Character:
+    """A node with whom it knows and waits for; it joins until it is in a group."""
+    waits, knows = _waits_for(peers), ", ".join(peers.known)
+    few = knows if len(peers.known) <= MOST_NAMED else f"{len(peers.known)} of {count}"
+    is_lowest = peers.name == min(scene.model.contact_points)
+    return Character(
+        peers.name,
+        scene.model.spot(peers.name),
+        "up" if peers.group else "joining",
+        leads=peers.group == peers.name,
+        tag=f"group {peers.group}" if peers.group else "lowest id" if is_lowest else "no group",
+        holds=(f"knows {few}", *[f"waits for {waits.replace(', ', ' ')}"] * bool(waits)),
+        fill=len(peers.known) / count,
+        title=f"{peers.name}: knows {knows}{f', waits for {waits}' * bool(waits)}; "
+        f"{f'group {peers.group}' if peers.group else 'no group'}",
     )
 
 
-def _place(at: int, count: int) -> complex:
-    """The middle of a disc: the first stands at the top, the others follow clockwise."""
-    around = rect(1, 2 * pi * at / count - pi / 2)
-    return SIZE / 2 * (1 + 1j) + complex(RADII[0] * around.real, RADII[1] * around.imag)
-
-
-def _arrow(source: str, target: str, waits: bool, places: dict[str, complex]) -> Frag:
-    """An arrow from disc to disc, a little to one side, so that two may lie between them."""
-    way = places[target] - places[source]
-    along = way / abs(way)
-    side = 5j * along
-    start, end = places[source] + DISC * along + side, places[target] - DISC * along + side
-    corners = (end, end - 9 * along + 0.8 * side, end - 9 * along - 0.8 * side)
-    kind = "wire dashed" if waits else "wire"
-    return h(
-        "g",
-        h("line", x1=start.real, y1=start.imag, x2=end.real, y2=end.imag, class_=kind),
-        h("polygon", points=" ".join(f"{at.real:.1f},{at.imag:.1f}" for at in corners),
-          class_="tip"),
-        k=f"knows:{source}:{target}",
-        class_="knows",
-    )  # fmt: skip
-
-
-def _disc(peers: Peers, place: complex, lowest: bool) -> Frag:
-    x, y = place.real, place.imag
-    return h(
-        "g",
-        h("circle", cx=x, cy=y, r=DISC + 4, class_="wire") if lowest else None,
-        h("circle", cx=x, cy=y, r=DISC, class_="box"),
-        h("text", peers.name, x=x, y=y + 5, text_anchor="middle", class_="on"),
-        _group(peers.group, place) if peers.group else None,
-        k=f"peer:{peers.name}",
-        class_="peer lit" if peers.group else "peer",
-    )
-
-
-def _group(name: str, place: complex) -> Frag:
-    """The name of a group, outside of the circle, where no arrow passes."""
-    out = place - SIZE / 2 * (1 + 1j)
-    at = place + out / abs(out) * (DISC + 10)
-    side = 0 if abs(out.real) < DISC else out.real
-    anchor = "middle" if not side else "start" if side > 0 else "end"
-    return h("text", f"group {name}", x=round(at.real, 1), y=round(at.imag + 4, 1),
-             text_anchor=anchor, class_="soft")  # fmt: skip
+def _peer_gates(scene: Scene) -> Iterator[Gate]:
+    """Who knows of no lower Raft id may found a group, once all whom it knows have answered."""
+    for each in scene.state.nodes:
+        if not each.group and not each.joining and min(each.known) == each.name and each.known[1:]:
+            there = tuple(name for name in each.answered if name != each.name)
+            count = len(there) + len(each.unanswered)
+            thing = scene.model.spot(each.name)
+            yield Gate(thing, f"{each.name} may found a group", "answered", there,
+                       each.unanswered, count)  # fmt: skip
 
 
 def _waits_for(peers: Peers) -> str:
     return "" if peers.group else ", ".join(peers.unanswered)
-
-
-def _peers_text(scene: Scene) -> str:
-    lines = []
-    for each in scene.state.nodes:
-        waits = f", waits for {_waits_for(each)}" if _waits_for(each) else ""
-        group = f"group {each.group}" if each.group else "no group"
-        lines.append(f"  {each.name}: knows {', '.join(each.known)}{waits}; {group}")
-    return "\n".join(lines)
 
 
 def _warning(scene: Scene) -> str:
@@ -495,7 +445,7 @@ def _discovery_status(scene: Scene) -> str:
 DISCOVERY_VIEWS = Views(
     (
         status(_discovery_badges, wording=_discovery_status),
-        Panel("peers", "Who knows whom", _draw_peers, _peers_text, still=True),
+        stage_panel("peers", "Who knows whom", _peers_stage, gates=_peer_gates),
         MESSAGES,
         panel_of(
             "tables",
@@ -523,8 +473,8 @@ DISCOVERY_VIEWS = Views(
         ),
         LAMPS,
     ),
-    picture="messages",
-    table="peers",
+    picture="peers",
+    table="tables",
     badges="status",
     wide=True,
 )  # fmt: skip

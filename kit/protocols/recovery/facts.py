@@ -13,7 +13,7 @@ from kit.engine.timeline import PassedStep
 from kit.protocols.group0.rules.voters import is_majority, majority, nodes_in
 from kit.protocols.recovery import recovery_mode as act
 from kit.protocols.recovery.failures import Failures, FailuresState, columns
-from kit.protocols.recovery.lost_majority import NOBODY, OLD
+from kit.protocols.recovery.lost_majority import NO_GROUP, NOBODY, OLD
 from kit.protocols.recovery.mode_cluster import ModeNode, ModeState
 from kit.protocols.recovery.orders import DOCUMENTED, actions_of, order_harm
 from kit.protocols.recovery.recovering_cluster import RecoveryNode, RecoveryState, reception
@@ -268,6 +268,19 @@ def gossip(m: Recovery, s: RecoveryState) -> Iterator[GossipRow]:
     for first, second in s.up_in_pairs():
         accepted, why = reception(s.digest_of(first), s.digest_of(second))
         yield GossipRow(m.names[first], m.names[second], accepted, why)
+
+
+def parties(m: Recovery, s: RecoveryState) -> Iterator[tuple[str, ...]]:
+    """Nodes that run on this side of the firewall and of whom all others take no gossip; the
+    largest party is not among them.
+    """
+    talking, found = {*s.talking()}, list[set[int]]()
+    for at, node in enumerate(s.nodes):
+        if node.group != NO_GROUP and not s.is_walled_off(node):
+            near = [party for party in found if any((other, at) in talking for other in party)]
+            found = [party for party in found if party not in near] + [{at}.union(*near)]
+    for party in sorted(found, key=len)[:-1]:
+        yield tuple(m.names[at] for at in sorted(party))
 
 
 def ranges(m: Recovery | RecoveryMode, s: RecoveryState | ModeState) -> tuple[DataRangeRow, ...]:

@@ -45,7 +45,7 @@ def test_both_sides_of_a_split_change_the_schema() -> None:
     """Neither side asks for a majority: two schemas, two versions, and the lamp is out."""
     changes = ("create table ks.t at A", "create table ks.u at C")
     timeline = after("gossip", {"changes": changes, "partitions": 1}, "partition A B | C", *changes)
-    assert "split: A B | C" in panel_text(timeline, "nodes")
+    assert "cut: between C and the others" in panel_text(timeline, "nodes")
     text = panel_text(timeline, "schemas")
     assert "≠ table ks.t: A id 2@A, B –, C –" in text
     assert "≠ table ks.u: A –, B –, C id 3@C" in text

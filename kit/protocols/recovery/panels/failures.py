@@ -16,18 +16,15 @@ from kit.protocols.recovery.facts import FailingNode, LevelLine, SideLine
 from kit.protocols.recovery.rules.availability import FailureRow
 from kit.views.actions import mark
 from kit.views.declared import Badges, Column, Drawn, Several, Table, panel_of, status, unsaid
-from kit.views.fragment import Frag, h
-from kit.views.node_boxes import NodeBox, node_box
-from kit.views.panel import Panel, Scene, alternative
+from kit.views.fragment import Frag
+from kit.views.gate import Gate
+from kit.views.panel import Scene
 from kit.views.parts import act_button, bulb, lamp
 from kit.views.promises import LAMPS
 from kit.views.registry import Views
+from kit.views.stage import Character, Health, Stage, Wall, stage_panel
 
-BOX_WIDE, BOX_HIGH, GAP = 118.0, 42.0, 10.0
-TOP = 22.0  # the name of a datacenter
-GAUGE_HIGH = 20.0
-VOTES = "●"
-DOES_NOT = "○"
+HEALTH: dict[str, Health] = {"serving": "up", "down": "down"}
 NO_TABLE = "The documents have tables for one, two and three datacenters of three nodes, RF 3."
 NOT_YET = "not met yet"
 
@@ -35,57 +32,56 @@ NOT_YET = "not met yet"
 # -- the picture -----------------------------------------------------------------------------------
 
 
-def _draw_picture(scene: Scene) -> Frag:
-    m, sides = scene.model, scene.of(facts.side_lines)
-    wide = len(m.dcs) * (BOX_WIDE + GAP) + GAP
-    below = TOP + max(m.datacenters) * (BOX_HIGH + GAP)
-    width, height = max(wide, 260.0), below + len(sides) * GAUGE_HIGH + GAP
-    left = (width - wide) / 2 + GAP + BOX_WIDE / 2
-    middles = {dc: left + at * (BOX_WIDE + GAP) for at, dc in enumerate(m.dcs)}
-    row = dict.fromkeys(m.dcs, 0)
-    drawn = []
-    for line in scene.of(facts.failing):
-        y = TOP + row[line.datacenter] * (BOX_HIGH + GAP) + BOX_HIGH / 2
-        row[line.datacenter] += 1
-        drawn.append(node_box(_box(line), middles[line.datacenter], y, BOX_WIDE, BOX_HIGH))
-    return h(
-        "svg",
-        [h("text", dc, x=x, y=15, text_anchor="middle", class_="soft")
-         for dc, x in middles.items()],
-        drawn,
-        [h("text", _gauged(side), x=width / 2, y=below + at * GAUGE_HIGH + 14,
-           text_anchor="middle", class_="strong", k=f"gauge:{at}")
-         for at, side in enumerate(sides)],
-        viewBox=f"0 0 {width:.0f} {height:.0f}",
-        width=width,
-        role="img",
-        aria_label=alternative("nodes", _picture_text(scene)),
-    )  # fmt: skip
+def _stage(scene: Scene) -> Stage:
+    m = scene.model
+    cut = m.named(scene.state.apart)
+    return Stage(
+        m.names,
+        tuple(_character(scene, line) for line in scene.of(facts.failing)),
+        (_client(scene),),
+        walls=(Wall(cut),) if cut else (),
+    )
 
 
-def _box(line: FailingNode) -> NodeBox:
-    cut, sign = " (cut off)" if line.is_apart else "", VOTES if line.votes else DOES_NOT
-    lines = f"{sign} {line.name}{cut}", f"{line.standing} · {line.schema}"
-    title = f"{line.name}: {line.standing}{cut}"
-    return NodeBox(f"node:{line.name}", line.name, lines, title, line.standing == "down")
+def _character(scene: Scene, line: FailingNode) -> Character:
+    s, several = scene.state, f"{line.datacenter}, " if len(scene.model.dcs) > 1 else ""
+    known = s.schemas[scene.model.number(line.name)].bit_count()
+    vote = "" if line.votes else ", does not vote"
+    return Character(
+        line.name,
+        scene.model.spot(line.name),
+        HEALTH.get(line.standing, "joining"),
+        tag=line.standing,
+        holds=(f"schema {line.schema}", f"{several}{'votes' if line.votes else 'no vote'}"),
+        fill=known / s.entries if s.entries else None,
+        title=f"{line.name}: {line.datacenter} {line.rack}, {line.standing}, "
+        f"schema {line.schema}{vote}{', cut off' if line.is_apart else ''}",
+    )
 
 
-def _gauged(side: SideLine) -> str:
-    """The gauge of a side: a dot for each voter that it reaches, the mark that it has to get to."""
-    dots = VOTES * side.reached + DOES_NOT * (side.voters - side.reached)
-    sign = "✓ majority" if side.can_commit else f"! {side.needed} {are(side.needed)} needed"
-    if not side.needed:
-        sign = "✓ none is needed"
-    return f"{dots[: side.needed]}│{dots[side.needed :]} {side.reached} of {side.voters} {sign}"
+def _client(scene: Scene) -> Character:
+    """Whether a client's schema change is taken, and where."""
+    sides = scene.of(facts.side_lines)
+    best = max(sides, key=attrgetter("reached"))
+    where = f"at {', '.join(best.nodes)}: " if scene.state.apart and best.can_commit else ""
+    return Character(
+        "client",
+        "client",
+        tag="✓ ALTER" if best.can_commit else "! ALTER",
+        holds=(f"{where}{best.reached} of {best.voters} voters",),
+        title="\n  ".join(map(_side_words, sides)),
+        kind="client",
+    )
 
 
-def _picture_text(scene: Scene) -> str:
-    lines = [
-        f"  {line.name}: {line.datacenter} {line.rack}, {line.standing}, schema {line.schema}"
-        f"{'' if line.votes else ', does not vote'}{', cut off' if line.is_apart else ''}"
-        for line in scene.of(facts.failing)
-    ]
-    return "\n".join([*lines, *(f"  {_side_words(side)}" for side in scene.of(facts.side_lines))])
+def gates(scene: Scene) -> Iterator[Gate]:
+    """The majority of the voters, on the side that has most of them."""
+    s, m = scene.state, scene.model
+    side = max(s.sides(), key=lambda side: (side & s.voters).bit_count())
+    needed = next(line.needed for line in scene.of(facts.side_lines))
+    if needed:
+        there, missing = m.named(side & s.voters), m.named(s.voters & ~side)
+        yield Gate("voters", "a majority of voters", "a way to one another", there, missing, needed)
 
 
 def _side_words(side: SideLine) -> str:
@@ -241,7 +237,7 @@ def _broken(words: str) -> tuple[str, str]:
 VIEWS = Views(
     (
         status(_badges, "badges"),
-        Panel("nodes", "Nodes", _draw_picture, _picture_text, still=True),
+        stage_panel("nodes", "Nodes", _stage, gates=gates),
         panel_of(
             "presses",
             "Nodes",
@@ -288,4 +284,5 @@ VIEWS = Views(
     picture="nodes",
     table="presses",
     badges="badges",
+    wide=True,
 )

@@ -20,6 +20,7 @@ from kit.protocols.recovery.facts import (
     PersistedRow,
 )
 from kit.protocols.recovery.lost_majority import NO_GROUP
+from kit.protocols.recovery.panels.stage import MODE_STAGE, STAGE
 from kit.protocols.recovery.recovering_cluster import ENDS, LEAVES, RecoveryState
 from kit.protocols.topology.panels.states import diagram
 from kit.protocols.topology.rules.editions import MACHINES
@@ -28,7 +29,6 @@ from kit.views.declared import Badges, Column, Drawn, Table, of_state, panel_of,
 from kit.views.diagrams import START, Standing, state_panel
 from kit.views.fragment import Frag, h
 from kit.views.logs import log_panel
-from kit.views.node_boxes import NodeBox, Places, ring_panel
 from kit.views.panel import Panel, Scene, alternative
 from kit.views.parts import bulb, lamp, scroll
 from kit.views.promises import LAMPS
@@ -181,77 +181,10 @@ DRIVER = Panel("driver", "What a driver sees", _draw_versions, _versions_text, t
 
 
 LEADS = "★"
-Point = tuple[float, float]
-TIP, WING = 7.0, 4.0  # of an arrow's head: its length, half its width
-CROSS = 6.0
-FAR = 0.62  # of the way between two nodes: where a head is
-
-
-# -- the picture -----------------------------------------------------------------------------------
-
-
-def _boxes(scene: Scene) -> Iterator[NodeBox]:
-    for row in scene.of(facts.persisted):
-        back = " (back)" if row.node.status == "returned" else ""
-        short = row.group.removeprefix("the ") or row.node.status  # the box is narrow
-        lines = f"{_name(row)} · {row.node.index}{back}", short
-        title = f"{row.name}: {row.where}"
-        yield NodeBox(f"node:{row.name}", row.name, lines, title, not row.group)
 
 
 def _name(row: PersistedRow) -> str:
     return f"{LEADS}{row.name}" if row.leads else row.name
-
-
-def wall(scene: Scene) -> str:
-    """Whether the dead nodes are cut off, in the middle of the picture."""
-    return "cut off from the dead" if scene.state.isolated else "the dead are not cut off"
-
-
-def _picture_words(scene: Scene) -> Iterator[str]:
-    for row in scene.of(facts.persisted):
-        yield f"{_name(row)}: {row.where}, commit index {row.node.index}"
-    yield wall(scene)
-
-
-def _arrows(scene: Scene, places: Places) -> Iterator[Frag]:
-    """Draw an arrow both ways for each two nodes that are up.
-
-    It is dashed where ids of groups differ and ``recovery_leader`` tolerates it; where gossip is
-    rejected there is a cross in place of the heads.
-    """
-    for row in facts.gossip(scene.model, scene.state):
-        first, second = places[row.first], places[row.second]
-        differ = " dashed" if row.why != "one group id" else ""
-        heads = (_head(second, first), _head(first, second)) if row.accepted else ()
-        said = "accepted" if row.accepted else "rejected"
-        yield h(
-            "g",
-            h("title", f"gossip of {row.first} and {row.second}: {said}, {row.why}"),
-            h("path", d=f"M{_spot(first)}L{_spot(second)}", class_=f"wire{differ}"),
-            heads or h("path", d=_cross(first, second), class_="cross"),
-            k=f"arrow:{row.first}:{row.second}",
-            class_=said,
-        )
-
-
-def _spot(at: Point) -> str:
-    return f"{at[0]:.1f} {at[1]:.1f}"
-
-
-def _head(a: Point, b: Point) -> Frag:
-    dx, dy = b[0] - a[0], b[1] - a[1]
-    long = max((dx**2 + dy**2) ** 0.5, 1.0)
-    x, y = a[0] + dx * FAR, a[1] + dy * FAR
-    left_x, left_y = x - (dx * TIP + dy * WING) / long, y - (dy * TIP - dx * WING) / long
-    right_x, right_y = x - (dx * TIP - dy * WING) / long, y - (dy * TIP + dx * WING) / long
-    corners = map(_spot, ((x, y), (left_x, left_y), (right_x, right_y)))
-    return h("polygon", points=" ".join(corners), class_="tip")
-
-
-def _cross(a: Point, b: Point) -> str:
-    x, y, wide = (a[0] + b[0]) / 2 - CROSS, (a[1] + b[1]) / 2 - CROSS, 2 * CROSS
-    return f"M{x:.1f} {y:.1f}l{wide:.0f} {wide:.0f}m0 {-wide:.0f}l{-wide:.0f} {wide:.0f}"
 
 
 # -- tables ----------------------------------------------------------------------------------------
@@ -352,15 +285,7 @@ def _lamps(scene: Scene) -> Badges:
 VIEWS = Views(
     (
         status(_badges, "badges"),
-        ring_panel(
-            "nodes",
-            "Nodes and their groups",
-            _boxes,
-            _picture_words,
-            names=lambda scene: scene.model.names,
-            middle=wall,
-            between=_arrows,
-        ),
+        STAGE,
         panel_of(
             "rows",
             "What each node has persisted",
@@ -449,30 +374,15 @@ VIEWS = Views(
     picture="nodes",
     table="rows",
     badges="badges",
+    wide=True,
 )
 
 
-SHORT = {"RECOVERY mode": "RECOVERY", "Raft upgrade": "upgrade", "group 0": "Raft"}
 MARKS = {"done": "✓", "begun": "…", "left out": "!", "to do": "–"}
-
-
-def _mode_boxes(scene: Scene) -> Iterator[NodeBox]:
-    for row in scene.of(facts.rows):
-        group = "back" if row.node.standing == "returned" else row.group.removeprefix("the ")
-        lines = (f"{row.name} · {group}" if group else row.name, SHORT.get(row.mode, row.mode))
-        title = f"{row.name}: {_runs(row)}{'' if row.group else ', no group'}"
-        yield NodeBox(f"node:{row.name}", row.name, lines, title, not row.group)
 
 
 def _runs(row: ModeRow) -> str:
     return f"{row.mode} in {row.group}" if row.group else row.mode
-
-
-def _mode_words(scene: Scene) -> Iterator[str]:
-    for row in scene.of(facts.rows):
-        back = " (back)" if row.node.standing == "returned" else ""
-        yield f"{row.name}: {row.mode}, {row.group.removeprefix('the ') or 'no group'}{back}"
-    yield wall(scene)
 
 
 COLUMNS = (
@@ -521,14 +431,7 @@ def _step_words(scene: Scene) -> Iterator[str]:
 MODE_VIEWS = Views(
     (
         status(_lamps, "badges"),
-        ring_panel(
-            "nodes",
-            "Nodes and their modes",
-            _mode_boxes,
-            _mode_words,
-            names=lambda scene: scene.model.names,
-            middle=wall,
-        ),
+        MODE_STAGE,
         panel_of(
             "rows",
             "System tables of each node",
@@ -554,4 +457,5 @@ MODE_VIEWS = Views(
     picture="nodes",
     table="rows",
     badges="badges",
+    wide=True,
 )

@@ -6,11 +6,21 @@ from collections.abc import Iterator
 from functools import partial
 from operator import itemgetter
 
+from kit.errors import counted
 from kit.protocols.upgrade import facts
 from kit.protocols.upgrade.facts import SWITCH, UpgradingRow
-from kit.protocols.upgrade.panels.states import ROW
+from kit.protocols.upgrade.panels.states import ROW, of_first_node
 from kit.protocols.upgrade.raft_upgrade import LOG, PHASES, Alter
-from kit.protocols.upgrade.rules import KEY, StuckQuestion, diagnosis, next_step
+from kit.protocols.upgrade.rules import (
+    KEY,
+    POST,
+    PRE,
+    RECOVERY,
+    SYNCHRONIZE,
+    StuckQuestion,
+    diagnosis,
+    next_step,
+)
 from kit.views.actions import mark
 from kit.views.declared import (
     NONE,
@@ -24,16 +34,19 @@ from kit.views.declared import (
     unsaid,
 )
 from kit.views.fragment import Frag, h
+from kit.views.gate import Gate
 from kit.views.logs import log_panel
-from kit.views.node_boxes import NodeBox, Places, ring_panel
 from kit.views.panel import Scene
 from kit.views.parts import act_button, bulb, lamp
 from kit.views.promises import LAMPS
 from kit.views.registry import Views
+from kit.views.stage import Character, Health, Stage, Wall, stage_panel
 
 QUERY_TEXT = f"SELECT * FROM system.scylla_local WHERE key = '{KEY}'"
 NUMBERED = ", ".join(f"{at} {phase}" for at, phase in enumerate(PHASES, 1))
 NOBODY_WAITS = "No node waits for another one."
+HEALTH: dict[str, Health] = {"catching up": "joining", "down": "down", "lost": "gone"}
+SHORT = {PRE: "before Raft", SYNCHRONIZE: SYNCHRONIZE, POST: "Raft", RECOVERY: "RECOVERY"}
 SIGNS = {"✓": "done", "…": "under way", NONE: "not begun"}
 ANSWERS = {"yes": ("✓", "yes", " Yes."), "no": ("!", "no", " No: "), "later": ("·", "not yet", "")}
 
@@ -41,33 +54,51 @@ ANSWERS = {"yes": ("✓", "yes", " Yes."), "no": ("!", "no", " No: "), "later": 
 # -- the picture -----------------------------------------------------------------------------------
 
 
-def _boxes(scene: Scene) -> Iterator[NodeBox]:
-    for row in scene.of(facts.nodes):
-        title, is_off = f"{row.name}: {row.status}", not row.node.is_up
-        yield NodeBox(f"node:{row.name}", row.name, _lines(row), title, is_off)
-
-
-def _lines(row: UpgradingRow) -> tuple[str, str, str]:
-    node = row.node
-    runs = f"{row.name} · {row.release} · option {SWITCH[node.enabled]}"
-    group = f"group 0 id {node.group}" if node.group else "no group 0"
-    return runs, node.state, f"{group} · {row.status}"
-
-
-def _links(scene: Scene, places: Places) -> Iterator[Frag]:
-    for i, j in scene.state.cut:
-        (x1, y1), (x2, y2) = (places[scene.model.names[at]] for at in (i, j))
-        yield h(
-            "g",
-            h("path", d=f"M{x1:.0f} {y1:.0f}L{x2:.0f} {y2:.0f}", class_="box dashed"),
-            h("text", "✗", x=(x1 + x2) / 2, y=(y1 + y2) / 2, text_anchor="middle", class_="on"),
-        )
-
-
-def _words(scene: Scene) -> Iterator[str]:
-    yield from (", ".join(_lines(row)) for row in scene.of(facts.nodes))
+def _stage(scene: Scene) -> Stage:
     names = scene.model.names
-    yield from (f"{names[i]} and {names[j]} do not reach each other" for i, j in scene.state.cut)
+    return Stage(
+        names,
+        tuple(_character(scene, row) for row in scene.of(facts.nodes)),
+        walls=tuple(Wall((names[i],), beyond=names[j]) for i, j in scene.state.cut),
+        standing=of_first_node(scene),
+        has_strip=True,
+        lines=4,
+    )
+
+
+def _character(scene: Scene, row: UpgradingRow) -> Character:
+    node = row.node
+    group = f"group 0 id {node.group}" if node.group else "no group 0"
+    option = f"option {SWITCH[node.enabled]}"
+    release = row.release
+    if node.configured != node.enabled:
+        option += f" → {SWITCH[node.configured]}"
+    if node.installed != node.runs_new:
+        release += f" → {row.releases[node.installed]}"
+    columns = f", {' '.join(node.columns)}" if node.columns else ""
+    waits = f"asked {counted(node.tries, 'time')}" if node.tries else ""
+    return Character(
+        row.name,
+        f"node:{row.name}",
+        HEALTH.get(row.status, "up"),
+        tag=SHORT[node.state],
+        holds=(release, option, f"{group}{columns}{' ≠' * row.differs}",
+               *[waits] * bool(waits)),
+        fill=node.position / 5,
+        title=f"{row.name} · {row.release} · option {SWITCH[node.enabled]}, {node.state}, "
+        f"{group} · {row.status}",
+    )  # fmt: skip
+
+
+def gates(scene: Scene) -> Iterator[Gate]:
+    """The phase that the last node is in: every one has to have it behind it."""
+    rows = scene.of(facts.nodes)
+    if not scene.state.has_begun:
+        return
+    at = min(*(row.node.position for row in rows), len(PHASES) - 1)
+    there = tuple(row.name for row in rows if row.node.position > at)
+    missing = tuple(row.name for row in rows if row.node.position <= at)
+    yield Gate("phase", f"{at + 1} {PHASES[at]}", "done it", there, missing, len(rows))
 
 
 # -- the five phases -------------------------------------------------------------------------------
@@ -184,9 +215,7 @@ def _badges(scene: Scene) -> Badges:
 VIEWS = Views(
     (
         status(_badges, "badges"),
-        ring_panel(
-            "nodes", "Nodes on the way into Raft", _boxes, _words, between=_links, wide=164.0
-        ),
+        stage_panel("nodes", "Nodes on the way into Raft", _stage, gates=gates),
         panel_of(
             "phases",
             "The five phases",
@@ -260,4 +289,5 @@ VIEWS = Views(
     picture="nodes",
     table="phases",
     badges="badges",
+    wide=True,
 )

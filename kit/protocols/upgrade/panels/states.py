@@ -29,15 +29,17 @@ def _path(states: Iterable[str]) -> tuple[str, ...]:
     return tuple(state for state, _ in groupby((START, *states)))
 
 
-def _of_first_node(scene: Scene) -> Standing:
+def of_first_node(scene: Scene) -> Standing:
+    """Where the first node stands in the Raft upgrade, and how it came there."""
     states = (scene.model.start(), *(step.after for step in scene.way()))
     return Standing(RAFT, _path(state_at_start(s.nodes[0].row) for s in states))
 
 
-def _of_cluster(scene: Scene) -> Standing:
+def of_cluster(scene: Scene) -> Standing:
+    """Where the cluster stands in the topology upgrade, and how it came there."""
     states = (scene.model.start(), *(step.after for step in scene.way()))
     return Standing(TOPOLOGY, _path(s.upgrade_state for s in states))
 
 
-ROW = state_panel("row", "group0_upgrade_state on the first node", _of_first_node, tab="States")
-UPGRADE = state_panel("upgrade", "upgrade_state of the cluster", _of_cluster, tab="States")
+ROW = state_panel("row", "group0_upgrade_state on the first node", of_first_node, tab="States")
+UPGRADE = state_panel("upgrade", "upgrade_state of the cluster", of_cluster, tab="States")

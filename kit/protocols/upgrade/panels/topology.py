@@ -5,94 +5,79 @@ how a node joins.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import ceil
 from operator import itemgetter
 
-from kit.protocols.upgrade.panels.states import UPGRADE
-from kit.protocols.upgrade.rules import FEATURE, NOT_UPGRADED, ORDER, ROUTE, join_way
+from kit.protocols.upgrade.panels.states import UPGRADE, of_cluster
+from kit.protocols.upgrade.rules import BUILDING, FEATURE, NOT_UPGRADED, ROUTE, join_way
 from kit.protocols.upgrade.topology_upgrade import (
     GENERATIONS,
     Cluster,
     Post,
     Serve,
-    TopologyUpgrade,
+    TopologyNode,
 )
 from kit.views.actions import mark
 from kit.views.declared import NONE, Badges, Column, Drawn, Note, Table, panel_of, status
 from kit.views.fragment import Frag, h
-from kit.views.labels import SLOT
-from kit.views.node_boxes import NodeBox, node_box
-from kit.views.panel import Panel, Scene, alternative
+from kit.views.gate import Gate, awaited_gates
+from kit.views.panel import Scene
 from kit.views.parts import act_button, bulb
 from kit.views.promises import LAMPS
 from kit.views.registry import Views
+from kit.views.stage import Card, Character, Stage, stage_panel
 
-WIDTH, HEIGHT = 408.0, 330.0
-STATES_WIDE, STATE_HIGH, APART = (120.0, 190.0, 70.0), 34.0, 12.0
-NODE_WIDE, NODE_HIGH, IN_A_ROW = 160.0, 42.0, 2
-TOP, BELOW = 20.0, 44.0  # the middle of the states, where the room for nodes begins
 TOKENS_APART = 100
-MARKS = {"passed": "✓", "now": "●", "ahead": "○"}
 
 
 # -- the picture -----------------------------------------------------------------------------------
 
 
-def _draw(scene: Scene) -> Frag:
-    boxes = tuple(_boxes(scene.model, scene.state))
-    high = (HEIGHT - BELOW) / ceil(len(boxes) / IN_A_ROW)
-    middles = [
-        (WIDTH * (2 * place + 1) / (2 * IN_A_ROW), BELOW + high * (line + 0.5))
-        for line, place in (divmod(at, IN_A_ROW) for at in range(len(boxes)))
-    ]
-    return h(
-        "svg",
-        [_state(at, *each) for at, each in enumerate(_states(scene.state))],
-        [node_box(b, *at, NODE_WIDE, NODE_HIGH) for b, at in zip(boxes, middles, strict=True)],
-        viewBox=f"0 0 {WIDTH:.0f} {HEIGHT:.0f}",
-        width=SLOT,
-        role="img",
-        aria_label=alternative("topology upgrade", _text(scene)),
+def _stage(scene: Scene) -> Stage:
+    m, s = scene.model, scene.state
+    there = ((at, node) for at, node in enumerate(s.nodes) if node.standing != "outside")
+    cards = [Card(f"card:{name}", f"{name}: normal") for name in m.named(s.rows)]
+    if s.has_generation:
+        cards.append(Card(GENERATIONS, "CDC generation"))
+    return Stage(
+        m.names,
+        tuple(_character(scene, at, node) for at, node in there),
+        tape=tuple(cards),
+        standing=of_cluster(scene),
+        has_strip=True,
+        has_marks=False,
+        tape_key="table",
+        lines=4,
     )
 
 
-def _state(at: int, name: str, standing: str) -> Frag:
-    wide = STATES_WIDE[at]
-    x = sum(STATES_WIDE[:at]) + APART * at + wide / 2 + 2
-    return h(
-        "g",
-        h("title", f"{name}: {standing}"),
-        h("rect", x=-wide / 2, y=-STATE_HIGH / 2, width=wide, height=STATE_HIGH, rx=6,
-          class_=f"box{' dashed' * (standing == 'ahead')}"),
-        h("text", f"{MARKS[standing]} {name}", y=4, text_anchor="middle",
-          class_="on" if standing == "now" else "on soft"),
-        k=f"upgrade-state:{name}",
-        transform=f"translate({x:.0f} {TOP:.0f})",
+def _character(scene: Scene, at: int, node: TopologyNode) -> Character:
+    name, leads = scene.model.names[at], scene.state.leader == at
+    version = "newer version" if node.is_new else "older version"
+    knows = "building" if node.view == BUILDING else node.view.replace("_", " ")
+    kept = ["has a row"] * (scene.state.rows >> at & 1) + ["reads table"] * node.reads_table
+    made = leads and scene.state.has_generation and scene.state.upgrade_state == BUILDING
+    standing = node.standing if node.is_up else "down"
+    return Character(
+        name,
+        f"node:{name}",
+        "down" if not node.is_up else "up" if node.standing == "normal" else "joining",
+        leads=leads,
+        tag=standing,
+        holds=(version, knows, kept[-1] if kept else "by gossip", *["generation"] * made),
+        fill=float(node.reads_table),
+        title=f"{'★' * leads}{name} · {version.removesuffix(' version')} · {standing}, {node.view}",
     )  # fmt: skip
 
 
-def _boxes(m: TopologyUpgrade, s: Cluster) -> Iterator[NodeBox]:
-    for at, (name, node) in enumerate(zip(m.names, s.nodes, strict=True)):
-        lines: tuple[str, ...] = (name, "outside")
-        if not node.is_up or node.standing != "outside":
-            standing = node.standing if node.is_up else "down"
-            version = "newer" if node.is_new else "older"
-            lines = (f"{'★' * (s.leader == at)}{name} · {version} · {standing}", node.view)
-        is_off = not node.is_up or node.standing == "outside"
-        yield NodeBox(f"node:{name}", name, lines, ", ".join(lines), is_off)
-
-
-def _states(s: Cluster) -> Iterator[tuple[str, str]]:
-    """The states of the upgrade in order, each *passed*, *now* or *ahead*."""
-    at = ORDER.index(s.upgrade_state)
-    for place, name in enumerate(ORDER):
-        yield name, "passed" if place < at else "now" if place == at else "ahead"
-
-
-def _text(scene: Scene) -> str:
-    states = " → ".join(f"{MARKS[word]} {name}" for name, word in _states(scene.state))
-    titles = (box.title for box in _boxes(scene.model, scene.state))
-    return "\n".join(f"  {line}" for line in (states, *titles))
+def gates(scene: Scene) -> Iterator[Gate]:
+    """What the build waits for: a row for each member; else what refusals tell."""
+    s, named = scene.state, scene.model.named
+    if s.upgrade_state != BUILDING:
+        yield from awaited_gates(scene)
+        return
+    there = named(s.normal & s.rows)
+    yield Gate("topology", "system.topology", "a row", there, named(s.unread),
+               s.normal.bit_count())  # fmt: skip
 
 
 # -- tables ----------------------------------------------------------------------------------------
@@ -183,7 +168,7 @@ def _badges(scene: Scene) -> Badges:
 VIEWS = Views(
     (
         status(_badges, "badges"),
-        Panel("states", "The topology upgrade", _draw, _text, still=True),
+        stage_panel("states", "The topology upgrade", _stage, gates=gates),
         UPGRADE,
         panel_of(
             "topology",
@@ -206,7 +191,7 @@ VIEWS = Views(
                     f"{row[0]}: gossip {row[1] or NONE} | system.topology {row[2] or NONE}"
                 ),
             ),
-            Note(_generations, GENERATIONS, None),
+            Note(_generations, "generations-note", None),
             still=True,
             tab="Table",
         ),
@@ -243,4 +228,5 @@ VIEWS = Views(
     picture="states",
     table="topology",
     badges="badges",
+    wide=True,
 )

@@ -1,0 +1,127 @@
+"""A recovery and its old procedure on the stage: groups, what each node has persisted, walls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.recovery import facts
+from kit.protocols.recovery.facts import ModeRow, PersistedRow
+from kit.protocols.recovery.recovery import Recovery
+from kit.views.panel import Scene
+from kit.views.stage import Character, Health, Stage, Wall, stage_panel
+
+HEALTH: dict[str, Health] = {"down": "down", "dead": "gone"}
+SHORT = {"RECOVERY mode": "RECOVERY", "Raft upgrade": "upgrade", "group 0": "Raft"}
+VALUES = {
+    "": "no row",
+    "use_pre_raft_procedures": "pre-raft",
+    "use_post_raft_procedures": "post-raft",
+}
+
+
+def wall(scene: Scene) -> str:
+    """Whether the dead nodes are cut off."""
+    return "cut off from the dead" if scene.state.isolated else "the dead are not cut off"
+
+
+def _walls(scene: Scene) -> Iterator[Wall]:
+    s = scene.state
+    if s.isolated and s.dead:
+        yield Wall(scene.model.named(s.dead), "firewall")
+    if isinstance(scene.model, Recovery):
+        for group in scene.of(facts.parties):
+            yield Wall(group, "gossip rejected")
+
+
+def _operator(scene: Scene, tag: str, *holds: str) -> Character:
+    title = f"operator: {', '.join((tag, *holds, wall(scene)))}"
+    return Character("op", "operator", tag=tag, holds=holds, title=title, kind="operator")
+
+
+def _id(row: PersistedRow | ModeRow) -> str:
+    """The group whose id a node has persisted, in a few letters: ``old id``, ``id 2``."""
+    name = row.group_id.removeprefix("the old group").removeprefix("group ")
+    return f"id {name}" if name else "old id" if row.group_id else "no id"
+
+
+# -- the recovery with recovery_leader -------------------------------------------------------------
+
+
+def _stage(scene: Scene) -> Stage:
+    m, s = scene.model, scene.state
+    led = f"{m.names[s.leader]} leads" if s.leader >= 0 else "no leader"
+    tag = led if s.leader >= 0 or not s.indexes_read else "indexes read"
+    at = f"{m.given_up[0]} leaves: {s.operation.replace('_', ' ')}" if m.operation else ""
+    return Stage(
+        m.names,
+        tuple(_member(scene, row) for row in scene.of(facts.persisted)),
+        (_operator(scene, tag, *filter(None, [at])),),
+        walls=tuple(_walls(scene)),
+        lines=4,
+    )
+
+
+def _member(scene: Scene, row: PersistedRow) -> Character:
+    node, entries = row.node, scene.state.entries
+    data = ", ".join(f"{at + 1}{'!' * (row.dangling >> at & 1)}" for at in nodes_in(node.data))
+    option = [f"→ {row.option}"] * bool(row.option)
+    return Character(
+        row.name,
+        scene.model.spot(row.name),
+        HEALTH.get(node.status, "up"),
+        leads=row.leads,
+        sign="ban" if scene.state.is_walled_off(node) else "",
+        tag=row.group.removeprefix("the ") or node.status,
+        holds=(
+            f"{node.index}, data {data}" if data else f"index {node.index}",
+            _id(row),
+            *option,
+            *["old rows"] * node.old_rows,
+        ),
+        fill=node.index / entries if entries else None,
+        title=f"{'★' * row.leads}{row.name}: {row.where}, commit index {node.index}",
+    )
+
+
+STAGE = stage_panel("nodes", "Nodes and their groups", _stage)
+
+
+# -- the old procedure, with RECOVERY mode ---------------------------------------------------------
+
+
+def _mode_stage(scene: Scene) -> Stage:
+    m, s = scene.model, scene.state
+    seen = [*["logs read"] * s.logs_read, *["schemas compared"] * s.compared]
+    return Stage(
+        m.names,
+        tuple(_in_mode(scene, row) for row in scene.of(facts.rows)),
+        (_operator(scene, seen[-1] if seen else "nothing read"),),
+        walls=tuple(_walls(scene)),
+        lines=4,
+    )
+
+
+def _in_mode(scene: Scene, row: ModeRow) -> Character:
+    node = row.node
+    back = node.standing == "returned"
+    mode = SHORT.get(row.mode, row.mode)
+    return Character(
+        row.name,
+        scene.model.spot(row.name),
+        HEALTH.get(row.mode, "up"),
+        sign="ban" if scene.state.is_walled_off(node) else "",
+        tag=mode,
+        holds=(
+            VALUES.get(node.value, node.value),
+            _id(row),
+            *["peers"] * bool(node.discovery),
+            *[f"history {node.history}"] * bool(node.history),
+        ),
+        fill=node.columns.bit_count() / scene.state.entries if scene.state.entries else None,
+        title=f"{row.name}: {row.mode}, {row.group.removeprefix('the ') or 'no group'}"
+        f"{' (back)' * back}",
+    )
+
+
+MODE_STAGE = stage_panel("nodes", "Nodes and their modes", _mode_stage)
