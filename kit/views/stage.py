@@ -868,7 +868,7 @@ def _strip(stage: Stage) -> Frag:
 
 
 def _called(state: str) -> str:
-    return {START: "●", END: "◉"}.get(state, state.replace("_", " "))
+    return {START: "●", END: "◉"}.get(state, state)
 
 
 def _chip_wide(words: str) -> float:
