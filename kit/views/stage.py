@@ -808,7 +808,7 @@ def _marks(laid: _Set, card: Card, x: float, y: float, letters: Mapping[str, str
 
 # -- the strip of states ---------------------------------------------------------------------------
 
-GAP, PAD, COUNT = 14.0, 12.0, 40.0
+GAP, PAD, COUNT = 14.0, 12.0, 58.0
 BACK = "↩"
 
 
