@@ -279,27 +279,46 @@ def test_a_message_stands_on_its_wire() -> None:
         assert MOVED.search(keyed(frag, key).get("transform") or "")
 
 
-@pytest.mark.parametrize("group", [("A",), ("A", "B"), ("A", "D"), ("B", "C", "D")])
+@pytest.mark.parametrize("group", [("A",), ("A", "B"), ("A", "D"), ("B", "C", "D"), ("A", "C")])
 def test_a_wall_parts_a_group(group: tuple[str, ...]) -> None:
-    """All of the group are on one side of the thick line, all others on the other one."""
+    """Who goes straight from one of the group to another node crosses the thick line, also where
+    the group stands crosswise; within two rows or columns nobody has to.
+    """
     frag = staged(replace(QUIET, walls=(Wall(group),)))
     wall = next(part for part in frag.walk() if part.get("class") == "wall")
-    x1, y1, x2, y2 = map(float, re.findall(r"-?\d+", wall.get("d") or ""))
-    sides: dict[bool, set[str]] = {True: set(), False: set()}
-    for name in "ABCD":
-        moved = MOVED.search(keyed(frag, f"n:{name}").get("transform") or "")
-        assert moved
-        x, y = float(moved[1]), float(moved[2])
-        sides[(x2 - x1) * (y - y1) > (y2 - y1) * (x - x1)].add(name)
-    assert set(group) in sides.values()
+    numbers = [*map(float, re.findall(r"-?\d+", wall.get("d") or ""))]
+    lines = [
+        (complex(*numbers[i : i + 2]), complex(*numbers[i + 2 : i + 4]))
+        for i in range(0, len(numbers), 4)
+    ]
+    for one, other in combinations("ABCD", 2):
+        crossed = any(cross(stands(frag, one), stands(frag, other), *line) for line in lines)
+        if (one in group) is not (other in group):
+            assert crossed, (one, other)
+        elif len(group) == 2 and group != ("A", "C"):
+            assert not crossed, (one, other)
 
 
-def test_a_group_that_no_line_parts_has_rings() -> None:
-    """Two that stand crosswise have a ring round each; one-way walls show the way that is open."""
-    frag = staged(replace(QUIET, walls=(Wall(("A", "C")),)))
-    assert len([part for part in frag.walk() if part.get("class") == "wall"]) == 2
-    one_way = staged(replace(QUIET, walls=(Wall(("A",), one_way=True),)))
-    assert [part for part in one_way.walk() if part.get("class") == "tip"]
+def stands(frag: Frag, name: str) -> complex:
+    """Where a character stands."""
+    moved = MOVED.search(keyed(frag, f"n:{name}").get("transform") or "")
+    assert moved
+    return complex(float(moved[1]), float(moved[2]))
+
+
+def cross(a: complex, b: complex, c: complex, d: complex) -> bool:
+    """Whether two lines between points cross."""
+
+    def left(p: complex, q: complex, r: complex) -> bool:
+        return ((q - p).conjugate() * (r - p)).imag > 0
+
+    return left(a, b, c) != left(a, b, d) and left(c, d, a) != left(c, d, b)
+
+
+def test_a_one_way_wall_shows_the_way_that_is_open() -> None:
+    """An arrow leads from those who still reach the others."""
+    frag = staged(replace(QUIET, walls=(Wall(("A",), one_way=True),)))
+    assert [part for part in frag.walk() if part.get("class") == "tip"]
 
 
 def test_who_is_missing_stands_large_before_the_gate() -> None:
