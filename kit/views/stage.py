@@ -350,8 +350,8 @@ def _at(place: Place) -> str:
 # -- what a model on a network needs not declare ---------------------------------------------------
 
 
-def on_network(scene: Scene) -> tuple[tuple[Message, ...], tuple[Message, ...], tuple[Wall, ...]]:
-    """Messages in flight and held, what this step lost, and the split, of a model of actors."""
+def on_network(scene: Scene, stage: Stage) -> Stage:
+    """The stage with messages in flight and held, with what this step lost, and with the split."""
     m, carried = scene.model, scene.state.network
 
     def message(sent: Any, held: bool = False) -> Message:
@@ -361,10 +361,15 @@ def on_network(scene: Scene) -> tuple[tuple[Message, ...], tuple[Message, ...], 
 
     flying = [message(sent) for sent in carried.in_flight]
     held = [message(sent, held=True) for sent in carried.held]
-    dropped = isinstance(scene.action, DropMessage)
-    lost = (message(scene.action.envelope),) if dropped else ()
+    lost = [message(scene.action.envelope)] if isinstance(scene.action, DropMessage) else []
     apart = m.carrier.apart(carried)
-    return (*flying, *held), lost, (Wall(apart),) if apart else ()
+    walls = [Wall(apart)] if apart else []
+    return replace(
+        stage,
+        messages=(*stage.messages, *flying, *held),
+        lost=(*stage.lost, *lost),
+        walls=(*stage.walls, *walls),
+    )
 
 
 # -- drawing ---------------------------------------------------------------------------------------
@@ -374,14 +379,10 @@ def draw_stage(scene: Scene, stage: Stage, gates: Sequence[Gate] | None, said: s
     """Draw the stage of a scene; ``gates`` is None where its family never has any."""
     laid = _Set(stage, gates is not None)
     labels = _Labels(laid)
-    messages, lost, walls = stage.messages, stage.lost, stage.walls
-    if isinstance(scene.model, NetworkModel):
-        more = on_network(scene)
-        messages, lost, walls = (*messages, *more[0]), (*lost, *more[1]), (*walls, *more[2])
     pinned = list(laid.taken())
-    parked = [*_envelopes(laid, messages, lost, labels, pinned)]
+    parked = [*_envelopes(laid, labels, pinned)]
     trails = [*_trails(laid, scene, labels, pinned)]
-    behind = [_wall(laid, wall, labels) for wall in walls]
+    behind = [_wall(laid, wall, labels) for wall in stage.walls]
     words = [*labels.draw(pinned)]
     letters = tags(stage.names)
     return h(
@@ -566,14 +567,11 @@ class _Labels:
         return tuple(filter(self.laid.holds, boxes))
 
 
-def _envelopes(
-    laid: _Set, messages: Iterable[Message], lost: Iterable[Message], labels: _Labels,
-    pinned: list[Box],
-) -> Iterator[tuple[Frag, Frag]]:  # fmt: skip
+def _envelopes(laid: _Set, labels: _Labels, pinned: list[Box]) -> Iterator[tuple[Frag, Frag]]:
     """Each wire with messages, and the envelope that is parked on it: equal ones are counted."""
     alike: dict[tuple[str, str, str, str], list[Message]] = {}
-    for kind, group in (("", messages), ("torn", lost)):
-        for each in group:
+    for kind, sent in (("", laid.stage.messages), ("torn", laid.stage.lost)):
+        for each in sent:
             look = kind or ("held" if each.held else "")
             alike.setdefault((each.source, each.target, each.words, look), []).append(each)
     on_wire: dict[tuple[str, str], int] = {}
@@ -972,27 +970,23 @@ def _steps(scene: Scene, names: Sequence[str]) -> dict[str, Any]:
 # -- words, and the panel --------------------------------------------------------------------------
 
 
-def stage_lines(scene: Scene, stage: Stage, gates: Sequence[Gate]) -> Iterator[str]:
+def stage_lines(stage: Stage, gates: Sequence[Gate]) -> Iterator[str]:
     """The same in words, a line each."""
-    messages, lost, walls = stage.messages, stage.lost, stage.walls
-    if isinstance(scene.model, NetworkModel):
-        more = on_network(scene)
-        messages, lost, walls = (*messages, *more[0]), (*lost, *more[1]), (*walls, *more[2])
     for each in (*stage.sides, *stage.characters):
         yield each.title or ", ".join((f"{each.name}: {each.health}", each.tag, *each.holds))
     for card in stage.tape or ():
         yield card.title or card.words
-    for message in messages:
+    for message in stage.messages:
         held = " (held)" if message.held else ""
         said = message.title or message.words
         yield f"on its way: {message.source} → {message.target}: {said}{held}"
-    for message in lost:
+    for message in stage.lost:
         yield f"lost: {message.source} → {message.target}: {message.title or message.words}"
-    for wall in walls:
-        way = f" and {wall.beyond or 'the others'}"
-        way = " hear nobody, and reach the others" if wall.one_way else way
-        between = "between " * (not wall.one_way)
-        yield f"{wall.words}: {between}{', '.join(wall.group)}{way}"
+    for wall in stage.walls:
+        group = ", ".join(wall.group)
+        one_way = f"nobody reaches {group}, who still reach the others"
+        apart = f"between {group} and {wall.beyond or 'the others'}"
+        yield f"{wall.words}: {one_way if wall.one_way else apart}"
     for gate in gates:
         yield gate.sentence
 
@@ -1043,7 +1037,11 @@ def stage_panel(
     """Make the panel of a family's stage; ``gates`` says what is waited for (None: never)."""
 
     def on(scene: Scene) -> Stage:
-        return scene.once(f"stage:{name}", lambda: declare(scene))
+        def work() -> Stage:
+            stage = declare(scene)
+            return on_network(scene, stage) if isinstance(scene.model, NetworkModel) else stage
+
+        return scene.once(f"stage:{name}", work)
 
     def awaited(scene: Scene) -> tuple[Gate, ...]:
         return scene.once(f"gates:{name}", lambda: tuple(gates(scene)) if gates else ())
@@ -1051,7 +1049,7 @@ def stage_panel(
     def words(scene: Scene) -> str:
         stage, gates = on(scene), awaited(scene)
         many = len(stage.characters) > MOST_NODES
-        lines = heat_lines(aspects(scene)) if many else stage_lines(scene, stage, gates)
+        lines = heat_lines(aspects(scene)) if many else stage_lines(stage, gates)
         return "\n".join(f"  {line}" for line in lines)
 
     def aspects(scene: Scene) -> list[Aspect]:
