@@ -897,7 +897,8 @@ def _gate(scene: Scene, gates: Sequence[Gate], letters: Mapping[str, str]) -> Fr
     waiting = [*gate.missing] if len(gate.missing) <= MOST_WAITING else []
     come = [*gate.there] if len(gate.there) <= MOST_COME else []
     steps = _steps(scene, waiting) if waiting else {}
-    count = f"{len(gate.there)} of {gate.needed}"
+    count, said = f"{len(gate.there)} of {gate.needed}", f"{len(gate.there)} have come"
+    room = WIDTH - post - 20 - measured(count, bold=True)
     leaf = 0 if not gate.is_open else 9
     key = f"gate:{gate.thing}"
     return h(
@@ -913,8 +914,8 @@ def _gate(scene: Scene, gates: Sequence[Gate], letters: Mapping[str, str]) -> Fr
         ],
         h("path", d=f"M{post:.0f} {y:.0f}m0 {-3 - leaf}V{y - 16:.0f}", class_="leaf"),
         h("path", d=f"M{post:.0f} {y:.0f}m0 {3 + leaf}V{y + 16:.0f}", class_="leaf"),
-        h("text", f"{len(gate.there)} have come", x=post + 12, y=y + 5)
-        if gate.there and not come else None,
+        h("text", said, x=post + 12, y=y + 5)
+        if gate.there and not come and measured(said) < room else None,
         [
             h("g", h("circle", r=9, class_="head"),
               _letter(letters.get(name, name)[:2], 9),

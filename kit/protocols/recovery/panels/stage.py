@@ -92,7 +92,7 @@ STAGE = stage_panel("nodes", "Nodes and their groups", _stage)
 
 def _mode_stage(scene: Scene) -> Stage:
     m, s = scene.model, scene.state
-    seen = [*["logs read"] * s.logs_read, *["schemas compared"] * s.compared]
+    seen = [*["logs read"] * s.logs_read, *["one schema"] * s.compared]
     return Stage(
         m.names,
         tuple(_in_mode(scene, row) for row in scene.of(facts.rows)),
