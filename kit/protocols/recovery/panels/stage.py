@@ -12,7 +12,7 @@ from kit.views.panel import Scene
 from kit.views.stage import Character, Health, Stage, Wall, stage_panel
 
 HEALTH: dict[str, Health] = {"down": "down", "dead": "gone"}
-SHORT = {"RECOVERY mode": "RECOVERY", "Raft upgrade": "upgrade", "group 0": "Raft"}
+SHORT = {"RECOVERY mode": "recovery", "Raft upgrade": "upgrade", "group 0": "Raft"}
 VALUES = {
     "": "no row",
     "use_pre_raft_procedures": "pre-raft",
