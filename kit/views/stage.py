@@ -187,11 +187,12 @@ def places(
     """Where so many characters stand, in rows, clockwise where there are two; how large they are.
 
     The first looks for which there is room are taken; where disks have more than two ``lines``,
-    these come before breadth. A place depends on the number alone.
+    these come before breadth, and where they have fewer, others get the room. A place depends on
+    the number alone.
     """
     width, height = WIDTH - left, bottom - top
     wordy = [Looks(head, wide, lines) for head, wide in WORDY] if lines > 2 else []
-    for looks in (*wordy, *SIZES):
+    for looks in (*wordy, *(each for each in SIZES if each.lines <= lines)):
         high = looks.above + looks.below
         rows = max(1, int(height // high))
         least = 1 if count < 3 else 2
@@ -581,7 +582,7 @@ def _envelopes(laid: _Set, labels: _Labels, pinned: list[Box]) -> Iterator[tuple
             continue
         nth = on_wire[source, target] = on_wire.get((source, target), 0) + 1
         shares = PARKED[nth - 1 :] + PARKED[: nth - 1]
-        place = _free(laid, way, shares, pinned)
+        place = _free(laid, way, shares, pinned, BESIDE)
         if place is None:
             place = _on(way, shares[0])
             pinned.append(_around(place))
@@ -612,15 +613,24 @@ def _envelope(key: str, place: Place, look: str, title: str, thing: str) -> Frag
     )
 
 
-PARKED, ENDING = (0.4, 0.58, 0.24, 0.74), (0.85, 0.7, 0.55, 0.4)
+PARKED, ENDING = (0.4, 0.58, 0.24, 0.74, 0.5, 0.32, 0.66, 0.16, 0.84), (0.85, 0.7, 0.55, 0.4)
 """Where on its wire an envelope stands."""
+BESIDE = (0.0, 24.0, -24.0, 44.0, -44.0)
+"""How far beside it, where the wire itself is covered."""
 
 
 def _free(
-    laid: _Set, way: tuple[Place, Place, Place], shares: Sequence[float], pinned: list[Box]
+    laid: _Set,
+    way: tuple[Place, Place, Place],
+    shares: Sequence[float],
+    pinned: list[Box],
+    beside: Sequence[float] = (0.0,),
 ) -> Place | None:
-    """The first of these places on a wire that nothing covers, which is covered from then on."""
-    for place in (_on(way, share) for share in shares):
+    """The first of these places on a wire, or beside it, that nothing covers; it is covered from
+    then on.
+    """
+    out = 1j * (way[2] - way[0]) / (abs(way[2] - way[0]) or 1)
+    for place in (_on(way, share) + far * out for far in beside for share in shares):
         box = _around(place)
         if laid.holds(box) and not any(box.meets(other) for other in pinned):
             pinned.append(box)
@@ -885,7 +895,8 @@ def _gate(scene: Scene, gates: Sequence[Gate], letters: Mapping[str, str]) -> Fr
     waiting = [*gate.missing] if len(gate.missing) <= MOST_WAITING else []
     come = [*gate.there] if len(gate.there) <= MOST_COME else []
     steps = _steps(scene, waiting) if waiting else {}
-    count = f"{len(gate.there)} of {gate.needed}"
+    count, said = f"{len(gate.there)} of {gate.needed}", f"{len(gate.there)} have come"
+    room = WIDTH - post - 20 - measured(count, bold=True)
     leaf = 0 if not gate.is_open else 9
     key = f"gate:{gate.thing}"
     return h(
@@ -901,8 +912,8 @@ def _gate(scene: Scene, gates: Sequence[Gate], letters: Mapping[str, str]) -> Fr
         ],
         h("path", d=f"M{post:.0f} {y:.0f}m0 {-3 - leaf}V{y - 16:.0f}", class_="leaf"),
         h("path", d=f"M{post:.0f} {y:.0f}m0 {3 + leaf}V{y + 16:.0f}", class_="leaf"),
-        h("text", f"{len(gate.there)} have come", x=post + 12, y=y + 5)
-        if gate.there and not come else None,
+        h("text", said, x=post + 12, y=y + 5)
+        if gate.there and not come and measured(said) < room else None,
         [
             h("g", h("circle", r=9, class_="head"),
               _letter(letters.get(name, name)[:2], 9),

@@ -48,10 +48,11 @@ def _versioned(scene: Scene, row: VersionRow) -> Character:
 
 
 def _asked(number: int, row: ChangeRow) -> Character:
-    """A client with the change that it asks for."""
+    """A client with the change that it asks for, and what became of that."""
+    tag = "waits" if row.timestamp is None else "! replaced" if row.overwritten else "done"
+    name = f"c{number + 1}"
     title = f"{row.text}: {state_of(row)}"
-    return Character(f"c{number + 1}", f"c{number + 1}", tag=state_of(row).partition(" on ")[0],
-                     holds=(row.text,), title=title, kind="client")  # fmt: skip
+    return Character(name, name, tag=tag, holds=(row.text,), title=title, kind="client")
 
 
 def _heard(row: VersionRow) -> dict[str, str]:

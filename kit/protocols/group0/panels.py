@@ -26,7 +26,7 @@ from kit.views.parts import scroll
 from kit.views.promises import LAMPS, judged
 from kit.views.question import Question
 from kit.views.registry import Views
-from kit.views.spacetime import MESSAGES
+from kit.views.spacetime import RUN
 from kit.views.stage import Card, Character, Message, Stage, stage_panel
 
 # -- the stage: members with their guards, clients, the log with who has it ----------------------
@@ -382,26 +382,28 @@ VIEWS = Views(
 # -- discovery: the peer graph as it grows, and each node's rows of it ----------------------------
 
 MOST_NAMED = 6
-"""Nodes that are named one by one on a disk; more are counted."""
+"""Nodes of whom each has a disk that names whom it knows; of more they are counted."""
 
 
 def _peers_stage(scene: Scene) -> Stage:
     m, nodes = scene.model, scene.state.nodes
-    return Stage(m.names, tuple(_peer(scene, each, len(nodes)) for each in nodes))
+    peers = tuple(_peer(scene, each, len(nodes)) for each in nodes)
+    return Stage(m.names, peers, lines=2 if len(nodes) <= MOST_NAMED else 0)
 
 
 def _peer(scene: Scene, peers: Peers, count: int) -> Character:
     """A node with whom it knows and waits for; it joins until it is in a group."""
     waits, knows = _waits_for(peers), ", ".join(peers.known)
-    few = knows if len(peers.known) <= MOST_NAMED else f"{len(peers.known)} of {count}"
-    is_lowest = peers.name == min(scene.model.contact_points)
+    tag = "lowest id" if peers.name == min(scene.model.contact_points) else "no group"
+    if count > MOST_NAMED:
+        tag = f"{len(peers.known)} of {count}"
     return Character(
         peers.name,
         scene.model.spot(peers.name),
         "up" if peers.group else "joining",
         leads=peers.group == peers.name,
-        tag=f"group {peers.group}" if peers.group else "lowest id" if is_lowest else "no group",
-        holds=(f"knows {few}", *[f"waits for {waits.replace(', ', ' ')}"] * bool(waits)),
+        tag=f"group {peers.group}" if peers.group else tag,
+        holds=(f"knows {knows}", *[f"waits for {waits.replace(', ', ' ')}"] * bool(waits)),
         fill=len(peers.known) / count,
         title=f"{peers.name}: knows {knows}{f', waits for {waits}' * bool(waits)}; "
         f"{f'group {peers.group}' if peers.group else 'no group'}",
@@ -446,7 +448,7 @@ DISCOVERY_VIEWS = Views(
     (
         status(_discovery_badges, wording=_discovery_status),
         stage_panel("peers", "Who knows whom", _peers_stage, gates=_peer_gates),
-        MESSAGES,
+        RUN,
         panel_of(
             "tables",
             "Tables of discovery",

@@ -175,19 +175,16 @@ def test_a_node_without_a_group_runs_discovery_from_its_table() -> None:
 
 
 @pytest.mark.spec("C-021")
-def test_the_peer_graph_grows_until_nobody_is_new() -> None:
-    """A knew nobody; as B and C ask, an arrow is added for each, dashed until they answer."""
+def test_the_peers_grow_until_nobody_is_new() -> None:
+    """A knew nobody; as B and C ask, each is one that A knows and waits for, until it answers."""
     timeline = played(("A", "A", "B"), "deliver B>A ask A,B")
-    drawn = panel(timeline, "peers").draw(scene_at(timeline, timeline.at))
-    arrows = {piece.key: piece.html() for piece in drawn.walk() if piece.get("class") == "knows"}
-    assert set(arrows) == {"knows:A:B", "knows:B:A", "knows:C:B"}
-    assert all("dashed" in arrow for arrow in arrows.values())
+    words = panel(timeline, "peers").wording(scene_at(timeline, timeline.at))
+    assert "A: knows A, B, waits for B; no group" in words
+    assert "C: knows B, C, waits for B; no group" in words
     while not timeline.state.nodes[0].group:
         timeline.forward()
-    drawn = panel(timeline, "peers").draw(scene_at(timeline, timeline.at))
-    arrows = {piece.key: piece.html() for piece in drawn.walk() if piece.get("class") == "knows"}
-    assert {"knows:A:B", "knows:A:C"} <= set(arrows)
-    assert "dashed" not in arrows["knows:A:C"]
+    words = panel(timeline, "peers").wording(scene_at(timeline, timeline.at))
+    assert "A: knows A, B, C; group A" in words
 
 
 @pytest.mark.spec("C-022")
@@ -198,23 +195,23 @@ def test_who_meets_a_group_asks_to_join_it() -> None:
     assert (flow.label, flow.text) == ("group A", "A → B: the answer that there is group A")
     timeline = played(("A", "A"), *JOINED)
     assert timeline.state.nodes[0].members == ("A", "B")
-    assert "group A" in part(timeline, "peers", "peer:B")
+    assert "group A" in part(timeline, "peers", "n:B")
 
 
 @pytest.mark.spec("C-023")
 def test_the_lowest_id_founds_and_is_marked() -> None:
-    """Whoever knows a lower id may not; the disc of the lowest has a second edge."""
+    """Whoever knows a lower id may not; the lowest says so, and has the crown as a founder."""
     timeline = played(("C", "C", "C"))
+    assert "lowest id" in part(timeline, "peers", "n:A")
+    assert "lowest id" not in part(timeline, "peers", "n:B") + part(timeline, "peers", "n:C")
     while timeline.forward() is not None and not any(p.group for p in timeline.state.nodes):
         pass
     model = timeline.model
     assert isinstance(model, Discovery)
     assert [peers.name for peers in timeline.state.nodes if peers.group] == ["A"]
     drawn = panel(timeline, "peers").draw(scene_at(timeline, timeline.at))
-    discs = {
-        p.key: p.html().count("<circle") for p in drawn.walk() if (p.key or "").startswith("peer:")
-    }
-    assert discs == {"peer:A": 2, "peer:B": 1, "peer:C": 1}
+    crowned = [p.key for p in drawn.walk() if p.key and 'class="crown"' in p.html()]
+    assert crowned == ["n:A"]
 
 
 @pytest.mark.spec("C-025")

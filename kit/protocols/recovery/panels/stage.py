@@ -12,7 +12,7 @@ from kit.views.panel import Scene
 from kit.views.stage import Character, Health, Stage, Wall, stage_panel
 
 HEALTH: dict[str, Health] = {"down": "down", "dead": "gone"}
-SHORT = {"RECOVERY mode": "RECOVERY", "Raft upgrade": "upgrade", "group 0": "Raft"}
+SHORT = {"RECOVERY mode": "recovery", "Raft upgrade": "upgrade", "group 0": "Raft"}
 VALUES = {
     "": "no row",
     "use_pre_raft_procedures": "pre-raft",
@@ -92,7 +92,7 @@ STAGE = stage_panel("nodes", "Nodes and their groups", _stage)
 
 def _mode_stage(scene: Scene) -> Stage:
     m, s = scene.model, scene.state
-    seen = [*["logs read"] * s.logs_read, *["schemas compared"] * s.compared]
+    seen = [*["logs read"] * s.logs_read, *["one schema"] * s.compared]
     return Stage(
         m.names,
         tuple(_in_mode(scene, row) for row in scene.of(facts.rows)),
