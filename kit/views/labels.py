@@ -51,7 +51,7 @@ def wide(text: str, size: int = SIZE) -> float:
 _WIDTHS = {
     **dict.fromkeys("ijlI'|.,:; ", 0.34),
     **dict.fromkeys("frt()[]-!/·", 0.43),
-    **dict.fromkeys("cskvxyzJ…", 0.6),
+    **dict.fromkeys("cskvxyzJ_…", 0.6),
     **dict.fromkeys("mwMWOQGNHDU", 0.87),
     **dict.fromkeys("@%W—", 1.0),
 }
