@@ -669,7 +669,8 @@ def _trails(laid: _Set, scene: Scene, labels: _Labels, pinned: list[Box]) -> Ite
 def _wall(laid: _Set, wall: Wall, labels: _Labels) -> Frag:
     """A thick line around a group: between all its places and those of others."""
     key = f"wall:{','.join((*wall.group, wall.beyond))}:{wall.words}"
-    title = f"{wall.words}: {', '.join(wall.group)}{' reach the others' if wall.one_way else ''}"
+    who = ", ".join(wall.group) + f" and {wall.beyond}" * bool(wall.beyond)
+    title = f"{wall.words}: {who}{' reach the others' if wall.one_way else ''}"
     edges = _across(laid, wall) if wall.beyond else _between(laid, {*wall.group})
     lines = sorted(edges, key=lambda line: -abs(line[1] - line[0]))
     way = "".join(f"M{a.real:.0f} {a.imag:.0f}L{b.real:.0f} {b.imag:.0f}" for a, b, _ in lines)

@@ -37,10 +37,7 @@ from kit.widgets.opening import open_named
 NOT_YET = {
     *("twophase", "tcm", "dataplane", "coordinator", "replica"),
     *("vnodes", "tablets", "resize", "truncate"),
-    *(
-        "balance",
-        "tablet",
-    ),
+    *("balance", "tablet"),
 }
 """Models whose picture is none of these stages yet: this list only gets shorter."""
 UNCHANGED: dict[str, dict[str, str]] = {}
@@ -225,10 +222,11 @@ def test_nobody_moves(model: str) -> None:
 
 @pytest.mark.parametrize("count", range(1, 25))
 @pytest.mark.parametrize("left", [0.0, 132.0])
-def test_each_has_room(count: int, left: float) -> None:
+@pytest.mark.parametrize("lines", [0, 2, 4])
+def test_each_has_room(count: int, left: float, lines: int) -> None:
     """From one to 24 characters stand apart from each other, inside of the stage."""
     top, bottom = 92.0, HEIGHT - 42
-    spots, looks = places(count, left, top, bottom)
+    spots, looks = places(count, left, top, bottom, lines)
     assert len(spots) == count
     for one, other in combinations(spots, 2):
         apart = abs(one.real - other.real) >= looks.wide - 1
@@ -283,18 +281,26 @@ def test_a_wall_parts_a_group(group: tuple[str, ...]) -> None:
     the group stands crosswise; within two rows or columns nobody has to.
     """
     frag = staged(replace(QUIET, walls=(Wall(group),)))
-    wall = next(part for part in frag.walk() if part.get("class") == "wall")
-    numbers = [*map(float, re.findall(r"-?\d+", wall.get("d") or ""))]
-    lines = [
-        (complex(*numbers[i : i + 2]), complex(*numbers[i + 2 : i + 4]))
-        for i in range(0, len(numbers), 4)
-    ]
+    lines = pieces(frag)
     for one, other in combinations("ABCD", 2):
         crossed = any(cross(stands(frag, one), stands(frag, other), *line) for line in lines)
         if (one in group) is not (other in group):
             assert crossed, (one, other)
         elif len(group) == 2 and group != ("A", "C"):
             assert not crossed, (one, other)
+    things = [each.box for each in parts(frag) if not each.owner.startswith("label:")]
+    for start, end in lines:
+        at, over = (start + end) / 2, end - start
+        line = Box(at.real, at.imag, abs(over.real) + 4, abs(over.imag) + 4)
+        assert not [box for box in things if box.meets(line)]
+
+
+def pieces(frag: Frag) -> list[tuple[complex, complex]]:
+    """The straight pieces of the thick line."""
+    wall = next(part for part in frag.walk() if part.get("class") == "wall")
+    ends = map(float, re.findall(r"-?\d+", wall.get("d") or ""))
+    drawn_lines = zip(*[ends] * 4, strict=True)
+    return [(complex(x1, y1), complex(x2, y2)) for x1, y1, x2, y2 in drawn_lines]
 
 
 def stands(frag: Frag, name: str) -> complex:
@@ -317,6 +323,17 @@ def test_a_one_way_wall_shows_the_way_that_is_open() -> None:
     """An arrow leads from those who still reach the others."""
     frag = staged(replace(QUIET, walls=(Wall(("A",), one_way=True),)))
     assert [part for part in frag.walk() if part.get("class") == "tip"]
+
+
+def test_a_cut_between_two_is_a_bar_across_their_wire() -> None:
+    """It stands where the wire between them bends; others still reach both."""
+    frag = staged(replace(QUIET, walls=(Wall(("A",), beyond="B"),)))
+    [bar] = pieces(frag)
+    wire = next(part for part in frag.walk() if part.get("class") == "wire thin")
+    x1, y1, x2, y2, x3, y3 = map(float, re.findall(r"-?\d+", wire.get("d") or ""))
+    bent = complex(x1 + 2 * x2 + x3, y1 + 2 * y2 + y3) / 4
+    assert abs(sum(bar) / 2 - bent) < 2
+    assert keyed(frag, "wall:A,B:cut").text().startswith("cut: A and B")
 
 
 def test_who_is_missing_stands_large_before_the_gate() -> None:

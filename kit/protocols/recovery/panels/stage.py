@@ -72,7 +72,7 @@ def _member(scene: Scene, row: PersistedRow) -> Character:
         HEALTH.get(node.status, "up"),
         leads=row.leads,
         sign="ban" if scene.state.is_walled_off(node) else "",
-        tag=row.group.removeprefix("the ") or node.status,
+        tag="back" if node.status == "returned" else row.group.removeprefix("the ") or node.status,
         holds=(
             f"{node.index}, data {data}" if data else f"index {node.index}",
             _id(row),
@@ -111,7 +111,7 @@ def _in_mode(scene: Scene, row: ModeRow) -> Character:
         scene.model.spot(row.name),
         HEALTH.get(row.mode, "up"),
         sign="ban" if scene.state.is_walled_off(node) else "",
-        tag=mode,
+        tag="back" if back else mode,
         holds=(
             VALUES.get(node.value, node.value),
             _id(row),
