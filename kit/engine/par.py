@@ -43,10 +43,10 @@ class Par(Struct, frozen=True):
         taken = counted(self.used, "changing command")
         if self.least is None:
             return (f"{taken}.",)
-        found = f"after {counted(self.states, 'state')} of a search"
-        told = "par" if self.fewest else f"best known, {found},"
+        searched = f"after {counted(self.states, 'state')} of a search"
+        par_or_best = "par" if self.fewest else f"best known, {searched},"
         lost = (f"It passes without: {'; '.join(self.needless)}.",) if self.needless else ()
-        return (f"{taken}; {told} is {self.least}.", *lost)
+        return (f"{taken}; {par_or_best} is {self.least}.", *lost)
 
 
 def par(drill: Drill, *, max_states: int = MOST_STATES, seconds: float = SECONDS) -> Par:
@@ -61,9 +61,9 @@ def par(drill: Drill, *, max_states: int = MOST_STATES, seconds: float = SECONDS
     passed, lost = _is_done(drill), _needless(drill, typed)
     best = len(used) - len(lost) if passed else None
     needless = tuple(f"{each.typed} (on {each.place})" for each in lost)
-    found, states = _search(drill.again(), best, max_states, monotonic() + seconds)
-    least = best if found is None else found
-    return Par(len(used), least, found is not None, states, needless)
+    shortest, states = _search(drill.again(), best, max_states, monotonic() + seconds)
+    least = best if shortest is None else shortest
+    return Par(len(used), least, shortest is not None, states, needless)
 
 
 def _on_the_way(drill: Drill) -> list[TypedLine]:
@@ -78,7 +78,7 @@ def _needless(drill: Drill, typed: Sequence[TypedLine]) -> list[TypedLine]:
     if not _passes(drill, kept):
         return lost  # the way was not typed alone, or does not pass
     for each in [each for each in reversed(typed) if each.changed]:
-        without = [one for one in kept if one is not each]
+        without = [line for line in kept if line is not each]
         if _passes(drill, without):
             kept, lost = without, [each, *lost]
     return lost
@@ -99,7 +99,7 @@ def _is_done(drill: Drill) -> bool:
     return drill.grade().passed and all(step.done for step in drill.checklist())
 
 
-class _Met(Struct, frozen=True):
+class _Visited(Struct, frozen=True):
     """A state that a search met: its moment, what was noted, commands on the way to it."""
 
     moment: int
@@ -110,7 +110,7 @@ class _Met(Struct, frozen=True):
 def _search(drill: Drill, best: int | None, most: int, ends: float) -> tuple[int | None, int]:
     """How many commands the shortest walk has, and how many states were seen; None: unknown."""
     waiting, met, seen = (
-        deque([_Met(drill.timeline.at, frozenset(), 0)]),
+        deque([_Visited(drill.timeline.at, frozenset(), 0)]),
         set[object](),
         set[object](),
     )
@@ -120,7 +120,7 @@ def _search(drill: Drill, best: int | None, most: int, ends: float) -> tuple[int
             return best, len(seen)
         _put(drill, here)
         _look(drill)
-        here = _Met(here.moment, drill.now.marks, here.length)
+        here = _Visited(here.moment, drill.now.marks, here.length)
         grade = drill.grade()
         if _is_done(drill):
             return here.length, len(seen)
@@ -133,14 +133,14 @@ def _search(drill: Drill, best: int | None, most: int, ends: float) -> tuple[int
             drill.place = place
             if drill.enter(line).error:
                 continue
-            there = _Met(drill.timeline.at, drill.now.marks, here.length + price)
+            there = _Visited(drill.timeline.at, drill.now.marks, here.length + price)
             if (raw := (drill.timeline.state, there.marks)) not in met:
                 met.add(raw)
                 (waiting.append if price else waiting.appendleft)(there)
     return (best if not waiting else None), len(seen)
 
 
-def _put(drill: Drill, met: _Met) -> None:
+def _put(drill: Drill, met: _Visited) -> None:
     """Put the drill back there; nothing is remembered of what was typed."""
     drill.timeline.goto(met.moment)
     drill.note(met.marks)
@@ -169,11 +169,11 @@ def _goes(form: Form) -> bool:
 
 def _commands(drill: Drill) -> list[tuple[str, str, int]]:
     """Every command that is offered here and may change something, and what it costs."""
-    found = list[tuple[str, str, int]]()
+    commands = list[tuple[str, str, int]]()
     for place in _machines(drill):
         drill.place = place
         for form, lines in drill.offers():
             waits = form.text.startswith(WAIT)
             if waits or not (form.looks or drill.is_own(form) or form.text.startswith(HAPPEN)):
-                found += ((place, line, int(not waits)) for line in lines)
-    return found
+                commands += ((place, line, int(not waits)) for line in lines)
+    return commands

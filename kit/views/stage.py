@@ -731,11 +731,11 @@ def _between(laid: _Set, group: set[str]) -> Iterator[tuple[Place, Place, Place]
         for (_, x, inside), (_, _, other) in pairwise(cells):
             if inside != other:
                 yield complex(x, top), complex(x, bottom), complex(1 if inside else -1)
-        for one in above:
+        for upper in above:
             for cell in cells:
-                left, right = max(one[0], cell[0]), min(one[1], cell[1])
-                if one[2] != cell[2] and right - left > 1:
-                    yield complex(left, top), complex(right, top), 1j if one[2] else -1j
+                left, right = max(upper[0], cell[0]), min(upper[1], cell[1])
+                if upper[2] != cell[2] and right - left > 1:
+                    yield complex(left, top), complex(right, top), 1j if upper[2] else -1j
         above = cells
 
 

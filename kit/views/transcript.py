@@ -81,11 +81,11 @@ def is_hint(entry: TypedLine) -> bool:
     return entry.typed.strip(" ;").casefold() == HINT
 
 
-def banner_part(told: Par | None) -> Frag:
+def banner_part(reached: Par | None) -> Frag:
     """What is said large once the drill is passed, and how far it is from par; nothing before."""
-    if told is None:
+    if reached is None:
         return h("p", hidden=True)
-    lines = [h("p", line) for line in told.lines()]
+    lines = [h("p", line) for line in reached.lines()]
     return h("div", h("b", "✓ Passed"), lines, class_="kit-passed")
 
 

@@ -114,15 +114,15 @@ def test_refused_actions_stay_and_say_why() -> None:
     assert "suggested" in (buttons["press B"].get("class") or "")
 
 
-def test_many_actions_of_a_kind_share_one_control() -> None:
-    """Above twelve of a kind there is one drop-down and one button."""
+def test_many_actions_of_a_kind_are_counted() -> None:
+    """Above twelve of a kind it is said how many may happen; each still is a button."""
     names = tuple(f"n{i}" for i in range(MANY + 1))
     board = action_board(scene_after(names, 3))
-    assert len([one for one in board.walk() if one.tag == "button"]) == 1
-    options = [one for one in board.walk() if one.tag == "option"]
-    assert len(options) == MANY + 1
-    refused = [one.text() for one in options if one.get("data-refused")]
-    assert refused == ["press n0 (not now)"]
+    buttons = [each for each in board.walk() if each.tag == "button"]
+    assert len(buttons) == MANY + 1
+    assert [each.text() for each in buttons if each.get("data-refused")] == ["press n0"]
+    assert f"{MANY} of {MANY + 1} may happen now" in board.text()
+    assert "may happen now" not in action_board(scene_after(names[:MANY], 3)).text()
 
 
 def test_an_action_mark_depends_on_the_action_alone() -> None:

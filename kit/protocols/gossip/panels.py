@@ -31,7 +31,7 @@ def _version_stage(scene: Scene) -> Stage:
     return Stage(
         scene.model.names,
         tuple(_versioned(scene, row) for row in scene.of(facts.versions)),
-        tuple(map(_asked, range(len(scene.model.planned)), scene.of(facts.changes))),
+        tuple(map(_client, range(len(scene.model.planned)), scene.of(facts.changes))),
     )
 
 
@@ -47,7 +47,7 @@ def _versioned(scene: Scene, row: VersionRow) -> Character:
     )
 
 
-def _asked(number: int, row: ChangeRow) -> Character:
+def _client(number: int, row: ChangeRow) -> Character:
     """A client with the change that it asks for, and what became of that."""
     tag = "waits" if row.timestamp is None else "! replaced" if row.overwritten else "done"
     name = f"c{number + 1}"

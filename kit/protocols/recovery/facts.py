@@ -274,12 +274,12 @@ def parties(m: Recovery, s: RecoveryState) -> Iterator[tuple[str, ...]]:
     """Nodes that run on this side of the firewall and of whom all others take no gossip; the
     largest party is not among them.
     """
-    talking, found = {*s.talking()}, list[set[int]]()
+    talking, groups = {*s.talking()}, list[set[int]]()
     for at, node in enumerate(s.nodes):
         if node.group != NO_GROUP and not s.is_walled_off(node):
-            near = [party for party in found if any((other, at) in talking for other in party)]
-            found = [party for party in found if party not in near] + [{at}.union(*near)]
-    for party in sorted(found, key=len)[:-1]:
+            near = [party for party in groups if any((other, at) in talking for other in party)]
+            groups = [party for party in groups if party not in near] + [{at}.union(*near)]
+    for party in sorted(groups, key=len)[:-1]:
         yield tuple(m.names[at] for at in sorted(party))
 
 
