@@ -60,7 +60,8 @@ def _cast(picture: Frag) -> Iterator[tuple[str, str]]:
         title = next((kid for kid in part.kids if isinstance(kid, Frag) and kid.tag == "title"), 0)
         said = part.get("aria-label") or (title.text() if isinstance(title, Frag) else "")
         if thing and ":" not in thing and said:
-            yield thing, said.removeprefix(thing).lstrip(": ,")
+            again = said.startswith((f"{thing}:", f"{thing},", f"{thing} "))
+            yield thing, said[len(thing) :].lstrip(": ,") if again else said
 
 
 def draw_end(scene: Scene, head: str) -> Frag:

@@ -131,6 +131,7 @@ FAINT_WORDS = """() => {
     for (const text of svg.querySelectorAll("text")) {
       const words = text.textContent.trim();
       if (!words || !text.checkVisibility({ visibilityProperty: true })) continue;
+      if (getComputedStyle(text).fill === "none") continue;
       const { x, y, width, height } = text.getBoundingClientRect();
       const middle = new DOMPoint(x + width / 2, y + height / 2);
       const covers = ([shape]) => text.compareDocumentPosition(shape) & 2

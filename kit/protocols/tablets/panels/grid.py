@@ -28,7 +28,7 @@ from kit.protocols.tablets.rules.grid import (
 )
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.views.fragment import Frag, h
-from kit.views.labels import NAME_LETTER, SLOT
+from kit.views.labels import NAME_LETTER, SLOT, measured
 from kit.views.panel import Panel, Scene
 from kit.views.parts import BULBS, box, drawing, scroll, volume, word
 from kit.views.replicas import LEGEND as ASKED
@@ -224,6 +224,13 @@ def _widths(grid: TabletGrid, room: float) -> Mapping[str, float]:
 # -- chips -----------------------------------------------------------------------------------------
 
 
+def _over(above: Above, x: float) -> Iterator[Frag]:
+    """What stands over the grid, side by side."""
+    for k, text in above.items():
+        yield h("text", text, x=x, y=12, k=k)
+        x += max(HALF, measured(text) + 12)
+
+
 def draw_grid(grid: TabletGrid, above: Above = NOTHING, *, by_storage: bool = False) -> Frag:
     """Draw the grid; ``by_storage``: with areas as bytes, else all chips are as large."""
     if not draws_chips(grid):
@@ -238,10 +245,7 @@ def draw_grid(grid: TabletGrid, above: Above = NOTHING, *, by_storage: bool = Fa
         f"tablets by shard: {'; '.join([*grid_lines(grid), *notes])}",
         lies.width,
         lies.height,
-        [
-            h("text", text, x=lies.left + i * HALF, y=12, k=k)
-            for i, (k, text) in enumerate(above.items())
-        ],
+        list(_over(above, lies.left)),
         list(_shard_heads(lies, grid)),
         [_row(prefix, host, lies) for host in grid.hosts],
         [

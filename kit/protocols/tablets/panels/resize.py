@@ -306,8 +306,11 @@ def gates(scene: Scene) -> Iterator[Gate]:
 def _log_words(now: facts.ResizeLineFacts, count: int) -> str:
     """What group 0 holds: the tablets, the decision, who has said that it is done, the phase."""
     decision = f"{now.decided} {now.number}" if now.number else ""
-    polled = f"{now.polled} polled" if now.polled else ""
-    parts = (counted(count, "tablet"), decision, polled, now.phase or now.transition)
+    if now.polled and now.polled == now.number:
+        decision += " polled"
+    parts = (decision, now.phase or now.transition)
+    if not all(parts):
+        parts = (counted(count, "tablet"), *parts)
     return f"group 0: {', '.join(filter(None, parts))}"
 
 
