@@ -62,7 +62,9 @@ def test_focus_stays_on_what_one_uses(desk: MakeDesk) -> None:
 
 
 def test_ring_nodes_are_one_stop_and_light_up(desk: MakeDesk) -> None:
-    """Brackets walk the ring within one tab stop; Enter lights a node wherever it is shown."""
+    """Brackets walk the ring within one tab stop; Enter lights a node wherever it is shown,
+    and opens its menu, until Escape ends both.
+    """
     table = desk("tcm/bootstrap")
     page = table.page
     assert page.locator('[data-roving][tabindex="0"]').count() == 1
@@ -75,8 +77,9 @@ def test_ring_nodes_are_one_stop_and_light_up(desk: MakeDesk) -> None:
     lit = page.locator(".chip[data-my-lit]").all_text_contents()
     assert lit
     assert set(lit) == {"B"}
-    page.keyboard.press(" ")
+    page.keyboard.press("Escape")
     assert page.locator(".chip[data-my-lit]").count() == 0
+    assert page.evaluate("document.activeElement.dataset.k") == "n:B:200"
 
 
 def test_each_step_is_spoken_once(desk: MakeDesk) -> None:

@@ -34,7 +34,7 @@ def test_the_exported_page_shows_the_worked_tables(
     path = player.export(tmp_path / "page.html").path
     page = context.new_page()
     page.goto(path.as_uri())
-    page.click("[data-do=first]")
+    page.click("[data-do=uncover]")
     for step in range(5):
         if step:
             page.click("[data-do=milestone]")

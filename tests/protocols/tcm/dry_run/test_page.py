@@ -125,6 +125,7 @@ def test_it_is_accessible_and_fits(browser: Browser, exported: Path, scheme: Any
     """At 1280 by 720 and on a telephone nothing is cut off; axe finds nothing in either theme."""
     page = browser.new_page(viewport={"width": 1280, "height": 720}, color_scheme=scheme)
     page.goto(exported.as_uri())
+    page.click("[data-do=uncover]")
     page.click(".kp-frame [data-tab=deaths]")
     page.wait_for_selector(".kp-frame .panel.deaths")
     page.wait_for_function("document.querySelector('.kp-where').textContent !== '0 / 0'")
@@ -141,6 +142,7 @@ def test_colours_that_the_reader_chose(browser: Browser, exported: Path) -> None
     page = browser.new_page(viewport={"width": 1280, "height": 720})
     page.emulate_media(forced_colors="active")
     page.goto(exported.as_uri())
+    page.click("[data-do=uncover]")
     page.click(".kp-frame [data-tab=deaths]")
     page.wait_for_selector(".kp-frame .panel.deaths")
     broken = page.evaluate(BORDER, ".panel.deaths .bulb.broken")
