@@ -294,7 +294,8 @@ def _item(
 ) -> Frag:
     """Draw one action of the list; in a large cluster most are the same in every frame."""
     kind = "act suggested" if suggested else "act"
-    return h("li", act_button(verb, f"act:{name}", f"do:{name}", why, "", kind, digit, things))
+    button = act_button(verb, f"act:{name}", f"do:{name}", why, "", kind, digit, things)
+    return h("li", button, k=f"item:{name}")
 
 
 @lru_cache(8192)

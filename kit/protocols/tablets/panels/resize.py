@@ -304,14 +304,13 @@ def gates(scene: Scene) -> Iterator[Gate]:
 
 
 def _log_words(now: facts.ResizeLineFacts, count: int) -> str:
-    """What group 0 holds: the tablets, the decision, who has said that it is done, the phase."""
+    """What group 0 holds: the tablets, the decision, whether it is polled; later the phase."""
     decision = f"{now.decided} {now.number}" if now.number else ""
     if now.polled and now.polled == now.number:
         decision += " polled"
-    parts = (decision, now.phase or now.transition)
-    if not all(parts):
-        parts = (counted(count, "tablet"), *parts)
-    return f"group 0: {', '.join(filter(None, parts))}"
+    phase = now.phase or now.transition
+    tablets = "" if decision and phase else counted(count, "tablet")
+    return f"group 0: {', '.join(filter(None, (tablets, decision, phase)))}"
 
 
 RESIZE = Views(
