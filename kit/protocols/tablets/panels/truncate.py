@@ -18,6 +18,8 @@ from kit.views.registry import Views
 PHASES: tuple[Phase, ...] = get_args(Phase)
 WIDTH, TOP, ROW = 416.0, 74.0, 44.0
 LEFT, CHIP = 70.0, 24.0
+END = LEFT + 10
+"""Where arrows to a node end: between its words and its rows."""
 ROWS = {"old": "rows of before", "new": "new rows"}
 LEGEND = "dashed: the node does not know yet what group 0 says of the session; ✓ has answered"
 
@@ -71,7 +73,7 @@ def draw_nodes(scene: Scene) -> Frag:
         WIDTH,
         TOP + ROW * len(rows) + 2,
         [_phase(place, name, s.phase) for place, name in enumerate(PHASES)],
-        h("text", f"group 0: {_session(s.session)}", x=LEFT, y=54, k=LOG),
+        h("text", f"group 0: {_session(s.session)}", x=14, y=54, k=LOG),
         h("text", f"late RPC for {', '.join(late)}", x=220, y=54, k=NETWORK) if late else None,
         [_node(each, TOP + ROW * place) for place, each in enumerate(rows)],
         fluid=True,
@@ -98,13 +100,13 @@ def _node(each: TruncatedNode, top: float) -> Frag:
     return h(
         "g",
         h("title", each.said),
-        word(f"{each.name}{' ✓' * each.answered}", 2, ROW / 2 - 2, "strong", None),
-        word(each.session, 2, ROW / 2 + 13, "soft", None),
-        box(LEFT + 20, 2, WIDTH - LEFT - 22, ROW - 4, kind, 4),
-        None if each.is_replica else word("no replica", LEFT + 30, ROW / 2 + 5, "soft", None),
+        word(f"{each.name}{' ✓' * each.answered}", 2 - END, -2, "strong", None),
+        word(each.session, 2 - END, 13, "soft", None),
+        box(LEFT + 20 - END, 2 - ROW / 2, WIDTH - LEFT - 22, ROW - 4, kind, 4),
+        None if each.is_replica else word("no replica", LEFT + 30 - END, 5, "soft", None),
         [_rows(each.name, name, place) for place, name in enumerate(each.rows)],
         k=host_spot(each.name),
-        transform=f"translate(0 {top:.0f})",
+        transform=f"translate({END:.0f} {top + ROW / 2:.0f})",
         data_of=each.name,
     )
 
@@ -117,7 +119,7 @@ def _rows(node: str, name: str, place: int) -> Frag:
         word(ROWS[name], wide / 2, 16.5, "on"),
         k=f"rows:{node}:{name}",
         class_=None if name == "old" else "letter added",
-        transform=f"translate({LEFT + 30 + 132 * place:.0f} {(ROW - CHIP) / 2:.0f})",
+        transform=f"translate({LEFT + 30 - END + 132 * place:.0f} {-CHIP / 2:.0f})",
     )
 
 
