@@ -58,7 +58,7 @@ CHANGED = f"""(root) => ({LOOKS})(root) !== window.looked"""
 # A state is a tab or a sheet over it: what the others hold cannot be seen meanwhile.
 RESTORE = """([root, state]) => {
   const $ = (name) => root.querySelector(`[data-do="${name}"]`);
-  for (const name of ["predict", "projector", "unfold", "play", "setup"])
+  for (const name of ["predict", "projector", "unfold", "story", "play", "setup"])
     if ($(name).getAttribute("aria-pressed") === "true") $(name).click();
   if (!root.querySelector(".kp-help").hidden) $("help").click();
   if (!root.querySelector(".kp-side").hidden) $("alone").click();
