@@ -1003,6 +1003,14 @@ def stage_lines(stage: Stage, gates: Sequence[Gate]) -> Iterator[str]:
         yield gate.sentence
 
 
+def _unsaid(stage: Stage) -> Iterator[str]:
+    """What stands at a character and on its disk, where its title does not say that."""
+    for each in (*stage.sides, *stage.characters):
+        if each.title:
+            rest = [words for words in (each.tag, *each.holds) if words and words not in each.title]
+            yield from (f"{each.name}: {words}" for words in rest)
+
+
 def _keys(stage: Stage) -> dict[str, str]:
     """What names each that a heat map shows: the characters, who stands aside, the tape."""
     aside = {each.name: each.key for each in stage.sides}
@@ -1078,6 +1086,7 @@ def stage_panel(
             said = alternative(title, words(scene))
             return draw_heat(_keys(stage), aspects(scene), said, _movers(stage))
         shown = awaited(scene) if gates else None
-        return draw_stage(scene, stage, shown, alternative(title, words(scene)))
+        said = "\n".join((words(scene), *_unsaid(stage)))
+        return draw_stage(scene, stage, shown, alternative(title, said))
 
     return Panel(name, title, draw, words, still=True, gated=True)

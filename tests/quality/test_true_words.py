@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from kit.engine.flows import flows
+from kit.operators.importers.system_tables import TOPOLOGY
 from kit.protocols.topology.handshake import up as members_up
-from kit.protocols.topology.rules.columns import COLUMNS
 from tests.recording.records import table
 
 
@@ -105,7 +105,7 @@ def senders(model: Any, before: Any, action: Any, after: Any) -> Iterator[tuple[
 
 LEADS = re.compile(rf"[Tt]he coordinator on ({NAME})\b")
 CELL = re.compile(r"(?:\b[A-Z]\d?\.)?\b([a-z_0-9]+) = (\{[^}]*\}|[^,.;|]*)")
-TYPES = {column.name: column.type for column in COLUMNS}
+TYPES = {name: column.type for name, column in TOPOLOGY.items()}
 HOLDS = {
     "text": re.compile(r"null|[a-z][\w -]*"),
     "bigint": re.compile(r"null|\d+"),

@@ -160,10 +160,10 @@ KINDS = {"move B --tokens 450": 5, "replace B Z": 3, "removenode B": 4}
 
 
 @pytest.mark.spec("A-039")
-def test_a_drop_down_offers_every_operation() -> None:
-    """Where all operations are offered, one drop-down holds them; each then has its step list."""
+def test_the_list_of_actions_offers_every_operation() -> None:
+    """Where all operations are offered, one list holds them; each then has its step list."""
     offered = Watched(nodes=5, rf=2, menu=True)
-    options = [one.text() for one in action_board(offered.scene).walk() if one.tag == "option"]
+    options = [one.text() for one in action_board(offered.scene).walk() if one.tag == "button"]
     kinds = {option.split()[0].lower() for option in options}
     assert kinds >= {"bootstrap", "decommission", "move", "replace", "removenode", "assassinate"}
     for verb, count in KINDS.items():

@@ -241,10 +241,7 @@ def draw_grid(grid: TabletGrid, above: Above = NOTHING, *, by_storage: bool = Fa
     lies = layout(grid, labels, by_storage=by_storage)
     notes = [f"{host.name}: {host.note}" for host in grid.hosts if host.note]
     marks = frozenset() if by_storage else marked(grid)
-    picture = drawing(
-        f"tablets by shard: {'; '.join([*grid_lines(grid), *notes])}",
-        lies.width,
-        lies.height,
+    kids = (
         list(_over(above, lies.left)),
         list(_shard_heads(lies, grid)),
         [_row(prefix, host, lies) for host in grid.hosts],
@@ -266,9 +263,19 @@ def draw_grid(grid: TabletGrid, above: Above = NOTHING, *, by_storage: bool = Fa
             if each.key in lies.chips
         ],
         [_work(tablet, lies) for tablet in grid.moving] if not by_storage else None,
-        fluid=lies.width <= WIDTH and lies.height <= HEIGHT and not by_storage,
     )
+    said = f"tablets by shard: {'; '.join([*grid_lines(grid), *notes])}"
+    said = "; ".join([said, *(each for each in _written(h("g", *kids)) if each not in said)])
+    is_fluid = lies.width <= WIDTH and lies.height <= HEIGHT and not by_storage
+    picture = drawing(said, lies.width, lies.height, *kids, fluid=is_fluid)
     return h("div", picture, h("p", h("small", LEGEND), class_="legend"))
+
+
+def _written(picture: Frag) -> Iterator[str]:
+    """The words that are written in a picture, numbers left out."""
+    for part in picture.walk():
+        if part.tag != "title":
+            yield from (kid for kid in part.kids if isinstance(kid, str) and not kid.isdecimal())
 
 
 def _label(held: HeldReplica, grid: TabletGrid) -> str:
