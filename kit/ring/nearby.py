@@ -4,7 +4,7 @@ A walk ends where its quota is full, and the end never moves back as the start m
 rows whose walk reaches a changed token are a run of rows just before it. Windows around the changed
 tokens are looked at together, wider ones only where a walk did not end inside. When the rule itself
 changes for a datacenter (a rack comes or goes, or there are fewer nodes than replicas), or the
-windows are so many that it costs less, all rows are computed again.
+windows are much of the ring, all rows are computed again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Index = NDArray[np.intp]
 FIRST_SPAN = 32
 Walks = dict[int, tuple[list[int], list[int]]]
 """Replicas in both rings, by the index of the token at which the walk begins."""
-DEARER = 16  # a token of a window costs as much as so many where all rows are computed at once
+DEARER = 2  # so many times the tokens in all windows: beyond the ring, all rows are computed
 
 
 class ChangedRows(Struct, frozen=True):
@@ -164,7 +164,7 @@ def _nearby(line: Line, before: Ring, after: Ring, replication: Replication) -> 
 def _one_walk(line: Line, old: ReplicaQuota, new: ReplicaQuota) -> Walks | None:
     """The rows whose walk for this quota reaches a changed token that counts for it.
 
-    None where it costs less to compute all rows.
+    None where the windows are so much of the ring that all rows are computed.
     """
     counts = (line.before >= 0) & old.members[line.before]
     counts |= (line.after >= 0) & new.members[line.after]
