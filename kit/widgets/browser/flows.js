@@ -148,14 +148,14 @@ export class Flows {
     return boxes.some((box) => covers(near, box));
   }
 
-  // A line, left out where it would lie over words, with its head at the last place that is free; a
-  // head far from the end would point at another part.
+  // A line, left out where it would lie over words, with its head at the last place that is free,
+  // near the end if there is one there: one far from it could point at another part.
   path(line) {
     const places = inner(line);
     const heads = places.slice(1).map((at, i) => head([places[i], at]));
     const isNear = ([, [x, y]]) => Math.hypot(x - line.at(-1)[0], y - line.at(-1)[1]) < CLOSE_BY;
     const isFree = (points) => !inner(points).some((at) => this.over(at));
-    const tip = heads.filter(isNear).findLast(isFree) || heads.at(-1);
+    const tip = heads.filter(isNear).findLast(isFree) || heads.findLast(isFree) || heads.at(-1);
     let pen = "M";
     const pieces = places.map((at) => {
       const piece = this.over(at) ? "" : pen + at;
