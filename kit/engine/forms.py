@@ -51,7 +51,7 @@ class Slot(Struct, frozen=True):
 class Form(Struct, frozen=True):
     """A command: its words with slots in braces, what it is for, and what answers it.
 
-    ``answer(moment, given)`` gets what stands in the slots by their names. A form that is
+    ``answer(moment, given)`` gets what is in the slots by their names. A form that is
     ``offered`` has a button where its slots have few values. ``own``: no real tool has this word.
     """
 
@@ -101,7 +101,7 @@ class Grammar:
         self.slots = dict(slots)
 
     def read(self, line: str, moment: Any) -> tuple[Form, Given]:
-        """The form that a line is of, and what stands in its slots.
+        """The form that a line is of, and what is in its slots.
 
         Raises BadInput naming the first word that no form has there, and what is allowed.
         """
@@ -205,7 +205,7 @@ def _taken(
 
 
 def _is_part(part: str, word: _Typed) -> bool:
-    """Whether a word is a fixed part of a form; what stands in quotes is read letter by letter."""
+    """Whether a word is a fixed part of a form; what is in quotes is read letter by letter."""
     if part.startswith("'"):
         return word.quoted and word.text == part[1:-1]
     return word.text.casefold() == part.casefold()

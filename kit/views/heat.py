@@ -1,7 +1,7 @@
 """Large is a heat map with a lens: of many nodes a mark each, block by block for what matters.
 
 A node has the same place in every block. Its mark is hollow for what most of them share, and has a
-shape of its own for each other value; what the step changed pulses. Who moves is an arc between two
+shape of its own for each other value; what the step changed has a heavy line. Who moves is an arc between two
 cells, as thick as much moves. Hover or focus shows a node's line below.
 """
 
@@ -65,18 +65,21 @@ def blocks(count: int, aspects: int) -> list[Block]:
     ][:aspects]
 
 
+def ranked(aspect: Aspect) -> list[tuple[str, int]]:
+    """Each value and how many have it, the commonest first."""
+    return Counter(aspect.values.values()).most_common()
+
+
 def looks(aspect: Aspect) -> dict[str, int]:
     """The number of the mark of each value, the commonest first."""
-    values = [value for value, _ in Counter(aspect.values.values()).most_common()]
-    return {value: min(at, len(LOOKS) - 1) for at, value in enumerate(values)}
+    return {value: min(at, len(LOOKS) - 1) for at, (value, _) in enumerate(ranked(aspect))}
 
 
 def shares(aspect: Aspect) -> str:
     """Say how many have each value: ``□ 2 ×68, ■ 3 ×32``."""
-    ranked = Counter(aspect.values.values()).most_common()
-    marks = looks(aspect)
-    parts = [f"{LOOKS[marks[value]]} {value} ×{count}" for value, count in ranked[:3]]
-    rest = len(ranked) - 3
+    values = ranked(aspect)
+    parts = [f"{mark} {value} ×{count}" for mark, (value, count) in zip(LOOKS, values[:3])]
+    rest = len(values) - 3
     return ", ".join(parts) + (f" and {rest} more" if rest > 0 else "")
 
 
@@ -172,7 +175,7 @@ def _marks(
     apart = {name for _, name in known}
     if len(names) > MOST_SINGLE:
         uncommon = (
-            name for _, name in known if marks[aspect.values[name]] or name in keys.values()
+            name for _, name in known if marks[aspect.values[name]]
         )
         apart = {*aspect.changed, *islice(uncommon, MOST_SINGLE)} & apart
         together: dict[int, list[str]] = {}

@@ -146,7 +146,7 @@ def parse_map(text: str, field: str) -> dict[str, Value]:
 
 
 def _plain(value: object, text: str, field: str, allowed: str) -> Value:
-    """A text or a number; nothing else stands in these sets and maps."""
+    """A text or a number; nothing else may be in these sets and maps."""
     if not isinstance(value, str | int) or isinstance(value, Bare):
         raise BadInput(field, text, allowed)
     return value

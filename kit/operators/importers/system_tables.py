@@ -84,7 +84,7 @@ class TopologyTable(Struct, frozen=True):
     """What a dump of ``system.topology`` says: the static columns once, and a row per node.
 
     Rows are ascending by host id. A column that the dump has and that is null is None; one that the
-    dump lacks is not there. ``unknown`` are columns that no version known here has; what stands in
+    dump lacks is not there. ``unknown`` are columns that no version known here has; what is in
     them is text, or plain JSON, as it was given.
     """
 

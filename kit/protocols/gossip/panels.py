@@ -224,7 +224,7 @@ def _said(at: int, row: ViewRow) -> str:
 
 
 def _view_columns(scene: Scene) -> list[Column]:
-    """What each has heard of who joins or goes; how far it is stands in the picture."""
+    """What each has heard of who joins or goes; the picture says how far it is."""
     changing = enumerate(scene.model.changing)
     return [
         Column("node", "name"),

@@ -382,7 +382,7 @@ VIEWS = Views(
 # -- discovery: the peer graph as it grows, and each node's rows of it ----------------------------
 
 MOST_NAMED = 6
-"""Nodes of whom each has a disk that names whom it knows; of more they are counted."""
+"""Nodes up to which each disk names whom its node knows; above that they are counted."""
 
 
 def _peers_stage(scene: Scene) -> Stage:

@@ -573,7 +573,7 @@ def strangers(schema: ClusterSchema, maps: Mapping[str, TabletMap]) -> Iterator[
         yield f"{schema.source} does not have the table {missing[0]} ({len(missing):,} in all)"
 
 
-# -- files, each known by what stands in it --------------------------------------------------------
+# -- files, each known by what is in it --------------------------------------------------------
 
 # Of kinds whose columns the next ones have as well, the first counts.
 FILE_KINDS: Mapping[str, Callable[[str], bool]] = {

@@ -76,7 +76,7 @@ def rehearse(  # noqa: PLR0913  # each file by its own name
     """Rehearse operations on tablets of one's own, and open a Player on them.
 
     ``dump`` is a dump of ``system.tablets``, the others are those of ``python -m kit tablets``;
-    ``dump`` may also be several files of the cluster, each known by what stands in it.
+    ``dump`` may also be several files of the cluster, each known by what is in it.
     ``operations`` are lines: ``decommission HOST``, ``removenode HOST``, ``rf KEYSPACE
     DC=REPLICAS``, ``lose HOST``, or ``balance``; requests that the dump shows come first.
     Transitions go on from where it has them.
