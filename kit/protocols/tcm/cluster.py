@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from collections.abc import Sequence as Several
 from functools import lru_cache
 from itertools import combinations
+from operator import attrgetter
 from typing import Annotated, Any, get_args
 
 from msgspec.structs import replace
@@ -397,7 +398,13 @@ class TcmCluster(Product):
             return None
         return f"{text}: its tables are not those of the others"
 
-    @always("INV-QI", name="quorums", title="Every read majority meets every write majority")
+    # Who applies more answers fewer requests of older epochs: only a commit can part majorities.
+    @always(
+        "INV-QI",
+        name="quorums",
+        title="Every read majority meets every write majority",
+        of=attrgetter("tcm"),
+    )
     def quorums_meet(self, s: Any) -> str | None:
         """Majorities of all epochs that are in use, not of the newest ones alone."""
         in_use = self.in_use(s.tcm.events, s.log.applied)

@@ -504,9 +504,10 @@ def _in_order(scene: Scene) -> list[TokenPlace]:
 def line_text(scene: Scene) -> str:
     """Write the tokens in order along the line, or how many there are."""
     space = facts.space(scene.model)
-    within = [f"{spot.node.name}@{space.label(spot.token)}" for spot in _in_order(scene)]
-    if scene.of(facts.token_count) > FINEST:
-        within = [f"{scene.of(facts.token_count)} tokens"]
+    if (many := scene.of(facts.token_count)) > FINEST:
+        within = [f"{many} tokens"]
+    else:
+        within = [f"{spot.node.name}@{space.label(spot.token)}" for spot in _in_order(scene)]
     return f"  {space.label(space.low)} … {' '.join(within)} … {space.label(space.high)}"
 
 
