@@ -265,10 +265,6 @@ class NetworkModel(NodeModel[ActorState]):
         """How a message is drawn on its way."""
         return "message"
 
-    def spot(self, place: str) -> str:
-        """The key of a node in the picture."""
-        return f"n:{place}"
-
     def actor_of(self, s: ActorState, action: Any) -> str:
         """The node that does something of the protocol's own; empty: it concerns all of them."""
         node = getattr(action, "node", "")

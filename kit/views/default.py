@@ -1,4 +1,5 @@
-"""The default view: any struct state as a keyed table, with what changed marked.
+"""The default views: any struct state as a keyed table, with what changed marked; nodes that send
+one another messages on a stage.
 
 A model written in a notebook has a player at once; views of its own may come later.
 """
@@ -14,9 +15,12 @@ from msgspec import Struct
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 from kit.views.parts import heads, scroll, soft
+from kit.views.stage import Character, Stage, stage_panel
 
 LIMIT = 200
 """Rows the table shows; beyond, only the rows that changed, and a count of the others."""
+ON_DISK = 3
+"""Values of a node's state that stand on its disk; the table has all."""
 
 
 def rows_of(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
@@ -108,4 +112,18 @@ def _words(value: Any) -> str:
         return repr(value)
 
 
+def _actor(scene: Scene, name: str, state: Any) -> Character:
+    """A node of a model of actors, with what its state says first."""
+    says = [f"{path} {text}" for path, text in rows_of(state)]
+    first = tuple(says[:ON_DISK])
+    return Character(name, scene.model.spot(name), holds=first, title=f"{name}: {', '.join(says)}")
+
+
+def _actors(scene: Scene) -> Stage:
+    m, nodes = scene.model, scene.state.nodes
+    drawn = (_actor(scene, name, state) for name, state in zip(m.names, nodes, strict=True))
+    return Stage(m.names, tuple(drawn), lines=ON_DISK)
+
+
+ACTORS = stage_panel("actors", "Nodes", _actors)
 STATE = Panel("state", "State", draw_table, table_text, still=True)

@@ -11,7 +11,7 @@ from kit.engine.actors import NetworkModel
 from kit.engine.family import families
 from kit.engine.model import Model
 from kit.views.actions import Macro
-from kit.views.default import STATE
+from kit.views.default import ACTORS, STATE
 from kit.views.frame import Slots
 from kit.views.gate import Gate, awaited_gates
 from kit.views.panel import Panel, Scene
@@ -75,7 +75,7 @@ class Views(Struct, frozen=True):
 
 
 DEFAULT = Views((STATE, LAMPS), table="state")
-ON_A_NETWORK = Views((MESSAGES, STATE, LAMPS), picture="messages", table="state", wide=True)
+ON_A_NETWORK = Views((ACTORS, STATE, MESSAGES, LAMPS), picture="actors", table="state")
 """What a model of actors has by default."""
 _VIEWS: dict[str, Views] = {}
 

@@ -269,10 +269,8 @@ LEGEND = ("open end: in flight", "dashed ‖: held", "✗ lost", "dotted: a copy
 # -- the picture -----------------------------------------------------------------------------------
 
 
-def draw_spacetime(run: Spacetime, *, ends: str = "n:") -> Frag:
-    """Draw the window of the run that ends at its last step; ``ends`` begins the keys of the places
-    between which messages travel.
-    """
+def draw_spacetime(run: Spacetime) -> Frag:
+    """Draw the window of the run that ends at its last step."""
     arrows = drawn(run)
     seen = {key: seat for key, seat in seats(run).items() if is_seen(run, seat)}
     last = max([run.steps + 0.5, *(arrow.end for arrow in arrows)])
@@ -286,7 +284,7 @@ def draw_spacetime(run: Spacetime, *, ends: str = "n:") -> Frag:
         life.append(h("path", d=line, k=f"life:{node}", class_="life"))
         # What travels in the last step begins and ends here.
         circle, here = h("circle", r=6, class_="now"), f"translate({x} {y(run.steps):.0f})"
-        now.append(h("g", circle, k=f"{ends}{node}", transform=here))
+        now.append(h("g", circle, k=f"run:{node}", transform=here))
         words, head = h("text", node, x=0, y=0, text_anchor="middle"), run.top + 17
         there = f"translate({x} {head})"
         names.append(h("g", words, k=f"who:{node}", transform=there, class_="who"))
@@ -506,13 +504,7 @@ MESSAGES = Panel(
     "Messages in space and time",
     lambda scene: draw_spacetime(run_of(scene)),
     lambda scene: spacetime_text(run_of(scene)),
+    tab="Run",
     still=True,
 )
-RUN = Panel(
-    "messages",
-    "Messages in space and time",
-    lambda scene: draw_spacetime(run_of(scene), ends="run:"),
-    MESSAGES.wording,
-    tab="Run",
-)
-"""The same as a tab beside a stage, on which messages travel."""
+"""A tab beside a stage, on which messages travel."""

@@ -14,11 +14,12 @@ from kit.engine.pairs import paired
 from kit.engine.timeline import Timeline
 from kit.protocols.twophase.twophase import Prepare, TwoPhase, TwoPhaseParameters
 from kit.views.actions import MANY, action_board
-from kit.views.default import compared, draw_table, rows_of, table_text
+from kit.views.default import ACTORS, compared, draw_table, rows_of, table_text
 from kit.views.frame import frame
-from kit.views.panel import Scene
+from kit.views.panel import Scene, scene_at
 from kit.views.question import MOST, changed_parts
 from kit.views.registry import DEFAULT, for_model
+from tests.engine.counting import counting
 from tests.views.frames import classed, part, scenes, walk
 
 
@@ -183,3 +184,16 @@ def test_what_changes_is_what_the_texts_of_both_states_say(name: str) -> None:
         said = {path: then[path] != text for path, text in now.items() if path in then}
         assert dict(compared(scene.before, scene.state)) == said
         assert not any(dict(compared(scene.state, copy.deepcopy(scene.state))).values())
+
+
+def test_a_model_of_actors_stands_on_the_stage() -> None:
+    """Each node is a character with what its state says first; its messages lie on their wires."""
+    timeline = Timeline(counting())
+    for _ in range(2):
+        timeline.do(next(iter(timeline.model.actions(timeline.state))))
+    drawn = ACTORS.draw(scene_at(timeline, timeline.at))
+    assert {"node:A", "node:B"} <= {each.key for each in drawn.walk()}
+    said = drawn.text()
+    assert "total 2" in said
+    assert "seen 6" in said
+    assert "done 1" in ACTORS.text(scene_at(timeline, timeline.at))

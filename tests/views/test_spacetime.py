@@ -233,9 +233,9 @@ def test_the_message_that_breaks_a_promise_is_marked() -> None:
 
 
 def test_a_model_of_actors_has_the_panel_at_once() -> None:
-    """Nobody registered views for the toy; its player draws its messages, state and verdicts."""
+    """Nobody registered views for the toy; its player draws nodes, state, messages, verdicts."""
     panels = for_model(counting()).panels
-    assert [panel.name for panel in panels] == ["messages", "state", "lamps"]
+    assert [panel.name for panel in panels] == ["actors", "state", "messages", "lamps"]
     timeline = walked(VERBS[:4])
     html = static_html(MESSAGES.draw(scene_at(timeline, timeline.at)))
     assert "B receives add 1 from A" in html

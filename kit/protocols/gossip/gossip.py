@@ -400,10 +400,6 @@ class Gossip(NetworkModel):
             return self.names[planned.node]
         return super().actor_of(s, action)
 
-    def spot(self, place: str) -> str:
-        """The key of a node in the picture."""
-        return f"node:{place}"
-
     def travels_as(self, message: Any) -> FlowKind:
         """What is pulled is data."""
         return KINDS.get(type(message), "message")

@@ -26,7 +26,7 @@ from kit.views.parts import scroll
 from kit.views.promises import LAMPS, judged
 from kit.views.question import Question
 from kit.views.registry import Views
-from kit.views.spacetime import RUN
+from kit.views.spacetime import MESSAGES
 from kit.views.stage import Card, Character, Message, Stage, stage_panel
 
 # -- the stage: members with their guards, clients, the log with who has it ----------------------
@@ -448,7 +448,7 @@ DISCOVERY_VIEWS = Views(
     (
         status(_discovery_badges, wording=_discovery_status),
         stage_panel("peers", "Who knows whom", _peers_stage, gates=_peer_gates),
-        RUN,
+        MESSAGES,
         panel_of(
             "tables",
             "Tables of discovery",

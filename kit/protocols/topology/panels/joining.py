@@ -35,7 +35,7 @@ from kit.views.panel import Scene
 from kit.views.parts import lamp
 from kit.views.promises import LAMPS, judged
 from kit.views.registry import Views
-from kit.views.spacetime import RUN
+from kit.views.spacetime import MESSAGES
 from kit.views.stage import Character, Health, Stage, stage_panel
 
 BY = {
@@ -224,7 +224,7 @@ VIEWS = Views(
             still=True,
         ),
         stage_panel("stage", "The handshake", _stage, gates=None),
-        RUN,
+        MESSAGES,
         panel_of(
             "processes",
             "What each node is at",
