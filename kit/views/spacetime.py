@@ -293,7 +293,7 @@ def draw_spacetime(run: Spacetime, *, ends: str = "n:") -> Frag:
         names.append(h("g", words, k=f"who:{node}", transform=there, class_="who"))
     paper = h("rect", x=0, y=run.top, width=run.width, height=TOP, class_="paper")
     before = say("{n} earlier steps", n=run.first) + "; " if run.first else ""
-    words = f"{before}{'; '.join(_lines(run, run.first))}"
+    run_words = f"{before}{'; '.join(_lines(run, run.first))}"
     picture = h(
         "svg",
         rows,
@@ -305,7 +305,7 @@ def draw_spacetime(run: Spacetime, *, ends: str = "n:") -> Frag:
         h("g", paper, names, k="names", data_pinned="top"),  # in sight where it is scrolled
         viewBox=f"0 {run.top} {run.width} {height}",
         role="img",
-        aria_label=say("space-time diagram: {what}", what=words),
+        aria_label=say("space-time diagram: {what}", what=run_words),
         width=run.width,
         height=height,
         class_="lifelines",
