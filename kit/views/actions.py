@@ -12,8 +12,9 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import Struct
 
+from kit.edge.words import say
 from kit.engine.model import Model
-from kit.errors import Refusal, counted
+from kit.errors import Refusal
 from kit.views.cover import draw_end
 from kit.views.fragment import Frag, h
 from kit.views.panel import Scene
@@ -35,7 +36,6 @@ ONE_LINE, THREE_LINES = 30, 66
 """Letters of the next action that stand on a line below the word *next*, in the smallest board, and
 in three lines of smaller type beside that word."""
 MOST_KEYS = 9
-THE_END = "This is the end."
 MOST_FAULTS = 4
 """Sorts of fault that stand in the slot; the others are among all actions."""
 
@@ -67,13 +67,13 @@ def refusal_text(refusal: Refusal, most: int = MOST_EVIDENCE) -> str:
     """
     parts = [refusal.reason.rstrip("."), *_first(refusal.evidence, most, refusal.untold)]
     if refusal.missing:
-        parts.append(f"missing: {', '.join(_first(refusal.missing, most))}")
+        parts.append(say("missing: {names}", names=", ".join(_first(refusal.missing, most))))
     return "; ".join(parts) + "."
 
 
 def _first(words: tuple[str, ...], most: int, untold: int = 0) -> list[str]:
     rest = max(len(words) - most, 0) + untold
-    return [*words[:most], f"and {rest} more"] if rest > 0 else list(words)
+    return [*words[:most], say("and {n} more", n=rest)] if rest > 0 else list(words)
 
 
 # The slot below the picture.
@@ -84,12 +84,14 @@ def draw_actions(scene: Scene, macros: Sequence[Macro] = ()) -> list[Frag]:
     options = scene.options()
     refused = [(action, refusal) for action, refusal in options if refusal is not None]
     waiting = [option for option in refused if _waits(option[1])]
-    must_wait = h("summary", f"{len(waiting)} must wait" if waiting else "nothing waits")
-    possible = h("summary", f"{counted(len(options) - len(refused), 'action')} possible")
+    must_wait = h(
+        "summary", say("{n} must wait", n=len(waiting)) if waiting else say("nothing waits")
+    )
+    possible = h("summary", say("{n} actions possible", n=len(options) - len(refused)))
     impossible = [option for option in refused if not _waits(option[1])]
     reasons = (
-        _reasons(scene, "What must wait, and why", waiting, "Nothing has to wait."),
-        _reasons(scene, "What is not possible now", impossible),
+        _reasons(scene, say("What must wait, and why"), waiting, say("Nothing has to wait.")),
+        _reasons(scene, say("What is not possible now"), impossible),
     )
     parts = (
         _next(scene),
@@ -114,7 +116,7 @@ def _next(scene: Scene) -> Frag:
     long = " long" if len(verb) > ONE_LINE else ""
     return h(
         "button",
-        h("small", "next"),
+        h("small", say("next")),
         h("span", verb if len(verb) <= THREE_LINES else f"{verb[:THREE_LINES]}…"),
         type="button",
         title=verb if len(verb) > THREE_LINES else None,
@@ -122,7 +124,7 @@ def _next(scene: Scene) -> Frag:
         data_act=f"do:{mark(scene.model, action)}",
         data_key=1,
         aria_disabled="true" if scene.closed else None,
-        aria_label=f"next: {verb}",
+        aria_label=say("next: {verb}", verb=verb),
     )
 
 
@@ -152,7 +154,9 @@ def _first_waiting(scene: Scene, waiting: Sequence[Option]) -> tuple[Any, Refusa
 def end_words(scene: Scene) -> str:
     """Say kindly that nothing goes on by itself, and what holds it up, if anything does."""
     cause = _first_waiting(scene, scene.options())
-    return f"Nothing goes on by itself: {cause[1].reason.rstrip('.')}." if cause else THE_END
+    if cause is None:
+        return say("This is the end.")
+    return say("Nothing goes on by itself: {why}.", why=cause[1].reason.rstrip("."))
 
 
 def _faults(scene: Scene, options: Sequence[Option]) -> Frag | None:
@@ -172,23 +176,25 @@ def _faults(scene: Scene, options: Sequence[Option]) -> Frag | None:
     for action in shown:
         verb, name = model.label(scene.state, action), mark(model, action)
         buttons.append(act_button(verb, f"fault:{name}", f"do:{name}", scene.closed))
-    return h("div", buttons, class_="kp-faults", role="group", aria_label="what may go wrong")
+    return h("div", buttons, class_="kp-faults", role="group", aria_label=say("what may go wrong"))
 
 
 def _line(refusal: Refusal) -> tuple[str, Frag | None]:
     if not refusal.awaited:
-        return f"waits for {_named(refusal.missing)}", None
+        return say("waits for {names}", names=_named(refusal.missing)), None
     first, more = refusal.awaited[0], len(refusal.awaited) - 1 + refusal.untold
-    rest = f"; {counted(more, 'more group')}" if more else ""
+    rest = say("; {n} more groups", n=more) if more else ""
     done, needed = min(first.done, first.needed), first.needed
-    label = f"{done} of {needed}, {first.what}"
+    label = say("{done} of {needed}, {what}", done=done, needed=needed, what=first.what)
     meter = h("progress", value=done, max=needed, aria_label=label)
-    return f"waits for {needed} of {_named(first.nodes)}{rest}", meter
+    return say(
+        "waits for {needed} of {names}", needed=needed, names=_named(first.nodes)
+    ) + rest, meter
 
 
 def _named(nodes: Sequence[str]) -> str:
     names = ", ".join(nodes)
-    return names if len(names) <= MOST_NAMED else counted(len(nodes), "node")
+    return names if len(names) <= MOST_NAMED else say("{n:,} nodes", n=len(nodes))
 
 
 def _reasons(scene: Scene, title: str, waiting: Sequence[Option], none: str = "") -> Frag | None:
@@ -197,7 +203,7 @@ def _reasons(scene: Scene, title: str, waiting: Sequence[Option], none: str = ""
     shown = [_reason(scene, action, why) for action, why in waiting[:MOST_WAITING] if why]
     rest = len(waiting) - len(shown)
     listed = h("ul", shown, class_="kp-reasons") if shown else h("p", none)
-    more = soft(f"and {counted(rest, 'more action')}" if rest else "")
+    more = soft(say("and {n:,} more actions", n=rest) if rest else "")
     return h("div", h("h3", title), listed, more)
 
 
@@ -209,7 +215,7 @@ def _reason(scene: Scene, action: Any, refusal: Refusal) -> Frag:
         h("strong", scene.model.label(scene.state, action)),
         h("span", f" {refusal.reason.rstrip('.')}."),
         h("ul", [h("li", fact) for fact in facts]) if facts else None,
-        h("small", f" missing: {missing}") if missing else None,
+        h("small", " " + say("missing: {names}", names=missing)) if missing else None,
         k=f"wait:{mark(scene.model, action)}",
     )
 
@@ -231,7 +237,9 @@ def action_board(scene: Scene, macros: Sequence[Macro] = ()) -> Frag:
     boards = []
     for kind, group in groupby(rows, key=lambda row: row[0]):
         items = [(action, refusal) for _, action, refusal in group]
-        boards.append(_kind(kind, f"actions: {kind}", _buttons(scene, items, numbers), kind))
+        boards.append(
+            _kind(kind, say("actions: {kind}", kind=kind), _buttons(scene, items, numbers), kind)
+        )
     runs = []
     for macro in macros:
         key, digit = f"macro:{macro.name}", _digit(scene.closed, numbers)
@@ -239,9 +247,9 @@ def action_board(scene: Scene, macros: Sequence[Macro] = ()) -> Frag:
     find = h("input", type="search", data_filter=True, autocomplete="off")
     return h(
         "div",
-        h("label", h("h3", "All actions"), find) if options else h("h3", "All actions"),
-        h("div", boards, data_find="all") if boards else soft("Nothing can happen here."),
-        _kind("runs", "runs of several actions", runs) if runs else None,
+        h("label", h("h3", say("All actions")), find) if options else h("h3", say("All actions")),
+        h("div", boards, data_find="all") if boards else soft(say("Nothing can happen here.")),
+        _kind(say("runs"), say("runs of several actions"), runs, " runs") if runs else None,
         class_="actions",
         data_sift=True,
     )
@@ -253,12 +261,12 @@ def _digit(why: str | None, numbers: Iterator[int]) -> int | None:
     return number if number is not None and number <= MOST_KEYS else None
 
 
-def _kind(title: str, label: str, body: list[Frag], group: str | None = None) -> Frag:
+def _kind(title: str, label: str, body: list[Frag], group: str) -> Frag:
     return h(
         "div",
         h("h4", title),
         body,
-        k=f"kind:{group or ' ' + title}",
+        k=f"kind:{group}",
         class_="kind",
         role="group",
         aria_label=label,
@@ -282,8 +290,8 @@ def _buttons(scene: Scene, items: list[Option], numbers: Iterator[int]) -> list[
             buttons.append(h("li", h("small", refusal.reason, k=f"why:{name}", class_="why")))
     lines = [h("ul", buttons)]
     if many:
-        few = f"; {len(listed)} are listed" if len(listed) < len(items) else ""
-        words = f"{len(ready)} of {len(items)} may happen now{few}"
+        few = say("; {n} are listed", n=len(listed)) if len(listed) < len(items) else ""
+        words = say("{n} of {all} may happen now", n=len(ready), all=len(items)) + few
         lines.insert(0, h("small", words, class_="soft"))
     return lines
 

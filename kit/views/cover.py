@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from kit.errors import counted
+from kit.edge.words import say
 from kit.views.fragment import Frag, h
 from kit.views.panel import Scene
 from kit.views.promises import promises_badge
@@ -31,24 +31,24 @@ def draw_cover(story: Story, picture: Frag | None) -> Frag:
     cast = dict(_cast(picture)) if picture else {}
     known = [h("li", h("strong", name), f" {said}") for name, said in cast.items()][:MOST_NAMED]
     rest = len(cast) - len(known)
-    watch = f"Watch ({counted(story.steps, 'second')})" if story.steps else "Watch"
+    watch = say("Watch ({n} seconds)", n=story.steps) if story.steps else say("Watch")
     return h(
         "div",
-        h("button", "×", type="button", data_do="uncover", aria_label="close the cover"),
+        h("button", "×", type="button", data_do="uncover", aria_label=say("close the cover")),
         h("h3", story.title),
         h("p", story.premise) if story.premise else None,
         h(
             "p",
             h("button", watch, type="button", class_="act suggested", data_do="watch"),
-            h("button", "Step myself", type="button", class_="act", data_do="myself"),
+            h("button", say("Step myself"), type="button", class_="act", data_do="myself"),
             class_="kp-begin",
         ),
-        h("h4", "Who is who") if known else None,
-        h("ul", known, h("li", f"and {rest} more") if rest else None) if known else None,
+        h("h4", say("Who is who")) if known else None,
+        h("ul", known, h("li", say("and {n} more", n=rest)) if rest else None) if known else None,
         k="cover",
         class_="kp-cover kp-sheet",
         role="group",
-        aria_label="cover",
+        aria_label=say("cover"),
         data_quiet=True,
     )
 
@@ -69,7 +69,7 @@ def draw_end(scene: Scene, head: str) -> Frag:
     words = promises_badge(scene)[0]
     broken = h(
         "button",
-        "break a safeguard",
+        say("break a safeguard"),
         type="button",
         data_do="break",
         aria_disabled="true" if scene.closed else None,
@@ -77,7 +77,7 @@ def draw_end(scene: Scene, head: str) -> Frag:
     return h(
         "div",
         h("span", h("strong", head), h("small", f"{words}.")),
-        h("button", "again", type="button", data_do="first") if scene.action else None,
+        h("button", say("again"), type="button", data_do="first") if scene.action else None,
         broken if scene.model.safeguards else None,
         class_="kp-next rest",
     )

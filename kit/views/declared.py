@@ -17,6 +17,7 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kit.edge.words import later, say
 from kit.errors import counted
 from kit.views.fragment import Frag, Kid, h
 from kit.views.panel import Panel, Scene, T
@@ -59,7 +60,10 @@ def told_apart(
 
 def others_lines(others: Iterable[tuple[tuple[str, ...], int]]) -> list[str]:
     """Write what is not listed, a line for each look: ``950 more: normal, version 3``."""
-    return [f"{count:,} more: {', '.join(filter(None, look))}" for look, count in others]
+    return [
+        say("{n:,} more: {what}", n=count, what=", ".join(filter(None, look)))
+        for look, count in others
+    ]
 
 
 def draw_others(others: Iterable[tuple[tuple[str, ...], int]]) -> list[Frag]:
@@ -173,7 +177,7 @@ class Table(Struct, frozen=True):
         yield from filter(None, [self._more(rest)])
 
     def _more(self, rest: int) -> str:
-        return f"and {counted(rest, self.thing)} more" if rest else ""
+        return say("and {things} more", things=counted(rest, self.thing)) if rest else ""
 
     def _columns(self, scene: Scene) -> list[Column]:
         def columns() -> list[Column]:
@@ -373,9 +377,9 @@ def status(
             for key, words, look, *title in badges(scene)
             if words
         ]
-        return h("ul", drawn, class_="badges", aria_label="status")
+        return h("ul", drawn, class_="badges", aria_label=say("status"))
 
-    return Panel(name, "Status", draw, wording, still=True)
+    return Panel(name, later("Status"), draw, wording, still=True)
 
 
 def of_state(work: Callable[[Any, Any], Any]) -> Callable[[Scene], Any]:

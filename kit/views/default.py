@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from kit.edge.words import later, say
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 from kit.views.parts import heads, scroll, soft
@@ -68,10 +69,10 @@ def draw_table(scene: Scene) -> Frag:
     paths = list(now) if len(now) <= LIMIT else [path for path in now if path in moved]
     rest, title = len(now) - len(paths), scene.model.title
     rows = [_row(path, now[path], then.get(path), path in moved) for path in paths]
-    head, body = heads("field", "value"), h("tbody", rows)
+    head, body = heads(say("field"), say("value")), h("tbody", rows)
     table = h("table", h("caption", title), head, body, class_="state")
-    unchanged = soft(f"{rest} further fields did not change." if rest else "", "rest")
-    return scroll(f"state of {title}", table, unchanged)
+    unchanged = soft(say("{n} further fields did not change.", n=rest) if rest else "", "rest")
+    return scroll(say("state of {what}", what=title), table, unchanged)
 
 
 def table_text(scene: Scene) -> str:
@@ -90,7 +91,11 @@ def _now_and_then(scene: Scene) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def _row(path: str, text: str, former: str | None, changed: bool) -> Frag:
-    was = h("small", f" was {former}", class_="soft") if changed and former is not None else None
+    was = (
+        h("small", " " + say("was {former}", former=former), class_="soft")
+        if changed and former is not None
+        else None
+    )
     now = h("span", text, class_="changed" if changed else None)
     return h("tr", h("th", path, scope="row"), h("td", now, was), k=f"field:{path}")
 
@@ -125,5 +130,5 @@ def _actors(scene: Scene) -> Stage:
     return Stage(m.names, tuple(drawn), lines=ON_DISK)
 
 
-ACTORS = stage_panel("actors", "Nodes", _actors)
-STATE = Panel("state", "State", draw_table, table_text, still=True)
+ACTORS = stage_panel("actors", later("Nodes"), _actors)
+STATE = Panel("state", later("State"), draw_table, table_text, still=True)

@@ -19,9 +19,10 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from kit.edge.arguments import checked, whole_number
+from kit.edge.words import say
 from kit.edge.writing import check_place, write_whole
 from kit.engine.timeline import Timeline
-from kit.errors import BadInput, KitError, counted
+from kit.errors import BadInput, KitError
 from kit.views.fragment import Frag, escape
 from kit.views.frame import readable_frame
 from kit.views.panel import Panel
@@ -61,7 +62,11 @@ link.setAttribute("aria-current", "page");
 document.getElementById(`pack${link.search}`).id = "pack";
 """
 """What a page of several stories runs before: its address says which story is told."""
-CLOSED = "This is an exported page: open the trace in the notebook to act."
+
+
+def closed_words() -> str:
+    """What is said to a reader of a page who wants to act."""
+    return say("This is an exported page: open the trace in the notebook to act.")
 
 
 class Exported(Struct, frozen=True):
@@ -78,7 +83,9 @@ class Exported(Struct, frozen=True):
     def _repr_mimebundle_(self, **_options: Any) -> dict[str, str]:
         """A link to the page, which a stored notebook keeps, and what the page lacks."""
         place = Path(os.path.relpath(self.path)).as_posix()
-        lacks = f" It lacks: {', '.join(self.left_out)}." if self.left_out else ""
+        lacks = (
+            " " + say("It lacks: {parts}.", parts=", ".join(self.left_out)) if self.left_out else ""
+        )
         link = f'<a href="{escape(quote(place))}">{escape(place)}</a>'
         return {
             "text/plain": f"The run as a page: {place}.{lacks}",
@@ -119,7 +126,7 @@ def export_stories(
     """
     whole_number("limit", limit, 1)
     target = check_place(path, "path")
-    rendered = {name: RenderedTimeline(run, closed=CLOSED) for name, run in stories.items()}
+    rendered = {name: RenderedTimeline(run, closed=closed_words()) for name, run in stories.items()}
     packs = {name: story.pack().ordered().compressed() for name, story in rendered.items()}
     made = _page(title, page_style() + STORIES, _place(next(iter(rendered.values()))), packs)
     if len(made) > limit:
@@ -130,7 +137,11 @@ def export_stories(
 
 def page(rendered: RenderedTimeline, left_out: Sequence[str] = ()) -> bytes:
     """Return the page that shows a timeline rendered for reading only."""
-    note = f"Left out to keep this page small: {', '.join(left_out)}." if left_out else ""
+    note = (
+        say("Left out to keep this page small: {parts}.", parts=", ".join(left_out))
+        if left_out
+        else ""
+    )
     pack = rendered.pack().ordered().compressed()
     model = rendered.model
     return _page(model.title, page_style(model.name), _place(rendered, note), {"": pack})
@@ -148,6 +159,7 @@ def _place(rendered: RenderedTimeline, note: str = "") -> Frag:
 
 def _page(title: str, rules: str, place: Frag, packs: Mapping[str, bytes]) -> bytes:
     """A page of one pack, or of several by the names of their stories."""
+    closed = escape(closed_words())
     module, style, first, nav = page_module(), rules + PAGE, UNPACK, ""
     packed = {"module": gzip.compress(module.encode(), compresslevel=9, mtime=0)}
     if len(packs) == 1:
@@ -157,7 +169,7 @@ def _page(title: str, rules: str, place: Frag, packs: Mapping[str, bytes]) -> by
         for number, (name, pack) in enumerate(packs.items(), start=1):
             links += f'<a href="?{number}">{escape(name)}</a>'
             packed[f"pack?{number}"] = pack
-        nav = f'<nav aria-label="stories">{links}</nav>\n'
+        nav = f'<nav aria-label="{escape(say("stories"))}">{links}</nav>\n'
     parts = (
         f'<script type="text/plain" id="{name}">{base64.b64encode(data).decode()}</script>\n'
         for name, data in packed.items()
@@ -173,7 +185,7 @@ def _page(title: str, rules: str, place: Frag, packs: Mapping[str, bytes]) -> by
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         '<link rel="icon" href="data:,">'
         f"<title>{escape(title)}</title><style>{style}</style></head>\n"
-        f'<body>{nav}<main id="player" data-closed="{escape(CLOSED)}">{place.html()}</main>\n'
+        f'<body>{nav}<main id="player" data-closed="{closed}">{place.html()}</main>\n'
         f"{''.join(parts)}"
         f'<script type="module">{first}</script></body></html>\n'
     ).encode()
@@ -191,9 +203,9 @@ def _fit(
     left_out: list[str] = []
     while True:
         source = _only_branch(timeline) if one_branch else timeline
-        rendered = RenderedTimeline(source, panels=panels, closed=CLOSED)
+        rendered = RenderedTimeline(source, panels=panels, closed=closed_words())
         undrawn = rendered.undrawn
-        inner = [f"{counted(undrawn, 'step')} inside long runs"] if undrawn else []
+        inner = [say("{n} steps inside long runs", n=undrawn)] if undrawn else []
         made = page(rendered, [*inner, *left_out])
         parts = tuple(biggest(rendered.store.texts))
         if len(made) <= limit:
@@ -202,10 +214,10 @@ def _fit(
         if spare:
             victim = max(spare, key=lambda panel: _weight(rendered, panel))
             panels.remove(victim)
-            left_out.append(f"panel {victim.title}")
+            left_out.append(say("panel {name}", name=victim.title))
         elif not one_branch:
             one_branch, others = True, len(timeline.branches()) - 1
-            left_out += [f"{others} other branches"] * (others > 0)
+            left_out += [say("{n} other branches", n=others)] * (others > 0)
         else:
             names = ", ".join(f"{kind} ({count:,} characters)" for kind, count in parts)
             raise KitError(

@@ -12,6 +12,7 @@ from textwrap import shorten
 
 from msgspec import Struct
 
+from kit.edge.words import say
 from kit.engine.flows import Flow, FlowKind
 from kit.engine.parameters import edition_in
 from kit.views.actions import Macro, draw_actions
@@ -121,7 +122,7 @@ def frame(
             class_="kp-said",
             tabindex=0,
             role="region",
-            aria_label="what happened",
+            aria_label=say("what happened"),
         ),
         h("div", draw_actions(scene, macros), k="acts", class_="kp-acts", data_quiet=True),
         draw_cover(story, drawn) if story and scene.action is None else None,
@@ -156,7 +157,7 @@ def stored_frame(scene: Scene, panels: Sequence[Panel], slots: Slots = PLAIN) ->
         narration(scene),
         [panel.draw(scene) for panel in panels if panel.name == slots.badges],
         h("p", words, class_="badge kept" if good else "badge broken") if judged else None,
-        h("p", f"edition {edition}", class_="badge") if edition else None,
+        h("p", say("edition {name}", name=edition), class_="badge") if edition else None,
         h("div", [h("div", panel.draw(scene)) for panel in beside], class_="beside"),
     )
 
@@ -174,18 +175,21 @@ def _filled(
 def _badges(scene: Scene, panels: Sequence[Panel], slots: Slots) -> Frag:
     shown = {panel.name: panel for panel in panels if is_shown(panel, scene)}
     badges = shown.get(slots.badges)
-    status = scroll("status", badges.draw(scene)) if badges else None
+    status = scroll(say("status"), badges.draw(scene)) if badges else None
     promises = draw_promises(scene, slots.named) if LAMPS.name in shown else None
     return h("div", status, promises, class_="kp-badges")
 
 
 def _picture(scene: Scene, panel: Panel, slots: Slots) -> Frag:
     zoom = [
-        h("button", sign, type="button", data_do=f"zoom-{way}", aria_label=f"picture {word}")
-        for way, sign, word in (("out", "−", "smaller"), ("in", "+", "larger"))
+        h("button", sign, type="button", data_do=f"zoom-{way}", aria_label=word)
+        for way, sign, word in (
+            ("out", "−", say("picture smaller")),
+            ("in", "+", say("picture larger")),
+        )
     ]
     gates = None if panel.gated else draw_gates(tuple(slots.gates(scene)))
-    title = panel.title + edition_in(scene.model.parameters, " · {}")
+    title = say(panel.title) + edition_in(scene.model.parameters, " · {}")
     top = h("div", h("h3", title), gates, zoom, class_="kp-top")
     body = section(panel, panel.draw(scene), "kp-scroll")
     return h("div", top, body, k="picture", class_="kp-picture")
@@ -208,7 +212,7 @@ def _pane(pages: Sequence[tuple[Panel, Frag]], changed: Collection[str]) -> Frag
         k="tabs",
         class_="kp-tabs",
         role="group",
-        aria_label="panels",
+        aria_label=say("panels"),
         data_quiet=True,
     )
     shown = [section(panel, drawn, "kp-page kp-scroll") for panel, drawn in pages]
@@ -220,24 +224,27 @@ def _all_tabs(tabs: Sequence[Panel], changed: Collection[str]) -> Frag:
     marked = sum(panel.name in changed for panel in tabs)
     summary = h(
         "summary",
-        f"all {len(tabs)}",
+        say("all {n}", n=len(tabs)),
         k="all-tabs",
         class_="changed-tab" if marked else None,
-        aria_label=f"all {len(tabs)} panels; changed in this step: {marked}",
+        aria_label=say(
+            "all {n} panels; changed in this step: {marked}", n=len(tabs), marked=marked
+        ),
     )
     return sheet(summary, [_tab(panel, panel.name in changed, listed=True) for panel in tabs])
 
 
 def _tab(panel: Panel, changed: bool, *, listed: bool = False) -> Frag:
+    title = say(panel.title)
     return h(
         "button",
-        panel.title if listed else panel.tab or panel.title,
+        title if listed else say(panel.tab or panel.title),
         k=f"{'list' if listed else 'tab'}:{panel.name}",
         type="button",
         class_="changed-tab" if changed else None,
         data_tab=panel.name,
         aria_pressed="false",
-        aria_label=f"{panel.title}: changed in this step" if changed else panel.title,
+        aria_label=say("{panel}: changed in this step", panel=title) if changed else title,
     )
 
 
@@ -264,7 +271,7 @@ def brief_narration(scene: Scene) -> list[Frag]:
     if len(scene.say) + beside <= lines * ONE_LINE and len(why) <= LARGER:
         return narration(scene)
     words = [h("p", text) for text in (scene.say, why) if text]
-    whole = sheet(h("summary", "all of it"), words, key="said", quiet=True)
+    whole = sheet(h("summary", say("all of it")), words, key="said", quiet=True)
     short = shorten(scene.say, lines * BESIDE_SHEET - beside, placeholder=" …")
     reason = shorten(why, LARGER, placeholder=" …")
     return [whole, _said(milestone, short), *_why(reason)]

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
+from kit.edge.words import say
 from kit.views.fragment import Frag, h
 from kit.views.labels import brief, tags
 from kit.views.panel import Scene
@@ -46,9 +47,16 @@ class Gate(Struct, frozen=True):
     @property
     def sentence(self) -> str:
         """The gate in words."""
-        come, way = len(self.there), "open" if self.is_open else "closed"
-        have = f"{come} of {come + len(self.missing)} have {self.knows}"
-        return f"the gate of {self.what} is {way}: {have}, {self.needed} needed"
+        come, all_ = len(self.there), len(self.there) + len(self.missing)
+        values = {"what": self.what, "n": come, "all": all_, "needed": self.needed}
+        values["knows"] = self.knows
+        if self.is_open:
+            return say(
+                "the gate of {what} is open: {n} of {all} have {knows}, {needed} needed", **values
+            )
+        return say(
+            "the gate of {what} is closed: {n} of {all} have {knows}, {needed} needed", **values
+        )
 
 
 def awaited_gates(scene: Scene) -> Iterator[Gate]:
@@ -58,7 +66,7 @@ def awaited_gates(scene: Scene) -> Iterator[Gate]:
             lacking = tuple(name for name in group.nodes if name in refusal.missing)
             there = tuple(name for name in group.nodes if name not in refusal.missing)
             if len(there) == group.done:  # else it is not said who is missing here
-                yield Gate(group.what, group.what, "done it", there, lacking, group.needed)
+                yield Gate(group.what, group.what, say("done it"), there, lacking, group.needed)
 
 
 def draw_gates(gates: Sequence[Gate]) -> Frag | None:
@@ -90,7 +98,12 @@ def _gate(gate: Gate) -> Frag:
             height=2 * _MIDDLE,
             role="img",
         ),
-        h("b", "open" if gate.is_open else f"{len(gate.there)} of {gate.needed}"),
+        h(
+            "b",
+            say("open")
+            if gate.is_open
+            else say("{n} of {all}", n=len(gate.there), all=gate.needed),
+        ),
         k=key,
         class_="gate open" if gate.is_open else "gate",
         data_of=gate.thing,

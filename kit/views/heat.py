@@ -14,7 +14,7 @@ from math import ceil
 
 from msgspec import Struct
 
-from kit.errors import counted
+from kit.edge.words import say
 from kit.views.fragment import Frag, h
 from kit.views.labels import LETTER, SLOT
 from kit.views.parts import soft, word
@@ -81,7 +81,7 @@ def shares(aspect: Aspect) -> str:
     common = zip(LOOKS, values[:3], strict=False)
     parts = [f"{mark} {value} ×{count}" for mark, (value, count) in common]
     rest = len(values) - 3
-    return ", ".join(parts) + (f" and {rest} more" if rest > 0 else "")
+    return ", ".join(parts) + (" " + say("and {n} more", n=rest) if rest > 0 else "")
 
 
 def heat_lines(aspects: Sequence[Aspect]) -> Iterator[str]:
@@ -125,7 +125,7 @@ def draw_heat(
         if source in number and target in number
     ]
     rest = len(thickest) - MOST_ARCS
-    more = f"and {counted(rest, 'more way')}" if rest > 0 else ""
+    more = say("and {n} more ways", n=rest) if rest > 0 else ""
     return h(
         "div",
         h(

@@ -9,15 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
+from kit.edge.words import later, say
 from kit.engine.flows import OWN_WORDS, ServerLine, ServerLog
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 from kit.views.parts import moved, scroll
 
-NOTHING = "No node has written a line yet."
+
+def nothing() -> str:
+    """What is said before anything is written."""
+    return say("No node has written a line yet.")
 
 
-def log_panel(log: ServerLog, title: str = "Logs of the nodes") -> Panel:
+def log_panel(log: ServerLog, title: str = later("Logs of the nodes")) -> Panel:
     """Make the panel ``log`` that shows the lines of a server log."""
 
     def draw(scene: Scene) -> Frag:
@@ -28,9 +32,9 @@ def log_panel(log: ServerLog, title: str = "Logs of the nodes") -> Panel:
         for line in chain.from_iterable(_lines(scene, log)):
             phase = f"[{line.phase}] " if line.phase else ""
             written.append(f"  {phase}{line.node} {line.marked}")
-        return "\n".join(written) or f"  {NOTHING}"
+        return "\n".join(written) or "  " + nothing()
 
-    return Panel("log", title, draw, wording, optional=True, tab="Log")
+    return Panel("log", title, draw, wording, optional=True, tab=later("Log"))
 
 
 def _lines(scene: Scene, log: ServerLog) -> tuple[tuple[ServerLine, ...], ...]:
@@ -42,27 +46,32 @@ def _lines(scene: Scene, log: ServerLog) -> tuple[tuple[ServerLine, ...], ...]:
 def _draw(scene: Scene, steps: tuple[tuple[ServerLine, ...], ...]) -> Frag:
     written = [line for lines in steps for line in lines]
     if not written:
-        return h("p", NOTHING, class_="soft")
+        return h("p", nothing(), class_="soft")
     pickers = [
-        _picker("node", "of all nodes", (line.node for line in written)),
-        _picker("component", "of all components", (line.component for line in written)),
+        _picker("node", say("of all nodes"), (line.node for line in written)),
+        _picker("component", say("of all components"), (line.component for line in written)),
     ]
     find = h(
         "input",
         type="search",
         data_filter=True,
         autocomplete="off",
-        placeholder="find in the log",
-        aria_label="find in the log",
+        placeholder=say("find in the log"),
+        aria_label=say("find in the log"),
     )
-    listed = scroll("log", _parts(scene, steps), searched="all")
+    listed = scroll(say("log"), _parts(scene, steps), searched="all")
     return h("div", h("p", pickers, find), listed, k="search:log", data_sift=True)
 
 
 def _picker(name: str, everything: str, values: Iterable[str]) -> Frag:
     options = [h("option", everything, value="")]
     options += [h("option", value, value=_tag(value)) for value in sorted(set(values))]
-    return h("select", options, data_choose=f"log-{name}", aria_label=f"lines {everything}")
+    return h(
+        "select",
+        options,
+        data_choose=f"log-{name}",
+        aria_label=say("lines {which}", which=everything),
+    )
 
 
 def _parts(scene: Scene, steps: tuple[tuple[ServerLine, ...], ...]) -> Iterator[Frag]:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct, field
 
+from kit.edge.words import say
 from kit.engine.flows import Flow, flows
 from kit.engine.timeline import Breach, PassedStep, Timeline, first_breaches
 from kit.errors import Refusal
@@ -201,11 +202,11 @@ def section(panel: Panel, body: Kid, kind: str) -> Frag:
     """Frame a panel's picture with its title; it scrolls when it is larger than its slot."""
     return h(
         "section",
-        h("h3", panel.title),
+        h("h3", say(panel.title)),
         body,
         k=f"panel:{panel.name}",
         class_=f"{kind} panel {panel.name}",
         tabindex=0,
         role="region",
-        aria_label=panel.title,
+        aria_label=say(panel.title),
     )

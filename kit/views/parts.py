@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
+from kit.edge.words import say
 from kit.errors import counted
 from kit.views.fragment import Frag, Kid, h
 
@@ -85,7 +86,9 @@ def act_button(
         data_refused=why,
         data_names=names,
         aria_disabled="true" if why else None,
-        aria_label=f"{said or words}, not now: {why}" if why else said or None,
+        aria_label=say("{what}, not now: {why}", what=said or words, why=why)
+        if why
+        else said or None,
     )
 
 
@@ -135,7 +138,7 @@ def volume(size: int | None) -> str:
     if size is None:
         return "?"
     if size < 1024:
-        return counted(size, "byte")
+        return say("{n} bytes", n=size)
     amount = float(size)
     for unit in UNITS:
         amount /= 1024

@@ -9,9 +9,9 @@ import json
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
+from kit.edge.words import later, say
 from kit.engine.model import Verdict, verdicts
 from kit.engine.timeline import Breach
-from kit.errors import counted
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
 from kit.views.parts import lamp, sheet
@@ -54,10 +54,12 @@ def _lamp(scene: Scene, verdict: Verdict, breach: Breach | None, named: Named) -
     step = [step_key(breach.step)] if breach else []
     return h(
         "li",
-        lamp(good, "holds", "broken"),
+        lamp(good, say("holds"), say("broken")),
         h("span", verdict.title),
         None if good else h("strong", witness, class_="witness"),
-        h("small", f"broken at step {scene.counted(breach.step)}") if breach else None,
+        h("small", say("broken at step {step}", step=scene.counted(breach.step)))
+        if breach
+        else None,
         k=f"lamp:{verdict.name}",
         class_="lamp ok" if good else "lamp bad",
         data_of=None if good else f"broken:{verdict.name}",
@@ -93,9 +95,11 @@ def promises_badge(scene: Scene) -> tuple[str, bool]:
     judged = scene_verdicts(scene)
     bad = {verdict.name for verdict in judged if not verdict.ok} | broken.keys()
     if not bad:
-        return f"✓ {counted(len(judged), 'promise')} hold{'s' * (len(judged) == 1)}", True
+        return say("✓ {n} promises hold", n=len(judged)), True
     step = min((scene.counted(breach.step) for breach in broken.values()), default=0)
-    return f"! {len(bad)} of {len(judged)} broken at step {step}", False
+    return say(
+        "! {n} of {all} broken at step {step}", n=len(bad), all=len(judged), step=step
+    ), False
 
 
 def draw_promises(scene: Scene, named: Named = nothing) -> Frag:
@@ -108,7 +112,7 @@ def draw_promises(scene: Scene, named: Named = nothing) -> Frag:
 
 LAMPS = Panel(
     "lamps",
-    "Properties",
+    later("Properties"),
     draw_lamps,
     lamps_text,
     shown=lambda scene: bool(

@@ -7,6 +7,7 @@ from itertools import zip_longest
 
 from msgspec import Struct
 
+from kit.edge.words import say
 from kit.views.default import compared
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
@@ -15,7 +16,6 @@ MOST = 8
 """Choices a question offers at most."""
 VOTED = "ABCD"
 """The keys of the first choices: they tick, or in a class each press is a vote."""
-IN_PICTURE = "Tick, or press in the picture."
 _NODE = re.compile(r"(?:n|node|host):[^:]+")
 _WORD = re.compile(r"\w+")
 _OF_NODE = re.compile(r"(?:^|\.)(?:nodes|views)\[(\d+)\]")
@@ -39,8 +39,8 @@ class Question(Struct, frozen=True):
 
     def draw(self) -> Frag:
         """Draw the question as a form that the player's module can judge."""
-        offered = (*self.choices, "none of these")
-        right = self.right or ("none of these",)
+        none = say("none of these")
+        offered, right = (*self.choices, none), self.right or (none,)
         labels = []
         for letter, choice, thing in zip_longest(VOTED, offered, self.things, fillvalue=""):
             if choice:
@@ -49,20 +49,28 @@ class Question(Struct, frozen=True):
                 key = h("kbd", letter) if letter else None
                 votes = h("progress", value=0, max=1, hidden=True) if letter else None
                 labels.append(h("label", box, " ", key, f" {choice} ", votes, h("b")))
-        where = h("small", IN_PICTURE) if any(self.things) else None
+        where = h("small", say("Tick, or press in the picture.")) if any(self.things) else None
         return h(
             "div",
             h("fieldset", h("legend", self.text), where, labels),
-            h("button", "Answer", type="button", class_="act suggested", data_do="answer"),
-            h("button", "Show without answering", type="button", class_="act", data_do="reveal"),
+            h("button", say("Answer"), type="button", class_="act suggested", data_do="answer"),
             h(
                 "button",
-                "Let the class vote",
+                say("Show without answering"),
+                type="button",
+                class_="act",
+                data_do="reveal",
+            ),
+            h(
+                "button",
+                say("Let the class vote"),
                 type="button",
                 class_="act",
                 data_do="vote",
                 aria_pressed="false",
-                title=f"each press of {', '.join(VOTED)} is a vote; no names are kept",
+                title=say(
+                    "each press of {keys} is a vote; no names are kept", keys=", ".join(VOTED)
+                ),
             ),
             k="question",
             class_="question",

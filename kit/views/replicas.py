@@ -6,6 +6,7 @@ what has arrived of what it is to hold.
 
 from __future__ import annotations
 
+from kit.edge.words import say
 from kit.views.fragment import Frag, h
 
 EYE = "M-8 0Q0 -9 8 0Q0 9 -8 0Z"
@@ -15,12 +16,18 @@ ENVELOPE, OPENED = "M-5 -4H5V4H-5ZM-5 -4L0 1L5 -4", "M-5 -3L0 -7L5 -3V4H-5ZM-5 -
 MARK = 18
 """How wide an eye or a pencil is, with a little air."""
 DISK_WIDE, DISK_HIGH = 36, 28
-LEGEND = "eye: read; pencil: written; filled: asked now"
+
+
+def legend() -> str:
+    """What the signs at a replica mean."""
+    return say("eye: read; pencil: written; filled: asked now")
 
 
 def asked_words(read: bool, written: bool) -> str:
     """Say what is asked of a replica."""
-    return " and ".join(["read"] * read + ["written"] * written) or "neither read nor written"
+    if read:
+        return say("read and written") if written else say("read")
+    return say("written") if written else say("neither read nor written")
 
 
 def eye(x: float, y: float, *, filled: bool) -> Frag:

@@ -6,6 +6,7 @@ import re
 from functools import cache
 from pathlib import Path
 
+from kit.edge.words import say, translated
 from kit.views.fragment import Frag, Kid, h
 from kit.views.frame import flow_markers
 from kit.views.parts import sheet
@@ -54,7 +55,7 @@ def _joined(entry: str) -> str:
         for imported in _IMPORT.findall(text):
             if imported not in modules:
                 add(imported)
-        modules[name] = _EXPORT.sub("", _IMPORT.sub("", text))
+        modules[name] = translated(_EXPORT.sub("", _IMPORT.sub("", text)))
 
     add(entry)
     lines = "".join(map(_sent, "".join(modules.values()).splitlines()))
@@ -81,34 +82,45 @@ ICONS = {
     "fork": "M5 17V3M5 13c0-6 9-2 9-9M11.5 6.5L14 4l2.5 2.5",
 }
 
-KEYS = (
-    ("→  or  j", "one step on; at the end of a branch, what the model suggests"),
-    ("←  or  k", "one step back"),
-    ("Shift + →", "on to the next milestone"),
-    ("Shift + ←", "back to the milestone before"),
-    ("Home, End", "first and last step"),
-    ("Space", "play and pause"),
-    ("1 to 9", "the actions, by the numbers they carry"),
-    ("A to D", "while a question is open: choose, or in a class vote"),
-    ("[  and  ]", "walk the parts of the picture; Enter opens what may be done with one"),
-    ("a", "all actions, with a box to find one"),
-    ("+  and  −", "a larger or smaller picture; 0: as it was"),
-    ("f", "fork: begin a new branch at this step"),
-    ("p", "projector: full screen, large type"),
-    ("Esc", "close what lies over the panels"),
-    ("?", "this list"),
-)
 
-BUTTONS = (
-    ("first", "first step", "Home"),
-    ("back", "one step back", "←"),
-    ("play", "play", "Space"),
-    ("step", "one step on", "→"),
-    ("milestone", "on to the next milestone", "Shift →"),
-    ("fork", "fork here", "f"),
-)
+def keys_help() -> tuple[tuple[str, str], ...]:
+    """The keys, and what each does."""
+    return (
+        (say("→  or  j"), say("one step on; at the end of a branch, what the model suggests")),
+        (say("←  or  k"), say("one step back")),
+        (say("Shift + →"), say("on to the next milestone")),
+        (say("Shift + ←"), say("back to the milestone before")),
+        (say("Home, End"), say("first and last step")),
+        (say("Space"), say("play and pause")),
+        (say("1 to 9"), say("the actions, by the numbers they carry")),
+        (say("A to D"), say("while a question is open: choose, or in a class vote")),
+        (
+            say("[  and  ]"),
+            say("walk the parts of the picture; Enter opens what may be done with one"),
+        ),
+        ("a", say("all actions, with a box to find one")),
+        (say("+  and  −"), say("a larger or smaller picture; 0: as it was")),
+        ("f", say("fork: begin a new branch at this step")),
+        ("p", say("projector: full screen, large type")),
+        (say("Esc"), say("close what lies over the panels")),
+        ("?", say("this list")),
+    )
 
-SPEEDS = (("0.5", "slow"), ("1", "normal"), ("2", "fast"), ("5", "very fast"))
+
+def _buttons() -> tuple[tuple[str, str, str], ...]:
+    return (
+        ("first", say("first step"), say("Home")),
+        ("back", say("one step back"), "←"),
+        ("play", say("play"), say("Space")),
+        ("step", say("one step on"), "→"),
+        ("milestone", say("on to the next milestone"), say("Shift →")),
+        ("fork", say("fork here"), "f"),
+    )
+
+
+def _speeds() -> tuple[tuple[str, str], ...]:
+    words = say("slow"), say("normal"), say("fast"), say("very fast")
+    return tuple(zip(("0.5", "1", "2", "5"), words, strict=True))
 
 
 def shell(stage: Kid = None, note: str = "") -> Frag:
@@ -121,15 +133,34 @@ def shell(stage: Kid = None, note: str = "") -> Frag:
             _time(),
             _stepper(),
             h("div", stage, class_="kp-stage"),
-            h("div", class_="kp-side", hidden=True, role="region", aria_label="compared branch"),
+            h(
+                "div",
+                class_="kp-side",
+                hidden=True,
+                role="region",
+                aria_label=say("compared branch"),
+            ),
             _parting(),
             _modes(),
             _help(),
-            h("div", class_="kp-ask kp-sheet", hidden=True, role="group", aria_label="prediction"),
+            h(
+                "div",
+                class_="kp-ask kp-sheet",
+                hidden=True,
+                role="group",
+                aria_label=say("prediction"),
+            ),
             class_="kp-board",
         ),
         flow_markers(),
-        h("div", class_="kp-menu", hidden=True, role="group", aria_label="menu", data_rove=True),
+        h(
+            "div",
+            class_="kp-menu",
+            hidden=True,
+            role="group",
+            aria_label=say("menu"),
+            data_rove=True,
+        ),
         h("div", class_="kp-note", hidden=True),
         h("div", class_="kp-live", role="status", aria_live="polite"),
         class_="kp",
@@ -138,58 +169,69 @@ def shell(stage: Kid = None, note: str = "") -> Frag:
 
 def _time() -> Frag:
     """The time bar: the slider with its marks, and the tree of branches."""
-    slider = h("input", type="range", min=0, max=0, step=1, data_do="scrub", aria_label="step")
+    slider = h("input", type="range", min=0, max=0, step=1, data_do="scrub", aria_label=say("step"))
     ahead = h("div", class_="kp-ahead", aria_hidden="true")
     track = h(
         "div", slider, ahead, h("div", class_="kp-ticks", aria_hidden="true"), class_="kp-track"
     )
-    summary = h("summary", _icon("fork"), h("span", "1 branch"))
+    summary = h("summary", _icon("fork"), h("span", say("{n} branches", n=1)))
     rows = h("div", class_="kp-rows")
-    tree = sheet(summary, h("h3", "Branches"), rows, kind="kp-pop kp-tree")
+    tree = sheet(summary, h("h3", say("Branches")), rows, kind="kp-pop kp-tree")
     return h("div", track, tree, class_="kp-time")
 
 
 def _stepper() -> Frag:
-    buttons = [_button(*each) for each in BUTTONS]
+    buttons = [_button(*each) for each in _buttons()]
     where = h("span", "0 / 0", class_="kp-where", aria_hidden="true")
-    time = h("div", buttons, class_="kp-keys", role="group", aria_label="time")
-    chip = h("button", type="button", data_do="open", hidden=True, title="open these steps")
+    time = h("div", buttons, class_="kp-keys", role="group", aria_label=say("time"))
+    chip = h("button", type="button", data_do="open", hidden=True, title=say("open these steps"))
     return h("div", time, where, chip, class_="kp-stepper")
 
 
 def _parting() -> Frag:
     """The head of a branch that stands beside this one: where they part, and how to close it."""
-    close = h("button", "close", type="button", data_do="alone", aria_label="stop comparing")
+    close = h(
+        "button", say("close"), type="button", data_do="alone", aria_label=say("stop comparing")
+    )
     return h("div", h("span", class_="kp-parts"), close, class_="kp-diff", hidden=True)
 
 
 def _modes() -> Frag:
-    speeds = [h("option", word, value=value, selected=value == "1") for value, word in SPEEDS]
+    speeds = [h("option", word, value=value, selected=value == "1") for value, word in _speeds()]
     return h(
         "div",
-        _toggle("setup", "Set up", hidden=True, title="model, parameters, safeguards, search"),
-        _toggle("predict", "Predict", title="answer before a step is shown"),
-        _toggle("story", "Story", title="what several nodes do alike is one step"),
-        _toggle("unfold", "Unfold runs", hidden=True, title="show each step of a run"),
-        h("label", h("span", "speed"), h("select", speeds, data_do="speed")),
-        _toggle("projector", "Projector", title="full screen, large type"),
-        h("button", "?", type="button", data_do="help", aria_label="list of keys", title="keys"),
+        _toggle(
+            "setup", say("Set up"), hidden=True, title=say("model, parameters, safeguards, search")
+        ),
+        _toggle("predict", say("Predict"), title=say("answer before a step is shown")),
+        _toggle("story", say("Story"), title=say("what several nodes do alike is one step")),
+        _toggle("unfold", say("Unfold runs"), hidden=True, title=say("show each step of a run")),
+        h("label", h("span", say("speed")), h("select", speeds, data_do="speed")),
+        _toggle("projector", say("Projector"), title=say("full screen, large type")),
+        h(
+            "button",
+            "?",
+            type="button",
+            data_do="help",
+            aria_label=say("list of keys"),
+            title=say("keys"),
+        ),
         class_="kp-modes",
         role="group",
-        aria_label="modes",
+        aria_label=say("modes"),
     )
 
 
 def _help() -> Frag:
     return h(
         "div",
-        h("h3", "Keys"),
-        h("ul", [h("li", h("kbd", key), h("span", what)) for key, what in KEYS]),
+        h("h3", say("Keys")),
+        h("ul", [h("li", h("kbd", key), h("span", what)) for key, what in keys_help()]),
         class_="kp-help kp-sheet",
         hidden=True,
         tabindex="-1",
         role="group",
-        aria_label="list of keys",
+        aria_label=say("list of keys"),
     )
 
 
@@ -206,7 +248,7 @@ def _button(name: str, label: str, key: str) -> Frag:
         type="button",
         data_do=name,
         aria_label=label,
-        title=f"{label} ({key})",
+        title=say("{what} ({key})", what=label, key=key),
         aria_pressed="false" if name == "play" else None,
     )
 

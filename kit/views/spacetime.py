@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from itertools import starmap
 from math import hypot
 from typing import Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kit.edge.words import later, say
 from kit.engine.actors import NetworkModel
 from kit.engine.network import (
     MESSAGE_ACTIONS,
@@ -263,7 +265,6 @@ def times(words: str, number: int) -> str:
 
 
 HEAD = 7
-LEGEND = ("open end: in flight", "dashed ‖: held", "✗ lost", "dotted: a copy", "×2: so many alike")
 
 
 # -- the picture -----------------------------------------------------------------------------------
@@ -277,7 +278,7 @@ def draw_spacetime(run: Spacetime) -> Frag:
     height = round(TOP + ROW * (last - run.first + 1)) + FOOT
     rows, life, now, names = [], [], [], []
     for step in range(run.first, run.steps + 1):
-        number = tag(str(step or "start"), 2, y(step) + 4, "soft", "start")
+        number = tag(str(step or say("start")), 2, y(step) + 4, "soft", "start")
         rows.append(h("g", number, k=f"step:{step}"))
     for node in run.nodes:
         x, line = run.x(node), f"M{run.x(node)} {run.top}V{run.top + height}"
@@ -289,7 +290,8 @@ def draw_spacetime(run: Spacetime) -> Frag:
         there = f"translate({x} {head})"
         names.append(h("g", words, k=f"who:{node}", transform=there, class_="who"))
     paper = h("rect", x=0, y=run.top, width=run.width, height=TOP, class_="paper")
-    before = f"{run.first} earlier steps; " if run.first else ""
+    before = say("{n} earlier steps", n=run.first) + "; " if run.first else ""
+    run_words = f"{before}{'; '.join(_lines(run, run.first))}"
     picture = h(
         "svg",
         rows,
@@ -301,15 +303,19 @@ def draw_spacetime(run: Spacetime) -> Frag:
         h("g", paper, names, k="names", data_pinned="top"),  # in sight where it is scrolled
         viewBox=f"0 {run.top} {run.width} {height}",
         role="img",
-        aria_label=f"space-time diagram: {before}{'; '.join(_lines(run, run.first))}",
+        aria_label=say("space-time diagram: {what}", what=run_words),
         width=run.width,
         height=height,
         class_="lifelines",
         data_newest="0 1",
         data_arrows=True,
     )
-    legend = h("p", " · ".join(LEGEND), class_="soft legend")
-    return scroll("messages in space and time", picture, legend, kind="tall")
+    marks = (
+        *(say("open end: in flight"), say("dashed ‖: held"), say("✗ lost"), say("dotted: a copy")),
+        say("×2: so many alike"),
+    )
+    legend = h("p", " · ".join(marks), class_="soft legend")
+    return scroll(say("messages in space and time"), picture, legend, kind="tall")
 
 
 def _arrow(run: Spacetime, drawn: DrawnArrow, seen: Mapping[str, Box]) -> Frag:
@@ -398,7 +404,7 @@ ENDS = {"received": dot, "lost": cross, "held": _bars}
 
 def spacetime_text(run: Spacetime) -> str:
     """Write a line per step, ``!`` where a promise was broken; then what is still on its way."""
-    return "\n".join(_lines(run, 0)) or "nothing has happened yet"
+    return "\n".join(_lines(run, 0)) or say("nothing has happened yet")
 
 
 def _lines(run: Spacetime, first: int) -> list[str]:
@@ -406,18 +412,18 @@ def _lines(run: Spacetime, first: int) -> list[str]:
     for step in range(first, run.steps + 1):
         said = "; ".join(_events(run, step))
         if said:
-            lines.append(f"{'!' if step in alarms else ' '}{step or 'start':>5}  {said}")
+            lines.append(f"{'!' if step in alarms else ' '}{step or say('start'):>5}  {said}")
     for fate in ("in flight", "held"):
         waiting = Counter(arrow.what for arrow in run.arrows if arrow.fate == fate)
         if waiting:
-            lines.append(f"{fate}: {', '.join(times(what, n) for what, n in waiting.items())}")
+            lines.append(f"{_fate(fate)}: {', '.join(starmap(times, waiting.items()))}")
     return lines
 
 
 def _events(run: Spacetime, step: int) -> Iterator[str]:
     for arrow in run.arrows:
         if arrow.copied_at == step:
-            yield f"{arrow.what} is copied"
+            yield say("{what} is copied", what=arrow.what)
         if arrow.ended_at == step:
             yield _story(arrow)
     for mark in run.marks:
@@ -427,15 +433,27 @@ def _events(run: Spacetime, step: int) -> Iterator[str]:
     now = (arrow for arrow in run.arrows if arrow.copied_at is None and arrow.sent_at == step)
     sent = Counter((arrow.source, arrow.text, arrow.target) for arrow in now)
     for (source, text, target), number in sent.items():
-        yield f"{source} sends {times(text, number)} to {target}"
+        yield say(
+            "{source} sends {what} to {target}",
+            source=source,
+            what=times(text, number),
+            target=target,
+        )
 
 
 def _story(arrow: Arrow) -> str:
-    since = f"sent at {arrow.sent_at or 'the start'}"
-    since += "" if arrow.copied_at is None else f", copied at {arrow.copied_at}"
+    since = say("sent at {step}", step=arrow.sent_at or say("the start"))
+    if arrow.copied_at is not None:
+        since = say("{since}, copied at {step}", since=since, step=arrow.copied_at)
     if arrow.fate == "received":
-        return f"{arrow.target} receives {arrow.text} from {arrow.source} ({since})"
-    return f"{arrow.what} is {arrow.fate} ({since})"
+        ends = {"target": arrow.target, "source": arrow.source, "what": arrow.text}
+        return say("{target} receives {what} from {source} ({since})", since=since, **ends)
+    return say("{what} is {fate} ({since})", what=arrow.what, fate=_fate(arrow.fate), since=since)
+
+
+def _fate(fate: Fate) -> str:
+    words = {"in flight": say("in flight"), "held": say("held"), "lost": say("lost")}
+    return words.get(fate, fate)
 
 
 class MessageArrow(Struct):
@@ -501,10 +519,10 @@ def _first(journal: list[MessageArrow], envelope: Envelope[Any], fate: Fate) -> 
 
 MESSAGES = Panel(
     "messages",
-    "Messages in space and time",
+    later("Messages in space and time"),
     lambda scene: draw_spacetime(run_of(scene)),
     lambda scene: spacetime_text(run_of(scene)),
-    tab="Run",
+    tab=later("Run"),
     still=True,
 )
 """A tab beside a stage, on which messages travel."""

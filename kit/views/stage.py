@@ -26,6 +26,7 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kit.edge.words import say
 from kit.engine import network
 from kit.engine.actors import NetworkModel
 from kit.engine.network import DropMessage
@@ -596,11 +597,17 @@ def _envelopes(laid: _Set, labels: _Labels, pinned: list[Box]) -> Iterator[tuple
         yield wire, _envelope(key, place, look or ("many" if more else ""), title, group[0].thing)
 
 
+def _fate(title: str, look: str) -> str:
+    if look == "held":
+        return say("{what} (held)", what=title)
+    return say("{what} (lost)", what=title) if look == "torn" else title
+
+
 def _envelope(key: str, place: Place, look: str, title: str, thing: str) -> Frag:
     """A closed envelope; a held one has two bars, a torn one a rift, many are a pile."""
     return h(
         "g",
-        h("title", f"{title}{ {'held': ' (held)', 'torn': ' (lost)'}.get(look, '') }"),
+        h("title", _fate(title, look)),
         h("rect", x=-7, y=-9, width=20, height=14, class_="box") if look == "many" else None,
         h("rect", x=-10, y=-7, width=20, height=14, rx=1.5, class_="box"),
         h("path", d="M-10-6L0 2L10-6", class_="flap"),
@@ -669,8 +676,10 @@ def _trails(laid: _Set, scene: Scene, labels: _Labels, pinned: list[Box]) -> Ite
 def _wall(laid: _Set, wall: Wall, labels: _Labels) -> Frag:
     """A thick line around a group: between all its places and those of others."""
     key = f"wall:{','.join((*wall.group, wall.beyond))}:{wall.words}"
-    who = ", ".join(wall.group) + f" and {wall.beyond}" * bool(wall.beyond)
-    title = f"{wall.words}: {who}{' reach the others' if wall.one_way else ''}"
+    values = {"what": wall.words, "group": ", ".join(wall.group), "beyond": wall.beyond}
+    title = say("{what}: {group} and {beyond}" if wall.beyond else "{what}: {group}", **values)
+    if wall.one_way:
+        title = say("{what} reach the others", what=title)
     edges = _across(laid, wall) if wall.beyond else _between(laid, {*wall.group})
     lines = sorted(edges, key=lambda line: -abs(line[1] - line[0]))
     way = "".join(f"M{a.real:.0f} {a.imag:.0f}L{b.real:.0f} {b.imag:.0f}" for a, b, _ in lines)
@@ -748,7 +757,7 @@ def _tape(scene: Scene, laid: _Set, letters: Mapping[str, str]) -> Frag:
     earlier = len(tape) - len(shown)
     fold = h(
         "g",
-        h("title", f"{earlier} earlier entries"),
+        h("title", say("{n} earlier entries", n=earlier)),
         h("rect", x=2, y=y + 6, width=FOLD - 8, height=34, rx=3, class_="log-card"),
         h("text", f"+{earlier}" if earlier < 100 else "…", x=FOLD / 2 - 2, y=y + 28,
           text_anchor="middle", class_="on soft"),
@@ -790,6 +799,11 @@ def _card(laid: _Set, card: Card, y: float, letters: Mapping[str, str]) -> Frag:
     )  # fmt: skip
 
 
+def _reach_words(reach: str) -> str:
+    words = {"stored": say("stored"), "known": say("known"), "applied": say("applied")}
+    return words.get(reach, reach or say("not stored"))
+
+
 def _marks(laid: _Set, card: Card, x: float, y: float, letters: Mapping[str, str]) -> Kid:
     """How far each node is: its letter is there once it stores the card, framed once it knows that
     it is committed, filled once it has applied it. Many are counted.
@@ -797,14 +811,14 @@ def _marks(laid: _Set, card: Card, x: float, y: float, letters: Mapping[str, str
     if len(card.marks) > MOST_MARKS:
         done = sum(reach == "applied" for _, _, reach in card.marks)
         has = sum(reach != "" for _, _, reach in card.marks)
-        words = f"{done} of {has}" if done < has else f"all {done}"
+        words = say("{n} of {all}", n=done, all=has) if done < has else say("all {n}", n=done)
         return h("text", words, x=x + laid.card_wide / 2, y=y + 57, text_anchor="middle",
                  class_="soft")  # fmt: skip
     reached = {key: reach for _, key, reach in card.marks}
     return [
         h(
             "g",
-            h("title", f"{name}: {reached[key] or 'not stored'}"),
+            h("title", f"{name}: {_reach_words(reached[key])}"),
             h("rect", x=-8, y=-8, width=16, height=16, rx=3, class_="seat-of"),
             h("text", letters.get(name, name)[:1], y=5, text_anchor="middle"),
             k=key,
@@ -872,8 +886,8 @@ def _strip(stage: Stage) -> Frag:
             )
         )  # fmt: skip
         x += wide + GAP
-    return h("g", h("title", f"{standing.diagram.label}; now: {now}"), drawn, k="strip",
-             class_="state-strip")  # fmt: skip
+    title = say("{what}; now: {state}", what=standing.diagram.label, state=now)
+    return h("g", h("title", title), drawn, k="strip", class_="state-strip")
 
 
 def _called(state: str) -> str:
@@ -896,7 +910,8 @@ def _gate(scene: Scene, gates: Sequence[Gate], letters: Mapping[str, str]) -> Fr
     waiting = [*gate.missing] if len(gate.missing) <= MOST_WAITING else []
     come = [*gate.there] if len(gate.there) <= MOST_COME else []
     steps = _steps(scene, waiting) if waiting else {}
-    count, said = f"{len(gate.there)} of {gate.needed}", f"{len(gate.there)} have come"
+    count = say("{n} of {all}", n=len(gate.there), all=gate.needed)
+    said = say("{n} have come", n=len(gate.there))
     room = WIDTH - post - 20 - measured(count, bold=True)
     leaf = 0 if not gate.is_open else 9
     key = f"gate:{gate.thing}"
@@ -905,7 +920,7 @@ def _gate(scene: Scene, gates: Sequence[Gate], letters: Mapping[str, str]) -> Fr
         h("title", gate.sentence),
         h("path", d=f"M0 {HEIGHT - GATE + 1:.0f}H{WIDTH:.0f}", class_="rail"),
         h("text", shortened(gate.what, 150), x=2, y=y + 5, class_="strong"),
-        h("text", f"{len(gate.missing)} missing", x=post - 12, y=y + 5, text_anchor="end")
+        h("text", say("{n} missing", n=len(gate.missing)), x=post - 12, y=y + 5, text_anchor="end")
         if gate.missing and not waiting else None,
         [
             _waiting(key, name, letters, complex(post - 24 - 32 * i, y), steps, scene)
@@ -941,7 +956,7 @@ def _waiting(
     """One that is missing; where it can do something now, a press does that."""
     attrs: dict[str, Any] = {}
     step = steps.get(name)
-    words = f"{name} is missing"
+    words = say("{name} is missing", name=name)
     if step is not None:
         words = f"{words}: {scene.model.label(scene.state, step)}"
         attrs = {
@@ -989,16 +1004,18 @@ def stage_lines(stage: Stage, gates: Sequence[Gate]) -> Iterator[str]:
     for card in stage.tape or ():
         yield card.title or card.words
     for message in stage.messages:
-        held = " (held)" if message.held else ""
-        said = message.title or message.words
-        yield f"on its way: {message.source} → {message.target}: {said}{held}"
+        said = f"{message.source} → {message.target}: {message.title or message.words}"
+        yield say("on its way: {what}", what=_fate(said, "held" if message.held else ""))
     for message in stage.lost:
-        yield f"lost: {message.source} → {message.target}: {message.title or message.words}"
+        said = f"{message.source} → {message.target}: {message.title or message.words}"
+        yield say("lost: {what}", what=said)
     for wall in stage.walls:
         group = ", ".join(wall.group)
-        one_way = f"nobody reaches {group}, who still reach the others"
-        apart = f"between {group} and {wall.beyond or 'the others'}"
-        yield f"{wall.words}: {one_way if wall.one_way else apart}"
+        beyond = wall.beyond or say("the others")
+        where = say("between {group} and {others}", group=group, others=beyond)
+        if wall.one_way:
+            where = say("nobody reaches {group}, who still reach the others", group=group)
+        yield f"{wall.words}: {where}"
     for gate in gates:
         yield gate.sentence
 

@@ -12,6 +12,7 @@ import ipywidgets
 import msgspec
 from msgspec.inspect import BoolType, IntType
 
+from kit.edge.words import say
 from kit.engine.check import Result, check
 from kit.engine.model import Model, Safeguard
 from kit.engine.parameters import Parameter, parameters_of, plainly
@@ -34,29 +35,35 @@ WHOLE = "complete: no violation"
 
 def verdict(model: Model[Any, Any], result: Result) -> str:
     """What a search says, in one or two sentences."""
-    seen = f"{result.states:,} states"
+    seen = say("{n:,} states", n=result.states)
     if result.violation is not None:
         steps = len(result.violation.actions)
-        run = "the shortest run; " if result.mode == "breadth" else ""
-        return f"Broken after {steps} steps ({run}{seen} searched)."
+        if result.mode == "breadth":
+            return say(
+                "Broken after {n} steps (the shortest run; {seen} searched).", n=steps, seen=seen
+            )
+        return say("Broken after {n} steps ({seen} searched).", n=steps, seen=seen)
     if result.interrupted:
-        at_work = f" At work was {result.at_work}." if result.at_work else ""
-        return f"Stopped after {seen}: none found so far, and nothing is proven.{at_work}"
+        at_work = " " + say("At work was {what}.", what=result.at_work) if result.at_work else ""
+        stopped = say("Stopped after {seen}: none found so far, and nothing is proven.", seen=seen)
+        return stopped + at_work
     if not result.complete:
-        return (
-            f"Not complete: the bound of {seen} was reached. None was found, and nothing is "
-            "proven: raise the bound, or take a smaller configuration."
+        reached = say("Not complete: the bound of {seen} was reached.", seen=seen)
+        return f"{reached} {say('None was found, and nothing is proven.')} " + say(
+            "Raise the bound, or take a smaller configuration."
         )
-    never = f" Never reached: {', '.join(result.unreached)}." if result.unreached else ""
+    never = ""
+    if result.unreached:
+        never = " " + say("Never reached: {names}.", names=", ".join(result.unreached))
     if result.sentence != WHOLE:
         return f"{seen}: {result.sentence}.{never}"
-    return f"Complete: {seen}, none.{never}"
+    return say("Complete: {seen}, none.", seen=seen) + never
 
 
 def outcome_box(model: Model[Any, Any], result: Result) -> Frag:
     """The box: what was found in which configuration, by which run; what was judged, what not."""
     off = ", ".join(safeguard.id for safeguard in model.safeguards if safeguard.name in model.off)
-    which = f"without {off}" if off else "with every safeguard on"
+    which = say("without {names}", names=off) if off else say("with every safeguard on")
     which += result.scope.budgets
     broken = result.violation
     sign = "✓" if result.sentence == WHOLE else "!" if broken else "…"
@@ -72,13 +79,15 @@ def outcome_box(model: Model[Any, Any], result: Result) -> Frag:
     if broken is not None:
         parts += [
             h("p", f"{_title(model, broken.property)}: ", h("strong", broken.witness)),
-            h("p", "The run, now a branch of the history; its last step is shown:"),
+            h("p", say("The run, now a branch of the history; its last step is shown:")),
             h("ol", [h("li", model.verb(action)) for action in broken.actions[:MOST_VERBS]]),
         ]
         if len(broken.actions) > MOST_VERBS:
-            parts.append(h("p", f"and {len(broken.actions) - MOST_VERBS} steps more"))
+            parts.append(h("p", say("and {n} steps more", n=len(broken.actions) - MOST_VERBS)))
     parts += [h("p", line, class_="say") for line in result.scope.lines()]
-    parts += [h("p", f"not judged: goal {name}", class_="say") for name in result.unjudged]
+    parts += [
+        h("p", say("not judged: goal {name}", name=name), class_="say") for name in result.unjudged
+    ]
     return h("div", parts, class_="kit-found", role="status")
 
 
@@ -92,7 +101,11 @@ def elsewhere(model: Model[Any, Any], result: Result) -> str:
     off = [each for each in model.safeguards if each.name in model.off]
     said = [f"{each.id}: {kept.sentence}." for each in off for kept in each.kept]
     said += [
-        f"{each.id} is needed in another scenario: {_written(each.smallest)}."
+        say(
+            "{id} is needed in another scenario: {which}.",
+            id=each.id,
+            which=_written(each.smallest),
+        )
         for each in off
         if each.protects
         and any(here.get(name) != value for name, value in _plain(each.smallest).items())
@@ -112,7 +125,7 @@ def _written(values: Mapping[str, Any]) -> str:
     for name, value in _plain(values).items():
         several = value if isinstance(value, list) else [value]
         words.append(f"{name} {', '.join(map(str, several))}")
-    return "; ".join(words) or "its own"
+    return "; ".join(words) or say("its own")
 
 
 def _title(model: Model[Any, Any], name: str) -> str:
@@ -120,7 +133,7 @@ def _title(model: Model[Any, Any], name: str) -> str:
     promises: tuple[Any, ...] = (*model.properties, *model.monitors)
     known = ((each.invariant, each.title) for each in promises if each.name == name)
     invariant, title = next(known, ("", name))
-    return f"{invariant} broken: {title}" if invariant else title
+    return say("{promise} broken: {title}", promise=invariant, title=title) if invariant else title
 
 
 class SearchBoard:
@@ -131,15 +144,17 @@ class SearchBoard:
         self.thread: threading.Thread | None = None
         self.result: Result | None = None
         self._halt = threading.Event()
-        self.button = _button("Search for a violation", "try every run of this model", self._press)
-        keeps = "stop the search and keep what it found"
-        self.halt = _button("Stop", keeps, lambda _button: self.stop())
+        self.button = _button(
+            say("Search for a violation"), say("try every run of this model"), self._press
+        )
+        keeps = say("stop the search and keep what it found")
+        self.halt = _button(say("Stop"), keeps, lambda _button: self.stop())
         self.halt.layout.display = "none"
         self.most = ipywidgets.BoundedIntText(
             value=MOST_STATES,
             min=1,
             max=LARGEST_BOUND,
-            description="states at most",
+            description=say("states at most"),
             style={"description_width": "100px"},
             layout=ipywidgets.Layout(width="220px"),
         )
@@ -180,7 +195,7 @@ class SearchBoard:
         def progress(states: int, now: int) -> None:
             if halt.is_set():
                 raise KeyboardInterrupt  # the search keeps what it has found
-            self.count.value = f"{states:,} states, {now:,} being looked at"
+            self.count.value = say("{n:,} states, {now:,} being looked at", n=states, now=now)
 
         outcome: Result | KitError | None = None
         try:
@@ -215,7 +230,7 @@ class SearchBoard:
     def _show_running(self, on: bool) -> None:
         self.button.disabled = on
         self.halt.layout.display = "" if on else "none"
-        self.count.value = "searching …" if on else ""
+        self.count.value = say("searching …") if on else ""
 
 
 def _on_this_loop() -> Callable[..., object]:
@@ -247,8 +262,8 @@ class Controls:
         self.message = ipywidgets.HTML()
         self.home = self.place = ipywidgets.VBox([self.message])
         self.places: dict[Any, ipywidgets.VBox] = {}  # of a control and the reason below it
-        self.file = ipywidgets.Text(value="trace.json", description="File")
-        self.reset = _button("Reset", "begin again with this model", self._reset)
+        self.file = ipywidgets.Text(value="trace.json", description=say("File"))
+        self.reset = _button(say("Reset"), say("begin again with this model"), self._reset)
         self.fields: dict[str, Any] = {}
         self.switches: dict[str, ipywidgets.Checkbox] = {}
         self.board = SearchBoard(player)
@@ -263,7 +278,7 @@ class Controls:
 
     def _source(self) -> ipywidgets.Dropdown:
         # None would leave the box blank: it stands for no choice at all.
-        choices = [("this model", OWN)] if self.name is None else []
+        choices = [(say("this model"), OWN)] if self.name is None else []
         for entry in entries().values():
             choices.append((f"{entry.name}: {entry.title}", entry.name))
             for scenario in entry.scenarios:
@@ -273,7 +288,7 @@ class Controls:
         box = ipywidgets.Dropdown(
             options=choices,
             value=self.name if self.name in names else names[0],
-            description="Scenario",
+            description=say("Scenario"),
             layout=ipywidgets.Layout(width="100%"),
         )
         box.observe(self._open, "value")
@@ -301,15 +316,15 @@ class Controls:
         switches = [self.places[switch] for switch in self.switches.values()]
         files = [
             self.file,
-            _button("Save trace", "write the history to this file", self._save),
-            _button("Load trace", "replay the history in this file", self._load),
-            _button("Export page", "write an HTML page beside it", self._export),
+            _button(say("Save trace"), say("write the history to this file"), self._save),
+            _button(say("Load trace"), say("replay the history in this file"), self._load),
+            _button(say("Export page"), say("write an HTML page beside it"), self._export),
         ]
         search = ipywidgets.VBox([self.board.box, _grid(switches, 300)])
         pages = {
-            "Ring and model": _grid(fields, 280),
-            "Safeguards" if safeguards else "Search": search,
-            "Files": ipywidgets.HBox(files),
+            say("Ring and model"): _grid(fields, 280),
+            say("Safeguards") if safeguards else say("Search"): search,
+            say("Files"): ipywidgets.HBox(files),
         }
         self.pages = {title: page for title, page in pages.items() if page.children}
         former = next((title for title, opener in self.openers.items() if opener.value), None)
@@ -367,11 +382,17 @@ class Controls:
         known = self.kept.get(_configuration(other))
         if known is not None:
             self.player.put(known)
-            return f"Back to the history of these switches: {len(known.moments) - 1} steps."
+            return say(
+                "Back to the history of these switches: {n} steps.", n=len(known.moments) - 1
+            )
         message = ""
         if switched and old.at:
             done, of = _repeat(old, other), len(old.path(old.at)) - 1
-            message = f"The run so far, repeated: {done} of {of} steps. The other history is kept."
+            message = say(
+                "The run so far, repeated: {done} of {n} steps. The other history is kept.",
+                done=done,
+                n=of,
+            )
         self.player.put(other)
         return message
 
@@ -418,24 +439,29 @@ class Controls:
                 self.board.forget()
                 self.kept[_configuration(former)] = former
                 self._follow()
-                self._say("Begun again with its own ring, model and safeguards.")
+                self._say(say("Begun again with its own ring, model and safeguards."))
 
     def _save(self, _button: Any) -> None:
         with self._reporting():
-            self._say(f"Saved {self.player.save(self.file.value)}.")
+            self._say(say("Saved {file}.", file=self.player.save(self.file.value)))
 
     def _load(self, _button: Any) -> None:
         with self._reporting():
             self.player.load(self.file.value)
             self._open_on(self.player.timeline)
             notes = "; ".join(self.player.timeline.notes)
-            self._say(f"Loaded {self.file.value}." + f" Note: {notes}." * bool(notes))
+            loaded = say("Loaded {file}.", file=self.file.value)
+            self._say(loaded + (" " + say("Note: {notes}.", notes=notes) if notes else ""))
 
     def _export(self, _button: Any) -> None:
         with self._reporting():
             made = self.player.export(f"{self.file.value.removesuffix('.json')}.html")
-            left = f" Left out: {', '.join(made.left_out)}." if made.left_out else ""
-            self._say(f"Wrote {made.path} ({made.size:,} bytes).{left}")
+            left = (
+                " " + say("Left out: {parts}.", parts=", ".join(made.left_out))
+                if made.left_out
+                else ""
+            )
+            self._say(say("Wrote {file} ({n:,} bytes).", file=made.path, n=made.size) + left)
 
     def _say(self, text: str, *, wrong: bool = False, control: Any = None) -> None:
         """Say it on top of the drawer, or right below the control that it is about."""

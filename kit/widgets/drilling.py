@@ -11,6 +11,7 @@ import traitlets
 from msgspec import Struct, ValidationError, convert
 
 from kit.edge.arguments import checked
+from kit.edge.words import say
 from kit.engine.drill import Drill, Grade, checklist_lines, grade_lines, open_drill
 from kit.engine.par import Par, par
 from kit.engine.timeline import Moment
@@ -31,7 +32,6 @@ from kit.views.transcript import (
 from kit.views.wire import Act
 from kit.widgets.player import Player
 
-UNASKED = "Type the commands beside; hint in the terminal shows the next step, here as well."
 MOST_SENT = 60
 """Entries, and lines of the history, that the page is sent; it keeps what it has."""
 
@@ -69,7 +69,9 @@ class DrillPlayer(Player):
             Refused: for a step that nobody has typed yet.
         """
         if not (self.hinted or message.control == "fork"):
-            raise Refused(UNASKED)
+            raise Refused(
+                say("Type the commands beside; hint in the terminal shows the next step, here too.")
+            )
         return super().perform(message)
 
 

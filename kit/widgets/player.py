@@ -14,6 +14,7 @@ import msgspec
 import traitlets
 
 from kit.edge.arguments import checked, finite
+from kit.edge.words import say
 from kit.engine import trace as traces
 from kit.engine.check import Progress, Result, check
 from kit.engine.model import Model
@@ -21,7 +22,7 @@ from kit.engine.purity import asking, error_line
 from kit.engine.timeline import LONGEST_RUN, Moment, Timeline
 from kit.errors import BadInput, BadType, KitError, Refusal, Refused
 from kit.views.actions import end_words, mark, refusal_text
-from kit.views.export import CLOSED, LIMIT, Exported, export_html
+from kit.views.export import LIMIT, Exported, closed_words, export_html
 from kit.views.frame import frame_text, stored_frame
 from kit.views.rendered import RenderedTimeline
 from kit.views.shell import shell, widget_module
@@ -41,7 +42,7 @@ class Stage(anywidget.AnyWidget):
     shell = traitlets.Unicode(shell().html()).tag(sync=True)
     live = traitlets.Bool(True).tag(sync=True)
     plays = traitlets.Bool(False).tag(sync=True)
-    closed = traitlets.Unicode(CLOSED).tag(sync=True)
+    closed = traitlets.Unicode(closed_words()).tag(sync=True)
     steps = traitlets.Int(0).tag(sync=True)
     story = traitlets.Bool(False).tag(sync=True)
 
@@ -393,7 +394,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
             raise BadInput("macro", name, f"one of {', '.join(runs) or 'none'}")
         actions = list(runs[name](self.model, self.state))
         if not actions:
-            raise Refused("Nothing to do here: every step of this run is done already.")
+            raise Refused(say("Nothing to do here: every step of this run is done already."))
         return self.timeline.run(actions)
 
     def _find(self, action: Any) -> Any:

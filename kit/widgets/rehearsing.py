@@ -9,6 +9,7 @@ from typing import Any
 import ipywidgets
 
 from kit.edge.reading import beginning
+from kit.edge.words import say
 from kit.engine.family import families
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
@@ -36,7 +37,7 @@ class Rehearsal:
     def _introduction(self) -> list[Frag]:
         """What stands above the Player: here the warnings."""
         lines = [h("li", h("b", "! "), line, class_="soft") for line in self.warnings]
-        return [h("ul", lines, aria_label="warnings")]
+        return [h("ul", lines, aria_label=say("warnings"))]
 
     def _lines(self) -> Sequence[str]:
         """What stands between the warnings and the moment, as text: here nothing."""

@@ -13,7 +13,7 @@ import pytest
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
-from kit.views.export import CHOOSE, CLOSED, UNPACK, export_html, export_stories
+from kit.views.export import CHOOSE, UNPACK, closed_words, export_html, export_stories
 from kit.views.rendered import RenderedTimeline
 from kit.views.shell import page_module
 from tests.views.frames import walk
@@ -62,7 +62,7 @@ def test_acting_is_shown_but_closed(tmp_path: Path) -> None:
     timeline = walk("tcm/bootstrap")
     page = export_html(timeline, tmp_path / "page.html").path.read_text("utf-8")
     assert 'data-closed="This is an exported page: open the trace in the notebook' in page
-    shown = RenderedTimeline(timeline, closed=CLOSED).html(timeline.at)
+    shown = RenderedTimeline(timeline, closed=closed_words()).html(timeline.at)
     acts = re.findall(r'<button[^>]*data-act="(?:do|macro):[^>]*>', shown)
     assert len(acts) > 5
     assert all('aria-disabled="true"' in one for one in acts if "op:" not in one)

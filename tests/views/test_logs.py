@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kit.engine.flows import ServerLog
 from kit.views.fragment import check_keys
-from kit.views.logs import NOTHING, log_panel
+from kit.views.logs import log_panel, nothing
 from kit.views.panel import Scene, at_rest, scene_of
 from tests.views.frames import part
 from tests.views.logged import LOG, begins, run, writes
@@ -63,6 +63,6 @@ def test_lines_of_the_last_step_are_marked() -> None:
 def test_a_run_without_a_line_says_so() -> None:
     """Nothing was written: one sentence, in the picture and in words."""
     silent = log_panel(ServerLog(lambda *step: ()))
-    assert silent.draw(scene(2)).text() == NOTHING
-    assert silent.text(scene(2)) == f"  {NOTHING}"
+    assert silent.draw(scene(2)).text() == nothing()
+    assert silent.text(scene(2)) == f"  {nothing()}"
     assert log_panel(ServerLog(writes, begins)).text(at_rest(scene(0))) == "  TM disk - started"

@@ -1,6 +1,7 @@
 // The branches of the history: which there are, and how two of them differ.
 
 import { all } from "./picture.js";
+import { say } from "./words.js";
 
 const ALIKE = /^\S+ \S+$/; // an act and who does it
 
@@ -41,9 +42,10 @@ export function marksOf(path, moments, mark) {
 // Say where two paths part, and what each does there.
 export function parting(path, other, moments) {
   const first = path.findIndex((id, i) => id !== other[i]);
-  const verb = (ids) => moments[ids[first]]?.verb || "nothing more";
+  const verb = (ids) => moments[ids[first]]?.verb || say("nothing more");
   if (first < 0) return "";
-  return `The branches part at step ${first}. Here: ${verb(path)}. There: ${verb(other)}.`;
+  const values = { step: first, here: verb(path), there: verb(other) };
+  return say("The branches part at step {step}. Here: {here}. There: {there}.", values);
 }
 
 // Mark in both pictures the smallest parts that the other has not, or has otherwise.

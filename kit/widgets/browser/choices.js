@@ -3,6 +3,7 @@
 import { Ghosts } from "./ghosts.js";
 import { bounds } from "./motion.js";
 import { all } from "./picture.js";
+import { say } from "./words.js";
 
 export class Choices {
   chosen = {};
@@ -157,6 +158,6 @@ function search(box) {
     const text = [item.textContent, item.dataset.tags].join().toLowerCase();
     found += item.toggleAttribute("data-my-hit", any && words.every((word) => text.includes(word)));
   }
-  if (any) list.dataset.myCount = `${found} found`;
+  if (any) list.dataset.myCount = say("{n} found", { n: found });
   else delete list.dataset.myCount;
 }

@@ -1,6 +1,8 @@
 // Frames that the kernel has not drawn: asked for when they are looked at, or ahead, in idle time.
 
-export const CUT = "The kernel is new: run this cell again.";
+import { say } from "./words.js";
+
+export const CUT = say("The kernel is new: run this cell again.");
 const IDLE = 20; // milliseconds in which nothing happened, after which one is drawn ahead
 const NEAR = 12; // steps from the shown one that are drawn ahead
 

@@ -2,6 +2,7 @@
 
 import { bounds } from "./motion.js";
 import { all } from "./picture.js";
+import { say } from "./words.js";
 
 const FACTS = 3;
 const NEARBY = 6; // pixels between a thing and its menu
@@ -41,7 +42,7 @@ export class Menu {
     const list = document.createElement("ul");
     list.append(...facts.map((fact) => line("li", fact)));
     this.box.replaceChildren(name, list, ...buttons.flat());
-    this.box.ariaLabel = `${name.textContent}: what may be done`;
+    this.box.ariaLabel = say("{thing}: what may be done", { thing: name.textContent });
     this.box.hidden = false;
     this.place(part);
     this.box.querySelector("button,[tabindex]")?.focus({ preventScroll: true });

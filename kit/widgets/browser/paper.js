@@ -1,6 +1,7 @@
 // On paper: the milestones of the branch as captioned pictures, six a sheet, without controls.
 
 import { marksOf } from "./branches.js";
+import { say } from "./words.js";
 
 const ON_A_SHEET = 6;
 
@@ -26,7 +27,8 @@ export class Paper {
       const figure = document.createElement("figure");
       const caption = document.createElement("figcaption");
       const said = frame.content.firstChild.dataset.say;
-      caption.textContent = `${[`Step ${step}`, name].filter(Boolean).join(", ")}. ${said}`;
+      const place = [say("Step {step}", { step }), name].filter(Boolean).join(", ");
+      caption.textContent = `${place}. ${said}`;
       figure.append(frame.content.querySelector(".kp-picture .panel,.kp-page"), caption);
       if (!(at % ON_A_SHEET)) this.sheets.append(document.createElement("section"));
       this.sheets.lastChild.append(figure);

@@ -19,6 +19,7 @@ import { TimeBar } from "./timebar.js";
 import { Tree } from "./tree.js";
 import { Voice } from "./voice.js";
 import { Wire } from "./wire.js";
+import { say } from "./words.js";
 
 const SETTLED = 200; // milliseconds after which the kernel hears where the reader is
 
@@ -242,7 +243,7 @@ export class Player {
     const text = this.main.root.dataset.say || "";
     this.range.max = this.expected(last);
     this.range.value = step;
-    this.range.ariaValueText = `step ${step} of ${last}: ${text}`;
+    this.range.ariaValueText = say("step {step} of {last}: {text}", { step, last, text });
     this.bar.show(this.full, this.store.moments, step);
     this.part("where").textContent = `${step} / ${last}`;
     const isLast = step === last && !this.isLive;
@@ -250,7 +251,7 @@ export class Player {
     const chip = this.control("open");
     chip.hidden = !this.step || times < 2;
     chip.textContent = `×${times}`;
-    chip.ariaLabel = `${times} steps in one: open them`;
+    chip.ariaLabel = say("{n} steps in one: open them", { n: times });
     const disable = (name, on) => (this.control(name).ariaDisabled = on);
     for (const name of ["first", "back"]) disable(name, step === 0);
     for (const name of ["step", "milestone", "play"]) disable(name, isLast);
@@ -343,7 +344,7 @@ export class Player {
   }
 
   fork() {
-    const end = "This is the end of a branch. Acting here goes on; acting in the past forks.";
+    const end = say("This is the end of a branch. Acting here goes on; acting in the past forks.");
     if (this.isEnd) this.voice.tell(end);
     else this.act("fork");
   }
@@ -359,7 +360,7 @@ export class Player {
       return;
     }
     this.press("play", true);
-    this.control("play").ariaLabel = "pause";
+    this.control("play").ariaLabel = say("pause");
     const next = () => (this.isEnd && !this.isLive ? this.pause() : this.forward());
     this.playing = setInterval(next, 1000 / Number(this.control("speed").value));
   }
@@ -368,7 +369,7 @@ export class Player {
     clearInterval(this.playing);
     this.playing = 0;
     this.press("play", false);
-    this.control("play").ariaLabel = "play";
+    this.control("play").ariaLabel = say("play");
   }
 
   // -- predict, then reveal: the next step stays hidden until the reader has said what it will be
@@ -400,7 +401,9 @@ export class Player {
       this.bets = settled(boxes);
       this.score[0] += boxes.every((box) => box.checked === box.hasAttribute("data-right"));
       this.score[1] += 1;
-      told = `${verdict(boxes)}${told}${votes} Score: ${this.score.join(" of ")}.`;
+      const [right, of] = this.score;
+      const score = say("Score: {right} of {of}.", { right, of });
+      told = `${verdict(boxes)}${told}${votes} ${score}`;
     }
     this.go(this.asked, true);
     this.range.focus();
@@ -441,7 +444,7 @@ export class Player {
     const most = Math.max(...labels.map(votesOf));
     if (labels.length) for (const box of boxes) box.checked = votesOf(box.parentNode) === most;
     const counts = labels.map((one) => `${one.querySelector("kbd").textContent} ${votesOf(one)}`);
-    return labels.length ? ` Votes: ${counts.join(", ")}.` : "";
+    return labels.length ? say(" Votes: {counts}.", { counts: counts.join(", ") }) : "";
   }
 
   // The step stays hidden; the question is asked again. Tell whether one was asked.
@@ -499,5 +502,6 @@ function verdict(boxes) {
     const names = boxes.filter(meant).map(({ value }) => value).join("; ");
     return names && `${word}: ${names}. `;
   };
-  return named("Right", true, true) + named("Not so", true, false) + named("Missing", false, true);
+  return named(say("Right"), true, true) + named(say("Not so"), true, false)
+    + named(say("Missing"), false, true);
 }

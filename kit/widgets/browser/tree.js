@@ -2,6 +2,7 @@
 // it begins to where it ends, and two buttons, to go there and to put it beside this one.
 
 import { leavesOf, marksOf } from "./branches.js";
+import { say } from "./words.js";
 
 const ROW = 34;
 const WIDTH = 100;
@@ -20,7 +21,7 @@ export class Tree {
     this.state = state;
     this.leaves = leavesOf(store.moments, tip);
     const { length } = this.leaves;
-    this.count.textContent = length === 1 ? "1 branch" : `${length} branches`;
+    this.count.textContent = say("{n} branches", { n: length });
     if (this.box.closest("details").open) this.draw();
   }
 
@@ -57,12 +58,14 @@ export class Tree {
     const leaf = path.at(-1);
     const broken = marksOf(path, store.moments, "broken").findIndex(Boolean);
     const row = Object.assign(document.createElement("div"), { className: "kp-row" });
+    const steps = say("{n} steps", { n: path.length - 1 });
+    const verb = store.moments[leaf].verb || say("start");
     const name = Object.assign(document.createElement("span"), {
-      textContent: `${i + 1}: ${store.moments[leaf].verb || "start"}, ${path.length - 1} steps`,
+      textContent: `${i + 1}: ${verb}, ${steps}`,
     });
-    if (broken >= 0) name.textContent += `, ! broken at step ${broken}`;
-    row.append(name, button("show", leaf, "show", leaf === tip, i));
-    if (leaf !== tip) row.append(button("compare", leaf, "compare", leaf === other, i));
+    if (broken >= 0) name.textContent += say(", ! broken at step {step}", { step: broken });
+    row.append(name, button("show", leaf, say("show"), leaf === tip, i));
+    if (leaf !== tip) row.append(button("compare", leaf, say("compare"), leaf === other, i));
     return row;
   }
 }
@@ -80,7 +83,7 @@ function parentOf(paths, row) {
 
 function button(name, leaf, word, pressed, i) {
   const made = document.createElement("button");
-  const ariaLabel = `${word} branch ${i + 1}`;
+  const ariaLabel = say("{what} branch {number}", { what: word, number: i + 1 });
   Object.assign(made, { type: "button", textContent: word, ariaLabel, ariaPressed: pressed });
   Object.assign(made.dataset, { do: name, leaf });
   return made;

@@ -24,7 +24,7 @@ from kit.views.fragment import Frag, h
 from kit.views.labels import SMALL, Box, boxes, seated, wide
 from kit.views.panel import Panel, Scene
 from kit.views.promises import step_key
-from kit.views.replicas import LEGEND as ASKED
+from kit.views.replicas import legend
 from kit.views.spacetime import arrow_path as _arrow
 from kit.views.spacetime import cross as _cross
 from kit.views.spacetime import dot as _dot
@@ -323,7 +323,7 @@ def draw_spacetime(scene: Scene) -> Frag:
     """Draw the window of the run that ends at this moment."""
     drawing, wrong = layout(scene), wrong_answers(scene).keys()
     named = {key for each in scene.breaches() for key in about(scene.model, each.witness)}
-    caption = (ASKED, f"message @ its {scene.model.history.unit}", *LEGEND)
+    caption = (legend(), f"message @ its {scene.model.history.unit}", *LEGEND)
     # A lifeline goes on to the edge of the slot, which is wider than a short run.
     left, right = drawing.left, drawing.left + SHOWN * STEP + drawing.head + MARGIN
     lines = [

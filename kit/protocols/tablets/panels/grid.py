@@ -31,8 +31,7 @@ from kit.views.fragment import Frag, h
 from kit.views.labels import NAME_LETTER, SLOT, measured
 from kit.views.panel import Panel, Scene
 from kit.views.parts import BULBS, box, drawing, scroll, volume, word
-from kit.views.replicas import LEGEND as ASKED
-from kit.views.replicas import MARK, asked_words, disk, envelope, eye, pencil
+from kit.views.replicas import MARK, asked_words, disk, envelope, eye, legend, pencil
 from kit.views.replicas import key as session_key
 
 WIDTH, HEIGHT = SLOT, 288.0
@@ -57,7 +56,7 @@ LOOKS: dict[Part, tuple[str | None, str]] = {
 PORT = 6
 """How far a node's place is from its cells."""
 LEADS = "★"
-LEGEND = f"+ comes, − goes, ? data without being a replica; {ASKED}; disk: what has arrived"
+LEGEND = "+ comes, − goes, ? data without being a replica; {}; disk: what has arrived"
 FEW = 6
 """Tablets of which each replica has an eye, a pencil and a disk; of more those in transition do."""
 MARKS, SMALL = 2 * MARK + 24.0, 0.55
@@ -268,7 +267,7 @@ def draw_grid(grid: TabletGrid, above: Above = NOTHING, *, by_storage: bool = Fa
     said = "; ".join([said, *(each for each in _written(h("g", *kids)) if each not in said)])
     is_fluid = lies.width <= WIDTH and lies.height <= HEIGHT and not by_storage
     picture = drawing(said, lies.width, lies.height, *kids, fluid=is_fluid)
-    return h("div", picture, h("p", h("small", LEGEND), class_="legend"))
+    return h("div", picture, h("p", h("small", LEGEND.format(legend())), class_="legend"))
 
 
 def _written(picture: Frag) -> Iterator[str]:
