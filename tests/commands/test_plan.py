@@ -25,9 +25,8 @@ from tests.commands.calling import (
     table,
     written,
 )
+from tests.fixtures import rows
 from tests.saying import says
-
-FIXTURE = Path(__file__).parents[1] / "fixtures" / "worked_tables.txt"
 
 
 @pytest.fixture
@@ -182,10 +181,8 @@ def test_join_in_full(tmp_path: Path) -> None:
 def test_worked_tables(tmp_path: Path, example: str) -> None:
     """Somebody's own ring file gives the worked tables of CEP-21, letter by letter."""
     wanted = defaultdict(list)
-    for line in FIXTURE.read_text("utf-8").splitlines():
-        if line.startswith(f"WT|{example}|"):
-            _, _, step, side, left, right, replicas, _ = line.split("|")
-            wanted[int(step), f"{side}s"].append([int(left), int(right), replicas.split(",")])
+    for step, side, left, right, replicas, _ in rows("WT", example):
+        wanted[int(step), f"{side}s"].append([int(left), int(right), replicas.split(",")])
     nodes = ABC if example == "bootstrap" else [*ABC, {"name": "X", "tokens": [150]}]
     content = {**ring_of(nodes, {"KS": SIMPLE_2}), "partitioner": {"low": 0, "high": 400}}
     words = (
@@ -194,8 +191,8 @@ def test_worked_tables(tmp_path: Path, example: str) -> None:
     found = plan(written(tmp_path, content), *words, "--edition=documents")
     for number, step in enumerate(found["steps"], start=1):
         for side in ("reads", "writes"):
-            rows = [[left or 0, *rest] for left, *rest in table(step, side, "KS")]
-            assert [row for row in rows if row[1] and row[1] <= 200] == wanted[number, side]
+            found_rows = [[left or 0, *rest] for left, *rest in table(step, side, "KS")]
+            assert [row for row in found_rows if row[1] and row[1] <= 200] == wanted[number, side]
     assert len(found["steps"]) == 4
 
 

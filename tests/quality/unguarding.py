@@ -3,8 +3,9 @@
 One function says of an action what it comes to, and why it may not happen; so its guards are cut
 out of its text. Every ``return value`` becomes *return it, unless it is a refusal*, and goes on
 with what is behind it. Of ``a or b`` and of ``a if c else b`` the other value is taken then, and a
-function that gave the refusal is asked again, without refusals of its own. Where one kind of
-refusal alone is passed over (``reason_of``), all others are returned as before.
+function that gave the refusal is asked again, without refusals of its own: where it is returned,
+and where it is given a name (``if why := guard(s): return why``). Where one kind of refusal alone
+is passed over (``reason_of``), all others are returned as before, those of the same guard, too.
 """
 
 from __future__ import annotations
@@ -42,6 +43,12 @@ def _is_passed(reason: str | None, end: Any) -> bool:
     return end is NO_WAY or (isinstance(end, Refusal) and reason in (None, reason_of(end)))
 
 
+def _asked(reason: str | None, function: Callable[..., Any], *given: Any, **named: Any) -> Any:
+    """What a guard says that is not passed over; None: it has no objection."""
+    end = _through(reason, function, *given, **named)
+    return None if _is_passed(reason, end) else end
+
+
 def _through(reason: str | None, function: Callable[..., Any], *given: Any, **named: Any) -> Any:
     end = function(*given, **named)
     passed = end is not NO_WAY and _is_passed(reason, end)
@@ -73,7 +80,7 @@ def without_refusals(function: Callable[..., Any], reason: str | None = None) ->
     _PassingOver().generic_visit(own)
     own.decorator_list = []
     own.body += ast.parse("return NO_WAY").body
-    names = ("let_through", "PASSED", "NO_WAY", *function.__code__.co_freevars)
+    names = ("let_through", "ASKED", "PASSED", "NO_WAY", *function.__code__.co_freevars)
     [around] = ast.parse(f"def around({', '.join(names)}): return {own.name}").body
     assert isinstance(around, ast.FunctionDef)
     around.body.insert(0, own)
@@ -82,7 +89,7 @@ def without_refusals(function: Callable[..., Any], reason: str | None = None) ->
     made: dict[str, Any] = {}
     # An error in it shows the line of the model's own file.
     exec(compile(tree, inspect.getfile(function), "exec"), function.__globals__, made)
-    given = partial(_through, reason), partial(_is_passed, reason), NO_WAY
+    given = (*(partial(each, reason) for each in (_through, _asked, _is_passed)), NO_WAY)
     return made["around"](*given, *cells)  # type: ignore[no-any-return]  # it is what we made
 
 
@@ -93,9 +100,31 @@ class _PassingOver(ast.NodeTransformer):
         """A function inside returns to somebody else."""
         return node
 
+    def visit_Assign(self, node: ast.Assign) -> ast.Assign:
+        """What a guard says is given a name."""
+        node.value = _asking(node.value)
+        return node
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.NamedExpr:
+        """The same, where it is looked at."""
+        node.value = _asking(node.value)
+        return node
+
     def visit_Return(self, node: ast.Return) -> list[ast.stmt]:
         """Return a value, unless it is a refusal."""
+        self.generic_visit(node)
         return [node] if node.value is None else _returned(node.value)
+
+
+def _asking(value: ast.expr) -> ast.expr:
+    if isinstance(value, ast.BoolOp):
+        value.values = [_asking(each) for each in value.values]
+    elif isinstance(value, ast.IfExp):
+        value.body, value.orelse = _asking(value.body), _asking(value.orelse)
+    elif isinstance(value, ast.Call) and ast.unparse(value.func) != "super":
+        asked = [value.func, *value.args]
+        return ast.Call(ast.Name("ASKED", ast.Load()), asked, value.keywords)
+    return value
 
 
 def _returned(value: ast.expr, test: str = "not PASSED(END)") -> list[ast.stmt]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any
 
 import msgspec
@@ -10,10 +11,11 @@ import pytest
 from kit.engine.registry import build
 from kit.engine.scenario import file_named, open_file
 from kit.engine.timeline import Timeline
-from kit.protocols.storage.panels.cards import replicas_text
+from kit.protocols.storage.panels.cards import draw_replicas, replicas_text
 from kit.protocols.storage.rules.requests import DONE, FAILED, NOTHING, OPEN, value, written
 from kit.protocols.storage.storage import Serve
 from kit.views.panel import scene_at
+from tests.views.frames import classed
 
 
 def told(name: str) -> Any:
@@ -68,10 +70,36 @@ def test_the_lost_write() -> None:
     left = [name for name in "ABCX" if not state.down >> code[name] & 1]
     assert left == ["A", "C", "X"]
     assert [state.cells[code[name]] for name in left] == [NOTHING] * 3
-    lines = replicas_text(scene_at(timeline, timeline.tip)).splitlines()
-    assert [line.strip() for line in lines if "holds write 1" in line] == [
+    scene = scene_at(timeline, timeline.tip)
+    lines = [line.strip() for line in replicas_text(scene).splitlines()]
+    assert [line for line in lines if "holds write 1" in line] == [
         "B: epoch 100 (3 behind); holds write 1; reads and writes; down"
     ]
+    drawn = draw_replicas(scene)
+    [card] = [card for card in classed(drawn, "card") if "write 1" in card.text()]
+    assert (card.key, card.get("class")) == ("card:B", "card down")
+
+
+@pytest.mark.spec("B-024")
+def test_every_later_quorum_misses_the_lost_write() -> None:
+    """A has dropped the range and B fails, and the write's message to C never arrives: however a
+    third read goes on, at whichever epoch, C and X answer it, and it returns nothing.
+    """
+    timeline = told("anomaly-lost-write")
+    model, state = timeline.model, at(timeline, "crash B")
+    seen, ends = {state}, set[tuple[int, tuple[str, ...], int]]()
+    waiting = deque(seen)
+    while waiting:
+        now = waiting.popleft()
+        for action, after in model.successors(now):
+            if model.verb(action) == "answer read 3":
+                quorum = model.history.names(now.requests[2].acked)
+                epoch = model.epoch(now, now.requests[2].epoch)
+                ends.add((epoch, quorum, value(after.requests[2].newest_seen)))
+            if after not in seen and model.verb(action) != "write 1 reaches C":
+                seen.add(after)
+                waiting.append(after)
+    assert ends == {(epoch, ("C", "X"), NOTHING) for epoch in (102, 103)}
 
 
 @pytest.mark.spec("B-017", "B-018", "B-019")

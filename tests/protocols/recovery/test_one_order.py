@@ -9,35 +9,29 @@ from typing import Any
 import pytest
 
 from kit.engine.registry import build
-from kit.protocols.recovery.rules.procedure import NEW_STEPS
-from kit.protocols.topology.rules.machines import Edition
+from kit.protocols.recovery.rules.procedure import NEW_STEPS, OLD_STEPS
+from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from tests.commands.calling import call, written
+from tests.fixtures import rows
 from tests.protocols.recovery.drill.walks import walked
 from tests.protocols.recovery.dry_run.test_command import FIVE as CLUSTER
 
 FIVE: dict[str, Any] = {"commit_indexes": (10, 11, 11, 11, 11), "dead": "C D E"}
-# Fixture STEP|new: the documents' steps, and the names that they have here. To choose by commit
-# index is to read it first; who is given up is cut off before all else, that they stay dead (S-50).
-STEP_NEW = (
-    ("on each live node remove the persistent group 0 id and the discovery state", ("delete",)),
-    ("choose as recovery leader a live node with the latest commit_index", ("read", "choose")),
-    ("set recovery_leader on the live nodes", ("set",)),
-    ("restart the recovery leader first", ("restart leader",)),
-    ("rolling restart of the other live nodes", ("restart others",)),
-    ("remove or replace the dead nodes", ("replace",)),
-    ("clean up the stored state of the old group 0", ("clean",)),
-)
+# To choose by commit index is to read it first; who is given up is cut off before all else, that
+# they stay dead (S-50).
 # The published manual: each live node is restarted, ids and indexes are read, and the largest is
 # chosen, before anything is deleted; recovery_leader is taken away in the end.
 MANUAL = (
     *("rolling restart", "note id", "read", "choose", "delete", "set", "restart leader"),
     *("restart others", "check", "replace", "unset", "clean"),
 )
-ORDERS: dict[Edition, tuple[str, ...]] = {
-    "documents": ("isolate", *(name for _, names in STEP_NEW for name in names)),
-    "server": ("isolate", *MANUAL),
-}
 VERBS = {"removenode": "replace"}
+
+
+def documented(procedure: str) -> tuple[str, ...]:
+    """The documents' steps by the names that they have here."""
+    told = sorted((int(number), names) for number, _, names in rows("STEP", procedure))
+    return ("isolate", *(name for _, names in told for name in names.split(", ")))
 
 
 def suggested(edition: str) -> list[str]:
@@ -58,13 +52,24 @@ def of_model(names: tuple[str, ...]) -> list[str]:
 
 
 @pytest.mark.spec("G-026")
-@pytest.mark.parametrize("edition", ORDERS)
+@pytest.mark.parametrize("edition", EDITIONS)
 def test_there_is_one_order(edition: Edition, tmp_path: Path) -> None:
     """The table, what the command prints, the drill's checklist and the Player's suggestion."""
-    order = ORDERS[edition]
+    order = documented("new") if edition == "documents" else ("isolate", *MANUAL)
     assert tuple(step.name for step in NEW_STEPS[edition]) == order
     drill = walked(edition)
     assert tuple(step.name for step in drill.checklist()) == order
     assert suggested(edition) == of_model(order)
     printed = call("recover", written(tmp_path, CLUSTER), "--edition", edition, "--json").json
     assert tuple(step["name"] for step in printed["steps"]) == order
+
+
+def test_the_documents_order_is_the_documents() -> None:
+    """Edition ``documents`` follows their seven steps, in their order."""
+    assert tuple(step.name for step in NEW_STEPS["documents"]) == documented("new")
+
+
+@pytest.mark.spec("G-023")
+def test_the_old_procedure_is_the_documents() -> None:
+    """Its nine steps, in their order, behind what keeps the dead nodes dead."""
+    assert tuple(step.name for step in OLD_STEPS) == documented("old")

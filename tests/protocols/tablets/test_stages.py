@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -24,9 +23,9 @@ from kit.protocols.tablets.rules.stages import (
     stages,
 )
 from kit.protocols.topology.rules.machines import BOUNDARY, EDITIONS, Edition, Machine
+from tests.fixtures import rows
 from tests.protocols.tablets.answers import in_session
 
-FIXTURE = Path(__file__).parents[2] / "fixtures" / "tablet_stages.txt"
 DIAGRAM: dict[TransitionKind, str] = {
     "migration": "tablet",
     "intranode_migration": "tablet",
@@ -34,13 +33,6 @@ DIAGRAM: dict[TransitionKind, str] = {
     "rebuild_v2": "tablet_rebuild_v2",
     "repair": "tablet_repair",
 }
-
-
-def rows(kind: str) -> Iterator[tuple[str, ...]]:
-    """The rows of a kind in the fixture."""
-    for line in FIXTURE.read_text(encoding="utf-8").splitlines():
-        if line.startswith(f"{kind}|"):
-            yield tuple(line.split("|")[1:])
 
 
 def tables() -> Iterator[tuple[Edition, Machine]]:
@@ -60,7 +52,7 @@ MOVE = ReplicaSets(replicas("A B C"), replicas("D B C"))
 def test_the_documents_edition_has_exactly_the_edges_of_the_documents(kind: TransitionKind) -> None:
     """Each kind has the edges of its diagram, none more and none twice."""
     ours = [(e.source, e.target, e.label) for e in TRANSITIONS["documents"][kind].edges]
-    theirs = [row[1:] for row in rows("EDGE") if row[0] == DIAGRAM[kind]]
+    theirs = rows("EDGE", DIAGRAM[kind])
     assert sorted(ours) == sorted(theirs)
     assert len(theirs) == len(set(theirs)) > 2
 

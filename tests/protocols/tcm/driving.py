@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from kit.engine.model import verdicts
@@ -12,7 +11,6 @@ from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.parameters import TcmParameters
 from kit.ring.placements import stable_placement
 
-FIXTURES = Path(__file__).parents[2] / "fixtures"
 Rows = tuple[tuple[int, int, tuple[str, ...], tuple[str, ...]], ...]
 
 

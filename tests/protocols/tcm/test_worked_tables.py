@@ -9,7 +9,8 @@ import pytest
 from kit.engine.registry import scenario_of
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.rules.operations import SENTENCES
-from tests.protocols.tcm.driving import FIXTURES, Drive
+from tests.fixtures import rows
+from tests.protocols.tcm.driving import Drive
 
 Shown = list[tuple[int, int, str]]
 
@@ -17,10 +18,8 @@ Shown = list[tuple[int, int, str]]
 def fixture_rows() -> dict[tuple[str, int, str], Shown]:
     """(operation, step, side) -> its rows: left, right and replicas as the fixture writes them."""
     found = defaultdict(list)
-    for line in (FIXTURES / "worked_tables.txt").read_text(encoding="utf-8").splitlines():
-        if line.startswith("WT|"):
-            _, operation, step, side, left, right, replicas, _ = line.split("|")
-            found[operation, int(step), side].append((int(left), int(right), replicas))
+    for operation, step, side, left, right, replicas, _ in rows("WT"):
+        found[operation, int(step), side].append((int(left), int(right), replicas))
     return found
 
 
@@ -113,13 +112,3 @@ def test_what_the_tables_leave_out() -> None:
     assert drive.table()[0][0] == facts.space(drive.model).low
     assert drive.table()[-1][1] == facts.space(drive.model).high
     assert drive.table()[-1][2] == ("A", "X")
-
-
-@pytest.mark.spec("H-021")
-def test_fixture_is_complete() -> None:
-    """The fixture has both examples at steps 0 to 4 and the three epochs of the third."""
-    steps = {(operation, step) for operation, step, _ in WORKED}
-    assert steps == {(o, n) for o in STEPS for n in range(5)} | {
-        ("rf3", n) for n in (101, 102, 103)
-    }
-    assert sum(len(rows) for rows in WORKED.values()) == 62

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kit.engine.flows import flows
+from kit.engine.fuzz import Walker
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
@@ -293,6 +294,44 @@ def test_the_queue_says_why_each_request_waits() -> None:
     assert seen(rebuilds)["Transition"][1] == "  ● → null"
     assert any(line.startswith("  C: rebuilding") for line in seen(rebuilds)["Nodes"])
     assert way(ended(starting("new_cdc_generation"))) == ["commit_cdc_generation", "◎"]
+
+
+def waiting(timeline: Timeline) -> list[str]:
+    """What stands in the request queue, in its order."""
+    return [line.split(":")[0].strip() for line in seen(timeline)["Request queue"] if ":" in line]
+
+
+FIVE = ("rebuild A", "leave C", "join D", "cleanup", "new_cdc_generation")
+NODES_FIRST = ["join D", "leave C", "rebuild A"]
+
+
+@pytest.mark.spec("D-034")
+@pytest.mark.parametrize("asked_for", [FIVE, FIVE[::-1], (*FIVE[2:], *FIVE[:2])])
+@pytest.mark.parametrize("edition", ["documents", "server"])
+def test_five_requests_are_worked_off_in_the_order_of_the_queue(
+    asked_for: tuple[str, ...], edition: str
+) -> None:
+    """The oldest first by the documents; by the server those of nodes first, in order of kind."""
+    timeline = starting(*asked_for, edition=edition)
+    for number in range(5):
+        timeline.do(act.MakeRequest(number))
+    others = [words for words in asked_for if words not in NODES_FIRST]
+    queue = list(asked_for) if edition == "documents" else [*NODES_FIRST, *others]
+    assert waiting(timeline) == queue
+    done: list[str] = []
+    while timeline.forward() is not None:
+        done += [words for words in queue if words not in {*waiting(timeline), *done}]
+    assert done == queue
+
+
+@pytest.mark.spec("D-034")
+def test_a_seed_gives_the_same_run_of_the_queue_again() -> None:
+    """All five are asked for at chance moments: two walks of a seed are one, another one is not."""
+    one, again, other = (
+        Walker(build("topology", {"operations": FIVE})).walk(seed).actions for seed in (5, 5, 6)
+    )
+    assert sum(isinstance(action, act.MakeRequest) for action in one) == 5
+    assert one == again != other
 
 
 @pytest.mark.spec("D-035")

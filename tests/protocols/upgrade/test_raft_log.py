@@ -8,45 +8,12 @@ from kit.engine.flows import ServerLine
 from kit.engine.timeline import Timeline
 from kit.protocols.upgrade.raft_upgrade import ADVICE, LOG
 from kit.protocols.upgrade.rules import next_step, questions
+from tests.fixtures import rows
 from tests.protocols.upgrade.runs import FINISHED, ROLLING, STARTED, SWITCHING, each, raft, scene
 from tests.views.frames import go_on, panel_text
 
 OWN = ""
 """Where the row of the documents has braces: words of the kit's own."""
-UPGRADE_LOG = (
-    ("features", "SUPPORTS_RAFT_CLUSTER_MANAGEMENT is enabled"),
-    ("raft_group0", "Starting internal upgrade-to-raft procedure"),
-    ("raft_group0_upgrade", "starting in `use_pre_raft_procedures` state"),
-    ("raft_group0_upgrade", OWN),
-    ("raft_group0_upgrade", "Joining group 0"),
-    ("raft_group0", "joined group 0 with group id"),
-    ("raft_group0_upgrade", OWN),
-    ("raft_group0_upgrade", OWN),
-    ("raft_group0_upgrade", OWN),
-    ("raft_group0_upgrade", "synchronize_schema: my version"),
-    ("raft_group0_upgrade", "synchronize_schema: schema mismatches"),
-    ("raft_group0_upgrade", "synchronize_schema: finished"),
-    ("raft_group0_upgrade", "Entering synchronize state"),
-    ("raft_group0_upgrade", OWN),
-    ("raft_group0_upgrade", OWN),
-    ("raft_group0_upgrade", "All peers in synchronize state"),
-    ("raft_group0_upgrade", "synchronize_schema: collecting schema versions"),
-    ("raft_group0_upgrade", "synchronize_schema: collected remote schema versions"),
-    ("raft_group0_upgrade", "synchronize_schema: my version"),
-    ("raft_group0_upgrade", "synchronize_schema: schema mismatches"),
-    ("raft_group0_upgrade", "synchronize_schema: finished"),
-    ("raft_group0_upgrade", "Schema synchronized"),
-    ("raft_group0_upgrade", "Raft upgrade finished"),
-)
-WAITS = "wait_for_peers_to_enter_synchronize_state: "
-STUCK_LOG = (
-    ("raft_group0_upgrade", "Entering synchronize state"),
-    ("raft_group0_upgrade", OWN),
-    ("raft_group0_upgrade", OWN),
-    ("raft_group0_upgrade", f"{WAITS}node 127.90.69.3 not in synchronize state yet"),
-    ("raft_group0_upgrade", f"{WAITS}node 127.90.69.1 not in synchronize state yet"),
-    ("raft_group0_upgrade", f"{WAITS}retrying in a while"),
-)
 
 
 def lines_of(timeline: Timeline, node: str) -> list[ServerLine]:
@@ -56,10 +23,10 @@ def lines_of(timeline: Timeline, node: str) -> list[ServerLine]:
     return [line for lines in written for line in lines if line.node == node]
 
 
-def assert_rows(lines: list[ServerLine], rows: tuple[tuple[str, str], ...]) -> None:
+def assert_rows(lines: list[ServerLine], known: list[tuple[str, ...]]) -> None:
     """The lines are these rows, in order: exact fragments, own words where there are none."""
-    assert [line.component for line in lines] == [component for component, _ in rows]
-    for line, (_, fragment) in zip(lines, rows, strict=True):
+    assert [line.component for line in lines] == [component for _, component, _ in known]
+    for line, (_, _, fragment) in zip(lines, known, strict=True):
         assert fragment in line.text
         assert line.own == (fragment == OWN), line
 
@@ -70,7 +37,7 @@ def test_the_log_of_a_good_upgrade(node: str) -> None:
     """Every node writes the documents' lines in their order; the log panel marks the phases."""
     timeline = raft({}, FINISHED)
     lines = lines_of(timeline, node)
-    assert_rows(lines, UPGRADE_LOG)
+    assert_rows(lines, rows("LOG", "upgrade"))
     phases = ["join group 0", "equal schema", "enter synchronize", "equal schema again", "finish"]
     assert [line.phase for line in lines if line.phase] == phases
     text = panel_text(timeline, "log")
@@ -86,11 +53,13 @@ def test_the_log_of_a_node_that_is_stuck() -> None:
     verbs = [*STARTED, "compare B", "synchronize B", "die C", *["retry B"] * 4]
     timeline = raft({"deaths": 1, "retries": 4}, verbs)
     lines = lines_of(timeline, "B")
-    assert_rows(lines[12:18], STUCK_LOG)
-    slow = [at for at, line in enumerate(lines) if "taking longer than expected" in line.text]
+    *stuck, (_, component, slowly) = rows("LOG", "stuck")
+    assert_rows(lines[12:18], stuck)
+    slow = [at for at, line in enumerate(lines) if slowly in line.text]
     assert len(slow) == 2
     assert slow[1] - slow[0] == 7 + len(ADVICE)
-    assert "Raft upgrade procedure taking longer than expected" in panel_text(timeline, "log")
+    assert {lines[at].component for at in slow} == {component}
+    assert slowly in panel_text(timeline, "log")
 
 
 def test_waits_before_synchronize_are_told_too() -> None:

@@ -8,6 +8,7 @@ from kit.engine.flows import flows
 from kit.engine.registry import entries
 from kit.engine.scenario import files, open_file
 from kit.engine.timeline import Timeline
+from tests.fixtures import rows
 from tests.protocols.recovery.recovery_mode.runs import (
     ENTER,
     FOUR,
@@ -60,9 +61,7 @@ def test_the_log_of_a_node_says_recovery_mode() -> None:
     """In the server's own words and of its own components; the upgrade's are there at the end."""
     timeline = after(FOUR, *ENTER[:3], *RESTART_A)
     assert panel_text(timeline, "log").splitlines()[-3:] == [
-        "  A group0_client - RECOVERY mode",
-        "  A raft_group0 - setup_group0: Raft RECOVERY mode, skipping group 0 setup",
-        "  A raft_group0_upgrade - RECOVERY mode. Not attempting upgrade",
+        f"  A {component} - {text}" for _, component, text in rows("LOG", "recovery")
     ]
     assert "  B " not in panel_text(timeline, "log")
     timeline = after(FOUR, *ENTER, *REMOVE, *TRUNCATE, *LEAVE, *UPGRADE)

@@ -11,6 +11,7 @@ import pytest
 from kit.protocols.group0.rules.voters import chosen_voters, nodes_in
 from kit.protocols.recovery.rules.availability import FAILURES, FailureRow, JudgedFailure, judged
 from kit.protocols.recovery.rules.quorum import Place, after_deaths, orders_of_deaths
+from tests.fixtures import rows
 
 LEVELS_OF_FAILURE = {
     "1 DC: 1 node": "THREE ALL",
@@ -44,6 +45,17 @@ def drawn(seed: int, most: int) -> tuple[tuple[Place, ...], int]:
 @pytest.mark.spec("G-019")
 def test_schema_changes_are_as_the_tables_say(truth: dict[str, JudgedFailure]) -> None:
     """Where every member votes, quorum and verdict of each row are those of the documents."""
+    told = [
+        (
+            *(str(row.datacenters), row.failure),
+            "-".join(map(str, sorted({row.least, row.most}))),
+            "possible" if row.schema else "impossible",
+            "available" if row.data else "unavailable",
+            str(row.back),
+        )
+        for row in FAILURES
+    ]
+    assert told == rows("FAIL")
     for name, row in NAMED.items():
         assert truth[name].schema == ("always" if row.schema else "never"), name
         assert "schema" not in truth[name].differs

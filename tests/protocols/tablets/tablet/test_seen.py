@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,10 +17,9 @@ from kit.protocols.tablets.rules.tablet_history import NO_TRANSITION, stage_of
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.views.panel import Scene
 from kit.views.registry import for_model
+from tests.fixtures import rows
 from tests.protocols.tablets.tablet.runs import ONE, SERVER, built
 from tests.protocols.tablets.tablet.test_stages_kept import entering, walks
-
-FIXTURE = Path(__file__).parents[3] / "fixtures" / "tablet_stages.txt"
 
 
 def panel(model: Any, s: Any, name: str) -> str:
@@ -51,10 +49,7 @@ def commits(timeline: Any) -> Iterator[tuple[Any, Any]]:
 @pytest.mark.parametrize("kind", ["migration", "rebuild_v2", "repair"])
 def test_selectors_stand_beside_the_stage(kind: str) -> None:
     """Each stage's row of the strips has the two selectors of the documents, and whom they mean."""
-    lines = FIXTURE.read_text(encoding="utf-8").splitlines()
-    known = {
-        row[1]: (row[3], row[2]) for row in (line.split("|") for line in lines if "STAGE" in line)
-    }
+    known = {stage: (reads, writes) for stage, writes, reads, *_ in rows("STAGE")}
     timeline = rehearsed(kind=kind)
     met = set()
     for _, s in commits(timeline):

@@ -1,0 +1,63 @@
+"""Each row of the documents' tables is noticed: a test fails as soon as one of them is missing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import pytest
+
+from kit.protocols.recovery.rules.availability import FAILURES, judged
+from tests import fixtures
+from tests.protocols.recovery import test_one_order as procedures
+from tests.protocols.recovery.recovery_mode import test_panels as recovery_mode
+from tests.protocols.recovery.rules import test_quorum as failures
+from tests.protocols.tablets import test_stages as tablets
+from tests.protocols.tcm import test_worked_tables as worked
+from tests.protocols.topology import test_tables as topology
+from tests.protocols.upgrade import test_raft_log as upgrade
+
+COUNTS = {"COL": 33, "EDGE": 87, "FAIL": 8, "LOG": 33, "STAGE": 12, "STEP": 16, "WT": 62}
+"""How many rows there are of each kind."""
+TRUTH = {name: judged(row) for name, row in zip(failures.LEVELS_OF_FAILURE, FAILURES, strict=True)}
+edges_of_tablets = tablets.test_the_documents_edition_has_exactly_the_edges_of_the_documents
+COMPARING: Mapping[tuple[str, ...], Callable[[], None]] = {
+    ("COL",): topology.test_the_columns_are_those_of_the_documents,
+    ("EDGE",): topology.test_the_documents_edition_has_exactly_the_edges_of_the_documents,
+    ("EDGE", "tablet"): partial(edges_of_tablets, "migration"),
+    ("EDGE", "tablet_rebuild_v2"): partial(edges_of_tablets, "rebuild_v2"),
+    ("EDGE", "tablet_repair"): partial(edges_of_tablets, "repair"),
+    ("FAIL",): partial(failures.test_schema_changes_are_as_the_tables_say, TRUTH),
+    ("LOG", "recovery"): recovery_mode.test_the_log_of_a_node_says_recovery_mode,
+    ("LOG", "stuck"): upgrade.test_the_log_of_a_node_that_is_stuck,
+    ("LOG", "upgrade"): partial(upgrade.test_the_log_of_a_good_upgrade, "A"),
+    ("STAGE",): tablets.test_a_stage_alone_says_which_replicas_are_used,
+    ("STEP", "new"): procedures.test_the_documents_order_is_the_documents,
+    ("STEP", "old"): procedures.test_the_old_procedure_is_the_documents,
+    ("WT", "bootstrap"): worked.test_bootstrap_letter_by_letter,
+    ("WT", "decommission"): worked.test_decommission_letter_by_letter,
+    ("WT", "rf3"): worked.test_epochs_100_to_103,
+}
+"""Who compares which rows: those that begin with these cells."""
+KNOWN = [row for row in fixtures.ROWS if row[0] in COUNTS]
+
+
+@pytest.mark.spec("H-021")
+def test_all_rows_are_there() -> None:
+    """None of them twice."""
+    assert Counter(kind for kind, *_ in KNOWN) == COUNTS
+    assert len({*KNOWN}) == len(KNOWN)
+
+
+@pytest.mark.spec("H-021")
+@pytest.mark.parametrize("row", KNOWN, ids="|".join)
+def test_a_row_that_is_missing_is_noticed(
+    row: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever compares it fails without it, and passes with it (as a test of its own)."""
+    monkeypatch.setattr(fixtures, "ROWS", [each for each in fixtures.ROWS if each != row])
+    monkeypatch.setattr(worked, "WORKED", worked.fixture_rows())
+    compare = next(COMPARING[row[:cells]] for cells in (2, 1) if row[:cells] in COMPARING)
+    with pytest.raises((AssertionError, LookupError, ValueError)):
+        compare()
