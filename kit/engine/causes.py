@@ -182,21 +182,3 @@ def _reached(
             if report is not None and len(came) % REPORT_EVERY == 0:
                 report(len(came), step)
     return None
-
-
-def refused_again(
-    model: Model[Any, Any], actions: Sequence[Any], state: Any
-) -> tuple[tuple[Any, ...], tuple[tuple[int, str], ...]]:
-    """What of a run may still happen in another configuration of its model, from a state on.
-
-    And the numbers of the steps that are refused there, each with its reason.
-    """
-    done, left_out = list[Any](), list[tuple[int, str]]()
-    for number, action in enumerate(actions):
-        refusal = model.refusal(state, action)
-        if refusal is None:
-            state = model.apply(state, action)
-            done.append(action)
-        else:
-            left_out.append((number, refusal.reason))
-    return tuple(done), tuple(left_out)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.engine.causes import Possible, first_possible, judging, refused_again, smallest_cause
+from kit.engine.causes import Possible, first_possible, judging, smallest_cause
 from kit.engine.check import check
 from kit.engine.fuzz import CLEAN, Walker
 from kit.engine.model import Model, Monitor, always
@@ -143,14 +143,6 @@ def _wide() -> Graph:
         number: (2 * number + 1, 2 * number + 2) for number in range(9000)
     }
     return Graph(graph, always("far", "", lambda s: "there" if s.at == 17000 else None))
-
-
-def test_what_is_refused_in_another_configuration_is_told() -> None:
-    """The other steps are done, each refused one has its reason."""
-    model = Graph({0: (1,), 1: (2,)})
-    done, left_out = refused_again(model, (Go(1), Go(5), Go(2)), model.start())
-    assert done == (Go(1), Go(2))
-    assert [number for number, _ in left_out] == [1]
 
 
 def test_what_cannot_be_asked_is_refused() -> None:
