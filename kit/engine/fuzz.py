@@ -105,14 +105,8 @@ def shrink(
     Leaving out any one action of it, no run remains that does. A run that does not break it at all
     is given back as it is, with an empty witness.
     """
-    trial = _Trial(model, name, judges or PropertyJudges.of(model))
-    kept = trial.run(actions)
-    if kept is None:
-        return tuple(actions), ""
-    kept = least(kept, trial.run)
-    if len(kept) == 1:
-        kept = trial.run(()) or kept
-    return kept, trial.witnesses[kept]
+    kept, witness = Trial(model, actions, name, judges or PropertyJudges.of(model)).shrunk()
+    return tuple(actions[number] for number in kept), witness
 
 
 @checked
@@ -138,35 +132,49 @@ def least(
     return things
 
 
-class _Trial:
-    """Replays of parts of a run, in search of one violation."""
+class Trial:
+    """Replays of parts of a run, in search of one violation. A part is the numbers of its steps."""
 
-    def __init__(self, model: Model[Any, Any], name: str, judges: PropertyJudges) -> None:
-        self.model, self.name, self.judges = model, name, judges
-        self.tried: dict[tuple[Any, ...], tuple[Any, ...] | None] = {}
-        self.witnesses: dict[tuple[Any, ...], str] = {}
+    def __init__(
+        self, model: Model[Any, Any], actions: Sequence[Any], name: str, judges: PropertyJudges
+    ) -> None:
+        """Parts of these actions; ``name`` is what they are to break."""
+        self.model, self.actions, self.name, self.judges = model, actions, name, judges
+        self.tried: dict[tuple[int, ...], tuple[int, ...] | None] = {}
+        self.witnesses: dict[tuple[int, ...], str] = {}
 
-    def run(self, actions: Sequence[Any]) -> tuple[Any, ...] | None:
-        """The actions that were taken up to the violation; None when there is none of its name."""
-        proposed = tuple(actions)
-        if proposed not in self.tried:
-            self.tried[proposed] = self._replay(proposed)
-        return self.tried[proposed]
+    def shrunk(self) -> tuple[tuple[int, ...], str]:
+        """The steps that are needed, and the witness; all, and none, of a run that breaks not."""
+        every = tuple(range(len(self.actions)))
+        kept = self.run(every)
+        if kept is None:
+            return every, ""
+        kept = least(kept, self.run)
+        if len(kept) == 1:
+            kept = kept if self.run(()) is None else ()
+        return kept, self.witnesses[kept]
 
-    def _replay(self, actions: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    def run(self, numbers: tuple[int, ...]) -> tuple[int, ...] | None:
+        """The steps that were taken up to the violation; None when there is none of its name."""
+        if numbers not in self.tried:
+            self.tried[numbers] = self._replay(numbers)
+        return self.tried[numbers]
+
+    def _replay(self, numbers: tuple[int, ...]) -> tuple[int, ...] | None:
         model, judges = self.model, self.judges
-        state, memories, taken = model.start(), judges.begin(), list[Any]()
+        state, memories, taken = model.start(), judges.begin(), list[int]()
         broken = judges.broken(None, None, state, memories)
-        for action in actions:
+        for number in numbers:
             if broken is not None:
                 break
+            action = self.actions[number]
             if model.refusal(state, action) is not None:
                 continue
             after = model.apply(state, action)
             memories = judges.remember(memories, state, action, after)
             broken = judges.broken(state, action, after, memories)
             state = after
-            taken.append(action)
+            taken.append(number)
         if broken is None or broken[0] != self.name:
             return None
         kept = tuple(taken)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from itertools import pairwise, zip_longest
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
 
 from kit import __version__
 from kit.edge.arguments import checked, finite, whole_number
@@ -117,12 +117,13 @@ class Moment(Struct, frozen=True):
 
 class _Place(Struct, frozen=True):
     """Where a moment stands: steps from the start, the first moment of the branch that it was made
-    on, and how many lines of the script the way to it has followed.
+    on, how many lines of the script the way to it has followed, and the model that led here.
     """
 
     depth: int
     begun: int
     followed: int
+    model: Any
 
 
 class Timeline:
@@ -131,7 +132,8 @@ class Timeline:
     Moments are numbered in the order in which they were made; 0 is the start. ``at`` is the
     current moment, ``tip`` the last one of the branch it lies on. Walking and forking cost the
     same however long the history is. ``story`` and ``premise`` are the title of what is told and
-    why it is worth seeing, where somebody says so.
+    why it is worth seeing, where somebody says so. ``inquiries`` keeps what was found out about a
+    moment that breaks a promise.
     """
 
     @checked
@@ -144,7 +146,6 @@ class Timeline:
         check_contract(model)
         self.model = model
         self._own = is_own(model)
-        self._suggest = model.suggest if self._own else partial(suggested_by, model)
         with self._asking():
             start = model.start()
             if not self._own:
@@ -154,12 +155,13 @@ class Timeline:
         self.children: list[list[int]] = [[]]
         self.at = self.tip = 0
         self.script = finite("script", script, LONGEST_RUN)
-        self._places = [_Place(0, 0, 0)]
+        self._places = [_Place(0, 0, 0, model)]
         self._monitors = tuple(map(careful_monitor, model.monitors))
         with self._asking(start):
             self._memories = [tuple(monitor.begin() for monitor in self._monitors)]
         self._line, self._folds = [0], 0
-        self._judge = _Judge(model)
+        self._judges: dict[int, _Judge] = {}
+        self.inquiries: dict[int, Any] = {}
         self._breaches: dict[int, tuple[Breach, ...]] = {0: ()}  # of moments that were judged
         self.notes: tuple[str, ...] = ()
         self.story, self.premise = "", ""
@@ -201,36 +203,67 @@ class Timeline:
         """The state one step earlier; None at the start."""
         return None if self.at == 0 else self.moments[self.now.parent].state
 
-    def do(self, action: Any, *, fold: int = 0) -> Moment:
+    def model_at(self, moment: int) -> Model[Any, Any]:
+        """The model as it is at a moment: a branch may have other safeguards."""
+        model: Model[Any, Any] = self._places[self._known(moment)].model
+        return model
+
+    @property
+    def here(self) -> Model[Any, Any]:
+        """The model as it is at the current moment."""
+        return self.model_at(self.at)
+
+    def again(self, model: Model[Any, Any], tip: int) -> tuple[tuple[int, str], ...]:
+        """Do the run to a moment again with other safeguards, as a branch, and go to its end.
+
+        What is refused there is left out: its steps (from 0) are returned, with the reasons.
+
+        Raises BadInput for a model that does not begin as this one does.
+        """
+        if model.name != self.model.name or model.start() != self.moments[0].state:
+            raise BadInput("model", model.name, f"{self.model.name}, in the same configuration")
+        left_out = []
+        path = self.path(tip)
+        self.goto(0)
+        for number, moment in enumerate(path[1:]):
+            action = self.moments[moment].action
+            if (refusal := model.refusal(self.state, action)) is None:
+                self.do(action, model=model)
+            else:
+                left_out.append((number, refusal.reason))
+        return tuple(left_out)
+
+    def do(self, action: Any, *, fold: int = 0, model: Model[Any, Any] | None = None) -> Moment:
         """Act on the current state. Acting from the past begins a new branch.
 
         Doing again what was done here before walks along the branch that did it. Steps of equal
-        ``fold`` but 0 read as one.
+        ``fold`` but 0 read as one. ``model`` has other safeguards from this step on.
 
         Raises Refused when the action is not enabled; the history stays as it was.
         Raises BadInput for a fold that is no number, or below 0.
         """
         if type(fold) is not int or not 0 <= fold <= MOST_FOLD:
             fold = whole_number("fold", fold, most=MOST_FOLD)
+        model = model or self.here
         for child in self.children[self.at]:
-            if self.moments[child].action == action:
+            if self.moments[child].action == action and self._places[child].model is model:
                 self._enter(child)
                 return self.now
         before = self.state
         with self._asking(before):
-            after = self.model.act(before, action)
+            after = model.act(before, action)
             if not self._own:
-                check_seen(self.model, after)
-            say = self.model.describe(before, action, after)
-            milestone = self.model.milestone(before, action, after)
+                check_seen(model, after)
+            say = model.describe(before, action, after)
+            milestone = model.milestone(before, action, after)
             moment = Moment(len(self.moments), self.at, action, after, say, milestone, fold)
-            place = self._placed(moment)
+            place = self._placed(moment, model)
             memories = tuple(
                 monitor.after(memory, before, action, after)
                 for monitor, memory in zip(self._monitors, self._memories[self.at], strict=True)
             )
             if not self._own:
-                check_told(self.model, say, milestone, self._monitors, memories)
+                check_told(model, say, milestone, self._monitors, memories)
         self.moments.append(moment)
         self._memories.append(memories)
         self.children.append([])
@@ -263,24 +296,25 @@ class Timeline:
         """What each monitor of the model remembers at a moment (the current one when None)."""
         return self._memories[self.at if moment is None else self._known(moment)]
 
-    def _placed(self, moment: Moment) -> _Place:
+    def _placed(self, moment: Moment, model: Model[Any, Any]) -> _Place:
         parent = self._places[moment.parent]
         begun = moment.id if self.children[moment.parent] else parent.begun
         followed = parent.followed
         if followed < len(self.script):
             before = self.moments[moment.parent].state
-            followed += self.model.goes_by(before, moment.action, self.script[followed])
-        return _Place(parent.depth + 1, begun, followed)
+            followed += model.goes_by(before, moment.action, self.script[followed])
+        return _Place(parent.depth + 1, begun, followed, model)
 
     def suggest(self) -> Any | None:
         """What the script, or else the model's default schedule, would do next; None: nothing."""
         followed = self._places[self.at].followed
         if followed < len(self.script):
-            option = self.model.find(self.state, self.script[followed])
+            option = self.here.find(self.state, self.script[followed])
             if option is not None and option[1] is None:
                 return option[0]
         with self._asking(self.state):
-            return self._suggest(self.state)
+            here = self.here
+            return here.suggest(self.state) if self._own else suggested_by(here, self.state)
 
     def forward(self) -> Moment | None:
         """One step on along the branch; at its tip, what the model suggests. None: nothing."""
@@ -383,7 +417,7 @@ class Timeline:
     def verdicts(self) -> tuple[Verdict, ...]:
         """What the model's properties and monitors say of the current moment."""
         with self._asking(self.state):
-            return verdicts(self.model, self.state, self.before, self.now.action, self.memories())
+            return verdicts(self.here, self.state, self.before, self.now.action, self.memories())
 
     def passed(self, moment: int | None = None) -> tuple[PassedStep, ...]:
         """The steps on the way to a moment (the current one when None), from the start."""
@@ -405,8 +439,10 @@ class Timeline:
             before, memories = self.moments[each.parent].state, self._memories[each.id]
             passed = PassedStep(before, each.action, each.state, memories)
             with self._asking(before, each.state):
-                number = self._places[each.id].depth - 1
-                breaches += self._judge.new_breaches(number, passed, breaches)
+                number, model = self._places[each.id].depth - 1, self.model_at(each.id)
+                if id(model) not in self._judges:
+                    self._judges[id(model)] = _Judge(model)
+                breaches += self._judges[id(model)].new_breaches(number, passed, breaches)
             self._breaches[each.id] = breaches
         return breaches
 
@@ -419,10 +455,16 @@ class Timeline:
                 msgspec.to_builtins(m.action),
                 fingerprint(m.state),
                 m.fold,
+                self._off(m.id),
             )
             for m in self.moments[1:]
         )
         return trace_of(self.model, steps, at=self.at, tip=self.tip)
+
+    def _off(self, moment: int) -> tuple[str, ...] | UnsetType:
+        """The safeguards without which a step was done, unless they are the usual ones."""
+        off = tuple(self.model_at(moment).off)
+        return UNSET if off == tuple(self.model.off) else off
 
     @classmethod
     @checked
@@ -442,9 +484,13 @@ class Timeline:
             saved = f"this trace was saved with {made} of {timeline.model.name}"
             again = "its steps were done again, and where they lead was not compared"
             timeline.notes = (f"{saved}: {again}",)
+        models = {tuple(timeline.model.off): timeline.model}
         try:
             for number, recorded in enumerate(trace.steps):
-                timeline._replay(recorded, number)
+                off = trace.off if recorded.off is UNSET else recorded.off
+                if off not in models:
+                    models[off] = model_of(replace(trace, off=off))
+                timeline._replay(recorded, number, models[off])
         except BadInput as error:
             written = list(timeline.notes)
             if trace.kit != __version__:
@@ -461,7 +507,7 @@ class Timeline:
         timeline.at = trace.at
         return timeline
 
-    def _replay(self, recorded: RecordedStep, number: int) -> None:
+    def _replay(self, recorded: RecordedStep, number: int, model: Model[Any, Any]) -> None:
         """Do the recorded step ``number`` (from 0) again, and compare where it leads."""
         field = f"steps[{number}]"
         whole_number(f"{field}.parent", recorded.parent, most=number)
@@ -473,7 +519,7 @@ class Timeline:
         except BadInput as error:
             raise BadInput(error.field, error.value, f"{error.allowed} as {named}") from None
         try:
-            self.do(action, fold=recorded.fold)
+            self.do(action, fold=recorded.fold, model=model)
         except Refused as refused:
             allowed = f"an enabled action as {named} ({refused})"
             raise BadInput(field, recorded.verb, allowed) from None

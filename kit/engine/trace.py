@@ -10,7 +10,7 @@ import os
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from kit import __version__
 from kit.edge.arguments import checked
@@ -33,7 +33,8 @@ class RecordedStep(Struct, frozen=True, forbid_unknown_fields=True):
     """One step: which moment it starts from, its verb, the action itself, where it leads.
 
     ``verb`` is for people who read the file; the action is what counts, and the ``fingerprint`` of
-    the state that it leads to.
+    the state that it leads to. ``off`` are the safeguards without which it was done, where they are
+    others than the trace's.
     """
 
     parent: int
@@ -41,6 +42,7 @@ class RecordedStep(Struct, frozen=True, forbid_unknown_fields=True):
     action: Any
     fingerprint: str
     fold: int = 0
+    off: tuple[str, ...] | UnsetType = UNSET
 
 
 class Trace(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=False):

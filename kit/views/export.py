@@ -237,6 +237,8 @@ def _only_branch(timeline: Timeline) -> Timeline:
     alone.tell(timeline.story, timeline.premise, timeline)
     for moment in timeline.path()[1:]:
         copied = timeline.moments[moment]
-        alone.do(copied.action, fold=copied.fold)
+        alone.do(copied.action, fold=copied.fold, model=timeline.model_at(moment))
+        if moment in timeline.inquiries:
+            alone.inquiries[alone.at] = timeline.inquiries[moment]
     alone.goto(timeline.path().index(timeline.at))
     return alone

@@ -119,7 +119,7 @@ def scene_at(
     """What a moment of a timeline is drawn from."""
     drawn = timeline.moments[moment]
     return Scene(
-        timeline.model,
+        timeline.model_at(moment),
         drawn.state,
         None if drawn.parent < 0 else timeline.moments[drawn.parent].state,
         drawn.action,

@@ -64,7 +64,8 @@ def replayed(timeline: Timeline) -> Timeline:
     twin = Timeline(timeline.model, timeline.script)
     for moment in timeline.moments[1:]:
         twin.at = moment.parent
-        twin.do(moment.action, fold=moment.fold)
+        twin.do(moment.action, fold=moment.fold, model=timeline.model_at(moment.id))
+    twin.inquiries.update(timeline.inquiries)
     twin.tip, twin.at = timeline.tip, timeline.at
     return twin
 

@@ -392,7 +392,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         runs = {macro.name: actions for macro, actions in self.rendered.views.runs}
         if name not in runs:
             raise BadInput("macro", name, f"one of {', '.join(runs) or 'none'}")
-        actions = list(runs[name](self.model, self.state))
+        actions = list(runs[name](self.timeline.here, self.state))
         if not actions:
             raise Refused(say("Nothing to do here: every step of this run is done already."))
         return self.timeline.run(actions)
@@ -400,14 +400,14 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
     def _find(self, action: Any) -> Any:
         if not isinstance(action, str):
             return action
-        option = self.model.find(self.state, action)
+        option = self.timeline.here.find(self.state, action)
         if option is None:
-            verbs = ", ".join(map(self.model.verb, self.model.actions(self.state)))
+            verbs = ", ".join(map(self.model.verb, self.timeline.here.actions(self.state)))
             raise BadInput("action", action, verbs or "nothing: there is no action here")
         return _permitted(*option)
 
     def _marked(self, name: str) -> Any:
-        for option in self.model.options(self.state):
+        for option in self.timeline.here.options(self.state):
             if mark(self.model, option[0]) == name:
                 return _permitted(*option)
         raise BadInput("act", name, "an action of the state that is shown")

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import scenario_of
+from kit.engine.check import check
+from kit.engine.registry import build, scenario_of
 from kit.engine.timeline import LONGEST_RUN, MOST_FOLD, Timeline
+from kit.engine.trace import dumps, loads
 from kit.errors import BadInput, Refused
 from kit.protocols.twophase.twophase import TwoPhase
 from tests.engine.histories import a_lift, everything, scenario, to_the_end
@@ -164,3 +166,31 @@ def test_a_script_without_an_end_in_sight_is_no_error() -> None:
     plain = to_the_end(scenario("commit"))
     odd = to_the_end(Timeline(plain.model, ("no such verb", "receive-decision RM0")))
     assert [m.state for m in odd.moments] == [m.state for m in plain.moments]
+
+
+OFF = "transitive-closure"
+
+
+def test_a_run_is_done_again_with_other_safeguards() -> None:
+    """What is refused then is left out, with its reason; the branch is judged by its own model."""
+    seeds = {"seeds": ("A", "A B")}
+    entry, bare = build("discovery", seeds), build("discovery", seeds, (OFF,))
+    found = check(bare).violation
+    assert found is not None
+    timeline = Timeline.along(bare, found.actions)
+    broken = timeline.at
+    assert timeline.breaches(broken)
+    left_out = timeline.again(entry, broken)
+    assert left_out
+    assert all(reason for _, reason in left_out)
+    assert timeline.here is entry
+    assert timeline.model is timeline.model_at(broken) is bare
+    assert not timeline.breaches(timeline.at)
+    assert len(timeline.path()) - 1 == len(found.actions) - len(left_out)
+    assert timeline.forward() is None or timeline.here is entry
+    loaded = Timeline.load(loads(dumps(timeline.save())))
+    assert [m.say for m in loaded.moments] == [m.say for m in timeline.moments]
+    assert loaded.here.off == ()
+    assert loaded.model_at(broken).off == (OFF,)
+    with pytest.raises(BadInput, match="same configuration"):
+        timeline.again(build("discovery"), broken)
