@@ -174,9 +174,7 @@ def _marks(
     known = [(at, name) for at, name in enumerate(names) if name in aspect.values]
     apart = {name for _, name in known}
     if len(names) > MOST_SINGLE:
-        uncommon = (
-            name for _, name in known if marks[aspect.values[name]]
-        )
+        uncommon = (name for _, name in known if marks[aspect.values[name]])
         apart = {*aspect.changed, *islice(uncommon, MOST_SINGLE)} & apart
         together: dict[int, list[str]] = {}
         for at, name in known:
