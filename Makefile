@@ -41,9 +41,10 @@ reference: setup ## renew what documents show of the kit: families, rules, answe
 images: setup ## redraw images/ from the models
 	@$(PY) -m kit.views.images --write
 
-screenshots: setup ## photograph the player into build/screenshots/, film it for the README (needs a Chromium: `make programs`)
+screenshots: setup ## photograph the player into build/screenshots/ and images/gallery/, film it for the README (needs a Chromium: `make programs`)
 	@$(PY) tools/screenshots.py
 	@$(PY) tools/clip.py
+	@$(PY) tools/gallery.py
 
 cluster: setup ## start a Spark master with two workers on loopback, and say how to use it
 	@$(PY) -m kit.spark.cluster start

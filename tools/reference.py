@@ -3,8 +3,8 @@
 ``families`` is the table in ARCHITECTURE.md, made from what each family declares. ``rules`` is the
 index of what each module holds, in the words of its docstring. ``editions`` is the page of the
 tables of both editions. ``answers`` are the commands of ``console`` blocks with what they answer,
-run in docs/example. ``stories`` is the page that needs no installation. ``--check`` says what is
-not current; names choose some of them.
+run in docs/example. ``gallery`` is the page of pictures, ``stories`` the page that needs no
+installation. ``--check`` says what is not current; names choose some of them.
 """
 
 from __future__ import annotations
@@ -30,11 +30,13 @@ from kit.commands.editions import editions
 from kit.engine.family import Family, families
 from kit.lessons import story
 from kit.views.export import export_stories
+from tools.gallery import table
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLE = ROOT / "docs" / "example"
 ARCHITECTURE = ROOT / "ARCHITECTURE.md"
 INDEX = ROOT / "docs" / "reference" / "rules.md"
+GALLERY = ROOT / "docs" / "gallery.md"
 BESIDE = ROOT / "docs" / "reference" / "editions.md"
 PAGE = ROOT / "docs" / "three-stories.html"
 LARGEST_PAGE = 250_000
@@ -206,6 +208,8 @@ def made(names: Iterable[str]) -> Iterator[tuple[Path, str]]:
         for path in documents():
             if CONSOLE.search(text := path.read_text(encoding="utf-8")):
                 yield path, answered(text)
+    if "gallery" in names:
+        yield GALLERY, _between(GALLERY.read_text(encoding="utf-8"), "gallery", table())
     if "stories" in names:
         today, now = _page(), PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
         yield PAGE, now if unpacked(now) == unpacked(today) else today
@@ -213,7 +217,7 @@ def made(names: Iterable[str]) -> Iterator[tuple[Path, str]]:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; exit code 0 when all is well, 1 when something is not current."""
-    parts = ("families", "rules", "editions", "answers", "stories")
+    parts = ("families", "rules", "editions", "answers", "gallery", "stories")
     parser = argparse.ArgumentParser(prog="python -m tools.reference", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(parts)}: all")
     parser.add_argument("--check", action="store_true", help="compare, and write nothing")

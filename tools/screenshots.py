@@ -92,7 +92,7 @@ def browsing(program: Path) -> Iterator[Browser]:
         browser.close()
 
 
-def photograph(browser: Browser, page_file: Path, last: int, shot: Shot, to: Path) -> None:
+def photograph(browser: Browser, page_file: Path, shot: Shot, step: int) -> bytes:
     """Take one picture of an exported page; what travels in the step stands there as arrows."""
     page = browser.new_page(
         viewport={"width": shot.width, "height": shot.height},
@@ -100,15 +100,15 @@ def photograph(browser: Browser, page_file: Path, last: int, shot: Shot, to: Pat
         reduced_motion="reduce",
     )
     page.set_default_timeout(PATIENCE)
-    step = {"start": 0, "middle": last // 2, "end": last}[shot.step]
     page.goto(f"{page_file.as_uri()}#step-{max(step - 1, 0)}")
     page.wait_for_selector(".kp[data-my-on]")  # before that nobody hears a press
     if step:
         page.wait_for_function(SHOWN_AT, arg=step - 1)
         page.keyboard.press("ArrowRight")
     page.wait_for_function(SHOWN_AT, arg=step)
-    page.screenshot(path=to)
+    picture = page.screenshot()
     page.close()
+    return picture
 
 
 def sheet(names: list[str]) -> str:
@@ -131,9 +131,12 @@ def take(browser: Browser, folder: Path) -> list[str]:
     for scenario, wanted in shots().items():
         timeline = played(scenario)
         path = export_html(timeline, folder / "page.html").path
+        last = len(timeline.moments) - 1
+        steps = {"start": 0, "middle": last // 2, "end": last}
         for shot in wanted:
             names.append(shot.of(scenario))
-            photograph(browser, path, len(timeline.moments) - 1, shot, TARGET / f"{names[-1]}.png")
+            picture = photograph(browser, path, shot, steps[shot.step])
+            (TARGET / f"{names[-1]}.png").write_bytes(picture)
     return names
 
 

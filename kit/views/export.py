@@ -33,8 +33,11 @@ from kit.views.store import biggest
 from kit.views.styles import page_style
 
 LIMIT = 500_000
-PAGE = "body{margin:0}.kp.kp{--room:calc(100vh - var(--nav,0px));min-height:var(--room)}"
-"""A page of its own fills the window."""
+PAGE = (
+    "body{margin:0}body>header{position:absolute;clip-path:inset(50%)}"
+    ".kp.kp{--room:calc(100vh - var(--nav,0px));min-height:var(--room)}"
+)
+"""A page of its own fills the window; its headings are only heard."""
 STORIES = (
     ":root{color-scheme:light dark}body{--nav:44px}nav{display:flex;gap:8px;align-items:center;"
     "height:43px;padding:0 12px;overflow-x:auto;white-space:nowrap;font:15px system-ui,sans-serif;"
@@ -170,6 +173,7 @@ def _page(title: str, rules: str, place: Frag, packs: Mapping[str, bytes]) -> by
             links += f'<a href="?{number}">{escape(name)}</a>'
             packed[f"pack?{number}"] = pack
         nav = f'<nav aria-label="{escape(say("stories"))}">{links}</nav>\n'
+    heading = f"<header><h1>{escape(title)}</h1><h2>{escape(say('The run'))}</h2></header>"
     parts = (
         f'<script type="text/plain" id="{name}">{base64.b64encode(data).decode()}</script>\n'
         for name, data in packed.items()
@@ -185,7 +189,7 @@ def _page(title: str, rules: str, place: Frag, packs: Mapping[str, bytes]) -> by
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         '<link rel="icon" href="data:,">'
         f"<title>{escape(title)}</title><style>{style}</style></head>\n"
-        f'<body>{nav}<main id="player" data-closed="{closed}">{place.html()}</main>\n'
+        f'<body>{heading}{nav}<main id="player" data-closed="{closed}">{place.html()}</main>\n'
         f"{''.join(parts)}"
         f'<script type="module">{first}</script></body></html>\n'
     ).encode()

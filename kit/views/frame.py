@@ -191,7 +191,7 @@ def _picture(scene: Scene, panel: Panel, slots: Slots) -> Frag:
     gates = None if panel.gated else draw_gates(tuple(slots.gates(scene)))
     title = say(panel.title) + edition_in(scene.model.parameters, " · {}")
     top = h("div", h("h3", title), gates, zoom, class_="kp-top")
-    body = section(panel, panel.draw(scene), "kp-scroll")
+    body = section(panel, panel.draw(scene), "kp-scroll", "picture: ")
     return h("div", top, body, k="picture", class_="kp-picture")
 
 

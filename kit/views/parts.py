@@ -103,7 +103,7 @@ def scroll(label: str, *kids: Kid, kind: str = "", searched: bool | str = False)
         *kids,
         class_=f"scroll {kind}".rstrip(),
         tabindex=0,
-        role="region",
+        role="group",
         aria_label=label,
         data_find=searched,
     )
@@ -112,8 +112,8 @@ def scroll(label: str, *kids: Kid, kind: str = "", searched: bool | str = False)
 def sheet(
     summary: Frag, *kids: Kid, key: str | None = None, kind: str = "kp-pop", quiet: bool = False
 ) -> Frag:
-    """Draw what opens a sheet over the board; of all there are one is open."""
-    body = h("div", *kids, class_="kp-sheet")
+    """Draw what opens a sheet over the board; of all there are one is open, and keys scroll it."""
+    body = h("div", *kids, class_="kp-sheet", tabindex=0)
     return h("details", summary, body, k=key, class_=kind, name="kp-sheet", data_quiet=quiet)
 
 

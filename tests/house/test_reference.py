@@ -10,9 +10,9 @@ from tests.house.source import ROOT
 from tools import reference
 
 
-@pytest.mark.parametrize("part", ["families", "rules", "editions", "answers", "stories"])
+@pytest.mark.parametrize("part", ["families", "rules", "editions", "answers", "gallery", "stories"])
 def test_what_is_made_from_the_kit_is_current(part: str) -> None:
-    """Families, the index of rules, both editions, answers and the page are those of today."""
+    """Families, the index of rules, both editions, answers and pages are those of today."""
     made = dict(reference.made([part]))
     assert made
     old = [path.name for path, text in made.items() if path.read_text("utf-8") != text]

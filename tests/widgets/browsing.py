@@ -96,11 +96,11 @@ SETTLED = """(at) => {
 SHOWN = """(at) => document.querySelector(".kp-where").textContent === at
   && !document.querySelector(".kp [aria-busy=true]")"""
 
-SERIOUS = """async ([within, runOnly]) => {
+SERIOUS = """async ([within, runOnly, impacts]) => {
   const chosen = runOnly ? { runOnly } : {};
   const { violations } = await axe.run(
     within ?? document, { resultTypes: ["violations"], ...chosen });
-  return violations.filter(({ impact }) => ["serious", "critical"].includes(impact))
+  return violations.filter(({ impact }) => impacts.includes(impact))
     .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120))}`);
 }"""
 
@@ -241,7 +241,7 @@ class Desk:
 
     def open(self, sheet: str) -> None:
         """Open what lies over the pane: ``more``, ``waiting``, ``kp-tree``, ``promises``."""
-        self.page.evaluate(OPEN, f".kp .{sheet}")
+        self.page.evaluate(OPEN, f".kp details.{sheet}")
 
     def choose(self, verb: str) -> None:
         """Do an action that is not the next one: open the board of all of them and press it."""
@@ -266,10 +266,18 @@ def walked(name: str, steps: int) -> Player:
     return player
 
 
-def serious(page: Page, within: str | None = None, rules: list[str] | None = None) -> list[str]:
-    """What axe finds serious or critical on a page, or within a part of it, by these rules."""
+GRAVE = ["serious", "critical"]
+ALL = ["minor", "moderate", *GRAVE]
+
+
+def serious(
+    page: Page, within: str | None = None, rules: list[str] | None = None, *, least: bool = False
+) -> list[str]:
+    """What axe finds serious or critical on a page, or within a part of it, by these rules; with
+    ``least`` also what is minor or moderate.
+    """
     if not page.evaluate("() => 'axe' in window"):
         page.evaluate(Axe().axe_script)
-    found = page.evaluate(SERIOUS, [within, rules])
+    found = page.evaluate(SERIOUS, [within, rules, ALL if least else GRAVE])
     assert isinstance(found, list)
     return found

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
-from tests.widgets.browsing import serious
+from tests.widgets.browsing import MakeDesk, serious, walked
 from tests.widgets.exporting import NAMES, Pages, opened
 from tests.widgets.legible import FAINT_WORDS, FLAWS, SMALL_WORDS, TABS_WITH_DRAWINGS
 
@@ -173,7 +173,7 @@ def test_axe_finds_nothing_serious(reader: Page, pages: Pages, name: str) -> Non
     assert serious(reader, rules=["scrollable-region-focusable"]) == []
     badges.evaluate_all(WIDER, "")
     reader.set_viewport_size({"width": USUAL[0], "height": USUAL[1]})
-    assert serious(reader) == []
+    assert serious(reader, least=True) == []
     tabs = reader.locator(TABS).all()
     for tab in tabs:
         tab.click()
@@ -183,6 +183,29 @@ def test_axe_finds_nothing_serious(reader: Page, pages: Pages, name: str) -> Non
     reader.emulate_media(color_scheme="dark")
     assert serious(reader, rules=["color-contrast"]) == []
     reader.emulate_media(color_scheme="light")
+
+
+HOSTS = "page-has-heading-one"
+"""What the page around a Player has to have, not the Player."""
+
+
+@pytest.mark.parametrize("name", FIRST)
+def test_axe_finds_nothing_on_a_live_player(desk: MakeDesk, name: str) -> None:
+    """Not even what is minor, in the light and in the dark, also with the sheet of what waits and
+    that of all actions open.
+    """
+    table = desk(walked(name, 3))
+
+    def found() -> list[str]:
+        return [one for one in serious(table.page, least=True) if not one.startswith(HOSTS)]
+
+    assert found() == []
+    for sheet in ("waiting", "more"):
+        if table.page.locator(f".kp details.{sheet}").count():
+            table.open(sheet)
+            assert found() == [], sheet
+    table.page.emulate_media(color_scheme="dark")
+    assert serious(table.page, rules=["color-contrast"]) == []
 
 
 @pytest.mark.deep
