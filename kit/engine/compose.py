@@ -242,6 +242,11 @@ class Product(Model[Any, Any]):
         part, own = self.part_of(action)
         return self.parts[part].why(own)
 
+    def why_here(self, before: Any, action: Any, after: Any) -> str:
+        """What the part that acts says of its own step."""
+        part, own = self.part_of(action)
+        return self.parts[part].why_here(getattr(before, part), own, getattr(after, part))
+
     def milestone(self, before: Any, action: Any, after: Any) -> str | None:
         """The milestone of the part that acts."""
         part, own = self.part_of(action)

@@ -235,6 +235,7 @@ class NoParameters(Struct, frozen=True, forbid_unknown_fields=True):
 class Model(Generic[S, A]):
     """A protocol. Subclasses set the attributes, ``rules`` and ``start``; the rest follows.
 
+    ``premise`` says in a sentence what it is about, in the next ones who is in the picture.
     ``symmetry`` maps a state to the one that stands for all that differ from it only in the names
     of interchangeable things, and says how it renamed them. ``partial_order`` says which actions
     may wait (``kit.engine.partial_order``). ``rests_at_goals`` declares that a run
@@ -250,6 +251,7 @@ class Model(Generic[S, A]):
 
     name: str
     title: str
+    premise: str = ""
     revision: int = 1
     parameters: Struct = NoParameters()
     off: tuple[str, ...] = ()
@@ -365,6 +367,10 @@ class Model(Generic[S, A]):
     def why(self, action: A) -> str:
         """What such a step is for, in a sentence; empty where nobody says."""
         return ""
+
+    def why_here(self, before: S, action: A, after: S) -> str:
+        """What this step was for, where the states say more than its kind does."""
+        return self.why(action)
 
     def describe(self, before: S, action: A, after: S) -> str:
         """One or two sentences: what happened, and why."""

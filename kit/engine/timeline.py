@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise, zip_longest
@@ -287,10 +288,15 @@ class Timeline:
         self._remarks = like._remarks if like else self._remarks
 
     def why(self, moment: int) -> str:
-        """Why a step was made: what was remarked there, else what such a step is for."""
+        """Why a step was made: what was remarked there, else what such a step is for; of the start,
+        what all of it is about.
+        """
         each = self.moments[moment]
-        known = self._remarks.get((each.action, each.state)) if self._remarks else None
-        return known or ("" if each.action is None else self.model.why(each.action))
+        if known := self._remarks.get((each.action, each.state)):
+            return known
+        if each.action is None:
+            return re.split(r"(?<=[.?]) ", self.model.premise)[0]
+        return self.model.why_here(self.moments[each.parent].state, each.action, each.state)
 
     def memories(self, moment: int | None = None) -> tuple[Any, ...]:
         """What each monitor of the model remembers at a moment (the current one when None)."""

@@ -28,9 +28,13 @@ class Story(Struct, frozen=True):
 
 def draw_cover(story: Story, picture: Frag | None) -> Frag:
     """Draw the card that lies beside the first picture."""
-    cast = dict(_cast(picture)) if picture else {}
-    known = [h("li", h("strong", name), f" {said}") for name, said in cast.items()][:MOST_NAMED]
-    rest = len(cast) - len(known)
+    alike: dict[str, list[str]] = {}
+    for name, said in dict(_cast(picture)).items() if picture else ():
+        alike.setdefault(said, []).append(name)
+    known = [h("li", h("strong", ", ".join(names)), f" {said}") for said, names in alike.items()][
+        :MOST_NAMED
+    ]
+    rest = sum(map(len, [*alike.values()][MOST_NAMED:]))
     watch = say("Watch ({n} seconds)", n=story.steps) if story.steps else say("Watch")
     return h(
         "div",
@@ -54,14 +58,22 @@ def draw_cover(story: Story, picture: Frag | None) -> Frag:
 
 
 def _cast(picture: Frag) -> Iterator[tuple[str, str]]:
-    """Each thing of a picture that is no part of another one, with what its part says of itself."""
-    for part in picture.walk():
-        thing = part.get("data-of")
+    """Each character of a picture, else each thing that is no part of another one, with what its
+    part says of itself. What is on its way is nobody.
+    """
+    things = [part for part in picture.walk() if part.get("data-of")]
+    played = [part for part in things if _is_a(part, "character")]
+    for part in played or (part for part in things if not _is_a(part, "envelope")):
+        thing = part.get("data-of") or ""
         title = next((kid for kid in part.kids if isinstance(kid, Frag) and kid.tag == "title"), 0)
         said = part.get("aria-label") or (title.text() if isinstance(title, Frag) else "")
-        if thing and ":" not in thing and said:
-            again = said.startswith((f"{thing}:", f"{thing},", f"{thing} "))
-            yield thing, said[len(thing) :].lstrip(": ,") if again else said
+        if ":" not in thing and said:
+            again = said == thing or said.startswith((f"{thing}:", f"{thing},", f"{thing} "))
+            yield thing, said[len(thing) :].lstrip(": ,·") if again else said
+
+
+def _is_a(part: Frag, kind: str) -> bool:
+    return kind in (part.get("class") or "").split()
 
 
 def draw_end(scene: Scene, head: str) -> Frag:

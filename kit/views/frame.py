@@ -190,7 +190,9 @@ def _picture(scene: Scene, panel: Panel, slots: Slots) -> Frag:
     ]
     gates = None if panel.gated else draw_gates(tuple(slots.gates(scene)))
     title = say(panel.title) + edition_in(scene.model.parameters, " · {}")
-    top = h("div", h("h3", title), gates, zoom, class_="kp-top")
+    marks = panel.legend(scene) if panel.legend else ""
+    legend = h("p", marks, k="legend", class_="kp-marks", title=marks) if marks else None
+    top = h("div", h("h3", title), legend, gates, zoom, class_="kp-top")
     body = section(panel, panel.draw(scene), "kp-scroll", "picture: ")
     return h("div", top, body, k="picture", class_="kp-picture")
 

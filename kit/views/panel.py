@@ -169,6 +169,7 @@ class Panel(Struct, frozen=True):
     ``optional`` panels are the first to be left out of an export that grows too large; those with
     ``still`` make up the picture that a notebook keeps without a kernel. ``shown`` tells whether
     there is anything. ``tab`` is a shorter title for a tab; one that is ``gated`` draws the gates.
+    ``legend`` says what the marks mean that a picture has now: it stands beside the title.
     """
 
     name: str
@@ -180,6 +181,7 @@ class Panel(Struct, frozen=True):
     shown: Callable[[Scene], bool] | None = None
     tab: str = ""
     gated: bool = False
+    legend: Callable[[Scene], str] | None = None
 
     def text(self, scene: Scene) -> str:
         """The panel in words: its own, or the lines of its picture."""

@@ -70,15 +70,16 @@ class RenderedTimeline:
     def _story_told(self) -> Story | None:
         """What is told, with its steps: an exported page has them all, else a script leads on."""
         timeline, steps = self.timeline, len(self.timeline.path()) - 1
+        premise = timeline.premise or self.model.premise
         if self.closed is not None:
             shown = self._apart(timeline.path())
-            return Story(timeline.story or self.model.title, timeline.premise, shown)
+            return Story(timeline.story or self.model.title, premise, shown)
         if not timeline.story:
             return None
         ahead = Timeline(self.model, timeline.script)
         while steps < MOST_AHEAD and ahead.forward() is not None:
             steps = len(ahead.moments) - 1
-        return Story(timeline.story, timeline.premise, steps if steps < MOST_AHEAD else 0)
+        return Story(timeline.story, premise, steps if steps < MOST_AHEAD else 0)
 
     def _apart(self, path: list[int]) -> int:
         """The steps of a path in *Story*: what several nodes do alike is one (``branches.js``)."""

@@ -1028,6 +1028,54 @@ def _unsaid(stage: Stage) -> Iterator[str]:
             yield from (f"{each.name}: {words}" for words in rest)
 
 
+MEANINGS = {
+    "crown": "leads",
+    "lock": "its change is under way",
+    "key": "session open",
+    "ban": "banned",
+    "+": "joining",
+    "✗": "dead",
+    "hollow": "down",
+    "square": "client",
+    "diamond": "operator",
+    "dashed card": "not committed",
+    "struck": "no effect",
+    "letters": "stored, framed committed, black applied",
+    "counts": "nodes that have applied it",
+    "envelope": "on its way",
+    "with bars": "held back",
+    "torn": "lost",
+    "open envelope": "arrived",
+    "dot": "nobody yet",
+}
+"""What the marks mean, unless a family says better."""
+
+
+def _marks_seen(scene: Scene, stage: Stage) -> Iterator[str]:
+    """The marks of a stage at this moment; what a family says of tags and disks is always there."""
+    yield from ("below a node", "on a disk")
+    looks = (*stage.characters, *stage.sides)
+    tape = (stage.tape or ())[-MOST_CARDS:]
+    marked = [card.marks for card in tape]
+    yield from ("blue",) * any(each.fill for each in looks)
+    yield from ("crown",) * any(each.leads for each in looks)
+    called = {"joining": "+", "gone": "✗", "": ""}
+    for sign in ("lock", "key", "ban", "joining", "gone"):
+        yield from (called.get(sign, sign),) * any(sign in (e.sign, e.health) for e in looks)
+    yield from ("hollow",) * any(each.health == "down" for each in looks)
+    kinds = {each.kind for each in stage.sides}
+    yield from ("square",) * ("client" in kinds) + ("diamond",) * ("operator" in kinds)
+    coming = any(each.target == stage.tape_key for each in stage.messages)
+    yield from ("dashed card",) * (coming or any(card.open for card in tape))
+    yield from ("struck",) * any(card.void for card in tape)
+    yield from ("letters",) * any(0 < len(each) <= MOST_MARKS for each in marked)
+    yield from ("counts",) * any(len(each) > MOST_MARKS for each in marked)
+    yield from ("envelope",) * bool(stage.messages)
+    yield from ("with bars",) * any(each.held for each in stage.messages)
+    yield from ("torn",) * bool(stage.lost) + ("open envelope",) * bool(scene.flows())
+    yield from ("dot",) * (len(stage.names) > len(stage.characters))
+
+
 def _keys(stage: Stage) -> dict[str, str]:
     """What names each that a heat map shows: the characters, who stands aside, the tape."""
     aside = {each.name: each.key for each in stage.sides}
@@ -1070,8 +1118,13 @@ def stage_panel(
     declare: Callable[[Scene], Stage],
     *,
     gates: Callable[[Scene], Iterable[Gate]] | None = awaited_gates,
+    meanings: Mapping[str, str] | None = None,
 ) -> Panel:
-    """Make the panel of a family's stage; ``gates`` says what is waited for (None: never)."""
+    """Make the panel of a family's stage; ``gates`` says what is waited for (None: never),
+    ``meanings`` what its marks mean where that is more than ``MEANINGS`` says: *below a node*, *on
+    a disk*, *blue*.
+    """
+    meant = {**MEANINGS, **(meanings or {})}
 
     def on(scene: Scene) -> Stage:
         def work() -> Stage:
@@ -1106,4 +1159,11 @@ def stage_panel(
         said = "\n".join((words(scene), *_unsaid(stage)))
         return draw_stage(scene, stage, shown, alternative(title, said))
 
-    return Panel(name, title, draw, words, still=True, gated=True)
+    def legend(scene: Scene) -> str:
+        stage = on(scene)
+        if len(stage.characters) > MOST_NODES:
+            return ""
+        seen = (mark for mark in _marks_seen(scene, stage) if mark in meant)
+        return " · ".join(f"{mark}: {meant[mark]}" for mark in seen)
+
+    return Panel(name, title, draw, words, still=True, gated=True, legend=legend)

@@ -13,7 +13,8 @@ from kit.engine.compose import Product
 from kit.engine.model import Model
 from kit.engine.registry import build, entries
 from kit.engine.scenario import file_named, open_file, open_script, parse
-from kit.views.frame import ONE_LINE, brief_narration, narration
+from kit.engine.timeline import Timeline
+from kit.views.frame import LARGER, ONE_LINE, brief_narration, narration
 from kit.views.panel import Scene, scene_of
 from kit.views.parts import heads
 from tests.views.frames import walk
@@ -26,7 +27,7 @@ ASSIGNMENT = re.compile(r"\w = \S")
 def scene_that_says(words: str, milestone: str | None = None) -> Scene:
     """A scene with these words and this milestone."""
     timeline = walk("twophase/commit")
-    return replace(scene_of(timeline, 0), say=words, milestone=milestone)
+    return replace(scene_of(timeline, 0), say=words, milestone=milestone, why="")
 
 
 def test_what_fits_is_said_in_full() -> None:
@@ -85,6 +86,28 @@ def test_captions_are_plain_words(name: str) -> None:
     for moment in timeline.moments[1:]:
         assert not ASSIGNMENT.search(moment.say), moment.say
         assert timeline.why(moment.id)
+
+
+@pytest.mark.parametrize("name", entries())
+def test_a_model_says_what_it_is_about(name: str) -> None:
+    """The first sentence of its premise is told at the start, where no scenario says more."""
+    model = build(name)
+    told = Timeline(model).why(0)
+    assert told
+    assert model.premise.startswith(told)
+    assert len(told) <= LARGER
+
+
+def test_a_commit_says_whom_requests_ask_from_there_on() -> None:
+    """Of a tablet's stages, of a topology's states, of the epochs of a range."""
+    told = {
+        name: [timeline.why(moment.id) for moment in timeline.moments]
+        for name in ("tablets/one-tablet-moves", "vnodes/write-during-bootstrap")
+        for timeline in [performed(name)]
+    }
+    both = "Writes go to old and new replicas now, and reads still ask the old ones."
+    assert both in told["tablets/one-tablet-moves"]
+    assert "From here on X is read, D is no longer read." in told["vnodes/write-during-bootstrap"]
 
 
 def test_a_comment_of_a_scenario_file_is_the_why_of_its_moment() -> None:

@@ -127,6 +127,38 @@ def test_a_step_changes_the_picture(model: str) -> None:
     assert excused <= MOST_EXCUSED * steps
 
 
+SHOWN = {
+    "crown": "crown",
+    "sign lock": "lock",
+    "sign key": "key",
+    "sign ban": "ban",
+    "sign joining": "+",
+    "sign gone": "✗",
+    "fill": "blue",
+    "log-card dashed": "dashed card",
+    "log-card void": "struck",
+    "character down": "hollow",
+    "opened": "open envelope",
+    "rift": "torn",
+    "bars": "with bars",
+    "envelope": "envelope",
+    "place-of": "dot",
+}
+"""Classes of what is drawn, and what the legend calls them."""
+
+
+@pytest.mark.parametrize("model", PORTED)
+def test_each_mark_is_explained_beside_the_picture(model: str) -> None:
+    """The legend names each mark that is there at this moment."""
+    for _, frames in drawn(model):
+        for scene, frag in frames:
+            [panel] = [each for each in for_model(scene.model).panels if each.gated]
+            if frag.get("class") == "stage" and panel.legend:
+                told = panel.legend(scene)
+                seen = {SHOWN.get(part.get("class") or "") for part in frag.walk()}
+                assert not [mark for mark in seen if mark and f"{mark}: " not in told]
+
+
 # -- nothing lies over anything --------------------------------------------------------------------
 
 SOLID = {"head", "drum", "box", "log-card", "state-of"}

@@ -38,6 +38,16 @@ def test_the_first_frame_of_a_story_has_its_cover() -> None:
     assert "kp-cover" not in Player(build("twophase")).rendered.html(0)
 
 
+def test_who_is_who_names_characters_once() -> None:
+    """Those that are alike in one line; what is on its way is nobody; what is told is no name."""
+    cover = Player("discovery/three-nodes").rendered.html(0).partition("kp-cover")[2]
+    assert "<strong>C</strong> knows A, C" in cover
+    assert "ask" not in cover.partition("</ul>")[0].partition("<ul>")[2]
+    assert "<strong>RM0, RM1, RM2</strong> working" in Player("twophase/commit").rendered.html(0)
+    alike = Player("gossip_join/one-join").rendered.html(0)
+    assert "<strong>A, B, C</strong> member, no write" in alike
+
+
 def test_a_page_of_any_run_has_a_cover() -> None:
     """Of one without a name it has the model's, and it counts the steps of the run."""
     timeline = Timeline(build("twophase"))

@@ -69,6 +69,10 @@ class Dataplane(storage.Storage):
     """Clients, coordinators and the replicas of one data range, while a plan is carried out."""
 
     name, title = "dataplane", "Reads and writes while a range moves (CEP-21)"
+    premise = (
+        "No acknowledged write may be lost while a range moves. "
+        "Clients (K) write and read. Each node holds a replica, and goes by one epoch."
+    )
     about = """
     A cluster and its operations, and the requests of clients on one of its ranges.
 

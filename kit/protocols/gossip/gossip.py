@@ -143,6 +143,10 @@ class Gossip(NetworkModel):
     """Nodes that change the schema on their own and gossip about its version."""
 
     name, title = "gossip", "A schema by gossip: the newest timestamp wins"
+    premise = (
+        "Nobody leads: changes spread from node to node, and the newest timestamp wins. "
+        "Clients (squares) change the schema at different nodes."
+    )
     about = "The nodes, what clients ask of them, how wrong their clocks are, what may go wrong."
     rests_at_goals = True
 

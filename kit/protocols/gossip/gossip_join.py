@@ -166,6 +166,10 @@ class GossipJoin(NodeModel[RingState]):
     """A cluster that nodes join, each on its own, or whose dead member a live one removes."""
 
     name, title = "gossip_join", "A join or a removal by gossip: no coordinator drives it"
+    premise = (
+        "Nobody leads: each node learns by gossip alone who joins and who goes. "
+        "Until all have heard of it, they do not agree on who holds the data."
+    )
     about = "The cluster, who joins it or is removed, what clients write, what may go wrong."
     State = RingState
     rests_at_goals = True

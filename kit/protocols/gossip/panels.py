@@ -105,7 +105,16 @@ def _badges(scene: Scene) -> Badges:
 VIEWS = Views(
     (
         status(_badges, "badges"),
-        stage_panel("nodes", "Nodes and their versions", _version_stage, gates=None),
+        stage_panel(
+            "nodes",
+            "Nodes and their versions",
+            _version_stage,
+            gates=None,
+            meanings={
+                "below a node": "its schema version",
+                "on a disk": "B 1:2 is the newest it heard of B (generation:version)",
+            },
+        ),
         panel_of(
             "versions",
             "Versions, said and heard",
@@ -254,7 +263,16 @@ def _join_badges(scene: Scene) -> Badges:
 JOIN_VIEWS = Views(
     (
         status(_join_badges, "badges"),
-        stage_panel("ring", "Nodes of the ring", _ring, gates=gates),
+        stage_panel(
+            "ring",
+            "Nodes of the ring",
+            _ring,
+            gates=gates,
+            meanings={
+                "on a disk": "data, what it heard, whom it reads and writes",
+                "blue": "share of the writes",
+            },
+        ),
         panel_of(
             "views",
             "What each node knows",

@@ -168,6 +168,10 @@ class Discovery(NetworkModel):
     """Nodes without a group that find one another. A node's state is what it knows: ``Peers``."""
 
     name, title = "discovery", "Discovery: one group 0 out of contact points"
+    premise = (
+        "Nodes that know few others must found one group, not two. "
+        "Each node asks its peers for theirs. The one with the lowest id founds the group."
+    )
     about = "The contact points of each node, and what may go wrong."
     rests_at_goals = True
 

@@ -85,6 +85,10 @@ class Group0(Guards, RaftLog, Serving):
     """The members of group 0, and clients that ask them for changes of the schema."""
 
     name, title = "group0", "Group 0: one log for all metadata"
+    premise = (
+        "All metadata is in one log: a change counts once a majority has stored it. "
+        "Clients (squares) ask for changes. Nodes store and apply them in the order of the log."
+    )
     about = "Who is in group 0, what clients ask for, and what may go wrong."
     State = Group0State
     rests_at_goals = True

@@ -305,7 +305,13 @@ def question(scene: Scene) -> Question | None:
 VIEWS = Views(
     (
         status(_badges, wording=_status),
-        stage_panel("matrix", "Log of group 0", _stage, gates=None),
+        stage_panel(
+            "matrix",
+            "Log of group 0",
+            _stage,
+            gates=None,
+            meanings={"lock": "holds the guard", "blue": "applied"},
+        ),
         panel_of(
             "history",
             "group0_history",
@@ -447,7 +453,13 @@ def _discovery_status(scene: Scene) -> str:
 DISCOVERY_VIEWS = Views(
     (
         status(_discovery_badges, wording=_discovery_status),
-        stage_panel("peers", "Who knows whom", _peers_stage, gates=_peer_gates),
+        stage_panel(
+            "peers",
+            "Who knows whom",
+            _peers_stage,
+            gates=_peer_gates,
+            meanings={"+": "in no group yet", "blue": "peers it knows", "crown": "founded a group"},
+        ),
         MESSAGES,
         panel_of(
             "tables",

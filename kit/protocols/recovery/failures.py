@@ -113,6 +113,10 @@ class Failures(VotingModel[FailuresState]):
     """A cluster with ``datacenters`` whose nodes fail and come back."""
 
     name, title, State = "failures", "Nodes fail and come back", FailuresState
+    premise = (
+        "Nodes stop, or are cut off: which changes and requests still work? "
+        "A schema change needs a majority of the voters; a request needs replicas of its data."
+    )
     about = "A cluster in which nodes fail and come back."
 
     datacenters: tuple[Annotated[int, Meta(ge=1, le=MOST_NODES)], ...] = parameter(

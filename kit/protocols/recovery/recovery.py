@@ -86,6 +86,10 @@ class Recovery(LostMajority[RecoveryState]):
 
     revision = 2
     name, title, State = "recovery", "A group 0 that lost its majority", RecoveryState
+    premise = (
+        "Without a majority of voters nobody can change metadata. "
+        "The operator (op) makes a new group of the nodes that live."
+    )
     about = "A group 0 that lost its majority, and what may happen while an operator recovers it."
     rests_at_goals = True
 

@@ -126,6 +126,10 @@ class RecoveryMode(LostMajority[ModeState]):
 
     revision = 2
     name, title, State = "recovery_mode", "A lost majority, by RECOVERY mode", ModeState
+    premise = (
+        "Without a majority of voters nobody can change metadata. "
+        "In RECOVERY mode the living go on without Raft, remove the dead, and upgrade again."
+    )
     about = """
     A group 0 that lost its majority, or a Raft upgrade that is stuck; what may still happen.
 

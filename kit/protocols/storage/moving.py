@@ -104,6 +104,21 @@ class Moving(Range):
         edge, to = self.trails[s.trail].edge(action.verb)
         return f"{self.trails[to].newest.epoch}: {edge.title}"
 
+    def why_here(self, before: StorageState, action: Any, after: StorageState) -> str:
+        """A commit says who is asked from there on, where that is somebody else."""
+        told = []
+        if self.kind(action) == "commit":
+            old, new = self.newest(before).view, self.newest(after).view
+            ways = ("written", old.writes, new.writes), ("read", old.reads, new.reads)
+            for done, then, now in ways:
+                for no_longer, mask in (("", now & ~then), (" no longer", then & ~now)):
+                    if names := self.history.names(mask):
+                        who = " and ".join(names)
+                        told.append(f"{who} {are(len(names))}{no_longer} {done}")
+        return (
+            f"From here on {', '.join(told)}." if told else super().why_here(before, action, after)
+        )
+
     @action(
         each=lambda m, s: (edge.verb for edge in m.newest(s).edges),
         verb="{verb}",

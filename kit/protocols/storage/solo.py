@@ -54,6 +54,7 @@ class Coordinator(Coordinating):
 
     name = "coordinator"
     title = "One real coordinator; you are the replicas (CEP-21)"
+    premise = "You answer for the replicas, and see what this coordinator makes of it."
     about = "The coordinator's request; the others are those of the dataplane model."
     request: str = "K1 write QUORUM"
     timeouts = True
@@ -185,6 +186,7 @@ class Replica(Declared[ReplicaState]):
 
     name = "replica"
     title = "One real replica; you are the coordinators (CEP-21)"
+    premise = "You ask as the coordinators, and see what this replica accepts or refuses."
     about = "The real replica and its messages; the others are those of the dataplane model."
     State = ReplicaState
     replica: str = ""

@@ -65,6 +65,10 @@ class Balance(Hosts[BalanceState]):
     """
 
     name, title, State = "balance", "Tablets move until loads are even", BalanceState
+    premise = (
+        "Tablets move until all shards carry about the same load. "
+        "Each row of the picture is a node, and each number in it a tablet."
+    )
     about = "A cluster whose tablets may move, one replica at a time."
 
     edition: Edition = parameter("documents", "the documents, or the published server")

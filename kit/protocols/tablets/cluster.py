@@ -40,7 +40,14 @@ from kit.protocols.topology.rules.cluster import (
     local_view,
     mask_of,
 )
-from kit.protocols.topology.rules.machines import EdgeKind, Edition, Machine, WorkRow
+from kit.protocols.topology.rules.machines import (
+    EdgeKind,
+    Edition,
+    Machine,
+    StateRow,
+    WorkRow,
+    reason_for,
+)
 from kit.protocols.topology.rules.replication import factor_text, place_of, replication_in
 from kit.protocols.topology.rules.requests import MOST_NODES, RequestPlan, plan_of
 from kit.protocols.topology.topology import Topology, TopologyParameters
@@ -526,6 +533,20 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
     def table(self, transition: TabletTransition) -> Machine:
         """The table of a transition's kind."""
         return TRANSITIONS[self.edition][transition.kind]
+
+    def why_here(self, before: TabletsState, action: Any, after: TabletsState) -> str:
+        """A command is committed for the sake of the stage that it leads to."""
+        told = ""
+        if self.kind(action) == "commit" and len(before.tablets) == len(after.tablets):
+            pairs = zip(before.tablets, after.tablets, strict=True)
+            moved = (pair for pair in pairs if pair[0].transitions != pair[1].transitions)
+            for old, new in moved:
+                told = told or reason_for(self._stage_row(old), self._stage_row(new))
+        return told or super().why_here(before, action, after)
+
+    def _stage_row(self, tablet: TabletRow) -> StateRow | None:
+        way = next(iter(tablet.transitions), None)
+        return None if way is None else self.table(way).state(way.stage)
 
     def _work(self, kind: TransitionKind, stage: str) -> tuple[tuple[WorkRow, str], ...]:
         """The work of a stage in order; data work once for each co-located table."""

@@ -216,6 +216,10 @@ class Resize(Hosts[ResizeState]):
 
     revision = 2
     name, title, State = "resize", "A table's tablets are split and merged", ResizeState
+    premise = (
+        "A table that grows or shrinks gets more or fewer tablets. "
+        "First the replicas get ready, then all nodes take the new map. Each row is a node."
+    )
     about = "A table of a few tablets, and what may happen to its size and its replicas."
     rests_at_goals = True
 

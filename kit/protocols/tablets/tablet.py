@@ -78,6 +78,10 @@ class Tablet(Fenced):
     """Clients, coordinators and the replicas of one tablet, while it is in transition."""
 
     name, title = "tablet", "Reads and writes of one tablet, stage by stage"
+    premise = (
+        "No acknowledged write may be lost while a tablet moves. "
+        "Clients (K) write and read. Each node holds a replica, and goes by one version."
+    )
     about = """
     One tablet, the transitions that the coordinator plans for it, and the requests of clients.
 

@@ -95,6 +95,10 @@ class Tablets(Plans, Stages):
 
     revision = 2
     name, title = "tablets", "Tablets under the topology coordinator"
+    premise = (
+        "A tablet moves in small stages, so that reads and writes always meet. "
+        "Each row of the picture is a node, and each number in it a tablet."
+    )
     about = "A cluster with tablets, what is asked of it, and the faults that there may be."
     rests_at_goals = True
     faults = ("fault", "late fault")

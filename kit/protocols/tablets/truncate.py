@@ -83,6 +83,10 @@ class Truncate(Hosts[TruncateState]):
     """A table with replicas on the nodes ``replicas`` that is truncated."""
 
     name, title, State = "truncate", "A table of tablets is truncated", TruncateState
+    premise = (
+        "TRUNCATE deletes the rows of before, and none that is written after it. "
+        "A message that comes too late does no harm once its session is closed."
+    )
     about = "A table with its replicas, and what may go wrong while it is truncated."
     rests_at_goals = True
 

@@ -185,6 +185,10 @@ class TcmCluster(Product):
     """The tcm state machine over the atomic log."""
 
     title = "Transactional cluster metadata (CEP-21)"
+    premise = (
+        "All nodes follow one log of metadata, epoch by epoch. "
+        "The ring shows which nodes read and write each range while the cluster changes."
+    )
     safeguards = SAFEGUARDS
     parameters: TcmParameters
 

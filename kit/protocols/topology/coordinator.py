@@ -48,7 +48,7 @@ from kit.protocols.topology.rules.cluster import (
 )
 from kit.protocols.topology.rules.columns import changed_cells
 from kit.protocols.topology.rules.decide import Decision, decide, outcome, queue
-from kit.protocols.topology.rules.machines import WorkRow
+from kit.protocols.topology.rules.machines import StateRow, WorkRow, reason_for
 
 LOG = "group0"
 NO_COORDINATOR = refused("there is no coordinator that the others hear")
@@ -412,6 +412,20 @@ class Coordinator(Control):
             built = command.new - 1
             return f"The command was decided on state {built}, not on {before.state_id}: no effect."
         return f"State {after.state_id}: {verbatim(self.sets(before, command))}."
+
+    def state_used(self, s: Any) -> StateRow | None:
+        """The state of the machine that requests go by, once its nodes know it."""
+        operation = rules.under_way(s.topology)
+        return None if operation is None else rules.state_of(operation, self.setting)
+
+    def why_here(self, before: Any, action: Any, after: Any) -> str:
+        """A command is committed for the sake of the state that it leads to."""
+        told = ""
+        if self.kind(action) == "commit":
+            told = reason_for(self.state_used(before), self.state_used(after))
+            if before.topology.fence_version != after.topology.fence_version:
+                told = "The fence is there to keep out requests by an older version."
+        return told or super().why_here(before, action, after)
 
     def _into_the_log(self, before: ControlState, action: Any, after: ControlState) -> Travels:
         # Along the diagram, too, where the transition state is another one.

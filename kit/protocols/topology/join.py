@@ -104,6 +104,10 @@ class Join(NetworkModel):
 
     revision = 2
     name, title = "join", "The join handshake: a node asks to be let in"
+    premise = (
+        "A new node asks to be let in, and the coordinator checks it. "
+        "Group 0 (g0) keeps the table of nodes. The coordinator wears the crown."
+    )
     about = "Members A, B and so on, of which A coordinates, the joiner N, and what may go wrong."
     rests_at_goals = True
 

@@ -164,6 +164,10 @@ class Topology(Serving, Coordinator, Outages):
 
     revision = 2
     name, title = "topology", "Topology over group 0: the coordinator"
+    premise = (
+        "One coordinator changes the cluster step by step, and waits for the nodes in between. "
+        "The operator (op) makes requests. The coordinator wears the crown."
+    )
     about = "A cluster with what is asked of it, and the faults that there may be."
     rests_at_goals = True
     first = (

@@ -62,6 +62,10 @@ class TwoPhase(Declared[TwoPhaseState]):
     """Two-phase commit with ``rms`` resource managers."""
 
     name, title, State = "twophase", "Two-phase commit", TwoPhaseState
+    premise = (
+        "Several managers must all commit, or all abort. "
+        "Each says when it is prepared, and the transaction manager (TM) decides for all of them."
+    )
     about = "Who takes part."
     rms: int = parameter(3, "how many resource managers take part", ge=1, le=MOST_MANAGERS)
 

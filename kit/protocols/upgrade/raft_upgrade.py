@@ -94,6 +94,10 @@ class RaftUpgrade(NodeModel[Cluster]):
     """A cluster of ``nodes`` on the way into Raft."""
 
     name, title, State = "raft_upgrade", "The Raft upgrade", Cluster
+    premise = (
+        "The schema moves from gossip into Raft, while the cluster serves. "
+        "Each node goes through five phases, in each of which it waits for the others."
+    )
     about = "A cluster on the way into Raft."
     rests_at_goals = True
 

@@ -128,6 +128,10 @@ class TopologyUpgrade(NodeModel[Cluster]):
     """A cluster of ``nodes`` whose topology goes into group 0."""
 
     name, title, State = "topology_upgrade", "The topology upgrade", Cluster
+    premise = (
+        "The topology moves from gossip into a table of group 0. "
+        "The coordinator (with the crown) copies what gossip tells, node by node."
+    )
     about = "A cluster whose schema group 0 keeps already, and nodes that want to join it."
     rests_at_goals = True
 

@@ -39,6 +39,10 @@ class Vnodes(Fenced):
     """Clients, coordinators and the replicas of one range while a node operation is carried out."""
 
     name, title = "vnodes", "Reads and writes while a range moves (topology coordinator)"
+    premise = (
+        "No acknowledged write may be lost while a range moves. "
+        "Clients (K) write and read. Each node holds a replica, and goes by one version."
+    )
     about = """
     A node operation on a generated ring, and the requests of clients on one of its ranges.
 

@@ -237,7 +237,13 @@ def _broken(words: str) -> tuple[str, str]:
 VIEWS = Views(
     (
         status(_badges, "badges"),
-        stage_panel("nodes", "Nodes", _stage, gates=gates),
+        stage_panel(
+            "nodes",
+            "Nodes",
+            _stage,
+            gates=gates,
+            meanings={"blue": "schema changes it has"},
+        ),
         panel_of(
             "presses",
             "Nodes",

@@ -84,7 +84,16 @@ def _member(scene: Scene, row: PersistedRow) -> Character:
     )
 
 
-STAGE = stage_panel("nodes", "Nodes and their groups", _stage)
+STAGE = stage_panel(
+    "nodes",
+    "Nodes and their groups",
+    _stage,
+    meanings={
+        "crown": "is to lead",
+        "on a disk": "last entry it knows committed, group id, old Raft rows",
+        "blue": "share of the log",
+    },
+)
 
 
 # -- the old procedure, with RECOVERY mode ---------------------------------------------------------
@@ -124,4 +133,12 @@ def _in_mode(scene: Scene, row: ModeRow) -> Character:
     )
 
 
-MODE_STAGE = stage_panel("nodes", "Nodes and their modes", _mode_stage)
+MODE_STAGE = stage_panel(
+    "nodes",
+    "Nodes and their modes",
+    _mode_stage,
+    meanings={
+        "on a disk": "upgrade state, group id, peers found, history kept",
+        "blue": "schema changes it has",
+    },
+)

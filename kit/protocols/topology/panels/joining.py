@@ -223,7 +223,13 @@ VIEWS = Views(
             ),
             still=True,
         ),
-        stage_panel("stage", "The handshake", _stage, gates=None),
+        stage_panel(
+            "stage",
+            "The handshake",
+            _stage,
+            gates=None,
+            meanings={"crown": "the coordinator", "diamond": "group 0 with its table"},
+        ),
         MESSAGES,
         panel_of(
             "processes",

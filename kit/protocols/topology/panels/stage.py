@@ -163,4 +163,14 @@ def gates(scene: Scene) -> Iterator[Gate]:
     yield Gate("barrier", runs.command, "answered", there, missing, len(runs.needs))
 
 
-STAGE = stage_panel("stage", "Nodes and the barrier", _stage, gates=gates)
+STAGE = stage_panel(
+    "stage",
+    "Nodes and the barrier",
+    _stage,
+    gates=gates,
+    meanings={
+        "crown": "the coordinator",
+        "on a disk": "its version, what runs",
+        "blue": "streamed",
+    },
+)

@@ -127,6 +127,35 @@ class StateRow(Struct, frozen=True):
     writes: Selector = "old"
 
 
+USED: dict[tuple[Selector, Selector], str] = {
+    ("old", "old"): "Reads and writes go to the old replicas.",
+    ("old", "both"): "Writes go to old and new replicas now, and reads still ask the old ones.",
+    ("new", "both"): "Reads ask the new replicas now, and writes still go to the old ones as well.",
+    ("new", "new"): "Reads and writes go to the new replicas alone.",
+}
+
+
+def reason_for(before: StateRow | None, after: StateRow | None) -> str:
+    """What a state is entered for: whom requests ask from now on, else its first work."""
+    if before == after:
+        return ""
+    if after is None:
+        return "This change is over, so the next one may begin."
+    use = after.reads, after.writes
+    if use != (("old", "old") if before is None else (before.reads, before.writes)):
+        return USED.get(use, "")
+    work = after.work[0] if after.work else None
+    if work is None:
+        return ""
+    if work.name == "stream" and after.writes == "both":
+        return "New writes reach the new replicas, so now the older data is copied."
+    if work.name == "cleanup_leaving":
+        return "Nobody asks the old replica any more, so its data can go."
+    if work.barrier:
+        return "The next state waits until every node goes by this one."
+    return ""
+
+
 class EdgeRow(Struct, frozen=True):
     """One way from a state to another, committed in one command of group 0.
 

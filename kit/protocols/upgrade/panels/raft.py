@@ -215,7 +215,17 @@ def _badges(scene: Scene) -> Badges:
 VIEWS = Views(
     (
         status(_badges, "badges"),
-        stage_panel("nodes", "Nodes on the way into Raft", _stage, gates=gates),
+        stage_panel(
+            "nodes",
+            "Nodes on the way into Raft",
+            _stage,
+            gates=gates,
+            meanings={
+                "below a node": "what rules its schema",
+                "on a disk": "its release, the option, its group",
+                "blue": "phases behind it",
+            },
+        ),
         panel_of(
             "phases",
             "The five phases",

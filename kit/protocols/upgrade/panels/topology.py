@@ -168,7 +168,17 @@ def _badges(scene: Scene) -> Badges:
 VIEWS = Views(
     (
         status(_badges, "badges"),
-        stage_panel("states", "The topology upgrade", _stage, gates=gates),
+        stage_panel(
+            "states",
+            "The topology upgrade",
+            _stage,
+            gates=gates,
+            meanings={
+                "crown": "the coordinator",
+                "on a disk": "its version, the state it knows, what it goes by",
+                "blue": "goes by the table",
+            },
+        ),
         UPGRADE,
         panel_of(
             "topology",
