@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from functools import cache
 from typing import Any, TypeAlias
 
 from msgspec import Struct
@@ -108,10 +109,12 @@ class Grammar:
         words = _words(line)
         if not words:
             raise BadInput("command", NOTHING, one_of("", self._firsts()))
-        readings = [(self._reading(form, words, moment), form) for form in self.forms]
-        for reading, form in readings:
+        readings: list[tuple[_Reading, Form]] = []
+        for form in self.forms:
+            reading = self._reading(form, words, moment)
             if reading.given is not None:
                 return form, reading.given
+            readings.append((reading, form))
         furthest = max(reading.fits for reading, _ in readings)
         if not furthest:
             raise _unknown(words[0].text, self._firsts())
@@ -155,11 +158,11 @@ class Grammar:
         yield from lines
 
     def _firsts(self) -> list[str]:
-        return list(dict.fromkeys(_parts(form)[0] for form in self.forms))
+        return list(dict.fromkeys(_parts(form.text)[0] for form in self.forms))
 
     def _reading(self, form: Form, words: Sequence[_Typed], moment: Any) -> _Reading:
         at, given = 0, dict[str, str | tuple[str, ...]]()
-        for part in _parts(form):
+        for part in _parts(form.text):
             named = _SLOT.fullmatch(part)
             slot = self.slots[named[1]] if named else None
             end, value = _taken(slot, part, words, at, moment)
@@ -176,8 +179,9 @@ def _quotes_close(text: str) -> bool:
     return text.count("'") % 2 == 0 and text.count('"') % 2 == 0
 
 
-def _parts(form: Form) -> list[str]:
-    return _PART.findall(form.text)
+@cache
+def _parts(text: str) -> tuple[str, ...]:
+    return tuple(_PART.findall(text))
 
 
 def _values(slot: Slot, moment: Any) -> Iterator[str]:
