@@ -1,8 +1,8 @@
 """Large is a heat map with a lens: of many nodes a mark each, block by block for what matters.
 
 A node has the same place in every block. Its mark is hollow for what most of them share, and has a
-shape of its own for each other value; what the step changed has a heavy line. Who moves is an arc between two
-cells, as thick as much moves. Hover or focus shows a node's line below.
+shape of its own for each other value; what the step changed has a heavy line. Who moves is an arc
+between two cells, as thick as much moves. Hover or focus shows a node's line below.
 """
 
 from __future__ import annotations
@@ -78,7 +78,9 @@ def looks(aspect: Aspect) -> dict[str, int]:
 def shares(aspect: Aspect) -> str:
     """Say how many have each value: ``□ 2 ×68, ■ 3 ×32``."""
     values = ranked(aspect)
-    parts = [f"{mark} {value} ×{count}" for mark, (value, count) in zip(LOOKS, values[:3])]
+    parts = [
+        f"{mark} {value} ×{count}" for mark, (value, count) in zip(LOOKS, values[:3], strict=False)
+    ]
     rest = len(values) - 3
     return ", ".join(parts) + (f" and {rest} more" if rest > 0 else "")
 
@@ -174,9 +176,7 @@ def _marks(
     known = [(at, name) for at, name in enumerate(names) if name in aspect.values]
     apart = {name for _, name in known}
     if len(names) > MOST_SINGLE:
-        uncommon = (
-            name for _, name in known if marks[aspect.values[name]]
-        )
+        uncommon = (name for _, name in known if marks[aspect.values[name]])
         apart = {*aspect.changed, *islice(uncommon, MOST_SINGLE)} & apart
         together: dict[int, list[str]] = {}
         for at, name in known:

@@ -66,13 +66,13 @@ def act_button(
     said: str = "",
     kind: str = "act",
     digit: int | None = None,
-    names: str | None = None,
+    **more: str | None,
 ) -> Frag:
     """Draw a button that acts, or says ``why`` not.
 
     ``act`` names what it does (``do:`` and the mark of an action), ``said`` is how it is spoken
-    where that is more than its ``words``; ``digit`` is the key that presses it, ``names`` the
-    things that it concerns.
+    where that is more than its ``words``; ``digit`` is the key that presses it; ``more`` are
+    attributes beside these.
     """
     return h(
         "button",
@@ -83,9 +83,9 @@ def act_button(
         data_act=act,
         data_key=digit,
         data_refused=why,
-        data_names=names,
         aria_disabled="true" if why else None,
         aria_label=f"{said or words}, not now: {why}" if why else said or None,
+        **more,
     )
 
 
