@@ -240,7 +240,12 @@ class NetworkModel(NodeModel[ActorState]):
         why = self.carrier.may_hold(s.network, envelope)
         return why or ActorState(s.nodes, self.carrier.hold(s.network, envelope))
 
-    @action(struct=Partition, when=lambda m: m.network_options.partitions != 0, fault=True)
+    @action(
+        struct=Partition,
+        when=lambda m: m.network_options.partitions != 0,
+        fault=True,
+        hand=lambda m, s, a: (a.nodes, tuple(n for n in m.carrier.nodes if n not in a.nodes)),
+    )
     @purpose("Neither side can tell whether the other one is dead.")
     def partition(self, s: ActorState, nodes: Apart) -> Next:
         """The network splits: {sides}."""

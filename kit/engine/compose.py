@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from kit.engine.declared import Act, Declared, judges
 from kit.engine.flows import Flow
-from kit.engine.model import Model, Property
+from kit.engine.model import Gesture, Model, Property
 from kit.engine.rule import Rule
 from kit.errors import Refusal
 
@@ -236,6 +236,11 @@ class Product(Model[Any, Any]):
         """What the part that acts says of it."""
         part, own = self.part_of(action)
         return self.parts[part].things(own)
+
+    def hand(self, s: Any, action: Any) -> Gesture | None:
+        """What the hand does for it in the picture of the part that acts."""
+        part, own = self.part_of(action)
+        return self.parts[part].hand(getattr(s, part), own)
 
     def why(self, action: Any) -> str:
         """What the part that acts says of it."""

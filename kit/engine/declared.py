@@ -24,7 +24,7 @@ from msgspec.structs import asdict, astuple, replace
 
 from kit.engine.careful import check_call, is_kits
 from kit.engine.flows import Flow, FlowKind, FlowTable, ServerLine, ServerLog
-from kit.engine.model import Kind, Model, NoParameters, Property, Safeguard
+from kit.engine.model import Gesture, Kind, Model, NoParameters, Property, Safeguard
 from kit.engine.parameters import BUDGET, check_limits
 from kit.engine.registry import Entry
 from kit.engine.rule import Rule
@@ -110,6 +110,11 @@ class Travel(Struct, frozen=True):
     stays: bool = False
 
 
+def off_stage(m: Any, s: Any, action: Any) -> Gesture:
+    """The gesture for what takes a node down: it is taken out of the picture."""
+    return m.spot(action.node), ""
+
+
 @lru_cache(4096)  # a search asks for the same ones again and again
 def refused(reason: str, missing: tuple[str, ...] = (), evidence: tuple[str, ...] = ()) -> Refusal:
     """Why an action may not happen now, who has to answer first, and the facts behind it."""
@@ -140,6 +145,7 @@ class action(Struct, frozen=True, kw_only=True):  # noqa: N801  # it is read as 
     A ``fault``, or what spends a budget, is not, unless it says so; nor is the restart of a node
     that may be gone for good. What an operator is ``instructed`` to do helps beyond its budget.
     ``struct`` is the type of the action where that stands elsewhere, such as one with a message.
+    ``hand(model, state, action)`` is what the hand does for it in the picture: a ``Gesture``.
     """
 
     each: Callable[[Any, Any], int | Iterable[Any]] | None = None
@@ -158,6 +164,7 @@ class action(Struct, frozen=True, kw_only=True):  # noqa: N801  # it is read as 
     relied: bool | Callable[[Any, Any, Any], bool] | None = None
     instructed: bool = False
     struct: Any = None
+    hand: Callable[[Any, Any, Any], Gesture | None] | None = None
 
     def __call__(self, run: Callable[..., Any]) -> Any:
         """The action that a method declares."""
@@ -620,6 +627,11 @@ class Declared(Model[S, Any]):
         """What its parameters are called."""
         values = zip(astuple(action), self.acts[type(action)].domains, strict=True)
         return tuple(each.shown(value) for value, each in values if each)
+
+    def hand(self, s: S, action: Any) -> Gesture | None:
+        """What its declaration says of the hand."""
+        act = self.acts.get(type(action))
+        return act.said.hand(self, s, action) if act and act.said.hand else None
 
     def why(self, action: Any) -> str:
         """What the step is for, in a sentence; empty where its action does not say."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, wraps
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Struct, field
@@ -26,6 +26,10 @@ from kit.engine.rule import Rule as RuleOfToday
 from kit.errors import BadInput, Refusal, Refused, shorten
 
 Switches = TypeVar("Switches", bound=Struct)
+Gesture: TypeAlias = tuple[str, str] | tuple[tuple[str, ...], tuple[str, ...]]
+"""A part of the picture is taken to another one (both by key; an empty one is out of the picture),
+or a line is drawn between two groups of nodes (by name).
+"""
 
 
 class LaterCase(Struct, frozen=True):
@@ -363,6 +367,10 @@ class Model(Generic[S, A]):
     def things(self, action: A) -> tuple[str, ...]:
         """The things of the picture that an action concerns and that its fields do not name."""
         return ()
+
+    def hand(self, s: S, action: A) -> Gesture | None:
+        """What the hand does in the picture for an action, where it can do it by itself."""
+        return None
 
     def why(self, action: A) -> str:
         """What such a step is for, in a sentence; empty where nobody says."""

@@ -284,8 +284,9 @@ def _buttons(scene: Scene, items: list[Option], numbers: Iterator[int]) -> list[
         why = refusal_text(refusal, LEAST_EVIDENCE if many else MOST_EVIDENCE) if refusal else None
         suggested = action == scene.suggested
         digit = None if suggested or many else _digit(why or scene.closed, numbers)
-        things = concerned(scene.model, action)
-        buttons.append(_item(verb, name, why or scene.closed, things, suggested, digit))
+        things, hand = concerned(scene.model, action), scene.model.hand(scene.state, action)
+        gesture = None if hand is None else msgspec.json.encode(hand).decode()
+        buttons.append(_item(verb, name, why or scene.closed, things, suggested, digit, gesture))
         if refusal is not None and stuck:
             buttons.append(h("li", h("small", refusal.reason, k=f"why:{name}", class_="why")))
     lines = [h("ul", buttons)]
@@ -298,11 +299,18 @@ def _buttons(scene: Scene, items: list[Option], numbers: Iterator[int]) -> list[
 
 @lru_cache(8192)
 def _item(
-    verb: str, name: str, why: str | None, things: str, suggested: bool, digit: int | None
+    verb: str,
+    name: str,
+    why: str | None,
+    things: str,
+    suggested: bool,
+    digit: int | None,
+    gesture: str | None,
 ) -> Frag:
     """Draw one action of the list; in a large cluster most are the same in every frame."""
     kind = "act suggested" if suggested else "act"
-    button = act_button(verb, f"act:{name}", f"do:{name}", why, "", kind, digit, things)
+    more = {"data_names": things, "data_hand": gesture}
+    button = act_button(verb, f"act:{name}", f"do:{name}", why, "", kind, digit, **more)
     return h("li", button, k=f"item:{name}")
 
 

@@ -67,13 +67,13 @@ def act_button(
     said: str = "",
     kind: str = "act",
     digit: int | None = None,
-    names: str | None = None,
+    **more: str | None,
 ) -> Frag:
     """Draw a button that acts, or says ``why`` not.
 
     ``act`` names what it does (``do:`` and the mark of an action), ``said`` is how it is spoken
-    where that is more than its ``words``; ``digit`` is the key that presses it, ``names`` the
-    things that it concerns.
+    where that is more than its ``words``; ``digit`` is the key that presses it; ``more`` are
+    attributes beside these.
     """
     return h(
         "button",
@@ -84,11 +84,11 @@ def act_button(
         data_act=act,
         data_key=digit,
         data_refused=why,
-        data_names=names,
         aria_disabled="true" if why else None,
         aria_label=say("{what}, not now: {why}", what=said or words, why=why)
         if why
         else said or None,
+        **more,
     )
 
 

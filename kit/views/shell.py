@@ -98,6 +98,7 @@ def keys_help() -> tuple[tuple[str, str], ...]:
             say("[  and  ]"),
             say("walk the parts of the picture; Enter opens what may be done with one"),
         ),
+        ("m", say("move a thing by hand: arrows choose where, Enter lets go, Esc gives up")),
         ("a", say("all actions, with a box to find one")),
         (say("+  and  −"), say("a larger or smaller picture; 0: as it was")),
         ("f", say("fork: begin a new branch at this step")),
@@ -153,6 +154,7 @@ def shell(stage: Kid = None, note: str = "") -> Frag:
             class_="kp-board",
         ),
         flow_markers(),
+        h("svg", h("path"), class_="kp-stroke", aria_hidden="true"),
         h(
             "div",
             class_="kp-menu",

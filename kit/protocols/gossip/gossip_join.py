@@ -536,6 +536,7 @@ class GossipJoin(NodeModel[RingState]):
         each=lambda m, s: 0 if s.cut_off else (1 << len(m.members)) - 1,
         spends="cuts",
         fault=True,
+        hand=lambda m, s, a: ((a.node,), tuple(n for n in m.names if n != a.node)),
     )
     @purpose("Nodes that cannot talk keep old views, and act by them.")
     def cut_node_off(self, s: RingState, node: Node) -> Next:

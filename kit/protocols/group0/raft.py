@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Annotated, Any
 
-from kit.engine.declared import Each, Node, Travel, Words, action, purpose, refused
+from kit.engine.declared import Each, Node, Travel, Words, action, off_stage, purpose, refused
 from kit.errors import Refusal
 from kit.protocols.group0.rules.commands import Command, Indexes, takes_effect
 from kit.protocols.group0.rules.voters import is_majority, majorities_with
@@ -260,7 +260,11 @@ class RaftLog(Members):
         return _taken(s.spend("left.losses"), state_id)[0]
 
     @action(
-        tag="crash", kind="crash", each=lambda m, s: s.up if m.budget.crashes else 0, fault=True
+        tag="crash",
+        kind="crash",
+        each=lambda m, s: s.up if m.budget.crashes else 0,
+        fault=True,
+        hand=off_stage,
     )
     @purpose("Nodes stop at any moment; the log must outlive that.")
     def crash_node(self, s: Group0State, node: Node) -> Next:

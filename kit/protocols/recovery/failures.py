@@ -23,6 +23,7 @@ from kit.engine.declared import (
     budget,
     entry,
     goal,
+    off_stage,
     parameter,
     purpose,
     refused,
@@ -290,7 +291,7 @@ class Failures(VotingModel[FailuresState]):
         """The state in which these nodes (a mask) are down; what they have stored stays."""
         return self.voting(s.but(up=s.up & ~nodes, serving=s.serving & ~nodes))
 
-    @action(fault=True, each=lambda m, s: s.up)
+    @action(fault=True, each=lambda m, s: s.up, hand=off_stage)
     @purpose("Each node that is down is missing from the majority.")
     def stop(self, s: FailuresState, node: Node) -> Next:
         """{node} is down. {means}."""
@@ -313,6 +314,10 @@ class Failures(VotingModel[FailuresState]):
         fault=True,
         verb="cut off {place}",
         each=lambda m, s: (p for p in m.several or m.names if m.members(p) & ~s.apart),
+        hand=lambda m, s, a: (
+            m.named(m.members(a.place)),
+            m.named(m.everybody & ~(m.members(a.place) | s.apart)),
+        ),
     )
     @purpose("At most one side of a cut has a majority.")
     def cut(self, s: FailuresState, place: Place) -> Next:

@@ -23,6 +23,7 @@ from kit.engine.declared import (
     budget,
     entry,
     goal,
+    off_stage,
     parameter,
     purpose,
     refused,
@@ -527,7 +528,7 @@ class RecoveryMode(LostMajority[ModeState]):
         """
         return self.down(s, node) or s.at(node, value="unknown")
 
-    @action(fault=True, spends="crashes", each=live_where(lambda n: n.is_up))
+    @action(fault=True, spends="crashes", each=live_where(lambda n: n.is_up), hand=off_stage)
     @purpose("Nodes may stop in the middle of a recovery, too.")
     def crash(self, s: ModeState, node: Node) -> Next:
         """{node} is down; what it persisted stays."""

@@ -27,7 +27,7 @@ from kit.engine.declared import (
 )
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput, Refusal
-from kit.protocols.tablets.hosts import WRITTEN, Hosts, host_spot
+from kit.protocols.tablets.hosts import WRITTEN, Hosts, host_spot, replica_spot, shard_spot
 from kit.protocols.tablets.rules.balance.cluster import (
     BalancerInput,
     BalancerNode,
@@ -188,6 +188,12 @@ class Balance(Hosts[BalanceState]):
         source, target = replica_of(move.source), replica_of(move.target)
         return why(self.given(s), table, number, target, source=source, edition=self.edition)
 
+    def held(self, s: BalanceState, move: Any) -> tuple[str, str]:
+        """What the hand takes for a move, and where to."""
+        slot = s.replicas[move.tablet].index(replica_of(move.source))
+        held = replica_spot("{}:{}:{}".format(*self.tables[move.tablet], slot))
+        return held, shard_spot(move.target)
+
     def place(self, s: BalanceState, tablet: int, source: str, target: str) -> tuple[int, int, int]:
         """Row and column of a replica that moves, and the number of the shard that it goes to."""
         column = s.replicas[tablet].index(replica_of(source))
@@ -231,6 +237,7 @@ class Balance(Hosts[BalanceState]):
         each=everywhere,
         says=moved,
         travels=sent,
+        hand=held,
     )
     @purpose("All shards should have about the same load.")
     def move(self, s: BalanceState, tablet: int, source: str, target: str) -> Next:

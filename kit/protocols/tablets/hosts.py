@@ -23,6 +23,11 @@ def replica_spot(key: str) -> str:
     return f"tablet:{key}"
 
 
+def shard_spot(place: str) -> str:
+    """The key of the cell of a shard ``A:0``."""
+    return f"shard:{place}"
+
+
 LOG, NETWORK = host_spot("group0"), host_spot("network")
 WRITTEN: dict[str, Any] = {"extra_json_schema": {"written": True}}
 HIDDEN: dict[str, Any] = {"extra_json_schema": {"hidden": True}}

@@ -37,7 +37,15 @@ from kit.engine.declared import (
 )
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput, Refusal, counted
-from kit.protocols.tablets.hosts import LOG, WRITTEN, Hosts, barrier, host_spot
+from kit.protocols.tablets.hosts import (
+    LOG,
+    WRITTEN,
+    Hosts,
+    barrier,
+    host_spot,
+    replica_spot,
+    shard_spot,
+)
 from kit.protocols.tablets.rules.maps import (
     Tablet,
     TabletMap,
@@ -537,10 +545,16 @@ class Resize(Hosts[ResizeState]):
         text = "{source} → {target}: {moved_in_order}"
         yield Travel("data", source, target, "{moved_in_order}", text, stays=True)
 
+    def held(self, s: ResizeState, move: Any) -> tuple[str, str]:
+        """What the hand takes for a move, and where to."""
+        slot = s.map.tablets[move.tablet].replicas.index(replica_of(move.source))
+        return replica_spot(f"{s.map.table}:{move.tablet}:{slot}"), shard_spot(move.target)
+
     @action(
         each=lambda m, s: dict.fromkeys(m.movable(s)),
         says="A replica of {moved} begins to move from {source} to {target}.",
         travels=sent,
+        hand=held,
     )
     @purpose("The balancer goes on while a split is prepared.")
     def move(self, s: ResizeState, tablet: int, source: str, target: str) -> Next:

@@ -43,9 +43,9 @@ from kit.protocols.tablets.cluster import (
     excluded_nodes,
     gone_nodes,
 )
-from kit.protocols.tablets.hosts import LOG
+from kit.protocols.tablets.hosts import LOG, shard_spot
 from kit.protocols.tablets.plans import Begin, Plans, replaced
-from kit.protocols.tablets.rules.replica_sets import TabletReplica
+from kit.protocols.tablets.rules.replica_sets import TabletReplica, replica_of
 from kit.protocols.tablets.rules.stages import REPLACES, TRANSITIONS, TransitionKind
 from kit.protocols.tablets.stage_work import Stages
 from kit.protocols.topology.control import has_living_majority, majority_refusal, with_topology
@@ -196,6 +196,11 @@ class Tablets(Plans, Stages):
         label=lambda m, s, a: m.verb(a) + f": of {', '.join(m.tables)}" * (len(m.tables) > 1),
         each=beginnings,
         says=decided,
+        hand=lambda m, s, a: (
+            (m.chip(s, a.tablet, replica_of(a.source)), shard_spot(a.target))
+            if a.source and a.target
+            else None
+        ),
     )
     @purpose("A replica moves in stages, so that reads and writes still meet.")
     def begin_transition(

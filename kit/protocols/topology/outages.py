@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kit.engine.declared import Node, Travel, action, purpose, refused
+from kit.engine.declared import Node, Travel, action, off_stage, purpose, refused
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology.control import (
     Control,
@@ -107,6 +107,7 @@ class Outages(Control):
         each=mortal,
         spends="faults.crashes",
         fault=True,
+        hand=off_stage,
     )
     @purpose("Nodes stop at any moment, also in the middle of an operation.")
     def crash_member(self, s: ControlState, node: Node) -> Next:
@@ -142,6 +143,7 @@ class Outages(Control):
         each=lambda m, s: s.topology.members & s.reachable,
         spends="faults.cuts",
         fault=True,
+        hand=lambda m, s, a: ((a.node,), tuple(n for n in m.names if n != a.node)),
     )
     @purpose("A node that nobody hears may still be alive.")
     def cut_off(self, s: ControlState, node: Node) -> Next:

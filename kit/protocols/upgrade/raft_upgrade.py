@@ -25,6 +25,7 @@ from kit.engine.declared import (
     budget,
     entry,
     goal,
+    off_stage,
     parameter,
     purpose,
     refused,
@@ -610,7 +611,7 @@ class RaftUpgrade(NodeModel[Cluster]):
         """An operator writes the row ``group0_upgrade_state`` by hand."""
         return s.at(node, row=value)
 
-    @action(fault=True, spends="crashes", each=lambda m, s: s.up)
+    @action(fault=True, spends="crashes", each=lambda m, s: s.up, hand=off_stage)
     @purpose("The upgrade waits for every node, also for this one.")
     def crash(self, s: Cluster, node: Node) -> Next:
         """{node} goes down; its disk stays."""
@@ -631,6 +632,7 @@ class RaftUpgrade(NodeModel[Cluster]):
         fault=True,
         spends="cuts",
         each=lambda m, s: (p for p in combinations(range(len(s.nodes)), 2) if p not in s.cut),
+        hand=lambda m, s, a: ((a.first,), (a.second,)),
     )
     @purpose("Nodes that cannot reach each other cannot agree.")
     def cut(self, s: Cluster, first: Node, second: Node) -> Next:

@@ -36,6 +36,7 @@ const BUTTONS = {
   before: (player) => player.spots.walk(-1),
   after: (player) => player.spots.walk(1),
   pin: (player) => player.spots.pin(),
+  take: (player) => player.hand.take(),
   zoom: (player) => player.spots.resize(),
   "zoom-in": (player) => player.spots.resize(STEP),
   actions: (player) => player.sheets.open(".more"),
@@ -57,6 +58,7 @@ const KEYS = {
   "[": "before",
   "]": "after",
   Enter: "pin",
+  m: "take",
   "+": "zoom-in",
   "=": "zoom-in",
   "-": "zoom-out",
@@ -147,6 +149,11 @@ function focus(player, target) {
 function press(player, event) {
   const { key, target, shiftKey } = event;
   const name = (shiftKey && WITH_SHIFT[key]) || KEYS[key];
+  if (player.hand.key(key)) {
+    event.preventDefault();
+    event.stopPropagation();
+    return;
+  }
   if (key === "Escape") {
     const isOver = player.menu.close() || !player.voice.note.hidden || player.sheets.close();
     if (!isOver && !player.withdraw()) player.begun();

@@ -215,7 +215,7 @@ function covers(one, other) {
   );
 }
 
-function within(one, { left, right, top, bottom }) {
+export function within(one, { left, right, top, bottom }) {
   return one.left > left && one.right < right && one.top > top && one.bottom < bottom;
 }
 
@@ -261,7 +261,7 @@ function own(element) {
   return [e, f];
 }
 
-function middle(element) {
+export function middle(element) {
   const { left, top, width, height } = bounds(element);
   return [left + width / 2, top + height / 2];
 }

@@ -32,17 +32,20 @@ export class Menu {
     const again = this.thing === thing;
     this.close();
     if (again || !part.closest(".kp-picture")) return;
-    const buttons = this.actions(thing);
+    const actions = this.actions(thing);
     const facts = this.facts(part, thing);
-    if (!buttons.length && !facts.length) return;
+    if (!actions.length && !facts.length) return;
     this.thing = thing;
+    this.open(part, thing.replace(/^\w+:/, ""), facts, actions);
+  }
+
+  // Facts, then the same buttons as among all actions; a refused one says why.
+  open(part, name, facts, actions) {
     this.from = document.activeElement;
-    const name = document.createElement("strong");
-    name.textContent = thing.replace(/^\w+:/, "");
-    const list = document.createElement("ul");
+    const list = line("ul", "");
     list.append(...facts.map((fact) => line("li", fact)));
-    this.box.replaceChildren(name, list, ...buttons.flat());
-    this.box.ariaLabel = say("{thing}: what may be done", { thing: name.textContent });
+    this.box.replaceChildren(line("strong", name), list, ...actions.flatMap(copied));
+    this.box.ariaLabel = say("{thing}: what may be done", { thing: name });
     this.box.hidden = false;
     this.place(part);
     this.box.querySelector("button,[tabindex]")?.focus({ preventScroll: true });
@@ -59,24 +62,13 @@ export class Menu {
     return [...new Set(said.map((fact) => fact.trim()))].filter(Boolean).slice(0, FACTS);
   }
 
-  // The actions that name the thing, as they stand among all actions; a refused one says why.
+  // The actions that name the thing.
   actions(thing) {
     const names = thing.split(/[\s:|]+/);
     const said = [thing, names.slice(1).join(" "), names.join(" ")];
     const named = (words) => words.some((word) => said.includes(word));
-    return all(this.player.main.box, ".actions [data-names]")
-      .filter(({ dataset }) => named(JSON.parse(dataset.names)))
-      .map((action) => {
-        const button = line("button", action.textContent);
-        const { act, refused } = action.dataset;
-        Object.assign(button.dataset, { act, roving: "" });
-        button.type = "button";
-        button.className = action.className;
-        if (!refused) return [button];
-        button.dataset.refused = refused;
-        button.ariaDisabled = true;
-        return [button, line("small", refused)];
-      });
+    return all(this.player.main.box, ".actions [data-names]").filter(({ dataset }) =>
+      named(JSON.parse(dataset.names)));
   }
 
   // Beside the thing, within the board.
@@ -91,6 +83,18 @@ export class Menu {
     box.style.left = `${Math.max(board.left, x) - outer.left}px`;
     box.style.top = `${Math.max(board.top, y) - outer.top}px`;
   }
+}
+
+function copied(action) {
+  const button = line("button", action.textContent);
+  const { act, refused } = action.dataset;
+  Object.assign(button.dataset, { act, roving: "" });
+  button.type = "button";
+  button.className = action.className;
+  if (!refused) return [button];
+  button.dataset.refused = refused;
+  button.ariaDisabled = true;
+  return [button, line("small", refused)];
 }
 
 function line(tag, text) {

@@ -15,7 +15,7 @@ from math import ceil, hypot
 from msgspec import Struct
 
 from kit.errors import counted
-from kit.protocols.tablets.hosts import host_spot, replica_spot
+from kit.protocols.tablets.hosts import host_spot, replica_spot, shard_spot
 from kit.protocols.tablets.rules.grid import (
     DECIDED,
     GridHost,
@@ -303,7 +303,11 @@ def _row(prefix: str, host: GridHost, lies: GridLayout) -> Frag:
         word(host.tag, 2 - left, 29 if note else 19, "soft", None) if host.tag else None,
         list(_at_node(host)),
         [
-            box(PORT + lies.cell * at + 1, 1 - top, lies.cell - 2, lies.row - 2, kind, 4)
+            h(
+                "g",
+                box(PORT + lies.cell * at + 1, 1 - top, lies.cell - 2, lies.row - 2, kind, 4),
+                k=f"{prefix}{shard_spot(f'{host.name}:{at}')}",
+            )
             for at in range(host.shards)
         ],
         k=f"{prefix}{host_spot(host.name)}",
