@@ -443,6 +443,8 @@ def _signs(each: Character) -> Iterator[tuple[int, str]]:
 def _letter(letter: str, head: float) -> Frag:
     """A character's letter or two, as large as its head has room for."""
     small = measured(letter, LETTER, bold=True) > 2 * head
+    if measured(letter, SIZE, bold=True) > 2 * head + 2:  # what differs is often at the end
+        letter = letter[0] + letter[-1]
     shown = shortened(letter, 2 * head + 2, SIZE if small else LETTER, bold=True)
     kind = "letter-of small" if small else "letter-of"
     return h("text", shown, y=5, text_anchor="middle", class_=kind)
@@ -593,7 +595,8 @@ def _envelopes(laid: _Set, labels: _Labels, pinned: list[Box]) -> Iterator[tuple
         if target != laid.stage.tape_key:  # else the card that is to come says it
             labels.ask(key, f"{said}{more}", (place,))
         title = f"{source} → {target or '?'}: {group[0].title or said}{more}"
-        wire = h("path", d=_path(way), k=f"wire:{key}", class_=f"wire thin {look}".rstrip())
+        wire = h("path", d=f"{_path(way)}{_tip(way, pinned)}", k=f"wire:{key}",
+                 class_=f"wire thin {look}".rstrip())  # fmt: skip
         yield wire, _envelope(key, place, look or ("many" if more else ""), title, group[0].thing)
 
 
@@ -601,6 +604,22 @@ def _fate(title: str, look: str) -> str:
     if look == "held":
         return say("{what} (held)", what=title)
     return say("{what} (lost)", what=title) if look == "torn" else title
+
+
+def _tip(way: tuple[Place, Place, Place], pinned: list[Box]) -> str:
+    """The head of an arrow on a wire, towards who shall get it, where nothing covers it."""
+    for share in HEADED:
+        at, before = _on(way, share), _on(way, share - 0.05)
+        box = Box(at.real, at.imag, 10, 10)
+        if not any(box.meets(other) for other in pinned):
+            pinned.append(box)
+            out = 5 * (at - before) / (abs(at - before) or 1)
+            left, right = at - out * (1 + 0.8j), at - out * (1 - 0.8j)
+            return (
+                f"M{left.real:.0f} {left.imag:.0f}L{at.real:.0f} {at.imag:.0f}"
+                f"L{right.real:.0f} {right.imag:.0f}"
+            )
+    return ""
 
 
 def _envelope(key: str, place: Place, look: str, title: str, thing: str) -> Frag:
@@ -622,6 +641,8 @@ def _envelope(key: str, place: Place, look: str, title: str, thing: str) -> Frag
 
 PARKED, ENDING = (0.4, 0.58, 0.24, 0.74, 0.5, 0.32, 0.66, 0.16, 0.84), (0.85, 0.7, 0.55, 0.4)
 """Where on its wire an envelope stands."""
+HEADED = (0.9, 0.8, 0.7, 0.6, 0.5, 0.3)
+"""Where the head of the arrow is."""
 BESIDE = (0.0, 24.0, -24.0, 44.0, -44.0)
 """How far beside it, where the wire itself is covered."""
 
@@ -932,7 +953,7 @@ def _gate(scene: Scene, gates: Sequence[Gate], letters: Mapping[str, str]) -> Fr
         if gate.there and not come and measured(said) < room else None,
         [
             h("g", h("circle", r=9, class_="head"),
-              _letter(letters.get(name, name)[:2], 9),
+              _letter(letters.get(name, name), 9),
               k=f"{key}:{name}", class_="character come",
               transform=_at(complex(post + 16 + 20 * i, y)))
             for i, name in enumerate(come)
@@ -989,6 +1010,8 @@ def _steps(scene: Scene, names: Sequence[str]) -> dict[str, Any]:
             continue
         sent = getattr(action, "envelope", None)
         name = sent.target if sent is not None else getattr(action, "node", None)
+        if name is None and len(things := model.things(action)) == 1:
+            [name] = things
         if name in names:
             steps.setdefault(str(name), action)
     return steps

@@ -35,7 +35,7 @@ from kit.views.stage import (
 from kit.widgets.opening import open_named
 
 NOT_YET = {
-    *("twophase", "tcm", "dataplane", "coordinator", "replica"),
+    *("tcm", "dataplane", "coordinator", "replica"),
     *("vnodes", "tablets", "resize", "truncate"),
     *("balance", "tablet"),
 }
