@@ -26,7 +26,7 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.edge.words import say
+from kit.edge.words import later, say
 from kit.engine import network
 from kit.engine.actors import NetworkModel
 from kit.engine.network import DropMessage
@@ -1052,24 +1052,24 @@ def _unsaid(stage: Stage) -> Iterator[str]:
 
 
 MEANINGS = {
-    "crown": "leads",
-    "lock": "its change is under way",
-    "key": "session open",
-    "ban": "banned",
-    "+": "joining",
-    "✗": "dead",
-    "hollow": "down",
-    "square": "client",
-    "diamond": "operator",
-    "dashed card": "not committed",
-    "struck": "no effect",
-    "letters": "stored, framed committed, black applied",
-    "counts": "nodes that have applied it",
-    "envelope": "on its way",
-    "with bars": "held back",
-    "torn": "lost",
-    "open envelope": "arrived",
-    "dot": "nobody yet",
+    "crown": later("crown: leads"),
+    "lock": later("lock: its change is under way"),
+    "key": later("key: session open"),
+    "ban": later("ban: banned"),
+    "+": later("+: joining"),
+    "✗": later("✗: dead"),
+    "hollow": later("hollow: down"),
+    "square": later("square: client"),
+    "diamond": later("diamond: operator"),
+    "dashed card": later("dashed card: not committed"),
+    "struck": later("struck: no effect"),
+    "letters": later("letters: stored, framed committed, black applied"),
+    "counts": later("counts: nodes that have applied it"),
+    "envelope": later("envelope: on its way"),
+    "with bars": later("with bars: held back"),
+    "torn": later("torn: lost"),
+    "open envelope": later("open envelope: arrived"),
+    "dot": later("dot: nobody yet"),
 }
 """What the marks mean, unless a family says better."""
 
@@ -1147,7 +1147,8 @@ def stage_panel(
     ``meanings`` what its marks mean where that is more than ``MEANINGS`` says: *below a node*, *on
     a disk*, *blue*.
     """
-    meant = {**MEANINGS, **(meanings or {})}
+    own = {mark: f"{mark}: {words}" for mark, words in (meanings or {}).items()}
+    meant = MEANINGS | own
 
     def on(scene: Scene) -> Stage:
         def work() -> Stage:
@@ -1187,6 +1188,6 @@ def stage_panel(
         if len(stage.characters) > MOST_NODES:
             return ""
         seen = (mark for mark in _marks_seen(scene, stage) if mark in meant)
-        return " · ".join(f"{mark}: {meant[mark]}" for mark in seen)
+        return " · ".join(meant[mark] if mark in own else say(meant[mark]) for mark in seen)
 
     return Panel(name, title, draw, words, still=True, gated=True, legend=legend)
