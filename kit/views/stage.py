@@ -44,6 +44,8 @@ STRIP, TAPE, MARKS, GATE = 26.0, 45.0, 18.0, 42.0
 HEAD, LETTER, LINE = 15.0, 15.0, 15.0
 SIDE = 132.0
 """How wide the column of clients is."""
+SIDEWAYS = 0.7
+"""From which share of its way on a wire leads to the side, rather than up or down."""
 MOST_CARDS, FOLD = 3, 30.0
 """Cards that are seen, beside the place of the next one; of the others, the count."""
 MOST_MARKS = 6
@@ -242,8 +244,11 @@ class _Set:
         self.at: dict[str, Place] = dict(zip(stage.names, spots, strict=True))
         self.there = {each.name: each for each in stage.characters}
         room = (self.bottom - self.top) / max(len(stage.sides), 1)
+        self.words: dict[str, float] = {}
         for i, side in enumerate(stage.sides):
             self.at[side.name] = complex(HEAD + 4, self.top + room * (i + 0.5))
+            beside = min(measured(side.tag, bold=True), SIDE - 2 * HEAD - 16) + 4
+            self.words |= dict.fromkeys((side.name, side.key), beside)
         self.side_room = room
         self.at |= {each.key: self.at[each.name] for each in (*stage.characters, *stage.sides)}
         shown = self.cards()
@@ -327,8 +332,13 @@ class _Set:
         down = (towards * side).imag > 0
         far = 2 * ((self.looks.below if down else self.looks.above) + 8) * towards if flat else 22.0
         bend = half + side * far
-        ends = (self.reach.get(key, self.looks.head) for key in (source, target))
-        return start + next(ends) * along, bend, end - (next(ends) + 2) * along
+        ahead, back = self._edge(source, along), self._edge(target, -along)
+        return start + ahead * along, bend, end - (back + 2) * along
+
+    def _edge(self, key: str, along: Place) -> float:
+        """How far from the middle of a part a wire begins: of who stands aside, after the words."""
+        words = self.words.get(key, 0) if along.real > SIDEWAYS else 0
+        return self.reach.get(key, self.looks.head) + words
 
 
 def _on(way: tuple[Place, Place, Place], share: float) -> Place:

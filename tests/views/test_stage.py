@@ -36,7 +36,7 @@ from kit.widgets.opening import open_named
 
 NOT_YET = {
     *("tcm", "dataplane", "coordinator", "replica"),
-    *("vnodes", "tablets", "resize", "truncate"),
+    *("vnodes", "tablets", "resize"),
     *("balance", "tablet"),
 }
 """Models whose picture is none of these stages yet: this list only gets shorter."""
