@@ -460,19 +460,22 @@ def _letter(letter: str, head: float) -> Frag:
     return h("text", shown, y=5, text_anchor="middle", class_=kind)
 
 
+def bust(letter: str, head: float, kind: Kind = "node", *, leads: bool = False) -> list[Kid]:
+    """Draw a character without what it holds, for the cast of any picture: crown, head, letter."""
+    larger = f"translate(0 {15 - head:.0f})" if head != 15 else None
+    crown = h("path", d=CROWNED, class_="crown", transform=larger) if leads else None
+    return [crown, _head(kind, head), _letter(letter, head)]
+
+
 def _character(laid: _Set, each: Character, letter: str) -> Frag:
     looks = laid.looks
     head, wide = looks.head, looks.wide - 10
     tag = shortened(each.tag, wide, bold=True) if looks.tag else ""
     signs = [*_signs(each)]
-    is_crowned = each.leads and looks.tag
-    larger = f"translate(0 {15 - head:.0f})" if head != 15 else None
     return h(
         "g",
         h("title", each.title or each.name),
-        h("path", d=CROWNED, class_="crown", transform=larger) if is_crowned else None,
-        _head(each.kind, head),
-        _letter(letter, head),
+        *bust(letter, head, each.kind, leads=each.leads and looks.tag),
         [
             h("path", d=SIGNS[sign], class_=f"sign {sign}",
               transform=f"translate({side * (head * 0.8 + 10):.0f} {-head * 0.7:.0f})")
