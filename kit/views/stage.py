@@ -26,7 +26,7 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.edge.words import say
+from kit.edge.words import later, say
 from kit.engine import network
 from kit.engine.actors import NetworkModel
 from kit.engine.network import DropMessage
@@ -44,6 +44,8 @@ STRIP, TAPE, MARKS, GATE = 26.0, 45.0, 18.0, 42.0
 HEAD, LETTER, LINE = 15.0, 15.0, 15.0
 SIDE = 132.0
 """How wide the column of clients is."""
+SIDEWAYS = 0.7
+"""From which share of its way on a wire leads to the side, rather than up or down."""
 MOST_CARDS, FOLD = 3, 30.0
 """Cards that are seen, beside the place of the next one; of the others, the count."""
 MOST_MARKS = 6
@@ -242,8 +244,11 @@ class _Set:
         self.at: dict[str, Place] = dict(zip(stage.names, spots, strict=True))
         self.there = {each.name: each for each in stage.characters}
         room = (self.bottom - self.top) / max(len(stage.sides), 1)
+        self.words: dict[str, float] = {}
         for i, side in enumerate(stage.sides):
             self.at[side.name] = complex(HEAD + 4, self.top + room * (i + 0.5))
+            beside = min(measured(side.tag, bold=True), SIDE - 2 * HEAD - 16) + 4
+            self.words |= dict.fromkeys((side.name, side.key), beside)
         self.side_room = room
         self.at |= {each.key: self.at[each.name] for each in (*stage.characters, *stage.sides)}
         shown = self.cards()
@@ -327,8 +332,13 @@ class _Set:
         down = (towards * side).imag > 0
         far = 2 * ((self.looks.below if down else self.looks.above) + 8) * towards if flat else 22.0
         bend = half + side * far
-        ends = (self.reach.get(key, self.looks.head) for key in (source, target))
-        return start + next(ends) * along, bend, end - (next(ends) + 2) * along
+        ahead, back = self._edge(source, along), self._edge(target, -along)
+        return start + ahead * along, bend, end - (back + 2) * along
+
+    def _edge(self, key: str, along: Place) -> float:
+        """How far from the middle of a part a wire begins: of who stands aside, after the words."""
+        words = self.words.get(key, 0) if along.real > SIDEWAYS else 0
+        return self.reach.get(key, self.looks.head) + words
 
 
 def _on(way: tuple[Place, Place, Place], share: float) -> Place:
@@ -443,9 +453,18 @@ def _signs(each: Character) -> Iterator[tuple[int, str]]:
 def _letter(letter: str, head: float) -> Frag:
     """A character's letter or two, as large as its head has room for."""
     small = measured(letter, LETTER, bold=True) > 2 * head
+    if measured(letter, SIZE, bold=True) > 2 * head + 2:  # what differs is often at the end
+        letter = letter[0] + letter[-1]
     shown = shortened(letter, 2 * head + 2, SIZE if small else LETTER, bold=True)
     kind = "letter-of small" if small else "letter-of"
     return h("text", shown, y=5, text_anchor="middle", class_=kind)
+
+
+def bust(letter: str, head: float, kind: Kind = "node", *, leads: bool = False) -> list[Kid]:
+    """Draw a character without what it holds, for the cast of any picture: crown, head, letter."""
+    larger = f"translate(0 {15 - head:.0f})" if head != 15 else None
+    crown = h("path", d=CROWNED, class_="crown", transform=larger) if leads else None
+    return [crown, _head(kind, head), _letter(letter, head)]
 
 
 def _character(laid: _Set, each: Character, letter: str) -> Frag:
@@ -453,14 +472,10 @@ def _character(laid: _Set, each: Character, letter: str) -> Frag:
     head, wide = looks.head, looks.wide - 10
     tag = shortened(each.tag, wide, bold=True) if looks.tag else ""
     signs = [*_signs(each)]
-    is_crowned = each.leads and looks.tag
-    larger = f"translate(0 {15 - head:.0f})" if head != 15 else None
     return h(
         "g",
         h("title", each.title or each.name),
-        h("path", d=CROWNED, class_="crown", transform=larger) if is_crowned else None,
-        _head(each.kind, head),
-        _letter(letter, head),
+        *bust(letter, head, each.kind, leads=each.leads and looks.tag),
         [
             h("path", d=SIGNS[sign], class_=f"sign {sign}",
               transform=f"translate({side * (head * 0.8 + 10):.0f} {-head * 0.7:.0f})")
@@ -593,7 +608,8 @@ def _envelopes(laid: _Set, labels: _Labels, pinned: list[Box]) -> Iterator[tuple
         if target != laid.stage.tape_key:  # else the card that is to come says it
             labels.ask(key, f"{said}{more}", (place,))
         title = f"{source} → {target or '?'}: {group[0].title or said}{more}"
-        wire = h("path", d=_path(way), k=f"wire:{key}", class_=f"wire thin {look}".rstrip())
+        wire = h("path", d=f"{_path(way)}{_tip(way, pinned)}", k=f"wire:{key}",
+                 class_=f"wire thin {look}".rstrip())  # fmt: skip
         yield wire, _envelope(key, place, look or ("many" if more else ""), title, group[0].thing)
 
 
@@ -601,6 +617,22 @@ def _fate(title: str, look: str) -> str:
     if look == "held":
         return say("{what} (held)", what=title)
     return say("{what} (lost)", what=title) if look == "torn" else title
+
+
+def _tip(way: tuple[Place, Place, Place], pinned: list[Box]) -> str:
+    """The head of an arrow on a wire, towards who shall get it, where nothing covers it."""
+    for share in HEADED:
+        at, before = _on(way, share), _on(way, share - 0.05)
+        box = Box(at.real, at.imag, 10, 10)
+        if not any(box.meets(other) for other in pinned):
+            pinned.append(box)
+            out = 5 * (at - before) / (abs(at - before) or 1)
+            left, right = at - out * (1 + 0.8j), at - out * (1 - 0.8j)
+            return (
+                f"M{left.real:.0f} {left.imag:.0f}L{at.real:.0f} {at.imag:.0f}"
+                f"L{right.real:.0f} {right.imag:.0f}"
+            )
+    return ""
 
 
 def _envelope(key: str, place: Place, look: str, title: str, thing: str) -> Frag:
@@ -622,6 +654,8 @@ def _envelope(key: str, place: Place, look: str, title: str, thing: str) -> Frag
 
 PARKED, ENDING = (0.4, 0.58, 0.24, 0.74, 0.5, 0.32, 0.66, 0.16, 0.84), (0.85, 0.7, 0.55, 0.4)
 """Where on its wire an envelope stands."""
+HEADED = (0.9, 0.8, 0.7, 0.6, 0.5, 0.3)
+"""Where the head of the arrow is."""
 BESIDE = (0.0, 24.0, -24.0, 44.0, -44.0)
 """How far beside it, where the wire itself is covered."""
 
@@ -932,7 +966,7 @@ def _gate(scene: Scene, gates: Sequence[Gate], letters: Mapping[str, str]) -> Fr
         if gate.there and not come and measured(said) < room else None,
         [
             h("g", h("circle", r=9, class_="head"),
-              _letter(letters.get(name, name)[:2], 9),
+              _letter(letters.get(name, name), 9),
               k=f"{key}:{name}", class_="character come",
               transform=_at(complex(post + 16 + 20 * i, y)))
             for i, name in enumerate(come)
@@ -989,6 +1023,8 @@ def _steps(scene: Scene, names: Sequence[str]) -> dict[str, Any]:
             continue
         sent = getattr(action, "envelope", None)
         name = sent.target if sent is not None else getattr(action, "node", None)
+        if name is None and len(things := model.things(action)) == 1:
+            [name] = things
         if name in names:
             steps.setdefault(str(name), action)
     return steps
@@ -1029,24 +1065,24 @@ def _unsaid(stage: Stage) -> Iterator[str]:
 
 
 MEANINGS = {
-    "crown": "leads",
-    "lock": "its change is under way",
-    "key": "session open",
-    "ban": "banned",
-    "+": "joining",
-    "✗": "dead",
-    "hollow": "down",
-    "square": "client",
-    "diamond": "operator",
-    "dashed card": "not committed",
-    "struck": "no effect",
-    "letters": "stored, framed committed, black applied",
-    "counts": "nodes that have applied it",
-    "envelope": "on its way",
-    "with bars": "held back",
-    "torn": "lost",
-    "open envelope": "arrived",
-    "dot": "nobody yet",
+    "crown": later("crown: leads"),
+    "lock": later("lock: its change is under way"),
+    "key": later("key: session open"),
+    "ban": later("ban: banned"),
+    "+": later("+: joining"),
+    "✗": later("✗: dead"),
+    "hollow": later("hollow: down"),
+    "square": later("square: client"),
+    "diamond": later("diamond: operator"),
+    "dashed card": later("dashed card: not committed"),
+    "struck": later("struck: no effect"),
+    "letters": later("letters: stored, framed committed, black applied"),
+    "counts": later("counts: nodes that have applied it"),
+    "envelope": later("envelope: on its way"),
+    "with bars": later("with bars: held back"),
+    "torn": later("torn: lost"),
+    "open envelope": later("open envelope: arrived"),
+    "dot": later("dot: nobody yet"),
 }
 """What the marks mean, unless a family says better."""
 
@@ -1124,7 +1160,8 @@ def stage_panel(
     ``meanings`` what its marks mean where that is more than ``MEANINGS`` says: *below a node*, *on
     a disk*, *blue*.
     """
-    meant = {**MEANINGS, **(meanings or {})}
+    own = {mark: f"{mark}: {words}" for mark, words in (meanings or {}).items()}
+    meant = MEANINGS | own
 
     def on(scene: Scene) -> Stage:
         def work() -> Stage:
@@ -1164,6 +1201,6 @@ def stage_panel(
         if len(stage.characters) > MOST_NODES:
             return ""
         seen = (mark for mark in _marks_seen(scene, stage) if mark in meant)
-        return " · ".join(f"{mark}: {meant[mark]}" for mark in seen)
+        return " · ".join(meant[mark] if mark in own else say(meant[mark]) for mark in seen)
 
     return Panel(name, title, draw, words, still=True, gated=True, legend=legend)

@@ -35,8 +35,8 @@ from kit.views.stage import (
 from kit.widgets.opening import open_named
 
 NOT_YET = {
-    *("twophase", "tcm", "dataplane", "coordinator", "replica"),
-    *("vnodes", "tablets", "resize", "truncate"),
+    *("tcm", "dataplane", "coordinator", "replica"),
+    *("vnodes", "tablets", "resize"),
     *("balance", "tablet"),
 }
 """Models whose picture is none of these stages yet: this list only gets shorter."""

@@ -106,7 +106,7 @@ class Moving(Range):
 
     def why_here(self, before: StorageState, action: Any, after: StorageState) -> str:
         """A commit says who is asked from there on, where that is somebody else."""
-        told = []
+        changes = []
         if self.kind(action) == "commit":
             old, new = self.newest(before).view, self.newest(after).view
             ways = ("written", old.writes, new.writes), ("read", old.reads, new.reads)
@@ -114,9 +114,11 @@ class Moving(Range):
                 for no_longer, mask in (("", now & ~then), (" no longer", then & ~now)):
                     if names := self.history.names(mask):
                         who = " and ".join(names)
-                        told.append(f"{who} {are(len(names))}{no_longer} {done}")
+                        changes.append(f"{who} {are(len(names))}{no_longer} {done}")
         return (
-            f"From here on {', '.join(told)}." if told else super().why_here(before, action, after)
+            f"From here on {', '.join(changes)}."
+            if changes
+            else super().why_here(before, action, after)
         )
 
     @action(

@@ -536,13 +536,13 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
 
     def why_here(self, before: TabletsState, action: Any, after: TabletsState) -> str:
         """A command is committed for the sake of the stage that it leads to."""
-        told = ""
+        reason = ""
         if self.kind(action) == "commit" and len(before.tablets) == len(after.tablets):
             pairs = zip(before.tablets, after.tablets, strict=True)
             moved = (pair for pair in pairs if pair[0].transitions != pair[1].transitions)
             for old, new in moved:
-                told = told or reason_for(self._stage_row(old), self._stage_row(new))
-        return told or super().why_here(before, action, after)
+                reason = reason or reason_for(self._stage_row(old), self._stage_row(new))
+        return reason or super().why_here(before, action, after)
 
     def _stage_row(self, tablet: TabletRow) -> StateRow | None:
         way = next(iter(tablet.transitions), None)

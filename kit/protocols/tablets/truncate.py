@@ -224,7 +224,7 @@ class Truncate(Hosts[TruncateState]):
         kind: FlowKind = "data" if inside else "refusal"
         words = "let in" if inside else "refused"
         text = f"network → {{node}}: late truncate, {words}"
-        yield Travel(kind, NETWORK, "host:{node}", words, text)
+        yield Travel(kind, LOG, "host:{node}", words, text)
 
     @action(kind="late", each=lambda m, s: s.late, says=met, travels=arrived)
     @purpose("It may come long after the truncate is over.")

@@ -420,12 +420,12 @@ class Coordinator(Control):
 
     def why_here(self, before: Any, action: Any, after: Any) -> str:
         """A command is committed for the sake of the state that it leads to."""
-        told = ""
+        reason = ""
         if self.kind(action) == "commit":
-            told = reason_for(self.state_used(before), self.state_used(after))
+            reason = reason_for(self.state_used(before), self.state_used(after))
             if before.topology.fence_version != after.topology.fence_version:
-                told = "The fence is there to keep out requests by an older version."
-        return told or super().why_here(before, action, after)
+                reason = "The fence is there to keep out requests by an older version."
+        return reason or super().why_here(before, action, after)
 
     def _into_the_log(self, before: ControlState, action: Any, after: ControlState) -> Travels:
         # Along the diagram, too, where the transition state is another one.

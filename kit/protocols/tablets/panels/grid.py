@@ -33,6 +33,7 @@ from kit.views.panel import Panel, Scene
 from kit.views.parts import BULBS, box, drawing, scroll, volume, word
 from kit.views.replicas import MARK, asked_words, disk, envelope, eye, legend, pencil
 from kit.views.replicas import key as session_key
+from kit.views.stage import bust
 
 WIDTH, HEIGHT = SLOT, 288.0
 """What the picture's slot of the smallest board has room for."""
@@ -56,7 +57,9 @@ LOOKS: dict[Part, tuple[str | None, str]] = {
 PORT = 6
 """How far a node's place is from its cells."""
 LEADS = "★"
-LEGEND = "+ comes, − goes, ? data without being a replica; {}; disk: what has arrived"
+HEAD, LEAST_OF_HEADS, MOST_LETTERS = 12.0, 44.0, 3
+"""A node's head, the least row that has room for it, and letters of a name that fit into it."""
+HEALTH = {"down": "down", "left": "gone"}
 FEW = 6
 """Tablets of which each replica has an eye, a pencil and a disk; of more those in transition do."""
 MARKS, SMALL = 2 * MARK + 24.0, 0.55
@@ -267,7 +270,26 @@ def draw_grid(grid: TabletGrid, above: Above = NOTHING, *, by_storage: bool = Fa
     said = "; ".join([said, *(each for each in _written(h("g", *kids)) if each not in said)])
     is_fluid = lies.width <= WIDTH and lies.height <= HEIGHT and not by_storage
     picture = drawing(said, lies.width, lies.height, *kids, fluid=is_fluid)
-    return h("div", picture, h("p", h("small", LEGEND.format(legend())), class_="legend"))
+    shown = "; ".join(_legend(grid, every, marks))
+    return h("div", picture, h("p", h("small", shown), class_="legend"))
+
+
+def _legend(grid: TabletGrid, every: Sequence[HeldReplica], marks: frozenset[str]) -> Iterator[str]:
+    """What the marks mean that are there now."""
+    parts, ways = {each.part for each in every}, [way for t in grid.moving for way in t.ways]
+    yield "number: tablet"
+    yield from ("crown: coordinator",) * any(host.leads for host in grid.hosts)
+    yield from ("@: version it goes by",) * any(host.tag for host in grid.hosts)
+    if marks:
+        yield f"{legend()}; disk: what has arrived"
+    yield from ("+ comes, − goes",) * bool({"pending", "leaving"} & parts)
+    yield from ("?: data without being a replica",) * ("stray" in parts)
+    yield from ("key: session",) * any(way.session for way in ways)
+    work = {each for way in ways for each in way.work}
+    yield from (f"{sign}: work is {name}" for name, sign in PIPS.items() if name in work)
+    stands = {host.barrier for host in grid.hosts}
+    yield from (f"{sign}: {name}" for name, sign in BARRIER_SIGNS.items() if name in stands)
+    yield from ("line through: the split is ready",) * bool(grid.divided)
 
 
 def _written(picture: Frag) -> Iterator[str]:
@@ -295,12 +317,23 @@ def _row(prefix: str, host: GridHost, lies: GridLayout) -> Frag:
     note = host.note or host.rack
     kind = "wire dashed" if host.note else "wire"
     left, top = lies.left - PORT, lies.row / 2
+    has_head = len(host.name) <= MOST_LETTERS and lies.row >= LEAST_OF_HEADS
+    named = word(f"{LEADS * host.leads}{host.name}", 2 - left, 0 if note else 5, "strong", None)
+    under, both = 15 if note else 5, f"{note} {host.tag}".strip()
+    lines = (note, host.tag)
+    if has_head:
+        cast = bust(host.name, HEAD, leads=host.leads)
+        named = h("g", cast, transform=f"translate({HEAD + 4 - left:.0f} -6)")
+        under, lines = 20, (both, "") if measured(both) < left else (note, host.tag)
+    said = ("coordinator" * host.leads, host.rack, host.note, host.tag.replace("@", "version "))
     return h(
         "g",
-        h("title", ", ".join(filter(None, (host.name, host.rack, host.note)))),
-        word(f"{LEADS * host.leads}{host.name}", 2 - left, 0 if note else 5, "strong", None),
-        word(note, 2 - left, 15, "soft", None) if note else None,
-        word(host.tag, 2 - left, 29 if note else 19, "soft", None) if host.tag else None,
+        h("title", f"{host.name}: {', '.join(filter(None, said)) or 'a node'}"),
+        named,
+        [
+            word(line, 2 - left, under + 14 * at, "soft", None)
+            for at, line in enumerate(filter(None, lines))
+        ],
         list(_at_node(host)),
         [
             h(
@@ -311,6 +344,7 @@ def _row(prefix: str, host: GridHost, lies: GridLayout) -> Frag:
             for at in range(host.shards)
         ],
         k=f"{prefix}{host_spot(host.name)}",
+        class_=f"character {HEALTH.get(host.note, 'up')}",
         transform=f"translate({left:.0f} {lies.tops[host.name] + top:.0f})",
         data_of=host.name,
     )

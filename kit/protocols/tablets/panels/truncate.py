@@ -1,7 +1,9 @@
-"""The picture of a truncate: its phases over the nodes, each with its rows and its session."""
+"""A truncate on the stage: its phases, and nodes with their rows and the session that they know."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import groupby, pairwise
 from typing import get_args
 
 from msgspec import Struct
@@ -9,19 +11,22 @@ from msgspec import Struct
 from kit.protocols.tablets.hosts import LOG, NETWORK, host_spot
 from kit.protocols.tablets.truncate import NEW_ROWS, OLD_ROWS, Phase, Truncate, TruncateState
 from kit.views.declared import Badges, Column, Table, of_state, panel_of, status
-from kit.views.fragment import Frag, h
-from kit.views.panel import Panel, Scene
-from kit.views.parts import box, bulb, drawing, word
+from kit.views.diagrams import Standing, StateDiagram
+from kit.views.gate import Gate
+from kit.views.panel import Scene
+from kit.views.parts import bulb
 from kit.views.promises import LAMPS
 from kit.views.registry import Views
+from kit.views.stage import Character, Message, Stage, stage_panel
 
 PHASES: tuple[Phase, ...] = get_args(Phase)
-WIDTH, TOP, ROW = 416.0, 74.0, 44.0
-LEFT, CHIP = 70.0, 24.0
-END = LEFT + 10
-"""Where arrows to a node end: between its words and its rows."""
+DIAGRAM = StateDiagram(
+    "truncate",
+    "phases of a truncate",
+    tuple((before, f"→ {after}", after) for before, after in pairwise(PHASES)),
+)
 ROWS = {"old": "rows of before", "new": "new rows"}
-LEGEND = "dashed: the node does not know yet what group 0 says of the session; ✓ has answered"
+NO_SESSION = "no session"
 
 
 class TruncatedNode(Struct, frozen=True):
@@ -61,73 +66,55 @@ def nodes(m: Truncate, s: TruncateState) -> tuple[TruncatedNode, ...]:
 
 
 def _session(number: int) -> str:
-    return f"session {number}" if number else "no session"
+    return f"session {number}" if number else NO_SESSION
 
 
-def draw_nodes(scene: Scene) -> Frag:
-    """Draw the phases in a line, group 0 and late RPCs below it, then a row for each node."""
-    rows, s = scene.of(nodes), scene.state
+def _stage(scene: Scene) -> Stage:
+    m, s, rows = scene.model, scene.state, scene.of(nodes)
     late = [each.name for each in rows if each.late]
-    picture = drawing(
-        f"truncate, {s.phase}: {'; '.join(each.said for each in rows)}",
-        WIDTH,
-        TOP + ROW * len(rows) + 2,
-        [_phase(place, name, s.phase) for place, name in enumerate(PHASES)],
-        h("text", f"group 0: {_session(s.session)}", x=14, y=54, k=LOG),
-        h("text", f"late RPC for {', '.join(late)}", x=220, y=54, k=NETWORK) if late else None,
-        [_node(each, TOP + ROW * place) for place, each in enumerate(rows)],
-        fluid=True,
+    keys = dict(zip(late, (NETWORK, *(f"late:{name}" for name in late[1:])), strict=False))
+    path = (scene.model.start().phase, *(step.after.phase for step in scene.way()))
+    coordinator = Character(
+        "g0",
+        LOG,
+        tag=_session(s.session),
+        holds=("tablets move",) * s.moving,
+        title=f"group 0, with the coordinator: {s.phase}, {_session(s.session)}",
+        kind="operator",
     )
-    return h("div", picture, h("p", h("small", LEGEND), class_="legend"))
-
-
-def _phase(place: int, name: str, now: str) -> Frag:
-    wide = WIDTH / len(PHASES)
-    is_now = name == now
-    return h(
-        "g",
-        box(2, 4, wide - 4, CHIP, "box", 4),
-        word(name, wide / 2, 20.5, "on"),
-        h("title", f"{name}: now" if is_now else name),
-        k=f"phase:{name}",
-        class_="lit" if is_now else None,
-        transform=f"translate({wide * place:.0f} 0)",
+    return Stage(
+        m.names,
+        tuple(map(_character, rows)),
+        (coordinator,),
+        messages=tuple(Message("g0", at, "late RPC", keys[at], held=True, thing=at) for at in late),
+        standing=Standing(DIAGRAM, tuple(phase for phase, _ in groupby(path))),
+        has_strip=True,
     )
 
 
-def _node(each: TruncatedNode, top: float) -> Frag:
-    kind = "wire dashed" if each.behind else "wire"
-    return h(
-        "g",
-        h("title", each.said),
-        word(f"{each.name}{' ✓' * each.answered}", 2 - END, -2, "strong", None),
-        word(each.session, 2 - END, 13, "soft", None),
-        box(LEFT + 20 - END, 2 - ROW / 2, WIDTH - LEFT - 22, ROW - 4, kind, 4),
-        None if each.is_replica else word("no replica", LEFT + 30 - END, 5, "soft", None),
-        [_rows(each.name, name, place) for place, name in enumerate(each.rows)],
-        k=host_spot(each.name),
-        transform=f"translate({END:.0f} {top + ROW / 2:.0f})",
-        data_of=each.name,
+def _character(each: TruncatedNode) -> Character:
+    held = tuple(ROWS[name] for name in each.rows) or ("no rows",)
+    return Character(
+        each.name,
+        host_spot(each.name),
+        sign="key" if each.session != NO_SESSION else "",
+        tag=each.session,
+        holds=held if each.is_replica else ("no replica",),
+        fill=float(bool(each.rows)),
+        title=each.said,
     )
 
 
-def _rows(node: str, name: str, place: int) -> Frag:
-    wide = 8.0 * len(ROWS[name]) + 16
-    return h(
-        "g",
-        h("rect", width=wide, height=CHIP, rx=4, class_="box" if name == "old" else "seat"),
-        word(ROWS[name], wide / 2, 16.5, "on"),
-        k=f"rows:{node}:{name}",
-        class_=None if name == "old" else "letter added",
-        transform=f"translate({LEFT + 30 - END + 132 * place:.0f} {-CHIP / 2:.0f})",
-    )
-
-
-def nodes_text(scene: Scene) -> str:
-    """Write the phase, then a line for each node."""
-    s = scene.state
-    lines = [f"{s.phase}, {_session(s.session)}", *(each.said for each in scene.of(nodes))]
-    return "\n".join(f"  {line}" for line in lines)
+def gates(scene: Scene) -> Iterator[Gate]:
+    """All have to know the session of group 0; then every replica has to answer."""
+    m, s = scene.model, scene.state
+    if s.phase in ("opened", "closed"):
+        behind, all_of = m.behind(s), (1 << m.nodes) - 1
+        yield Gate(LOG, f"know it is {s.phase}", "applied it", m.named(all_of & ~behind),
+                   m.named(behind), m.nodes)  # fmt: skip
+    elif s.phase == "sending":
+        there, missing = m.named(m.holders & s.answered), m.named(m.holders & ~s.answered)
+        yield Gate(LOG, "have deleted", "answered", there, missing, len(there) + len(missing))
 
 
 def _late(scene: Scene, each: TruncatedNode) -> str:
@@ -160,7 +147,17 @@ SESSION = Table(
 TRUNCATE = Views(
     (
         status(_badges, "badges"),
-        Panel("nodes", "Rows of the table", draw_nodes, nodes_text, still=True),
+        stage_panel(
+            "nodes",
+            "Rows of the table",
+            _stage,
+            gates=gates,
+            meanings={
+                "key": "knows the open session",
+                "blue": "has rows",
+                "diamond": "group 0, with the coordinator",
+            },
+        ),
         panel_of("session", "Session and late RPCs", SESSION, tab="Session"),
         LAMPS,
     ),

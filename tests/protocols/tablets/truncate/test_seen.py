@@ -61,31 +61,43 @@ def test_every_step_is_drawn_whole(name: str) -> None:
             assert {flow.from_key, flow.to_key} <= keys
 
 
+def now(scene: Scene) -> str:
+    """The phase that is lit on the strip."""
+    [lit] = [each for each in classed(drawn(scene, "nodes"), "now") if each.tag == "text"]
+    return lit.text()
+
+
 def test_the_phase_is_lit_and_rows_go() -> None:
-    """One phase is lit; a node that has answered has no rows and a sign, the others have theirs."""
+    """One phase is lit; a node that has answered has no rows and stands behind the gate."""
     model = build("truncate", {"nodes": 3})
     scene = played(model, *_verbs(), "send A")
-    [lit] = classed(drawn(scene, "nodes"), "lit")
-    assert lit.key == "phase:sending"
-    rows = [part(drawn(scene, "nodes"), f"rows:{name}:old") is not None for name in "ABC"]
-    assert rows == [False, True, False]
+    assert now(scene) == "sending"
+    nodes = {name: part(drawn(scene, "nodes"), host_spot(name)) for name in "ABC"}
+    said = [str(nodes[name] and nodes[name].text()) for name in "ABC"]
+    assert [words.rpartition("session 1 ")[2] for words in said] == [
+        *("no rows", "rows of before", "no replica")
+    ]
     assert "A: no rows, session 1, has answered" in text(scene, "nodes")
     assert "B: rows of before, session 1" in text(scene, "nodes")
     assert "C: no replica, session 1" in text(scene, "nodes")
+    assert "1 of 2 have answered" in text(scene, "nodes")
 
 
 def _verbs() -> tuple[str, ...]:
     return ("truncate", "open session", "apply A", "apply B", "apply C", "barrier")
 
 
-def test_a_node_that_is_behind_is_dashed() -> None:
-    """Until it applies what group 0 says its frame is dashed, and the words say so."""
+def test_a_node_that_is_behind_has_no_key_and_stands_before_the_gate() -> None:
+    """Until it applies what group 0 says, and the words say so."""
     model = build("truncate", {"nodes": 2})
     scene = played(model, "truncate", "open session", "apply A")
     for name, behind in (("A", False), ("B", True)):
-        row = part(drawn(scene, "nodes"), host_spot(name))
-        assert row is not None
-        assert bool(classed(row, "dashed")) == behind
+        node = part(drawn(scene, "nodes"), host_spot(name))
+        assert node is not None
+        assert bool(classed(node, "key")) != behind
+        before = part(drawn(scene, "nodes"), f"gate:{host_spot('group0')}:{name}")
+        assert before is not None
+        assert bool(classed(before, "missing")) == behind
     assert "B: rows of before, no session (not up to date)" in text(scene, "nodes")
 
 
@@ -95,12 +107,12 @@ def test_arrows_lead_to_the_replicas_alone() -> None:
     found: dict[str, list[tuple[str, str]]] = {}
     timeline = Timeline(build("truncate", {"replicas": "A C", "nodes": 3}))
     for scene in scenes(timeline):
-        [lit] = [one.key or "" for one in classed(drawn(scene, "nodes"), "lit")] or [""]
+        phase = now(scene)
         ends = [(f.from_key, f.to_key) for f in scene.flows() if f.label == "truncate"]
-        found.setdefault(lit, []).extend(ends)
+        found.setdefault(phase, []).extend(ends)
     log = host_spot("group0")
     assert {phase: ends for phase, ends in found.items() if ends} == {
-        "phase:sending": [(log, host_spot("A")), (log, host_spot("C"))]
+        "sending": [(log, host_spot("A")), (log, host_spot("C"))]
     }
 
 
@@ -121,8 +133,8 @@ def test_a_late_rpc_is_refused_by_its_session(off: tuple[str, ...]) -> None:
     [flow] = flows(model, scene.state, action, after)
     assert (flow.kind, flow.from_key, flow.to_key) == (
         ("data" if off else "refusal"),
-        NETWORK,
+        host_spot("group0"),
         host_spot("A"),
     )
-    kept = part(drawn(Scene(model, after), "nodes"), "rows:A:new")
-    assert (kept is None) == bool(off)
+    kept = "A: new rows" in text(Scene(model, after), "nodes")
+    assert kept != bool(off)
