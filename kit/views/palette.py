@@ -79,6 +79,18 @@ DARK = {
     "chip": "#dfe4ea",
 }
 
+_HALF = "color-mix(in srgb, CanvasText {}%, Canvas)"
+FORCED = {
+    **dict.fromkeys(("bg", "raised", "chip"), "Canvas"),
+    **dict.fromkeys(("ink", "soft", "edge", "back", "outline"), "CanvasText"),
+    **dict.fromkeys((f"on-{name}" for name in SIGNS), "CanvasText"),
+    **dict.fromkeys(("line", *SIGNS), _HALF.format(25)),
+    "broken": _HALF.format(50),
+    **dict.fromkeys(("accent", "next"), "Highlight"),
+    "on-next": "HighlightText",
+}
+"""Where the reader has chosen the colours: theirs, and shades between ink and ground for fills."""
+
 _MACHADO = {
     "protan": (
         (0.152286, 1.052583, -0.204868),
@@ -107,6 +119,7 @@ def variables(colours: Mapping[str, str], prefix: str = "--") -> str:
 _SIGNS = variables(SIGNS) + variables(INK_ON, "--on-")
 _LIGHT = f"{variables(LIGHT)}color-scheme:light"
 _DARK = f"{variables(DARK)}color-scheme:dark"
+_FORCED = f"@media(forced-colors:active){{.kp.kp.kp{{{variables(FORCED)}}}}}\n"
 
 
 def resolved(sheet: str) -> str:
@@ -122,7 +135,7 @@ def page_colours() -> str:
     """Return the rules that give a page its colours; it follows the reader's system."""
     return (
         f".kp{{--outline:{OUTLINE};{_SIGNS}{_LIGHT}}}\n"
-        f"@media(prefers-color-scheme:dark){{.kp{{{_DARK}}}}}\n"
+        f"@media(prefers-color-scheme:dark){{.kp{{{_DARK}}}}}\n{_FORCED}"
     )
 
 

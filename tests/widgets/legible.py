@@ -111,7 +111,9 @@ SMALL_WORDS = """() => {
 # Words of drawings that hardly stand out from the shape that lies behind them, or from the board.
 FAINT_WORDS = """() => {
   const LEAST = 4.5;
-  const numbers = (colour) => colour.match(/[\\d.]+/g).map(Number);
+  const mixed = (colour) => colour.startsWith("color(srgb");
+  const numbers = (colour) => colour.match(/[\\d.]+/g)
+    .map((part, i) => Number(part) * (mixed(colour) && i < 3 ? 255 : 1));
   const linear = (part) => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
   const light = (colour) => {
     const [red, green, blue] = numbers(colour).map((part) => linear(part / 255));

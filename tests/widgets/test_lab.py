@@ -158,7 +158,7 @@ def kind(control: ElementHandle) -> str:
     return str(
         control.evaluate(
             "(one) => one.tagName === 'INPUT' ? one.type : one.tagName === 'SELECT' ? 'select'"
-            " : one.matches('[role=region]') ? 'region' : 'button'"
+            " : one.matches('[role=region],.scroll,.kp-sheet') ? 'region' : 'button'"
         )
     )
 
