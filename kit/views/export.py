@@ -10,7 +10,9 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
+import json
 import os
+import string
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -45,19 +47,29 @@ STORIES = (
     "nav a[aria-current]{font-weight:700;text-decoration:none}"
 )
 """A page of several stories lists them above the board."""
-UNPACK = """\
-async function unpacked(id) {
-const text = atob(document.getElementById(id).textContent);
-const bytes = Uint8Array.from(text, (letter) => letter.charCodeAt(0));
-const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-return new Response(stream).text();
-}
+DIGITS = string.digits + string.ascii_uppercase + string.ascii_lowercase + "!#$%&()*+-;<=>?@^_`{|}~"
+UNPACK = f"""\
+const digits = {json.dumps(DIGITS)};
+globalThis.bytesIn = (id) => {{
+const text = document.getElementById(id).textContent;
+const bytes = new DataView(new ArrayBuffer(4 * Math.ceil(text.length / 5)));
+for (let at = 0; at < text.length; at += 5) {{
+let number = 0;
+for (let i = at; i < at + 5; i++) number = 85 * number + digits.indexOf(text[i] ?? "~");
+bytes.setUint32((at / 5) * 4, number);
+}}
+return new Uint8Array(bytes.buffer, 0, Math.floor((4 * text.length) / 5));
+}};
+const stream = new Blob([bytesIn("module")]).stream().pipeThrough(new DecompressionStream("gzip"));
 const script = document.createElement("script");
 script.type = "module";
-script.textContent = await unpacked("module");
+script.textContent = await new Response(stream).text();
 document.body.append(script);
 """
-"""What the page runs first: it unpacks the player's module, whose digest the policy has."""
+"""What the page runs first: it unpacks the player's module, whose digest the policy has.
+
+What a page carries is written as ``base64.b85encode`` does, a sixteenth shorter than base64.
+"""
 CHOOSE = """\
 const links = [...document.querySelectorAll("nav a")];
 const link = links.find((one) => one.search === location.search) ?? links[0];
@@ -175,7 +187,7 @@ def _page(title: str, rules: str, place: Frag, packs: Mapping[str, bytes]) -> by
         nav = f'<nav aria-label="{escape(say("stories"))}">{links}</nav>\n'
     heading = f"<header><h1>{escape(title)}</h1><h2>{escape(say('The run'))}</h2></header>"
     parts = (
-        f'<script type="text/plain" id="{name}">{base64.b64encode(data).decode()}</script>\n'
+        f'<script type="text/plain" id="{name}">{base64.b85encode(data).decode()}</script>\n'
         for name, data in packed.items()
     )
     policy = (

@@ -36,7 +36,7 @@ const BUTTONS = {
   before: (player) => player.spots.walk(-1),
   after: (player) => player.spots.walk(1),
   pin: (player) => player.spots.pin(),
-  take: (player) => player.hand.take(),
+  take: ({ hand, voice, model }) => (hand ? hand.take() : voice.tell(model.get("closed"))),
   zoom: (player) => player.spots.resize(),
   "zoom-in": (player) => player.spots.resize(STEP),
   actions: (player) => player.sheets.open(".more"),
@@ -149,7 +149,7 @@ function focus(player, target) {
 function press(player, event) {
   const { key, target, shiftKey } = event;
   const name = (shiftKey && WITH_SHIFT[key]) || KEYS[key];
-  if (player.hand.key(key)) {
+  if (player.hand?.key(key)) {
     event.preventDefault();
     event.stopPropagation();
     return;

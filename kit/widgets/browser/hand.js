@@ -28,7 +28,7 @@ export class Hand {
   get ways() {
     const { player } = this;
     const box = (this.box = player.spots.box);
-    if (!box || !player.isLive) return [];
+    if (!box) return [];
     const part = (key) => box.querySelector(`[data-k="${CSS.escape(key)}"]`);
     const node = (name) => box.querySelector(`.character[data-of="${CSS.escape(name)}"]`);
     return all(player.main.box, ".actions [data-hand]").map((button) => {
@@ -90,7 +90,7 @@ export class Hand {
     const { spots, choices } = player;
     const first = ways.find(({ best }) => best) || ways[0];
     if (!first) {
-      player.voice.tell(player.isLive ? say("Nothing here moves by hand.") : player.model.get("closed"));
+      player.voice.tell(say("Nothing here moves by hand."));
       return;
     }
     const { dataset } = document.activeElement;

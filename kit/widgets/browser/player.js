@@ -7,7 +7,6 @@ import { Flows, travelled } from "./flows.js";
 import { FragmentStore } from "./fragments.js";
 import { CUT, Frames } from "./frames.js";
 import { settled } from "./ghosts.js";
-import { Hand } from "./hand.js";
 import { lens } from "./lens.js";
 import { Menu } from "./menu.js";
 import { Paper } from "./paper.js";
@@ -58,7 +57,6 @@ export class Player {
     this.spots = new Spots(this);
     lens(this.root);
     this.menu = new Menu(this);
-    this.hand = new Hand(this);
     this.projector = new Projector(this);
     this.voice = new Voice(this.root, (name) => this.part(name));
     this.frames = new Frames(this);
@@ -228,7 +226,7 @@ export class Player {
     const before = this.main.show(this.store.moments[this.at].root, animated);
     this.compare();
     this.choices.restore();
-    this.hand.release();
+    this.hand?.release();
     this.showStep();
     this.tree.show();
     this.spots.follow(this.main);

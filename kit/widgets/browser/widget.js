@@ -1,6 +1,7 @@
 // The entry in JupyterLab: anywidget calls render for each view of the widget.
 
 import { listen } from "./controls.js";
+import { Hand } from "./hand.js";
 import { Keeper } from "./keeping.js";
 import { calm } from "./motion.js";
 import { Player } from "./player.js";
@@ -8,6 +9,7 @@ import { NOTEBOOK, Room } from "./room.js";
 
 function render({ model, el }) {
   const player = new Player(model, el);
+  player.hand = new Hand(player);
   listen(player);
   const room = new Room();
   const keeper = new Keeper(player, model);
