@@ -101,6 +101,7 @@ def keys_help() -> tuple[tuple[str, str], ...]:
         ("m", say("move a thing by hand: arrows choose where, Enter lets go, Esc gives up")),
         ("a", say("all actions, with a box to find one")),
         (say("+  and  −"), say("a larger or smaller picture; 0: as it was")),
+        ("w", say("why a promise breaks in this step")),
         ("f", say("fork: begin a new branch at this step")),
         ("p", say("projector: full screen, large type")),
         (say("Esc"), say("close what lies over the panels")),

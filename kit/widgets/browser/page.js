@@ -4,10 +4,9 @@ import { listen } from "./controls.js";
 import { Player } from "./player.js";
 
 const box = document.getElementById("player");
-const text = atob(document.getElementById("pack").textContent);
 const given = new URLSearchParams(location.hash.slice(1));
 const traits = {
-  pack: Uint8Array.from(text, (letter) => letter.charCodeAt(0)),
+  pack: window.bytesOf("pack"),
   shell: box.innerHTML,
   live: false,
   closed: box.dataset.closed,
