@@ -100,7 +100,7 @@ def draw_break(scene: Scene, picture: Frag | None, named: Named) -> Frag | None:
         h("p", say("These two facts contradict it:")),
         h("ul", [h("li", fact) for fact in facts(scene, first.witness)], class_="kp-facts"),
         soft(say("Also broken in this step: {others}.", others=others) if others else ""),
-        h("p", _buttons(scene, inquiry), class_="kp-begin"),
+        h("p", _buttons(scene, inquiry), class_="kp-asks"),
         h("p", role="status", class_="kp-told"),
         act_button(say("Stop"), "break:stop", "break:stop", scene.closed, kind="act kp-stop"),
         [h("p", line) for line in _found(scene, inquiry)],
@@ -221,7 +221,12 @@ def _cause(scene: Scene, breach: Breach, inquiry: Inquiry, picture: Frag | None)
         [only, soft(how_seen(scene))] if nodes else unknown,
         h("ol", rows, class_="kp-why-steps"),
         _button(say("Copy as Mermaid"), "copy"),
-        h("pre", mermaid(scene.model, way, steps, breach), tabindex=0, aria_label=say("as Mermaid")),
+        h(
+            "pre",
+            mermaid(scene.model, way, steps, breach),
+            tabindex=0,
+            aria_label=say("as Mermaid"),
+        ),
         class_="kp-cause",
     )
 

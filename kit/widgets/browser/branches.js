@@ -44,7 +44,7 @@ export function parting(path, other, moments) {
   const isSame = (id, twin) => id === twin || moments[id].verb === moments[twin]?.verb;
   const first = path.findIndex((id, i) => !isSame(id, other[i]));
   const verb = (ids) => moments[ids[first]]?.verb || say("nothing more");
-  if (first < 0) return "";
+  if (first < 0) return say("The steps are the same; what comes of them differs.");
   const values = { step: first, here: verb(path), there: verb(other) };
   return say("The branches part at step {step}. Here: {here}. There: {there}.", values);
 }

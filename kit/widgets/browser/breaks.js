@@ -77,7 +77,8 @@ export class Breaks {
     const { sheet, wanted, root } = this;
     if (wanted === "break:why" && sheet.querySelector(".kp-cause")) {
       this.wanted = undefined;
-      root.setAttribute("data-my-why", "");
+      root.removeAttribute("data-my-why");
+      this.why();
     }
     const found = wanted && sheet.querySelector(`[data-k="${wanted}"][data-leaf]`);
     if (!found) return;
@@ -87,20 +88,17 @@ export class Breaks {
 
   // How far a search has come; nothing once it has ended.
   told(words) {
-    const line = this.sheet?.querySelector(".kp-told");
-    if (!line) return;
-    line.textContent = words;
-    this.root.toggleAttribute("data-my-searching", Boolean(words));
+    if (this.sheet) this.sheet.querySelector(".kp-told").textContent = words;
+    this.root.toggleAttribute("data-my-searching", words);
   }
 
   why(button) {
     const { player, root, sheet } = this;
-    if (!sheet) return;
-    if (sheet.querySelector(".kp-cause")) root.toggleAttribute("data-my-why");
-    else {
-      this.wanted = "break:why";
-      player.act(this.wanted, button);
-    }
+    const cause = sheet?.querySelector(".kp-cause");
+    if (cause) {
+      root.toggleAttribute("data-my-why");
+      cause.scrollIntoView({ block: "nearest" });
+    } else if (sheet) player.act((this.wanted = "break:why"), button);
   }
 
   // Go to the step that broke it, and show what there is to say.

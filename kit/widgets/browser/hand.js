@@ -90,7 +90,8 @@ export class Hand {
     const { spots, choices } = player;
     const first = ways.find(({ best }) => best) || ways[0];
     if (!first) {
-      player.voice.tell(player.isLive ? say("Nothing here moves by hand.") : player.model.get("closed"));
+      const { isLive, model } = player;
+      player.voice.tell(isLive ? say("Nothing here moves by hand.") : model.get("closed"));
       return;
     }
     const { dataset } = document.activeElement;
