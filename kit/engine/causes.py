@@ -14,7 +14,7 @@ from kit.engine.model import Model
 from kit.engine.progress import Progress, shown
 from kit.engine.purity import exploring
 from kit.engine.search import REPORT_EVERY, Nodes
-from kit.errors import BadInput, counted
+from kit.errors import BadInput
 
 MOST_STATES = 200_000
 """States that a search for the break sees from one step of the run."""
@@ -39,19 +39,6 @@ class Possible(Struct, frozen=True):
     states: int
     most: int
     stopped: bool = False
-
-    @property
-    def sentence(self) -> str:
-        """It in words."""
-        more = counted(len(self.actions), "step")
-        found = f"{more} suffice{'s' * (len(self.actions) == 1)} ({self.states:,} states searched)"
-        if not self.step:
-            return f"The break is possible from the start: {found}."
-        here = f"step {self.step}: {found}"
-        if self.stopped:
-            return f"Stopped. As far as was searched, the break is possible from {here}."
-        beyond = f"Before it, from step {self.step - 1}: not found within {self.most:,} states."
-        return f"The break became possible at {here}. {beyond}"
 
 
 def judging(model: Model[Any, Any], name: str) -> PropertyJudges:
@@ -182,3 +169,24 @@ def _reached(
             if report is not None and len(came) % REPORT_EVERY == 0:
                 report(len(came), step)
     return None
+
+
+class Restored(Struct, frozen=True):
+    """A run done again with a safeguard (its id): the branch's last moment, what is refused there.
+
+    ``left_out`` has the numbers of the steps (from 0) with the reasons, ``broken`` the titles of
+    the promises that break on that branch, too.
+    """
+
+    safeguard: str
+    tip: int
+    left_out: tuple[tuple[int, str], ...]
+    broken: tuple[str, ...]
+
+
+class Inquiry(Struct, frozen=True):
+    """What was found out about a step that breaks a promise."""
+
+    cause: Cause | None = None
+    possible: Possible | None = None
+    restored: tuple[Restored, ...] = ()

@@ -16,6 +16,7 @@ from kit.edge.words import say
 from kit.engine.flows import Flow, FlowKind
 from kit.engine.parameters import edition_in
 from kit.views.actions import Macro, draw_actions
+from kit.views.breaks import break_lines, draw_break
 from kit.views.cover import Story, draw_cover
 from kit.views.fragment import Frag, h
 from kit.views.gate import Gate, awaited_gates, draw_gates
@@ -126,6 +127,7 @@ def frame(
         ),
         h("div", draw_actions(scene, macros), k="acts", class_="kp-acts", data_quiet=True),
         draw_cover(story, drawn) if story and scene.action is None else None,
+        draw_break(scene, drawn, slots.named),
         k="frame",
         class_=f"kp-frame{kind}",
         data_say=scene.say,
@@ -139,6 +141,7 @@ def readable_frame(scene: Scene, panels: Sequence[Panel], slots: Slots = PLAIN) 
     return h(
         "div",
         narration(scene),
+        [h("p", line) for line in break_lines(scene)],
         _badges(scene, panels, slots),
         [section(panel, panel.draw(scene), "kp-page") for panel in shown],
         class_="kp-readable",
@@ -155,6 +158,7 @@ def stored_frame(scene: Scene, panels: Sequence[Panel], slots: Slots = PLAIN) ->
     return h(
         "div",
         narration(scene),
+        [h("p", line) for line in break_lines(scene)],
         [panel.draw(scene) for panel in panels if panel.name == slots.badges],
         h("p", words, class_="badge kept" if good else "badge broken") if judged else None,
         h("p", say("edition {name}", name=edition), class_="badge") if edition else None,
@@ -252,7 +256,8 @@ def _tab(panel: Panel, changed: bool, *, listed: bool = False) -> Frag:
 
 def frame_text(scene: Scene, panels: Sequence[Panel]) -> str:
     """Write the step, what travels in it, and every panel of a frame, one under the other."""
-    step = "\n".join(filter(None, [scene.say, *(flow.text for flow in scene.flows())]))
+    told = break_lines(scene)
+    step = "\n".join(filter(None, [scene.say, *(flow.text for flow in scene.flows()), *told]))
     parts = [step] if step else []
     parts += [
         f"{panel.title}\n{panel.text(scene)}".rstrip() for panel in panels if is_shown(panel, scene)

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct, field
 
 from kit.edge.words import say
+from kit.engine.causes import Inquiry
 from kit.engine.flows import Flow, flows
 from kit.engine.timeline import Breach, PassedStep, Timeline, first_breaches
 from kit.errors import Refusal
@@ -39,7 +40,9 @@ class Scene(Struct, frozen=True):
     exported page). ``memories`` is what the model's monitors remember at this moment. ``past``
     gives the steps that led here, for pictures of a whole run; ``broken`` says which of them broke
     a promise, where somebody kept that. ``counted`` gives a step of that way (from 0) the number
-    that the Player's counter shows. ``kept`` is what was worked out for this scene already.
+    that the Player's counter shows, and ``moments`` the moments of a timeline that they lead to.
+    ``inquiry`` is what was found out about a promise that breaks here. ``kept`` is what was worked
+    out for this scene already.
     """
 
     model: Any
@@ -55,6 +58,8 @@ class Scene(Struct, frozen=True):
     past: Callable[[], Sequence[PassedStep]] = tuple
     broken: Callable[[], tuple[Breach, ...]] | None = None
     counted: Callable[[int], int] = _following
+    moments: Callable[[], Sequence[int]] = tuple
+    inquiry: Inquiry | None = None
     kept: dict[Any, Any] = field(default_factory=dict)
 
     def once(self, name: Any, work: Callable[[], T]) -> T:
@@ -132,6 +137,8 @@ def scene_at(
         partial(timeline.passed, moment),
         partial(timeline.breaches, moment),
         partial(counted, timeline, moment),
+        lambda: timeline.path(moment)[1:],
+        timeline.inquiries.get(moment),
     )
 
 

@@ -60,11 +60,20 @@ def _lamp(scene: Scene, verdict: Verdict, breach: Breach | None, named: Named) -
         h("small", say("broken at step {step}", step=scene.counted(breach.step)))
         if breach
         else None,
+        _to_the_break(scene, breach) if breach else None,
         k=f"lamp:{verdict.name}",
         class_="lamp ok" if good else "lamp bad",
         data_of=None if good else f"broken:{verdict.name}",
         data_names=None if good else json.dumps(sorted({*named(scene, witness), *step})),
     )
+
+
+def _to_the_break(scene: Scene, breach: Breach) -> Frag | None:
+    moments = scene.moments()
+    if not moments:
+        return None
+    there = moments[breach.step]
+    return h("button", say("show the break"), type="button", data_do="broke", data_moment=there)
 
 
 def step_key(step: int) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from kit.engine.causes import Inquiry, smallest_cause
 from kit.engine.model import Model
 from kit.engine.timeline import Timeline
 from kit.views.cover import Story
@@ -23,6 +24,8 @@ LONGEST_RUN, LONGEST_LIVE = 64, 12
 MOST_AT_ONCE = 500_000
 """Characters of new frames after which the others wait until a page asks: so it is shown soon. A
 hundred frames of three nodes have fewer, one of a hundred nodes with 256 tokens has more."""
+LONGEST_CAUSE = 200
+"""Steps of a run whose smallest cause is found for a page that can ask nobody."""
 MOST_AHEAD = 240
 """Steps of a script that are counted beforehand, to say how long a story takes."""
 MOST_TEXTS = 20_000
@@ -60,6 +63,8 @@ class RenderedTimeline:
         self._rest: OrderedDict[tuple[str, int], str] = OrderedDict()
         self._still: tuple[int, Scene] | None = None
         self.story = self._story_told()
+        if closed is not None:
+            self._find_causes()
         self.draw_new()
 
     @property
@@ -80,6 +85,21 @@ class RenderedTimeline:
         while steps < MOST_AHEAD and ahead.forward() is not None:
             steps = len(ahead.moments) - 1
         return Story(timeline.story, premise, steps if steps < MOST_AHEAD else 0)
+
+    def _find_causes(self) -> None:
+        """Find out why promises break: whoever reads a page has nobody to ask."""
+        timeline = self.timeline
+        for moment in range(1, len(timeline.moments)):
+            breaches = timeline.breaches(moment)
+            path = timeline.path(moment)[1:]
+            if len(path) > LONGEST_CAUSE or not breaches or breaches[-1].step != len(path) - 1:
+                continue
+            known = timeline.inquiries.get(moment) or Inquiry()
+            if known.cause is None:
+                broken = next(each for each in breaches if each.step == len(path) - 1)
+                run = [timeline.moments[each].action for each in path]
+                cause = smallest_cause(timeline.model_at(moment), run, broken.name)
+                timeline.inquiries[moment] = msgspec.structs.replace(known, cause=cause)
 
     def _apart(self, path: list[int]) -> int:
         """The steps of a path in *Story*: what several nodes do alike is one (``branches.js``)."""
@@ -131,6 +151,11 @@ class RenderedTimeline:
         """Return why what a page asked for did not happen."""
         held = self.update(len(self.store), len(self.moments))
         return msgspec.structs.replace(held, error=error)
+
+    def told(self, words: str) -> Update:
+        """Return how far a search has come."""
+        held = self.update(len(self.store), len(self.moments))
+        return msgspec.structs.replace(held, told=words)
 
     def need(self, moment: int) -> Update:
         """Draw a moment, unless it is drawn, and return what shows it."""

@@ -27,6 +27,19 @@ _TIGHT = r'"[^"]*"|`[^`]*`|(?<=[=(])/[^/]+/\w*'
 _NEEDLESS = re.compile(
     rf"({_TIGHT})|;(?=}})|,(?=[]}})])|(?<![\w.])0(?=\.\d)|(?<!\.)\b(true|false|const|undefined)\b"
 )
+# Names that stand in many places; in texts, and where a hyphen is beside them, they stay.
+_NAMES = {
+    "player": "P",
+    "element": "E",
+    "choices": "C",
+    "store": "S",
+    "voice": "V",
+    "wanted": "W",
+    "bounds": "B",
+    "animated": "A",
+    "document": "D",
+}
+_LONG = re.compile(rf'(?<![\w"-])({"|".join(_NAMES)})(?![\w"-])')
 _SHORT = {"true": "!0", "false": "!1", "const": "let", "undefined": "void 0"}
 
 
@@ -61,7 +74,13 @@ def _joined(entry: str) -> str:
     lines = "".join(map(_sent, "".join(modules.values()).splitlines()))
     joined = _PARAMETER.sub(r"\1", lines)
     joined = _CONSTANTS.sub(lambda many: many[0].replace(";const ", ","), joined)
-    return _NEEDLESS.sub(lambda part: part[1] or _SHORT.get(part[2], ""), joined)
+    joined = _NEEDLESS.sub(lambda part: part[1] or _SHORT.get(part[2], ""), joined)
+    return f"let D=document;{renamed(joined)}"
+
+
+def renamed(code: str) -> str:
+    """Code of a module as it is sent: names that stand in many places are a letter."""
+    return _LONG.sub(lambda name: _NAMES[name[1]], code)
 
 
 def _sent(line: str) -> str:
@@ -101,6 +120,7 @@ def keys_help() -> tuple[tuple[str, str], ...]:
         ("m", say("move a thing by hand: arrows choose where, Enter lets go, Esc gives up")),
         ("a", say("all actions, with a box to find one")),
         (say("+  and  −"), say("a larger or smaller picture; 0: as it was")),
+        ("w", say("why a promise breaks in this step")),
         ("f", say("fork: begin a new branch at this step")),
         ("p", say("projector: full screen, large type")),
         (say("Esc"), say("close what lies over the panels")),

@@ -20,7 +20,7 @@ from kit.views.palette import INK_ON, LIGHT, OUTLINE, SIGNS, lab_colours, page_c
 FOLDER = Path(__file__).resolve().parent / "css"
 FIRST = (
     *("root", "board", "time", "frame", "actions", "messages"),
-    *("question", "tables", "parts", "flows", "search"),
+    *("question", "tables", "parts", "flows", "search", "breaks"),
 )
 LAST = ("projector", "compare", "narrow", "forced-colors", "paper")
 """Sheets of the page before and after those of the families: later rules win."""

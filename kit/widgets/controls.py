@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +14,13 @@ from kit.edge.words import say
 from kit.engine.check import Result, check
 from kit.engine.model import Model, Safeguard
 from kit.engine.parameters import Parameter, parameters_of, plainly
-from kit.engine.patience import stoppable
 from kit.engine.registry import Entry, build, entries, entry_of
 from kit.engine.timeline import Timeline
 from kit.errors import KitError
 from kit.views.fragment import Frag, h
 from kit.views.parts import prose
 from kit.widgets.opening import open_named
+from kit.widgets.working import Background
 
 if TYPE_CHECKING:
     from kit.widgets.player import Player
@@ -141,9 +139,8 @@ class SearchBoard:
 
     def __init__(self, player: Player) -> None:
         self.player = player
-        self.thread: threading.Thread | None = None
+        self.work: Background[Result] = Background()
         self.result: Result | None = None
-        self._halt = threading.Event()
         self.button = _button(
             say("Search for a violation"), say("try every run of this model"), self._press
         )
@@ -163,14 +160,9 @@ class SearchBoard:
         row = ipywidgets.HBox([self.button, self.halt, self.most, self.count])
         self.box = ipywidgets.VBox([row, self.found])
 
-    @property
-    def running(self) -> bool:
-        """Whether a search is under way."""
-        return self.thread is not None
-
     def stop(self) -> None:
         """End the search that is under way, if any; it tells what it has seen."""
-        self._halt.set()
+        self.work.stop()
 
     def forget(self) -> None:
         """Take the verdict away: it was of another model than the one that is shown now."""
@@ -179,40 +171,22 @@ class SearchBoard:
         self.found.value = ""
 
     def _press(self, _button: Any) -> None:
-        if self.running:
+        if self.work.running:
             return
-        self._halt = threading.Event()
         self._show_running(True)  # the last box stays until there is another: nothing jumps
-        given = (self.player.model, self.most.value, self._halt, _on_this_loop())
-        self.thread = threading.Thread(target=self._search, args=given, daemon=True)
-        self.thread.start()
+        model, most = self.player.model, self.most.value
+        self.work.begin(
+            lambda progress: check(model, max_states=most, progress=progress),
+            self._told,
+            lambda outcome: self._ended(model, outcome),
+        )
 
-    def _search(
-        self, model: Model[Any, Any], most: int, halt: threading.Event, later: Callable[..., object]
-    ) -> None:
-        """In a thread of its own: search, and hand the result to the kernel's loop."""
-
-        def progress(states: int, now: int) -> None:
-            if halt.is_set():
-                raise KeyboardInterrupt  # the search keeps what it has found
-            self.count.value = say("{n:,} states, {now:,} being looked at", n=states, now=now)
-
-        outcome: Result | KitError | None = None
-        try:
-            with stoppable(halt):  # a function of a student's own may never end
-                outcome = check(model, max_states=most, progress=progress)
-        except KitError as error:
-            outcome = error
-        except KeyboardInterrupt:  # it had ended already, or had not begun
-            pass
-        later(self._ended, model, outcome)
+    def _told(self, states: int, now: int) -> None:
+        self.count.value = say("{n:,} states, {now:,} being looked at", n=states, now=now)
 
     def _ended(self, model: Model[Any, Any], outcome: Result | KitError | None) -> None:
-        try:
-            self._show_running(False)
-            self._show(model, outcome)
-        finally:
-            self.thread = None  # last: who sees that it has ended sees the result
+        self._show_running(False)
+        self._show(model, outcome)
 
     def _show(self, model: Model[Any, Any], outcome: Result | KitError | None) -> None:
         if outcome is None:
@@ -231,14 +205,6 @@ class SearchBoard:
         self.button.disabled = on
         self.halt.layout.display = "" if on else "none"
         self.count.value = say("searching …") if on else ""
-
-
-def _on_this_loop() -> Callable[..., object]:
-    """A way to call something on the kernel's loop; without a loop it is called at once."""
-    try:
-        return asyncio.get_running_loop().call_soon_threadsafe
-    except RuntimeError:
-        return lambda act, *given: act(*given)
 
 
 MOST = 1000

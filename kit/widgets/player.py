@@ -16,6 +16,7 @@ import traitlets
 from kit.edge.arguments import checked, finite
 from kit.edge.words import say
 from kit.engine import trace as traces
+from kit.engine.causes import MOST_STATES, Cause, Possible, Restored
 from kit.engine.check import Progress, Result, check
 from kit.engine.model import Model
 from kit.engine.purity import asking, error_line
@@ -29,6 +30,7 @@ from kit.views.shell import shell, widget_module
 from kit.views.static import bundle_of, static_html
 from kit.views.styles import widget_style
 from kit.views.wire import Act, Look, Need, Sync, Update, read_message
+from kit.widgets.breaking import Breaks
 from kit.widgets.controls import Controls
 from kit.widgets.opening import Source, open_source, panels_named, replayed
 
@@ -84,6 +86,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         opened = open_source(source)
         self.timeline = self.origin = opened.timeline
         self.rendered = RenderedTimeline(self.timeline, panels=panels_named(self.model, panels))
+        self.breaks = Breaks(self)
         self._longest = 0  # moments of the longest history that was shown before
         self.controls = Controls(self, opened.name) if controls else None
         self._repack()
@@ -176,6 +179,44 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
             self.branch(result.violation.actions, at_end=True)
         return result
 
+    def why(self) -> Cause:
+        """The smallest cause of the first broken promise: the steps without which it holds.
+
+        Raises Refused when no promise is broken on the way to the step that is shown.
+        """
+        return self.breaks.why()
+
+    @checked
+    def became_possible(
+        self, *, max_states: int = MOST_STATES, progress: Progress | bool | None = True
+    ) -> Possible:
+        """From which step on searches of so many states reach the break.
+
+        Raises Refused when no promise is broken on the way to the step that is shown.
+        """
+        return self.breaks.possible(max_states, progress)
+
+    @checked
+    def put_back(self, safeguard: str = "") -> Restored:
+        """Do the run again with a safeguard that is off, as a branch to compare with.
+
+        Raises Refused when none is off, or no promise is broken.
+        Raises BadInput for one that is not off.
+        """
+        return self.breaks.put_back(safeguard)
+
+    def mermaid(self) -> str:
+        """The run as a sequence diagram in Mermaid's words; of a broken one its smallest cause."""
+        return self.breaks.mermaid()
+
+    @checked
+    def seen_by(self, node: str) -> tuple[str, ...]:
+        """The steps until here that a node has seen.
+
+        Raises BadInput for a node that the run does not tell of.
+        """
+        return self.breaks.seen_by(node)
+
     @checked
     def goto(self, moment: int) -> Moment:
         """Look at any moment of any branch. Raises BadInput when there is no such moment."""
@@ -205,6 +246,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
     @checked
     def put(self, timeline: Timeline) -> None:
         """Put a timeline of another configuration on the stage; ``reset`` undoes that."""
+        self.breaks.work.stop()
         panels, former = panels_named(timeline.model, self._names), self.rendered
         rendered = RenderedTimeline(  # what cannot be drawn leaves all as it was
             timeline, panels=panels, session=former.number + 1, sequence=former.sequence + 1
@@ -287,6 +329,8 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
                 return self._change(plain[message.control], message.have)
             if verb == "do":
                 return self._change(lambda: timeline.do(self._marked(rest)), message.have)
+            if verb == "break":
+                return self._change(lambda: self.breaks.perform(rest), message.have)
             if verb == "macro":
                 return self._change(lambda: self._run(rest), message.have)
             raise BadInput("control", message.control, "a control of the player")
@@ -306,11 +350,11 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
             else:
                 self._sync(message)
         except KitError as error:
-            self._tell(self.rendered.refused(str(error)))
+            self.tell_refused(str(error))
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # of the model's own code, which may call exit(): shown here
-            self._tell(self.rendered.refused(error_line(error)))
+            self.tell_refused(error_line(error))
 
     # A page looks and asks for frames by itself, perhaps before it has heard of another history.
 
@@ -359,6 +403,21 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
                 base = base if have is None else max(0, min(have, base))
                 self._tell(self.rendered.moved(base, first))
         return self.timeline.now
+
+    def redraw(self, moment: int) -> None:
+        """Draw a moment again, of which more is known now, and what came since."""
+        base = len(self.rendered.store)
+        first = min(moment, self.rendered.draw_new())
+        self.rendered.moments[moment] = self.rendered.draw(moment)
+        self._tell(self.rendered.moved(base, first))
+
+    def tell_progress(self, words: str) -> None:
+        """Say how far a search for a cause has come; nothing: it has ended."""
+        self._tell(self.rendered.told(words))
+
+    def tell_refused(self, why: str) -> None:
+        """Say why what was asked for did not happen."""
+        self._tell(self.rendered.refused(why))
 
     def _repack(self) -> None:
         self.stage.steps = self.rendered.story.steps if self.rendered.story else 0

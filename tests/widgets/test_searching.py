@@ -29,7 +29,7 @@ def controls_of(player: Player) -> Controls:
 
 def finish(board: SearchBoard) -> None:
     """Wait for the search that is under way."""
-    thread = board.thread
+    thread = board.work.thread
     if thread is not None:
         thread.join(120)
         assert not thread.is_alive()
@@ -125,7 +125,7 @@ def test_a_function_without_end_is_stopped_too() -> None:
     at_work = threading.Event()
 
     def spins(s: Any) -> None:
-        if s.floor == 2 and threading.current_thread() is board.thread:
+        if s.floor == 2 and threading.current_thread() is board.work.thread:
             at_work.set()
             while True:
                 pass
@@ -174,7 +174,7 @@ def test_the_result_is_put_on_the_stage_by_the_loop_that_runs() -> None:
 
     async def press() -> None:
         controls.board.button.click()
-        while controls.board.running:
+        while controls.board.work.running:
             await asyncio.sleep(0.01)
 
     asyncio.run(press())

@@ -201,6 +201,7 @@ class Replica(Declared[ReplicaState]):
         """The trail on which everything is committed."""
         self.history = history = self.placement_history()
         self.index = history.replicas.index(self.replica)
+        self.everybody, self.workload = (self.replica,), ()  # of whom a witness may speak
         ways = trails(history)
         self.trail = ways[to_the_end(ways)]
         self.seen = self.trail.views

@@ -39,11 +39,12 @@ export function marksOf(path, moments, mark) {
   });
 }
 
-// Say where two paths part, and what each does there.
+// Say where two paths part, and what each does there: without a safeguard the same steps differ.
 export function parting(path, other, moments) {
-  const first = path.findIndex((id, i) => id !== other[i]);
+  const isSame = (id, twin) => id === twin || moments[id].verb === moments[twin]?.verb;
+  const first = path.findIndex((id, i) => !isSame(id, other[i]));
   const verb = (ids) => moments[ids[first]]?.verb || say("nothing more");
-  if (first < 0) return "";
+  if (first < 0) return say("The steps are the same; what comes of them differs.");
   const values = { step: first, here: verb(path), there: verb(other) };
   return say("The branches part at step {step}. Here: {here}. There: {there}.", values);
 }

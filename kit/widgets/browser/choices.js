@@ -7,6 +7,7 @@ import { say } from "./words.js";
 
 export class Choices {
   chosen = {};
+  blamed = []; // the culprits of a promise that breaks
 
   // `settle` brings pages that nobody sees up to the shown frame.
   constructor(root, settle) {
@@ -118,7 +119,7 @@ export class Choices {
     const ticked = this.asked("[data-thing]:checked").map(({ dataset }) => dataset.thing);
     if (this.asked("input").length) this.ghosts.put(ticked.map((thing) => [thing, "?"]));
     const chosen = [this.lit, this.pointed, ...ticked].filter(Boolean);
-    for (const thing of chosen.flatMap((one) => this.named(one)))
+    for (const thing of [...this.blamed, ...chosen.flatMap((one) => this.named(one))])
       for (const part of all(this.root, `${partsOf(thing)},svg [data-k="${CSS.escape(thing)}"]`))
         part.setAttribute("data-my-lit", "");
     for (const part of all(this.root, "[data-spot]"))

@@ -30,6 +30,11 @@ const BUTTONS = {
   unfold: (player) => player.toggleUnfold(),
   story: (player) => player.toggleStory(),
   open: (player) => player.toggleStory(false),
+  why: (player, button) => player.breaks.why(button),
+  unbreak: (player) => player.breaks.close(),
+  broke: (player, button) => player.breaks.open(Number(button.dataset.moment)),
+  visit: (player, button) => player.visit(Number(button.dataset.moment)),
+  copy: (player, button) => player.breaks.copy(button),
   answer: (player) => player.answer(true),
   reveal: (player) => player.answer(false),
   vote: (player, button) => player.vote(button),
@@ -55,6 +60,7 @@ const KEYS = {
   f: "fork",
   a: "actions",
   p: "projector",
+  w: "why",
   "[": "before",
   "]": "after",
   Enter: "pin",
@@ -113,6 +119,7 @@ function use(player, button) {
   if (refused) player.voice.tell(refused, button);
   else if (button.isConnected) {
     player.menu.close();
+    player.breaks.wanted = act;
     player.act(act, button);
   }
 }
@@ -130,6 +137,7 @@ function point(player, target) {
 }
 
 function change(player, target) {
+  if (target.dataset.do === "only") player.breaks.only();
   if (target.dataset.choose) player.choices.choose(target);
   if (target.dataset.thing) player.choices.restoreLight();
   if (target === player.control("speed") && player.playing) {
@@ -156,7 +164,7 @@ function press(player, event) {
   }
   if (key === "Escape") {
     const isOver = player.menu.close() || !player.voice.note.hidden || player.sheets.close();
-    if (!isOver && !player.withdraw()) player.begun();
+    if (!isOver && !player.withdraw() && !player.breaks.close()) player.begun();
     player.choices.dark();
     player.voice.hush();
     return;

@@ -1,6 +1,7 @@
 // The player: which moment is shown, how one goes to another, and what the controls do.
 
 import { folded, leavesOf, markDifferences, marksOf, parting, pathTo, unmark } from "./branches.js";
+import { Breaks } from "./breaks.js";
 import { Choices } from "./choices.js";
 import { Drawer } from "./drawer.js";
 import { Flows, travelled } from "./flows.js";
@@ -57,6 +58,7 @@ export class Player {
     this.spots = new Spots(this);
     lens(this.root);
     this.menu = new Menu(this);
+    this.breaks = new Breaks(this);
     this.projector = new Projector(this);
     this.voice = new Voice(this.root, (name) => this.part(name));
     this.frames = new Frames(this);
@@ -97,6 +99,7 @@ export class Player {
     this.withdraw();
     this.other = -1;
     this.choices.forget();
+    this.breaks.begin();
     this.rush.clear();
     this.frames.begin();
     this.main.clear();
@@ -234,6 +237,7 @@ export class Player {
     this.choices.ghosts.put(this.bets);
     this.bets = [];
     if (before) this.main.animate(before);
+    this.breaks.show(animated);
     clearTimeout(this.told);
     this.told = setTimeout(() => this.wire.look(this.at, this.tip), SETTLED);
   }
@@ -257,7 +261,8 @@ export class Player {
     for (const name of ["first", "back"]) disable(name, step === 0);
     for (const name of ["step", "milestone", "play"]) disable(name, isLast);
     this.control("unfold").hidden = !this.store.moments.some((moment) => moment.inner);
-    this.voice.speak([text, ...this.flows.texts(this.store.moments[this.at].flows)].join(" "));
+    const moved = this.flows.texts(this.store.moments[this.at].flows);
+    this.voice.speak([text, this.breaks.words, ...moved].join(" ").trim());
   }
 
   // The steps of the slider: those that the script is known to have, until it has ended.

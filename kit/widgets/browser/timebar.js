@@ -27,6 +27,12 @@ export class TimeBar {
     this.draw();
   }
 
+  // The steps of a cause.
+  mark(causes) {
+    this.causes = causes;
+    this.draw();
+  }
+
   // The steps to come are hatched.
   ahead(part) {
     this.future.style.width = `calc((100% - 16px)*${1 - part})`;
@@ -47,6 +53,7 @@ export class TimeBar {
       return mark;
     };
     this.names(marksOf(path, moments, "milestone"), last, put);
+    path.forEach((id, step) => this.causes?.includes(id) && put("i", step, "●", "cause"));
     marksOf(path, moments, "broken").forEach((on, step) => on && put("i", step, "!", "bad"));
   }
 

@@ -47,7 +47,8 @@ export class Wire {
     if (update.position) {
       this.sequence = update.position.sequence;
       this.player.moveTo(update.position);
-    } else this.player.frames.came();
+    } else if (update.told === undefined) this.player.frames.came();
+    if (update.told !== undefined) this.player.breaks.told(update.told);
     if (update.error) this.player.refused(update.error);
     this.changed();
   }

@@ -1,0 +1,269 @@
+"""A step that breaks a promise: what contradicts what, who is to blame in the picture, and why."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+
+from kit.edge.words import say
+from kit.engine.causes import Inquiry, Possible, Restored
+from kit.engine.timeline import Breach
+from kit.views.actions import concerned
+from kit.views.fragment import Frag, h
+from kit.views.lanes import how_seen, known_parts, mermaid, seen
+from kit.views.panel import Scene
+from kit.views.parts import act_button, soft
+from kit.views.promises import Named
+
+CONTRADICTS = re.compile(r"; |,? (?:but|while|though) |, and (?=\w+ (?:has|have|is|are|lack)\b)")
+"""Where a witness puts one fact against another."""
+WHICH = re.compile(
+    r"^(?P<now>.* (?P<thing>\w+ \d+)), which (?:(?P<then>had .*)|(?P<others>its .*))$"
+)
+"""Where it adds another fact: ``misses write 1, which had succeeded``."""
+LEAST = 2
+"""Words of a fact."""
+MOST_STEPS = 400
+"""Steps of a run that are listed."""
+
+
+def breaking(scene: Scene) -> tuple[Breach, ...]:
+    """The promises that the step which led here is the first to break."""
+    if scene.action is None:
+        return ()
+    breaches = scene.breaches()
+    last = len(scene.way()) - 1 if breaches else 0
+    return tuple(breach for breach in breaches if breach.step == last)
+
+
+def facts(scene: Scene, witness: str) -> tuple[str, str]:
+    """The two facts that contradict each other, both of them true.
+
+    They are the two halves of a witness that has halves; else what happened, and what came of it.
+    """
+    if said := WHICH.match(witness):
+        now, thing, then, others = said.groups()
+        return (f"{thing} {then}", now) if then else (now, f"{others} {thing}")
+    for halves in (witness.split(cut[0], 1) for cut in CONTRADICTS.finditer(witness)):
+        if all(len(half.split()) >= LEAST for half in halves):
+            return halves[0], halves[1]
+    done = scene.say or scene.model.verb(scene.action)
+    return done.partition(". ")[0].rstrip("."), witness
+
+
+def culprits(scene: Scene, picture: Frag | None, witness: str, named: Named) -> list[str]:
+    """The things of a picture that a witness names, or else those that the step concerns."""
+    things = (
+        sorted({part.get("data-of") or "" for part in picture.walk()} - {""}) if picture else []
+    )
+    told = [*named(scene, witness)]
+    told += [thing for thing in things if any(_names(name, witness) for name in _called(thing))]
+    if not {*told} & {*things}:
+        about = {*json.loads(concerned(scene.model, scene.action))}
+        told += [thing for thing in things if about & {*_called(thing)}]
+    return [*dict.fromkeys(told)]
+
+
+def _things(picture: Frag | None) -> list[str]:
+    parts = picture.walk() if picture else ()
+    return sorted({part.get("data-of") or "" for part in parts} - {""})
+
+
+def _called(thing: str) -> Iterator[str]:
+    """What words call a thing: ``message:0:A`` is itself, and ``0 A``."""
+    names = re.split(r"[\s:|]+", thing)
+    yield from (thing, " ".join(names[1:]), " ".join(names))
+
+
+def _names(name: str, words: str) -> bool:
+    return bool(name) and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", words) is not None
+
+
+def draw_break(scene: Scene, picture: Frag | None, named: Named) -> Frag | None:
+    """Draw what lies beside the picture when the step breaks a promise; None when it does not."""
+    broken = breaking(scene)
+    if not broken:
+        return None
+    first, inquiry = broken[0], scene.inquiry or Inquiry()
+    step = scene.counted(first.step)
+    others = "; ".join(each.title for each in broken[1:])
+    judges = (*scene.model.properties, *scene.model.monitors)
+    invariant = next((each.invariant for each in judges if each.name == first.name), "")
+    told = culprits(scene, picture, first.witness, named)
+    head = say("Broken at step {step}", step=step)
+    return h(
+        "div",
+        h("button", "×", type="button", data_do="unbreak", aria_label=say("close")),
+        h("h3", h("span", "!", class_="bulb broken", aria_hidden="true"), " ", head),
+        h("p", h("strong", first.title), f" ({invariant})" if invariant else None),
+        h("p", say("These two facts contradict it:")),
+        h("ul", [h("li", fact) for fact in facts(scene, first.witness)], class_="kp-facts"),
+        soft(say("Also broken in this step: {others}.", others=others) if others else ""),
+        h("p", _buttons(scene, inquiry), class_="kp-asks"),
+        h("p", role="status", class_="kp-told"),
+        act_button(say("Stop"), "break:stop", "break:stop", scene.closed, kind="act kp-stop"),
+        [h("p", line) for line in _found(scene, inquiry)],
+        _cause(scene, first, inquiry, picture) if inquiry.cause else None,
+        k="break",
+        class_="kp-break kp-sheet",
+        role="group",
+        aria_label=f"{head}: {first.title}",
+        data_names=json.dumps([*told, f"step:{first.step + 1}"]),
+        data_quiet=True,
+    )
+
+
+def _buttons(scene: Scene, inquiry: Inquiry) -> Iterator[Frag]:
+    yield _button(say("Why?"), "why", kind="act suggested")
+    if inquiry.possible is None or inquiry.possible.stopped:
+        words = say("Show where it became possible")
+        yield act_button(words, "break:possible", "break:possible", scene.closed)
+    elif scene.moments():
+        moment = (0, *scene.moments())[inquiry.possible.step]
+        yield _button(say("Go to where it became possible"), "visit", moment=moment)
+    done = {each.safeguard: each for each in inquiry.restored}
+    for safeguard in scene.model.safeguards:
+        if safeguard.name not in scene.model.off:
+            continue
+        again, name = done.get(safeguard.id), safeguard.id
+        key = f"break:back:{name}"
+        if again is None:
+            words = say("Put {name} back and compare", name=name)
+            yield act_button(words, key, key, scene.closed)
+        else:
+            yield _button(say("Compare with {name} on", name=name), "compare", key, leaf=again.tip)
+
+
+def _button(
+    words: str,
+    do: str,
+    key: str | None = None,
+    kind: str = "act",
+    moment: int | None = None,
+    leaf: int | None = None,
+) -> Frag:
+    given = {"data_moment": moment, "data_leaf": leaf}
+    return h("button", words, k=key, type="button", class_=kind, data_do=do, **given)
+
+
+def _found(scene: Scene, inquiry: Inquiry) -> Iterator[str]:
+    if inquiry.possible is not None:
+        yield possible_words(scene, inquiry.possible)
+    yield from (restored_words(scene, each) for each in inquiry.restored)
+
+
+def possible_words(scene: Scene, found: Possible) -> str:
+    """From where the break is possible, as far as searches saw, and where they did not find it."""
+    steps = say("{n} steps suffice", n=len(found.actions))
+    suffice = f"{steps} ({say('{n:,} states searched', n=found.states)})"
+    if not found.step:
+        return say("The break is possible from the start: {suffice}.", suffice=suffice)
+    step = scene.counted(found.step - 1)
+    if found.stopped:
+        return say(
+            "Stopped. As far as was searched, the break is possible from step {step}: {suffice}.",
+            step=step,
+            suffice=suffice,
+        )
+    here = say("The break became possible at step {step}: {suffice}.", step=step, suffice=suffice)
+    if found.step == 1:
+        return f"{here} {say('From the start: not found within {n:,} states.', n=found.most)}"
+    before = scene.counted(found.step - 2)
+    beyond = say("From step {step}: not found within {n:,} states.", step=before, n=found.most)
+    return f"{here} {beyond}"
+
+
+def restored_words(scene: Scene, again: Restored) -> str:
+    """What becomes of a run when a safeguard is put back."""
+    name = again.safeguard
+    words = say("With {name} on, each step is still possible.", name=name)
+    if again.left_out:
+        number, reason = again.left_out[0]
+        words = say(
+            "With {name} on, step {step} is refused: {reason}.",
+            name=name,
+            step=scene.counted(number),
+            reason=reason.rstrip("."),
+        )
+    if len(again.left_out) > 1:
+        words += " " + say("So are {n} more.", n=len(again.left_out) - 1)
+    still = "; ".join(again.broken)
+    after = say("It still breaks: {still}.", still=still) if still else say("No promise breaks.")
+    return f"{words} {after}"
+
+
+def _cause(scene: Scene, breach: Breach, inquiry: Inquiry, picture: Frag | None) -> Frag:
+    """Draw the smallest cause in the list of all steps, a filter, and the cause as text."""
+    assert inquiry.cause is not None
+    way, steps, ids = scene.way(), inquiry.cause.steps, scene.moments()
+    drawn = _things(picture)
+    told = {node: known for node, known in seen(scene).items() if known and node in drawn}
+    rows = [
+        _row(scene, number, ids[number] if ids else None, number in steps, told)
+        for number in range(max(0, len(way) - MOST_STEPS), len(way))
+    ]
+    nodes = [
+        h("option", node, value=node, data_names=json.dumps(known_parts(picture, node)))
+        for node in sorted(told)
+        if picture
+    ]
+    needed = say("Without any one of these it does not happen.")
+    if len(steps) < len(way):
+        needed += " " + say("The other steps do not matter.")
+    chosen = h("select", h("option", say("everybody"), value=""), nodes, data_do="only")
+    only = h("label", say("show only what this node knows"), " ", chosen)
+    unknown = soft(say("This model does not tell what a single node has seen."))
+    return h(
+        "div",
+        h("h4", say("The smallest cause: {n} of {all} steps", n=len(steps), all=len(way))),
+        h("p", needed),
+        [only, soft(how_seen(scene))] if nodes else unknown,
+        h("ol", rows, class_="kp-why-steps"),
+        _button(say("Copy as Mermaid"), "copy"),
+        h(
+            "pre",
+            mermaid(scene.model, way, steps, breach),
+            tabindex=0,
+            aria_label=say("as Mermaid"),
+        ),
+        class_="kp-cause",
+    )
+
+
+def _row(
+    scene: Scene, number: int, moment: int | None, needed: bool, told: dict[str, frozenset[int]]
+) -> Frag:
+    step = scene.way()[number]
+    verb = scene.model.label(step.before, step.action)
+    words = f"{scene.counted(number)}. {verb}"
+    button = h("button", words, type="button", data_do="visit", data_moment=moment)
+    sign = h("span", "●", role="img", aria_label=say("needed")) if needed else h("span", "·")
+    return h(
+        "li",
+        sign,
+        button if moment is not None else h("span", words),
+        class_="needed" if needed else None,
+        data_of=f"why:{number + 1}",
+        data_names=concerned(scene.model, step.action),
+        data_seen=" ".join(node for node, steps in told.items() if number in steps),
+        data_cause=moment if needed else None,
+    )
+
+
+def break_lines(scene: Scene) -> list[str]:
+    """The same in words, for who has no scripts."""
+    broken: Sequence[Breach] = breaking(scene)
+    if not broken:
+        return []
+    first, inquiry = broken[0], scene.inquiry or Inquiry()
+    one, other = facts(scene, first.witness)
+    lines = [
+        say("Broken: {title}.", title=first.title),
+        say("Two facts contradict it: {one}. {other}.", one=one, other=other),
+        *_found(scene, inquiry),
+    ]
+    if inquiry.cause is not None:
+        steps = ", ".join(str(scene.counted(number)) for number in inquiry.cause.steps)
+        lines.append(say("The smallest cause: steps {steps}.", steps=steps))
+    return lines

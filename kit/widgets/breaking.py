@@ -1,0 +1,186 @@
+"""What a reader may ask of a broken promise: why, since when, and what a safeguard would do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from kit.edge.words import later, say
+from kit.engine.causes import (
+    MOST_STATES,
+    Cause,
+    Inquiry,
+    Possible,
+    Restored,
+    first_possible,
+    smallest_cause,
+)
+from kit.engine.parameters import plainly
+from kit.engine.progress import PAUSE, Progress
+from kit.engine.registry import build, entries
+from kit.engine.timeline import Breach
+from kit.errors import BadInput, KitError, Refused
+from kit.views.lanes import mermaid, seen
+from kit.widgets.working import Background, on_this_loop
+
+if TYPE_CHECKING:
+    from kit.widgets.player import Player
+
+WHOLE = later("No promise is broken on the way to this step.")
+BUSY = later("A search is under way: stop it first.")
+
+
+class Breaks:
+    """The questions about the first break on the way to the moment that is shown."""
+
+    def __init__(self, player: Player) -> None:
+        """Nothing was asked yet."""
+        self.player = player
+        self.work: Background[Any] = Background()
+
+    def perform(self, control: str) -> None:
+        """Do what a button of the page asks for; what takes long goes on in a thread.
+
+        Raises Refused when no promise is broken, or a search is under way.
+        Raises BadInput when there is no such button.
+        """
+        what, _, given = control.partition(":")
+        if what == "stop":
+            self.work.stop()
+        elif what == "why":
+            self._begin("cause", smallest_cause, later("{done:,} parts of the run tried"))
+        elif what == "possible":
+            self._begin("possible", _possible, later("{done:,} states searched from step {now}"))
+        elif what == "back":
+            self.put_back(given)
+        else:
+            raise BadInput("control", f"break:{control}", "a control of the player")
+
+    def place(self) -> tuple[int, Breach]:
+        """The moment that breaks a promise, and which: the one that is shown, else the first.
+
+        Raises Refused when none is broken on the way to it.
+        """
+        timeline = self.player.timeline
+        path = timeline.path(timeline.at)
+        breaches = timeline.breaches(timeline.at)
+        if not breaches:
+            raise Refused(say(WHOLE))
+        here = [breach for breach in breaches if breach.step == len(path) - 2]
+        breach = (here or breaches)[0]
+        return path[breach.step + 1], breach
+
+    def actions(self, moment: int) -> tuple[Any, ...]:
+        """The run that leads to a moment."""
+        timeline = self.player.timeline
+        return tuple(timeline.moments[each].action for each in timeline.path(moment)[1:])
+
+    # What takes a moment, for a cell that waits for it.
+
+    def why(self) -> Cause:
+        """The smallest cause."""
+        moment, breach = self.place()
+        model = self.player.timeline.model_at(moment)
+        cause = smallest_cause(model, self.actions(moment), breach.name)
+        self._learn(moment, cause=cause)
+        return cause
+
+    def possible(self, max_states: int, progress: Progress | bool | None) -> Possible:
+        """From where a search reaches the break."""
+        moment, breach = self.place()
+        model, run = self.player.timeline.model_at(moment), self.actions(moment)
+        found = first_possible(model, run, breach.name, max_states=max_states, progress=progress)
+        self._learn(moment, possible=found)
+        return found
+
+    def put_back(self, safeguard: str) -> Restored:
+        """Do the run again with a safeguard that is off (its id or name; empty: the first)."""
+        moment, _ = self.place()
+        timeline = self.player.timeline
+        model = timeline.model_at(moment)
+        known = {each.id: each for each in model.safeguards if each.name in model.off}
+        if not known or model.name not in entries():
+            raise Refused(say("No safeguard is off: there is none to put back."))
+        wanted = safeguard or next(iter(known))
+        chosen = next((s for s in known.values() if wanted in (s.id, s.name)), None)
+        if chosen is None:
+            raise BadInput("safeguard", safeguard, f"one that is off: {', '.join(known)}")
+        inquiry = timeline.inquiries.get(moment) or Inquiry()
+        for again in inquiry.restored:
+            if again.safeguard == chosen.id:
+                return again
+        off = tuple(name for name in model.off if name != chosen.name)
+        at, tip = timeline.at, timeline.tip
+        left_out = timeline.again(build(model.name, plainly(model.parameters), off), moment)
+        end = timeline.at
+        broken = tuple(dict.fromkeys(breach.title for breach in timeline.breaches(end)))
+        timeline.tip, timeline.at = tip, at
+        again = Restored(chosen.id, end, left_out, broken)
+        self._learn(moment, restored=(*inquiry.restored, again))
+        return again
+
+    def mermaid(self) -> str:
+        """The smallest cause as a sequence diagram; of a run that breaks nothing all of it."""
+        timeline = self.player.timeline
+        try:
+            moment, breach = self.place()
+        except Refused:
+            way = timeline.passed()
+            return mermaid(timeline.here, way, range(len(way)))
+        way, cause = timeline.passed(moment), self.why()
+        return mermaid(timeline.model_at(moment), way, cause.steps, breach)
+
+    def seen_by(self, node: str) -> tuple[str, ...]:
+        """The steps on the way to the moment that is shown that a node has seen, by their verbs.
+
+        Raises BadInput for a node that the run does not tell of.
+        """
+        scene = self.player.rendered.scene(self.player.timeline.at)
+        known = seen(scene)
+        if node not in known:
+            names = ", ".join(sorted(known))
+            raise BadInput("node", node, f"one of {names}" if names else "no node: it has no lanes")
+        way = scene.way()
+        return tuple(
+            f"{number + 1}. {scene.model.label(way[number].before, way[number].action)}"
+            for number in sorted(known[node])
+        )
+
+    # What a page asks for.
+
+    def _begin(self, field: str, find: Callable[..., Any], words: str) -> None:
+        moment, breach = self.place()
+        if self.work.running:
+            raise Refused(say(BUSY))
+        player, timeline = self.player, self.player.timeline
+        model, run = timeline.model_at(moment), self.actions(moment)
+        on_loop, spoken = on_this_loop(), monotonic()
+
+        def told(done: int, now: int) -> None:
+            nonlocal spoken
+            if monotonic() - spoken >= PAUSE:
+                spoken = monotonic()
+                on_loop(player.tell_progress, say(words, done=done, now=now))
+
+        def ended(outcome: Any) -> None:
+            player.tell_progress("")
+            if player.timeline is not timeline:  # another one is shown meanwhile
+                return
+            if isinstance(outcome, KitError):
+                player.tell_refused(str(outcome))
+            elif outcome is not None:
+                self._learn(moment, **{field: outcome})
+
+        self.work.begin(lambda progress: find(model, run, breach.name, progress), told, ended)
+
+    def _learn(self, moment: int, **found: Any) -> None:
+        inquiries = self.player.timeline.inquiries
+        inquiries[moment] = replace(inquiries.get(moment) or Inquiry(), **found)
+        self.player.redraw(moment)
+
+
+def _possible(model: Any, run: tuple[Any, ...], name: str, progress: Progress) -> Possible:
+    return first_possible(model, run, name, max_states=MOST_STATES, progress=progress)

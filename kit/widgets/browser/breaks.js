@@ -1,0 +1,155 @@
+// A step that breaks a promise: the picture stands still for a moment, then all but the culprits
+// dims, and beside it stands what contradicts what.
+
+import { calm } from "./motion.js";
+import { all } from "./picture.js";
+import { say } from "./words.js";
+
+const STILL = 700; // milliseconds
+
+export class Breaks {
+  constructor(player) {
+    this.player = player;
+    this.root = player.root;
+  }
+
+  get sheet() {
+    return this.player.main.box.querySelector(".kp-break");
+  }
+
+  get words() {
+    return this.sheet?.ariaLabel || "";
+  }
+
+  begin() {
+    clearTimeout(this.timer);
+    this.closed = this.shown = this.wanted = undefined;
+    this.thaw();
+  }
+
+  // After each frame: whatever it breaks is shown, unless the reader closed it here.
+  show(animated) {
+    const { player, root, sheet } = this;
+    clearTimeout(this.timer);
+    this.thaw();
+    this.dim([]);
+    if (this.shown !== player.at) this.closed = this.wanted = undefined;
+    this.shown = player.at;
+    const isOpen = Boolean(sheet) && !this.closed;
+    root.toggleAttribute("data-my-broken", isOpen);
+    player.choices.blamed = isOpen ? this.blamed : [];
+    player.choices.restoreLight();
+    if (!isOpen) return;
+    if (animated) player.pause();
+    player.bar.mark(all(sheet, "[data-cause]").map(({ dataset }) => Number(dataset.cause)));
+    if (animated && !calm.matches) this.freeze();
+    else this.only();
+    this.answered();
+  }
+
+  get blamed() {
+    return JSON.parse(this.sheet.dataset.names);
+  }
+
+  // What moves in the picture stands still for a moment.
+  freeze() {
+    const { root } = this;
+    const isSeen = ({ effect }) => effect.target.closest(".kp-picture,.kp-flows");
+    const moving = root.getAnimations({ subtree: true }).filter(isSeen);
+    for (const one of moving) one.pause();
+    root.setAttribute("data-my-still", "");
+    this.timer = setTimeout(() => this.thaw(), STILL);
+    this.thawed = () => {
+      for (const one of moving) if (one.playState === "paused") one.play();
+      this.only();
+    };
+  }
+
+  thaw() {
+    const { thawed } = this;
+    this.thawed = undefined;
+    this.root.removeAttribute("data-my-still");
+    if (this.sheet) thawed?.();
+  }
+
+  // What was asked for has been found: it is opened.
+  answered() {
+    const { sheet, wanted, root } = this;
+    if (wanted === "break:why" && sheet.querySelector(".kp-cause")) {
+      this.wanted = undefined;
+      root.removeAttribute("data-my-why");
+      this.why();
+    }
+    const found = wanted && sheet.querySelector(`[data-k="${wanted}"][data-leaf]`);
+    if (!found) return;
+    this.wanted = undefined;
+    this.player.compareWith(Number(found.dataset.leaf));
+  }
+
+  // How far a search has come; nothing once it has ended.
+  told(words) {
+    if (this.sheet) this.sheet.querySelector(".kp-told").textContent = words;
+    this.root.toggleAttribute("data-my-searching", words);
+  }
+
+  why(button) {
+    const { player, root, sheet } = this;
+    const cause = sheet?.querySelector(".kp-cause");
+    if (cause) {
+      root.toggleAttribute("data-my-why");
+      cause.scrollIntoView({ block: "nearest" });
+    } else if (sheet) player.act((this.wanted = "break:why"), button);
+  }
+
+  // Go to the step that broke it, and show what there is to say.
+  open(moment) {
+    this.player.sheets.close();
+    this.closed = undefined;
+    if (this.player.at === moment) this.show(false);
+    else this.player.visit(moment);
+  }
+
+  // Tell whether it was open.
+  close() {
+    if (!this.root.hasAttribute("data-my-broken")) return false;
+    const within = this.sheet.contains(document.activeElement);
+    this.closed = true;
+    this.show(false);
+    if (within) this.player.range.focus({ preventScroll: true });
+    return true;
+  }
+
+  // Show only what one node knows: its part of the picture, and the steps that it has seen.
+  only() {
+    const { value, dataset } = this.sheet.querySelector("option:checked") || { dataset: {} };
+    this.dim(value ? JSON.parse(dataset.names) : this.blamed);
+    for (const row of all(this.sheet, "[data-seen]"))
+      row.hidden = value && !row.dataset.seen.split(" ").includes(value);
+  }
+
+  dim(names) {
+    const { box } = this.player.main;
+    if (this.isDim)
+      for (const part of all(box, "[data-my-dim]")) part.removeAttribute("data-my-dim");
+    const drawing = box.querySelector(".kp-picture .kp-scroll");
+    const named = (name) => `[data-of="${CSS.escape(name)}"],[data-k="${CSS.escape(name)}"]`;
+    const kept = drawing && names.length ? all(drawing, names.map(named).join()) : [];
+    this.isDim = kept.length > 0;
+    if (this.isDim) fade(drawing, kept);
+  }
+
+  copy(button) {
+    const text = button.closest(".kp-cause").querySelector("pre");
+    getSelection().selectAllChildren(text);
+    const done = document.execCommand("copy");
+    this.player.voice.tell(done ? say("Copied.") : say("Copy the marked text by hand."), button);
+  }
+}
+
+function fade(part, kept) {
+  for (const child of part.children) {
+    if (kept.includes(child)) continue;
+    if (kept.some((one) => child.contains(one))) fade(child, kept);
+    else child.setAttribute("data-my-dim", "");
+  }
+}

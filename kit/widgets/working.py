@@ -1,0 +1,86 @@
+"""Work beside the kernel's loop: a search in a thread of its own, which one may stop."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from kit.engine.patience import stoppable
+from kit.engine.progress import Progress
+from kit.errors import KitError
+
+T = TypeVar("T")
+
+
+class Background(Generic[T]):
+    """One piece of work at a time; what comes of it is handed to the kernel's loop."""
+
+    def __init__(self) -> None:
+        """Nothing is under way."""
+        self.thread: threading.Thread | None = None
+        self._halt = threading.Event()
+
+    @property
+    def running(self) -> bool:
+        """Whether something is under way."""
+        return self.thread is not None
+
+    def stop(self) -> None:
+        """End what is under way, if anything; it tells what it has seen."""
+        self._halt.set()
+
+    def begin(
+        self,
+        work: Callable[[Progress], T],
+        told: Progress,
+        ended: Callable[[T | KitError | None], None],
+    ) -> None:
+        """Begin to work, which reports how far it is. None: it was stopped before it had a result.
+
+        ``told`` is called in the thread, ``ended`` on the loop that this is called on.
+        """
+        self._halt = threading.Event()
+        given = (work, told, ended, self._halt, on_this_loop())
+        self.thread = threading.Thread(target=self._run, args=given, daemon=True)
+        self.thread.start()
+
+    def _run(
+        self,
+        work: Callable[[Progress], T],
+        told: Progress,
+        ended: Callable[[T | KitError | None], None],
+        halt: threading.Event,
+        later: Callable[..., object],
+    ) -> None:
+        def progress(done: int, now: int) -> None:
+            if halt.is_set():
+                raise KeyboardInterrupt  # a search keeps what it has found
+            told(done, now)
+
+        outcome: T | KitError | None = None
+        try:
+            with stoppable(halt):  # a function of a student's own may never end
+                outcome = work(progress)
+        except KitError as error:
+            outcome = error
+        except KeyboardInterrupt:  # it had ended already, or had not begun
+            pass
+        later(self._end, ended, outcome)
+
+    def _end(
+        self, ended: Callable[[T | KitError | None], None], outcome: T | KitError | None
+    ) -> None:
+        try:
+            ended(outcome)
+        finally:
+            self.thread = None  # last: who sees that it has ended sees the result
+
+
+def on_this_loop() -> Callable[..., object]:
+    """A way to call something on the kernel's loop; without a loop it is called at once."""
+    try:
+        return asyncio.get_running_loop().call_soon_threadsafe
+    except RuntimeError:
+        return lambda act, *given: act(*given)

@@ -1,0 +1,224 @@
+"""A step that breaks a promise: two facts, culprits, causes in words and as a diagram."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from kit.engine.actors import NetworkModel
+from kit.engine.causes import Inquiry, Possible, Restored, smallest_cause
+from kit.engine.check import check
+from kit.engine.registry import build, entries
+from kit.engine.timeline import Timeline
+from kit.views.breaks import break_lines, breaking, facts, possible_words, restored_words
+from kit.views.lanes import escaped, mermaid, seen, who
+from kit.views.panel import Scene, scene_of
+from kit.views.rendered import RenderedTimeline
+
+BREAKS = (
+    ("tcm", "S-05"),
+    ("dataplane", "S-01"),
+    ("replica", "S-04"),
+    ("group0", "S-30"),
+    ("discovery", "S-36"),
+    ("gossip_join", "S-08"),
+    ("topology", "S-21"),
+    ("join", "S-37"),
+    ("vnodes", "S-07"),
+    ("tablets", "S-27"),
+    ("resize", "S-43"),
+    ("truncate", "S-42"),
+    ("tablet", "S-22"),
+    ("raft_upgrade", "S-52"),
+    ("topology_upgrade", "S-63"),
+    ("recovery", "S-49"),
+    ("failures", "S-32"),
+)
+"""A safeguard of each family, and one more, without which a short run breaks a promise."""
+
+
+@cache
+def broken(name: str, safeguard: str) -> Timeline:
+    """The shortest run that breaks a promise without a safeguard, at its last step."""
+    off = next(each for each in entries()[name].safeguards if each.id == safeguard)
+    model = build(name, off.smallest, (off.name,))
+    found = check(model).violation
+    assert found is not None
+    return Timeline.along(model, found.actions)
+
+
+def scene(name: str, safeguard: str, at: int | None = None) -> Scene:
+    """The step that breaks it, or another one."""
+    timeline = broken(name, safeguard)
+    return scene_of(timeline, timeline.at if at is None else at)
+
+
+@pytest.mark.parametrize(("name", "safeguard"), BREAKS)
+def test_a_break_is_drawn_where_it_happens_and_nowhere_else(name: str, safeguard: str) -> None:
+    """Two facts, somebody in the picture who is to blame, and a button for each question."""
+    timeline = broken(name, safeguard)
+    rendered = RenderedTimeline(timeline)
+    html = rendered.html(timeline.at)
+    assert html.count('class="kp-break kp-sheet"') == 1
+    assert all("kp-break" not in rendered.html(moment) for moment in range(timeline.at))
+    [breach, *_] = breaking(scene(name, safeguard))
+    one, other = facts(scene(name, safeguard), breach.witness)
+    assert one != other
+    assert all(len(fact.split()) > 1 for fact in (one, other))
+    sheet = html[html.index('data-k="break"') :]
+    told = re.search(r'data-names="([^"]*)"', sheet)
+    assert told
+    names = json.loads(told[1].replace("&quot;", '"'))
+    assert f"step:{breach.step + 1}" in names
+    picture = html[html.index("kp-picture") : html.index("kp-pane")] if "kp-pane" in html else html
+    if name not in NOBODY:
+        assert any(f'data-of="{thing}"' in picture for thing in names)
+    for words in ("Why?", "Show where it became possible", f"Put {safeguard} back and compare"):
+        assert words in sheet
+
+
+NOBODY = ("resize", "tablets")
+"""Families whose witness names a shard, which the picture draws as a part of its node."""
+
+
+def test_facts_are_the_halves_of_a_witness_or_what_happened_and_what_came_of_it() -> None:
+    """However the witness is built, both facts are what it or the step says."""
+    shown = scene("group0", "S-30")
+    for witness, wanted in (
+        (
+            "A has finished, and B has another schema",
+            ("A has finished", "B has another schema"),
+        ),
+        (
+            "streaming began while B still serves an older request",
+            ("streaming began", "B still serves an older request"),
+        ),
+        (
+            "read 2, answered by X, misses write 1, which had succeeded",
+            ("write 1 had succeeded", "read 2, answered by X, misses write 1"),
+        ),
+        (
+            "B has data in column 2, which its group does not know",
+            ("B has data in column 2", "its group does not know column 2"),
+        ),
+    ):
+        assert facts(shown, witness) == wanted
+    assert facts(shown, "all is lost") == (shown.say.rstrip("."), "all is lost")
+
+
+def test_what_was_found_out_is_told_in_words() -> None:
+    """In the text form, too, and with the numbers that the Player's counter shows."""
+    timeline = broken("group0", "S-30")
+    assert break_lines(scene("group0", "S-30", 0)) == []
+    shown = scene("group0", "S-30")
+    assert break_lines(shown)[0] == f"Broken: {breaking(shown)[0].title}."
+    found = Possible(3, shown.way()[:2], 4096, 200_000)  # type: ignore[arg-type]  # as many steps
+    words = possible_words(shown, found)
+    assert words == (
+        "The break became possible at step 3: 2 steps suffice (4,096 states searched). "
+        "From step 2: not found within 200,000 states."
+    )
+    assert possible_words(shown, Possible(0, (1,), 1, 9)) == (
+        "The break is possible from the start: 1 step suffices (1 state searched)."
+    )
+    assert "From the start: not found within 9" in possible_words(shown, Possible(1, (1,), 1, 9))
+    assert possible_words(shown, Possible(2, (1,), 1, 9, stopped=True)).startswith("Stopped.")
+    refused = Restored("S-30", 5, ((3, "too early"), (4, "no")), ())
+    assert restored_words(shown, refused) == (
+        "With S-30 on, step 4 is refused: too early. So is 1 more. No promise breaks."
+    )
+    still = restored_words(shown, Restored("S-30", 5, (), ("All is well",)))
+    assert still.endswith("each step is still possible. It still breaks: All is well.")
+    run = [timeline.moments[moment].action for moment in timeline.path()[1:]]
+    cause = smallest_cause(timeline.model, run, breaking(shown)[0].name)
+    timeline.inquiries[timeline.at] = Inquiry(cause)
+    steps = ", ".join(str(step + 1) for step in cause.steps)
+    assert f"The smallest cause: steps {steps}." in break_lines(scene("group0", "S-30"))
+    html = RenderedTimeline(timeline).html(timeline.at)
+    assert html.count('class="needed"') == len(cause.steps)
+    assert "sequenceDiagram" in html
+    timeline.inquiries.clear()
+
+
+def test_a_page_that_can_ask_nobody_has_the_cause() -> None:
+    """An exported page answers *why*, and says of the rest that it is closed."""
+    timeline = broken("recovery", "S-49")
+    html = RenderedTimeline(timeline, closed="read only").html(timeline.at)
+    assert "The smallest cause:" in html
+    assert 'data-refused="read only"' in html
+    timeline.inquiries.clear()
+
+
+@pytest.mark.parametrize(("name", "safeguard"), BREAKS)
+def test_a_run_is_written_as_a_sequence_diagram(name: str, safeguard: str) -> None:
+    """Each line is one that Mermaid knows, every name is declared, each step is there."""
+    shown = scene(name, safeguard)
+    way = shown.way()
+    first, *lines = mermaid(shown.model, way, range(len(way)), breaking(shown)[0]).splitlines()
+    assert first == "sequenceDiagram"
+    known = {line.split()[1] for line in lines if line.strip().startswith("participant")}
+    for line in lines:
+        assert LINE.fullmatch(line), line
+        body = line.strip()
+        if not body.startswith("participant"):
+            assert set(re.findall(r"\bp\d+\b", body.partition(":")[0])) <= known
+            assert not re.search(r"(?<!#\d\d)(?<!#\d\d\d)(?<!#lt)(?<!#gt)(?<!#quot);", body)
+    told = {int(found[1]) for line in lines if (found := re.search(r": (\d+)\. ", line))}
+    assert told == set(range(1, len(way) + 1))
+    assert lines[-1].strip().startswith("Note over")
+
+
+LINE = re.compile(
+    r"    (participant p\d+ as .+|p\d+(->>|-->>|-\)|-x)p\d+: .+|Note over p\d+(,p\d+)?: .+)"
+)
+
+
+def test_names_mean_nothing_to_mermaid() -> None:
+    """What would end a statement, begin a comment or close a block is written as a number."""
+    assert escaped('a;b # "end" <x>\n%% b') == (
+        "a#59;b #35; #quot;e#110;d#quot; #lt;x#gt; #37;#37; b"
+    )
+    assert [who(key) for key in ("n:A:100", "log:101", "log", "message:0:B", "seat:K1")] == [
+        "A",
+        "log",
+        "log",
+        "B",
+        "K1",
+    ]
+
+
+def test_on_a_network_a_node_has_seen_what_it_heard_of() -> None:
+    """Its own steps, and what senders had seen when they sent: never more from step to step."""
+    timeline = broken("join", "S-37")
+    assert isinstance(timeline.model, NetworkModel)
+    ways = [seen(scene_of(timeline, moment)) for moment in timeline.path()]
+    for before, after in pairwise(ways):
+        assert all(before[name] <= after[name] for name in before)
+    last = ways[-1]
+    assert last["N"]
+    assert last["A"]
+    # What A does first N cannot have seen before A has sent it anything.
+    for number, step in enumerate(scene("join", "S-37").way()):
+        actor: Any = getattr(step.action, "envelope", None)
+        if actor is not None and actor.target == "N":
+            assert number in last["N"]
+
+
+def test_a_model_without_lanes_says_so() -> None:
+    """What a node sends or receives is shown then, and that it is no more than that."""
+    timeline = broken("vnodes", "S-07")
+    shown = scene("vnodes", "S-07")
+    known = seen(shown)
+    assert known["X"]
+    assert all(max(steps) < len(shown.way()) for steps in known.values())
+    run = [timeline.moments[moment].action for moment in timeline.path()[1:]]
+    cause = smallest_cause(timeline.model, run, breaking(shown)[0].name)
+    timeline.inquiries[timeline.at] = Inquiry(cause)
+    html = RenderedTimeline(timeline).html(timeline.at)
+    assert "This model has no lanes" in html
+    timeline.inquiries.clear()
