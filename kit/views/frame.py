@@ -15,7 +15,7 @@ from msgspec import Struct
 from kit.edge.words import say
 from kit.engine.flows import Flow, FlowKind
 from kit.engine.parameters import edition_in
-from kit.views.actions import Macro, draw_actions
+from kit.views.actions import Macro, draw_actions, ends_well
 from kit.views.cover import Story, draw_cover
 from kit.views.fragment import Frag, h
 from kit.views.gate import Gate, awaited_gates, draw_gates
@@ -129,6 +129,7 @@ def frame(
         k="frame",
         class_=f"kp-frame{kind}",
         data_say=scene.say,
+        data_well=ends_well(scene),
     )
 
 
