@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from kit.engine.registry import one_of
-from kit.engine.timeline import Timeline
+from kit.engine.timeline import LONGEST_RUN, Timeline
 from kit.errors import BadInput
 from kit.views.fragment import Frag, h
 from kit.views.frame import narration
@@ -28,8 +28,11 @@ class Still(Shown):
         self.scene = scene
         self.panels = tuple(p for p in panels if p.shown is None or p.shown(scene))
 
-    def draw(self) -> Frag:
-        """The panels, one under the other, each below its title."""
+    def draw(self, head: str = "") -> Frag:
+        """The panels, one under the other, each below its title; in a film below its ``head``."""
+        if head:
+            drawn = [panel.draw(self.scene) for panel in self.panels]
+            return h("div", h("h4", head), drawn, narration(self.scene), class_="frame")
         bodies = [(h("h4", panel.title), panel.draw(self.scene)) for panel in self.panels]
         return h("div", narration(self.scene), bodies)
 
@@ -39,24 +42,29 @@ class Still(Shown):
 
 
 class Frames(Shown):
-    """A run as numbered frames: some panels of its start and of each milestone."""
+    """A run as a film of small pictures: its start, each milestone or break, and its end."""
 
     def __init__(self, stills: tuple[Still, ...]) -> None:
         self.stills = stills
 
     def draw(self) -> Frag:
-        """The frames, one under the other, each below its number."""
-        return h(
-            "div",
-            [h("div", h("h4", self._head(i)), each.draw()) for i, each in enumerate(self.stills)],
-        )
+        """The frames side by side, as many in a row as there is room for, each below its number."""
+        frames = [each.draw(self._head(i)) for i, each in enumerate(self.stills)]
+        return h("div", frames, class_="film")
 
     def _head(self, place: int) -> str:
-        moment = self.stills[place].scene.milestone or ("the end" if place else "the start")
-        return f"Frame {place + 1} of {len(self.stills)}: {moment}"
+        scene = self.stills[place].scene
+        breaches, step = scene.breaches(), len(scene.way())
+        broke = "a promise broke" if breaches and breaches[-1].step == step - 1 else ""
+        names = ", ".join(filter(None, (scene.milestone, broke)))
+        return f"Frame {place + 1} of {len(self.stills)}: {names or _ends(place)}"
 
     def __repr__(self) -> str:
         return "\n\n".join(f"{self._head(i)}\n{each!r}" for i, each in enumerate(self.stills))
+
+
+def _ends(place: int) -> str:
+    return "the end" if place else "the start"
 
 
 def timeline_of(source: Any) -> Timeline:
@@ -92,15 +100,24 @@ def still(source: Any, *names: str) -> Still:
 def frames(source: Any, *names: str) -> Frames:
     """A run from its start, milestone by milestone, as numbered pictures of the named panels.
 
-    ``source`` is a Player or a timeline; what it shows stays where it is.
+    Without names it is the picture that the Player shows. A step that breaks a promise has one,
+    too. ``source`` is a Player or a timeline; what it shows stays where it is.
 
     Raises BadInput for a panel that the model does not have, or another source.
     """
     given = timeline_of(source)
     run = Timeline(given.model, given.script)
-    pictures = [still(run, *names)]
-    while run.to_milestone() is not None:
-        pictures.append(still(run, *names))
+    picture = for_model(given.model).picture
+    shown = names or (picture,) * bool(picture)
+    pictures, last, broken = [still(run, *shown)], 0, 0
+    for _ in range(LONGEST_RUN):
+        moved, known = run.forward(), broken
+        broken = len(run.breaches(run.at))
+        if run.at != last and (moved is None or moved.milestone or broken > known):
+            pictures.append(still(run, *shown))
+            last = run.at
+        if moved is None:
+            break
     return Frames(tuple(pictures))
 
 

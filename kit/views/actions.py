@@ -159,6 +159,13 @@ def end_words(scene: Scene) -> str:
     return say("Nothing goes on by itself: {why}.", why=cause[1].reason.rstrip("."))
 
 
+def ends_well(scene: Scene) -> bool:
+    """Whether a run has come to its end, waits for nothing and has broken no promise."""
+    if scene.suggested is not None or scene.breaches():
+        return False
+    return _first_waiting(scene, scene.options()) is None
+
+
 def _faults(scene: Scene, options: Sequence[Option]) -> Frag | None:
     """Draw a button for each sort of fault that may happen now: the first action of its type.
 

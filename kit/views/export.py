@@ -205,7 +205,7 @@ def _page(title: str, rules: str, place: Frag, packs: Mapping[str, bytes]) -> by
 
 
 def packed_text(data: bytes) -> str:
-    """Bytes as text of a page, in base 85: a sixteenth shorter than base 64; nothing of it is a tag."""
+    """Bytes as text of a page: base 85 is a sixteenth shorter than base 64, and has no tag."""
     return base64.b85encode(data).decode().replace("<", ",")
 
 

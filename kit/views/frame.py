@@ -15,7 +15,7 @@ from msgspec import Struct
 from kit.edge.words import say
 from kit.engine.flows import Flow, FlowKind
 from kit.engine.parameters import edition_in
-from kit.views.actions import Macro, draw_actions
+from kit.views.actions import Macro, draw_actions, ends_well
 from kit.views.breaks import break_lines, draw_break
 from kit.views.cover import Story, draw_cover
 from kit.views.fragment import Frag, h
@@ -131,6 +131,7 @@ def frame(
         k="frame",
         class_=f"kp-frame{kind}",
         data_say=scene.say,
+        data_well=ends_well(scene),
     )
 
 

@@ -222,7 +222,9 @@ class RenderedTimeline:
         verb = "" if moment.action is None else self.model.verb(moment.action)
         parent, breaches, inner = moment.parent, self.timeline.breaches, self._inner(number)
         broken = parent >= 0 and len(breaches(number)) > len(breaches(parent))
-        return DrawnMoment(parent, None, verb, moment.milestone, None, inner, None, broken)
+        model = self.timeline.model_at(number)
+        off = ", ".join(each.id for each in model.safeguards if each.name in model.off)
+        return DrawnMoment(parent, None, verb, moment.milestone, None, inner, None, broken, off)
 
     def draw(self, moment: int) -> DrawnMoment:
         """Draw a moment into the store: its frame, its question and what travels."""

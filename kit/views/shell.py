@@ -9,7 +9,6 @@ from pathlib import Path
 from kit.edge.words import say, translated
 from kit.views.fragment import Frag, Kid, h
 from kit.views.frame import flow_markers
-from kit.views.parts import sheet
 
 FOLDER = Path(__file__).resolve().parent.parent / "widgets" / "browser"
 
@@ -122,6 +121,7 @@ def keys_help() -> tuple[tuple[str, str], ...]:
         (say("+  and  −"), say("a larger or smaller picture; 0: as it was")),
         ("w", say("why a promise breaks in this step")),
         ("f", say("fork: begin a new branch at this step")),
+        ("m", say("film: the milestones as small pictures; Enter goes to one")),
         ("p", say("projector: full screen, large type")),
         (say("Esc"), say("close what lies over the panels")),
         ("?", say("this list")),
@@ -152,6 +152,7 @@ def shell(stage: Kid = None, note: str = "") -> Frag:
         h(
             "div",
             _time(),
+            h("div", class_="kp-map", hidden=True, role="group", aria_label=say("branches")),
             _stepper(),
             h("div", stage, class_="kp-stage"),
             h(
@@ -164,6 +165,14 @@ def shell(stage: Kid = None, note: str = "") -> Frag:
             _parting(),
             _modes(),
             _help(),
+            h(
+                "div",
+                class_="kp-film kp-sheet",
+                hidden=True,
+                role="group",
+                aria_label=say("film"),
+            ),
+            h("div", class_="kp-peek", hidden=True, aria_hidden="true"),
             h(
                 "div",
                 class_="kp-ask kp-sheet",
@@ -190,16 +199,13 @@ def shell(stage: Kid = None, note: str = "") -> Frag:
 
 
 def _time() -> Frag:
-    """The time bar: the slider with its marks, and the tree of branches."""
+    """The time bar: the slider with its marks. The map of branches is below it."""
     slider = h("input", type="range", min=0, max=0, step=1, data_do="scrub", aria_label=say("step"))
     ahead = h("div", class_="kp-ahead", aria_hidden="true")
     track = h(
         "div", slider, ahead, h("div", class_="kp-ticks", aria_hidden="true"), class_="kp-track"
     )
-    summary = h("summary", _icon("fork"), h("span", say("{n} branches", n=1)))
-    rows = h("div", class_="kp-rows")
-    tree = sheet(summary, h("h3", say("Branches")), rows, kind="kp-pop kp-tree")
-    return h("div", track, tree, class_="kp-time")
+    return h("div", track, class_="kp-time")
 
 
 def _stepper() -> Frag:
@@ -227,6 +233,7 @@ def _modes() -> Frag:
         ),
         _toggle("predict", say("Predict"), title=say("answer before a step is shown")),
         _toggle("story", say("Story"), title=say("what several nodes do alike is one step")),
+        _toggle("film", say("Film"), title=say("the milestones as small pictures")),
         _toggle("unfold", say("Unfold runs"), hidden=True, title=say("show each step of a run")),
         h("label", h("span", say("speed")), h("select", speeds, data_do="speed")),
         _toggle("projector", say("Projector"), title=say("full screen, large type")),

@@ -30,7 +30,7 @@ class DrawnMoment(Struct, frozen=True, array_like=True):
     the step that led here. ``question`` is the text that asks about this step before it is shown,
     None without one. ``inner`` marks a step inside a folded run. ``flows`` is the text that lists
     what travels in the step, None where nothing does. ``broken`` marks the first step to break a
-    promise.
+    promise. ``off`` are the safeguards, by their ids, without which it was done.
     """
 
     parent: int
@@ -41,6 +41,7 @@ class DrawnMoment(Struct, frozen=True, array_like=True):
     inner: bool
     flows: int | None
     broken: bool
+    off: str = ""
 
 
 class Position(Struct, frozen=True):

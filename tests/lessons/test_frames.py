@@ -74,3 +74,23 @@ def test_a_tablet_migration_is_walked_through_in_numbered_frames() -> None:
     seen = re.findall(r"^Frame \d+ of \d+: tablet 0: (\w+)$", shown, re.M)
     assert seen == STAGES[: STAGES.index("end_migration") + 1]
     assert "<h4" in cell.outputs[0].data["text/html"]
+
+
+def test_a_film_is_the_picture_at_each_milestone_and_break() -> None:
+    """Small pictures side by side; without names the one that the Player shows, and no table."""
+    film = frames(Player("gossip/both-sides", controls=False))
+    heads = re.findall(r"^Frame \d+ of \d+: (.+)$", repr(film), re.M)
+    timeline = Player("gossip/both-sides", controls=False).timeline
+    known = 0
+    reached = ["the start"]
+    while timeline.forward() is not None:
+        broke = len(timeline.breaches(timeline.at)) > known
+        known = len(timeline.breaches(timeline.at))
+        names = [timeline.now.milestone, "a promise broke" if broke else None]
+        reached += [", ".join(filter(None, names))] if any(names) else []
+    assert heads[: len(reached)] == reached
+    assert any("a promise broke" in head for head in heads)
+    html = film._repr_mimebundle_()["text/html"]
+    assert html.count("<img") == len(heads)
+    assert html.count("flex-wrap:wrap") == 1
+    assert "<table" not in html

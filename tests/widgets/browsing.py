@@ -240,7 +240,7 @@ class Desk:
         self.page.click(f".kp-stage [data-tab={panel}]")
 
     def open(self, sheet: str) -> None:
-        """Open what lies over the pane: ``more``, ``waiting``, ``kp-tree``, ``promises``."""
+        """Open what lies over the pane: ``more``, ``waiting``, ``promises``."""
         self.page.evaluate(OPEN, f".kp details.{sheet}")
 
     def choose(self, verb: str) -> None:
@@ -249,8 +249,7 @@ class Desk:
         self.page.click(f".kp-stage .actions button:text-is('{verb}')")
 
     def branch(self, do: str, leaf: int) -> None:
-        """Show or compare the branch that ends at a moment, by its button in the tree."""
-        self.open("kp-tree")
+        """Show or compare the branch that ends at a moment, by its button on the map."""
         self.page.click(f"[data-do={do}][data-leaf='{leaf}']")
 
 

@@ -26,7 +26,7 @@ WAY = (
     ("[data-do=back]", "3 / 4"),
     (".actions button:text-is('apply C')", "4 / 4"),
 )
-SHEETS = ("promises", "waiting", "more", "kp-tree", "compared")
+SHEETS = ("promises", "waiting", "more", "compared")
 
 # Everything on the stage, or around it, that can take the focus now.
 CONTROLS = """(root, around) => [...root.querySelectorAll(
@@ -60,7 +60,8 @@ RESTORE = """([root, state]) => {
   const $ = (name) => root.querySelector(`[data-do="${name}"]`);
   for (const name of ["predict", "projector", "unfold", "story", "play", "setup"])
     if ($(name).getAttribute("aria-pressed") === "true") $(name).click();
-  if (!root.querySelector(".kp-help").hidden) $("help").click();
+  for (const name of ["help", "film"])
+    if (!root.querySelector(`.kp-${name}`).hidden) $(name).click();
   if (!root.querySelector(".kp-side").hidden) $("alone").click();
   root.querySelector(".kp-note").hidden = true;
   const tab = root.querySelector(`[data-tab="${state}"]`) ?? root.querySelector("[data-tab]");
@@ -68,11 +69,7 @@ RESTORE = """([root, state]) => {
   for (const one of root.querySelectorAll("details"))
     if (!one.matches(".kp-pop")) one.open = true;
     else if (one.open !== one.matches(`.${state}`)) one.querySelector("summary").click();
-  if (state === "compared") {
-    root.querySelector(".kp-tree summary").click();
-    root.querySelector(".kp-tree").addEventListener("toggle", () =>
-      root.querySelector("[data-do=compare]")?.click(), { once: true });
-  }
+  if (state === "compared") root.querySelector("[data-do=compare]")?.click();
   const range = $("scrub");
   range.value = "4";
   range.dispatchEvent(new Event("input", { bubbles: true }));
@@ -279,8 +276,8 @@ def test_every_control_of_the_stage_does_something(page: Page, way: str) -> None
     seen = used(page, (*tabs(page), *SHEETS), way)
     assert len(seen) > 60
     for name in ("first", "back", "play", "step", "milestone", "fork", "scrub", "speed", "show",
-                 "compare", "alone", "unfold", "predict", "projector", "help", "setup", "zoom-in",
-                 "zoom-out"):  # fmt: skip
+                 "compare", "alone", "unfold", "predict", "film", "projector", "help", "setup",
+                 "zoom-in", "zoom-out"):  # fmt: skip
         assert any(f"|{name}|" in one for one in seen), name
 
 

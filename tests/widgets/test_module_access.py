@@ -127,7 +127,7 @@ def test_axe_finds_nothing_serious(desk: MakeDesk, scheme: str) -> None:
     page = table.page
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]  # parametrised
     assert serious(page) == []
-    for sheet in ("promises", "waiting", "more", "kp-tree"):
+    for sheet in ("promises", "waiting", "more"):
         table.open(sheet)
         assert serious(page) == [], sheet
     page.focus("[data-do=scrub]")

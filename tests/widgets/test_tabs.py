@@ -116,27 +116,3 @@ def test_a_note_on_time_covers_no_control(desk: MakeDesk, by: str) -> None:
     table.page.wait_for_selector(".kp-note:not([hidden])")
     assert table.page.evaluate(MEETS) == []
     assert table.page.evaluate(HIT)
-
-
-CUT = """() => {
-  const sheet = document.querySelector(".kp-tree .kp-sheet").getBoundingClientRect();
-  return [...document.querySelectorAll(".kp-row :is(span, button)")].filter((one) => {
-    const { left, right, width } = one.getBoundingClientRect();
-    return width < 24 || left < sheet.left || right > sheet.right
-      || one.scrollHeight > one.clientHeight + 4;
-  }).map((one) => one.textContent);
-}"""
-
-
-@pytest.mark.parametrize("width", [700, 840, 1280])
-def test_every_branch_is_named_in_the_tree(desk: MakeDesk, width: int) -> None:
-    """However narrow the window, no name and no button of the tree is cut off."""
-    player = walked("tcm/two-datacenters", 8)
-    player.goto(2)
-    player.act("apply C")
-    player.stage.pack = player.rendered.pack().compressed()
-    table = desk(player)
-    table.page.set_viewport_size({"width": width, "height": 720})
-    table.open("kp-tree")
-    assert table.page.locator(".kp-row").count() == 2
-    assert table.page.evaluate(CUT) == []

@@ -107,7 +107,8 @@ def test_without_a_kernel_only_what_is_drawn_is_a_step(desk: MakeDesk) -> None:
     table = desk(kit.Player(history(0)))
     wait_for(table, 12)
     table.page.evaluate("document.querySelector('main').className = 'jupyter-widgets-disconnected'")
-    table.branch("show", STEPS)
+    table.do("story")
+    table.do("story")
     table.wait_where("0 / 13")
     table.page.focus("[data-do=scrub]")
     for step in range(1, 13):

@@ -13,10 +13,14 @@ export function pathTo(leaf, moments, isStep) {
   return path.reverse();
 }
 
+// Whether two nodes do the same.
+function isAlike(one, two) {
+  return ALIKE.test(one) && ALIKE.test(two) && one !== two
+    && one.split(" ")[0] === two.split(" ")[0];
+}
+
 // A path without the steps whose act another node does next: what several do alike is one step.
 export function folded(path, moments, kept) {
-  const isAlike = (one, two) =>
-    ALIKE.test(one) && ALIKE.test(two) && one !== two && one.split(" ")[0] === two.split(" ")[0];
   return path.filter((id, i) => {
     const { verb, milestone, broken } = moments[id];
     const next = moments[path[i + 1]];
@@ -39,13 +43,26 @@ export function marksOf(path, moments, mark) {
   });
 }
 
+// What names a branch that leaves another one at a step: other safeguards, or what it does there,
+// and whether the other one does the same later.
+export function nameOf(path, base, first, moments) {
+  const [own, other] = [path, base].map((ids) => moments[ids[first]]);
+  if (!own) return say("nothing yet");
+  if (other && own.off !== other.off)
+    return own.off ? say("without {ids}", { ids: own.off }) : say("with {ids}", { ids: other.off });
+  const later = (ids, verb) => ids.slice(first).some((id) => moments[id].verb === verb);
+  if (!other || !later(base, own.verb) || !later(path, other.verb)) return own.verb;
+  const what = isAlike(own.verb, other.verb) ? own.verb.split(" ")[1] : own.verb;
+  return say("{what} first", { what });
+}
+
 // Say where two paths part, and what each does there: without a safeguard the same steps differ.
-export function parting(path, other, moments) {
-  const isSame = (id, twin) => id === twin || moments[id].verb === moments[twin]?.verb;
-  const first = path.findIndex((id, i) => !isSame(id, other[i]));
-  const verb = (ids) => moments[ids[first]]?.verb || say("nothing more");
-  if (first < 0) return say("The steps are the same; what comes of them differs.");
-  const values = { step: first, here: verb(path), there: verb(other) };
+export function parting(path, twin, moments) {
+  const isSame = (id, other) => id === other || moments[id].verb === moments[other]?.verb;
+  const step = path.findIndex((id, i) => !isSame(id, twin[i]));
+  if (step < 0) return say("The steps are the same; what comes of them differs.");
+  const verb = (ids) => moments[ids[step]]?.verb || say("nothing more");
+  const values = { step, here: verb(path), there: verb(twin) };
   return say("The branches part at step {step}. Here: {here}. There: {there}.", values);
 }
 
@@ -53,10 +70,20 @@ export function parting(path, other, moments) {
 export function markDifferences(one, two) {
   for (const [picture, other] of [[one, two], [two, one]])
     for (const [key, part] of picture.live) {
-      const same = other.live.get(key)?.keyed.id === part.keyed.id;
+      const twin = other.live.get(key);
+      const same = twin?.keyed.id === part.keyed.id;
       if (!same && !part.querySelector("[data-k]") && !part.closest("[data-quiet]"))
-        part.setAttribute("data-my-diff", "");
+        markIn(part, twin);
     }
+}
+
+// Of a part that has as many parts as its twin, those that differ; else all of it.
+function markIn(part, twin) {
+  const [own, others] = [part, twin].map((one) => all(one || part, ":scope>:not(title)"));
+  const isAlike = twin && own.length === others.length;
+  const differ = own.filter((_, i) => isAlike && !own[i].isEqualNode(others[i]));
+  if (!differ.length) part.setAttribute("data-my-diff", "");
+  for (const each of differ) markIn(each, others[own.indexOf(each)]);
 }
 
 export function unmark(root) {

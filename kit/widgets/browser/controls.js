@@ -24,6 +24,8 @@ const BUTTONS = {
   compare: (player, button) => player.compareWith(Number(button.dataset.leaf)),
   alone: (player) => player.compareWith(-1),
   setup: (player) => player.drawer.toggle(),
+  film: (player) => player.film.toggle(),
+  frame: (player, button) => player.film.go(Number(button.dataset.moment)),
   help: (player, button) => player.toggleHelp(button),
   predict: (player) => player.togglePredict(),
   projector: (player) => player.projector.toggle(),
@@ -58,6 +60,7 @@ const KEYS = {
   Home: "first",
   End: "last",
   f: "fork",
+  m: "film",
   a: "actions",
   p: "projector",
   w: "why",
@@ -166,6 +169,7 @@ function press(player, event) {
     const isOver = player.menu.close() || !player.voice.note.hidden || player.sheets.close();
     if (!isOver && !player.withdraw() && !player.breaks.close()) player.begun();
     player.choices.dark();
+    player.forks.preview();
     player.voice.hush();
     return;
   }

@@ -38,8 +38,8 @@ export class FragmentStore {
 }
 
 // The order of fields is that of DrawnMoment in kit/views/wire.py.
-function named([parent, root, verb, milestone, question, inner, flows, broken]) {
-  return { parent, root, verb, milestone, question, inner, flows, broken };
+function named([parent, root, verb, milestone, question, inner, flows, broken, off]) {
+  return { parent, root, verb, milestone, question, inner, flows, broken, off };
 }
 
 export function parsed(text) {

@@ -42,6 +42,7 @@ export class Frames {
       this.wanted = null;
       wanted.act();
     } else player.compare();
+    player.film.draw();
     this.soon();
   }
 

@@ -4,7 +4,9 @@ import { folded, leavesOf, markDifferences, marksOf, parting, pathTo, unmark } f
 import { Breaks } from "./breaks.js";
 import { Choices } from "./choices.js";
 import { Drawer } from "./drawer.js";
+import { Film } from "./film.js";
 import { Flows, travelled } from "./flows.js";
+import { Forks } from "./forks.js";
 import { FragmentStore } from "./fragments.js";
 import { CUT, Frames } from "./frames.js";
 import { settled } from "./ghosts.js";
@@ -17,7 +19,6 @@ import { Rush } from "./rush.js";
 import { Sheets } from "./sheets.js";
 import { Spots } from "./spots.js";
 import { TimeBar } from "./timebar.js";
-import { Tree } from "./tree.js";
 import { Voice } from "./voice.js";
 import { Wire } from "./wire.js";
 import { say } from "./words.js";
@@ -52,7 +53,8 @@ export class Player {
     this.choices = new Choices(this.root, () => this.settle());
     this.rush = new Rush();
     this.bar = new TimeBar((name) => this.part(name), this.range);
-    this.tree = new Tree(this);
+    this.forks = new Forks(this);
+    this.film = new Film(this);
     this.drawer = new Drawer(this);
     this.sheets = new Sheets(this);
     this.spots = new Spots(this);
@@ -231,7 +233,8 @@ export class Player {
     this.choices.restore();
     this.hand?.release();
     this.showStep();
-    this.tree.show();
+    this.forks.show();
+    this.film.draw();
     this.spots.follow(this.main);
     this.flows.show();
     this.choices.ghosts.put(this.bets);
@@ -274,11 +277,17 @@ export class Player {
   // -- branches
 
   chooseBranch(leaf) {
-    const { step } = this;
+    const { full, tip } = this;
+    const step = full.indexOf(this.at);
+    const within = this.forks.box.contains(document.activeElement);
     this.follow(leaf);
+    const apart = this.full.findIndex((id, i) => id !== full[i]);
     this.withdraw();
-    this.at = this.path[Math.min(step, this.path.length - 1)];
+    this.at = this.full[Math.min(Math.max(step, apart), this.full.length - 1)];
+    this.follow(leaf, this.at);
+    if (this.other === leaf) this.other = -1;
     this.show(true);
+    if (within) this.forks.focus(tip);
   }
 
   // Put a branch beside this one; again, or -1: none.
@@ -287,7 +296,7 @@ export class Player {
     this.sheets.close();
     this.compare();
     this.choices.restore();
-    this.tree.show();
+    this.forks.show();
   }
 
   // Bring the pages that nobody sees up to the shown moment, too.
@@ -303,14 +312,14 @@ export class Player {
     unmark(this.root);
     this.part("side").hidden = this.part("diff").hidden = !on;
     if (!on) return;
-    const twin = this.pathTo(this.other);
-    const beside = twin[Math.min(this.step, twin.length - 1)];
+    const twin = this.fullPath(this.other);
+    const beside = twin[Math.min(this.full.indexOf(this.at), twin.length - 1)];
     if (moments[beside].root === null) {
       this.wire.need(beside); // what it answers compares again
       return;
     }
     this.side.show(moments[beside].root, false);
-    this.part("parts").textContent = parting(this.path, twin, moments);
+    this.part("parts").textContent = parting(this.full, twin, moments);
     this.spots.follow(this.side);
     this.settle();
     markDifferences(this.main, this.side);

@@ -13,9 +13,7 @@ export class Sheets {
   }
 
   toggled(one) {
-    if (!one.matches(OPEN)) return;
-    this.close(one);
-    if (one.matches(".kp-tree")) this.player.tree.draw();
+    if (one.matches(OPEN)) this.close(one);
   }
 
   // Close all but one; tell whether any was open, and give the focus back where it came from.
@@ -31,7 +29,7 @@ export class Sheets {
     if (helped) this.player.toggleHelp();
     const drawn = kept !== drawer && drawer.isOpen;
     if (drawn) drawer.toggle();
-    return open.length > 0 || helped || drawn;
+    return this.player.film.toggle(false) || open.length > 0 || helped || drawn;
   }
 
   // Open one, with the focus in its box to search.
