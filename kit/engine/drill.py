@@ -13,6 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 from kit.edge.arguments import checked
+from kit.edge.words import say
 from kit.engine.family import drill_places
 from kit.engine.forms import HAPPEN, LONGEST_LINE, Form, Given, Grammar, Slot
 from kit.engine.model import Model
@@ -25,7 +26,6 @@ MOST_OWN_STEPS = 100
 wrong.
 """
 MOST_ENTRIES = 10_000
-NOTHING_DONE = "(nothing changed: it was so already)"
 CLEAR, HINT = "clear", "hint"
 """Words that a terminal itself obeys, too: an empty screen, and the next step in sight."""
 
@@ -227,8 +227,12 @@ class Drill:
             asks = form.looks or self.is_own(form) or form.text.startswith(HAPPEN)
             changed = bool(said or noted) and not asks
             if not (lines or said or answer.place or form.looks):
-                done = f"(done on {place}: {form.about})"
-                lines = (done if noted else NOTHING_DONE,) if not form.own else lines
+                done = say("(done on {place}: {what})", place=place, what=form.about)
+                lines = (
+                    (done if noted else say("(nothing changed: it was so already)"),)
+                    if not form.own
+                    else lines
+                )
         except KitError as wrong:
             error = one_line(str(wrong))
         typed = one_line(line) if len(line) <= LONGEST_LINE else shorten(line)
@@ -306,7 +310,7 @@ def grade_lines(grade: Grade) -> tuple[str, ...]:
     """A grade as text."""
     signs = {True: "✓", False: "!", None: "–"}
     rows = tuple(f"{signs[row.holds]} {row.name}: {row.why}" for row in grade.rows)
-    return ("Passed." if grade.passed else "Not passed.", *rows)
+    return (say("Passed.") if grade.passed else say("Not passed."), *rows)
 
 
 OWN_SLOTS: dict[str, Slot] = {"command": Slot("the first word of a command")}
@@ -322,8 +326,8 @@ def _own_forms(drill: Drill) -> Iterator[Form]:
             raise BadInput("help", word, "the beginning of a command; help alone lists them all")
         return CommandReply(tuple(f"{form.usage} – {form.meaning}" for form in forms))
 
-    yield Form("help", "all commands", helped, own=True)
-    yield Form("help {command}", "the commands that begin so", helped, offered=False, own=True)
+    yield Form("help", say("all commands"), helped, own=True)
+    yield Form("help {command}", say("the commands that begin so"), helped, offered=False, own=True)
 
     def listed(now: DrillMoment, given: Given) -> CommandReply:
         return CommandReply(checklist_lines(drill.kind.checklist(now)))
@@ -333,21 +337,23 @@ def _own_forms(drill: Drill) -> Iterator[Form]:
 
     def remembered(now: DrillMoment, given: Given) -> CommandReply:
         typed = (f"{each.number + 1:>4}  {each.typed}" for each in drill.transcript)
-        return CommandReply(tuple(typed) or ("nothing was typed yet",))
+        return CommandReply(tuple(typed) or (say("nothing was typed yet"),))
 
     def hinted(now: DrillMoment, given: Given) -> CommandReply:
         left = (step for step in drill.kind.checklist(now) if not step.done)
         step = next(left, None)
-        done = "every step of the procedure is done; grade says what else is judged"
-        return CommandReply((f"next, {step.name}: {step.what}" if step else done,))
+        done = say("every step of the procedure is done; grade says what else is judged")
+        if step is None:
+            return CommandReply((done,))
+        return CommandReply((say("next, {name}: {what}", name=step.name, what=step.what),))
 
     def ended(now: DrillMoment, given: Given) -> CommandReply:
-        return CommandReply((*grade_lines(drill.kind.grade(now)), "Type on to go on."))
+        return CommandReply((*grade_lines(drill.kind.grade(now)), say("Type on to go on.")))
 
-    yield Form(HINT, "the next step of the procedure", hinted, own=True)
-    yield Form("history", "what was typed", remembered, own=True)
-    yield Form(CLEAR, "an empty screen", lambda now, given: CommandReply(), own=True)
-    yield Form("exit", "how the run is graded here", ended, own=True)
-    about = "the steps of the procedure, ticked as they are done"
+    yield Form(HINT, say("the next step of the procedure"), hinted, own=True)
+    yield Form("history", say("what was typed"), remembered, own=True)
+    yield Form(CLEAR, say("an empty screen"), lambda now, given: CommandReply(), own=True)
+    yield Form("exit", say("how the run is graded here"), ended, own=True)
+    about = say("the steps of the procedure, ticked as they are done")
     yield Form("checklist", about, listed, own=True)
-    yield Form("grade", "how the run is graded as it stands", graded, own=True)
+    yield Form("grade", say("how the run is graded as it stands"), graded, own=True)

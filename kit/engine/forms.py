@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
+from kit.edge.words import say
 from kit.engine.registry import one_of
 from kit.errors import BadInput
 
@@ -65,7 +66,7 @@ class Form(Struct, frozen=True):
     @property
     def meaning(self) -> str:
         """What it is for, and whether the word is the kit's own."""
-        return f"{self.about} (own word)" if self.own else self.about
+        return say("{what} (own word)", what=self.about) if self.own else self.about
 
     @property
     def looks(self) -> bool:

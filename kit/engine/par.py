@@ -15,9 +15,9 @@ from typing import Any
 
 from msgspec import Struct
 
+from kit.edge.words import say
 from kit.engine.drill import Drill, TypedLine
 from kit.engine.forms import HAPPEN, WAIT, Form
-from kit.errors import counted
 
 MOST_STATES = 200_000
 SECONDS = 4.0
@@ -40,13 +40,16 @@ class Par(Struct, frozen=True):
 
     def lines(self) -> tuple[str, ...]:
         """It in words."""
-        taken = counted(self.used, "changing command")
+        taken = say("{n} changing commands", n=self.used)
         if self.least is None:
             return (f"{taken}.",)
-        searched = f"after {counted(self.states, 'state')} of a search"
-        par_or_best = "par" if self.fewest else f"best known, {searched},"
-        lost = (f"It passes without: {'; '.join(self.needless)}.",) if self.needless else ()
-        return (f"{taken}; {par_or_best} is {self.least}.", *lost)
+        reached = say("{taken}; par is {least}.", taken=taken, least=self.least)
+        if not self.fewest:
+            searched = say("after {n:,} states of a search", n=self.states)
+            values = {"taken": taken, "searched": searched, "least": self.least}
+            reached = say("{taken}; best known, {searched}, is {least}.", **values)
+        lost = say("It passes without: {lines}.", lines="; ".join(self.needless))
+        return (reached, lost) if self.needless else (reached,)
 
 
 def par(drill: Drill, *, max_states: int = MOST_STATES, seconds: float = SECONDS) -> Par:

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from kit import __version__
 from kit.edge.arguments import checked, finite, whole_number
+from kit.edge.words import say
 from kit.engine.careful import careful_monitor
 from kit.engine.contract import check_contract
 from kit.engine.model import Model, Monitor, Property, Verdict, fingerprint, verdicts
@@ -152,7 +153,7 @@ class Timeline:
             if not self._own:
                 check_first(model, start)
         title = model.title + edition_in(model.parameters, ", edition {}")
-        self.moments = [Moment(0, -1, None, start, f"{title}: the start.")]
+        self.moments = [Moment(0, -1, None, start, say("{what}: the start.", what=title))]
         self.children: list[list[int]] = [[]]
         self.at = self.tip = 0
         self.script = finite("script", script, LONGEST_RUN)

@@ -20,6 +20,7 @@ from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons.replays import broken_run, verbs_to
 from kit.lessons.stills import Still, scene_of, still
+from kit.views.panel import is_shown
 from kit.views.question import Question
 from kit.views.registry import for_model
 
@@ -66,14 +67,17 @@ def posed(
 
 
 def changes(timeline: Timeline) -> PosedQuestion:
-    """Whose replicas does the next epoch change?
+    """What does the step to the next milestone change, in the words of its family?
 
-    Raises KitError when no epoch comes next.
+    Raises KitError when none comes next.
     """
     ahead = copied(timeline)
     ahead.to_milestone()
     views = for_model(ahead.model)
-    question = None if ahead.now.milestone is None else views.question(scene_of(ahead))
+    scene = scene_of(ahead)
+    former, panels = scene.former(), [each for each in views.panels if is_shown(each, scene)]
+    moved = [each.name for each in panels if former and each.text(former) != each.text(scene)]
+    question = None if scene.milestone is None else views.asks(scene, panels, moved)
     if question is None:
         raise KitError("predict: nothing comes next that this question could be about")
     return PosedQuestion(question, still(ahead, *views.evidence))

@@ -7,7 +7,7 @@ from itertools import zip_longest
 
 from msgspec import Struct
 
-from kit.edge.words import say
+from kit.edge.words import later, say
 from kit.views.default import compared
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
@@ -90,7 +90,8 @@ def receivers(scene: Scene, picture: Panel | None) -> Question | None:
     first = flows[0].kind, flows[0].from_key, flows[0].label
     sent = [each for each in flows if (each.kind, each.from_key, each.label) == first]
     right = {each.to_key.rpartition(":")[2] for each in sent}
-    if right & {*_WORD.findall(scene.model.verb(scene.action))}:
+    verb = scene.model.verb(scene.action)
+    if right & {*_WORD.findall(verb)}:
         return None
     drawn = picture.draw(former).walk()
     parts = {part.key: part for part in drawn if _NODE.fullmatch(part.key or "")}
@@ -103,7 +104,7 @@ def receivers(scene: Scene, picture: Panel | None) -> Question | None:
     if not right <= things.keys() or not len(right) < len(things) <= MOST:
         return None
     return Question(
-        f"Next: {scene.model.verb(scene.action)}. Who gets {flows[0].label or 'it'}?",
+        say("Next: {verb}. Who gets {what}?", verb=verb, what=flows[0].label or say("it")),
         tuple(things),
         tuple(name for name in things if name in right),
         scene.say,
@@ -137,12 +138,14 @@ def changed_parts(scene: Scene, tabs: dict[str, bool] | None = None) -> Question
     others = [part for part in parts if part not in right]
     kept = {*right, *others[: MOST - len(right)]}
     offered = tuple(part for part in parts if part in kept)
-    what = "Who changes" if all(part in names for part in offered) else "Which of these change"
+    ask = later("Next: {verb}. Which of these change?")
+    if all(part in names for part in offered):
+        ask = later("Next: {verb}. Who changes?")
     return Question(
-        f"Next: {scene.model.verb(scene.action)}. {what}?",
+        say(ask, verb=scene.model.verb(scene.action)),
         offered,
         tuple(right),
-        f"{scene.say} Changed: {', '.join(right)}.",
+        f"{scene.say} {say('Changed: {parts}.', parts=', '.join(right))}",
         things=tuple(part if part in names else "" for part in offered),
     )
 

@@ -60,6 +60,8 @@ LONGEST, SHORT = 104.0, 56.0
 
 Place: TypeAlias = complex
 Health = Literal["up", "down", "gone", "joining"]
+HEALTH = (later("up"), later("down"), later("gone"), later("joining"))
+"""The words for it."""
 Reach = Literal["stored", "committed", "applied", ""]
 Kind = Literal["node", "client", "operator"]
 Sign = Literal["lock", "key", "ban", "joining", "gone", ""]
@@ -123,7 +125,7 @@ class Wall(Struct, frozen=True):
     """
 
     group: tuple[str, ...]
-    words: str = "cut"
+    words: str = later("cut")
     one_way: bool = False
     beyond: str = ""
 
@@ -710,7 +712,7 @@ def _trails(laid: _Set, scene: Scene, labels: _Labels, pinned: list[Box]) -> Ite
 def _wall(laid: _Set, wall: Wall, labels: _Labels) -> Frag:
     """A thick line around a group: between all its places and those of others."""
     key = f"wall:{','.join((*wall.group, wall.beyond))}:{wall.words}"
-    values = {"what": wall.words, "group": ", ".join(wall.group), "beyond": wall.beyond}
+    values = {"what": say(wall.words), "group": ", ".join(wall.group), "beyond": wall.beyond}
     title = say("{what}: {group} and {beyond}" if wall.beyond else "{what}: {group}", **values)
     if wall.one_way:
         title = say("{what} reach the others", what=title)
@@ -731,7 +733,7 @@ def _wall(laid: _Set, wall: Wall, labels: _Labels) -> Frag:
               class_="tip"),
         )  # fmt: skip
     around = [a * s + b * (1 - s) for a, b, _ in lines for s in (0.5, 0.3, 0.7, 0.1, 0.9)]
-    labels.ask(key, wall.words, around, gap=6)
+    labels.ask(key, say(wall.words), around, gap=6)
     wire = laid.way(wall.group[0], wall.beyond) if wall.beyond else None
     return h(
         "g",
@@ -1036,7 +1038,7 @@ def _steps(scene: Scene, names: Sequence[str]) -> dict[str, Any]:
 def stage_lines(stage: Stage, gates: Sequence[Gate]) -> Iterator[str]:
     """The same in words, a line each."""
     for each in (*stage.sides, *stage.characters):
-        yield each.title or ", ".join((f"{each.name}: {each.health}", each.tag, *each.holds))
+        yield each.title or ", ".join((f"{each.name}: {say(each.health)}", each.tag, *each.holds))
     for card in stage.tape or ():
         yield card.title or card.words
     for message in stage.messages:
@@ -1051,7 +1053,7 @@ def stage_lines(stage: Stage, gates: Sequence[Gate]) -> Iterator[str]:
         where = say("between {group} and {others}", group=group, others=beyond)
         if wall.one_way:
             where = say("nobody reaches {group}, who still reach the others", group=group)
-        yield f"{wall.words}: {where}"
+        yield f"{say(wall.words)}: {where}"
     for gate in gates:
         yield gate.sentence
 
@@ -1129,9 +1131,9 @@ def _aspects(stage: Stage, gates: Sequence[Gate], before: Stage | None) -> Itera
     come to the gate.
     """
     values: dict[str, Callable[[Character], str]] = {
-        "state": lambda each: " ".join(filter(None, (each.health, each.sign))),
-        "goes by": lambda each: each.tag,
-        "holds": lambda each: ", ".join(each.holds),
+        say("state"): lambda each: " ".join(say(sign) for sign in (each.health, each.sign) if sign),
+        say("goes by"): lambda each: each.tag,
+        say("holds"): lambda each: ", ".join(each.holds),
     }
     then = {each.name: each for each in before.characters} if before else {}
     for title, value in values.items():
@@ -1141,10 +1143,11 @@ def _aspects(stage: Stage, gates: Sequence[Gate], before: Stage | None) -> Itera
             for each in stage.characters
             if each.name in then and value(then[each.name]) != value(each)
         )
-        if len(set(now.values())) > 1 or title == "state":
+        if len(set(now.values())) > 1 or title == say("state"):
             yield Aspect(title, now, frozenset(changed))
     for gate in gates[:1]:
-        standing = dict.fromkeys(gate.there, "answered") | dict.fromkeys(gate.missing, "missing")
+        standing = dict.fromkeys(gate.there, say("answered"))
+        standing |= dict.fromkeys(gate.missing, say("missing"))
         yield Aspect(f"{gate.what}: {len(gate.there)}/{gate.needed}", standing)
 
 

@@ -41,12 +41,20 @@ class Stage(anywidget.AnyWidget):
     _esm = widget_module()
     _css = widget_style()
     pack = traitlets.Bytes().tag(sync=True)
-    shell = traitlets.Unicode(shell().html()).tag(sync=True)
+    shell = traitlets.Unicode().tag(sync=True)
     live = traitlets.Bool(True).tag(sync=True)
     plays = traitlets.Bool(False).tag(sync=True)
-    closed = traitlets.Unicode(closed_words()).tag(sync=True)
+    closed = traitlets.Unicode().tag(sync=True)
     steps = traitlets.Int(0).tag(sync=True)
     story = traitlets.Bool(False).tag(sync=True)
+
+    @traitlets.default("shell")
+    def _shell(self) -> str:
+        return shell().html()
+
+    @traitlets.default("closed")
+    def _closed(self) -> str:
+        return closed_words()
 
     def __repr__(self) -> str:
         return "Stage()"

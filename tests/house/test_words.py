@@ -10,12 +10,16 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from kit.edge.words import ENGLISH, FOLDER, said_in
+from kit.edge.words import ENGLISH, FOLDER, VARIABLE, said_in, say
+from kit.errors import BadInput
+from kit.views.shell import widget_module
 from tests.house.source import ROOT
+from tests.widgets.pseudo import forget
 
 PYTHON = [
     path
@@ -35,6 +39,16 @@ TOLD = re.compile(
 )
 # What a person never sees: names of tags, the picture of a state graph, a page's own title.
 NOT_SAID = {"kit/views/diagrams.py", "kit/views/states.py", "kit/views/chart.py"}
+
+
+@contextmanager
+def language(monkeypatch: pytest.MonkeyPatch, path: Path) -> Iterator[None]:
+    """Let the interface speak the language of a file."""
+    with monkeypatch.context() as set_:
+        set_.setenv(VARIABLE, str(path))
+        forget()
+        yield
+    forget()
 
 
 def calls(path: Path) -> Iterator[ast.Call]:
@@ -117,3 +131,38 @@ def test_nothing_is_put_on_the_screen_without_being_said() -> None:
             words = re.sub(r"\$\{[^}]*\}", "", text)
             found += [f"{path.name}: {text}"] * bool(LETTERS.search(words))
     assert not found
+
+
+def test_a_number_takes_its_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that the language has for it; what the language lacks is said in English."""
+    page = tmp_path / "xx.json"
+    forms = ["{n} větev", "{n} větve", "{n} větví"]
+    rule = "n == 1 ? 0 : n >= 2 && n <= 4 ? 1 : 2"
+    page.write_text(json.dumps({"plural": rule, "words": {"{n} branches": forms, "close": ""}}))
+    with language(monkeypatch, page):
+        said_now = [say("{n} branches", n=n) for n in (1, 3, 5)]
+        assert [*said_now, say("close")] == ["1 větev", "3 větve", "5 větví", "close"]
+        assert all(f'"{form}"' in widget_module() for form in forms)
+        assert rule.replace(" ", "") in widget_module()
+    assert [say("{n} branches", n=n) for n in (1, 3)] == ["1 branch", "3 branches"]
+
+
+WRONG = {
+    "no catalogue": "a catalogue like en.json",
+    '{"plural": "n != 1", "words": {"nein": "no"}}': "'nein'; allowed: words of en.json",
+    '{"plural": "n != 1", "words": {"close": "zu {it}"}}': "the places of 'close' alone",
+    '{"plural": "alert(1)", "words": {}}': "a catalogue like en.json",
+}
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_a_wrong_catalogue_is_refused(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With what is wrong in it; a language that is nowhere, with those that there are."""
+    page = tmp_path / "xx.json"
+    page.write_text(text, encoding="utf-8")
+    with language(monkeypatch, page), pytest.raises(BadInput, match=re.escape(WRONG[text])):
+        say("close")
+    with language(monkeypatch, tmp_path / "yy"), pytest.raises(BadInput, match="one of en"):
+        say("close")

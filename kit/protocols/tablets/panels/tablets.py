@@ -43,7 +43,6 @@ from kit.views.fragment import Frag, Kid, h
 from kit.views.panel import Panel, Scene
 from kit.views.parts import bulb
 from kit.views.promises import LAMPS
-from kit.views.question import Question, changed_parts
 from kit.views.registry import Views
 
 NULL = "null"
@@ -529,11 +528,6 @@ def _cluster(scene: Scene) -> Scene:
     return scene.once("cluster", made)
 
 
-def _question(scene: Scene) -> Question | None:
-    """Which parts change; of a cluster that was read from a dump nobody is asked."""
-    return None if scene.model.dump is not None else changed_parts(scene)
-
-
 def _of_model(panel: Panel) -> Panel:
     """A panel that looks at every tablet of one table; no dump is so small."""
     return replace(panel, shown=lambda scene: scene.model.dump is None)
@@ -573,5 +567,5 @@ TABLETS = Views(
     picture="grid",
     table="now",
     badges="badges",
-    question=_question,
+    asked=lambda scene: scene.model.dump is None,
 )
