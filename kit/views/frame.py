@@ -197,7 +197,9 @@ def _picture(scene: Scene, panel: Panel, slots: Slots) -> Frag:
     marks = panel.legend(scene) if panel.legend else ""
     legend = h("p", marks, k="legend", class_="kp-marks", title=marks) if marks else None
     top = h("div", h("h3", title), legend, gates, zoom, class_="kp-top")
-    body = section(panel, panel.draw(scene), "kp-scroll", "picture: ")
+    body = section(
+        panel, panel.draw(scene), "kp-scroll", say("picture: {title}", title=say(panel.title))
+    )
     return h("div", top, body, k="picture", class_="kp-picture")
 
 

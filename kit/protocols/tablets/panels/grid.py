@@ -51,7 +51,7 @@ LOOKS: dict[Part, tuple[str | None, str]] = {
     "": (None, "box"),
     "pending": ("letter pending added", "seat"),
     "leaving": ("letter removed", "seat"),
-    "stray": (None, "box dashed"),
+    "stray": (None, "box"),
 }
 """The classes of a chip and of its shape."""
 PORT = 6
