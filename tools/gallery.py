@@ -34,7 +34,7 @@ from tools.screenshots import NO_BROWSER, Shot, browsing, photograph, played  # 
 
 FOLDER = ROOT / "images" / "gallery"
 SHOT = Shot(840, 560, "light", "middle")
-COLOURS = 64
+COLOURS = 160
 MOST_SAID = 110
 SHOWS = "shows"
 """The name of the text in a picture that says which step it shows."""

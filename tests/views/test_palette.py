@@ -167,7 +167,7 @@ PLANNED = {
 }
 """What is drawn with dashes: what is planned, or not yet so. Nothing else may be."""
 PLANNED_BY = {
-    "grid.py": "a node that joins or leaves",
+    "grid.py": "a node that joins, leaves, or lags",
     "resize.py": "two tablets that are still apart",
     "ring.py": "a node that comes or goes",
     "spacetime.py": "a message that is held",
