@@ -23,6 +23,7 @@ from kit.engine.registry import Entry, entries
 from kit.views.export import export_html
 from kit.views.panel import scene_of
 from kit.views.registry import for_model
+from kit.views.shell import marks_help
 from kit.views.store import FragmentStore
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -33,7 +34,7 @@ from tools.screenshots import NO_BROWSER, Shot, browsing, photograph, played  # 
 
 FOLDER = ROOT / "images" / "gallery"
 SHOT = Shot(840, 560, "light", "middle")
-COLOURS = 64
+COLOURS = 160
 MOST_SAID = 110
 SHOWS = "shows"
 """The name of the text in a picture that says which step it shows."""
@@ -90,8 +91,10 @@ def all_told() -> tuple[Telling, ...]:
 
 
 def table() -> str:
-    """What the page of the gallery shows: each picture with its words."""
-    return "\n\n".join(map(_shown, all_told()))
+    """What the page of the gallery shows: what marks mean, and each picture with its words."""
+    marks = "\n".join(f"| {mark} | {meaning} |" for mark, meaning in marks_help())
+    pictures = "\n\n".join(map(_shown, all_told()))
+    return f"| mark | meaning |\n| --- | --- |\n{marks}\n\n{pictures}"
 
 
 def _shown(one: Telling) -> str:

@@ -3,7 +3,7 @@
 A family declares a machine once, as a ``StateDiagram``. Its drawing is committed under ``images/``.
 ``state_panel`` makes it the picture of a Player: the state of now and the way taken are lit.
 Letters are legible in the smallest board, where a drawing has some 380 by 298 pixels: states stand
-below one another. The events that lead back are dashed and purple.
+below one another. The arrows that lead back are purple, with hollow heads.
 """
 
 from __future__ import annotations
@@ -144,8 +144,7 @@ def _drawn_of(group: ElementTree.Element) -> Iterator[Frag]:
         tag = child.tag.removeprefix(_SVG)
         get = child.get
         if tag == "path":
-            dashed = " dashed" if get("stroke-dasharray") else ""
-            yield h("path", d=get("d"), class_=f"{'box' if is_node else 'wire'}{dashed}")
+            yield h("path", d=get("d"), class_="box" if is_node else "wire")
         elif tag == "polygon":
             yield h("polygon", points=get("points"), class_="box" if is_node else "tip")
         elif tag == "ellipse":
@@ -260,18 +259,17 @@ def _shape(state: str) -> str:
 
 
 def _on_the_way(diagram: StateDiagram, way: Transition) -> str:
-    """What is drawn of an event: a dash where it leads back, and its name if that says more."""
+    """The name of an event, if that says more than the states do."""
     _, event, after = way
     back = event in diagram.rollbacks
-    dashed = ", style=dashed" if back else ""
     if not diagram.labelled or event in ("", after):
-        return dashed
+        return ""
     name = str(diagram.notes.index(event) + 1) if event in diagram.notes else event
     # A blank at either side keeps the letters off the line that they stand beside.
     lines = "\\n".join(
         f" {quote(line)[1:-1]} " for line in textwrap.wrap(name, _LINE, break_long_words=False)
     )
-    return f'{dashed}, {"taillabel" if back and diagram.tight else "label"}="{lines}"'
+    return f', {"taillabel" if back and diagram.tight else "label"}="{lines}"'
 
 
 def draw_diagram(standing: Standing, prefix: str, *, fits: bool = False) -> Frag:
@@ -336,7 +334,7 @@ def state_panel(
             return h("div", h("p", nothing, class_="soft"))
         ways = "; ".join(f"{event or 'on'} → {after}" for _, event, after in place.ways)
         words = f": {ways or 'nothing follows'} "
-        back = h("small", "(dashed: back)") if place.diagram.rollbacks else None
+        back = h("small", "(hollow head: back)") if place.diagram.rollbacks else None
         said = h("p", h("b", place.state), words, back, k=f"{name}:ways")
         return h("div", draw_diagram(place, f"{name}:", fits=True), said)
 

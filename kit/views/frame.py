@@ -12,7 +12,7 @@ from textwrap import shorten
 
 from msgspec import Struct
 
-from kit.edge.words import later, say
+from kit.edge.words import say
 from kit.engine.flows import Flow, FlowKind
 from kit.engine.parameters import edition_in
 from kit.views.actions import Macro, draw_actions, ends_well
@@ -198,7 +198,9 @@ def _picture(scene: Scene, panel: Panel, slots: Slots) -> Frag:
     marks = panel.legend(scene) if panel.legend else ""
     legend = h("p", marks, k="legend", class_="kp-marks", title=marks) if marks else None
     top = h("div", h("h3", title), legend, gates, zoom, class_="kp-top")
-    body = section(panel, panel.draw(scene), "kp-scroll", later("picture: {title}"))
+    body = section(
+        panel, panel.draw(scene), "kp-scroll", say("picture: {title}", title=say(panel.title))
+    )
     return h("div", top, body, k="picture", class_="kp-picture")
 
 

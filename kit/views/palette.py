@@ -1,9 +1,10 @@
-"""Colours: the Okabe-Ito set, what each stands for, and the measures that tests check them by.
+"""The look: colours and what each stands for, sizes, and the measures that tests check them by.
 
-Orange, sky blue and yellow are only fills inside a dark outline, never text, lines or lamps; a
-letter, a shape or a dash stands beside every colour. Sources: Okabe and Ito, "Color Universal
-Design" (the set); Machado, Oliveira and Fernandes 2009 (simulated dichromats); CIEDE2000; WCAG 2.2
-(contrast).
+The colours are the Okabe-Ito set. Green is a promise that is kept, and nothing else. Orange, sky
+blue and yellow are only fills inside a dark outline, never text, lines or lamps; every colour has
+a letter or a shape beside it. *Dashed* is planned or not yet so. Sources: Okabe and Ito, "Color
+Universal Design" (the set); Machado, Oliveira and Fernandes 2009 (simulated dichromats); CIEDE2000;
+WCAG 2.2 (contrast).
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ SIGNS = {
 }
 """Fills with a meaning; every pair of them must stay apart for every kind of eye."""
 
-STATES = {"pending": "added", "leaving": "removed", "done": "holds"}
-"""Where a thing stands, with the sign whose colour it has: it comes, it goes, it is settled.
+STATES = {"pending": "added", "leaving": "removed"}
+"""Where a thing stands, with the sign whose colour it has: it comes, it goes.
 
 The sheet of a family names the state, not the sign.
 """
@@ -46,22 +47,34 @@ The sheet of a family names the state, not the sign.
 RACKS = {
     "square": "#cdd3dc",
     "diamond": "#ecdcc3",
-    "triangle": "#d3e6d2",
+    "triangle": "#cfe3ea",
     "hexagon": "#ddd0ea",
     "pentagon": "#f2d5d5",
 }
 """Faint grounds of the shapes that tell racks apart; a circle has none."""
 
+LIFTED = "0 6px 24px #0003"
+"""The shadow below what lies over the board."""
+
 INK_ON = {**dict.fromkeys(SIGNS, OUTLINE), "next": "#ffffff"}
 """The text colour on each fill."""
 
+TYPE = (11, 12, 13, 14, 15, 17, 22, 28)
+"""Letters, px: up to 12 in drawings, which are drawn larger; the last two on a projector."""
+SPACE = (0, 1, 2, 4, 6, 8, 12, 16, 24, 36)
+RADIUS = (0, 3, 6, 11)
+"""Corners, px: of a mark, of a box, of a chip."""
+LINES = (0, 1, 1.5, 2, 3, 4)
+"""Borders and outlines, px."""
+
+# Each theme has two greys: of quiet words and edges, and of what only parts or fills.
 LIGHT = {
     "bg": "#ffffff",
     "raised": "#f6f7f9",
     "ink": "#1c1f24",
     "soft": "#565d68",
     "line": "#d5d9e0",
-    "edge": "#757d89",
+    "edge": "#565d68",
     "accent": "#0072b2",
     "back": "#a8528a",
     "chip": "#ffffff",
@@ -73,7 +86,7 @@ DARK = {
     "ink": "#e9ecf1",
     "soft": "#a9b1bd",
     "line": "#363c46",
-    "edge": "#8b94a1",
+    "edge": "#a9b1bd",
     "accent": "#7db7e8",
     "back": OKABE_ITO["purple"],
     "chip": "#dfe4ea",
@@ -123,9 +136,10 @@ _FORCED = f"@media(forced-colors:active){{.kp.kp.kp{{{variables(FORCED)}}}}}\n"
 
 
 def resolved(sheet: str) -> str:
-    """A sheet in which states and racks have their colours: only few variables are sent."""
+    """A sheet in which states, racks and shadows have theirs: only few variables are sent."""
     for state, sign in STATES.items():
         sheet = sheet.replace(f"var(--{state})", f"var(--{sign})")
+    sheet = sheet.replace("var(--lifted)", LIFTED)
     for rack, colour in RACKS.items():
         sheet = sheet.replace(f"var(--{rack})", colour)
     return sheet

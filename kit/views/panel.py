@@ -207,7 +207,7 @@ def alternative(what: str, text: str) -> str:
     return f"{what}: {'; '.join(line.strip() for line in text.splitlines())}"
 
 
-def section(panel: Panel, body: Kid, kind: str, named: str = "{title}") -> Frag:
+def section(panel: Panel, body: Kid, kind: str, label: str = "") -> Frag:
     """Frame a panel's picture with its title; it scrolls when it is larger than its slot."""
     return h(
         "section",
@@ -217,5 +217,5 @@ def section(panel: Panel, body: Kid, kind: str, named: str = "{title}") -> Frag:
         class_=f"{kind} panel {panel.name}",
         tabindex=0,
         role="region",
-        aria_label=say(named, title=say(panel.title)),
+        aria_label=label or say(panel.title),
     )

@@ -14,12 +14,12 @@ from kit.views.fragment import Frag, Kid, h
 
 Mark = Literal["added", "removed", "pending", "small"]
 SIGNS: dict[Mark, str] = {"added": "+", "removed": "−"}
-BULBS = {"✓": "bulb", "!": "bulb broken"}
+BULBS = {"!": "bulb broken"}
 UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB")
 
 
 def chip(name: str, *marks: Mark, key: str) -> Frag:
-    """Draw a replica; one that came has a plus, one that went a minus, a pending one two edges."""
+    """Draw a replica; what came has a plus, what went a minus, what is pending a dashed edge."""
     sign = "".join(SIGNS.get(mark, "") for mark in marks)
     return h("span", f"{sign}{name}", k=key, class_=" ".join(("chip", *marks)), data_of=name)
 
@@ -49,14 +49,15 @@ def unlisted(rest: int, thing: str, ending: str) -> Frag | None:
     return soft(f"{counted(rest, thing)} {ending}" if rest else "")
 
 
-def bulb(sign: str, label: str) -> Frag:
+def bulb(sign: str, label: str, lit: str = "bulb") -> Frag:
     """Draw a bulb: lit for ✓, broken for !, waiting for any other sign; ``label`` says it."""
-    return h("span", sign, class_=BULBS.get(sign, "bulb waits"), role="img", aria_label=label)
+    kind = lit if sign == "✓" else BULBS.get(sign, "bulb waits")
+    return h("span", sign, class_=kind, role="img", aria_label=label)
 
 
-def lamp(good: bool, yes: str, no: str) -> Frag:
+def lamp(good: bool, yes: str, no: str, kind: str = "bulb") -> Frag:
     """Draw a bulb that is lit where something holds, else broken; each has its words."""
-    return bulb("✓", yes) if good else bulb("!", no)
+    return bulb("✓", yes, kind) if good else bulb("!", no)
 
 
 def act_button(

@@ -54,7 +54,7 @@ def _lamp(scene: Scene, verdict: Verdict, breach: Breach | None, named: Named) -
     step = [step_key(breach.step)] if breach else []
     return h(
         "li",
-        lamp(good, say("holds"), say("broken")),
+        lamp(good, say("holds"), say("broken"), "bulb kept"),
         h("span", verdict.title),
         None if good else h("strong", witness, class_="witness"),
         h("small", say("broken at step {step}", step=scene.counted(breach.step)))

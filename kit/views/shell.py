@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -123,8 +124,21 @@ def keys_help() -> tuple[tuple[str, str], ...]:
         ("f", say("fork: begin a new branch at this step")),
         ("m", say("film: the milestones as small pictures; Enter goes to one")),
         ("p", say("projector: full screen, large type")),
+        (say("Page Up, Page Down"), say("on the projector: back and on, as a remote sends them")),
         (say("Esc"), say("close what lies over the panels")),
         ("?", say("this list")),
+    )
+
+
+def marks_help() -> tuple[tuple[str, str], ...]:
+    """The marks of all pictures, and what each means."""
+    return (
+        (say("dashed"), say("planned, or not yet so")),
+        (say("yellow"), say("changed in this step")),
+        (say("green ✓"), say("a promise that holds, and nothing else")),
+        (say("+ and −"), say("what comes, what goes")),
+        (say("hollow"), say("down; grey with ✗: dead; with +: joining")),
+        (say("crown"), say("it leads")),
     )
 
 
@@ -255,13 +269,19 @@ def _help() -> Frag:
     return h(
         "div",
         h("h3", say("Keys")),
-        h("ul", [h("li", h("kbd", key), h("span", what)) for key, what in keys_help()]),
+        _listed(keys_help()),
+        h("h3", say("Marks")),
+        _listed(marks_help()),
         class_="kp-help kp-sheet",
         hidden=True,
         tabindex="-1",
         role="group",
         aria_label=say("list of keys"),
     )
+
+
+def _listed(rows: Iterable[tuple[str, str]]) -> Frag:
+    return h("ul", [h("li", h("kbd", key), h("span", what)) for key, what in rows])
 
 
 def _icon(name: str) -> Frag:

@@ -11,7 +11,7 @@ A family only declares a ``Stage`` of its facts, and ``stage_panel`` draws it. F
 - the *gate* (``kit.views.gate``): who is missing, large, and who has come.
 
 Of a model on ``kit.engine.network`` messages, losses and walls need no declaration. Colour and
-filling say how a node is, never who it is; *dashed* is what is not committed, and nothing else.
+filling say how a node is, never who it is; *dashed* is what is planned or not yet so.
 """
 
 from __future__ import annotations

@@ -148,7 +148,6 @@ def test_the_way_that_was_taken_is_marked() -> None:
     assert [one.key for one in classed(made, "passed")] == [f"d:state:{START}", "d:state:idle"]
     assert [one.key for one in classed(made, "taken")] == ["d:way:0", "d:way:1"]
     assert [one.key for one in classed(made, "back")] == ["d:way:2"]
-    assert classed(keyed(made, "d:way:2"), "dashed")
     assert made.get("aria-label") == "a diagram; now: busy; passed: ● → idle → busy"
     assert "cancel" in "".join(one.text() for one in made.walk() if one.tag == "text")
 
@@ -179,7 +178,7 @@ def test_the_panel_says_what_may_follow() -> None:
     panel = state_panel("machine", "Machine", lambda scene: places["here"])
     scene: Any = Scene(build("twophase"), None)
     said = [part.text() for part in panel.draw(scene).walk() if part.tag == "p"]
-    assert said == ["busy : cancel → idle; on → ◎ (dashed: back)"]
+    assert said == ["busy : cancel → idle; on → ◎ (hollow head: back)"]
     assert panel.text(scene).splitlines()[0] == "  idle → busy"
     places["here"] = None
     assert panel.draw(scene).text() == "No operation is under way."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
 
@@ -15,11 +16,15 @@ from kit.views.palette import (
     EYES,
     INK_ON,
     LIGHT,
+    LINES,
     OKABE_ITO,
     OUTLINE,
     RACKS,
+    RADIUS,
     SIGNS,
+    SPACE,
     STATES,
+    TYPE,
     contrast,
     difference,
 )
@@ -74,16 +79,116 @@ def test_words_on_the_grounds_of_racks_can_be_read(shape: str) -> None:
 
 
 def test_every_colour_is_in_the_palette() -> None:
-    """No family has a colour of its own, neither in a sheet nor in a drawing."""
-    mixed = re.compile(r"#[0-9a-fA-F]{3,8}\b|\b(?:rgba?|hsla?|color-mix)\(")
-    sheets = [path for path in PROTOCOLS.rglob("*.css") if mixed.search(path.read_text("utf-8"))]
+    """Nothing has a colour of its own, neither a sheet nor a script nor the drawing of a family."""
+    mixed = re.compile(r"(?<!\.)#[0-9a-fA-F]{3,8}\b|\b(?:rgba?|hsla?)\(")
+    written = [*sheets(), *(PROTOCOLS.parent / "widgets" / "browser").glob("*.js")]
+    loose = [path for path in written if mixed.search(path.read_text("utf-8"))]
     texts = [
         f"{path.relative_to(PROTOCOLS)}: {node.value}"
         for path in PROTOCOLS.rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and is_colour(node.value)
     ]
-    assert (sheets, texts) == ([], [])
+    assert (loose, texts) == ([], [])
+
+
+def rules() -> Iterator[tuple[str, str, str]]:
+    """Every declaration of every sheet: its selector, its name, its value."""
+    for path in sheets():
+        text = re.sub(r"/\*.*?\*/", "", path.read_text("utf-8"), flags=re.DOTALL)
+        for selector, body in re.findall(r"([^{}]+)\{([^{}]*)\}", text):
+            for name, value in re.findall(r"([\w-]+): ([^;]+);", body):
+                yield " ".join(selector.split()), name, value
+
+
+SCALES = {
+    r"font|font-size": TYPE,
+    r"(margin|padding)(-\w+)*|gap|(column|row)-gap": SPACE,
+    r"border-radius": RADIUS,
+    r"border(-(left|right|top|bottom))?(-width)?|outline(-offset)?": LINES,
+}
+
+
+PLACE = 100
+"""What is as far from an edge is a place and no distance."""
+
+
+def test_every_size_is_of_its_scale() -> None:
+    """Letters, distances, corners and borders have sizes of the few that there are."""
+    found = []
+    for selector, name, value in rules():
+        scale = next((each for kind, each in SCALES.items() if re.fullmatch(kind, name)), None)
+        own = value.partition("/")[0] if name == "font" else re.sub(r"calc\(.*\)", "", value)
+        sizes = [abs(float(size)) for size in re.findall(r"(-?\d*\.?\d+)px", own)]
+        sizes = [size for size in sizes if size < PLACE]
+        if scale is not None and not {*sizes} <= {*scale}:
+            found.append(f"{selector}: {name}: {value}")
+    assert not found
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+def test_a_theme_has_two_greys(theme: dict[str, str]) -> None:
+    """Quiet words and edges share one, what only parts or fills has the other."""
+    others = {"bg", "raised", "ink", "accent", "back", "chip"}
+    assert len({colour for name, colour in theme.items() if name not in others}) == 2
+
+
+GREEN = {".kp .badge.kept", ".kp .bulb.kept", ".kept", ".kit-terminal .kit-passed"}
+"""A promise, all promises, the same in stored output, and an exam in which all were kept."""
+
+
+def test_green_is_a_kept_promise() -> None:
+    """No other rule is green, and no chart."""
+    assert {selector for selector, _, value in rules() if "holds)" in value} == GREEN
+    named = re.compile(r"SIGNS\[.holds.\]|OKABE_ITO\[.green.\]")
+    kit_files = PROTOCOLS.parent.rglob("*.py")
+    users = [path.name for path in kit_files if named.search(path.read_text("utf-8"))]
+    assert users == ["palette.py"]
+
+
+PLANNED = {
+    ".away": "not arrived yet",
+    ".dashed": "not yet so",
+    ".gate .waiting .box": "not come yet",
+    ".joining .body": "to come",
+    ".leaving .body": "to go",
+    ".letter.pending .seat": "to be read later",
+    ".kp .chip.pending": "to be read later",
+    ".chip.pending": "to be read later",
+    ".kp .bulb.waits": "not done yet",
+    ".waits": "not done yet",
+    ".kp-ghost": "a guess",
+    ".kp .cell.held": "not applied yet",
+    ".kp .cell.lacks": "not applied yet",
+    ".span.open .bar": "not ended yet",
+    ".request.open": "not answered yet",
+    ".kp .bubble.asked, .kp .bubble.silent, .kp .bubble.waiting, .kp .bubble.open": "not said yet",
+    ".bubble.asked, .bubble.silent, .bubble.waiting, .bubble.open": "not said yet",
+}
+"""What is drawn with dashes: what is planned, or not yet so. Nothing else may be."""
+PLANNED_BY = {
+    "grid.py": "a node that joins, leaves, or lags",
+    "resize.py": "two tablets that are still apart",
+    "ring.py": "a node that comes or goes",
+    "spacetime.py": "a message that is held",
+    "stage.py": "a card that is not committed",
+}
+"""Drawings that give a part the class."""
+
+
+def test_dashed_is_what_is_not_yet_so() -> None:
+    """One pattern, one meaning: rules and drawings with dashes are listed; dots are copies."""
+    dashed = {
+        (selector, value)
+        for selector, name, value in rules()
+        if "dashed" in value or (name == "stroke-dasharray" and selector != ".copy")
+    }
+    assert {selector for selector, _ in dashed} == {*PLANNED}
+    assert all(value == "4 3" or "dashed" in value for _, value in dashed)
+    users = [p for p in PROTOCOLS.parent.rglob("*.py") if 'dashed"' in p.read_text("utf-8")]
+    assert {path.name for path in users} - {"shell.py"} <= {*PLANNED_BY}
+    charts = [p for p in PROTOCOLS.parent.rglob("*.py") if "linestyle" in p.read_text("utf-8")]
+    assert not charts
 
 
 def is_colour(text: str) -> bool:

@@ -62,10 +62,10 @@ def test_a_nasty_name_stays_text_in_an_image() -> None:
 
 
 def test_marks_are_styled_in_place() -> None:
-    """Signs of change keep fill, shape and dash without any style sheet."""
+    """Signs of change keep fill and shape without any style sheet."""
     html = static_html(draw_placements(milestones(walk("tcm/bootstrap"))[3]))
     assert re.search(r"background:#56b4e9[^>]*>\+X<", html)
-    assert re.search(r"border-style:dashed[^>]*>−B<", html)
+    assert re.search(r"background:#e69f00[^>]*>−B<", html)
 
 
 def test_a_broken_lamp_and_badge_look_broken() -> None:
@@ -98,7 +98,7 @@ def test_words_of_neighbours_stay_apart() -> None:
     assert "✓</b> split" in html
 
 
-def test_a_replica_that_is_only_written_to_has_a_double_edge() -> None:
-    """The legend's double edge is there in stored output, too."""
+def test_a_replica_that_is_only_written_to_has_a_dashed_edge() -> None:
+    """It is not read yet; so it is in stored output, too."""
     html = static_html(draw_placements(milestones(walk("tcm/bootstrap"))[2]))
-    assert re.search(r"border:3px double[^>]*>\+X<", html)
+    assert re.search(r"border-style:dashed[^>]*>\+X<", html)

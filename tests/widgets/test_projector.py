@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.widgets.browsing import MakeDesk
+from tests.widgets.browsing import MakeDesk, walked
 
 pytestmark = pytest.mark.browser
 
@@ -36,3 +36,23 @@ def test_the_projector_pressed_twice_at_once_is_off(desk: MakeDesk) -> None:
     )
     page.wait_for_function("window.changes === 2 && document.fullscreenElement === null")
     assert page.get_attribute("[data-do=projector]", "aria-pressed") == "false"
+
+
+def test_a_remote_steps_in_the_projector_only(desk: MakeDesk) -> None:
+    """Page Down and Page Up go on and back on the projector; elsewhere they scroll the page."""
+    table = desk(walked("tcm/bootstrap", 3))
+    page = table.page
+    page.focus("[data-do=scrub]")
+    page.keyboard.press("Home")
+    table.wait_where("0 / 3")
+    page.keyboard.press("p")
+    page.wait_for_selector(".kp[data-my-large]")
+    for key, where in (("PageDown", "1 / 3"), ("PageDown", "2 / 3"), ("PageUp", "1 / 3")):
+        page.keyboard.press(key)
+        table.wait_where(where)
+    page.keyboard.press("p")
+    page.wait_for_selector(".kp:not([data-my-large])")
+    page.focus("[data-do=step]")
+    page.keyboard.press("PageDown")
+    page.keyboard.press("k")
+    table.wait_where("0 / 3")

@@ -57,7 +57,7 @@ def rebuild_delay(mode: AuthMode, poll: float = POLL_SECONDS) -> tuple[float, fl
 MOST_CHANGES = 2_000
 DAY = 86_400  # seconds
 MODES: tuple[AuthMode, ...] = ("legacy", "group 0")
-FILLS = {"legacy": SIGNS["removed"], "group 0": SIGNS["holds"]}
+FILLS = {"legacy": SIGNS["removed"], "group 0": SIGNS["added"]}
 
 
 def hashed_after(changes: int) -> list[tuple[int, int]]:

@@ -74,6 +74,8 @@ const KEYS = {
   0: "zoom",
   "?": "help",
 };
+// What the remote of a presenter sends; elsewhere these keys scroll the page.
+const REMOTE = { PageDown: "step", PageUp: "back" };
 const WITH_SHIFT = { ArrowRight: "milestone", ArrowLeft: "past" };
 
 const WALKING = /^(Arrow(Up|Down)|Enter| )$/; // keys that a group of things takes for itself
@@ -159,7 +161,8 @@ function focus(player, target) {
 
 function press(player, event) {
   const { key, target, shiftKey } = event;
-  const name = (shiftKey && WITH_SHIFT[key]) || KEYS[key];
+  const isLarge = player.root.hasAttribute("data-my-large");
+  const name = (shiftKey && WITH_SHIFT[key]) || KEYS[key] || (isLarge && REMOTE[key]);
   if (player.hand?.key(key)) {
     event.preventDefault();
     event.stopPropagation();

@@ -113,8 +113,8 @@ def test_catching_up_is_marked_where_it_happens() -> None:
 
 
 @pytest.mark.spec("B-031")
-def test_an_error_is_dashed_crossed_and_said() -> None:
-    """A replica that is no member answers with a cross, a dashed arrow and the reason."""
+def test_an_error_is_crossed_and_said() -> None:
+    """A replica that is no member answers with a cross and the reason."""
     scene = last("no-longer-a-member")
     drawn = draw_spacetime(scene)
     assert classed(drawn, "error")

@@ -112,7 +112,7 @@ def test_without_the_recheck_your_answers_make_it_lie() -> None:
 
 @pytest.mark.spec("B-080", "B-029", "B-031")
 def test_the_real_replica_catches_up_and_refuses() -> None:
-    """Sent a newer message it catches up; once it is no member it answers with a dashed error."""
+    """Sent a newer message it catches up; once it is no member it answers with an error."""
     _, scene = played("replica", "write at epoch 100", "apply A", "apply A", "read at epoch 101")
     words = spacetime_text(scene)
     assert "catches up 99→100): takes write 1" in words

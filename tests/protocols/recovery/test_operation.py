@@ -27,7 +27,7 @@ OLD_READS, NEW_READS = "write_both_read_old", "write_both_read_new"
 
 
 def lit(timeline: Timeline) -> tuple[list[str | None], int]:
-    """The keys of the states that are lit, and how many dashed ways back were taken."""
+    """The keys of the states that are lit, and how many ways back were taken."""
     place = standing(scene_of(timeline, timeline.at))
     assert place is not None
     drawn = draw_diagram(place, "")

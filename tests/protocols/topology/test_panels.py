@@ -86,7 +86,7 @@ def test_what_travels_has_its_ends_in_the_frame(number: int) -> None:
 
 
 def test_every_machine_is_drawn_edge_for_edge() -> None:
-    """Each drawing has the edges of its table, and those that lead back are dashed."""
+    """Each drawing has the edges of its table, and those that lead back are known."""
     drawn = {one.name: one for one in diagrams()}
     for edition in EDITIONS:
         for name, machine in MACHINES[edition].items():
@@ -118,7 +118,7 @@ def test_the_way_of_a_bootstrap() -> None:
 
 
 def test_a_rollback_is_a_way_back() -> None:
-    """A stream that fails leads along the dashed edge."""
+    """A stream that fails leads along the way back."""
     model = build("topology", {"operations": ("leave C",), "nodes": 4, "failures": 1})
     timeline = Timeline(model)
     while not timeline.state.attempted.streaming:

@@ -1,7 +1,7 @@
 """The run in space and time: who sent what to whom, with the epoch on every arrow.
 
 Lifelines of coordinators, then of replicas; time runs to the right. Solid arrows are messages with
-the sender's epoch, thin ones answers with the replica's; errors are dashed and end in a cross;
+the sender's epoch, thin ones answers with the replica's; errors end in a cross;
 dotted ones are copies. An upward arrow beside a number is a node that catches up.
 """
 
@@ -412,7 +412,7 @@ def _now(drawing: Layout, node: str) -> Frag:
 
 
 def _epochs(drawing: Layout) -> list[Frag]:
-    """A dashed line down the page where an epoch is committed; the last one of a number is it."""
+    """A line down the page where an epoch is committed; the last one of a number is it."""
     committed = [dot for dot in drawing.placed if isinstance(dot.event, what.EpochCommitted)]
     last = {dot.event.epoch: dot for dot in committed}
     return [

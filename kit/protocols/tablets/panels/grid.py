@@ -51,7 +51,7 @@ LOOKS: dict[Part, tuple[str | None, str]] = {
     "": (None, "box"),
     "pending": ("letter pending added", "seat"),
     "leaving": ("letter removed", "seat"),
-    "stray": (None, "box dashed"),
+    "stray": (None, "box"),
 }
 """The classes of a chip and of its shape."""
 PORT = 6
@@ -60,6 +60,8 @@ LEADS = "★"
 HEAD, LEAST_OF_HEADS, MOST_LETTERS = 12.0, 44.0, 3
 """A node's head, the least row that has room for it, and letters of a name that fit into it."""
 HEALTH = {"down": "down", "left": "gone"}
+SETTLED = {"", "ignored", *HEALTH}
+"""Notes of nodes of which nothing is still to come: it is drawn with dashes for all others."""
 FEW = 6
 """Tablets of which each replica has an eye, a pencil and a disk; of more those in transition do."""
 MARKS, SMALL = 2 * MARK + 24.0, 0.55
@@ -315,7 +317,7 @@ def _shard_heads(lies: GridLayout, grid: TabletGrid) -> Iterator[Frag]:
 def _row(prefix: str, host: GridHost, lies: GridLayout) -> Frag:
     """A node's name and the cells of its shards; its place is behind its name, where flows end."""
     note = host.note or host.rack
-    kind = "wire dashed" if host.note else "wire"
+    kind = "wire" if host.note in SETTLED else "wire dashed"
     left, top = lies.left - PORT, lies.row / 2
     has_head = len(host.name) <= MOST_LETTERS and lies.row >= LEAST_OF_HEADS
     named = word(f"{LEADS * host.leads}{host.name}", 2 - left, 0 if note else 5, "strong", None)

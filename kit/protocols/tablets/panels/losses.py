@@ -50,7 +50,7 @@ CLOCK = (
     f"come back in a tablet that is not repaired within {GRACE} days (gc_grace_seconds)."
 )
 MARKED = ("✓", "box", "on", "marked as repaired")
-PASSED_OVER = ("!", "wire dashed", None, "passed over, not marked as repaired")
+PASSED_OVER = ("!", "wire", None, "passed over, not marked as repaired")
 """How a range looks: its sign, its shape, the look of the sign, in words."""
 NO_WARNING = "Every tablet was repaired within the grace."
 
@@ -295,7 +295,7 @@ def _summary(ranges: Sequence[RepairedRange]) -> str:
 
 
 def _line(table: str, ranges: Sequence[RepairedRange]) -> Frag:
-    """The line of tokens: ranges that are marked are full, one that is passed over is dashed."""
+    """The line of tokens: ranges that are marked are full, one that is passed over is hollow."""
     shown = ranges[:MOST_RANGES]
     wide = (SLOT - 2 * EDGE) / len(shown)
     drawn = []

@@ -43,9 +43,9 @@ def size_histogram(
     _bars(axes, rows)
     names = _named(limits)
     percents = limits.merge_percent, limits.split_percent
-    for percent, dash, name in zip(percents, (":", "--"), names, strict=True):
+    for percent, wide, name in zip(percents, (1.4, 3), names, strict=True):
         place = np.interp(percent / 100, [float(part) for part in PARTS], PLACES)
-        axes.axvline(place, color=OUTLINE, linestyle=dash, linewidth=2, label=name)
+        axes.axvline(place, color=OUTLINE, linewidth=wide, label=name)
     axes.set_xticks(PLACES, [str(part) for part in PARTS])
     axes.set_xlim(0, len(PARTS) + 1)
     axes.yaxis.get_major_locator().set_params(integer=True)

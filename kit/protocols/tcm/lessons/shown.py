@@ -27,7 +27,7 @@ from kit.views.static import BROKEN, HOLDS, Sheet, static_html
 FILLS = {
     "split": OKABE_ITO["yellow"],
     "add": SIGNS["added"],
-    "switch": SIGNS["holds"],
+    "switch": OKABE_ITO["blue"],
     "drop": SIGNS["removed"],
     "merge": OKABE_ITO["purple"],
 }
@@ -47,7 +47,7 @@ def group_sizes(source: Any, token: int) -> Chart:
     rows = [(epoch, facts.owners(m, s, token)) for epoch, s in newest.items()]
     figure, axes = empty_figure(6.4, 2.8)
     for offset, side, fill, hatch in (
-        (-0.2, "reads", SIGNS["holds"], ""),
+        (-0.2, "reads", LIGHT["line"], ""),
         (0.2, "writes", SIGNS["added"], "//"),
     ):
         heights = [len(getattr(row, side)) for _, row in rows]

@@ -210,7 +210,7 @@ def draw_arc(keyspace: str, arc: Arc, drawn: Sequence[Letter], *, guilty: bool) 
 
 
 def _lock(arc: Arc) -> Frag:
-    """Draw a dashed line along a locked arc; where there is room a lock hangs in its middle."""
+    """Draw a line along a locked arc; where there is room a lock hangs in its middle."""
     x, y = point(arc.middle, RADIUS)
     line = h("path", d=arc_path(arc.left, arc.right, LOCKS_AT), class_="lock")
     if length(arc.right - arc.left, RADIUS) < LEAST_LOCK:

@@ -45,11 +45,11 @@ def ownership(job: Pipeline, group: int = 0) -> Chart:
     low, high = min(x.min() for x in drawn.values()), max(x.max() for x in drawn.values())
     bins = max(8, min(BINS, len(drawn["before"]) // 5))
     edges = np.linspace(low, high if high > low else low + 1, bins + 1)
-    for (name, shares), dash in zip(drawn.items(), ("-", "--"), strict=True):
+    for (name, shares), wide in zip(drawn.items(), (1.4, 3), strict=True):
         counts, _ = np.histogram(shares, edges)
         if name == "before":
             axes.stairs(counts, edges, fill=True, color=SIGNS["added"])
-        axes.stairs(counts, edges, color=OUTLINE, linestyle=dash, linewidth=1.4, label=name)
+        axes.stairs(counts, edges, color=OUTLINE, linewidth=wide, label=name)
     axes.set_xlabel("share of reads, 1 = the mean")
     axes.set_ylabel("nodes")
     axes.legend(frameon=False)

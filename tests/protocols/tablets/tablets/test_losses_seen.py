@@ -106,7 +106,7 @@ def test_a_button_loses_one_more() -> None:
 
 @pytest.mark.spec("E-035")
 def test_a_range_whose_primary_has_left_is_not_marked() -> None:
-    """Its part of the line is dashed and has a sign; a line says that tombstones stay. Once all is
+    """Its part of the line is hollow and has a sign; a line says that tombstones stay. Once all is
     rebuilt every range is marked.
     """
     timeline = replacing()
@@ -117,8 +117,8 @@ def test_a_range_whose_primary_has_left_is_not_marked() -> None:
     for tablet in range(4):
         shape = drawn(timeline, "repairs", f"repaired:{tablet}")
         assert shape is not None
-        is_dashed = any("dashed" in (one.get("class") or "") for one in shape.walk())
-        assert is_dashed == ("!" in shape.text()) == (tablet in skipped)
+        is_hollow = any("wire" in (one.get("class") or "").split() for one in shape.walk())
+        assert is_hollow == ("!" in shape.text()) == (tablet in skipped)
         line = drawn(timeline, "repairs", f"skipped:{tablet}")
         assert (line is not None) == (tablet in skipped)
         assert line is None or "C:0 has left" in line.text()
