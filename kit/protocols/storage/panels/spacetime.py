@@ -365,7 +365,7 @@ def draw_spacetime(scene: Scene) -> Frag:
         data_newest=f"{(x(drawing.last) - drawing.left) / drawing.width:.2f} 0",
     )
     shown = " · ".join(_legend(scene, drawing, picture.text()))
-    return h("div", picture, h("p", shown, class_="soft legend"))
+    return h("div", picture, h("p", shown, class_="soft legend", title=shown))
 
 
 def _addressees(scene: Scene) -> list[str]:
