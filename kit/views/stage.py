@@ -946,7 +946,9 @@ def _gate(scene: Scene, gates: Sequence[Gate], letters: Mapping[str, str]) -> Fr
     waiting = [*gate.missing] if len(gate.missing) <= MOST_WAITING else []
     come = [*gate.there] if len(gate.there) <= MOST_COME else []
     steps = _steps(scene, waiting) if waiting else {}
-    count = say("{n} of {all}", n=len(gate.there), all=gate.needed)
+    here, needed = len(gate.there), gate.needed
+    is_part = here + len(gate.missing) > needed  # some of them are enough
+    count = say("{n}, needs {all}" if is_part else "{n} of {all}", n=here, all=needed)
     said = say("{n} have come", n=len(gate.there))
     room = WIDTH - post - 20 - measured(count, bold=True)
     leaf = 0 if not gate.is_open else 9

@@ -17,9 +17,12 @@ from kit.views.fragment import Frag, h
 from kit.views.panel import Scene
 from kit.views.parts import word
 from kit.views.replicas import DISK_WIDE, MARK, asked_words, disk, envelope, eye, key, pencil
+from kit.views.stage import Kind, bust
 
-NAME, LINE, ASIDE = 62, 9, 9
+NAME, LINE, ASIDE = 66, 9, 9
 """The room for names, that of each line of a client, how far an eye is from its row's middle."""
+HEAD, MOST_LETTERS = 11.0, 3
+"""A head, and the letters of a name that it has room for."""
 COPIES = 14
 """The room of a copy between two disks."""
 
@@ -44,7 +47,7 @@ def draw_heads(scene: Scene, rows: Mapping[str, int]) -> list[Frag]:
     replicas, lines = scene.of(facts.replicas), scene.of(facts.addressees)
     marks = NAME + 2 * LINE * _clients(m) + MARK // 2 + 4
     disks = marks + MARK // 2 + 6 + DISK_WIDE // 2
-    drawn = [_client(row, rows[row.client]) for row in lines if not row.write]
+    drawn = [_client(row, m.history.unit, rows[row.client]) for row in lines if not row.write]
     for at, line in enumerate(lines):
         drawn.append(_asks(line, NAME + LINE * at, marks - MARK // 2 - 2, rows))
     drawn += [_replica(row, facts.arrived(m, s, row), marks, disks, rows) for row in replicas]
@@ -55,22 +58,27 @@ def draw_heads(scene: Scene, rows: Mapping[str, int]) -> list[Frag]:
     return drawn
 
 
-def _name(name: str, below: str, y: int, *, up: bool) -> Frag:
+def _name(name: str, below: str, y: int, *, up: bool, said: str = "", kind: Kind = "node") -> Frag:
+    """A node's head as in every picture, and below it the epochs by which it goes."""
+    is_short = len(name) <= MOST_LETTERS
+    head = h("g", bust(name, HEAD, kind), transform=f"translate({HEAD + 3:.0f} -5)")
     return h(
         "g",
-        word(name if up else f"✗ {name}", 2, 5 - 5 * bool(below), None, "start"),
-        word(below, 2, 13, "soft", "start") if below else None,
+        h("title", said or name),
+        head if is_short else word(name if up else f"✗ {name}", 2, 0, None, "start"),
+        word(below, 2, 19, "soft", "start") if below else None,
         k=f"who:{name}",
         transform=f"translate(0 {y})",
-        class_="who",
+        class_=f"who character {'up' if up else 'down'}",
         data_of=name,
     )
 
 
-def _client(row: AskedRow, y: int) -> Frag:
+def _client(row: AskedRow, unit: str, y: int) -> Frag:
     """A client's coordinator, with the epochs by which it asks."""
     by = f"@{row.oldest}" + f"–{row.newest}" * (row.newest != row.oldest)
-    return _name(row.client, by, y, up=True)
+    said = f"{row.client}: client, goes by {unit} {by.removeprefix('@')}"
+    return _name(row.client, by, y, up=True, said=said, kind="client")
 
 
 def _replica(
@@ -83,7 +91,7 @@ def _replica(
     return h(
         "g",
         h("title", words if row.up else f"{words}; down"),
-        _name(row.name, row.tag, 0, up=row.up),
+        _name(row.name, row.tag, 0, up=row.up, said=words if row.up else f"{words}; down"),
         eye(marks, -ASIDE, filled=reads),
         pencil(marks, ASIDE, filled=writes),
         disk(disks, 0, share, held),

@@ -7,6 +7,7 @@ dotted ones are copies. An upward arrow beside a number is a node that catches u
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any
@@ -16,6 +17,7 @@ from msgspec import Struct
 from kit.engine.timeline import Breach
 from kit.errors import counted
 from kit.protocols.storage import events as what
+from kit.protocols.storage import facts
 from kit.protocols.storage.facts import about, addressees, known_text, message_key, request_key
 from kit.protocols.storage.panels.heads import asks_words, draw_heads, head_width
 from kit.protocols.storage.solo import Replica
@@ -310,20 +312,26 @@ NOTHING_YET = "  nothing has happened yet"
 MOST_LINES = 8
 """How far from an open end its words may stand."""
 BESIDE = 38
-LEGEND = (
-    "answer @ the replica's",
-    "✗ error",
-    "black dots: copy @ its source's",
-    "↑ catches up, dotted: with whom",
-    "w1 = write 1, d2 = delete 2, – = nothing",
-)
+
+
+def _legend(scene: Scene, drawing: Layout, words: str) -> Iterator[str]:
+    """What the marks mean that are there now."""
+    if isinstance(scene.model, Storage):
+        yield "square: client; blue lines: whom it reads, black: writes"
+        yield legend()
+        yield from ("key: session",) * bool(facts.session(scene.model, scene.state))
+    yield f"@: {scene.model.history.unit} that the sender goes by"
+    yield from ("✗: error",) * ("✗" in words)
+    yield from ("black dots: copy",) * ("copy " in words)
+    yield from ("↑: catches up, dotted: with whom",) * ("↑" in words)
+    yield from ("w1: write 1",) * bool(re.search(r"\bw\d", words))
+    yield from ("d2: delete 2",) * bool(re.search(r"\bd\d", words))
 
 
 def draw_spacetime(scene: Scene) -> Frag:
     """Draw the window of the run that ends at this moment."""
     drawing, wrong = layout(scene), wrong_answers(scene).keys()
     named = {key for each in scene.breaches() for key in about(scene.model, each.witness)}
-    caption = (legend(), f"message @ its {scene.model.history.unit}", *LEGEND)
     # A lifeline goes on to the edge of the slot, which is wider than a short run.
     left, right = drawing.left, drawing.left + SHOWN * STEP + drawing.head + MARGIN
     lines = [
@@ -337,29 +345,27 @@ def draw_spacetime(scene: Scene) -> Frag:
     points = list(_points(drawing))
     placed = seats(drawing, [*lines, *points])
     sent = [message for message in drawing.messages if drawing.there(message.met)]
-    return h(
-        "div",
-        h(
-            "svg",
-            lines,
-            [_way(drawing, way, placed) for way in drawing.ways if drawing.there(way.landed)],
-            [_message(drawing, message, named, placed) for message in sent],
-            points,
-            _alarms(scene, drawing),
-            [_now(drawing, node) for node in drawing.nodes],
-            _heads(scene, drawing),
-            viewBox=f"{drawing.left} 0 {drawing.width} {drawing.height}",
-            preserveAspectRatio="xMinYMin",
-            role="img",
-            aria_label=_words(scene, drawing),
-            width=drawing.width,
-            height=drawing.height,
-            class_="spacetime-drawing",
-            data_arrows=True,
-            data_newest=f"{(x(drawing.last) - drawing.left) / drawing.width:.2f} 0",
-        ),
-        h("p", " · ".join(caption), class_="soft legend"),
+    picture = h(
+        "svg",
+        lines,
+        [_way(drawing, way, placed) for way in drawing.ways if drawing.there(way.landed)],
+        [_message(drawing, message, named, placed) for message in sent],
+        points,
+        _alarms(scene, drawing),
+        [_now(drawing, node) for node in drawing.nodes],
+        _heads(scene, drawing),
+        viewBox=f"{drawing.left} 0 {drawing.width} {drawing.height}",
+        preserveAspectRatio="xMinYMin",
+        role="img",
+        aria_label=_words(scene, drawing),
+        width=drawing.width,
+        height=drawing.height,
+        class_="spacetime-drawing",
+        data_arrows=True,
+        data_newest=f"{(x(drawing.last) - drawing.left) / drawing.width:.2f} 0",
     )
+    shown = " · ".join(_legend(scene, drawing, picture.text()))
+    return h("div", picture, h("p", shown, class_="soft legend", title=shown))
 
 
 def _addressees(scene: Scene) -> list[str]:

@@ -273,7 +273,7 @@ def draw_grid(grid: TabletGrid, above: Above = NOTHING, *, by_storage: bool = Fa
     is_fluid = lies.width <= WIDTH and lies.height <= HEIGHT and not by_storage
     picture = drawing(said, lies.width, lies.height, *kids, fluid=is_fluid)
     shown = "; ".join(_legend(grid, every, marks))
-    return h("div", picture, h("p", h("small", shown), class_="legend"))
+    return h("div", picture, h("p", h("small", shown), class_="legend", title=shown))
 
 
 def _legend(grid: TabletGrid, every: Sequence[HeldReplica], marks: frozenset[str]) -> Iterator[str]:

@@ -422,7 +422,10 @@ def _legend(scene: Scene, count: int) -> str:
         if dcs:
             parts.append(", ".join(f"{letter}: {dc}" for dc, letter in dcs.items()))
         if not (parts and has_arrows(scene)):  # the arrows' own words take a line, too
-            parts.append("inside: read; outside: only written; small: applied epoch")
+            signs = (", eye", ", pencil") if locked(scene) else ("", "")
+            parts.append(f"inside{signs[0]}: read; outside{signs[1]}: only written")
+            parts += ["lock, dashes: locked; disk: streamed"] * bool(locked(scene))
+            parts.append("small: applied epoch")
     else:
         parts.append("yellow: changed in this step; dashed: coming or going")
     return "; ".join(parts) + "."
