@@ -6,7 +6,7 @@ places for values. To add words, write ``say`` around them and run
 ``KIT_REWRITE=1 python -m pytest -n 0 tests/house/test_words.py``, which adds them to
 ``languages/en.json``. Where a number ``n`` changes them, give them their forms there::
 
-    "{n} branches": ["{n} branch", "{n} branches"]
+    "{n} steps": ["{n} step", "{n} steps"]
 
 ``KIT_LANGUAGE`` names the language: that of a file beside ``en.json``, or the path of one. Words
 are said when they are drawn, never as a module is loaded; a declaration marks them ``later``.

@@ -136,15 +136,15 @@ def test_nothing_is_put_on_the_screen_without_being_said() -> None:
 def test_a_number_takes_its_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that the language has for it; what the language lacks is said in English."""
     page = tmp_path / "xx.json"
-    forms = ["{n} větev", "{n} větve", "{n} větví"]
+    forms = ["{n} krok", "{n} kroky", "{n} kroků"]
     rule = "n == 1 ? 0 : n >= 2 && n <= 4 ? 1 : 2"
-    page.write_text(json.dumps({"plural": rule, "words": {"{n} branches": forms, "close": ""}}))
+    page.write_text(json.dumps({"plural": rule, "words": {"{n} steps": forms, "close": ""}}))
     with language(monkeypatch, page):
-        said_now = [say("{n} branches", n=n) for n in (1, 3, 5)]
-        assert [*said_now, say("close")] == ["1 větev", "3 větve", "5 větví", "close"]
+        said_now = [say("{n} steps", n=n) for n in (1, 3, 5)]
+        assert [*said_now, say("close")] == ["1 krok", "3 kroky", "5 kroků", "close"]
         assert all(f'"{form}"' in widget_module() for form in forms)
         assert rule.replace(" ", "") in widget_module()
-    assert [say("{n} branches", n=n) for n in (1, 3)] == ["1 branch", "3 branches"]
+    assert [say("{n} steps", n=n) for n in (1, 3)] == ["1 step", "3 steps"]
 
 
 WRONG = {
