@@ -71,14 +71,14 @@ def smallest_cause(
     Raises BadInput for an unknown promise, or a run that does not break it.
     """
 
-    class Told(Trial):
+    class Reporting(Trial):
         def run(self, numbers: tuple[int, ...]) -> tuple[int, ...] | None:
             if progress is not None:
                 progress(len(self.tried), len(numbers))
             return super().run(numbers)
 
     with exploring(model):
-        steps, witness = Told(model, actions, name, judging(model, name)).shrunk()
+        steps, witness = Reporting(model, actions, name, judging(model, name)).shrunk()
     if not witness:
         raise BadInput("actions", f"{len(actions)} steps", f"a run that breaks {name}")
     return Cause(steps, witness)
@@ -122,11 +122,11 @@ def first_possible(
             while known - least > 1:
                 step = max(least + 1, known - far) if least < 0 else (least + known) // 2
                 far *= 2
-                found = _reached(nodes, judges, way[step], step, max_states, report)
-                if found is None:
+                nearer = _reached(nodes, judges, way[step], step, max_states, report)
+                if nearer is None:
                     least = step
                 else:
-                    best, known = found, step
+                    best, known = nearer, step
         except KeyboardInterrupt:
             best = Possible(best.step, best.actions, best.states, max_states, stopped=True)
     return best

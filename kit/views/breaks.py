@@ -57,12 +57,12 @@ def culprits(scene: Scene, picture: Frag | None, witness: str, named: Named) -> 
     things = (
         sorted({part.get("data-of") or "" for part in picture.walk()} - {""}) if picture else []
     )
-    told = [*named(scene, witness)]
-    told += [thing for thing in things if any(_names(name, witness) for name in _called(thing))]
-    if not {*told} & {*things}:
+    blamed = [*named(scene, witness)]
+    blamed += [thing for thing in things if any(_names(name, witness) for name in _called(thing))]
+    if not {*blamed} & {*things}:
         about = {*json.loads(concerned(scene.model, scene.action))}
-        told += [thing for thing in things if about & {*_called(thing)}]
-    return [*dict.fromkeys(told)]
+        blamed += [thing for thing in things if about & {*_called(thing)}]
+    return [*dict.fromkeys(blamed)]
 
 
 def _things(picture: Frag | None) -> list[str]:
@@ -90,7 +90,7 @@ def draw_break(scene: Scene, picture: Frag | None, named: Named) -> Frag | None:
     others = "; ".join(each.title for each in broken[1:])
     judges = (*scene.model.properties, *scene.model.monitors)
     invariant = next((each.invariant for each in judges if each.name == first.name), "")
-    told = culprits(scene, picture, first.witness, named)
+    blamed = culprits(scene, picture, first.witness, named)
     head = say("Broken at step {step}", step=step)
     return h(
         "div",
@@ -103,13 +103,13 @@ def draw_break(scene: Scene, picture: Frag | None, named: Named) -> Frag | None:
         h("p", _buttons(scene, inquiry), class_="kp-asks"),
         h("p", role="status", class_="kp-told"),
         act_button(say("Stop"), "break:stop", "break:stop", scene.closed, kind="act kp-stop"),
-        [h("p", line) for line in _found(scene, inquiry)],
+        [h("p", line) for line in _answers(scene, inquiry)],
         _cause(scene, first, inquiry, picture) if inquiry.cause else None,
         k="break",
         class_="kp-break kp-sheet",
         role="group",
         aria_label=f"{head}: {first.title}",
-        data_names=json.dumps([*told, f"step:{first.step + 1}"]),
+        data_names=json.dumps([*blamed, f"step:{first.step + 1}"]),
         data_quiet=True,
     )
 
@@ -147,30 +147,30 @@ def _button(
     return h("button", words, k=key, type="button", class_=kind, data_do=do, **given)
 
 
-def _found(scene: Scene, inquiry: Inquiry) -> Iterator[str]:
+def _answers(scene: Scene, inquiry: Inquiry) -> Iterator[str]:
     if inquiry.possible is not None:
         yield possible_words(scene, inquiry.possible)
     yield from (restored_words(scene, each) for each in inquiry.restored)
 
 
-def possible_words(scene: Scene, found: Possible) -> str:
+def possible_words(scene: Scene, possible: Possible) -> str:
     """From where the break is possible, as far as searches saw, and where they did not find it."""
-    steps = say("{n} steps suffice", n=len(found.actions))
-    suffice = f"{steps} ({say('{n:,} states searched', n=found.states)})"
-    if not found.step:
+    steps = say("{n} steps suffice", n=len(possible.actions))
+    suffice = f"{steps} ({say('{n:,} states searched', n=possible.states)})"
+    if not possible.step:
         return say("The break is possible from the start: {suffice}.", suffice=suffice)
-    step = scene.counted(found.step - 1)
-    if found.stopped:
+    step = scene.counted(possible.step - 1)
+    if possible.stopped:
         return say(
             "Stopped. As far as was searched, the break is possible from step {step}: {suffice}.",
             step=step,
             suffice=suffice,
         )
     here = say("The break became possible at step {step}: {suffice}.", step=step, suffice=suffice)
-    if found.step == 1:
-        return f"{here} {say('From the start: not found within {n:,} states.', n=found.most)}"
-    before = scene.counted(found.step - 2)
-    beyond = say("From step {step}: not found within {n:,} states.", step=before, n=found.most)
+    if possible.step == 1:
+        return f"{here} {say('From the start: not found within {n:,} states.', n=possible.most)}"
+    before = scene.counted(possible.step - 2)
+    beyond = say("From step {step}: not found within {n:,} states.", step=before, n=possible.most)
     return f"{here} {beyond}"
 
 
@@ -198,14 +198,14 @@ def _cause(scene: Scene, breach: Breach, inquiry: Inquiry, picture: Frag | None)
     assert inquiry.cause is not None
     way, steps, ids = scene.way(), inquiry.cause.steps, scene.moments()
     drawn = _things(picture)
-    told = {node: known for node, known in seen(scene).items() if known and node in drawn}
+    known_steps = {node: known for node, known in seen(scene).items() if known and node in drawn}
     rows = [
-        _row(scene, number, ids[number] if ids else None, number in steps, told)
+        _row(scene, number, ids[number] if ids else None, number in steps, known_steps)
         for number in range(max(0, len(way) - MOST_STEPS), len(way))
     ]
     nodes = [
         h("option", node, value=node, data_names=json.dumps(known_parts(picture, node)))
-        for node in sorted(told)
+        for node in sorted(known_steps)
         if picture
     ]
     needed = say("Without any one of these it does not happen.")
@@ -232,7 +232,11 @@ def _cause(scene: Scene, breach: Breach, inquiry: Inquiry, picture: Frag | None)
 
 
 def _row(
-    scene: Scene, number: int, moment: int | None, needed: bool, told: dict[str, frozenset[int]]
+    scene: Scene,
+    number: int,
+    moment: int | None,
+    needed: bool,
+    known_steps: dict[str, frozenset[int]],
 ) -> Frag:
     step = scene.way()[number]
     verb = scene.model.label(step.before, step.action)
@@ -246,7 +250,7 @@ def _row(
         class_="needed" if needed else None,
         data_of=f"why:{number + 1}",
         data_names=concerned(scene.model, step.action),
-        data_seen=" ".join(node for node, steps in told.items() if number in steps),
+        data_seen=" ".join(node for node, steps in known_steps.items() if number in steps),
         data_cause=moment if needed else None,
     )
 
@@ -257,11 +261,11 @@ def break_lines(scene: Scene) -> list[str]:
     if not broken:
         return []
     first, inquiry = broken[0], scene.inquiry or Inquiry()
-    one, other = facts(scene, first.witness)
+    fact, other = facts(scene, first.witness)
     lines = [
         say("Broken: {title}.", title=first.title),
-        say("Two facts contradict it: {one}. {other}.", one=one, other=other),
-        *_found(scene, inquiry),
+        say("Two facts contradict it: {one}. {other}.", one=fact, other=other),
+        *_answers(scene, inquiry),
     ]
     if inquiry.cause is not None:
         steps = ", ".join(str(scene.counted(number)) for number in inquiry.cause.steps)

@@ -259,8 +259,8 @@ def _tab(panel: Panel, changed: bool, *, listed: bool = False) -> Frag:
 
 def frame_text(scene: Scene, panels: Sequence[Panel]) -> str:
     """Write the step, what travels in it, and every panel of a frame, one under the other."""
-    told = break_lines(scene)
-    step = "\n".join(filter(None, [scene.say, *(flow.text for flow in scene.flows()), *told]))
+    broken = break_lines(scene)
+    step = "\n".join(filter(None, [scene.say, *(flow.text for flow in scene.flows()), *broken]))
     parts = [step] if step else []
     parts += [
         f"{panel.title}\n{panel.text(scene)}".rstrip() for panel in panels if is_shown(panel, scene)

@@ -18,7 +18,7 @@ from kit.views.spacetime import run_of
 
 PICTORIAL = "states:"
 """Begins the keys of places that are in a picture only."""
-NOBODY = ("log", "group0", "network", "op", "request", "away", "message")
+NOBODY = ("log", "network", "op", "request", "sent")
 ARROWS: dict[FlowKind, str] = {"answer": "-->>", "data": "-)", "refusal": "-x"}
 ESCAPES = {"#": "#35;", ";": "#59;", "<": "#lt;", ">": "#gt;", '"': "#quot;", "%": "#37;"}
 
@@ -51,12 +51,12 @@ def seen(scene: Scene) -> Mapping[str, frozenset[int]]:
     """
     if isinstance(scene.model, NetworkModel):
         return _heard(scene)
-    found: dict[str, set[int]] = {}
+    had: dict[str, set[int]] = {}
     for number, step in enumerate(scene.way()):
         for _, source, target in ends(scene.model, step):
             for name in {source, target}.difference(NOBODY):
-                found.setdefault(name, set()).add(number)
-    return {name: frozenset(steps) for name, steps in found.items()}
+                had.setdefault(name, set()).add(number)
+    return {name: frozenset(steps) for name, steps in had.items()}
 
 
 def _heard(scene: Scene) -> Mapping[str, frozenset[int]]:

@@ -152,10 +152,10 @@ class RenderedTimeline:
         held = self.update(len(self.store), len(self.moments))
         return msgspec.structs.replace(held, error=error)
 
-    def told(self, words: str) -> Update:
+    def progress(self, words: str) -> Update:
         """Return how far a search has come."""
         held = self.update(len(self.store), len(self.moments))
-        return msgspec.structs.replace(held, told=words)
+        return msgspec.structs.replace(held, progress=words)
 
     def need(self, moment: int) -> Update:
         """Draw a moment, unless it is drawn, and return what shows it."""

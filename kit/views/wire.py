@@ -86,7 +86,7 @@ class Update(Struct, frozen=True, omit_defaults=True):
     """The texts from number ``base`` on and the moments from number ``first`` on.
 
     ``position`` is where the page shall go, ``error`` why what it asked for did not happen, and
-    ``told`` how far a search for the cause of a break has come (empty: it has ended).
+    ``progress`` how far a search for the cause of a break has come (empty: it has ended).
     """
 
     session: str
@@ -96,7 +96,7 @@ class Update(Struct, frozen=True, omit_defaults=True):
     moments: list[DrawnMoment]
     position: Position | None = None
     error: str | None = None
-    told: str | None = None
+    progress: str | None = None
 
 
 # What the page says; the field ``message`` tells which of the four it is.

@@ -92,9 +92,9 @@ class Breaks:
         """From where a search reaches the break."""
         moment, breach = self.place()
         model, run = self.player.timeline.model_at(moment), self.actions(moment)
-        found = first_possible(model, run, breach.name, max_states=max_states, progress=progress)
-        self._learn(moment, possible=found)
-        return found
+        possible = first_possible(model, run, breach.name, max_states=max_states, progress=progress)
+        self._learn(moment, possible=possible)
+        return possible
 
     def put_back(self, safeguard: str) -> Restored:
         """Do the run again with a safeguard that is off (its id or name; empty: the first)."""
@@ -159,7 +159,7 @@ class Breaks:
         model, run = timeline.model_at(moment), self.actions(moment)
         on_loop, spoken = on_this_loop(), monotonic()
 
-        def told(done: int, now: int) -> None:
+        def report(done: int, now: int) -> None:
             nonlocal spoken
             if monotonic() - spoken >= PAUSE:
                 spoken = monotonic()
@@ -174,11 +174,11 @@ class Breaks:
             elif outcome is not None:
                 self._learn(moment, **{field: outcome})
 
-        self.work.begin(lambda progress: find(model, run, breach.name, progress), told, ended)
+        self.work.begin(lambda progress: find(model, run, breach.name, progress), report, ended)
 
-    def _learn(self, moment: int, **found: Any) -> None:
+    def _learn(self, moment: int, **learnt: Any) -> None:
         inquiries = self.player.timeline.inquiries
-        inquiries[moment] = replace(inquiries.get(moment) or Inquiry(), **found)
+        inquiries[moment] = replace(inquiries.get(moment) or Inquiry(), **learnt)
         self.player.redraw(moment)
 
 

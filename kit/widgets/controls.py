@@ -177,11 +177,11 @@ class SearchBoard:
         model, most = self.player.model, self.most.value
         self.work.begin(
             lambda progress: check(model, max_states=most, progress=progress),
-            self._told,
+            self._count,
             lambda outcome: self._ended(model, outcome),
         )
 
-    def _told(self, states: int, now: int) -> None:
+    def _count(self, states: int, now: int) -> None:
         self.count.value = say("{n:,} states, {now:,} being looked at", n=states, now=now)
 
     def _ended(self, model: Model[Any, Any], outcome: Result | KitError | None) -> None:

@@ -421,7 +421,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
 
     def tell_progress(self, words: str) -> None:
         """Say how far a search for a cause has come; nothing: it has ended."""
-        self._tell(self.rendered.told(words))
+        self._tell(self.rendered.progress(words))
 
     def tell_refused(self, why: str) -> None:
         """Say why what was asked for did not happen."""

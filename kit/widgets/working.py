@@ -34,22 +34,22 @@ class Background(Generic[T]):
     def begin(
         self,
         work: Callable[[Progress], T],
-        told: Progress,
+        report: Progress,
         ended: Callable[[T | KitError | None], None],
     ) -> None:
         """Begin to work, which reports how far it is. None: it was stopped before it had a result.
 
-        ``told`` is called in the thread, ``ended`` on the loop that this is called on.
+        ``report`` is called in the thread, ``ended`` on the loop that this is called on.
         """
         self._halt = threading.Event()
-        given = (work, told, ended, self._halt, on_this_loop())
+        given = (work, report, ended, self._halt, on_this_loop())
         self.thread = threading.Thread(target=self._run, args=given, daemon=True)
         self.thread.start()
 
     def _run(
         self,
         work: Callable[[Progress], T],
-        told: Progress,
+        report: Progress,
         ended: Callable[[T | KitError | None], None],
         halt: threading.Event,
         later: Callable[..., object],
@@ -57,7 +57,7 @@ class Background(Generic[T]):
         def progress(done: int, now: int) -> None:
             if halt.is_set():
                 raise KeyboardInterrupt  # a search keeps what it has found
-            told(done, now)
+            report(done, now)
 
         outcome: T | KitError | None = None
         try:

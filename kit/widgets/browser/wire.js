@@ -47,8 +47,8 @@ export class Wire {
     if (update.position) {
       this.sequence = update.position.sequence;
       this.player.moveTo(update.position);
-    } else if (update.told === undefined) this.player.frames.came();
-    if (update.told !== undefined) this.player.breaks.told(update.told);
+    } else if (update.progress === undefined) this.player.frames.came();
+    if (update.progress !== undefined) this.player.breaks.told(update.progress);
     if (update.error) this.player.refused(update.error);
     this.changed();
   }
