@@ -55,7 +55,7 @@ const KEYS = {
   Home: "first",
   End: "last",
   f: "fork",
-  m: "film",
+  o: "film",
   a: "actions",
   p: "projector",
   "[": "before",

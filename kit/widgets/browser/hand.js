@@ -7,7 +7,7 @@ import { bounds } from "./motion.js";
 import { all } from "./picture.js";
 import { say } from "./words.js";
 
-const FAR = 6; // pixels from where a press becomes a drag
+export const FAR = 6; // pixels from where a press becomes a drag
 const NEXT = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
 
 export class Hand {
@@ -90,7 +90,8 @@ export class Hand {
     const { spots, choices } = player;
     const first = ways.find(({ best }) => best) || ways[0];
     if (!first) {
-      player.voice.tell(player.isLive ? say("Nothing here moves by hand.") : player.model.get("closed"));
+      const none = say("Nothing here moves by hand.");
+      player.voice.tell(player.isLive ? none : player.model.get("closed"));
       return;
     }
     const { dataset } = document.activeElement;
