@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from functools import cache
+from itertools import pairwise, product
 from pathlib import Path
+from string import ascii_letters
 
 from kit.edge.words import say, translated
 from kit.views.fragment import Frag, Kid, h
@@ -27,19 +30,32 @@ _TIGHT = r'"[^"]*"|`[^`]*`|(?<=[=(])/[^/]+/\w*'
 _NEEDLESS = re.compile(
     rf"({_TIGHT})|;(?=}})|,(?=[]}})])|(?<![\w.])0(?=\.\d)|(?<!\.)\b(true|false|const|undefined)\b"
 )
-# Names that stand in many places; in texts, and where a hyphen is beside them, they stay.
-_NAMES = {
+_HOLE = re.compile(r"\$\{[^{}\"]*\}")
+_PART = re.compile(rf"{_TIGHT}|\.\.\.|[A-Za-z_]\w*|\d[\w.]*|.", re.DOTALL)
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_DECLARED = re.compile(
+    r"(?:let|function|class) (\w+)|(\w+)=>|\(([\w,]+)\)(?:=>|\{)|,(\w+)=(?!=)"
+    r"|\[([\w,]+)\](?:=| of|\))"
+)
+_WORDS = frozenset("as do if in is of".split())
+SHORT = 2
+# Fields of our own that stand in many places, and what every module asks.
+FIELDS = {
     "player": "P",
     "element": "E",
     "choices": "C",
     "store": "S",
     "voice": "V",
     "wanted": "W",
-    "bounds": "B",
-    "animated": "A",
+    "isOpen": "O",
+    "restoreLight": "R",
+    "picture": "I",
+    "sheet": "H",
+    "boxes": "X",
+    "sheets": "J",
+    "animations": "N",
     "document": "D",
 }
-_LONG = re.compile(rf'(?<![\w"-])({"|".join(_NAMES)})(?![\w"-])')
 _SHORT = {"true": "!0", "false": "!1", "const": "let", "undefined": "void 0"}
 
 
@@ -74,13 +90,50 @@ def _joined(entry: str) -> str:
     lines = "".join(map(_sent, "".join(modules.values()).splitlines()))
     joined = _PARAMETER.sub(r"\1", lines)
     joined = _CONSTANTS.sub(lambda many: many[0].replace(";const ", ","), joined)
-    joined = _NEEDLESS.sub(lambda part: part[1] or _SHORT.get(part[2], ""), joined)
-    return f"let D=document;{renamed(joined)}"
+    tight = _NEEDLESS.sub(lambda part: part[1] or _SHORT.get(part[2], ""), joined)
+    return f"let D=document;{_shortened(tight)}"
 
 
-def renamed(code: str) -> str:
-    """Code of a module as it is sent: names that stand in many places are a letter."""
-    return _LONG.sub(lambda name: _NAMES[name[1]], code)
+def _shortened(code: str) -> str:
+    """The same with short names for what is declared here and names nothing else.
+
+    A name is the same wherever it is, so that scopes stay as they are. What is a property, a key, a
+    field or a method anywhere keeps its name.
+    """
+    parts = _PART.findall(code)
+    texts = "".join(part for part in parts if part[0] == "`")
+    kept = {*_NAME.findall(_HOLE.sub("", texts)), *re.findall(r"\.(\w+)", texts)}
+    around, before = [""], ""
+    uses: Counter[str] = Counter()
+    for part, after in pairwise([*parts, ""]):
+        if part in "([{":
+            around.append(part)
+        elif part in ")]}":
+            around.pop()
+        elif _NAME.fullmatch(part):
+            uses[part] += 1
+            in_braces = around[-1] == "{"
+            is_key = (before in "{," and after in ",}=:(") or (before in "};\n" and after in "=(")
+            is_other = before in ("get", "async") or (after == ":" and before != "?")
+            if before == "." or is_other or (in_braces and is_key):
+                kept.add(part)
+        before = part if part != " " else before
+    known = {name for found in _DECLARED.findall(code) for name in _NAME.findall("".join(found))}
+    own = [each for each, _ in uses.most_common() if each in known - kept and len(each) > SHORT]
+    fresh = ("".join(pair) for pair in product(ascii_letters, ["", *ascii_letters]))
+    taken = {*uses, *_WORDS, *FIELDS.values()}
+    free = (each for each in fresh if each not in taken)
+    short = {**dict(zip(own, free, strict=False)), **FIELDS}
+
+    def renamed(name: re.Match[str]) -> str:
+        return short.get(name[0], name[0])
+
+    def named(part: str) -> str:
+        is_text = part[0] == "`"
+        holes = _HOLE.sub(lambda hole: _NAME.sub(renamed, hole[0]), part) if is_text else ""
+        return holes or short.get(part, part)
+
+    return "".join(map(named, parts))
 
 
 def _sent(line: str) -> str:
@@ -122,7 +175,7 @@ def keys_help() -> tuple[tuple[str, str], ...]:
         (say("+  and  −"), say("a larger or smaller picture; 0: as it was")),
         ("w", say("why a promise breaks in this step")),
         ("f", say("fork: begin a new branch at this step")),
-        ("m", say("film: the milestones as small pictures; Enter goes to one")),
+        ("o", say("film, an overview: the milestones as small pictures; Enter goes to one")),
         ("p", say("projector: full screen, large type")),
         (say("Page Up, Page Down"), say("on the projector: back and on, as a remote sends them")),
         (say("Esc"), say("close what lies over the panels")),
@@ -186,7 +239,7 @@ def shell(stage: Kid = None, note: str = "") -> Frag:
                 role="group",
                 aria_label=say("film"),
             ),
-            h("div", class_="kp-peek", hidden=True, aria_hidden="true"),
+            h("div", class_="kp-peek kp-sheet", hidden=True, aria_hidden="true"),
             h(
                 "div",
                 class_="kp-ask kp-sheet",

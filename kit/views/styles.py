@@ -28,6 +28,10 @@ TERMINAL = ("root", "terminal")
 
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
+# Rules of parts of a player that follow one another are sent as one that has them all.
+_PART = r"\.kp ((?:[^{},()@]|\([^()]*\))+)"
+_WITHIN = re.compile(rf"(?:(?<=[{{}}])|^)(?:{_PART}(?:,{_PART})*\{{[^{{}}]*\}}){{2,}}")
+_BEGUN = re.compile(r"(?:(?<=[,}])|^)\.kp ")
 _VARIABLE = re.compile(r"var\(--([a-z-]+)\)")
 
 
@@ -45,7 +49,8 @@ def page_style(model: str | None = None) -> str:
     drawings = "".join(map(_nested, (*drawing_rules(model), *stage_rules())))
     names = [FOLDER / f"{name}.css" for name in FIRST]
     names += [*_of_families("page", model), *(FOLDER / f"{name}.css" for name in LAST)]
-    return f"{page_colours()}.kp svg{{{drawings}}}{''.join(map(_sent, names))}"
+    rules = _WITHIN.sub(_nested_parts, "".join(map(_sent, names)))
+    return f"{page_colours()}.kp svg{{{drawings}}}{rules}"
 
 
 @cache
@@ -134,6 +139,10 @@ def _tight(line: str) -> str:
         return line.removesuffix(" {").replace(", ", ",") + "{"
     name, colon, value = line.partition(": ")
     return f"{name}:{value}".replace(", ", ",") if colon and line.endswith(";") else line
+
+
+def _nested_parts(rules: re.Match[str]) -> str:
+    return f".kp{{{_BEGUN.sub('', rules[0])}}}"
 
 
 def _nested(rule: str) -> str:
