@@ -104,7 +104,7 @@ def test_a_break_is_an_event(desk: MakeDesk) -> None:
     page.wait_for_selector(SHEET)
     page.wait_for_selector(DIM, state="attached")
     assert page.query_selector(".kp[data-my-still]") is None
-    assert page.locator(".kp-facts li").count() == 2
+    assert page.locator(".kp-break .witness").count() == 2
     assert page.locator('.kp-picture [data-of="A"][data-my-dim]').count() == 0
     assert page.locator('.kp-picture [data-of="B"][data-my-dim]').count() == 1
     assert serious(page, ".kp-break") == []
@@ -160,22 +160,22 @@ def test_why_shows_the_steps_that_are_needed(desk: MakeDesk) -> None:
     page.wait_for_function("window.calls === 0")
     found(table)
     page.wait_for_selector(".kp-cause:visible")
-    needed = page.locator(".kp-why-steps .needed").count()
+    needed = page.locator(".kp-cause ol .needed").count()
     assert needed == len(player.why().steps)
     table.flush()
     assert page.locator(".kp-ticks .cause").count() == needed
-    before = page.locator(".kp-why-steps li:visible").count()
+    before = page.locator(".kp-cause ol li:visible").count()
     page.select_option("[data-do=only]", "B")
-    assert 0 < page.locator(".kp-why-steps li:visible").count() < before
+    assert 0 < page.locator(".kp-cause ol li:visible").count() < before
     assert page.locator('.kp-picture [data-of="A"][data-my-dim]').count() == 1
     assert page.locator('.kp-picture [data-of="B"][data-my-dim]').count() == 0
     page.select_option("[data-do=only]", "")
-    assert page.locator(".kp-why-steps li:visible").count() == before
+    assert page.locator(".kp-cause ol li:visible").count() == before
     page.click("text=Copy as Mermaid")
     page.wait_for_selector(".kp-note:visible")
     assert page.evaluate("String(getSelection())").startswith("sequenceDiagram")
     assert serious(page, ".kp-break") == []
-    page.click(".kp-why-steps li:first-child button")
+    page.click(".kp-cause ol li:first-child button")
     table.wait_where("1 / 14")
     page.keyboard.press("End")
     table.wait_where("14 / 14")
