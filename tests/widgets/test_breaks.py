@@ -73,6 +73,15 @@ def test_a_safeguard_is_put_back_on_a_branch() -> None:
         player.act(player.timeline.moments[at].action)
 
 
+def test_a_safeguard_that_changes_the_start_is_not_put_back() -> None:
+    """Such a run is no branch of this one: it says so, and the history stays as it was."""
+    player = broken("tablets", "S-27")
+    known = len(player.timeline.moments)
+    with pytest.raises(Refused, match="With S-27 on, the run begins otherwise"):
+        player.put_back()
+    assert len(player.timeline.moments) == known
+
+
 def test_a_page_does_not_ask_for_what_there_is_not() -> None:
     """An unknown question is refused, and one about a run that breaks nothing."""
     player = broken()
