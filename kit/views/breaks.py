@@ -98,7 +98,7 @@ def draw_break(scene: Scene, picture: Frag | None, named: Named) -> Frag | None:
         h("h3", h("span", "!", class_="bulb broken", aria_hidden="true"), " ", head),
         h("p", h("strong", first.title), f" ({invariant})" if invariant else None),
         h("p", say("These two facts contradict it:")),
-        h("ul", [h("li", fact) for fact in facts(scene, first.witness)], class_="kp-facts"),
+        h("ul", [h("li", fact, class_="witness") for fact in facts(scene, first.witness)]),
         soft(say("Also broken in this step: {others}.", others=others) if others else ""),
         h("p", _buttons(scene, inquiry), class_="kp-asks"),
         h("p", role="status", class_="kp-told"),
@@ -219,7 +219,7 @@ def _cause(scene: Scene, breach: Breach, inquiry: Inquiry, picture: Frag | None)
         h("h4", say("The smallest cause: {n} of {all} steps", n=len(steps), all=len(way))),
         h("p", needed),
         [only, soft(how_seen(scene))] if nodes else unknown,
-        h("ol", rows, class_="kp-why-steps"),
+        h("ol", rows),
         _button(say("Copy as Mermaid"), "copy"),
         h(
             "pre",

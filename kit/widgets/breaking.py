@@ -113,8 +113,13 @@ class Breaks:
             if again.safeguard == chosen.id:
                 return again
         off = tuple(name for name in model.off if name != chosen.name)
+        restored = build(model.name, plainly(model.parameters), off)
+        if restored.start() != timeline.moments[0].state:
+            words = say("With {name} on, the run begins otherwise: switch it on under Safeguards.",
+                        name=chosen.id)  # fmt: skip
+            raise Refused(words)
         at, tip = timeline.at, timeline.tip
-        left_out = timeline.again(build(model.name, plainly(model.parameters), off), moment)
+        left_out = timeline.again(restored, moment)
         end = timeline.at
         broken = tuple(dict.fromkeys(breach.title for breach in timeline.breaches(end)))
         timeline.tip, timeline.at = tip, at

@@ -73,6 +73,15 @@ def test_a_safeguard_is_put_back_on_a_branch() -> None:
         player.act(player.timeline.moments[at].action)
 
 
+def test_a_safeguard_that_changes_the_start_is_not_put_back() -> None:
+    """Such a run is no branch of this one: it says so, and the history stays as it was."""
+    player = broken("tablets", "S-27")
+    known = len(player.timeline.moments)
+    with pytest.raises(Refused, match="With S-27 on, the run begins otherwise"):
+        player.put_back()
+    assert len(player.timeline.moments) == known
+
+
 def test_a_page_does_not_ask_for_what_there_is_not() -> None:
     """An unknown question is refused, and one about a run that breaks nothing."""
     player = broken()
@@ -104,7 +113,7 @@ def test_a_break_is_an_event(desk: MakeDesk) -> None:
     page.wait_for_selector(SHEET)
     page.wait_for_selector(DIM, state="attached")
     assert page.query_selector(".kp[data-my-still]") is None
-    assert page.locator(".kp-facts li").count() == 2
+    assert page.locator(".kp-break .witness").count() == 2
     assert page.locator('.kp-picture [data-of="A"][data-my-dim]').count() == 0
     assert page.locator('.kp-picture [data-of="B"][data-my-dim]').count() == 1
     assert serious(page, ".kp-break") == []
@@ -160,22 +169,22 @@ def test_why_shows_the_steps_that_are_needed(desk: MakeDesk) -> None:
     page.wait_for_function("window.calls === 0")
     found(table)
     page.wait_for_selector(".kp-cause:visible")
-    needed = page.locator(".kp-why-steps .needed").count()
+    needed = page.locator(".kp-cause ol .needed").count()
     assert needed == len(player.why().steps)
     table.flush()
     assert page.locator(".kp-ticks .cause").count() == needed
-    before = page.locator(".kp-why-steps li:visible").count()
+    before = page.locator(".kp-cause ol li:visible").count()
     page.select_option("[data-do=only]", "B")
-    assert 0 < page.locator(".kp-why-steps li:visible").count() < before
+    assert 0 < page.locator(".kp-cause ol li:visible").count() < before
     assert page.locator('.kp-picture [data-of="A"][data-my-dim]').count() == 1
     assert page.locator('.kp-picture [data-of="B"][data-my-dim]').count() == 0
     page.select_option("[data-do=only]", "")
-    assert page.locator(".kp-why-steps li:visible").count() == before
+    assert page.locator(".kp-cause ol li:visible").count() == before
     page.click("text=Copy as Mermaid")
     page.wait_for_selector(".kp-note:visible")
     assert page.evaluate("String(getSelection())").startswith("sequenceDiagram")
     assert serious(page, ".kp-break") == []
-    page.click(".kp-why-steps li:first-child button")
+    page.click(".kp-cause ol li:first-child button")
     table.wait_where("1 / 14")
     page.keyboard.press("End")
     table.wait_where("14 / 14")
