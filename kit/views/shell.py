@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from functools import cache
+from itertools import pairwise, product
 from pathlib import Path
+from string import ascii_letters
 
 from kit.edge.words import say, translated
 from kit.views.fragment import Frag, Kid, h
@@ -40,6 +43,16 @@ _NAMES = {
     "document": "D",
 }
 _LONG = re.compile(rf'(?<![\w"-])({"|".join(_NAMES)})(?![\w"-])')
+_HOLE = re.compile(r"\$\{[^{}\"]*\}")
+_PART = re.compile(rf"{_TIGHT}|\.\.\.|[A-Za-z_]\w*|\d[\w.]*|.", re.DOTALL)
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_DECLARED = re.compile(
+    r"(?:let|function|class) (\w+)|(\w+)=>|\(([\w,]+)\)(?:=>|\{)|,(\w+)=(?!=)"
+    r"|\[([\w,]+)\](?:=| of|\))"
+)
+_MEMBER = re.compile(r"(?:this\.|[;{}\n]|get |async )([a-z]+[A-Z]\w*)(?:=(?!=)|\([^()]*\)\{)")
+_WORDS = frozenset("as do if in is of".split())
+SHORT = 2
 _SHORT = {"true": "!0", "false": "!1", "const": "let", "undefined": "void 0"}
 
 
@@ -75,12 +88,56 @@ def _joined(entry: str) -> str:
     joined = _PARAMETER.sub(r"\1", lines)
     joined = _CONSTANTS.sub(lambda many: many[0].replace(";const ", ","), joined)
     joined = _NEEDLESS.sub(lambda part: part[1] or _SHORT.get(part[2], ""), joined)
-    return f"let D=document;{renamed(joined)}"
+    return _shortened(f"let D=document;{renamed(joined)}")
 
 
 def renamed(code: str) -> str:
     """Code of a module as it is sent: names that stand in many places are a letter."""
     return _LONG.sub(lambda name: _NAMES[name[1]], code)
+
+
+def _shortened(code: str) -> str:
+    """The same with short names for what is declared here and names nothing else.
+
+    A name is the same wherever it is, so that scopes stay as they are. What is a property, a key, a
+    field or a method anywhere keeps its name, but for those of the modules' own classes that have
+    a capital within and stand in no text.
+    """
+    parts = _PART.findall(code)
+    texts = "".join(part for part in parts if part[0] == "`")
+    quoted = (part for part in parts if part[0] == '"')
+    kept = {*_NAME.findall(_HOLE.sub("", texts)), *re.findall(r"\.(\w+)", texts)}
+    around, before = [""], ""
+    uses: Counter[str] = Counter()
+    for part, after in pairwise([*parts, ""]):
+        if part in "([{":
+            around.append(part)
+        elif part in ")]}":
+            around.pop()
+        elif _NAME.fullmatch(part):
+            uses[part] += 1
+            in_braces = around[-1] == "{"
+            is_key = (before in "{," and after in ",}=:(") or (before in "};\n" and after in "=(")
+            is_other = before in ("get", "async") or (after == ":" and before != "?")
+            if before == "." or is_other or (in_braces and is_key):
+                kept.add(part)
+        before = part if part != " " else before
+    known = {name for found in _DECLARED.findall(code) for name in _NAME.findall("".join(found))}
+    known = (known - kept) | set(_MEMBER.findall(code)) - set(_NAME.findall("".join(quoted)))
+    own = [each for each, _ in uses.most_common() if each in known and len(each) > SHORT]
+    fresh = ("".join(pair) for pair in product(ascii_letters, ["", *ascii_letters]))
+    free = (each for each in fresh if each not in uses and each not in _WORDS)
+    short = dict(zip(own, free, strict=False))
+
+    def own_name(name: re.Match[str]) -> str:
+        return short.get(name[0], name[0])
+
+    def named(part: str) -> str:
+        is_text = part[0] == "`"
+        holes = _HOLE.sub(lambda hole: _NAME.sub(own_name, hole[0]), part) if is_text else ""
+        return holes or short.get(part, part)
+
+    return "".join(map(named, parts))
 
 
 def _sent(line: str) -> str:
@@ -122,7 +179,7 @@ def keys_help() -> tuple[tuple[str, str], ...]:
         (say("+  and  −"), say("a larger or smaller picture; 0: as it was")),
         ("w", say("why a promise breaks in this step")),
         ("f", say("fork: begin a new branch at this step")),
-        ("m", say("film: the milestones as small pictures; Enter goes to one")),
+        ("o", say("film, an overview: the milestones as small pictures; Enter goes to one")),
         ("p", say("projector: full screen, large type")),
         (say("Page Up, Page Down"), say("on the projector: back and on, as a remote sends them")),
         (say("Esc"), say("close what lies over the panels")),
@@ -186,7 +243,7 @@ def shell(stage: Kid = None, note: str = "") -> Frag:
                 role="group",
                 aria_label=say("film"),
             ),
-            h("div", class_="kp-peek", hidden=True, aria_hidden="true"),
+            h("div", class_="kp-peek kp-sheet", hidden=True, aria_hidden="true"),
             h(
                 "div",
                 class_="kp-ask kp-sheet",

@@ -173,7 +173,7 @@ def test_the_film_shows_each_milestone_and_leads_there(reader: Page, pages: Page
     opened(reader, pages("gossip/both-sides"))
     reader.locator(".kp-ticks>i").first.wait_for(state="attached")
     reader.keyboard.press("Home")
-    reader.keyboard.press("m")
+    reader.keyboard.press("o")
     cards = reader.locator(".kp-film figure")
     said = cards.locator("button").all_inner_texts()
     lefts = reader.locator(".kp-ticks>i").evaluate_all("(all) => all.map((one) => one.style.left)")
@@ -186,7 +186,7 @@ def test_the_film_shows_each_milestone_and_leads_there(reader: Page, pages: Page
     reader.keyboard.press("Enter")
     expect(reader.locator(".kp-where")).to_have_text(re.compile(f"^{step} / "))
     expect(reader.locator(".kp-film")).to_be_hidden()
-    reader.keyboard.press("m")
+    reader.keyboard.press("o")
     reader.keyboard.press("Escape")
     expect(reader.locator(".kp-film")).to_be_hidden()
 
@@ -200,7 +200,7 @@ def test_axe_finds_nothing_serious(desk: MakeDesk, scheme: str) -> None:
     assert serious(page) == []
     page.click(f"{LINES} {COMPARE}")
     assert serious(page) == []
-    page.keyboard.press("m")
+    page.keyboard.press("o")
     page.wait_for_selector(".kp-film figure")
     assert serious(page) == []
 

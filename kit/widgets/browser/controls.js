@@ -60,7 +60,7 @@ const KEYS = {
   Home: "first",
   End: "last",
   f: "fork",
-  m: "film",
+  o: "film",
   a: "actions",
   p: "projector",
   w: "why",

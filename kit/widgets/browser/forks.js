@@ -2,11 +2,10 @@
 // by what it does there. A press goes there; one that is dragged on another is compared with it.
 
 import { leavesOf, marksOf, nameOf } from "./branches.js";
-import { bounds } from "./motion.js";
+import { bounds, FAR } from "./motion.js";
 import { captioned } from "./paper.js";
 import { say } from "./words.js";
 
-const FAR = 6; // pixels from which on a press is a drag
 const TARGETS = ".kp-fork,.kp-time,.kp-picture"; // on which a line can be dropped
 
 export class Forks {
