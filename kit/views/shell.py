@@ -30,6 +30,19 @@ _TIGHT = r'"[^"]*"|`[^`]*`|(?<=[=(])/[^/]+/\w*'
 _NEEDLESS = re.compile(
     rf"({_TIGHT})|;(?=}})|,(?=[]}})])|(?<![\w.])0(?=\.\d)|(?<!\.)\b(true|false|const|undefined)\b"
 )
+# Names that stand in many places; in texts, and where a hyphen is beside them, they stay.
+_NAMES = {
+    "player": "P",
+    "element": "E",
+    "choices": "C",
+    "store": "S",
+    "voice": "V",
+    "wanted": "W",
+    "bounds": "B",
+    "animated": "A",
+    "document": "D",
+}
+_LONG = re.compile(rf'(?<![\w"-])({"|".join(_NAMES)})(?![\w"-])')
 _HOLE = re.compile(r"\$\{[^{}\"]*\}")
 _PART = re.compile(rf"{_TIGHT}|\.\.\.|[A-Za-z_]\w*|\d[\w.]*|.", re.DOTALL)
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -37,25 +50,9 @@ _DECLARED = re.compile(
     r"(?:let|function|class) (\w+)|(\w+)=>|\(([\w,]+)\)(?:=>|\{)|,(\w+)=(?!=)"
     r"|\[([\w,]+)\](?:=| of|\))"
 )
+_MEMBER = re.compile(r"(?:this\.|[;{}\n]|get |async )([a-z]+[A-Z]\w*)(?:=(?!=)|\([^()]*\)\{)")
 _WORDS = frozenset("as do if in is of".split())
 SHORT = 2
-# Fields of our own that stand in many places, and what every module asks.
-FIELDS = {
-    "player": "P",
-    "element": "E",
-    "choices": "C",
-    "store": "S",
-    "voice": "V",
-    "wanted": "W",
-    "isOpen": "O",
-    "restoreLight": "R",
-    "picture": "I",
-    "sheet": "H",
-    "boxes": "X",
-    "sheets": "J",
-    "animations": "N",
-    "document": "D",
-}
 _SHORT = {"true": "!0", "false": "!1", "const": "let", "undefined": "void 0"}
 
 
@@ -90,18 +87,25 @@ def _joined(entry: str) -> str:
     lines = "".join(map(_sent, "".join(modules.values()).splitlines()))
     joined = _PARAMETER.sub(r"\1", lines)
     joined = _CONSTANTS.sub(lambda many: many[0].replace(";const ", ","), joined)
-    tight = _NEEDLESS.sub(lambda part: part[1] or _SHORT.get(part[2], ""), joined)
-    return f"let D=document;{_shortened(tight)}"
+    joined = _NEEDLESS.sub(lambda part: part[1] or _SHORT.get(part[2], ""), joined)
+    return _shortened(f"let D=document;{renamed(joined)}")
+
+
+def renamed(code: str) -> str:
+    """Code of a module as it is sent: names that stand in many places are a letter."""
+    return _LONG.sub(lambda name: _NAMES[name[1]], code)
 
 
 def _shortened(code: str) -> str:
     """The same with short names for what is declared here and names nothing else.
 
     A name is the same wherever it is, so that scopes stay as they are. What is a property, a key, a
-    field or a method anywhere keeps its name.
+    field or a method anywhere keeps its name, but for those of the modules' own classes that have
+    a capital within and stand in no text.
     """
     parts = _PART.findall(code)
     texts = "".join(part for part in parts if part[0] == "`")
+    quoted = (part for part in parts if part[0] == '"')
     kept = {*_NAME.findall(_HOLE.sub("", texts)), *re.findall(r"\.(\w+)", texts)}
     around, before = [""], ""
     uses: Counter[str] = Counter()
@@ -119,18 +123,18 @@ def _shortened(code: str) -> str:
                 kept.add(part)
         before = part if part != " " else before
     known = {name for found in _DECLARED.findall(code) for name in _NAME.findall("".join(found))}
-    own = [each for each, _ in uses.most_common() if each in known - kept and len(each) > SHORT]
+    known = (known - kept) | set(_MEMBER.findall(code)) - set(_NAME.findall("".join(quoted)))
+    own = [each for each, _ in uses.most_common() if each in known and len(each) > SHORT]
     fresh = ("".join(pair) for pair in product(ascii_letters, ["", *ascii_letters]))
-    taken = {*uses, *_WORDS, *FIELDS.values()}
-    free = (each for each in fresh if each not in taken)
-    short = {**dict(zip(own, free, strict=False)), **FIELDS}
+    free = (each for each in fresh if each not in uses and each not in _WORDS)
+    short = dict(zip(own, free, strict=False))
 
-    def renamed(name: re.Match[str]) -> str:
+    def own_name(name: re.Match[str]) -> str:
         return short.get(name[0], name[0])
 
     def named(part: str) -> str:
         is_text = part[0] == "`"
-        holes = _HOLE.sub(lambda hole: _NAME.sub(renamed, hole[0]), part) if is_text else ""
+        holes = _HOLE.sub(lambda hole: _NAME.sub(own_name, hole[0]), part) if is_text else ""
         return holes or short.get(part, part)
 
     return "".join(map(named, parts))

@@ -2,8 +2,7 @@
 // by what it does there. A press goes there; one that is dragged on another is compared with it.
 
 import { leavesOf, marksOf, nameOf } from "./branches.js";
-import { FAR } from "./hand.js";
-import { bounds } from "./motion.js";
+import { bounds, FAR } from "./motion.js";
 import { captioned } from "./paper.js";
 import { say } from "./words.js";
 

@@ -3,11 +3,10 @@
 
 import { thingAt } from "./choices.js";
 import { middle, within } from "./flows.js";
-import { bounds } from "./motion.js";
+import { bounds, FAR } from "./motion.js";
 import { all } from "./picture.js";
 import { say } from "./words.js";
 
-export const FAR = 6; // pixels from where a press becomes a drag
 const NEXT = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
 
 export class Hand {

@@ -7,6 +7,7 @@ const MOST_MEASURED = 1500;
 // What nobody sees does not move; to measure it would have the browser lay it out, each on its own.
 const UNSEEN = ".kp-page[hidden],details:not([open])>:not(summary)";
 
+export const FAR = 6; // pixels from where a press becomes a drag
 export const bounds = (one) => one.getBoundingClientRect();
 export const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
