@@ -121,6 +121,7 @@ def draw_heat(
     drawn = [
         h(
             "g",
+            h("title", f"{aspect.head}: {shares(aspect)}"),
             word(shortened(aspect.head, room, bold=True), block.x, block.y + 13, "strong", None),
             word(shortened(shares(aspect), room), block.x, block.y + 29, None, None),
             list(_marks(aspect, block, names, lines, keys if at == 0 else {})),

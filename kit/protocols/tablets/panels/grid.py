@@ -28,6 +28,7 @@ from kit.protocols.tablets.rules.grid import (
 )
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.views.fragment import Frag, h
+from kit.views.heat import Aspect, draw_heat, heat_lines
 from kit.views.labels import NAME_LETTER, SLOT, measured
 from kit.views.panel import Panel, Scene
 from kit.views.parts import BULBS, box, drawing, scroll, volume, word
@@ -592,8 +593,11 @@ Cell = tuple[str, tuple[TabletReplica, ...]]
 def draw_density(grid: TabletGrid, *, by_storage: bool) -> Frag:
     """Draw a cell for each shard, filled as far as it holds of what the fullest one does.
 
-    Of very many shards a cell is a node, and its bar the mean of its shards.
+    Of very many shards a cell is a node, and its bar the mean of its shards; of their replicas
+    there is a heat map.
     """
+    if len(grid.places) > MOST_SHARDS and not by_storage:
+        return _draw_nodes(grid)
     left, least = room_of_names(grid), LEAST_CELLS[by_storage]
     amount = grid.bytes if by_storage else grid.count
     rows, what = _cells(grid, max(1, int((WIDTH - left) // least)))
@@ -607,7 +611,7 @@ def draw_density(grid: TabletGrid, *, by_storage: bool) -> Frag:
     def cell(each: Cell, mean: float, x: float, y: float) -> Frag:
         name, places = each
         moves = sum(on_their_way[place] for place in places)
-        words = volume(round(mean)) if by_storage else f"{mean:.0f}{f' ⇄{moves}' * (moves > 0)}"
+        words = volume(round(mean)) if by_storage else f"{mean:.0f}{f'⇄{moves}' * (moves > 0)}"
         return h(
             "g",
             h("title", f"{name}: {words}" + (" per shard" if len(places) > 1 else "")),
@@ -635,6 +639,50 @@ def draw_density(grid: TabletGrid, *, by_storage: bool) -> Frag:
     legend = f"{what}; {summary(grid)}; {moving}"
     search = None if by_storage else _search(grid)
     return h("div", picture, h("p", h("small", legend), class_="legend"), search)
+
+
+NEAR_MEAN = 0.05
+"""How far from the mean a node's load may be, as a part of it, to be as large as the mean."""
+
+
+def _draw_nodes(grid: TabletGrid) -> Frag:
+    """Draw very many nodes at once: their loads beside the mean, the tablets that come and go."""
+    loads = {host.name: 0.0 for host in grid.hosts}
+    for place in grid.places:
+        loads[place.host] += grid.count(place)
+    loads = {host.name: loads[host.name] / max(1, host.shards) for host in grid.hosts}
+    mean = sum(loads.values()) / max(1, len(loads))
+
+    def stands(load: float) -> str:
+        if load == 0 or abs(load - mean) <= NEAR_MEAN * mean:
+            return "mean" if load else "empty"
+        return "more" if load > mean else "less"
+
+    moves = Counter(place.host for tablet in grid.moving for place in _ends(tablet))
+    ways = Counter(
+        (source.host, target.host)
+        for tablet in grid.moving
+        for way in tablet.ways
+        for source, target in zip(way.sets.leaving, way.sets.pending, strict=False)
+        if source.host != target.host
+    )
+    aspects = [
+        Aspect("replicas a shard", {name: stands(load) for name, load in loads.items()}),
+        Aspect(
+            "tablets in transition",
+            {name: str(moves[name] or "none") for name in loads},
+            so_far=str(len(grid.moving)),
+        ),
+    ]
+    said = f"load of {counted(len(grid.hosts), 'node')}: {summary(grid)}; "
+    picture = draw_heat(
+        {name: host_spot(name) for name in loads},
+        aspects,
+        said + "; ".join(heat_lines(aspects)),
+        ways,
+    )
+    legend = f"a mark per node; arcs: the ways of tablets; {summary(grid)}"
+    return h("div", picture.kids, h("p", h("small", legend), class_="legend"), _search(grid))
 
 
 def _ends(tablet: PlacedTablet) -> Iterator[TabletReplica]:
