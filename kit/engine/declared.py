@@ -677,7 +677,12 @@ class NodeModel(Declared[S]):
 
     def number(self, name: str) -> int:
         """The place of a node."""
-        return self.names.index(name)
+        place = self._places.get(name)
+        return self.names.index(name) if place is None else place
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: place for place, name in enumerate(self.names)}
 
     def named(self, mask: int) -> tuple[str, ...]:
         """The names of the nodes in a mask."""

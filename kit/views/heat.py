@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from kit.edge.words import say
 from kit.views.fragment import Frag, h
-from kit.views.labels import LETTER, SLOT
+from kit.views.labels import SLOT, shortened
 from kit.views.parts import soft, word
 
 MOST_NODES = 24
@@ -30,11 +30,20 @@ LOOKS = ("□", "■", "●", "▲", "✚")
 
 
 class Aspect(Struct, frozen=True):
-    """What matters of nodes: a value for each that has one, and those for whom it changed."""
+    """What matters of nodes: a value for each that has one, and those for whom it changed.
+
+    ``so_far`` stands beside the title: how many have come.
+    """
 
     title: str
     values: Mapping[str, str]
     changed: frozenset[str] = frozenset()
+    so_far: str = ""
+
+    @property
+    def head(self) -> str:
+        """What stands over it."""
+        return f"{self.title}: {self.so_far}" if self.so_far else self.title
 
 
 class Block(Struct, frozen=True):
@@ -86,7 +95,7 @@ def shares(aspect: Aspect) -> str:
 
 def heat_lines(aspects: Sequence[Aspect]) -> Iterator[str]:
     """Write it: how many have each value, then each node for which something changed."""
-    yield from (f"{each.title}: {shares(each)}" for each in aspects)
+    yield from (f"{each.head}: {shares(each)}" for each in aspects)
     changed = dict.fromkeys(
         name for each in aspects for name in each.values if name in each.changed
     )
@@ -108,11 +117,13 @@ def draw_heat(
     laid = blocks(len(names), len(aspects))
     number = {name: at for at, name in enumerate(names)}
     lines = {name: node_line(name, aspects) for name in names}
+    room = laid[1].x - GAP if len(laid) > 1 else SLOT
     drawn = [
         h(
             "g",
-            word(aspect.title, block.x, block.y + 13, "strong", None),
-            word(_fitting(shares(aspect), laid), block.x, block.y + 29, None, None),
+            h("title", f"{aspect.head}: {shares(aspect)}"),
+            word(shortened(aspect.head, room, bold=True), block.x, block.y + 13, "strong", None),
+            word(shortened(shares(aspect), room), block.x, block.y + 29, None, None),
             list(_marks(aspect, block, names, lines, keys if at == 0 else {})),
             k=f"heat:{aspect.title}",
         )
@@ -158,11 +169,6 @@ def node_line(name: str, aspects: Sequence[Aspect]) -> str:
     return f"{name}: {', '.join(parts)}"
 
 
-def _fitting(words: str, laid: Sequence[Block]) -> str:
-    room = int((laid[1].x - GAP if len(laid) > 1 else SLOT) / (0.85 * LETTER))
-    return words if len(words) <= room else f"{words[: room - 1]}…"
-
-
 def _marks(
     aspect: Aspect,
     block: Block,
@@ -184,7 +190,7 @@ def _marks(
                 mark = marks[aspect.values[name]]
                 together.setdefault(mark, []).append(_shape(mark, x, y, size))
         for mark, shapes in together.items():
-            yield h("path", d="".join(shapes), class_=_look(mark), k=f"{aspect.title}:{mark}")
+            yield h("path", d="".join(shapes), class_=_look(mark), k=f"heat:{aspect.title}:{mark}")
     for at, name in known:
         if name in apart:
             mark, (x, y) = marks[aspect.values[name]], block.at(at)
@@ -193,7 +199,7 @@ def _marks(
                 "g",
                 h("title", lines[name]),
                 h("path", d=_shape(mark, 0, 0, size), class_=kind),
-                k=keys.get(name, f"{aspect.title}:{name}"),
+                k=keys.get(name, f"heat:{aspect.title}:{name}"),
                 transform=f"translate({x:.1f} {y:.1f})",
                 data_of=name,
                 data_lens=True,

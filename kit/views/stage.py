@@ -72,7 +72,8 @@ class Character(Struct, frozen=True):
 
     ``tag`` says what it goes by (a version, a term, a word of state), ``holds`` are one or two
     short lines on its disk, ``fill`` how full that is, from 0 to 1. A ``sign`` stands at its
-    shoulder: who holds a lock or a key, who is banned. ``title`` is all of it in words.
+    shoulder: who holds a lock or a key, who is banned. ``title`` is all of it in words. ``press``
+    is the action that its switch does.
     """
 
     name: str
@@ -85,6 +86,7 @@ class Character(Struct, frozen=True):
     fill: float | None = None
     title: str = ""
     kind: Kind = "node"
+    press: Any = None
 
 
 class Card(Struct, frozen=True):
@@ -298,7 +300,8 @@ class _Set:
                 wide = min(looks.wide - 8, max([72.0, *lines]))
                 y = at.imag + (looks.head + looks.below) / 2
                 yield Box(at.real, y, wide, looks.below - looks.head)
-                for right, _ in _signs(each):
+                switch = [(-1, "")] if each.press is not None else []
+                for right, _ in (*_signs(each), *switch):
                     x = at.real + right * (looks.head * 0.8 + 10)
                     yield Box(x, at.imag - looks.head * 0.7, 20, 18)
         for side in self.stage.sides:
@@ -407,7 +410,7 @@ def draw_stage(scene: Scene, stage: Stage, gates: Sequence[Gate] | None, said: s
         [_empty(laid, name) for name in stage.names if name not in laid.there],
         [wire for wire, _ in parked],
         trails,
-        [_character(laid, each, letters[each.name])
+        [_character(scene, laid, each, letters[each.name])
          for each in stage.characters],
         [_side(laid, each) for each in stage.sides],
         [envelope for _, envelope in parked],
@@ -434,6 +437,7 @@ SIGNS: Mapping[str, str] = {
     "gone": "M-5-5L5 5M-5 5L5-5",
 }
 """What stands at a shoulder; colour says none of it."""
+SWITCH = "M-3.5-3.5a5 5 0 1 0 7 0M0-6v5"
 
 
 def _head(kind: Kind, reach: float = HEAD) -> Frag:
@@ -469,7 +473,21 @@ def bust(letter: str, head: float, kind: Kind = "node", *, leads: bool = False) 
     return [crown, _head(kind, head), _letter(letter, head)]
 
 
-def _character(laid: _Set, each: Character, letter: str) -> Frag:
+def _switch(scene: Scene, action: Any, head: float) -> Frag:
+    """What a press on it does, at the left shoulder; the menu of the character says it in words."""
+    return h(
+        "g",
+        h("title", scene.model.label(scene.state, action)),
+        h("circle", r=11, class_="box"),
+        h("path", d=SWITCH, class_="sign on"),
+        class_="switch",
+        transform=f"translate({-head * 0.8 - 12:.0f} {-head * 0.7:.0f})",
+        data_act=f"do:{mark(scene.model, action)}",
+        data_refused=scene.closed,
+    )
+
+
+def _character(scene: Scene, laid: _Set, each: Character, letter: str) -> Frag:
     looks = laid.looks
     head, wide = looks.head, looks.wide - 10
     tag = shortened(each.tag, wide, bold=True) if looks.tag else ""
@@ -483,6 +501,7 @@ def _character(laid: _Set, each: Character, letter: str) -> Frag:
               transform=f"translate({side * (head * 0.8 + 10):.0f} {-head * 0.7:.0f})")
             for side, sign in signs
         ],
+        _switch(scene, each.press, head) if each.press is not None else None,
         h("text", tag, y=head + LINE, text_anchor="middle", class_="strong") if tag else None,
         _disk(each, head, wide, looks.lines) if looks.lines else None,
         k=each.key,
@@ -1128,7 +1147,9 @@ def _movers(stage: Stage) -> Mapping[tuple[str, str], int]:
     return Counter((each.source, each.target) for each in stage.messages)
 
 
-def _aspects(stage: Stage, gates: Sequence[Gate], before: Stage | None) -> Iterator[Aspect]:
+def _aspects(
+    stage: Stage, gates: Sequence[Gate], before: Stage | None, then: Sequence[Gate]
+) -> Iterator[Aspect]:
     """What matters of very many characters: how each is, what it goes by, what it holds; who has
     come to the gate.
     """
@@ -1137,20 +1158,22 @@ def _aspects(stage: Stage, gates: Sequence[Gate], before: Stage | None) -> Itera
         say("goes by"): lambda each: each.tag,
         say("holds"): lambda each: ", ".join(each.holds),
     }
-    then = {each.name: each for each in before.characters} if before else {}
+    former = {each.name: each for each in before.characters} if before else {}
     for title, value in values.items():
         now = {each.name: value(each) or "–" for each in stage.characters}
         changed = (
             each.name
             for each in stage.characters
-            if each.name in then and value(then[each.name]) != value(each)
+            if each.name in former and value(former[each.name]) != value(each)
         )
         if len(set(now.values())) > 1 or title == say("state"):
             yield Aspect(title, now, frozenset(changed))
     for gate in gates[:1]:
         standing = dict.fromkeys(gate.there, say("answered"))
         standing |= dict.fromkeys(gate.missing, say("missing"))
-        yield Aspect(f"{gate.what}: {len(gate.there)}/{gate.needed}", standing)
+        missed = {name for each in then if each.thing == gate.thing for name in each.missing}
+        so_far = f"{len(gate.there)}/{gate.needed}"
+        yield Aspect(gate.what, standing, frozenset(missed.intersection(gate.there)), so_far)
 
 
 def stage_panel(
@@ -1187,8 +1210,8 @@ def stage_panel(
     def aspects(scene: Scene) -> list[Aspect]:
         def work() -> list[Aspect]:
             before = scene.former()
-            then = None if before is None else on(before)
-            return [*_aspects(on(scene), awaited(scene), then)]
+            then, waited = (on(before), awaited(before)) if before else (None, ())
+            return [*_aspects(on(scene), awaited(scene), then, waited)]
 
         return scene.once(f"aspects:{name}", work)
 

@@ -99,7 +99,7 @@ def test_a_press_that_does_not_move_opens_the_menu(cluster: Desk) -> None:
 
 
 def test_keys_do_what_a_drag_does(cluster: Desk) -> None:
-    """`m` takes up what is suggested, arrows choose, Escape gives up, Enter lets go."""
+    """``m`` takes up what is suggested, arrows choose, Escape gives up, Enter lets go."""
     page = cluster.page
     page.focus(".kp-track input")
     page.keyboard.press("m")
@@ -116,7 +116,7 @@ def test_keys_do_what_a_drag_does(cluster: Desk) -> None:
 
 
 def test_keys_take_up_what_was_walked_to(cluster: Desk) -> None:
-    """The brackets walk to a chip, `m` takes that one."""
+    """The brackets walk to a chip, ``m`` takes that one."""
     page = cluster.page
     page.focus(".kp-track input")
     lit = "document.querySelector('.kp-picture [data-my-lit]')?.dataset.k"
@@ -154,7 +154,7 @@ def test_a_line_between_groups_cuts_the_network(desk: MakeDesk) -> None:
     table = desk("failures/cut-in-two")
     page = table.page
     heads = [middle(page, HEAD.format(name)) for name in "ABCDE"]
-    left, right = min(x for x, _ in heads) - 30, max(x for x, _ in heads) + 30
+    left, right = min(x for x, _ in heads) - 80, max(x for x, _ in heads) + 40
     above = page.locator(".kp-picture .character[data-of=A]").bounding_box()
     assert above is not None
     between = above["y"] + above["height"] + 12
@@ -195,3 +195,21 @@ def test_a_node_is_dragged_off(desk: MakeDesk) -> None:
     page.mouse.up()
     table.wait_where("1 / 1")
     assert table.player.model.named(table.player.state.up) == ("A", "B")
+
+
+def test_a_press_on_its_switch_turns_a_node_off_and_on(desk: MakeDesk) -> None:
+    """One press each; the head beside it still opens the menu."""
+    table = desk(Player(build("failures", {"datacenters": (3,)}), controls=False))
+    page = table.page
+    switch = ".kp-picture .character[data-of=C] .switch"
+    page.click(f"{switch} circle", force=True)
+    table.wait_where("1 / 1")
+    assert table.player.model.named(table.player.state.up) == ("A", "B")
+    table.settle()
+    assert page.text_content(f"{switch} title") == "start C"
+    page.click(f"{switch} circle", force=True)
+    table.wait_where("2 / 2")
+    assert table.player.model.named(table.player.state.up) == ("A", "B", "C")
+    table.settle()
+    page.mouse.click(*middle(page, HEAD.format("C")))
+    assert "catch up C" in page.locator(".kp-menu button").all_text_contents()

@@ -183,13 +183,13 @@ def view_of(s: ControlState, node: int) -> LocalView:
 def caught_up(s: ControlState, nodes: int) -> ControlState:
     """The state once these nodes (a mask) have applied all there is."""
     newest = len(s.views) - 1
-    if s.applied.count(newest) == len(s.applied):
+    behind = [i for i in nodes_in(nodes) if s.applied[i] != newest]
+    if not behind:
         return s
     applied = list(s.applied)
-    for i in nodes_in(nodes):
+    for i in behind:
         applied[i] = newest
-    after = tuple(applied)
-    return s if after == s.applied else s.but(applied=after)
+    return s.but(applied=tuple(applied))
 
 
 def with_topology(s: ControlState, topology: ClusterTopology) -> ControlState:
@@ -217,8 +217,8 @@ def settled(s: ControlState) -> ControlState:
         s = without_coordinator(s)
     if len(s.views) > 1:
         s = caught_up(s, (1 << len(s.applied)) - 1 & ~s.topology.members)
-        oldest = min(s.applied)
-        if oldest:
+        if 0 not in s.applied:
+            oldest = min(s.applied)
             s = s.but(views=s.views[oldest:], applied=tuple(i - oldest for i in s.applied))
     if s.client != NOBODY and not s.up >> s.client & 1:
         s = s.but(client=NOBODY, client_version=0)

@@ -50,7 +50,7 @@ class NodeFacts(Struct, frozen=True):
 
 def nodes(m: Topology, s: ControlState) -> tuple[NodeFacts, ...]:
     """Every node that has a row, in the order of names."""
-    facts = []
+    facts, votes = [], voting(s)
     for i, entry in enumerate(s.topology.nodes):
         view, bit = view_of(s, i), 1 << i
         member = bool(s.topology.members & bit)
@@ -71,7 +71,7 @@ def nodes(m: Topology, s: ControlState) -> tuple[NodeFacts, ...]:
             is_ignored=bool(s.topology.ignored & bit),
             is_behind=member and s.applied[i] < len(s.views) - 1,
             rack=entry.rack,
-            votes=bool(voting(s) & bit),
+            votes=bool(votes & bit),
             address=address_of(s, i) if s.addresses and s.addresses[i] else "",
         )
         facts += [node] if entry.state != NO_ROW else []

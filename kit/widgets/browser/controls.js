@@ -90,7 +90,7 @@ export function listen(player) {
 }
 
 function click(player, target) {
-  const button = target.closest("button,[data-roving]");
+  const button = target.closest("button,[data-roving],[data-act]");
   player.voice.hush();
   player.sheets.clicked(target);
   if (!target.closest(".kp-menu") && !thingAt(target)) player.menu.close();

@@ -45,6 +45,7 @@ def _stage(scene: Scene) -> Stage:
 
 def _character(scene: Scene, line: FailingNode) -> Character:
     s, several = scene.state, f"{line.datacenter}, " if len(scene.model.dcs) > 1 else ""
+    press = scene.once("presses", lambda: _presses(scene)).get(line.name)
     known = s.schemas[scene.model.number(line.name)].bit_count()
     vote = "" if line.votes else ", does not vote"
     return Character(
@@ -56,6 +57,7 @@ def _character(scene: Scene, line: FailingNode) -> Character:
         fill=known / s.entries if s.entries else None,
         title=f"{line.name}: {line.datacenter} {line.rack}, {line.standing}, "
         f"schema {line.schema}{vote}{', cut off' if line.is_apart else ''}",
+        press=press,
     )
 
 
@@ -100,25 +102,27 @@ def _rows(scene: Scene) -> Iterator[tuple[str, str, str, str]]:
     for line in scene.of(facts.failing):
         yield line.name, line.standing, "yes" if line.votes else "no", line.schema
     for several in (*scene.model.dcs, *map(", ".join, scene.model.at_once)):
-        if several in _buttons(scene):
+        if several in scene.once("presses", lambda: _presses(scene)):
             yield several, "", "", ""
 
 
 def _button(scene: Scene, row: tuple[str, ...]) -> Frag | None:
-    return scene.once("buttons", lambda: _buttons(scene)).get(row[0])
+    place = row[0]
+    action = scene.once("presses", lambda: _presses(scene)).get(place)
+    if action is None:
+        return None
+    verb, do = scene.model.verb(action), f"do:{mark(scene.model, action)}"
+    return act_button(verb.removesuffix(f" {place}"), f"press:{place}", do, scene.closed, verb)
 
 
-def _buttons(scene: Scene) -> dict[str, Frag]:
-    shown: dict[str, Frag] = {}
-    for action, refusal in scene.options():
-        place = _pressed(action)
-        if place and refusal is None and place not in shown:
-            verb = scene.model.verb(action)
-            do = f"do:{mark(scene.model, action)}"
-            shown[place] = act_button(
-                verb.removesuffix(f" {place}"), f"press:{place}", do, scene.closed, verb
-            )
-    return shown
+def _presses(scene: Scene) -> dict[str, Any]:
+    """What a press on each place does: the first such action that may happen now."""
+    able = (action for action, refusal in scene.options() if refusal is None)
+    presses: dict[str, Any] = {}
+    for action in able:
+        if place := _pressed(action):
+            presses.setdefault(place, action)
+    return presses
 
 
 def _pressed(action: Any) -> str:
@@ -258,7 +262,7 @@ VIEWS = Views(
                         for at, head in enumerate(("is", "votes", "schema"), 1)
                     ),
                 ),
-                caption="Click nodes off, and on again",
+                caption="The switch at a node does the same",
                 of="{0[0]}",
                 lines=_node_words,
             ),

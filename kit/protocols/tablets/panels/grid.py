@@ -28,6 +28,7 @@ from kit.protocols.tablets.rules.grid import (
 )
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.views.fragment import Frag, h
+from kit.views.heat import Aspect, draw_heat, heat_lines
 from kit.views.labels import NAME_LETTER, SLOT, measured
 from kit.views.panel import Panel, Scene
 from kit.views.parts import BULBS, box, drawing, scroll, volume, word
@@ -67,7 +68,8 @@ FEW = 6
 MARKS, SMALL = 2 * MARK + 24.0, 0.55
 PIPS = {"done": "●", "failed": "✗", "next": "◐", "later": "○"}
 """How a piece of a stage's work stands."""
-HALF = 163.0
+HALF, CLIENT = 163.0, 14
+"""The room for what stands over a grid; how far below the top the client is."""
 Above = Mapping[str, str]
 """What stands over a grid, by its key: where commands are committed, what is on its way."""
 NOTHING: Above = {}
@@ -229,7 +231,8 @@ def _widths(grid: TabletGrid, room: float) -> Mapping[str, float]:
 
 
 def _over(above: Above, x: float) -> Iterator[Frag]:
-    """What stands over the grid, side by side."""
+    """What stands over the grid, side by side, to the right of a client."""
+    x += 14
     for k, text in above.items():
         yield h("text", text, x=x, y=12, k=k)
         x += max(HALF, measured(text) + 12)
@@ -245,10 +248,12 @@ def draw_grid(grid: TabletGrid, above: Above = NOTHING, *, by_storage: bool = Fa
     lies = layout(grid, labels, by_storage=by_storage)
     notes = [f"{host.name}: {host.note}" for host in grid.hosts if host.note]
     marks = frozenset() if by_storage else marked(grid)
+    tablet = None if by_storage else asked_tablet(grid)
     kids = (
         list(_over(above, lies.left)),
         list(_shard_heads(lies, grid)),
         [_row(prefix, host, lies) for host in grid.hosts],
+        list(_client(tablet, lies)) if tablet else None,
         [
             _arrow(prefix, tablet, each, lies, each.key in marks)
             for tablet in grid.moving
@@ -269,7 +274,9 @@ def draw_grid(grid: TabletGrid, above: Above = NOTHING, *, by_storage: bool = Fa
         [_work(tablet, lies) for tablet in grid.moving] if not by_storage else None,
     )
     said = f"tablets by shard: {'; '.join([*grid_lines(grid), *notes])}"
-    said = "; ".join([said, *(each for each in _written(h("g", *kids)) if each not in said)])
+    said = "; ".join(
+        [said, *asked_lines(grid), *(each for each in _written(h("g", *kids)) if each not in said)]
+    )
     is_fluid = lies.width <= WIDTH and lies.height <= HEIGHT and not by_storage
     picture = drawing(said, lies.width, lies.height, *kids, fluid=is_fluid)
     shown = "; ".join(_legend(grid, every, marks))
@@ -292,6 +299,53 @@ def _legend(grid: TabletGrid, every: Sequence[HeldReplica], marks: frozenset[str
     stands = {host.barrier for host in grid.hosts}
     yield from (f"{sign}: {name}" for name, sign in BARRIER_SIGNS.items() if name in stands)
     yield from ("line through: the split is ready",) * bool(grid.divided)
+
+
+def asked_tablet(grid: TabletGrid) -> PlacedTablet | None:
+    """The tablet whose client is shown: the first one in transition, or else the first; None where
+    replicas do not show whether they are asked.
+    """
+    tablet = next(iter((*grid.moving, *grid.tablets)), None)
+    marks = marked(grid)
+    return tablet if tablet and all(each.key in marks for each in held_replicas(tablet)) else None
+
+
+def asked_lines(grid: TabletGrid) -> Iterator[str]:
+    """Say whom the client asks now."""
+    if tablet := asked_tablet(grid):
+        held = [each.place for each in held_replicas(tablet)]
+        for does, write in (("reads", False), ("writes", True)):
+            names = [str(place) for place in held if tablet.is_used(place, write=write)]
+            yield f"a client {does} tablet {tablet.number} at {', '.join(names) or 'no shard'}"
+
+
+def _client(tablet: PlacedTablet, lies: GridLayout) -> Iterator[Frag]:
+    """A client of a tablet, with lines over the eyes that it reads by and under the pencils that it
+    writes by.
+    """
+    for does, write, bus in (("reads", False, 4), ("writes", True, 1)):
+        ways = []
+        for each in held_replicas(tablet):
+            if each.key in lies.chips and tablet.is_used(each.place, write=write):
+                place = lies.chips[each.key]
+                x = place.x + place.width / 2 + 2 + MARK * (1.5 if write else 0.5)
+                y, end = (CHIP / 2 + 1, 7) if write else (-CHIP / 2 - 1, -5)
+                ways.append(
+                    f"M{lies.left - bus:.0f} {CLIENT}V{place.y + y:.0f}H{x:.0f}V{place.y + end:.0f}"
+                )
+        if ways:
+            yield h("path", d="".join(ways), k=f"asks:{does}", class_="wire thin")
+    x = lies.left - 2
+    yield h(
+        "g",
+        h("title", f"a client of tablet {tablet.number}"),
+        box(-11, -11, 22, 22, "head", 5),
+        h("text", "cl", y=5, text_anchor="middle", class_="letter-of small"),
+        k="client",
+        class_="character up",
+        transform=f"translate({x:.0f} {CLIENT})",
+        data_of="client",
+    )
 
 
 def _written(picture: Frag) -> Iterator[str]:
@@ -385,7 +439,7 @@ def _work(tablet: PlacedTablet, lies: GridLayout) -> Frag | None:
         word(words, 0, 0, "soft", None),
         session_key(NAME_LETTER * len(words) * 0.8 + 16, -4) if way.session else None,
         k=f"work:{tablet.table}:{tablet.number}",
-        transform=f"translate({place.x - place.width / 2:.0f} {place.y + CHIP:.0f})",
+        transform=f"translate({place.x - place.width / 2:.0f} {place.y + CHIP + 3:.0f})",
     )
 
 
@@ -513,6 +567,7 @@ def grid_text(grid: TabletGrid) -> str:
             places = " → ".join(filter(None, ends))
             lines.append(f"tablet {tablet.number}: {way.kind} in {way.stage} {places}".rstrip())
             lines += [] if way.reads == way.writes else [f"tablet {tablet.number}: {_used(way)}"]
+    lines += asked_lines(grid)
     return "\n".join(f"  {line}" for line in lines)
 
 
@@ -538,8 +593,11 @@ Cell = tuple[str, tuple[TabletReplica, ...]]
 def draw_density(grid: TabletGrid, *, by_storage: bool) -> Frag:
     """Draw a cell for each shard, filled as far as it holds of what the fullest one does.
 
-    Of very many shards a cell is a node, and its bar the mean of its shards.
+    Of very many shards a cell is a node, and its bar the mean of its shards; of their replicas
+    there is a heat map.
     """
+    if len(grid.places) > MOST_SHARDS and not by_storage:
+        return _draw_nodes(grid)
     left, least = room_of_names(grid), LEAST_CELLS[by_storage]
     amount = grid.bytes if by_storage else grid.count
     rows, what = _cells(grid, max(1, int((WIDTH - left) // least)))
@@ -553,7 +611,7 @@ def draw_density(grid: TabletGrid, *, by_storage: bool) -> Frag:
     def cell(each: Cell, mean: float, x: float, y: float) -> Frag:
         name, places = each
         moves = sum(on_their_way[place] for place in places)
-        words = volume(round(mean)) if by_storage else f"{mean:.0f}{f' ⇄{moves}' * (moves > 0)}"
+        words = volume(round(mean)) if by_storage else f"{mean:.0f}{f'⇄{moves}' * (moves > 0)}"
         return h(
             "g",
             h("title", f"{name}: {words}" + (" per shard" if len(places) > 1 else "")),
@@ -581,6 +639,50 @@ def draw_density(grid: TabletGrid, *, by_storage: bool) -> Frag:
     legend = f"{what}; {summary(grid)}; {moving}"
     search = None if by_storage else _search(grid)
     return h("div", picture, h("p", h("small", legend), class_="legend"), search)
+
+
+NEAR_MEAN = 0.05
+"""How far from the mean a node's load may be, as a part of it, to be as large as the mean."""
+
+
+def _draw_nodes(grid: TabletGrid) -> Frag:
+    """Draw very many nodes at once: their loads beside the mean, the tablets that come and go."""
+    loads = {host.name: 0.0 for host in grid.hosts}
+    for place in grid.places:
+        loads[place.host] += grid.count(place)
+    loads = {host.name: loads[host.name] / max(1, host.shards) for host in grid.hosts}
+    mean = sum(loads.values()) / max(1, len(loads))
+
+    def stands(load: float) -> str:
+        if load == 0 or abs(load - mean) <= NEAR_MEAN * mean:
+            return "mean" if load else "empty"
+        return "more" if load > mean else "less"
+
+    moves = Counter(place.host for tablet in grid.moving for place in _ends(tablet))
+    ways = Counter(
+        (source.host, target.host)
+        for tablet in grid.moving
+        for way in tablet.ways
+        for source, target in zip(way.sets.leaving, way.sets.pending, strict=False)
+        if source.host != target.host
+    )
+    aspects = [
+        Aspect("replicas a shard", {name: stands(load) for name, load in loads.items()}),
+        Aspect(
+            "tablets in transition",
+            {name: str(moves[name] or "none") for name in loads},
+            so_far=str(len(grid.moving)),
+        ),
+    ]
+    said = f"load of {counted(len(grid.hosts), 'node')}: {summary(grid)}; "
+    picture = draw_heat(
+        {name: host_spot(name) for name in loads},
+        aspects,
+        said + "; ".join(heat_lines(aspects)),
+        ways,
+    )
+    legend = f"a mark per node; arcs: the ways of tablets; {summary(grid)}"
+    return h("div", picture.kids, h("p", h("small", legend), class_="legend"), _search(grid))
 
 
 def _ends(tablet: PlacedTablet) -> Iterator[TabletReplica]:

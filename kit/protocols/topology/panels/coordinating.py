@@ -61,7 +61,11 @@ Member = tuple[NodeFacts, str, str, tuple[str, ...], tuple[str, str]]
 """A member, its version, its requests in flight, its sessions; its answer as a sign and words."""
 
 
-def _members(scene: Scene) -> Iterator[Member]:
+def _members(scene: Scene) -> tuple[Member, ...]:
+    return scene.once("members", lambda: tuple(_member_rows(scene)))
+
+
+def _member_rows(scene: Scene) -> Iterator[Member]:
     m, s, runs = scene.model, scene.state, scene.of(facts.barrier)
     answers: dict[str, tuple[str, str]] = {}
     if runs is not None:
@@ -201,8 +205,12 @@ def _draw_configuration(scene: Scene) -> Frag:
 
 def _told_apart(scene: Scene) -> ToldApart[int, tuple[str, ...]]:
     """The members with their roles; of very many those that do not just follow."""
-    members = list(nodes_in(scene.state.topology.members))
-    return told_apart(members, lambda i: (_role(scene, i).strip(),), lambda i: False)
+
+    def work() -> ToldApart[int, tuple[str, ...]]:
+        members = list(nodes_in(scene.state.topology.members))
+        return told_apart(members, lambda i: (_role(scene, i).strip(),), lambda i: False)
+
+    return scene.once("roles", work)
 
 
 def _quorum(scene: Scene) -> str:
@@ -215,7 +223,8 @@ def _quorum(scene: Scene) -> str:
 def _role(scene: Scene, node: int) -> str:
     s = scene.state
     leads = " leader, runs the coordinator" if s.coordinator == node else ""
-    silent = "" if voting(s) >> node & 1 else " does not vote"
+    votes = scene.once("voting", lambda: voting(s))
+    silent = "" if votes >> node & 1 else " does not vote"
     missing = "" if s.reachable >> node & 1 else " not reached"
     return f"{leads}{missing}{silent}" or " follows"
 

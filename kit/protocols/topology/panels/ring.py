@@ -74,8 +74,8 @@ def ring(m: Topology, s: ControlState) -> TokenRing:
     for asks in m.plan.requests:
         if asks.replaced != NOBODY:
             has_token_of[asks.node] = has_token_of[asks.replaced]
-    places = sorted(set(has_token_of))
-    place = [places.index(node) for node in has_token_of]
+    places = {node: at for at, node in enumerate(sorted(set(has_token_of)))}
+    place = [places[node] for node in has_token_of]
     nodes = tuple(
         RingNode(m.names[i], place[i], not old >> i & 1, not new >> i & 1, not s.up >> i & 1)
         for i in nodes_in(old | new)

@@ -158,8 +158,9 @@ def gates(scene: Scene) -> Iterator[Gate]:
     if runs is None:
         yield from awaited_gates(scene)
         return
-    missing = tuple(name for name in runs.needs if name not in runs.answered)
-    there = tuple(name for name in runs.needs if name in runs.answered)
+    answered = {*runs.answered}
+    missing = tuple(name for name in runs.needs if name not in answered)
+    there = tuple(name for name in runs.needs if name in answered)
     yield Gate("barrier", runs.command, "answered", there, missing, len(runs.needs))
 
 

@@ -69,10 +69,17 @@ Texts: TypeAlias = Mapping[tuple[str, str], str]
 """The cells of a table, by host ("" for static ones) and column."""
 
 
+def _ids(scene: Scene) -> RunIds:
+    return scene.once("ids of the run", lambda: run_ids(scene.way()))
+
+
 def _of_step(scene: Scene) -> tuple[Texts, Texts]:
-    names, ids = scene.model.names, run_ids(scene.way())
-    now = texts(scene.state.topology, names, ids)
-    return now, now if scene.before is None else texts(scene.before.topology, names, ids)
+    def work() -> tuple[Texts, Texts]:
+        names, ids = scene.model.names, _ids(scene)
+        now = texts(scene.state.topology, names, ids)
+        return now, now if scene.before is None else texts(scene.before.topology, names, ids)
+
+    return scene.once("cells of the step", work)
 
 
 @lru_cache(MOST_KEPT)
@@ -110,10 +117,13 @@ def _named(table: SystemTopology, ids: RunIds) -> SystemTopology:
     )
 
 
-def _hosts(scene: Scene) -> Iterator[Mapping[str, str]]:
-    now, _ = _of_step(scene)
-    for host in dict.fromkeys(host for host, _ in now if host):
-        yield {name: now[host, name] for name in OF_ROWS}
+def _hosts(scene: Scene) -> tuple[Mapping[str, str], ...]:
+    def rows() -> Iterator[Mapping[str, str]]:
+        now, _ = _of_step(scene)
+        for host in dict.fromkeys(host for host, _ in now if host):
+            yield {name: now[host, name] for name in OF_ROWS}
+
+    return scene.once("rows of hosts", lambda: tuple(rows()))
 
 
 def _look(row: Mapping[str, str]) -> tuple[str, ...]:
@@ -122,7 +132,7 @@ def _look(row: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _columns(scene: Scene) -> list[Column]:
-    rows = list(_hosts(scene))
+    rows = _hosts(scene)
     names = [name for name in OF_ROWS if any(row[name] != NULL for row in rows)]
     return [Column(name, itemgetter(name), none=NULL) for name in names]
 
@@ -151,7 +161,7 @@ def _schema(scene: Scene) -> Iterator[tuple[str, str, str]]:
 
 def _cdc(scene: Scene) -> Iterator[tuple[str, str, str, str]]:
     """Every CDC generation: when it begins, where it stands, and which members write logs by it."""
-    s, times = scene.state, dict(run_ids(scene.way())[1])
+    s, times = scene.state, dict(_ids(scene)[1])
     newest = s.topology.generations
     for number in range(1, newest + 1):
         by = (i for i in nodes_in(s.topology.members) if view_of(s, i).generation == number)
@@ -173,7 +183,7 @@ def _lines(scene: Scene) -> Iterator[str]:
     now, was = _of_step(scene)
     new = {cell for cell in now if was is not now and was.get(cell, NULL) != now[cell]}
     changed = {host for host, _ in new}
-    apart = told_apart(tuple(_hosts(scene)), _look, lambda row: row["host_id"] in changed)
+    apart = told_apart(_hosts(scene), _look, lambda row: row["host_id"] in changed)
     listed = {"", *(row["host_id"] for row in apart.listed)}
     for (host, name), text in now.items():
         if host in listed and ((host, name) in new or text != NULL):
@@ -265,7 +275,7 @@ def _requests(scene: Scene) -> list[SystemTopologyRequest]:
 
 def _joined(scene: Scene) -> Iterator[tuple[str, str, str, str]]:
     """The ids in ``global_requests``, and of the one under way, each with what its row says."""
-    table = _named(stored(scene.state.topology, scene.model.names)[0], run_ids(scene.way()))
+    table = _named(stored(scene.state.topology, scene.model.names)[0], _ids(scene))
     by_id = {row.id: row for row in _requests(scene)}
     running = table.global_topology_request_id
     pairs = [("global_topology_request_id", running)] if running else []

@@ -153,9 +153,29 @@ def test_many_tablets_are_a_density_of_bounded_size(hosts: int, shards: int) -> 
     check_keys(drawn)
     cells = [one for one in drawn.walk() if (one.key or "").startswith("load:")]
     places = hosts * shards
-    assert len(cells) == (places if places <= MOST_SHARDS else hosts)
+    assert len(cells) == (places if places <= MOST_SHARDS else 0)
     assert not [one for one in drawn.walk() if (one.key or "").startswith("tablet:")]
     assert f"mean {60_000 / places:,.1f}" in drawn.text()
+
+
+def test_of_very_many_shards_nodes_are_a_heat_map() -> None:
+    """Every node is there with its load beside the mean; where tablets are on their way is marked,
+    and the way is an arc. By storage a cell stays a node.
+    """
+    grid = many(100, 16, 2_000)
+    first = grid.tablets[0]
+    sets = ReplicaSets(first.replicas, (*first.replicas[1:], TabletReplica("n99", 0)))
+    way = TabletWay("migration", "streaming", sets, sets.old, sets.both)
+    moving = replace(grid, tablets=(replace(first, ways=(way,)), *grid.tablets[1:]))
+    drawn = draw_grid(moving)
+    check_keys(drawn)
+    known = {one.key for one in drawn.walk()}
+    assert {host_spot(host.name) for host in grid.hosts} <= known
+    assert any((key or "").startswith("mover:") for key in known)
+    assert "tablets in transition: 1" in drawn.text()
+    storage = draw_grid(grid, by_storage=True)
+    cells = [one for one in storage.walk() if (one.key or "").startswith("storage:load:")]
+    assert len(cells) == len(grid.hosts)
 
 
 def test_the_chips_end_where_the_density_begins() -> None:
