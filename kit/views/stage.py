@@ -820,7 +820,7 @@ def _tape(scene: Scene, laid: _Set, letters: Mapping[str, str]) -> Frag:
 def _card(laid: _Set, card: Card, y: float, letters: Mapping[str, str]) -> Frag:
     middle, wide = laid.at[card.key], laid.card_wide
     x = middle.real - wide / 2
-    lines = wrapped(card.words, wide - 8)
+    lines = wrapped(card.words, wide - 4)
     look = "".join((" dashed" * card.open, " void" * card.void))
     first = 27 - LINE * (len(lines) - 1) / 2
     return h(
