@@ -422,7 +422,14 @@ def draw_stage(scene: Scene, stage: Stage, gates: Sequence[Gate] | None, said: s
 
 
 def _empty(laid: _Set, name: str) -> Frag:
-    return h("circle", r=4, class_="place-of", k=f"place:{name}", transform=_at(laid.at[name]))
+    letter = tags(laid.stage.names)[name]
+    return h(
+        "g",
+        h("circle", r=4, class_="place-of"),
+        h("text", letter, y=20, text_anchor="middle", class_="soft") if laid.looks.tag else None,
+        k=f"place:{name}",
+        transform=_at(laid.at[name]),
+    )
 
 
 CROWNED = "M-10-15l-2-9l6 4l6-7l6 7l6-4l-2 9z"
@@ -944,13 +951,13 @@ def _gate(scene: Scene, gates: Sequence[Gate], letters: Mapping[str, str]) -> Fr
         return None
     y, post = HEIGHT - GATE / 2, 300.0
     waiting = [*gate.missing] if len(gate.missing) <= MOST_WAITING else []
-    come = [*gate.there] if len(gate.there) <= MOST_COME else []
     steps = _steps(scene, waiting) if waiting else {}
     here, needed = len(gate.there), gate.needed
     is_part = here + len(gate.missing) > needed  # some of them are enough
     count = say("{n}, needs {all}" if is_part else "{n} of {all}", n=here, all=needed)
     said = say("{n} have come", n=len(gate.there))
     room = WIDTH - post - 20 - measured(count, bold=True)
+    come = [*gate.there] if len(gate.there) <= MOST_COME and 20 * len(gate.there) < room else []
     leaf = 0 if not gate.is_open else 9
     key = f"gate:{gate.thing}"
     return h(
