@@ -1093,7 +1093,7 @@ MEANINGS = {
     "with bars": later("with bars: held back"),
     "torn": later("torn: lost"),
     "open envelope": later("open envelope: arrived"),
-    "dot": later("dot: nobody yet"),
+    "dot": later("dot: nobody there"),
 }
 """What the marks mean, unless a family says better."""
 
