@@ -529,15 +529,17 @@ def _disk(each: Character, head: float, wide: float, lines: int) -> Frag | None:
 def _side(laid: _Set, each: Character) -> Frag:
     """A client or operator: a square with a letter, and beside it what it asks and was told."""
     room, most = SIDE - 2 * HEAD - 16, max(1, min(MOST_SAID, int(laid.side_room // LINE)))
-    what = wrapped(" ".join(each.holds), room, most - 1) if most > 1 else ()
-    shown = [shortened(each.tag, room, bold=True), *what]
+    fits = most < 3 or measured(each.tag, bold=True) <= room
+    tag = [shortened(each.tag, room, bold=True)] if fits else wrapped(each.tag, 0.9 * room)
+    what = wrapped(" ".join(each.holds), room, most - len(tag)) if most > len(tag) else ()
+    shown = [*tag, *what]
     top = 5 - LINE * (len(shown) - 1) / 2
     return h(
         "g",
         h("title", each.title or each.name),
         _head(each.kind, min(HEAD, laid.side_room / 2)),
         _letter(tags([each.name])[each.name][:2], HEAD),
-        [h("text", line, x=HEAD + 4, y=top + LINE * i, class_="soft" if i else "strong")
+        [h("text", line, x=HEAD + 4, y=top + LINE * i, class_="soft" if i >= len(tag) else "strong")
          for i, line in enumerate(shown)],
         k=each.key,
         class_=f"character {each.health}",
