@@ -425,7 +425,14 @@ def draw_stage(scene: Scene, stage: Stage, gates: Sequence[Gate] | None, said: s
 
 
 def _empty(laid: _Set, name: str) -> Frag:
-    return h("circle", r=4, class_="place-of", k=f"place:{name}", transform=_at(laid.at[name]))
+    letter = tags(laid.stage.names)[name]
+    return h(
+        "g",
+        h("circle", r=4, class_="place-of"),
+        h("text", letter, y=20, text_anchor="middle", class_="soft") if laid.looks.tag else None,
+        k=f"place:{name}",
+        transform=_at(laid.at[name]),
+    )
 
 
 CROWNED = "M-10-15l-2-9l6 4l6-7l6 7l6-4l-2 9z"
@@ -541,15 +548,17 @@ def _disk(each: Character, head: float, wide: float, lines: int) -> Frag | None:
 def _side(laid: _Set, each: Character) -> Frag:
     """A client or operator: a square with a letter, and beside it what it asks and was told."""
     room, most = SIDE - 2 * HEAD - 16, max(1, min(MOST_SAID, int(laid.side_room // LINE)))
-    what = wrapped(" ".join(each.holds), room, most - 1) if most > 1 else ()
-    shown = [shortened(each.tag, room, bold=True), *what]
+    fits = most < 3 or measured(each.tag, bold=True) <= room
+    tag = [shortened(each.tag, room, bold=True)] if fits else wrapped(each.tag, 0.9 * room)
+    what = wrapped(" ".join(each.holds), room, most - len(tag)) if most > len(tag) else ()
+    shown = [*tag, *what]
     top = 5 - LINE * (len(shown) - 1) / 2
     return h(
         "g",
         h("title", each.title or each.name),
         _head(each.kind, min(HEAD, laid.side_room / 2)),
         _letter(tags([each.name])[each.name][:2], HEAD),
-        [h("text", line, x=HEAD + 4, y=top + LINE * i, class_="soft" if i else "strong")
+        [h("text", line, x=HEAD + 4, y=top + LINE * i, class_="soft" if i >= len(tag) else "strong")
          for i, line in enumerate(shown)],
         k=each.key,
         class_=f"character {each.health}",
@@ -839,7 +848,7 @@ def _tape(scene: Scene, laid: _Set, letters: Mapping[str, str]) -> Frag:
 def _card(laid: _Set, card: Card, y: float, letters: Mapping[str, str]) -> Frag:
     middle, wide = laid.at[card.key], laid.card_wide
     x = middle.real - wide / 2
-    lines = wrapped(card.words, wide - 8)
+    lines = wrapped(card.words, wide - 4)
     look = "".join((" dashed" * card.open, " void" * card.void))
     first = 27 - LINE * (len(lines) - 1) / 2
     return h(
@@ -963,13 +972,13 @@ def _gate(scene: Scene, gates: Sequence[Gate], letters: Mapping[str, str]) -> Fr
         return None
     y, post = HEIGHT - GATE / 2, 300.0
     waiting = [*gate.missing] if len(gate.missing) <= MOST_WAITING else []
-    come = [*gate.there] if len(gate.there) <= MOST_COME else []
     steps = _steps(scene, waiting) if waiting else {}
     here, needed = len(gate.there), gate.needed
     is_part = here + len(gate.missing) > needed  # some of them are enough
     count = say("{n}, needs {all}" if is_part else "{n} of {all}", n=here, all=needed)
     said = say("{n} have come", n=len(gate.there))
     room = WIDTH - post - 20 - measured(count, bold=True)
+    come = [*gate.there] if len(gate.there) <= MOST_COME and 20 * len(gate.there) < room else []
     leaf = 0 if not gate.is_open else 9
     key = f"gate:{gate.thing}"
     return h(
@@ -1105,7 +1114,7 @@ MEANINGS = {
     "with bars": later("with bars: held back"),
     "torn": later("torn: lost"),
     "open envelope": later("open envelope: arrived"),
-    "dot": later("dot: nobody yet"),
+    "dot": later("dot: nobody there"),
 }
 """What the marks mean, unless a family says better."""
 

@@ -426,3 +426,22 @@ def test_many_nodes_are_a_heat_map() -> None:
     assert [part for part in drawn.walk() if part.get("class") == "heat"]
     assert len([key for key in keys(drawn) if key.startswith("n:")]) == 40
     check_keys(drawn)
+
+
+def test_a_gate_that_needs_only_some_says_how_many() -> None:
+    """Two of three are enough: three that have come are no fraction of what is needed."""
+    some = Gate("g", "a majority", "voted", ("A", "B", "C"), (), 2)
+    assert "3, needs 2" in staged(QUIET, (some,)).text()
+    whole = Gate("g", "all", "answered", ("A",), ("B",), 2)
+    assert "1 of 2" in staged(QUIET, (whole,)).text()
+
+
+def test_a_wire_begins_beside_the_words_of_who_stands_aside() -> None:
+    """No line strikes out what a client says; an arrow's head shows who shall get the message."""
+    client = Character("c1", "op:0", tag="a long answer", kind="client")
+    sent = Message("c1", "B", "hello")
+    drawn = staged(replace(QUIET, sides=(client,), messages=(sent,)))
+    way = next(part.get("d") or "" for part in drawn.walk() if part.get("class") == "wire thin")
+    begins = float(way.removeprefix("M").split()[0])
+    assert begins >= measured("a long answer", bold=True)
+    assert way.count("M") == 2

@@ -68,6 +68,13 @@ def _stage(scene: Scene) -> Stage:
     )
 
 
+AT_WORK = (
+    *("lock", "read barrier", "newest id", "greater id"),
+    *("validate", "submit", "wait to apply", "look up"),
+)
+"""The steps of a change (``STEPS``), in as many letters as a disk has room for."""
+
+
 def _member(row: MemberRow, term: int, length: int, guard: GuardRow | None) -> Character:
     tag = "voter" if row.votes else "no vote"
     if row.leads:
@@ -76,7 +83,7 @@ def _member(row: MemberRow, term: int, length: int, guard: GuardRow | None) -> C
     holds = (applied, f"knows {row.commit}") if row.commit < row.stored else (applied,)
     if guard is not None:
         done = len(guard.results)
-        holds = (f"{done} {STEPS[done - 1]}", applied)
+        holds = (f"{done} {AT_WORK[done - 1]}", applied)
     words = (
         f"{row.name} ({role(row)}): stores {row.stored}, knows {row.commit} committed, "
         f"applied {row.applied}"

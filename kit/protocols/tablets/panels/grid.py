@@ -247,12 +247,13 @@ def draw_grid(grid: TabletGrid, above: Above = NOTHING, *, by_storage: bool = Fa
     labels = {each.key: _label(each, grid) for each in every}
     lies = layout(grid, labels, by_storage=by_storage)
     notes = [f"{host.name}: {host.note}" for host in grid.hosts if host.note]
+    held = Counter(place.host for place, inside in grid.held.items() for _ in inside)
     marks = frozenset() if by_storage else marked(grid)
     tablet = None if by_storage else asked_tablet(grid)
     kids = (
         list(_over(above, lies.left)),
         list(_shard_heads(lies, grid)),
-        [_row(prefix, host, lies) for host in grid.hosts],
+        [_row(prefix, host, lies, held[host.name]) for host in grid.hosts],
         list(_client(tablet, lies)) if tablet else None,
         [
             _arrow(prefix, tablet, each, lies, each.key in marks)
@@ -368,7 +369,7 @@ def _shard_heads(lies: GridLayout, grid: TabletGrid) -> Iterator[Frag]:
         yield word(words, lies.left + lies.cell * (shard + 0.5), TOP - 6, "soft")
 
 
-def _row(prefix: str, host: GridHost, lies: GridLayout) -> Frag:
+def _row(prefix: str, host: GridHost, lies: GridLayout, count: int) -> Frag:
     """A node's name and the cells of its shards; its place is behind its name, where flows end."""
     note = host.note or host.rack
     kind = "wire" if host.note in SETTLED else "wire dashed"
@@ -381,10 +382,12 @@ def _row(prefix: str, host: GridHost, lies: GridLayout) -> Frag:
         cast = bust(host.name, HEAD, leads=host.leads)
         named = h("g", cast, transform=f"translate({HEAD + 4 - left:.0f} -6)")
         under, lines = 20, (both, "") if measured(both) < left else (note, host.tag)
-    said = ("coordinator" * host.leads, host.rack, host.note, host.tag.replace("@", "version "))
+    holds = f"holds {counted(count, 'replica')}" if count else "holds no replica"
+    version = host.tag.replace("@", "version ")
+    said = "coordinator" * host.leads, host.rack, host.note, version, holds
     return h(
         "g",
-        h("title", f"{host.name}: {', '.join(filter(None, said)) or 'a node'}"),
+        h("title", f"{host.name}: {', '.join(filter(None, said))}"),
         named,
         [
             word(line, 2 - left, under + 14 * at, "soft", None)

@@ -137,8 +137,19 @@ def _operator(scene: Scene) -> Character:
 def _cards(scene: Scene) -> Iterator[Card]:
     for line in history(scene.model, scene.way()):
         said = line.description.replace("_", " ")
-        words = f"{line.state_id} {said}" if line.state_id else said
-        yield Card(f"card:{line.step}", words, void=not line.state_id)
+        short = _in_short(said.split("; "))
+        words = f"{line.state_id} {short}" if line.state_id else short
+        yield Card(f"card:{line.step}", words, void=not line.state_id, title=said)
+
+
+def _in_short(clauses: list[str]) -> str:
+    """The clause that says most: where the transition is now; and how many more there are."""
+    ways = (each.partition(" → ") for each in clauses)
+    now = next((after for before, arrow, after in ways if arrow and ":" not in before), "null")
+    says_more = (each for each in clauses if not each.endswith(": none"))
+    short = f"→ {now}" if now != "null" else next(says_more, clauses[0])
+    more = f" +{len(clauses) - 1}" if len(clauses) > 1 else ""
+    return short.replace("advance fence version to", "fence:") + more
 
 
 def _messages(scene: Scene) -> Iterator[Message]:

@@ -239,3 +239,18 @@ def test_a_density_is_searched() -> None:
     assert lines[1] == "tablet 0: n0:0, n1:0, n2:0"
     assert "5 further tablets not in this list" in drawn.text()
     assert not [one for one in draw_grid(many(4, 2, 16)).walk() if one.tag == "input"]
+
+
+def test_nodes_have_heads_and_the_legend_explains_what_is_there() -> None:
+    """The leader's head has a crown; only marks that are there are explained."""
+    grid = one()
+    leader, *others = grid.hosts
+    quiet = draw_grid(replace(grid, hosts=(replace(leader, leads=True, tag="@3"), *others)))
+    assert len(classed(quiet, "head")) == 4
+    assert len(classed(quiet, "crown")) == 1
+    said = classed(quiet, "legend")[0].text()
+    assert "crown: coordinator; @: version it goes by" in said
+    assert "comes" not in said
+    replicas = moved((A0, B0, C0), A0, D0)
+    way = one(new_replicas=replicas, stage="streaming", transition="migration")
+    assert "comes" in classed(draw_grid(way), "legend")[0].text()
