@@ -105,7 +105,29 @@ def misfit(field: str, data: Any, error: Exception, allowed: str) -> BadInput:
         except (LookupError, TypeError):
             break
         field = f"{field}[{index}]" if index else f"{field}.{name}"
-    return BadInput(field, data, f"{allowed} ({reason})")
+    return BadInput(field, data, f"{allowed} ({in_words(reason)})")
+
+
+KINDS = {
+    "int": "a whole number",
+    "float": "a number",
+    "str": "a text",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a map",
+    "null": "null",
+}
+"""Types of plain data, in words."""
+
+
+def in_words(reason: str) -> str:
+    """What msgspec says that data should be, without the names of types; what is given is told."""
+
+    def kinds(found: re.Match[str]) -> str:
+        return " or ".join(KINDS.get(kind, f"`{kind}`") for kind in found[1].split(" | "))
+
+    expected = reason.removeprefix("Expected ").partition(", got ")[0]
+    return re.sub("`([a-z |]+)`", kinds, expected)
 
 
 class Refused(KitError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
@@ -10,6 +11,9 @@ from msgspec import Struct
 
 from kit.commands.answer import Answer
 from kit.errors import BadInput, KitError, nearest
+
+NOTHING = "nothing"
+"""What an error says was given, where a word is missing."""
 
 
 class StoreOnce(argparse.Action):
@@ -31,11 +35,16 @@ class StoreOnce(argparse.Action):
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line of this command's own, with the nearest option."""
+    """A parser whose errors are one line of this command's own, with the nearest option.
+
+    ``given`` are the words that it was last asked to parse.
+    """
+
+    given = ""
 
     def __init__(self, **options: Any) -> None:
         options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
-        super().__init__(allow_abbrev=False, **options)
+        super().__init__(allow_abbrev=False, exit_on_error=False, **options)
         self.register("action", None, StoreOnce)
         self.register("action", "store", StoreOnce)
 
@@ -61,19 +70,42 @@ class Parser(argparse.ArgumentParser):
             raise BadInput(str(action.metavar or action.dest), value, allowed)
 
     def error(self, message: str) -> NoReturn:
-        """Raise instead of printing the usage."""
-        raise KitError(f"{self.prog}: {message}; {self.prog} --help tells what is allowed")
+        """Raise instead of printing the usage; words that are missing are named."""
+        missing = message.partition("required: ")[2]
+        if not missing:
+            raise KitError(f"{self.prog}: {message}; {self.prog} --help tells what is allowed")
+        raise BadInput(missing, self.given or NOTHING, self.wanted(missing.partition(",")[0]))
+
+    def wanted(self, name: str) -> str:
+        """What a word of the command is for, and where all of them are told."""
+        actions = [each for each in self._actions if name in (each.metavar, each.dest)]
+        told = (each.help or ", ".join(map(str, each.choices or ())) for each in actions)
+        return f"{next(filter(None, told), 'a value')} ({self.prog} --help)"
 
     def parse_known_args(  # type: ignore[override]  # narrower than argparse's overloads
         self, args: Sequence[str] | None = None, namespace: Any = None
     ) -> tuple[Any, list[str]]:
         """Parse the words; one that nobody knows is refused here, by the command that it is for."""
-        known_words, rest = super().parse_known_args(args, namespace)
+        self.given = " ".join(sys.argv[1:] if args is None else args)
+        try:
+            known_words, rest = super().parse_known_args(args, namespace)
+        except argparse.ArgumentError as error:
+            raise self.misread(error) from None
         if rest:
             known = [option for action in self._actions for option in action.option_strings]
             hint = nearest(rest[0].partition("=")[0], known)
-            self.error(f"unrecognized arguments: {' '.join(rest)}{hint}")
+            raise BadInput("arguments", " ".join(rest), f"what {self.prog} --help names{hint}")
         return known_words, rest
+
+    def misread(self, error: argparse.ArgumentError) -> BadInput:
+        """The error for an option without its value, with a wrong one, or with one too many."""
+        names = (error.argument_name or "arguments").split("/")
+        said, _, given = error.message.partition(" '")
+        if given:
+            allowed = "a whole number" if said == "invalid int value:" else "no value"
+            return BadInput(names[-1], given.removesuffix("'"), allowed)
+        value = self._option_string_actions[names[0]].metavar or "a value"
+        return BadInput(names[-1], NOTHING, f"{value} ({names[-1]}=… where it begins with -)")
 
 
 class Word(Struct, frozen=True):

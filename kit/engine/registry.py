@@ -311,7 +311,7 @@ def _check(entry: Entry, parameter: Parameter, name: str, place: str, plain: Any
             raise BadInput(name, plain, one_of(plain, list(map(str, parameter.choices)))) from None
         if not is_within(parameter, plain):
             raise BadInput(name, plain, parameter.allowed) from None
-        raise misfit(name, plain, error, f"as {entry.name} takes it") from None
+        raise misfit(name, plain, error, parameter.allowed or f"as {entry.name} takes it") from None
 
 
 def _filled(own: type[Struct], plain: dict[str, Any]) -> dict[str, Any]:

@@ -125,6 +125,21 @@ def test_the_very_place_in_data_is_named(text: str) -> None:
     assert error.allowed.startswith("as it should be (")
 
 
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ("Expected `int`, got `str`", "a whole number"),
+        ("Expected `int | null`, got `array`", "a whole number or null"),
+        ("Expected `array` of length >= 1", "a list of length >= 1"),
+        ("Object missing required field `name`", "Object missing required field `name`"),
+        ("Expected `bool`, got `int`", "true or false"),
+    ],
+)
+def test_types_are_said_in_words(said: str, words: str) -> None:
+    """Nobody has to know what a library calls a list."""
+    assert misfit("x", 1, ValueError(said), "so").allowed == f"so ({words})"
+
+
 def test_describing_is_quick() -> None:
     """Speaking of a huge value does not need its decimal digits, which Python limits."""
     assert sys.get_int_max_str_digits() > 0

@@ -70,6 +70,7 @@ def command_line(chance: Random, folder: Path) -> None:
     assert all(line.startswith("kit: ") and line.isprintable() for line in lines), told
     if answer.status == 2 and not answer.out:
         assert len(lines) == 1, told
+        assert re.search(r": got .*; allowed: ", answer.err), told
     else:
         assert answer.out, told
         assert answer.status != 2 or words[0] in ("check", "fuzz"), told

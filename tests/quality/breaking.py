@@ -16,7 +16,7 @@ from kit.engine.compose import Product
 from kit.engine.model import Model
 from kit.engine.rule import Rule
 from kit.errors import Refusal
-from tests.quality.unguarding import let_through
+from tests.quality.unguarding import Cut, let_through
 
 PAIRS = pairs.__file__
 Broken = Callable[[Rule[Any, Any]], Rule[Any, Any]]
@@ -69,11 +69,11 @@ def own_answer(rule: Rule[Any, Any]) -> Answer:
     return lambda state, action: rule.outcome(state, rule.given(action))
 
 
-def unrefused(rule: Rule[Any, Any], reason: str) -> Rule[Any, Any]:
-    """The rule without its refusals for one reason (``reason_of``)."""
+def unrefused(rule: Rule[Any, Any], cut: Cut) -> Rule[Any, Any]:
+    """The rule without some of its refusals."""
     return answering(
         rule,
-        lambda state, action: let_through(rule.outcome, state, rule.given(action), but=reason),
+        lambda state, action: let_through(rule.outcome, state, rule.given(action), cut=cut),
     )
 
 

@@ -11,7 +11,7 @@ import pytest
 from kit.engine.declared import Declared, Each, State, action, budget, refused
 from kit.errors import Refusal
 from tests.quality.breaking import own_answer, unguarded
-from tests.quality.unguarding import let_through
+from tests.quality.unguarding import Cut, let_through
 
 SHUT = Refusal("shut")
 
@@ -178,3 +178,34 @@ def test_an_action_of_a_declared_model_is_unguarded(at: int, act: Any, there: Lo
     assert own_answer(unguarded(rule))(state, act) == there
     easy = Safe.dial(1, 2) if isinstance(act, Safe.dial) else Safe.turn(2)
     assert own_answer(unguarded(rule))(model.start(), easy) == model.act(model.start(), easy)
+
+
+class Gate(Doors):
+    """Two guards in one, and a third behind it: what each cut leaves."""
+
+    def both(self, s: int) -> Refusal | None:
+        """Two reasons of one guard."""
+        if s < 5:
+            return Refusal("low")
+        return None if s < 8 else Refusal("high")
+
+    def enter(self, s: int) -> int | Refusal:
+        """The guard's answer is given a name."""
+        why = self.both(s) or self.both(s + 4)
+        return why if why else s + 1
+
+
+@pytest.mark.parametrize(
+    ("at", "cut", "there"),
+    [
+        (3, Cut("low"), 4),
+        (4, Cut("low"), Refusal("high")),
+        (4, Cut("low", wide=True), 5),
+        (4, Cut("high"), Refusal("low")),
+        (4, Cut(), 5),
+        (3, Cut("other"), Refusal("low")),
+    ],
+)
+def test_one_reason_of_a_guard_is_passed_over(at: int, cut: Cut, there: Any) -> None:
+    """What the same guard says next still refuses, but where the cut is wide."""
+    assert let_through(Gate().enter, at, cut=cut) == there

@@ -5,7 +5,8 @@ out of its text. Every ``return value`` becomes *return it, unless it is a refus
 with what is behind it. Of ``a or b`` and of ``a if c else b`` the other value is taken then, and a
 function that gave the refusal is asked again, without refusals of its own: where it is returned,
 and where it is given a name (``if why := guard(s): return why``). Where one kind of refusal alone
-is passed over (``reason_of``), all others are returned as before, those of the same guard, too.
+is passed over (``reason_of``), all others are returned as before: those of the same guard, too, but
+where the cut is ``wide``.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from collections.abc import Callable
 from functools import cache, partial
 from textwrap import dedent
 from types import CellType, FunctionType, MethodType
-from typing import Any
+from typing import Any, NamedTuple
 
 from kit.engine.careful import KIT
 from kit.errors import Refusal
@@ -26,12 +27,22 @@ ENGINE = f"{KIT}/engine/"
 NO_WAY = Refusal("without its refusals the function returns nothing")
 
 
-def let_through(function: Callable[..., Any], *given: Any, but: str | None = None) -> Any:
-    """What a function returns that is no refusal; a refusal only if it has nothing else.
+class Cut(NamedTuple):
+    """What is passed over: each refusal, or those for one reason.
 
-    With ``but`` a refusal for that one reason is passed over, no other.
+    Where that is ``wide``, a guard that gives it is passed over whole, with what it would say next.
     """
-    return _through(but, function, *given)
+
+    reason: str | None = None
+    wide: bool = False
+
+
+ALL = Cut()
+
+
+def let_through(function: Callable[..., Any], *given: Any, cut: Cut = ALL) -> Any:
+    """What a function returns that is no refusal; a refusal only if it has nothing else."""
+    return _through(cut, function, *given)
 
 
 def reason_of(refusal: Refusal) -> str:
@@ -39,37 +50,36 @@ def reason_of(refusal: Refusal) -> str:
     return re.sub(r"\b([A-Z]\d*|\d+)\b", "_", refusal.reason)
 
 
-def _is_passed(reason: str | None, end: Any) -> bool:
-    return end is NO_WAY or (isinstance(end, Refusal) and reason in (None, reason_of(end)))
+def _is_passed(cut: Cut, end: Any) -> bool:
+    return end is NO_WAY or (isinstance(end, Refusal) and cut.reason in (None, reason_of(end)))
 
 
-def _asked(reason: str | None, function: Callable[..., Any], *given: Any, **named: Any) -> Any:
+def _asked(cut: Cut, function: Callable[..., Any], *given: Any, **named: Any) -> Any:
     """What a guard says that is not passed over; None: it has no objection."""
-    end = _through(reason, function, *given, **named)
-    return None if _is_passed(reason, end) else end
+    end = _through(cut, function, *given, **named)
+    return None if _is_passed(cut, end) else end
 
 
-def _through(reason: str | None, function: Callable[..., Any], *given: Any, **named: Any) -> Any:
+def _through(cut: Cut, function: Callable[..., Any], *given: Any, **named: Any) -> Any:
     end = function(*given, **named)
-    passed = end is not NO_WAY and _is_passed(reason, end)
-    return without_refusals(function, reason)(*given, **named) if passed else end
+    passed = end is not NO_WAY and _is_passed(cut, end)
+    return without_refusals(function, cut)(*given, **named) if passed else end
 
 
 @cache
-def without_refusals(function: Callable[..., Any], reason: str | None = None) -> Callable[..., Any]:
-    """The same function, which passes over each refusal that it would return (for one reason).
+def without_refusals(function: Callable[..., Any], cut: Cut = ALL) -> Callable[..., Any]:
+    """The same function, which passes over refusals that it would return.
 
     A wrapper (``__wrapped__``) is put around such a function; the engine's own has no refusals.
     """
     if isinstance(function, MethodType):
-        return MethodType(without_refusals(function.__func__, reason), function.__self__)
+        return MethodType(without_refusals(function.__func__, cut), function.__self__)
     if not isinstance(function, FunctionType):
         return function
     wrapped = getattr(function, "__wrapped__", None)
     cells = [cell.cell_contents for cell in function.__closure__ or ()]
     cells = [
-        without_refusals(c, reason) if wrapped in (c, getattr(c, "__func__", c)) else c
-        for c in cells
+        without_refusals(c, cut) if wrapped in (c, getattr(c, "__func__", c)) else c for c in cells
     ]
     if wrapped and function.__code__.co_filename.startswith(ENGINE):
         closure = tuple(map(CellType, cells))
@@ -77,7 +87,7 @@ def without_refusals(function: Callable[..., Any], reason: str | None = None) ->
     lines, first = inspect.getsourcelines(function)
     [own] = ast.parse(dedent("".join(lines))).body
     assert isinstance(own, ast.FunctionDef), function
-    _PassingOver().generic_visit(own)
+    (_PassingOver if cut.wide else _PassingGuards)().generic_visit(own)
     own.decorator_list = []
     own.body += ast.parse("return NO_WAY").body
     names = ("let_through", "ASKED", "PASSED", "NO_WAY", *function.__code__.co_freevars)
@@ -89,7 +99,7 @@ def without_refusals(function: Callable[..., Any], reason: str | None = None) ->
     made: dict[str, Any] = {}
     # An error in it shows the line of the model's own file.
     exec(compile(tree, inspect.getfile(function), "exec"), function.__globals__, made)
-    given = (*(partial(each, reason) for each in (_through, _asked, _is_passed)), NO_WAY)
+    given = (*(partial(each, cut) for each in (_through, _asked, _is_passed)), NO_WAY)
     return made["around"](*given, *cells)  # type: ignore[no-any-return]  # it is what we made
 
 
@@ -100,6 +110,15 @@ class _PassingOver(ast.NodeTransformer):
         """A function inside returns to somebody else."""
         return node
 
+    def visit_Return(self, node: ast.Return) -> list[ast.stmt]:
+        """Return a value, unless it is a refusal."""
+        self.generic_visit(node)
+        return [node] if node.value is None else _returned(node.value)
+
+
+class _PassingGuards(_PassingOver):
+    """The same of each guard that is asked."""
+
     def visit_Assign(self, node: ast.Assign) -> ast.Assign:
         """What a guard says is given a name."""
         node.value = _asking(node.value)
@@ -109,11 +128,6 @@ class _PassingOver(ast.NodeTransformer):
         """The same, where it is looked at."""
         node.value = _asking(node.value)
         return node
-
-    def visit_Return(self, node: ast.Return) -> list[ast.stmt]:
-        """Return a value, unless it is a refusal."""
-        self.generic_visit(node)
-        return [node] if node.value is None else _returned(node.value)
 
 
 def _asking(value: ast.expr) -> ast.expr:

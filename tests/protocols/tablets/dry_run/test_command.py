@@ -175,7 +175,7 @@ def test_a_table_is_imagined() -> None:
         (["--table", "count=8,count=8", "tokens"], "--table count | each name once"),
         ([DUMP, "--edition", "sever"], "edition | 'sever' | nearest: server"),
         (["/dev/null"], "a readable file (this is a device)"),
-        ([DUMP, "--schema"], "--schema | expected one argument"),
+        ([DUMP, "--schema"], "--schema: got 'nothing'; allowed: FILE"),
     ],
 )
 def test_bad_words(words: list[str], said: str) -> None:
