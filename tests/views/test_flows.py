@@ -10,6 +10,7 @@ from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.views.frame import draw_flows, frame_text
 from kit.views.rendered import LONGEST_LIVE, RenderedTimeline
+from kit.views.wire import DrawnMoment
 from kit.widgets import Player
 from tests.views.frames import walk
 
@@ -85,5 +86,6 @@ def test_a_page_gets_the_lists_with_the_moments() -> None:
     """The pack that is sent holds each moment's number of a text."""
     rendered = RenderedTimeline(walked(4))
     sent = json.loads(gzip.decompress(rendered.pack().compressed()))
-    lists = [sent["texts"][moment[-1]] for moment in sent["moments"][1:]]
+    place = DrawnMoment.__struct_fields__.index("flows")
+    lists = [sent["texts"][moment[place]] for moment in sent["moments"][1:]]
     assert [text.count("<li") for text in lists] == [1, 1, 1, 1]
