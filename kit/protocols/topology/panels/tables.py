@@ -132,9 +132,12 @@ def _look(row: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _columns(scene: Scene) -> list[Column]:
-    rows = _hosts(scene)
-    names = [name for name in OF_ROWS if any(row[name] != NULL for row in rows)]
-    return [Column(name, itemgetter(name), none=NULL) for name in names]
+    def work() -> list[Column]:
+        rows = _hosts(scene)
+        names = [name for name in OF_ROWS if any(row[name] != NULL for row in rows)]
+        return [Column(name, itemgetter(name), none=NULL) for name in names]
+
+    return scene.once("columns of hosts", work)
 
 
 def _nulls(scene: Scene) -> str:
