@@ -141,7 +141,7 @@ WRONG: dict[str, tuple[str, dict[str, Any], str]] = {
     "below": ("twophase", {"rms": 0}, "rms | 0 | 1 to 16"),
     "above": ("twophase", {"rms": 17}, "rms | 17 | 1 to 16"),
     "huge": ("twophase", {"rms": 10**5000}, "rms | an integer of 16610 bits"),
-    "a fraction": ("twophase", {"rms": 3.0}, "rms | 3.0 | twophase"),
+    "a fraction": ("twophase", {"rms": 3.0}, "rms | 3.0 | a number from 1"),
     "a truth": ("twophase", {"rms": True}, "rms | True"),
     "a word": ("twophase", {"rms": "3"}, "rms | '3'"),
     "nothing": ("twophase", {"rms": None}, "rms | None"),

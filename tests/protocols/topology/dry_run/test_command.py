@@ -67,13 +67,13 @@ def test_journals() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "| kit topology | required | DUMP"),
+        ([], "got 'nothing'; allowed: a dump, or journals"),
         (["nope"], "DUMP|LOG: got 'nope'; allowed: a readable file"),
         ([DUMP, DUMP], "| one dump, or journals alone"),
         ([DUMP, LOGS[0]], "| one dump, or journals alone"),
         ([LOGS[0], "--down", "x"], "--down | nothing beside journals"),
         ([DUMP, "--edition", "sever"], "edition | 'sever' | nearest: server"),
-        ([DUMP, "--jsn"], "| kit topology | unrecognized | --jsn"),
+        ([DUMP, "--jsn"], "arguments | --jsn | nearest: --json"),
         (["/dev/null"], "a readable file (this is a device)"),
     ],
 )
