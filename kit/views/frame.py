@@ -196,7 +196,15 @@ def _picture(scene: Scene, panel: Panel, slots: Slots) -> Frag:
     gates = None if panel.gated else draw_gates(tuple(slots.gates(scene)))
     title = say(panel.title) + edition_in(scene.model.parameters, " · {}")
     marks = panel.legend(scene) if panel.legend else ""
-    legend = h("p", marks, k="legend", class_="kp-marks", title=marks) if marks else None
+    legend = h(
+        "p",
+        marks,
+        k="legend",
+        class_="kp-marks",
+        tabindex=0,
+        role="region",
+        aria_label=say("what the marks mean"),
+    ) if marks else None  # fmt: skip
     top = h("div", h("h3", title), legend, gates, zoom, class_="kp-top")
     body = section(
         panel, panel.draw(scene), "kp-scroll", say("picture: {title}", title=say(panel.title))
