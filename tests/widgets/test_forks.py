@@ -49,6 +49,8 @@ def test_a_branch_is_named_by_what_it_does_otherwise(
     """By who acts first where both do the same in another order, else by its own first action."""
     table = desk(forked(name, steps, at, *verbs))
     [line] = names(table.page)
+    table.page.hover(f"{LINES} {COMPARE}")
+    expect(table.page.locator(".kp-peek")).to_be_hidden()
     assert line.removesuffix("✓").strip() == called
     line_at, bar = (table.page.locator(one) for one in (f"{LINES}>i", ".kp-ticks"))
     left, whole = line_at.bounding_box(), bar.bounding_box()
@@ -72,9 +74,6 @@ def test_a_branch_is_named_by_the_safeguards_it_is_without(desk: MakeDesk) -> No
     page.click(f"{LINES} {GO}")
     table.settle()
     assert names(page) == [f"without {safeguard.id}"]
-    page.click(f"{LINES} {COMPARE}")
-    said = f"Here: with {safeguard.id}. There: without {safeguard.id}."
-    expect(page.locator(".kp-parts")).to_contain_text(said)
 
 
 def three(desk: MakeDesk) -> Desk:
@@ -222,3 +221,16 @@ def test_every_branch_is_named_on_the_map(desk: MakeDesk, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 720})
     assert page.locator(LINES).count() == 1
     assert page.evaluate(CUT) == []
+
+
+def test_a_branch_that_goes_on_is_not_called_the_same(desk: MakeDesk) -> None:
+    """Where one branch ends, what the other one does next is the difference."""
+    player = walked("tcm/bootstrap", 6)
+    player.goto(3)
+    player.fork()
+    player.stage.pack = player.rendered.pack().compressed()
+    page = desk(player).page
+    page.click(f"{LINES} {COMPARE}")
+    expect(page.locator(".kp-parts")).to_have_text(
+        re.compile("part at step 4. Here: nothing more. There: apply")
+    )

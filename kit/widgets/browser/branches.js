@@ -58,8 +58,9 @@ export function nameOf(path, base, first, moments) {
 
 // Say where two paths part, and what each does there: without a safeguard the same steps differ.
 export function parting(path, twin, moments) {
-  const isSame = (id, other) => id === other || moments[id].verb === moments[other]?.verb;
-  const step = path.findIndex((id, i) => !isSame(id, twin[i]));
+  const isSame = (id, other) => id === other || moments[id]?.verb === moments[other]?.verb;
+  const longer = path.length < twin.length ? twin : path;
+  const step = longer.findIndex((_, i) => !isSame(path[i], twin[i]));
   if (step < 0) return say("The steps are the same; what comes of them differs.");
   const verb = (ids) => moments[ids[step]]?.verb || say("nothing more");
   const values = { step, here: verb(path), there: verb(twin) };

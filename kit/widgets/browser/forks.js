@@ -15,7 +15,8 @@ export class Forks {
     this.peek = player.part("peek");
     const { box } = this;
     for (const name of ["pointerover", "focusin"])
-      box.addEventListener(name, ({ target }) => this.preview(target.closest(".kp-fork")));
+      box.addEventListener(name, ({ target }) =>
+        this.preview(target.closest("[data-do=show]")?.parentNode));
     for (const name of ["pointerleave", "focusout"])
       box.addEventListener(name, () => this.preview());
     box.addEventListener("pointerdown", (event) => this.take(event));

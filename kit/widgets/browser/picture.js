@@ -143,20 +143,20 @@ export class Picture {
 
 function copyAttributes(element, like) {
   for (const { name, value } of like.attributes) {
-    const kept = element.isConnected && isReaders(element, name);
+    const kept = element.isConnected && isReaders(like, name);
     if (element.getAttribute(name) !== value && !kept) element.setAttribute(name, value);
   }
   for (const { name } of [...element.attributes])
-    if (!like.hasAttribute(name) && !isReaders(element, name)) element.removeAttribute(name);
+    if (!like.hasAttribute(name) && !isReaders(like, name)) element.removeAttribute(name);
 }
 
 // Whether an attribute holds what the reader chose, which a frame must not take back.
-function isReaders(element, name) {
-  if (name === "open") return element.tagName === "DETAILS";
-  if (name === "hidden") return element.matches("[data-choice],.kp-page");
-  if (name === "aria-pressed") return element.matches("[data-roving],[data-tab]");
-  if (name === "style") return element.hasAttribute("data-pinned");
-  if (name === "tabindex") return element.hasAttribute("data-roving");
+function isReaders(like, name) {
+  if (name === "open") return like.tagName === "DETAILS";
+  if (name === "hidden") return like.matches("[data-choice],.kp-page");
+  if (name === "aria-pressed") return like.matches("[data-roving],[data-tab]");
+  if (name === "style") return like.hasAttribute("data-pinned");
+  if (name === "tabindex") return like.hasAttribute("data-roving");
   return name.startsWith("data-my-");
 }
 

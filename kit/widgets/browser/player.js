@@ -311,7 +311,10 @@ export class Player {
     const on = this.other >= 0 && this.other !== this.tip && moments[this.other] !== undefined;
     unmark(this.root);
     this.part("side").hidden = this.part("diff").hidden = !on;
-    if (!on) return;
+    if (!on) {
+      this.side.clear();
+      return;
+    }
     const twin = this.fullPath(this.other);
     const beside = twin[Math.min(this.full.indexOf(this.at), twin.length - 1)];
     if (moments[beside].root === null) {
