@@ -18,7 +18,7 @@ from kit.views.replicas import MARK, eye, pencil
 WIDTH = 396
 HEIGHT = 294
 CENTRE = (WIDTH / 2, HEIGHT / 2)
-RADIUS = 103
+RADIUS = 101
 DISC = 13
 SMALL_DISC = 5
 LOCKS_AT = RADIUS - 8

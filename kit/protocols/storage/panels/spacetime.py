@@ -607,11 +607,13 @@ def _beside_start(drawing: Layout, way: Way) -> list[Box]:
     read, width = way.read.event, wide(way.copied, LETTERS)
     at, y = x(way.read.column), drawing.y(read.source)
     toward = 1 if drawing.y(read.target) > y else -1
+    end = drawing.left + drawing.width
     return [
         Box(at + right * (8 + width / 2), y + side * high, width, LINE)
         for side in (toward, -toward)
         for right in (1, -1)
         for high in (13, 26)
+        if right < 0 or at + 8 + width <= end
     ]
 
 
