@@ -16,9 +16,9 @@ from kit.views.labels import LINE, Box, wide
 from kit.views.replicas import MARK, eye, pencil
 
 WIDTH = 396
-HEIGHT = 322
+HEIGHT = 294
 CENTRE = (WIDTH / 2, HEIGHT / 2)
-RADIUS = 116
+RADIUS = 101
 DISC = 13
 SMALL_DISC = 5
 LOCKS_AT = RADIUS - 8

@@ -117,7 +117,7 @@ def shapes(svg: str, dress: Dress) -> Frag:
             x=note.get("x"),
             y=note.get("y"),
             text_anchor=note.get("text-anchor"),
-            class_="soft",
+            class_="soft note",
         )
         for note in graph.findall(f"{_SVG}text")
     ]

@@ -20,8 +20,6 @@ LETTER, LINE = 8.4, 15.0
 """How wide a letter is at most, and how high a line, at 13 pixels."""
 NAME_LETTER = 9.0
 """How wide a letter of a name is at most, which stands out."""
-SMALL = 11
-"""Letters beside the arrows of a run."""
 SIZE = 13
 CELL = 32
 """The side of a cell of the grid by which covered boxes are found, in pixels."""

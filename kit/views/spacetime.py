@@ -32,7 +32,7 @@ from kit.engine.network import (
 )
 from kit.engine.timeline import PassedStep
 from kit.views.fragment import Frag, h
-from kit.views.labels import SMALL, Box, seated, wide
+from kit.views.labels import SIZE, Box, seated, wide
 from kit.views.panel import Panel, Scene
 from kit.views.parts import scroll
 
@@ -46,7 +46,7 @@ REACH = 0.6
 """How far an arrow goes that does not arrive, and where on its way a copy is made."""
 WAITING, BELOW = 0.6, 12
 """Rows between the ends of arrows that wait, and how many of them get a place of their own."""
-LETTERS, LINE, BASE = SMALL, 13.0, 4
+LETTERS, LINE, BASE = SIZE, 15.0, 4
 """The size of labels, how high one is, and how far its letters stand below its middle."""
 ALONG = {True: (0.7, 0.5, 0.85, 0.3), False: (1.0, 0.8, 0.6, 0.4)}
 """Where a label may stand on an arrow that was received, and on one that was not."""

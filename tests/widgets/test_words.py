@@ -122,8 +122,10 @@ def test_no_word_of_a_player_is_left_in_english(greek: Greek, desk: MakeDesk) ->
         left |= latin(page)
     table.choose("μίλα Δ")
     table.settle()
-    table.open("kp-tree")
     left |= latin(page)
+    table.do("film")
+    left |= latin(page)
+    table.do("film")
     page.locator("[data-do=compare]").first.click()
     left |= latin(page)
     for sheet in ("more", "waiting", "promises"):

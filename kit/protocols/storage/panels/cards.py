@@ -13,7 +13,7 @@ from kit.protocols.storage.events import Completed, EpochCommitted, QuotaRow, Se
 from kit.protocols.storage.facts import ReplicaRow, RequestRow, request_key
 from kit.protocols.storage.panels.spacetime import events, wrong_answers
 from kit.views.fragment import Frag, h
-from kit.views.labels import SMALL, Box, fitting, wide
+from kit.views.labels import SIZE, Box, fitting, wide
 from kit.views.panel import Panel, Scene
 from kit.views.parts import bulb
 from kit.views.spacetime import tag
@@ -169,7 +169,7 @@ REQUESTS = Panel("requests", "Requests", draw_requests, requests_text, still=Tru
 
 WIDTH, ASKED_ROW, TOP = 330, 40, 22
 EDGE = 6
-LETTERS = SMALL
+LETTERS = SIZE
 
 
 class RequestSpan(Struct, frozen=True):

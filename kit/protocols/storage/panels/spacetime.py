@@ -23,7 +23,7 @@ from kit.protocols.storage.panels.heads import asks_words, draw_heads, head_widt
 from kit.protocols.storage.solo import Replica
 from kit.protocols.storage.storage import Finish, Storage
 from kit.views.fragment import Frag, h
-from kit.views.labels import SMALL, Box, boxes, seated, wide
+from kit.views.labels import SIZE, Box, boxes, seated, wide
 from kit.views.panel import Panel, Scene
 from kit.views.promises import step_key
 from kit.views.replicas import legend
@@ -306,7 +306,7 @@ def _ways(placed: tuple[Placed, ...]) -> tuple[Way, ...]:
     return tuple(ways)
 
 
-LETTERS, LINE, BASE = SMALL, 13.0, 4
+LETTERS, LINE, BASE = SIZE, 15.0, 4
 """The size of words, how high a line is, how far letters stand below its middle."""
 NOTHING_YET = "  nothing has happened yet"
 MOST_LINES = 8
@@ -607,11 +607,13 @@ def _beside_start(drawing: Layout, way: Way) -> list[Box]:
     read, width = way.read.event, wide(way.copied, LETTERS)
     at, y = x(way.read.column), drawing.y(read.source)
     toward = 1 if drawing.y(read.target) > y else -1
+    end = drawing.left + drawing.width
     return [
         Box(at + right * (8 + width / 2), y + side * high, width, LINE)
         for side in (toward, -toward)
         for right in (1, -1)
         for high in (13, 26)
+        if right < 0 or at + 8 + width <= end
     ]
 
 

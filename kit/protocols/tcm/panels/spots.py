@@ -303,7 +303,7 @@ def _spot(
 
 
 def _disk_at(place: TokenPlace) -> tuple[float, float]:
-    return point(place.share, DISK_AT - 48 * place.inner)
+    return point(place.share, DISK_AT - 44 * place.inner)
 
 
 def _disk(place: TokenPlace, share: float | None) -> Frag:
