@@ -92,14 +92,17 @@ DARK = {
     "chip": "#dfe4ea",
 }
 
-_HALF = "color-mix(in srgb, CanvasText {}%, Canvas)"
+_HALF = "color-mix(in srgb,CanvasText {}%,Canvas)"
 FORCED = {
-    **dict.fromkeys(("bg", "raised", "chip"), "Canvas"),
-    **dict.fromkeys(("ink", "soft", "edge", "back", "outline"), "CanvasText"),
-    **dict.fromkeys((f"on-{name}" for name in SIGNS), "CanvasText"),
-    **dict.fromkeys(("line", *SIGNS), _HALF.format(25)),
+    "bg": "Canvas",
+    "ink": "CanvasText",
+    "line": _HALF.format(25),
+    "accent": "Highlight",
+    **dict.fromkeys(("raised", "chip"), "var(--bg)"),
+    **dict.fromkeys(("soft", "edge", "back", "outline"), "var(--ink)"),
+    **dict.fromkeys(SIGNS, "var(--line)"),
     "broken": _HALF.format(50),
-    **dict.fromkeys(("accent", "next"), "Highlight"),
+    "next": "var(--accent)",
     "on-next": "HighlightText",
 }
 """Where the reader has chosen the colours: theirs, and shades between ink and ground for fills."""
@@ -129,7 +132,7 @@ def variables(colours: Mapping[str, str], prefix: str = "--") -> str:
     return "".join(f"{prefix}{name}:{colour};" for name, colour in colours.items())
 
 
-_SIGNS = variables(SIGNS) + variables(INK_ON, "--on-")
+_SIGNS = f"{variables(SIGNS)}--on-next:{INK_ON['next']};"
 _LIGHT = f"{variables(LIGHT)}color-scheme:light"
 _DARK = f"{variables(DARK)}color-scheme:dark"
 _FORCED = f"@media(forced-colors:active){{.kp.kp.kp{{{variables(FORCED)}}}}}\n"
@@ -140,6 +143,9 @@ def resolved(sheet: str) -> str:
     for state, sign in STATES.items():
         sheet = sheet.replace(f"var(--{state})", f"var(--{sign})")
     sheet = sheet.replace("var(--lifted)", LIFTED)
+    for sign, ink in INK_ON.items():
+        if ink == OUTLINE:
+            sheet = sheet.replace(f"var(--on-{sign})", "var(--outline)")
     for rack, colour in RACKS.items():
         sheet = sheet.replace(f"var(--{rack})", colour)
     return sheet
@@ -158,7 +164,7 @@ def lab_colours() -> str:
     return (
         f'[data-jp-theme-light="true"] .kp{{{_LIGHT}}}\n'
         f'[data-jp-theme-light="false"] .kp{{{_DARK}}}\n'
-        f".kit-player{{{_SIGNS}}}\n"
+        f".kit-player{{{variables({sign: SIGNS[sign] for sign in ('broken', 'next')})}}}\n"
     )
 
 

@@ -135,8 +135,8 @@ def _sent(path: Path) -> str:
 
 def _tight(line: str) -> str:
     """A line of a sheet; only in a declaration no space is needed after a colon."""
-    if line.endswith("{"):
-        return line.removesuffix(" {").replace(", ", ",") + "{"
+    if line.endswith(("{", ",")):
+        return line.replace(" {", "{").replace(", ", ",")
     name, colon, value = line.partition(": ")
     return f"{name}:{value}".replace(", ", ",") if colon and line.endswith(";") else line
 
