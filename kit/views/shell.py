@@ -122,7 +122,7 @@ def _shortened(code: str) -> str:
             if before == "." or is_other or (in_braces and is_key):
                 kept.add(part)
         before = part if part != " " else before
-    known = {name for found in _DECLARED.findall(code) for name in _NAME.findall("".join(found))}
+    known = {name for each in _DECLARED.findall(code) for name in _NAME.findall("".join(each))}
     known = (known - kept) | set(_MEMBER.findall(code)) - set(_NAME.findall("".join(quoted)))
     own = [each for each, _ in uses.most_common() if each in known and len(each) > SHORT]
     fresh = ("".join(pair) for pair in product(ascii_letters, ["", *ascii_letters]))
