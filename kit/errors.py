@@ -123,8 +123,8 @@ KINDS = {
 def in_words(reason: str) -> str:
     """What msgspec says that data should be, without the names of types; what is given is told."""
 
-    def kinds(names: re.Match[str]) -> str:
-        return " or ".join(KINDS.get(kind, f"`{kind}`") for kind in names[1].split(" | "))
+    def kinds(types: re.Match[str]) -> str:
+        return " or ".join(KINDS.get(kind, f"`{kind}`") for kind in types[1].split(" | "))
 
     expected = reason.removeprefix("Expected ").partition(", got ")[0]
     return re.sub("`([a-z |]+)`", kinds, expected)

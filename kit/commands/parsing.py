@@ -79,8 +79,8 @@ class Parser(argparse.ArgumentParser):
     def wanted(self, name: str) -> str:
         """What a word of the command is for, and where all of them are told."""
         actions = [each for each in self._actions if name in (each.metavar, each.dest)]
-        helps = (each.help or ", ".join(map(str, each.choices or ())) for each in actions)
-        return f"{next(filter(None, helps), 'a value')} ({self.prog} --help)"
+        meanings = (each.help or ", ".join(map(str, each.choices or ())) for each in actions)
+        return f"{next(filter(None, meanings), 'a value')} ({self.prog} --help)"
 
     def parse_known_args(  # type: ignore[override]  # narrower than argparse's overloads
         self, args: Sequence[str] | None = None, namespace: Any = None

@@ -26,7 +26,7 @@ class Views(Struct, frozen=True):
     """All a player needs to show a model.
 
     ``question`` asks about the step of a scene before it is shown; None where nothing is worth
-    asking. Nobody is asked about a scene that is not ``asked``. ``runs`` are the
+    asking. Nobody is asked about a scene that is not ``may_ask``. ``runs`` are the
     macros with the generator of their ordinary actions.
     ``evidence`` names the panels that settle a question of a lesson (none: those that stay), and
     ``offered`` the kinds of action that such questions choose from (none: all). ``picture`` and
@@ -39,7 +39,7 @@ class Views(Struct, frozen=True):
     panels: tuple[Panel, ...]
     runs: tuple[tuple[Macro, Run], ...] = ()
     question: Callable[[Scene], Question | None] = changed_parts
-    asked: Callable[[Scene], bool] = lambda scene: True
+    may_ask: Callable[[Scene], bool] = lambda scene: True
     evidence: tuple[str, ...] = ()
     offered: tuple[str, ...] = ()
     picture: str = ""
@@ -65,7 +65,7 @@ class Views(Struct, frozen=True):
         panels = tuple(panels)
         tabs = {p.title: p.name in changed for p in panels if p.name not in others}
         picture = next((panel for panel in panels if panel.name == self.picture), None)
-        if not self.asked(scene):
+        if not self.may_ask(scene):
             return None
         if self.question is not changed_parts and (own := self.question(scene)):
             return own

@@ -567,5 +567,5 @@ TABLETS = Views(
     picture="grid",
     table="now",
     badges="badges",
-    asked=lambda scene: scene.model.dump is None,
+    may_ask=lambda scene: scene.model.dump is None,
 )
