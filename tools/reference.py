@@ -186,7 +186,10 @@ def stories(path: Path) -> None:
 def unpacked(page: str) -> str:
     """A page with its packed parts unpacked: what is packed alike may be so in other bytes."""
     packed = re.compile(r'(<script type="text/plain"[^>]*>)([^<]+)')
-    return packed.sub(lambda part: f"{part[1]}{gzip.decompress(base64.b64decode(part[2]))!r}", page)
+    return packed.sub(
+        lambda part: f"{part[1]}{gzip.decompress(base64.b85decode(part[2].replace(',', '<')))!r}",
+        page,
+    )
 
 
 def _page() -> str:
