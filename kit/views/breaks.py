@@ -54,10 +54,8 @@ def facts(scene: Scene, witness: str) -> tuple[str, str]:
 
 def culprits(scene: Scene, picture: Frag | None, witness: str, named: Named) -> list[str]:
     """The things of a picture that a witness names, or else those that the step concerns."""
-    things = (
-        sorted({part.get("data-of") or "" for part in picture.walk()} - {""}) if picture else []
-    )
-    blamed = [*named(scene, witness)]
+    things = _things(picture)
+    blamed = sorted(named(scene, witness))
     blamed += [thing for thing in things if any(_names(name, witness) for name in _called(thing))]
     if not {*blamed} & {*things}:
         about = {*json.loads(concerned(scene.model, scene.action))}
@@ -197,8 +195,8 @@ def _cause(scene: Scene, breach: Breach, inquiry: Inquiry, picture: Frag | None)
     """Draw the smallest cause in the list of all steps, a filter, and the cause as text."""
     assert inquiry.cause is not None
     way, steps, ids = scene.way(), inquiry.cause.steps, scene.moments()
-    drawn = _things(picture)
-    known_steps = {node: known for node, known in seen(scene).items() if known and node in drawn}
+    known = seen(scene)
+    known_steps = {node: known[node] for node in _things(picture) if known.get(node)}
     rows = [
         _row(scene, number, ids[number] if ids else None, number in steps, known_steps)
         for number in range(max(0, len(way) - MOST_STEPS), len(way))
