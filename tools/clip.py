@@ -23,8 +23,8 @@ CLIP = ROOT / "images" / "bootstrap.webp"
 SCENARIO = "tcm/bootstrap"
 WIDTH, HEIGHT = 840, 560
 LENGTH = 20_000  # milliseconds in all
-BETWEEN = 90  # milliseconds between frames while something moves
-QUALITY = 24
+BETWEEN = 140  # milliseconds between frames while something moves
+QUALITY = 20
 
 HOLD = """
 const { animate } = Element.prototype;

@@ -139,7 +139,7 @@ def volume(size: int | None) -> str:
     if size is None:
         return "?"
     if size < 1024:
-        return say("{n} bytes", n=size)
+        return say("{n:,} bytes", n=size)
     amount = float(size)
     for unit in UNITS:
         amount /= 1024

@@ -331,7 +331,7 @@ def _help() -> Frag:
         _listed(marks_help()),
         class_="kp-help kp-sheet",
         hidden=True,
-        tabindex="-1",
+        tabindex="0",
         role="group",
         aria_label=say("list of keys"),
     )

@@ -152,7 +152,7 @@ WRONG: dict[str, tuple[str, dict[str, Any], str]] = {
     "inside": (
         "tcm",
         {"members": [{"name": "A", "tokens": [100, "x"]}]},
-        "members[0].tokens[1] | 'x' | tcm | Expected | `int`",
+        "members[0].tokens[1] | 'x' | tcm | a whole number",
     ),
     "missing inside": (
         "tcm",

@@ -19,7 +19,9 @@ from tests.house.source import ROOT
 from tests.lessons.answers import RIGHT
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-PICTURE = re.compile(r'<img src="data:image/(?:svg\+xml|png);base64,([A-Za-z0-9+/=]+)" alt="[^"]+')
+PICTURE = re.compile(
+    r'<img (?:style="[^"]*" )?src="data:image/(?:svg\+xml|png);base64,([A-Za-z0-9+/=]+)" alt="[^"]+'
+)
 A_PATH = re.compile(r"(?<![\w.:/<])/(?:home|root|tmp|usr|var|opt|work|Users|private)/|[A-Z]:\\\\")
 ENDING = 9  # cells at the end that hold the exercises
 each_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

@@ -169,16 +169,16 @@ def test_a_milestone_shows_all_that_travelled_on_the_way(desk: MakeDesk) -> None
 
 def test_who_wants_no_motion_gets_arrows(context: BrowserContext, desk: MakeDesk) -> None:
     """Arrows with their labels stand there until the next step, and nothing is animated."""
-    table = waiting(desk, "twophase/commit", 4)
+    table = waiting(desk, "tcm/bootstrap", STREAM)
     table.page.emulate_media(reduced_motion="reduce")
-    at(table, "j", "4 / 4")
-    assert shown(table) == [["message", "prepared", "none"]]
+    at(table, "j", f"{STREAM} / {STREAM}")
+    assert [kind for kind, _, way in shown(table) if way == "none"] == ["data"]
     assert table.page.locator(".kp-flow.arrow").count() == 1
     assert table.page.evaluate("document.getAnimations().length") == 0
     assert serious(table.page) == []
     table.page.keyboard.press("Shift")
     assert len(shown(table)) == 1
-    at(table, "k", "3 / 4")
+    at(table, "k", f"{STREAM - 1} / {STREAM}")
     assert shown(table) == []
 
 

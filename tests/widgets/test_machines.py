@@ -102,7 +102,7 @@ def test_a_machine_is_legible_in_the_smallest_board(desk: MakeDesk, diagram: Sta
 
 
 def test_the_light_goes_on_and_the_way_stays(desk: MakeDesk) -> None:
-    """Each step lights the next state; a rollback takes a dashed edge of another colour."""
+    """Each step lights the next state; a rollback's edge has another colour and a hollow head."""
     table = desk(walked(MIGRATION, 0, 0, 1))
     page = table.page
     lit = "[...document.querySelectorAll('.kp-picture .lit')].map((one) => one.dataset.k)"
@@ -111,9 +111,12 @@ def test_the_light_goes_on_and_the_way_stays(desk: MakeDesk) -> None:
     for name in (START, "allow_write_both_read_old", "write_both_read_old", "cleanup_target"):
         assert page.evaluate(lit) == [f"machine:state:{name}"]
         page.keyboard.press("j")
-    look = "(one) => [getComputedStyle(one).stroke, getComputedStyle(one).strokeDasharray]"
-    back = page.locator(".kp-picture .back.taken .wire").evaluate(look)
-    forth = page.locator(".kp-picture .taken:not(.back) .wire").first.evaluate(look)
+    look = "(one) => [getComputedStyle(one).stroke, getComputedStyle(one).fill]"
+    back, forth = (
+        page.locator(f".kp-picture .taken{kind} .tip").first.evaluate(look)
+        for kind in (".back", ":not(.back)")
+    )
     assert back[0] != forth[0]
-    assert (back[1] == "none", forth[1]) == (False, "none")
+    assert back[1] != back[0], "hollow"
+    assert forth[1] == forth[0], "filled"
     assert table.difference() == ""

@@ -265,7 +265,7 @@ export class Player {
     for (const name of ["step", "milestone", "play"]) disable(name, isLast);
     this.control("unfold").hidden = !this.store.moments.some((moment) => moment.inner);
     const moved = this.flows.texts(this.store.moments[this.at].flows);
-    this.voice.speak([text, this.breaks.words, ...moved].join(" ").trim());
+    this.voice.speak([text, this.breaks.words, ...moved].filter(Boolean).join(" "));
   }
 
   // The steps of the slider: those that the script is known to have, until it has ended.

@@ -13,7 +13,9 @@ export class Sheets {
   }
 
   toggled(one) {
-    if (one.matches(OPEN)) this.close(one);
+    if (!one.matches(OPEN)) return;
+    this.close(one);
+    this.player.breaks.close();
   }
 
   // Close all but one; tell whether any was open, and give the focus back where it came from.

@@ -246,7 +246,7 @@ def test_nodes_have_heads_and_the_legend_explains_what_is_there() -> None:
     grid = one()
     leader, *others = grid.hosts
     quiet = draw_grid(replace(grid, hosts=(replace(leader, leads=True, tag="@3"), *others)))
-    assert len(classed(quiet, "head")) == 4
+    assert len(classed(quiet, "head")) == 5, "four nodes and a client"
     assert len(classed(quiet, "crown")) == 1
     said = classed(quiet, "legend")[0].text()
     assert "crown: coordinator; @: version it goes by" in said

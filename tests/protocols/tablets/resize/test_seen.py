@@ -49,9 +49,11 @@ def panel(scene: Scene, name: str) -> Panel:
 
 
 def lines(scene: Scene, name: str) -> dict[str, str]:
-    """The lines of a panel: what stands before the first colon, and what behind it."""
+    """The lines of a panel: what stands before the first colon, and what behind it; without those
+    of a client, who asks whom is no matter of a resize.
+    """
     heads = (line.strip().partition(": ") for line in panel(scene, name).text(scene).splitlines())
-    return {head: words for head, _, words in heads}
+    return {head: words for head, _, words in heads if not head.startswith("a client")}
 
 
 def drawn(scene: Scene, name: str, key: str) -> Frag | None:

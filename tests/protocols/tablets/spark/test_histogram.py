@@ -88,7 +88,7 @@ def test_thousands_of_nodes_have_the_engines_histogram(
 def test_thresholds_are_marked_between_buckets(
     monkeypatch: pytest.MonkeyPatch, edition: Edition, above: int
 ) -> None:
-    """Each threshold is a line of its own dash where its buckets meet: what asks for a merge is on
+    """Each threshold is a line of its own width where its buckets meet: what asks for a merge is on
     the left of one, what asks for a split on the right of the other.
     """
     cluster = tablets(None, **LARGE)
@@ -96,7 +96,7 @@ def test_thresholds_are_marked_between_buckets(
     merge, split = axes.lines
     half, whole = PLACES[4], PLACES[PARTS.index(Fraction(above))]
     assert [set(line.get_xdata()) for line in (merge, split)] == [{half}, {whole}]
-    assert merge.get_linestyle() != split.get_linestyle()
+    assert merge.get_linewidth() != split.get_linewidth()
     names = f"merge below 2.5 GiB, split above {5 * above}.0 GiB"
     assert ", ".join((merge.get_label(), split.get_label())) == names
     assert picture.words.splitlines()[1] == f"Thresholds: {names}"

@@ -33,8 +33,9 @@ def starting(*verbs: str, **given: Any) -> Timeline:
 
 
 def lines(timeline: Timeline, name: str) -> list[str]:
-    """The lines of a panel."""
-    return [line.strip() for line in panel_text(timeline, name).splitlines()]
+    """The lines of a panel, without those of a client."""
+    told = (line.strip() for line in panel_text(timeline, name).splitlines())
+    return [line for line in told if not line.startswith("a client")]
 
 
 def markers(timeline: Timeline) -> dict[str, str]:
