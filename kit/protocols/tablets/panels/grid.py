@@ -437,12 +437,14 @@ def _work(tablet: PlacedTablet, lies: GridLayout) -> Frag | None:
         return None
     place, way = lies.chips[at.key], tablet.ways[0]
     words = f"{way.stage} {''.join(PIPS[each] for each in way.work)}".rstrip()
+    wide = measured(words) + (30 if way.session else 0)
+    x = max(0.0, min(place.x - place.width / 2, lies.width - wide))
     return h(
         "g",
         word(words, 0, 0, "soft", None),
-        session_key(NAME_LETTER * len(words) * 0.8 + 16, -4) if way.session else None,
+        session_key(wide - 14, -4) if way.session else None,
         k=f"work:{tablet.table}:{tablet.number}",
-        transform=f"translate({place.x - place.width / 2:.0f} {place.y + CHIP + 3:.0f})",
+        transform=f"translate({x:.0f} {place.y + CHIP + 3:.0f})",
     )
 
 

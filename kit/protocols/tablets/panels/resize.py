@@ -307,7 +307,7 @@ def _log_words(now: facts.ResizeLineFacts, count: int) -> str:
     """What group 0 holds: the tablets, the decision, whether it is polled; later the phase."""
     decision = f"{now.decided} (number {now.number})" if now.number else ""
     if now.polled and now.polled == now.number:
-        decision += ", all are ready"
+        decision += ", ready"
     phase = now.phase or now.transition.removeprefix("tablet_").replace("_", " ")
     tablets = "" if decision and phase else counted(count, "tablet")
     return f"group 0: {', '.join(filter(None, (tablets, decision, phase)))}"
