@@ -164,7 +164,9 @@ def test_it_is_shown_without_a_browser(friday: DryRun) -> None:
     assert "\n" not in bundle["text/plain"]
     html = bundle["text/html"]
     assert not re.search(r"<(svg|style|script|details|button)\b|\sdata-|\son\w+=", html)
-    pictures = re.findall(r'<img style="[^"]*" src="data:image/svg\+xml;base64,([^"]+)" alt="[^"]+"', html)
+    pictures = re.findall(
+        r'<img style="[^"]*" src="data:image/svg\+xml;base64,([^"]+)" alt="[^"]+"', html
+    )
     assert pictures
     assert all(base64.b64decode(one).startswith(b"<svg") for one in pictures)
     for words in ("10.20.0.6 is down", "most loaded source", "must not die", "Bytes by node"):
