@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from kit.engine.flows import flows
-from kit.engine.model import Model, verdicts
+from kit.engine.model import Model, Property, verdicts
 from kit.engine.registry import weights_of
 from kit.errors import Refusal
 
@@ -113,6 +113,7 @@ class Visit:
         self._always = [p for p in (*model.properties, *model.signs) if p.kind != "step"]
         self._steps = [p for p in (*model.properties, *model.signs) if p.kind == "step"]
         self._kinds: dict[Any, tuple[str, str, str]] = {}
+        self._found: dict[tuple[str, int], Any] = {}
         place = SERVER_LOGS.get(model.name)
         self._log = None
         if place:
@@ -223,11 +224,20 @@ class Visit:
     def _judged(self, number: int) -> Iterator[str]:
         """What each property says of a state: whether it is so there, or the witness against it."""
         for prop in self._always:
-            found = prop.check(self.known[number])
+            found = self._verdict(prop, self.known[number])
             if prop.kind == "always":
                 yield f"{prop.name} {'ok' if found is None else found}"
             else:
                 yield f"{prop.name} {'reached' if found else 'not reached'}"
+
+    def _verdict(self, prop: Property, state: Any) -> Any:
+        """What a property says of a state; of the same part of a state it is asked once."""
+        if prop.of is None:
+            return prop.check(state)
+        at = prop.name, id(prop.of(state))  # all states are kept, so no id comes twice
+        if at not in self._found:
+            self._found[at] = prop.check(state)
+        return self._found[at]
 
     def _broken(self, before: Any, action: Any, after: Any, memories: tuple[Any, ...]) -> str:
         """What properties of steps, and monitors on the way by which a state was found, say."""
