@@ -319,20 +319,37 @@ PLAIN = {
     r"fence_version = (.*)": r"the fence is version \1",
     r"session = null": "the session is closed",
     r"session = (.*)": r"session \1 is open",
+    r"(\w+)\.node_state = left": r"\1 has left",
     r"(\w+)\.node_state = (.*)": r"\1 is \2",
     r"(\w+)\.cleanup_status = needed": r"\1 has to clean up",
+    r"(\w+)\.topology_request = null": r"\1 has no request waiting",
+    r"(\w+)\.tokens = (?!null).*": r"\1 has its tokens",
+    r"new_cdc_generation_data_uuid = (?!null)(.*)": r"CDC generation \1 is prepared",
+    r"unpublished_cdc_generations = \{(?:.*, )?(\w+)\}": r"CDC generation \1 is to be published",
+    r"unpublished_cdc_generations = null": "all CDC generations are published",
+    r"(?:new|committed)_cdc_generation.*": "",
     r"(\w+)\.(\w+) = null": r"\1 has no \2",
     r"(\w+)\.(\w+) = (.*)": r"\1 has \2 \3",
     r"(\w+) = null": r"no \1",
     r"(\w+) = (.*)": r"\1 \2",
 }
-"""What cells of the tables say, in words: the first pattern that fits."""
+"""What cells of the tables say, in words: the first pattern that fits. Of a CDC generation it is
+said once how far it is.
+"""
+CLEANS = " has to clean up"
 
 
-def _plainly(cell: str) -> str:
-    """What a changed cell says, without an assignment."""
-    fits = (sub(pattern, words, cell) for pattern, words in PLAIN.items() if match(pattern, cell))
-    return next(fits, cell)
+def _plainly(cells: Iterable[str]) -> str:
+    """What changed cells say, without an assignment."""
+    said = []
+    for cell in cells:
+        fits = (sub(old, new, cell) for old, new in PLAIN.items() if match(old, cell))
+        said.append(next(fits, cell))
+    cleaners = [each.removesuffix(CLEANS) for each in said if each.endswith(CLEANS)]
+    if len(cleaners) > 1:
+        said = [each for each in said if not each.endswith(CLEANS)]
+        said.append(f"{', '.join(cleaners[:-1])} and {cleaners[-1]} have to clean up")
+    return ", ".join(filter(None, said))
 
 
 Placeless: TypeAlias = Annotated[bool, Each(lambda m: (False, True) if m.placing else (False,))]
@@ -371,7 +388,7 @@ class Coordinator(Control):
     def sets(self, s: ControlState, command: Command) -> str:
         """What a command sets in the tables as they are, in words; a start marker sets nothing."""
         cells = changed_cells(s.topology, mutated(s.topology, command.change), self.names)
-        return ", ".join(map(_plainly, cells)) or "nothing but a new state id"
+        return _plainly(cells) or "nothing but a new state id"
 
     def _decision_words(self, before: ControlState, action: Any, after: ControlState) -> str:
         command, decision = after.attempted.command, decision_of(before, self.setting)
