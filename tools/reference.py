@@ -186,10 +186,12 @@ def stories(path: Path) -> None:
 def unpacked(page: str) -> str:
     """A page with its packed parts unpacked: what is packed alike may be so in other bytes."""
     packed = re.compile(r'(<script type="text/plain"[^>]*>)([^<]+)')
-    return packed.sub(
-        lambda part: f"{part[1]}{gzip.decompress(base64.b85decode(part[2].replace(',', '<')))!r}",
-        page,
-    )
+    return packed.sub(lambda part: f"{part[1]}{unzipped(part[2])!r}", page)
+
+
+def unzipped(text: str) -> bytes:
+    """What stands packed in a page: the inverse of ``packed_text``, and of gzip."""
+    return gzip.decompress(base64.b85decode(text.replace(",", "<")))
 
 
 def _page() -> str:

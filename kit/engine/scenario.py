@@ -406,7 +406,7 @@ class Begun(Struct, frozen=True):
     @property
     def actions(self) -> tuple[Any, ...]:
         """The run's actions: before what is done in ``model``, they are a run of ``run.model``."""
-        return tuple(self.run.moments[moment].action for moment in self.run.path()[1:])
+        return self.run.actions()
 
 
 @checked

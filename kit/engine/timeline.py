@@ -434,6 +434,21 @@ class Timeline:
             for before, after in pairwise(way)
         )
 
+    def actions(self, moment: int | None = None) -> tuple[Any, ...]:
+        """What was done on the way to a moment (the end of the current branch when None).
+
+        Raises BadInput when there is no such moment.
+        """
+        return tuple(self.moments[each].action for each in self.path(moment)[1:])
+
+    def broken_by(self, moment: int) -> tuple[Breach, ...]:
+        """The promises that the step to a moment is the first on its way to break.
+
+        Raises BadInput when there is no such moment.
+        """
+        breaches, step = self.breaches(moment), self._places[moment].depth - 1
+        return tuple(breach for breach in breaches if breach.step == step)
+
     def breaches(self, moment: int) -> tuple[Breach, ...]:
         """The first step to break each promise on the way to a moment, in the order of steps."""
         self._known(moment)

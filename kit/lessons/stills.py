@@ -13,6 +13,7 @@ from msgspec import Struct
 from kit.engine.registry import one_of
 from kit.engine.timeline import LONGEST_RUN, Timeline
 from kit.errors import BadInput
+from kit.views.breaks import breaking
 from kit.views.fragment import Frag, h
 from kit.views.frame import narration
 from kit.views.panel import Panel, Scene, scene_at
@@ -54,8 +55,7 @@ class Frames(Shown):
 
     def _head(self, place: int) -> str:
         scene = self.stills[place].scene
-        breaches, step = scene.breaches(), len(scene.way())
-        broke = "a promise broke" if breaches and breaches[-1].step == step - 1 else ""
+        broke = "a promise broke" if breaking(scene) else ""
         names = ", ".join(filter(None, (scene.milestone, broke)))
         return f"Frame {place + 1} of {len(self.stills)}: {names or _ends(place)}"
 
@@ -109,11 +109,10 @@ def frames(source: Any, *names: str) -> Frames:
     run = Timeline(given.model, given.script)
     picture = for_model(given.model).picture
     shown = names or (picture,) * bool(picture)
-    pictures, last, broken = [still(run, *shown)], 0, 0
+    pictures, last = [still(run, *shown)], 0
     for _ in range(LONGEST_RUN):
-        moved, known = run.forward(), broken
-        broken = len(run.breaches(run.at))
-        if run.at != last and (moved is None or moved.milestone or broken > known):
+        moved = run.forward()
+        if run.at != last and (moved is None or moved.milestone or run.broken_by(run.at)):
             pictures.append(still(run, *shown))
             last = run.at
         if moved is None:

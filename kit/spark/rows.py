@@ -38,7 +38,7 @@ def timeline(row: Any, *, small: bool = False) -> Timeline:
     smaller = _of_families("shrinks", row, run)
     if smaller is not None:
         return smaller
-    actions, _ = shrink(run.model, [run.moments[at].action for at in run.path()[1:]], verdict)
+    actions, _ = shrink(run.model, run.actions(), verdict)
     return Timeline.along(run.model, actions)
 
 

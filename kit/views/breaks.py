@@ -254,7 +254,7 @@ def _row(
 
 
 def break_lines(scene: Scene) -> list[str]:
-    """The same in words, for who has no scripts."""
+    """The same in words, for readers without scripts."""
     broken: Sequence[Breach] = breaking(scene)
     if not broken:
         return []

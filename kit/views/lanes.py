@@ -90,7 +90,7 @@ def known_parts(picture: Frag, name: str) -> list[str]:
             continue
         reached = (kid for kid in part.kids if isinstance(kid, Frag) and kid.key)
         cards = (kid for kid in reached if (kid.get("class") or "").startswith("reached "))
-        is_own = part.get("data-of") == name or part.key in (f"n:{name}", f"node:{name}")
+        is_own = part.get("data-of") == name or part.key == f"n:{name}"
         if is_own or any(name in (kid.key or "").split(":") for kid in cards):
             known.append(part.key)
     return known

@@ -90,15 +90,13 @@ class RenderedTimeline:
         """Find out why promises break: whoever reads a page has nobody to ask."""
         timeline = self.timeline
         for moment in range(1, len(timeline.moments)):
-            breaches = timeline.breaches(moment)
-            path = timeline.path(moment)[1:]
-            if len(path) > LONGEST_CAUSE or not breaches or breaches[-1].step != len(path) - 1:
+            broken = timeline.broken_by(moment)
+            if not broken or broken[0].step >= LONGEST_CAUSE:
                 continue
             known = timeline.inquiries.get(moment) or Inquiry()
             if known.cause is None:
-                broken = next(each for each in breaches if each.step == len(path) - 1)
-                run = [timeline.moments[each].action for each in path]
-                cause = smallest_cause(timeline.model_at(moment), run, broken.name)
+                model, run = timeline.model_at(moment), timeline.actions(moment)
+                cause = smallest_cause(model, run, broken[0].name)
                 timeline.inquiries[moment] = msgspec.structs.replace(known, cause=cause)
 
     def _apart(self, path: list[int]) -> int:
@@ -220,11 +218,12 @@ class RenderedTimeline:
         """A moment without its frame."""
         moment = self.timeline.moments[number]
         verb = "" if moment.action is None else self.model.verb(moment.action)
-        parent, breaches, inner = moment.parent, self.timeline.breaches, self._inner(number)
-        broken = parent >= 0 and len(breaches(number)) > len(breaches(parent))
+        inner, broken = self._inner(number), bool(self.timeline.broken_by(number))
         model = self.timeline.model_at(number)
         off = ", ".join(each.id for each in model.safeguards if each.name in model.off)
-        return DrawnMoment(parent, None, verb, moment.milestone, None, inner, None, broken, off)
+        return DrawnMoment(
+            moment.parent, None, verb, moment.milestone, None, inner, None, broken, off
+        )
 
     def draw(self, moment: int) -> DrawnMoment:
         """Draw a moment into the store: its frame, its question and what travels."""

@@ -976,7 +976,7 @@ def _gate(scene: Scene, gates: Sequence[Gate], letters: Mapping[str, str]) -> Fr
     here, needed = len(gate.there), gate.needed
     is_part = here + len(gate.missing) > needed  # some of them are enough
     count = say("{n}, needs {all}" if is_part else "{n} of {all}", n=here, all=needed)
-    said = say("{n} have come", n=len(gate.there))
+    said = say("{n} have come", n=here)
     room = WIDTH - post - 20 - measured(count, bold=True)
     come = [*gate.there] if len(gate.there) <= MOST_COME and 20 * len(gate.there) < room else []
     leaf = 0 if not gate.is_open else 9

@@ -65,33 +65,30 @@ class Breaks:
         Raises Refused when none is broken on the way to it.
         """
         timeline = self.player.timeline
-        path = timeline.path(timeline.at)
-        breaches = timeline.breaches(timeline.at)
+        breaches = timeline.broken_by(timeline.at) or timeline.breaches(timeline.at)
         if not breaches:
             raise Refused(say(WHOLE))
-        here = [breach for breach in breaches if breach.step == len(path) - 2]
-        breach = (here or breaches)[0]
-        return path[breach.step + 1], breach
-
-    def actions(self, moment: int) -> tuple[Any, ...]:
-        """The run that leads to a moment."""
-        timeline = self.player.timeline
-        return tuple(timeline.moments[each].action for each in timeline.path(moment)[1:])
+        return timeline.path(timeline.at)[breaches[0].step + 1], breaches[0]
 
     # What takes a moment, for a cell that waits for it.
 
     def why(self) -> Cause:
         """The smallest cause."""
         moment, breach = self.place()
-        model = self.player.timeline.model_at(moment)
-        cause = smallest_cause(model, self.actions(moment), breach.name)
+        timeline = self.player.timeline
+        known = timeline.inquiries.get(moment) or Inquiry()
+        if known.cause is not None:
+            return known.cause
+        run = timeline.actions(moment)
+        cause = smallest_cause(timeline.model_at(moment), run, breach.name)
         self._learn(moment, cause=cause)
         return cause
 
     def possible(self, max_states: int, progress: Progress | bool | None) -> Possible:
         """From where a search reaches the break."""
         moment, breach = self.place()
-        model, run = self.player.timeline.model_at(moment), self.actions(moment)
+        timeline = self.player.timeline
+        model, run = timeline.model_at(moment), timeline.actions(moment)
         possible = first_possible(model, run, breach.name, max_states=max_states, progress=progress)
         self._learn(moment, possible=possible)
         return possible
@@ -161,7 +158,7 @@ class Breaks:
         if self.work.running:
             raise Refused(say(BUSY))
         player, timeline = self.player, self.player.timeline
-        model, run = timeline.model_at(moment), self.actions(moment)
+        model, run = timeline.model_at(moment), timeline.actions(moment)
         on_loop, spoken = on_this_loop(), monotonic()
 
         def report(done: int, now: int) -> None:

@@ -41,41 +41,33 @@ class Background(Generic[T]):
 
         ``report`` is called in the thread, ``ended`` on the loop that this is called on.
         """
-        self._halt = threading.Event()
-        given = (work, report, ended, self._halt, on_this_loop())
-        self.thread = threading.Thread(target=self._run, args=given, daemon=True)
-        self.thread.start()
+        halt = self._halt = threading.Event()
+        later = on_this_loop()
 
-    def _run(
-        self,
-        work: Callable[[Progress], T],
-        report: Progress,
-        ended: Callable[[T | KitError | None], None],
-        halt: threading.Event,
-        later: Callable[..., object],
-    ) -> None:
         def progress(done: int, now: int) -> None:
             if halt.is_set():
                 raise KeyboardInterrupt  # a search keeps what it has found
             report(done, now)
 
-        outcome: T | KitError | None = None
-        try:
-            with stoppable(halt):  # a function of a student's own may never end
-                outcome = work(progress)
-        except KitError as error:
-            outcome = error
-        except KeyboardInterrupt:  # it had ended already, or had not begun
-            pass
-        later(self._end, ended, outcome)
+        def run() -> None:
+            outcome: T | KitError | None = None
+            try:
+                with stoppable(halt):  # a function of a student's own may never end
+                    outcome = work(progress)
+            except KitError as error:
+                outcome = error
+            except KeyboardInterrupt:  # it had ended already, or had not begun
+                pass
+            later(end, outcome)
 
-    def _end(
-        self, ended: Callable[[T | KitError | None], None], outcome: T | KitError | None
-    ) -> None:
-        try:
-            ended(outcome)
-        finally:
-            self.thread = None  # last: who sees that it has ended sees the result
+        def end(outcome: T | KitError | None) -> None:
+            try:
+                ended(outcome)
+            finally:
+                self.thread = None  # last: who sees that it has ended sees the result
+
+        self.thread = threading.Thread(target=run, daemon=True)
+        self.thread.start()
 
 
 def on_this_loop() -> Callable[..., object]:

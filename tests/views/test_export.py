@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import gzip
 import hashlib
 import re
 from pathlib import Path
@@ -17,6 +16,7 @@ from kit.views.export import CHOOSE, UNPACK, closed_words, export_html, export_s
 from kit.views.rendered import RenderedTimeline
 from kit.views.shell import page_module
 from tests.views.frames import walk
+from tools.reference import unzipped
 
 
 def walked(steps: int, nodes: int) -> Timeline:
@@ -49,7 +49,7 @@ def test_the_policy_lets_in_the_packed_module_alone(tmp_path: Path) -> None:
     unpacking = re.search(r'<script type="module">(.+?)</script>', page, re.DOTALL)
     assert packed
     assert unpacking
-    module = gzip.decompress(base64.b85decode(packed[1].replace(",", "<")))
+    module = unzipped(packed[1])
     assert module.decode() == page_module()
     allowed = re.search(r"script-src ([^;]+);", page)
     assert allowed

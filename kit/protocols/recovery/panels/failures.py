@@ -45,7 +45,7 @@ def _stage(scene: Scene) -> Stage:
 
 def _character(scene: Scene, line: FailingNode) -> Character:
     s, several = scene.state, f"{line.datacenter}, " if len(scene.model.dcs) > 1 else ""
-    press = scene.once("presses", lambda: _presses(scene)).get(line.name)
+    press = _presses(scene).get(line.name)
     known = s.schemas[scene.model.number(line.name)].bit_count()
     vote = "" if line.votes else ", does not vote"
     return Character(
@@ -102,13 +102,13 @@ def _rows(scene: Scene) -> Iterator[tuple[str, str, str, str]]:
     for line in scene.of(facts.failing):
         yield line.name, line.standing, "yes" if line.votes else "no", line.schema
     for several in (*scene.model.dcs, *map(", ".join, scene.model.at_once)):
-        if several in scene.once("presses", lambda: _presses(scene)):
+        if several in _presses(scene):
             yield several, "", "", ""
 
 
 def _button(scene: Scene, row: tuple[str, ...]) -> Frag | None:
     place = row[0]
-    action = scene.once("presses", lambda: _presses(scene)).get(place)
+    action = _presses(scene).get(place)
     if action is None:
         return None
     verb, do = scene.model.verb(action), f"do:{mark(scene.model, action)}"
@@ -117,12 +117,15 @@ def _button(scene: Scene, row: tuple[str, ...]) -> Frag | None:
 
 def _presses(scene: Scene) -> dict[str, Any]:
     """What a press on each place does: the first such action that may happen now."""
-    able = (action for action, refusal in scene.options() if refusal is None)
-    presses: dict[str, Any] = {}
-    for action in able:
-        if place := _pressed(action):
-            presses.setdefault(place, action)
-    return presses
+
+    def work() -> dict[str, Any]:
+        presses: dict[str, Any] = {}
+        for action, refusal in scene.options():
+            if refusal is None and (place := _pressed(action)):
+                presses.setdefault(place, action)
+        return presses
+
+    return scene.once("presses", work)
 
 
 def _pressed(action: Any) -> str:

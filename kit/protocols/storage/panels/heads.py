@@ -85,13 +85,13 @@ def _replica(
     row: ReplicaRow, share: float, marks: int, disks: int, rows: Mapping[str, int]
 ) -> Frag:
     reads, writes = (row.role in ("reads and writes", f"{way} only") for way in ("reads", "writes"))
-    words = f"{row.name}: {asked_words(reads, writes)}, holds {row.cell}"
+    words = f"{row.name}: {asked_words(reads, writes)}, holds {row.cell}{'; down' * (not row.up)}"
     kind, _, number = row.cell.partition(" ")
     held = f"{kind[0]}{number}" if number else "–" if share or row.not_owned else ""
     return h(
         "g",
-        h("title", words if row.up else f"{words}; down"),
-        _name(row.name, row.tag, 0, up=row.up, said=words if row.up else f"{words}; down"),
+        h("title", words),
+        _name(row.name, row.tag, 0, up=row.up, said=words),
         eye(marks, -ASIDE, filled=reads),
         pencil(marks, ASIDE, filled=writes),
         disk(disks, 0, share, held),

@@ -180,7 +180,7 @@ def dry_run_of(
     begin_in_flight(shown, begun)
     in_turn(shown, [m.wrap["tcm"](Crash(name)) for name in given.down])
     if shown.at:  # as one folded step
-        timeline.run(shown.moments[moment].action for moment in shown.path()[1:])
+        timeline.run(shown.actions())
     in_turn(timeline, m.to_begin(timeline.state))
     first = timeline.at
     while turn(timeline) | in_turn(timeline, m.to_begin(timeline.state)):

@@ -118,9 +118,8 @@ def shrunk(row: Any, run: Timeline) -> Timeline | None:
     simulated = values.get("source") == SOURCE or {"fingerprint", "size"} <= values.keys()
     if not simulated or not isinstance(run.model, TcmCluster):
         return None
-    actions = [run.moments[at].action for at in run.path()[1:]]
     column = FORMER_COLUMNS.get(values["verdict"], values["verdict"])
-    return Timeline.along(run.model, smaller(run.model, actions, column))
+    return Timeline.along(run.model, smaller(run.model, run.actions(), column))
 
 
 def violations(*tables: Any) -> Any:
