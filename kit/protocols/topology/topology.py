@@ -30,6 +30,7 @@ from kit.engine.declared import (
 from kit.engine.model import TransitionRows
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import Refusal
+from kit.masks import where
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.group0.voting import UNNAMED_RELEASE
 from kit.protocols.topology.control import (
@@ -224,10 +225,8 @@ class Topology(Serving, Coordinator, Outages):
 
     def lagging(self, s: ControlState) -> int:
         """The nodes that are heard and have not applied all (a mask)."""
-        newest, behind = len(s.views) - 1, 0
-        for node, at in enumerate(s.applied if newest else ()):
-            behind |= (at < newest) << node
-        return behind & s.reachable
+        newest = len(s.views) - 1
+        return where(map(newest.__gt__, s.applied)) & s.reachable if newest else 0
 
     def _version_words(self, before: ControlState, action: Any, after: ControlState) -> str:
         node = self.number(action.node)
