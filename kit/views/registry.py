@@ -13,7 +13,7 @@ from kit.engine.model import Model
 from kit.views.actions import Macro
 from kit.views.default import ACTORS, STATE
 from kit.views.frame import Slots
-from kit.views.gate import Gate, awaited_gates
+from kit.views.gate import Declared, awaited_gates
 from kit.views.panel import Panel, Scene
 from kit.views.promises import LAMPS, Named, nothing
 from kit.views.question import Question, changed_parts, receivers
@@ -46,7 +46,7 @@ class Views(Struct, frozen=True):
     table: str = ""
     badges: str = ""
     wide: bool = False
-    gates: Callable[[Scene], Iterable[Gate]] = awaited_gates
+    gates: Declared = awaited_gates
     named: Named = nothing
 
     @property
