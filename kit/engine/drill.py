@@ -58,8 +58,7 @@ class DrillMoment(Struct, frozen=True):
 
     def has(self, action: Any) -> bool:
         """Whether there is something of the kind to do now, be it refused."""
-        rule = self.model.rule_of(action)
-        return rule is not None and rule.end(self.state, action) is not None
+        return self.model.comes_to(self.state, action) is not None
 
 
 class CommandReply(Struct, frozen=True):
@@ -226,13 +225,9 @@ class Drill:
             self._do(answer, said)
             asks = form.looks or self.is_own(form) or form.text.startswith(HAPPEN)
             changed = bool(said or noted) and not asks
-            if not (lines or said or answer.place or form.looks):
+            if not (lines or said or answer.place or form.looks or form.own):
                 done = say("(done on {place}: {what})", place=place, what=form.about)
-                lines = (
-                    (done if noted else say("(nothing changed: it was so already)"),)
-                    if not form.own
-                    else lines
-                )
+                lines = (done if noted else say("(nothing changed: it was so already)"),)
         except KitError as wrong:
             error = one_line(str(wrong))
         typed = one_line(line) if len(line) <= LONGEST_LINE else shorten(line)
@@ -285,8 +280,7 @@ class Drill:
 
     def _step(self, action: Any, said: list[str]) -> None:
         model, state = self.timeline.model, self.timeline.state
-        rule = model.rule_of(action)
-        end = None if rule is None else rule.end(state, action)
+        end = model.comes_to(state, action)
         if end is None:
             raise Refused(f"{model.verb(action)}: there is nothing of the kind to do now")
         if isinstance(end, Refusal):

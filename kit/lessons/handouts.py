@@ -77,10 +77,7 @@ class LessonText(Struct, frozen=True):
 
 
 def read_lesson(path: str | Path) -> LessonText:
-    """A notebook's words.
-
-    Raises BadInput for a file that cannot be read, or is no notebook.
-    """
+    """A notebook's words. Raises BadInput for a file that cannot be read, or is no notebook."""
     text = read_text(path, "notebook", LARGEST)
     try:
         cells = tuple(msgspec.json.decode(text, type=_Notebook).cells)

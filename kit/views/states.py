@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from kit.engine.model import Model, verdicts
 from kit.engine.parameters import budgets_in
-from kit.engine.purity import check_first, steps_of
+from kit.engine.purity import check_seen, check_start, steps_of
 from kit.errors import BadInput
 from kit.views.default import rows_of
 from kit.views.diagrams import PartLook, box_of, drawn, measures, quote, shapes
@@ -85,7 +85,8 @@ def reached(model: Model[Any, Any], most: int = MOST_COUNTED) -> States:
     if most < 1:
         raise BadInput("most", most, "a number from 1 up")
     start, steps_from = model.start(), steps_of(model)
-    check_first(model, start)
+    check_seen(model, start)
+    check_start(model, start)
     numbers = {start: 0}
     levels, frontier, complete = [1], [start], True
     tallies: dict[str, list[int]] = {rule.kind: [0, 0, 0] for rule in model.rules}

@@ -303,7 +303,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
     def static(self) -> str:
         """Return the moment that is shown as HTML that survives an untrusted notebook."""
         scene, views = self.rendered.scene(self.timeline.at), self.rendered.views
-        return static_html(stored_frame(scene, self.rendered.panels, views.slots))
+        return static_html(stored_frame(scene, self.rendered.panels, views))
 
     def __repr__(self) -> str:
         path = self.timeline.path()
@@ -421,11 +421,11 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
 
     def tell_progress(self, words: str) -> None:
         """Say how far a search for a cause has come; nothing: it has ended."""
-        self._tell(self.rendered.progress(words))
+        self._tell(self.rendered.told(progress=words))
 
     def tell_refused(self, why: str) -> None:
         """Say why what was asked for did not happen."""
-        self._tell(self.rendered.refused(why))
+        self._tell(self.rendered.told(error=why))
 
     def _repack(self) -> None:
         self.stage.steps = self.rendered.story.steps if self.rendered.story else 0

@@ -122,10 +122,7 @@ SET, MAP = "a set as in CQL: {'-9', '5'}", "a map as in CQL: {'class': 'SimpleSt
 
 
 def parse_set(text: str, field: str) -> list[Value]:
-    """The members of a CQL set (or list) in their order.
-
-    Raises BadInput for any other text.
-    """
+    """The members of a CQL set (or list) in their order. Raises BadInput for any other text."""
     value = parse_literal(text, field, SET)
     if not isinstance(value, list) or text.lstrip()[:1] == "(":
         raise BadInput(field, text, SET)

@@ -105,7 +105,6 @@ class SchemaParts:
     """Keyspaces and tables as they are read, one file or table of rows after the other."""
 
     def __init__(self) -> None:
-        """Nothing is known yet."""
         self._keyspaces: dict[str, CqlKeyspace] = {}
         self._tables: dict[str, CqlTable] = {}
         self._rows: dict[tuple[str, ...], str] = {}
@@ -155,10 +154,7 @@ class SchemaParts:
         self._tables[given.full] = given
 
     def schema(self, source: str) -> ClusterSchema:
-        """All of it.
-
-        Raises BadInput for no keyspace, a keyspace or an id that rows contradict.
-        """
+        """All of it. Raises BadInput for no keyspace, a keyspace or an id that rows contradict."""
         for keyspace in self._keyspaces.values():
             if not keyspace.strategy:
                 allowed = "also its row of system_schema.keyspaces, with its replication"
