@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.engine.declared import Act, Declared, judges
+from kit.engine.declared import Act, Declared, declared_by, judges
 from kit.engine.flows import Flow
 from kit.engine.model import Gesture, Model, Property
 from kit.engine.rule import Rule
@@ -138,8 +138,7 @@ class Product(Model[Any, Any]):
 
     def _declared(self) -> Iterator[Condition]:
         """The conditions that methods declare, in their order."""
-        methods = {name: each for each in type(self).__mro__[::-1] for name in vars(each)}
-        for name in methods:
+        for name in declared_by(type(self)):
             condition = getattr(type(self), name)
             if hasattr(condition, "needed_by"):
                 when = condition.needed_when

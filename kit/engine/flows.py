@@ -106,9 +106,7 @@ def flow_table(model: Model[Any, Any]) -> FlowTable:
 
 
 def action_types(model: Model[Any, Any]) -> Iterator[type]:
-    """Every type of action that a model can have, whatever its parameters; of a product, of all
-    its parts.
-    """
+    """Every type of action that a model, or a part of it, can have, whatever its parameters."""
     if isinstance(model, HasParts):
         for part in model.parts.values():
             yield from action_types(part)

@@ -290,9 +290,7 @@ class Timeline:
         self._remarks = like._remarks if like else self._remarks
 
     def why(self, moment: int) -> str:
-        """Why a step was made: what was remarked there, else what such a step is for; of the start,
-        what all of it is about.
-        """
+        """What was remarked of a step, else what such a step is for; of the start, the premise."""
         each = self.moments[moment]
         if known := self._remarks.get((each.action, each.state)):
             return known

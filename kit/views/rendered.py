@@ -145,7 +145,7 @@ class RenderedTimeline:
         self.sequence += 1
         return msgspec.structs.replace(self.update(base, first), position=self._position())
 
-    def told(self, **said: str) -> Update:
+    def notice(self, **said: str) -> Update:
         """Return what is said beside the history: an ``error``, how far a ``progress`` has come."""
         held = self.update(len(self.store), len(self.moments))
         return msgspec.structs.replace(held, **said)
