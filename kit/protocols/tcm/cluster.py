@@ -431,7 +431,7 @@ class TcmCluster(Product):
         begun = (event for event in events if isinstance(event, Begin))
         dead = {self.tcm.cluster.resolved[event.operation].dead for event in begun} - {None}
 
-        def silent(known: int) -> frozenset[int]:
+        def silent(known: int) -> Any:
             return frozenset(dead.union(code for code, at in enumerate(applied) if at > known))
 
         epochs = [(log, len(log), silent(len(log))) for log in reversed(logs)]
