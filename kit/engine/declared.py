@@ -215,7 +215,7 @@ class Act:
         ]
         self.name, self.struct = name, self.said.struct
         self.tag = self.said.tag or name.replace("_", "-")
-        self.kind = self.said.kind or name.replace("_", " ")
+        self.kind = self.said.kind or self.tag.replace("-", " ")
         self.verb = self.said.verb or " ".join([self.tag, *(f"{{{n}}}" for n in self.names)])
         fields = [
             (

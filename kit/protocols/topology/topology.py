@@ -197,7 +197,6 @@ class Topology(Serving, Coordinator, Outages):
 
     @action(
         tag="request",
-        kind="request",
         each=lambda m, s: (s.made,) if s.made < len(m.plan.requests) else (),
         verb=_request_words,
         label=_request_label,
@@ -241,7 +240,7 @@ class Topology(Serving, Coordinator, Outages):
         said = f"group 0 → {action.node}: {version}"
         yield Travel("entry", LOG, self.spot(action.node), version, said)
 
-    @action(tag="apply", kind="apply", each=lagging, says=_version_words, travels=_version_sent)
+    @action(tag="apply", each=lagging, says=_version_words, travels=_version_sent)
     @purpose("A node routes by the version that it has applied.")
     def apply_topology(self, s: ControlState, node: Node) -> Next:
         """A node applies the next command that changes what it goes by."""
@@ -249,7 +248,6 @@ class Topology(Serving, Coordinator, Outages):
 
     @action(
         tag="clean",
-        kind="clean",
         each=lambda m, s: sum(
             1 << i for i, entry in enumerate(s.topology.nodes) if entry.cleanup == "running"
         ),
@@ -263,7 +261,7 @@ class Topology(Serving, Coordinator, Outages):
         clean = with_node(s.topology, node, cleanup="clean")
         return majority_refusal(s) or with_topology(s, clean)
 
-    @action(tag="publish", kind="publish")
+    @action(tag="publish")
     @purpose("Those who read streams must know where to look next.")
     def publish_generation(self, s: ControlState) -> Next:
         """A CDC generation is published to those who read streams."""
