@@ -16,10 +16,10 @@ from kit.protocols.tcm.panels.dry_run import (
     rehearsal_text,
 )
 from kit.views.actions import action_board
-from kit.views.fragment import check_keys
 from kit.views.frame import frame
 from kit.views.panel import scene_at
 from kit.views.registry import for_model
+from tests.keyed import check_keys
 from tests.operators.printing import Host, host_id
 from tests.protocols.tcm.dry_run.samples import played, printed
 from tests.views.frames import part
