@@ -96,7 +96,7 @@ def test_it_is_the_first_tab_of_a_ring_of_ones_own_only(history: Timeline) -> No
         (kit.Player("bootstrap").timeline, "placements"),
     ):
         views = for_model(timeline.model)
-        drawn = frame(scene_at(timeline, 0), views.panels, views.macros, views.slots).html()
+        drawn = frame(scene_at(timeline, 0), views.panels, views.macros, views).html()
         found = re.search(r'data-tab="(\w+)"', drawn)
         assert found is not None
         assert found[1] == first
