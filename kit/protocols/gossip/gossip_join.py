@@ -594,8 +594,7 @@ class GossipJoin(NodeModel[RingState]):
             lack = [name for name in owners if not self.node(after, name).data >> write & 1]
             owed = before.acknowledged >> write & 1
             if owed and action.node in lack and len(lack) >= quorum(len(owners)):
-                names = ", ".join(lack)
-                return f"{action.node} takes a place, but write {write + 1} is not on {names}"
+                return f"{action.node} takes a place, and {', '.join(lack)} lack write {write + 1}"
         return None
 
     @always("INV-LOCK", when=lambda m: m.newcomers)
