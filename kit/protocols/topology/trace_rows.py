@@ -79,9 +79,8 @@ def _version(m: Topology, s: Any) -> int:
 
 
 def _nodes(m: Topology, s: Any) -> Iterator[tuple[str, int, bool]]:
-    return (
-        (row.name, row.version, row.health != "down") for row in facts.nodes(m, s) if row.is_member
-    )
+    rows = facts.nodes(m, s)
+    return ((row.name, row.view.version, row.health != "down") for row in rows if row.view)
 
 
 def _operations(m: Topology, s: Any) -> Iterator[tuple[Any, ...]]:
