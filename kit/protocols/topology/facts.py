@@ -150,9 +150,8 @@ def operation_title(m: Topology, operation: TopologyOperation) -> str:
 
 
 class MachineWay(Struct, frozen=True):
-    """An operation with the states it went through; ``ended`` once nothing is under way of it."""
+    """A machine with the states gone through; ``ended`` once nothing is under way of it."""
 
-    operation: TopologyOperation
     machine: Machine
     states: tuple[str, ...]
     ended: bool
@@ -181,7 +180,7 @@ def way_of(m: Topology, start: ControlState, steps: Sequence[PassedStep]) -> Mac
         current, ended = operation, False
     if current is None:
         return None
-    return MachineWay(current, machine_of(current, m.setting), tuple(states), ended)
+    return MachineWay(machine_of(current, m.setting), tuple(states), ended)
 
 
 START_MARKER = "start of a new coordinator"

@@ -84,15 +84,8 @@ WRITTEN: Any = {"extra_json_schema": {"written": True}}
 NO_COORDINATOR = refused("there is no coordinator")
 NOTHING_WAITS = refused("no request waits")
 UNDER_WAY = refused("a join is under way")
-NONE_ACCEPTED = refused("no request was accepted")
 INSIDE = refused("it is in the configuration")
-NO_VERDICT = refused("no verdict is due")
-NO_ANSWER = refused("the joiner has not answered")
-HAS_JOINED = refused("it has joined: its restarts are no part of the handshake")
-NOT_STOPPED = refused("it has not stopped")
 NO_RESTARTS = refused("the budget of restarts is spent")
-NO_WIPES = refused("the budget of wipes is spent")
-NO_OUTAGES = refused("the budget of outages is spent")
 
 Drop: TypeAlias = Annotated[
     bool, Each((False, True), lambda drop: f" without {FEATURE}" if drop else "")
@@ -374,7 +367,7 @@ class Join(NetworkModel):
         if not tables(s).coordinator:
             return NO_COORDINATOR
         if row is None:
-            return NONE_ACCEPTED
+            return refused("no request was accepted")
         if row.host in tables(s).members:
             return INSIDE
         return with_tables(s, replace(tables(s), members=(*tables(s).members, row.host)))
@@ -392,7 +385,7 @@ class Join(NetworkModel):
             return NO_COORDINATOR
         due = verdict_due(s)
         if not due:
-            return NO_VERDICT
+            return refused("no verdict is due")
         response = JoinNodeResponse(*due)
         accepts = response.verdict == ACCEPTED
         after = coordinator(s).but(call="sent" if accepts else "", owes=())
@@ -415,7 +408,7 @@ class Join(NetworkModel):
         if not tables(s).coordinator:
             return NO_COORDINATOR
         if coordinator(s).call != "handled" or row is None:
-            return NO_ANSWER
+            return refused("the joiner has not answered")
         s = with_member(s, coordinator(s).but(call=""))
         for old in row.replaces:
             s = left(s, old)
@@ -536,7 +529,7 @@ class Join(NetworkModel):
         """The joiner crashes, if it runs, and starts again; some features may be disabled."""
         state = joiner(s)
         if state.status == "normal":
-            return HAS_JOINED
+            return refused("it has joined: its restarts are no part of the handshake")
         if self.restarts + state.disk - state.boot <= 0:
             return NO_RESTARTS
         state = state.but(boot=state.boot + 1, parked=(), reason="")
@@ -559,9 +552,9 @@ class Join(NetworkModel):
         if not self.wipes:
             return None
         if state.status != "stopped":
-            return NOT_STOPPED
+            return refused("it has not stopped")
         if state.disk > self.wipes:
-            return NO_WIPES
+            return refused("the budget of wipes is spent")
         fresh = JoinerState(state.boot + 1, state.disk + 1, "asking", self.asks.features)
         return self.turned(s, self.index[JOINER], self.started(fresh))
 
@@ -582,7 +575,7 @@ class Join(NetworkModel):
         """{node} crashes and starts again; what it was at is forgotten."""
         # A coordinator is none any more.
         if sum(each.outages for each in members(s)) >= self.outages:
-            return NO_OUTAGES
+            return refused("the budget of outages is spent")
         had = s.nodes[node]
         again = MemberState(had.name, banned=had.banned, stored=had.stored, outages=had.outages + 1)
         s = with_member(s, again)

@@ -165,10 +165,8 @@ def gates(scene: Scene) -> Iterator[Gate]:
     if runs is None:
         yield from awaited_gates(scene)
         return
-    answered = {*runs.answered}
-    missing = tuple(name for name in runs.needs if name not in answered)
-    there = tuple(name for name in runs.needs if name in answered)
-    yield Gate("barrier", runs.command, "answered", there, missing, len(runs.needs))
+    missing = tuple(name for name, _ in runs.refused)
+    yield Gate("barrier", runs.command, "answered", runs.answered, missing, len(runs.needs))
 
 
 STAGE = stage_panel(
