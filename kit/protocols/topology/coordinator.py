@@ -55,10 +55,7 @@ NO_COORDINATOR = refused("there is no coordinator that the others hear")
 IN_HAND = refused("a command was decided and is not committed yet")
 BEGINS = refused("a new coordinator begins with a command of its own: that comes first")
 HAS_FAILED = refused("that work has failed")
-TABLETS_MOVE = refused("tablets are still moving, or still on the node")
 HAS_PLACES = refused("there is a place for every tablet")
-FENCE_NEXT = refused("the drain is over: the fence is committed next")
-UNEVEN = refused("it is uneven already")
 HELD = refused("a node operation holds the state machine")
 
 TABLETS_WORK = ("drain_tablets", "finish_tablets")
@@ -535,7 +532,7 @@ class Coordinator(Control):
         if piece is None or piece.barrier or piece.name in rules.COMMANDS_OF_WORK:
             return refused("no such work comes next")
         if piece.name in TABLETS_WORK:
-            return TABLETS_MOVE
+            return refused("tablets are still moving, or still on the node")
         if missing := task.needs & ~s.reachable:
             return refused(f"{piece.name} cannot reach a node", self.named(missing))
         if piece.name == "check_drained" and has_tablets(s, task):
@@ -622,7 +619,7 @@ class Coordinator(Control):
     def find_imbalance(self, s: ControlState) -> Next:
         """The load of tablets has become uneven."""
         if s.topology.tablets != "even":
-            return UNEVEN
+            return refused("it is uneven already")
         return s.but(topology=replace(s.topology, tablets="uneven"))
 
     @action(kind="tablets found", tag="resize", spends="faults.resizes", unasked=True)
@@ -675,7 +672,7 @@ class Coordinator(Control):
         if task.work is None or not leads_somewhere(s, task, self.setting):
             return refused("there is no work that could fail to any effect")
         if fence_is_due(s, task):  # drain, fence, plain barrier: in this order
-            return FENCE_NEXT
+            return refused("the drain is over: the fence is committed next")
         if placeless:
             if not self.placing or task.work.name not in TABLETS_WORK:
                 return HAS_PLACES

@@ -82,10 +82,6 @@ from kit.protocols.topology.rules.requests import racks_of
 MOST_MEMBERS = MOST_FAULTS = 5
 WRITTEN: Any = {"extra_json_schema": {"written": True}}
 NO_COORDINATOR = refused("there is no coordinator")
-NOTHING_WAITS = refused("no request waits")
-UNDER_WAY = refused("a join is under way")
-INSIDE = refused("it is in the configuration")
-NO_RESTARTS = refused("the budget of restarts is spent")
 
 Drop: TypeAlias = Annotated[
     bool, Each((False, True), lambda drop: f" without {FEATURE}" if drop else "")
@@ -349,9 +345,9 @@ class Join(NetworkModel):
         if not tables(s).coordinator:
             return NO_COORDINATOR
         if row is None:
-            return NOTHING_WAITS
+            return refused("no request waits")
         if tables(s).joining:
-            return UNDER_WAY
+            return refused("a join is under way")
         why = self.rejection("coordinator", tables(s), request_in(row), up(s))
         if not why:
             state = "replacing" if row.replaces else "bootstrapping"
@@ -369,7 +365,7 @@ class Join(NetworkModel):
         if row is None:
             return refused("no request was accepted")
         if row.host in tables(s).members:
-            return INSIDE
+            return refused("it is in the configuration")
         return with_tables(s, replace(tables(s), members=(*tables(s).members, row.host)))
 
     def _verdict_words(self, before: ActorState, action: Any, after: ActorState) -> str:
@@ -531,7 +527,7 @@ class Join(NetworkModel):
         if state.status == "normal":
             return refused("it has joined: its restarts are no part of the handshake")
         if self.restarts + state.disk - state.boot <= 0:
-            return NO_RESTARTS
+            return refused("the budget of restarts is spent")
         state = state.but(boot=state.boot + 1, parked=(), reason="")
         if state.attempt:  # it has stored group 0's id, and starts from what it has stored
             return self.turned(s, self.index[JOINER], (state, ()))
