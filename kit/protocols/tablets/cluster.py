@@ -21,7 +21,7 @@ from kit.errors import BadInput, Refusal
 from kit.protocols.group0.voting import VotingModel
 from kit.protocols.tablets.dump import TabletDump, holders
 from kit.protocols.tablets.hosts import HIDDEN, LOG, NETWORK, WRITTEN, Hosts, host_spot
-from kit.protocols.tablets.rules.maps import keyspace_of, last_token
+from kit.protocols.tablets.rules.maps import Tablet, keyspace_of, last_token
 from kit.protocols.tablets.rules.replica_sets import (
     Replicas,
     ReplicaSets,
@@ -108,6 +108,12 @@ class TabletRow(State, frozen=True, cache_hash=True):
         kept = () if transition is None else (transition,)
         ways = self.transitions
         return self.but(transitions=(*ways[:place], *kept, *ways[place + 1 :]))
+
+    def as_stored(self, last: int) -> Tablet:
+        """Its row of ``system.tablets``, with its last token; of two transitions the first."""
+        for way in self.transitions[:1]:
+            return Tablet(last, self.replicas, way.new, way.stage, way.kind, way.session)
+        return Tablet(last, self.replicas)
 
     def forgotten(self) -> TabletRow:
         """The row without what only a coordinator knew."""
@@ -392,19 +398,12 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         hosts = {each.host for replicas in placed for each in replicas}
         replaces = sum(text.startswith("replace") for text in self.operations)
         truncates = any(text.startswith("truncate_table") for text in self.operations)
+        own = (
+            *("edition", "release", "most_voters", "nodes", "names", "operations", "down"),
+            *("ignored", "racks", "crashes", "changes", "exclusions"),
+        )
         return TopologyParameters(
-            edition=self.edition,
-            release=self.release,
-            most_voters=self.most_voters,
-            nodes=self.nodes,
-            names=self.names,
-            operations=self.operations,
-            down=self.down,
-            ignored=self.ignored,
-            racks=self.racks,
-            crashes=self.crashes,
-            changes=self.changes,
-            exclusions=self.exclusions,
+            **{name: getattr(self, name) for name in own},
             failures=self.undone,
             late=self.late * truncates,
             tablets=self.moves + replaces,

@@ -32,7 +32,7 @@ from kit.protocols.tablets.rules.balance.cluster import BalancerNode, NodeRole, 
 from kit.protocols.tablets.rules.balance.loads import Loads, TabletMove
 from kit.protocols.tablets.rules.balance.planner import BalancePlan, planned
 from kit.protocols.tablets.rules.balance.reasons import Drains
-from kit.protocols.tablets.rules.maps import Tablet, TabletMap, keyspace_of, last_tokens
+from kit.protocols.tablets.rules.maps import TabletMap, keyspace_of, last_tokens
 from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica, replica_of
 from kit.protocols.tablets.rules.replication import ReplicaChange, RfPlanner, Steps, steps
 from kit.protocols.tablets.rules.stages import TransitionKind
@@ -328,7 +328,7 @@ class DumpPlanner:
         enabled: bool,
         rack_lists: frozenset[tuple[str, str]],
     ) -> StatePlan:
-        tablets = [*map(_tablet, rows, self._lasts)]
+        tablets = [row.as_stored(last) for row, last in zip(rows, self._lasts, strict=True)]
         maps = {
             t.name: TabletMap(
                 t.name, tuple(tablets[self._spans[t.name]]), resize_type=t.resize_type
@@ -372,10 +372,3 @@ class DumpPlanner:
         kind = self._model.rebuild if move.kind == "rebuild" else move.kind
         for number in move.tablets:
             yield self._spans[move.table].start + number, kind, str(move.source), str(move.target)
-
-
-def _tablet(row: TabletRow, last: int) -> Tablet:
-    if not row.transitions:
-        return Tablet(last, row.replicas)
-    way = row.transitions[0]
-    return Tablet(last, row.replicas, way.new, way.stage, way.kind)

@@ -332,10 +332,6 @@ class Resize(Hosts[ResizeState]):
         """What the balancer decides on the table by its size."""
         return decide(self.size_of(s), self.limits)
 
-    def is_due(self, s: ResizeState) -> bool:
-        """Whether the sizes ask for another decision than the one that is stored."""
-        return self.decision(s).resize_seq_number != s.map.resize_seq_number
-
     def shown(self, s: ResizeState) -> dict[tuple[int, TabletReplica], int]:
         """The number of each replica as the coordinator counts: it waits for no node that is
         ignored. A node with an older map has none.
@@ -686,7 +682,7 @@ class Resize(Hosts[ResizeState]):
     def ends(self, s: ResizeState) -> bool:
         """Every resize can end."""
         rests = s.phase == s.transition == "" and s.map.resize_type == "none"
-        return rests and not self.is_due(s)
+        return rests and self.decision(s).resize_seq_number == s.map.resize_seq_number
 
     # How it is told
 

@@ -250,12 +250,19 @@ class Stages(TabletCluster):
             return refused("a replica is not heard", self.named(missing))
         return s.with_rows({tablet: self.worked_row(s, piece)}) if piece.possible else NO_SOURCE
 
+    def done_pieces(self, before: TabletsState, after: TabletsState) -> list[Piece]:
+        """The pieces of data work that a step has done."""
+        return [
+            piece
+            for piece in self.data_pieces(before)
+            if after.tablets[piece.tablet].transitions[piece.place] != piece.transition
+        ]
+
     def done_on_all(self, before: TabletsState, action: Any, after: TabletsState) -> str:
         """How many tablets each kind of work was done on, and on how many it was not."""
-        waiting = self.data_pieces(before)
-        done = Counter(piece.work.name for piece in waiting if is_touched(piece, before, after))
+        done = Counter(piece.work.name for piece in self.done_pieces(before, after))
         words = (f"{name} (tablets: {number:,})" for name, number in sorted(done.items()))
-        left = len(waiting) - done.total()
+        left = len(self.data_pieces(before)) - done.total()
         rest = f"; tablets that cannot go on: {left:,}" if left else ""
         return f"Done: {', '.join(words)}{rest}."
 
@@ -263,8 +270,7 @@ class Stages(TabletCluster):
         self, before: TabletsState, action: Any, after: TabletsState
     ) -> Iterator[Travel]:
         """What the work sends; of very much, the first of it."""
-        pieces = self.data_pieces(before)
-        done = (piece for piece in pieces if is_touched(piece, before, after))
+        done = self.done_pieces(before, after)
         return islice((leg for piece in done for leg in self.sent(before, piece)), MOST_SHOWN)
 
     @action(
@@ -630,11 +636,6 @@ def barrier_nodes(s: TabletsState) -> int:
     topology = s.control.topology
     states = ("normal", *NODE_STATE_OF.values())
     return mask_of(topology, *states) & topology.members & ~excluded_nodes(topology)
-
-
-def is_touched(piece: Piece, before: TabletsState, after: TabletsState) -> bool:
-    """Whether a step has done anything to the tablet of a piece of work."""
-    return after.tablets[piece.tablet] is not before.tablets[piece.tablet]
 
 
 def done_row(row: TabletRow, piece: Piece) -> TabletRow:

@@ -11,7 +11,7 @@ coordinator.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import combinations, islice
 from typing import Any
@@ -45,7 +45,7 @@ from kit.protocols.tablets.cluster import (
 )
 from kit.protocols.tablets.hosts import LOG, shard_spot
 from kit.protocols.tablets.plans import Begin, Plans, replaced
-from kit.protocols.tablets.rules.replica_sets import TabletReplica, replica_of
+from kit.protocols.tablets.rules.replica_sets import replica_of, words
 from kit.protocols.tablets.rules.stages import REPLACES, TRANSITIONS, TransitionKind
 from kit.protocols.tablets.stage_work import Stages
 from kit.protocols.topology.control import has_living_majority, majority_refusal, with_topology
@@ -683,11 +683,6 @@ class Tablets(Plans, Stages):
             "late RPC": "none" if late is None else f"{late.work} sent in {late.stage}",
             **self.control.readable(s.control),
         }
-
-
-def words(replicas: Iterable[TabletReplica], between: str = ", ") -> str:
-    """Replicas as they are written: ``A:0, B:1``."""
-    return between.join(map(str, replicas))
 
 
 def row_said(row: TabletRow) -> str:

@@ -21,6 +21,7 @@ from kit.edge.paths import source_name
 from kit.edge.reading import beginning, read_text
 from kit.engine.registry import edition_of, one_of
 from kit.errors import BadInput
+from kit.operators.importers import system_tables
 from kit.operators.importers.nodetool import LEGEND, Seen, parse_status_text
 from kit.operators.importers.ringfile import LARGEST_FILE
 from kit.operators.importers.schema import (
@@ -28,19 +29,6 @@ from kit.operators.importers.schema import (
     is_schema,
     is_schema_rows,
     read_schema,
-)
-from kit.operators.importers.system_tables import (
-    TableLines,
-    TabletBytes,
-    TabletLine,
-    TabletsTable,
-    is_loads,
-    is_sizes,
-    is_tablets,
-    is_topology,
-    read_loads,
-    read_sizes,
-    read_tablets,
 )
 from kit.protocols.tablets.rules.balance.cluster import (
     BalancerInput,
@@ -201,7 +189,7 @@ def open_tablets(
     fit each other.
     """
     edition = edition_of(edition, EDITIONS)
-    table = read_tablets(dump)
+    table = system_tables.read_tablets(dump)
     known = known_nodes(table, topology, status, loads, edition)
     described = None
     if schema is not None:
@@ -217,7 +205,7 @@ def open_tablets(
         known.warnings += strangers(described, maps)
     given = None
     if sizes is not None:
-        given = sizes_of(read_sizes(sizes), source_name(sizes), names, maps, known)
+        given = sizes_of(system_tables.read_sizes(sizes), source_name(sizes), names, maps, known)
     repairs = {
         names[lines.table_id]: {
             number: datetime.fromisoformat(row.repair_time)
@@ -287,7 +275,7 @@ class KnownNodes(Struct):
 
 
 def known_nodes(
-    table: TabletsTable,
+    table: system_tables.TabletsTable,
     topology: PathLike | None,
     status: PathLike | None,
     loads: PathLike | None,
@@ -327,10 +315,10 @@ def known_nodes(
     return known
 
 
-def few(hosts: list[str]) -> str:
-    """Some hosts by name, and how many more there are."""
-    more = len(hosts) - MOST_HOSTS
-    return ", ".join(hosts[:MOST_HOSTS]) + (f" and {more:,} more" if more > 0 else "")
+def few(names: Sequence[object], most: int = MOST_HOSTS) -> str:
+    """Some of these by name, and how many more there are."""
+    more = len(names) - most
+    return ", ".join(map(str, names[:most])) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _add_topology(known: KnownNodes, opened: OpenedTopology) -> None:
@@ -391,7 +379,7 @@ def _add_loads(known: KnownNodes, loads: PathLike) -> None:
     listed = bool(known.nodes)
     gone = known.topology.table.rows if known.topology else ()
     left = {row.host_id for row in gone} - known.nodes.keys()
-    for load in read_loads(loads):
+    for load in system_tables.read_loads(loads):
         if load.host in left:
             continue
         place = (load.datacenter, load.rack)
@@ -413,7 +401,9 @@ def _add_loads(known: KnownNodes, loads: PathLike) -> None:
 RESIZES: tuple[ResizeType, ...] = ("none", "split", "merge")
 
 
-def names_of(table: TabletsTable, schema: ClusterSchema | None = None) -> dict[str, str]:
+def names_of(
+    table: system_tables.TabletsTable, schema: ClusterSchema | None = None
+) -> dict[str, str]:
     """Each table id's name, from a schema where a dump leaves names out; the id where two tables
     have one name.
     """
@@ -428,8 +418,8 @@ def names_of(table: TabletsTable, schema: ClusterSchema | None = None) -> dict[s
 
 
 def map_of(
-    lines: TableLines,
-    table: TabletsTable,
+    lines: system_tables.TableLines,
+    table: system_tables.TabletsTable,
     names: Mapping[str, str],
     known: KnownNodes,
     sessions: dict[str, int],
@@ -475,7 +465,7 @@ def map_of(
 
 
 def _tablet(
-    row: TabletLine, known: KnownNodes, sessions: dict[str, int], edition: Edition
+    row: system_tables.TabletLine, known: KnownNodes, sessions: dict[str, int], edition: Edition
 ) -> Tablet:
     kind = next((kind for kind in TRANSITIONS[edition] if kind == row.transition), None)
     if row.transition and kind is None:
@@ -506,7 +496,7 @@ def _tablet(
 
 
 def sizes_of(
-    given: TabletBytes,
+    given: system_tables.TabletBytes,
     source: str,
     names: Mapping[str, str],
     maps: Mapping[str, TabletMap],
@@ -577,10 +567,10 @@ def strangers(schema: ClusterSchema, maps: Mapping[str, TabletMap]) -> Iterator[
 
 # Of kinds whose columns the next ones have as well, the first counts.
 FILE_KINDS: Mapping[str, Callable[[str], bool]] = {
-    "sizes": is_sizes,
-    "dump": is_tablets,
-    "topology": is_topology,
-    "loads": is_loads,
+    "sizes": system_tables.is_sizes,
+    "dump": system_tables.is_tablets,
+    "topology": system_tables.is_topology,
+    "loads": system_tables.is_loads,
     "status": lambda text: LEGEND.search(text) is not None,
     "schema": lambda text: is_schema(text) or is_schema_rows(text),
 }

@@ -18,7 +18,7 @@ from kit.protocols.tablets.dry_run.opening import (
 )
 from kit.protocols.tablets.dump import DumpedTable, DumpedTransition, TabletDump
 from kit.protocols.tablets.rules.balance.cluster import DRAINED as TO_DRAIN
-from kit.protocols.tablets.rules.balance.cluster import BalancerNode
+from kit.protocols.tablets.rules.balance.cluster import BalancerNode, added_up, group_rows
 from kit.protocols.tablets.rules.maps import TabletMap, group, keyspace_of, last_tokens
 from kit.protocols.tablets.rules.replica_sets import Replicas
 from kit.protocols.tablets.rules.resize import TARGET_SIZE
@@ -84,18 +84,13 @@ def rehearse(  # noqa: PLR0913  # each file by its own name
     Raises BadInput for a file that is not well formed, files that do not fit each other, an
     operation of no node, more nodes than a Player has, or another operation of a node under way.
     """
-    named = {
-        "topology": topology,
-        "status": status,
-        "sizes": sizes,
-        "loads": loads,
-        "schema": schema,
-    }
-    files: dict[str, Any] = {name: file for name, file in named.items() if file is not None}
+    files: dict[str, Any] = {"topology": topology, "status": status, "sizes": sizes}
+    files |= {"loads": loads, "schema": schema}
     dumps = {"dump": dump} if isinstance(dump, str | Path) else sorted_out(dump)
-    for name in dumps.keys() & files.keys():
-        raise BadInput(name, "two files", "one file of a kind")
-    opened = open_tablets(**dumps, **files, edition=edition, target_size=target_size)
+    for name in dumps:
+        if files.get(name) is not None:
+            raise BadInput(name, "two files", "one file of a kind")
+    opened = open_tablets(**{**files, **dumps}, edition=edition, target_size=target_size)
     check_under_way(opened)
     requests, lost, balance = _wanted(opened, operations)
     parameters, names, warnings = parameters_of(opened, requests, balance, lost)
@@ -316,23 +311,16 @@ def _dump(
         shards=tuple(node.shards for node in nodes),
         tables=tuple(tables),
         capacities=capacities if all(capacities) else (),
-        sizes=() if opened.sizes is None else tuple(_sizes(opened, bases)),
+        sizes=()
+        if opened.sizes is None
+        else tuple(
+            tuple(added_up(rows, place.host) for place in tablet.replicas)
+            for name, table in bases.items()
+            for tablet, rows in zip(
+                table.tablets, group_rows(name, opened.maps, opened.sizes), strict=True
+            )
+        ),
         transitions=tuple(transitions),
         target_size=opened.target_size,
         rack_lists=tuple(sorted(opened.rack_lists())),
     )
-
-
-def _sizes(opened: OpenedTablets, bases: Mapping[str, TabletMap]) -> Iterator[tuple[int, ...]]:
-    """The bytes of each replica, of all tables of its group."""
-    sizes = opened.sizes or {}
-    for name, table in bases.items():
-        columns = [sizes.get(each, ()) for each in group(name, opened.maps)]
-        for number, tablet in enumerate(table.tablets):
-            rows = [column[number] if number < len(column) else {} for column in columns]
-            yield tuple(
-                sum(row[place.host] for row in rows)
-                if all(place.host in row for row in rows)
-                else -1
-                for place in tablet.replicas
-            )

@@ -16,7 +16,7 @@ from kit.errors import BadInput
 from kit.operators.importers.schema import Factor
 from kit.protocols.tablets.dry_run.opening import SOMEWHERE, OpenedTablets
 from kit.protocols.tablets.rules.availability import selectors
-from kit.protocols.tablets.rules.balance.cluster import UNKNOWN
+from kit.protocols.tablets.rules.balance.cluster import UNKNOWN, group_rows
 from kit.protocols.tablets.rules.balance.loads import Loads
 from kit.protocols.tablets.rules.maps import TabletMap, first_token, group, keyspace_of, last_tokens
 from kit.protocols.tablets.rules.replica_sets import Replicas
@@ -268,27 +268,19 @@ def table_size(opened: OpenedTablets, base: str) -> TableSize:
     table, tables = opened.maps[base], group(base, opened.maps)
     replicas = sum(len(tablet.replicas) for tablet in table.tablets)
     initial = _options(opened, base).initial
+    rows = zip(table.tablets, group_rows(base, opened.maps, opened.sizes), strict=True)
+    sizes = (row.get(each.host) for t, some in rows for row in some for each in t.replicas)
     return TableSize(
         base,
         table.count,
         max(1, round(replicas / table.count)),
-        group_bytes([_bytes(opened, name, table) for name in tables]),
+        group_bytes(sizes),
         table.resize_type,
         table.resize_seq_number,
         initial,
         opened.edition == "documents" and is_growing(table.count, initial),
         len(tables),
     )
-
-
-def _bytes(opened: OpenedTablets, name: str, base: TabletMap) -> int | None:
-    rows = (opened.sizes or {}).get(name)
-    if rows is None:
-        return None
-    pairs = zip(base.tablets, rows, strict=True)
-    sizes = [row.get(replica.host) for tablet, row in pairs for replica in tablet.replicas]
-    known = [size for size in sizes if size is not None]
-    return sum(known) if len(known) == len(sizes) else None
 
 
 def _options(opened: OpenedTablets, name: str) -> CountOptions:

@@ -17,16 +17,7 @@ from kit.errors import BadInput
 from kit.operators.importers.ringfile import place_name
 from kit.protocols.tablets.cluster import replication_before
 from kit.protocols.tablets.dry_run.opening import SOMEWHERE, OpenedTablets
-from kit.protocols.tablets.rules.availability import (
-    RequestKind,
-    selectors,
-    served,
-    shard_for_reads,
-    shard_for_writes,
-    skipped_by_primary_repair,
-    static_shard_of,
-    unrepaired_in_time,
-)
+from kit.protocols.tablets.rules import availability
 from kit.protocols.tablets.rules.balance.cluster import DRAINED, NodeRole
 from kit.protocols.tablets.rules.balance.loads import Loads, TabletMove
 from kit.protocols.tablets.rules.balance.planner import DrainFailure, drained, planned
@@ -119,7 +110,7 @@ class LostTablet(Struct, frozen=True):
     tablet: int
     replicas: int
     alive: int
-    without_quorum: tuple[RequestKind, ...]
+    without_quorum: tuple[availability.RequestKind, ...]
     datacenters: tuple[str, ...]
     stage: str = ""
 
@@ -302,7 +293,7 @@ def lose(opened: OpenedTablets, hosts: Sequence[str]) -> LossReport:
         for number, tablet in enumerate(table.tablets):
             if down.isdisjoint(replica.host for replica in tablet.sets.both):
                 continue
-            left = served(tablet, opened.edition, down, places)
+            left = availability.served(tablet, opened.edition, down, places)
             if left.without_quorum or left.datacenters:
                 counts = len(left.hosts), len(left.alive)
                 refused = left.without_quorum, left.datacenters
@@ -330,13 +321,15 @@ def serving(opened: OpenedTablets, token: int) -> tuple[ServedToken, ...]:
         lasts = table.last_tokens
         number = tablet_of(token, lasts)
         tablet = table.tablets[number]
-        reads, writes = selectors(tablet, opened.edition)
+        reads, writes = availability.selectors(tablet, opened.edition)
         hosts = tuple(
             ServingHost(
                 host,
-                shard_for_reads(tablet, host, reads),
-                shard_for_writes(tablet, host, writes),
-                static_shard_of(token, shards[host], opened.ignore_msb.get(host, IGNORE_MSB)),
+                availability.shard_for_reads(tablet, host, reads),
+                availability.shard_for_writes(tablet, host, writes),
+                availability.static_shard_of(
+                    token, shards[host], opened.ignore_msb.get(host, IGNORE_MSB)
+                ),
             )
             for host in dict.fromkeys(replica.host for replica in tablet.sets.both)
         )
@@ -409,7 +402,7 @@ def repair_plan(opened: OpenedTablets, at: datetime) -> RepairReport:
     left = opened.left
     tables = []
     for base, given in opened.bases.items():
-        skipped = skipped_by_primary_repair(given, left, opened.places)
+        skipped = availability.skipped_by_primary_repair(given, left, opened.places)
         repairs = opened.repairs.get(base, {})  # those of the base table's tablets
         repaired = {tablet: int(when.timestamp()) for tablet, when in repairs.items()}
         for table in group(base, opened.maps):
@@ -418,7 +411,7 @@ def repair_plan(opened: OpenedTablets, at: datetime) -> RepairReport:
             if described:
                 mode, seconds = described.gc_mode, described.gc_grace_seconds
             grace = GRACE if seconds is None else seconds
-            late = unrepaired_in_time(given, repaired, int(at.timestamp()), grace)
+            late = availability.unrepaired_in_time(given, repaired, int(at.timestamp()), grace)
             line = RepairLine(
                 *(table, given.count, skipped, mode, grace, given.count - len(repaired)),
                 late if mode in BY_AGE else (),

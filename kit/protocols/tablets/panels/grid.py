@@ -23,7 +23,6 @@ from kit.protocols.tablets.rules.grid import (
     Part,
     PlacedTablet,
     TabletGrid,
-    TabletWay,
     held_replicas,
 )
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
@@ -571,15 +570,11 @@ def grid_text(grid: TabletGrid) -> str:
             ends = [" ".join(map(str, each)) for each in (way.sets.leaving, way.sets.pending)]
             places = " → ".join(filter(None, ends))
             lines.append(f"tablet {tablet.number}: {way.kind} in {way.stage} {places}".rstrip())
-            lines += [] if way.reads == way.writes else [f"tablet {tablet.number}: {_used(way)}"]
+            used = (" ".join(map(str, each)) for each in (way.reads, way.writes))
+            if way.reads != way.writes:
+                lines.append("tablet {}: reads {}; writes {}".format(tablet.number, *used))
     lines += asked_lines(grid)
     return "\n".join(f"  {line}" for line in lines)
-
-
-def _used(way: TabletWay) -> str:
-    """Whom requests use in a stage."""
-    reads, writes = (" ".join(map(str, each)) for each in (way.reads, way.writes))
-    return f"reads {reads}; writes {writes}"
 
 
 # -- very many tablets: each shard with how much it has, against the fullest one -------------------

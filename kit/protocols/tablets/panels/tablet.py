@@ -1,14 +1,14 @@
 """The panels of one tablet's requests: those of storage, whose epochs are stages; its own tabs.
 
 They say which stage each coordinator and replica stands at, and compare leaving and new replicas,
-write by write. Source: Topology over Raft, "Tablet transitions", the precondition of
-``write_both_read_new``.
+write by write. Sources: Topology over Raft, "Tablet transitions", the precondition of
+``write_both_read_new``; "Topology guards", its example scenario, for a run in numbered steps.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from operator import itemgetter
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,15 +16,21 @@ from msgspec.structs import replace
 from kit.engine.timeline import PassedStep
 from kit.protocols.storage.facts import OUTPUT
 from kit.protocols.storage.panels import VIEWS as STORAGE
-from kit.protocols.storage.rules.requests import AT_WORK, NOTHING, WAITING, Request, timestamp
+from kit.protocols.storage.rules.requests import AT_WORK, DONE, NOTHING, WAITING, Request, timestamp
 from kit.protocols.storage.rules.view import holds, mask_of, members
-from kit.protocols.storage.storage import Commit, StorageState
-from kit.protocols.tablets.facts.story import HARM, KEPT, story
+from kit.protocols.storage.storage import (
+    CollectTombstones,
+    Commit,
+    LandLate,
+    Serve,
+    StorageState,
+    WriteBack,
+)
 from kit.protocols.tablets.panels.grid import grid_panel
 from kit.protocols.tablets.panels.tablets import diagram
 from kit.protocols.tablets.rules.grid import GridHost, PlacedTablet, TabletGrid, TabletWay
 from kit.protocols.tablets.rules.replica_sets import Replicas, ReplicaSets, TabletReplica
-from kit.protocols.tablets.rules.stages import REPLACES, TRANSITIONS, TransitionKind
+from kit.protocols.tablets.rules.stages import TRANSITIONS, TransitionKind, ends_well
 from kit.protocols.tablets.rules.tablet_history import (
     NO_TRANSITION,
     WITHIN_NODE,
@@ -32,7 +38,6 @@ from kit.protocols.tablets.rules.tablet_history import (
     stage_of,
 )
 from kit.protocols.tablets.tablet import Tablet
-from kit.protocols.topology.rules.machines import BOUNDARY
 from kit.views.declared import (
     NONE,
     Column,
@@ -47,21 +52,13 @@ from kit.views.declared import (
     unsaid,
 )
 from kit.views.diagrams import END, START, Standing, state_panel
-from kit.views.fragment import Frag, Kid, h
+from kit.views.fragment import Kid, h
 from kit.views.panel import Scene
 from kit.views.parts import bulb
 
 __all__ = ["OUTPUT", "TABLET"]
 
 STREAMING, SWITCH = "streaming", "write_both_read_new"
-ENDS_WELL = frozenset(
-    edge.source
-    for tables in TRANSITIONS.values()
-    for table in tables.values()
-    for edge in table.edges
-    if edge.target == BOUNDARY and REPLACES in edge.effects
-)
-"""The stages after which the new replicas are in force."""
 
 
 # -- the way of a transition, and the grid that it changes -----------------------------------------
@@ -81,8 +78,9 @@ class StagePath(Struct, frozen=True):
     @property
     def replicas(self) -> Replicas:
         """The replicas that are in force: the old ones until it has ended well."""
-        ends_well = self.ended and self.stages and self.stages[-1] in ENDS_WELL
-        return self.sets.new if ends_well else self.sets.old
+        table = TRANSITIONS["server"][self.kind]  # which has the stages of both editions
+        good = self.ended and self.stages and ends_well(table, self.stages[-1])
+        return self.sets.new if good else self.sets.old
 
 
 def path(m: Tablet, s: StorageState) -> StagePath:
@@ -276,12 +274,6 @@ def _drain(scene: Scene) -> Iterator[tuple[str, str]]:
         yield "✓", FREE
 
 
-def _draw_drain(scene: Scene) -> list[Frag]:
-    return [
-        h("p", bulb(sign, "drain"), f" {words}", class_="lamp") for sign, words in _drain(scene)
-    ]
-
-
 def _stage(row: StageInUse) -> str:
     return f"{row.stage}, {row.note}" if row.note else row.stage
 
@@ -296,14 +288,6 @@ def _cells(row: StageInUse) -> tuple[str, str, str, str]:
     return reads, writes, ", ".join(replicas), "; ".join((*plans, *row.requests))
 
 
-def _cell(at: int, row: StageInUse) -> str:
-    return _cells(row)[at]
-
-
-def _version(row: StageInUse) -> list[Kid]:
-    return [h("b", str(row.version)), " ", h("small", _stage(row))]
-
-
 def _strips(scene: Scene) -> Iterator[str]:
     """A line for each version in use, the newest first."""
     for row in reversed(scene.of(stages_in_use)):
@@ -316,14 +300,94 @@ def _strips(scene: Scene) -> Iterator[str]:
 # -- the run in numbered steps ---------------------------------------------------------------------
 
 
-def _steps(scene: Scene) -> Iterator[tuple[int, str]]:
-    yield from enumerate(scene.once("story", lambda: story(scene.model, scene.way())), 1)
-
-
 def _step(row: tuple[int, str]) -> list[Kid]:
     sign = next((sign for sign in (HARM, KEPT) if row[1].startswith(sign)), "")
     words = row[1].removeprefix(sign)
     return [bulb(sign.strip(), "a late stream"), f" {words}"] if sign else [words]
+
+
+FAILS = "roll back to", "give up to"
+"""How the events begin with which a transition fails."""
+HARM, KEPT = "! ", "✓ "
+"""What a line begins with in which a late stream did harm, or was turned away."""
+
+
+def story(m: Tablet, way: Sequence[PassedStep]) -> tuple[str, ...]:
+    """What happened so far: writes that are on all replicas, transitions, and what they left."""
+    start = ", ".join(m.history.names(m.history.epochs[0].view.writes))
+    lines, whole, begun = [f"The tablet is on {start}."], set[int](), [""]
+    for step in way:
+        match step.action:
+            case Serve() | WriteBack():
+                now = {*_everywhere(m, step.after)} - whole
+                whole |= now
+                lines += (_on_all(m, step.after, number) for number in sorted(now))
+            case Commit(verb) if verb.startswith(FAILS):
+                late = set(m.late_copies(step.after)) - set(m.late_copies(step.before))
+                left = ", ".join(sorted({f"s{each.session}" for each in late}))
+                lines.append(f"It fails{f', and leaves a stream behind: {left}' if left else ''}.")
+                begun.append("")
+            case Commit(verb) if verb.startswith("plan "):
+                what = f"{'A' if verb == 'plan repair' else 'The'} {verb.removeprefix('plan ')}"
+                lines.append(f"{what} {'is tried again' if what in begun else 'begins'}.")
+                begun.append(what)
+            case Commit() if begun[-1] and stage_of(m.newest(step.after)) == NO_TRANSITION:
+                last = _taken(lines, begun[-1])
+                names = ", ".join(m.history.names(m.newest(step.after).view.writes))
+                ends = (
+                    f"{f'{last} and' if last else begun[-1]} completes: the tablet is on {names}."
+                )
+                lines.append("The tablet is repaired." if begun[-1] == "A repair" else ends)
+                begun.append("")
+            case CollectTombstones(replica):
+                mark = timestamp(step.before.cells[m.code[replica]])
+                number = [request.timestamp for request in step.before.requests].index(mark)
+                what = f"The tombstone of {m.title_of(number)} is collected on"
+                last = _taken(lines, what)
+                lines.append(f"{f'{last},' if last else what} {replica}.")
+            case LandLate():
+                lines.append(_landed(m, step))
+    return tuple(lines)
+
+
+def _taken(lines: list[str], beginning: str) -> str:
+    """The last line, taken off, where it begins so: more is to be said in it; else nothing."""
+    return lines.pop().removesuffix(".") if lines[-1].startswith(beginning) else ""
+
+
+def _everywhere(m: Tablet, s: StorageState) -> Iterator[int]:
+    """The mutations that all replicas have, themselves or a later one."""
+    oldest = min(timestamp(s.cells[i]) for i in members(m.newest(s).view.written_at))
+    for number, request in enumerate(s.requests):
+        if m.mutations[number] and 0 < request.timestamp <= oldest:
+            yield number
+
+
+def _on_all(m: Tablet, s: StorageState, number: int) -> str:
+    names = ", ".join(m.history.names(m.newest(s).view.written_at))
+    does = "deletes {} and" if m.workload[number].kind == "delete" else "of {}"
+    title = m.title_of(number).capitalize()
+    return f"{title} {does.format(m.row_key)} is on all replicas: {names}."
+
+
+def _landed(m: Tablet, step: PassedStep) -> str:
+    """What a late stream did: brought back what was deleted, changed nothing, or was rejected."""
+    before, action = step.before, step.action
+    late, to, name = m.late_copy(before, action), action.target, f"s{action.session}"
+    asks = zip(m.workload, before.requests, strict=True)
+    done = [(r.timestamp, ask.kind) for ask, r in asks if ask.writes and r.phase == DONE]
+    mark, kind = max(done, default=(0, ""))
+    deleted = kind == "delete" and 0 < timestamp(late.cell) < mark
+    if m.rejects_late(before, action):
+        stays = f": {m.row_key} stays deleted" if deleted else ""
+        return f"{KEPT}{to} rejects {name}, whose session is closed{stays}."
+    if before.cells == step.after.cells:
+        return f"{name} is applied to {to}, which has nothing to gain from it."
+    return (
+        f"{HARM}{name} is applied to {to}: {m.row_key} is back."
+        if deleted
+        else f"{name} is applied to {to}."
+    )
 
 
 # -- leaving and new replicas, write by write ------------------------------------------------------
@@ -444,16 +508,25 @@ TABLET = replace(
         panel_of(
             "strips",
             "Who stands at which stage",
-            Drawn(_draw_drain, unsaid),
+            Drawn(
+                lambda scene: [
+                    h("p", bulb(sign, "drain"), f" {words}", class_="lamp")
+                    for sign, words in _drain(scene)
+                ],
+                unsaid,
+            ),
             Table(
-                lambda scene: reversed(scene.of(stages_in_use)),
-                "stage:{0.index}",
+                lambda scene: [(row, *_cells(row)) for row in reversed(scene.of(stages_in_use))],
+                "stage:{0[0].index}",
                 (
-                    Column("version", _version),
-                    *(Column(head, partial(_cell, at), none="") for at, head in enumerate(COLUMNS)),
+                    Column(
+                        "version",
+                        lambda row: [h("b", str(row[0].version)), " ", h("small", _stage(row[0]))],
+                    ),
+                    *(Column(head, itemgetter(at), none="") for at, head in enumerate(COLUMNS, 1)),
                 ),
                 caption="Stages in use, the committed one first",
-                of="state:{0.stage}",
+                of="state:{0[0].stage}",
                 lines=_strips,
             ),
             tab="Strips",
@@ -463,7 +536,9 @@ TABLET = replace(
             "steps",
             "The run in steps",
             Table(
-                _steps,
+                lambda scene: enumerate(
+                    scene.once("story", lambda: story(scene.model, scene.way())), 1
+                ),
                 "told:{0[0]}",
                 (
                     Column("step", "{0[0]}".format),

@@ -10,7 +10,7 @@ participant is excluded, and counts who is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -55,6 +55,11 @@ def replicas_in(text: str) -> Replicas:
     if not replicas or len({each.host for each in replicas}) < len(replicas):
         raise BadInput("tablets", text, "at least one replica, and one on a host")
     return replicas
+
+
+def words(replicas: Iterable[TabletReplica], between: str = ", ") -> str:
+    """Replicas as they are written: ``A:0, B:1``."""
+    return between.join(map(str, replicas))
 
 
 REPAIR_WEIGHT = 2

@@ -30,16 +30,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.errors import BadInput
-from kit.protocols.storage.rules.conditions import (
-    AllKnow,
-    Condition,
-    HaveCleaned,
-    MajorityKnows,
-    MoreLost,
-    NothingBelow,
-    NothingElsewhere,
-    NoWriteBegun,
-)
+from kit.protocols.storage.rules import conditions
 from kit.protocols.storage.rules.history import (
     CopyTask,
     Edge,
@@ -348,7 +339,7 @@ class _TabletHistory:
             dead=self.dead,
             quiet=place.quiet,
             session=place.session,
-            cleans_after=(*self._all_know(cleans), NoWriteBegun(cleans)),
+            cleans_after=(*self._all_know(cleans), conditions.NoWriteBegun(cleans)),
             cleans=cleans,
             ignored=self.options.excluded_requests * place.excluding,
         )
@@ -460,7 +451,7 @@ class _TabletHistory:
             # An edge that leads back may ask for some who crashed or are excluded.
             old, new = self.places.at(place.sets.old), self.places.at(place.sets.new)
             more, than = (old | new, 0) if row.when == "excluded" else (new, old)
-            waits = (MoreLost(more, than, self._excluded(place)),) if row.when else ()
+            waits = (conditions.MoreLost(more, than, self._excluded(place)),) if row.when else ()
             yield self._edge(place, table, row, now, waits, f"roll back to {target}", aside=True)
             return
         # A copy may go to, or come from, a node that is excluded.
@@ -469,7 +460,7 @@ class _TabletHistory:
         if row.kind == "happy" and not cut_off:
             # The barrier is met, then what is to be cleaned is.
             cleans = self._cleans(place)
-            waits = (*self._barrier(place), *((HaveCleaned(cleans),) if cleans else ()))
+            waits = (*self._barrier(place), *((conditions.HaveCleaned(cleans),) if cleans else ()))
             verb = f"commit {target}"
             yield self._edge(place, table, row, now, waits, verb, streamed=moves_data)
         # Failed work may be followed by the same stage though no edge says so.
@@ -483,7 +474,7 @@ class _TabletHistory:
         table: Machine,
         row: EdgeRow,
         now: View,
-        waits: tuple[Condition, ...],
+        waits: tuple[conditions.Condition, ...],
         verb: str,
         *,
         streamed: bool = False,
@@ -513,7 +504,7 @@ class _TabletHistory:
     def _event(
         self,
         now: View,
-        waits: tuple[Condition, ...],
+        waits: tuple[conditions.Condition, ...],
         after: _TransitionPlace,
         verb: str,
         *,
@@ -527,25 +518,29 @@ class _TabletHistory:
 
     # -- what is waited for -----------------------------------------------------------------------
 
-    def _barrier(self, place: _TransitionPlace) -> tuple[Condition, ...]:
+    def _barrier(self, place: _TransitionPlace) -> tuple[conditions.Condition, ...]:
         """The barrier of a stage: all who live know its version, and older requests are over."""
         if not place.has_barrier:
             return ()
         kept = self.places.everywhere & ~(self.dead | self._excluded(place))
         requests = self.options.excluded_requests * place.excluding
-        know = AllKnow(self.places.knowing(kept), but_down=True, ignored=requests)
+        know = conditions.AllKnow(self.places.knowing(kept), but_down=True, ignored=requests)
         if not self.options.safeguards.barrier_drains:
             return (know,)
-        below = NothingBelow(ignored=requests, replicas=kept)
+        below = conditions.NothingBelow(ignored=requests, replicas=kept)
         choice = self.places.choice(place.sets, place.stage)
         if choice is None or not choice.writes:
             return know, below
-        return know, below, NothingElsewhere(self.places.shards & kept, choice.writes & kept)
+        return (
+            know,
+            below,
+            conditions.NothingElsewhere(self.places.shards & kept, choice.writes & kept),
+        )
 
-    def _all_know(self, places: int) -> tuple[Condition, ...]:
+    def _all_know(self, places: int) -> tuple[conditions.Condition, ...]:
         """The nodes of all these places (a mask) know the newest version."""
         nodes = self.places.knowing(places)
-        return (MajorityKnows(nodes, nodes.bit_count()),) if nodes else ()
+        return (conditions.MajorityKnows(nodes, nodes.bit_count()),) if nodes else ()
 
 
 def _is_retry(table: Machine, row: EdgeRow) -> bool:

@@ -15,6 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from kit.protocols.tablets.rules.balance import reasons
 from kit.protocols.tablets.rules.balance.cluster import (
     NOBODY,
     NOT_MOVED,
@@ -25,19 +26,6 @@ from kit.protocols.tablets.rules.balance.cluster import (
     NodePlaces,
     first_shards,
     unread_hosts,
-)
-from kit.protocols.tablets.rules.balance.reasons import (
-    GivesNone,
-    InTransition,
-    Misplaced,
-    MoveReason,
-    OtherDatacenter,
-    RackNamed,
-    RackSpread,
-    Refused,
-    ReplicaThere,
-    StreamsFull,
-    TakesNone,
 )
 from kit.protocols.tablets.rules.replica_sets import ReplicaSets, TabletReplica, stream_load
 from kit.protocols.tablets.rules.stages import TransitionKind
@@ -63,7 +51,7 @@ class TabletMove(Struct, frozen=True):
     source: TabletReplica
     target: TabletReplica
     bytes: int
-    reason: MoveReason
+    reason: reasons.MoveReason
 
 
 class Loads:
@@ -195,42 +183,42 @@ class Loads:
         """Whether one of those rows is in transition: the odd one may be by a replica elsewhere."""
         return any(self.busy[each] for each in self.moving(row, column))
 
-    def refusal(self, row: int, column: int, target: int) -> Refused | None:
+    def refusal(self, row: int, column: int, target: int) -> reasons.Refused | None:
         """What forbids to move a replica to a shard; None: nothing does."""
         source = int(self.place[row, column])
         if self.under_way(row, column):
-            return InTransition()
+            return reasons.InTransition()
         role = self.given.nodes[int(self.node_of[source])].role
         if role in NOT_MOVED:
-            return GivesNone(role)
+            return reasons.GivesNone(role)
         return self.misplaced(row, column, target) or self.full(row, column, target)
 
-    def misplaced(self, row: int, column: int, target: int) -> Misplaced | None:
+    def misplaced(self, row: int, column: int, target: int) -> reasons.Misplaced | None:
         """What speaks against a shard as the place of a replica, whatever else goes on."""
         source = int(self.place[row, column])
         giver, taker = int(self.node_of[source]), int(self.node_of[target])
         nodes = self.given.nodes
         if not self.takes[taker]:
-            return TakesNone(nodes[taker].role)
+            return reasons.TakesNone(nodes[taker].role)
         if self.dc[giver] != self.dc[taker]:
-            return OtherDatacenter(nodes[giver].datacenter, nodes[taker].datacenter)
+            return reasons.OtherDatacenter(nodes[giver].datacenter, nodes[taker].datacenter)
         crowded = (self._crowded(each, source, target) for each in self.moving(row, column))
         return next((each for each in crowded if each is not None), None)
 
-    def _crowded(self, row: int, source: int, target: int) -> Misplaced | None:
+    def _crowded(self, row: int, source: int, target: int) -> reasons.Misplaced | None:
         """Whether a tablet's other replicas are too near to a shard."""
         giver, taker = int(self.node_of[source]), int(self.node_of[target])
         there = [node for node in self.given.rows.nodes[row].tolist() if node != NOBODY]
         if taker in there and (taker != giver or source == target):
-            return ReplicaThere(int(self.given.rows.shards[row, there.index(taker)]))
+            return reasons.ReplicaThere(int(self.given.rows.shards[row, there.index(taker)]))
         if self.rack[giver] != self.rack[taker]:
             if self.named[self.given.rows.table[row], giver]:
-                return RackNamed(self.given.nodes[giver].rack, self.given.nodes[taker].rack)
+                return reasons.RackNamed(self.given.nodes[giver].rack, self.given.nodes[taker].rack)
             local = [int(self.rack[node]) for node in there if self.dc[node] == self.dc[giver]]
             most = max(map(local.count, local))
             after = local.count(int(self.rack[taker])) + 1
             if after > most:
-                return RackSpread(self.given.nodes[taker].rack, after, most)
+                return reasons.RackSpread(self.given.nodes[taker].rack, after, most)
         return None
 
     def kind(self, source: int, target: int) -> TransitionKind:
@@ -255,7 +243,7 @@ class Loads:
                     streams[self.shard_number(place)] += load.weight
         return reads, writes
 
-    def full(self, row: int, column: int, target: int) -> StreamsFull | None:
+    def full(self, row: int, column: int, target: int) -> reasons.StreamsFull | None:
         """What shard has no stream left for a move, of those that it reads from and goes to.
 
         An idle one always takes one.
@@ -268,7 +256,7 @@ class Loads:
             for shard, weight in added[not is_read].items():
                 streams = int(running[shard])
                 if streams and streams + weight > limit:
-                    return StreamsFull(is_read, streams, weight, limit)
+                    return reasons.StreamsFull(is_read, streams, weight, limit)
         return None
 
     def judged(self, source: int, target: int) -> tuple[int, int, Numbers, Numbers]:
@@ -289,7 +277,7 @@ class Loads:
             float((held[taker] + weight) / room[taker]),
         )
 
-    def apply(self, row: int, column: int, target: int, reason: MoveReason) -> TabletMove:
+    def apply(self, row: int, column: int, target: int, reason: reasons.MoveReason) -> TabletMove:
         """Count a move as done, and its streams as running."""
         source = int(self.place[row, column])
         kind, (reads, writes) = self.kind(source, target), self.streams(row, column, target)
@@ -317,7 +305,7 @@ class Loads:
         )
 
     def apply_all(
-        self, places: NDArray[np.int32], targets: Shards, reason: MoveReason
+        self, places: NDArray[np.int32], targets: Shards, reason: reasons.MoveReason
     ) -> Iterator[TabletMove]:
         """``apply`` of single tablets, no two of which have a source or a target in common."""
         rows, columns = places[:, 0], places[:, 1]
