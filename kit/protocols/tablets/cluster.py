@@ -33,20 +33,13 @@ from kit.protocols.tablets.rules.stages import TRANSITIONS, TransitionKind
 from kit.protocols.topology.control import MOST_FAULTS, ControlState
 from kit.protocols.topology.control import NETWORK as THEIR_NETWORK
 from kit.protocols.topology.coordinator import LOG as THEIR_LOG
+from kit.protocols.topology.rules import machines
 from kit.protocols.topology.rules.cluster import (
     NOBODY,
     ClusterTopology,
     Replication,
     local_view,
     mask_of,
-)
-from kit.protocols.topology.rules.machines import (
-    EdgeKind,
-    Edition,
-    Machine,
-    StateRow,
-    WorkRow,
-    reason_for,
 )
 from kit.protocols.topology.rules.replication import factor_text, place_of, replication_in
 from kit.protocols.topology.rules.requests import MOST_NODES, RequestPlan, plan_of
@@ -59,7 +52,6 @@ TRACKS = ("tablet_migration", "tablet_draining")
 NO_SESSION = 0
 OUTSIDE = {THEIR_LOG: LOG, THEIR_NETWORK: NETWORK}
 FAULTS: dict[str, Any] = {"le": MOST_FAULTS, "own": False}
-SET_ONCE = refused("co-location is set when a table is created, and cannot be altered")
 
 
 class TabletTransition(State, frozen=True, cache_hash=True):
@@ -133,7 +125,7 @@ class StageChange(State, frozen=True, cache_hash=True):
     tablet: int
     place: int
     after: str
-    kind: EdgeKind
+    kind: machines.EdgeKind
 
 
 class TabletCommand(State, frozen=True, cache_hash=True):
@@ -247,7 +239,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
 
     State, of, part = TabletsState, Topology, "control"
 
-    edition: Edition = parameter("documents", "the documents, or the published server")
+    edition: machines.Edition = parameter("documents", "the documents, or the published server")
     nodes: int = parameter(4, "how many members there are at first", ge=1, le=MOST_NODES)
     names: tuple[str, ...] = parameter(
         (), "the names of the members, where they have names of their own; else A, B, C", **HIDDEN
@@ -529,7 +521,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         """The rack of a host."""
         return self.control.plan.racks[self.number(host)]
 
-    def table(self, transition: TabletTransition) -> Machine:
+    def table(self, transition: TabletTransition) -> machines.Machine:
         """The table of a transition's kind."""
         return TRANSITIONS[self.edition][transition.kind]
 
@@ -540,14 +532,14 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
             pairs = zip(before.tablets, after.tablets, strict=True)
             moved = (pair for pair in pairs if pair[0].transitions != pair[1].transitions)
             for old, new in moved:
-                reason = reason or reason_for(self._stage_row(old), self._stage_row(new))
+                reason = reason or machines.reason_for(self._stage_row(old), self._stage_row(new))
         return reason or super().why_here(before, action, after)
 
-    def _stage_row(self, tablet: TabletRow) -> StateRow | None:
+    def _stage_row(self, tablet: TabletRow) -> machines.StateRow | None:
         way = next(iter(tablet.transitions), None)
         return None if way is None else self.table(way).state(way.stage)
 
-    def _work(self, kind: TransitionKind, stage: str) -> tuple[tuple[WorkRow, str], ...]:
+    def _work(self, kind: TransitionKind, stage: str) -> tuple[tuple[machines.WorkRow, str], ...]:
         """The work of a stage in order; data work once for each co-located table."""
         rows = TRANSITIONS[self.edition][kind].state(stage).work
         return tuple(
@@ -605,7 +597,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
     @purpose("Co-located tables share the places of their tablets.")
     def alter_base(self, s: TabletsState, table: str) -> Next:
         """A client alters with which table another one is co-located."""
-        return SET_ONCE
+        return refused("co-location is set when a table is created, and cannot be altered")
 
     # What follows every step
 

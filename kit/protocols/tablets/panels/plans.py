@@ -37,7 +37,6 @@ LEFT, ROW, BAR = 50.0, 30.0, 24.0
 MOST_TIMES = 12
 MOST_SHARDS = 64
 """Shards that are drawn; the words say how many more there are."""
-NO_MOVE = "Nothing is to be moved."
 DISABLED = "Balancing is disabled: nodes are emptied, nothing else is begun."
 
 
@@ -184,7 +183,7 @@ def plan_panel(
             ),
             caption="the moves, and why",
             lines=unsaid,
-            empty=NO_MOVE,
+            empty="Nothing is to be moved.",
             most=MOST_ROWS,
             thing="move",
             named=1,
