@@ -244,14 +244,14 @@ def repair_map(
     m: Tablets, s: TabletsState, steps: Sequence[PassedStep]
 ) -> tuple[RepairedRange, ...]:
     """Each tablet's range, as if all nodes ran a primary-range repair now."""
-    given, places = tablet_map(m, s), {name: m.rack(name).partition("/")[::2] for name in m.names}
+    given = tablet_map(m, s)
     lasts = given.last_tokens
-    skipped = skipped_by_primary_repair(given, left_hosts(m, s), places)
+    skipped = skipped_by_primary_repair(given, left_hosts(m, s), m.places)
     repaired = last_repairs(s, steps)
     late = unrepaired_in_time(given, repaired, len(steps), GRACE)
     return tuple(
         RepairedRange(
-            *(number, first_token(number, lasts), last, primary_replica(given, number, places)),
+            *(number, first_token(number, lasts), last, primary_replica(given, number, m.places)),
             *(number in skipped, repaired[number], number in late),
         )
         for number, last in enumerate(lasts)

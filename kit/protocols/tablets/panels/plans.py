@@ -109,12 +109,8 @@ def tablets_plan(m: Tablets, s: TabletsState) -> PlanFacts:
     """What the balancer would begin in a cluster with tablets."""
     if m.planner is not None:
         return planned(m.planner.plan(s).step, m.edition, "{} {}".format)
-    nodes = [
-        BalancerNode(name, *m.rack(name).partition("/")[::2], m.shards, role=role)
-        for name, role in zip(m.names, m.roles(s), strict=True)
-    ]
     given = tablets.tablet_map(m, s)
-    view = gathered(nodes, {given.table: given}, enabled=m.balancing)
+    view = gathered(list(m.balancer_nodes(m.roles(s))), {given.table: given}, enabled=m.balancing)
     return planned(plan(view, m.edition), m.edition, enabled=m.balancing)
 
 
