@@ -89,10 +89,10 @@ Short = Mapping[str, str]
 
 def tablets(argv: list[str]) -> int:
     """Answer a question about a cluster's tablets; 1 when something stands in the way."""
-    return TABLETS(_optionsfew(argv))
+    return TABLETS(_options_first(argv))
 
 
-def _optionsfew(argv: Sequence[str]) -> list[str]:
+def _options_first(argv: Sequence[str]) -> list[str]:
     """The same words in an order that argparse understands: it takes free words in one piece."""
     options: list[str] = []
     free: list[str] = []

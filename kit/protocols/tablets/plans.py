@@ -38,7 +38,7 @@ from kit.protocols.tablets.rules.replication import ReplicaChange, RfPlanner, St
 from kit.protocols.tablets.rules.stages import TransitionKind
 from kit.protocols.topology.rules.cluster import Replication, RequestEntry, mask_of
 from kit.protocols.topology.rules.decide import pending
-from kit.protocols.topology.rules.replication import altered, place_of
+from kit.protocols.topology.rules.replication import altered
 
 EVENING = ("migration", "intranode_migration")
 """The kinds that even out loads; a repair moves nothing."""
@@ -113,6 +113,13 @@ class Plans(TabletCluster):
 
         return tuple(map(role, range(len(self.names))))
 
+    def balancer_nodes(self, roles: Iterable[NodeRole]) -> Iterator[BalancerNode]:
+        """Every node as the balancer sees it; one that a dump does not show is like its first."""
+        sizes = self.layout.capacities
+        for code, (name, role) in enumerate(zip(self.names, roles, strict=True)):
+            size = sizes[code if code < len(sizes) else 0] if sizes else 0
+            yield BalancerNode(name, *self.places[name], self.shards_of(name), size, role)
+
     # Draining
 
     def drains(self, s: TabletsState) -> Iterator[tuple[int, TabletReplica]]:
@@ -156,9 +163,9 @@ class Plans(TabletCluster):
         """
         if not self.paused:
             return targets(s)
-        topology, home = s.control.topology, place_of(self.rack(source.host))[0]
+        topology, home = s.control.topology, self.places[source.host][0]
         going = self.leaving(topology) & ~mask_of(topology, "left")
-        draining = any(place_of(self.rack(name))[0] == home for name in self.named(going))
+        draining = any(self.places[name][0] == home for name in self.named(going))
         return staying_nodes(topology) if draining else targets(s)
 
     def to_hosts(self, row: TabletRow, source: TabletReplica, able: int) -> Iterator[TabletReplica]:
@@ -272,8 +279,7 @@ class Plans(TabletCluster):
 
     def _rf_steps(self, held: tuple[str, ...], wanted: Replication, able: int) -> Steps:
         """The hosts for the next step of a tablet; ``able`` is a mask."""
-        places = {name: place_of(self.rack(name)) for name in self.names}
-        return steps(held, dict(wanted), places, [self.names[node] for node in nodes_in(able)])
+        return steps(held, dict(wanted), self.places, [self.names[node] for node in nodes_in(able)])
 
 
 def replaced(row: TabletRow, source: str, target: str) -> Replicas:
@@ -343,7 +349,7 @@ class DumpPlanner:
             for known, row, first in zip(self._sizes, rows, self._model.rows, strict=False)
         ]
         given = gathered(
-            tuple(self._nodes(roles)),
+            tuple(self._model.balancer_nodes(roles)),
             maps,
             {name: sizes[span] for name, span in self._spans.items()} if sizes else None,
             target_size=self._dump.target_size,
@@ -358,15 +364,6 @@ class DumpPlanner:
             tuple(failure.source for failure in step.failures),
             step,
         )
-
-    def _nodes(self, roles: tuple[NodeRole, ...]) -> Iterator[BalancerNode]:
-        """Every node; one that is not in the dump is like the first one that is."""
-        dump = self._dump
-        for code, (name, role) in enumerate(zip(self._model.names, roles, strict=True)):
-            datacenter, _, rack = self._model.rack(name).partition("/")
-            like = code if code < len(dump.shards) else 0
-            capacity = dump.capacities[like] if dump.capacities else 0
-            yield BalancerNode(name, datacenter, rack, dump.shards[like], capacity, role)
 
     def _begins(self, move: TabletMove) -> Iterator[Begin]:
         kind = self._model.rebuild if move.kind == "rebuild" else move.kind

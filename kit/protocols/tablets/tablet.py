@@ -53,7 +53,6 @@ from kit.protocols.tablets.rules.tablet_history import (
 )
 from kit.protocols.topology.rules.machines import Edition
 
-MOST_REPLICAS = 3
 DELETED = ("K1 write QUORUM", "K2 delete QUORUM", "K3 read QUORUM")
 ONE = {"rf": 1}
 SERVER = {**ONE, "edition": "server"}
@@ -101,7 +100,7 @@ class Tablet(Fenced):
     )
     edition: Edition = parameter("documents", "whose stages are played")
     rf: int = parameter(
-        3, "replicas of the tablet: A, B, C", title="replication factor", ge=1, le=MOST_REPLICAS
+        3, "replicas of the tablet: A, B, C", title="replication factor", ge=1, le=3
     )
     version: int = FIRST_VERSION
     second: Second = parameter(

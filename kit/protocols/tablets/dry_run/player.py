@@ -35,11 +35,8 @@ FORM = "decommission HOST, removenode HOST, rf KEYSPACE DC=REPLICAS, lose HOST o
 REQUESTS = ("decommission", "removenode")
 WORDS = (*REQUESTS, "rf", "lose", "balance")
 RF_CHANGE = "keyspace_rf_change"
-BEGUN_FROM = ("", "tablet_migration", "tablet_draining")
-"""The transition states, "" for none, that a rehearsal begins from."""
 DRAINED = ("decommissioning", "removing")
 """The states of nodes whose tablets go elsewhere in ``tablet_draining``."""
-REHEARSED = ("leave", "remove")
 NO_TARGETS = ("excluded", "joining", "zero-token")
 LEAST_LETTERS = 4  # of a host id's beginning
 MOST_TO_CHOOSE = 128  # nodes of which any may be lost: of more nobody could choose
@@ -180,7 +177,7 @@ def check_under_way(opened: OpenedTablets) -> None:
             allowed = "normal, none or left, or a node whose tablets are draining: a rehearsal of "
             allowed += "tablets begins where no other operation of a node is under way"
             raise BadInput(f"{given.source} node_state of {row.host_id}", row.node_state, allowed)
-    if state not in BEGUN_FROM:
+    if state not in ("", "tablet_migration", "tablet_draining"):
         allowed = "null, tablet_migration or tablet_draining for a rehearsal of tablets"
         raise BadInput(f"{given.source} transition_state", state, allowed)
 
@@ -193,7 +190,7 @@ def not_played(opened: OpenedTablets) -> Iterator[str]:
         return
     table = opened.topology.table
     for row in table.rows:
-        if row.topology_request and row.topology_request not in REHEARSED:
+        if row.topology_request and row.topology_request not in ("leave", "remove"):
             yield f"left out: the request {row.topology_request} of {row.host_id} that waits"
     if table.global_topology_request:
         yield f"left out: the request {table.global_topology_request} that waits"

@@ -366,9 +366,6 @@ def joined(opened: OpenedTablets, host: str, like: str) -> OpenedTablets:
 GRACE = 864_000
 """Seconds: ``gc_grace_seconds`` of a table of which the schema says nothing."""
 
-BY_AGE = ("timeout", "")
-"""Tombstone modes in which a tombstone goes by its age alone; empty: nothing tells of one."""
-
 
 class RepairLine(Struct, frozen=True):
     """A table, or one of a group of co-located ones, as a repair finds it.
@@ -414,7 +411,7 @@ def repair_plan(opened: OpenedTablets, at: datetime) -> RepairReport:
             late = availability.unrepaired_in_time(given, repaired, int(at.timestamp()), grace)
             line = RepairLine(
                 *(table, given.count, skipped, mode, grace, given.count - len(repaired)),
-                late if mode in BY_AGE else (),
+                late if mode in ("timeout", "") else (),
             )
             tables.append(line)
     return RepairReport(at.isoformat(timespec="seconds"), tuple(sorted(left)), tuple(tables))

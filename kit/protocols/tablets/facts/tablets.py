@@ -159,10 +159,7 @@ def table_row(m: Tablets, s: TabletsState, tablet: int) -> TableRow:
 
 def co_located(m: Tablets) -> dict[str, str]:
     """The tables without a map of their own, each with its ``base_table``."""
-    if m.dump is None:
-        base, *others = m.tables
-        return dict.fromkeys(others, base)
-    return {name: table.name for table in m.dump.tables for name in table.colocated}
+    return {name: table.name for table in m.layout.tables for name in table.colocated}
 
 
 # -- stages and their work -------------------------------------------------------------------------

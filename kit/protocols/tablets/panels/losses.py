@@ -44,7 +44,6 @@ MOST_HOSTS = 8
 MOST_NAMED = 6  # tablets that a line names
 HEIGHT, EDGE, BAR, BOOT = 48.0, 6.0, 26.0, 10.0
 MOST_RANGES = 48  # that are drawn; the words have all
-FATES = {1: "lives", 0: "no replica to spare", -1: "no quorum"}
 CLOCK = (
     "A step is a day, and all was repaired on day 0. In tombstone mode timeout deleted rows may "
     f"come back in a tablet that is not repaired within {GRACE} days (gc_grace_seconds)."
@@ -129,7 +128,7 @@ class TabletLosses(Struct, frozen=True):
     @property
     def fate(self) -> str:
         """What becomes of it, in words."""
-        return FATES[max(-1, min(1, self.spare))]
+        return {1: "lives", 0: "no replica to spare", -1: "no quorum"}[max(-1, min(1, self.spare))]
 
 
 def left_hosts(m: Tablets, s: TabletsState) -> frozenset[str]:
@@ -245,14 +244,14 @@ def repair_map(
     m: Tablets, s: TabletsState, steps: Sequence[PassedStep]
 ) -> tuple[RepairedRange, ...]:
     """Each tablet's range, as if all nodes ran a primary-range repair now."""
-    given, places = tablet_map(m, s), {name: m.rack(name).partition("/")[::2] for name in m.names}
+    given = tablet_map(m, s)
     lasts = given.last_tokens
-    skipped = skipped_by_primary_repair(given, left_hosts(m, s), places)
+    skipped = skipped_by_primary_repair(given, left_hosts(m, s), m.places)
     repaired = last_repairs(s, steps)
     late = unrepaired_in_time(given, repaired, len(steps), GRACE)
     return tuple(
         RepairedRange(
-            *(number, first_token(number, lasts), last, primary_replica(given, number, places)),
+            *(number, first_token(number, lasts), last, primary_replica(given, number, m.places)),
             *(number in skipped, repaired[number], number in late),
         )
         for number, last in enumerate(lasts)

@@ -37,7 +37,6 @@ LEFT, ROW, BAR = 50.0, 30.0, 24.0
 MOST_TIMES = 12
 MOST_SHARDS = 64
 """Shards that are drawn; the words say how many more there are."""
-NO_MOVE = "Nothing is to be moved."
 DISABLED = "Balancing is disabled: nodes are emptied, nothing else is begun."
 
 
@@ -110,12 +109,8 @@ def tablets_plan(m: Tablets, s: TabletsState) -> PlanFacts:
     """What the balancer would begin in a cluster with tablets."""
     if m.planner is not None:
         return planned(m.planner.plan(s).step, m.edition, "{} {}".format)
-    nodes = [
-        BalancerNode(name, *m.rack(name).partition("/")[::2], m.shards, role=role)
-        for name, role in zip(m.names, m.roles(s), strict=True)
-    ]
     given = tablets.tablet_map(m, s)
-    view = gathered(nodes, {given.table: given}, enabled=m.balancing)
+    view = gathered(list(m.balancer_nodes(m.roles(s))), {given.table: given}, enabled=m.balancing)
     return planned(plan(view, m.edition), m.edition, enabled=m.balancing)
 
 
@@ -184,7 +179,7 @@ def plan_panel(
             ),
             caption="the moves, and why",
             lines=unsaid,
-            empty=NO_MOVE,
+            empty="Nothing is to be moved.",
             most=MOST_ROWS,
             thing="move",
             named=1,

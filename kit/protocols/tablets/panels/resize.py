@@ -12,13 +12,7 @@ from kit.protocols.tablets.facts.resize import Readiness
 from kit.protocols.tablets.hosts import LOG
 from kit.protocols.tablets.panels import plans
 from kit.protocols.tablets.panels.grid import grid_panel, storage_panel
-from kit.protocols.tablets.rules.maps import (
-    TabletMap,
-    colocating,
-    first_token,
-    is_power_of_two,
-    siblings,
-)
+from kit.protocols.tablets.rules import maps
 from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica
 from kit.protocols.topology.panels.states import diagram
 from kit.protocols.topology.rules.editions import MACHINES
@@ -48,7 +42,6 @@ PHASES = {
     "commit": "the new map may be committed",
     "after": "the barrier after the new map",
 }
-NULL = "null"
 HEIGHT, EDGE = 96.0, 12.0
 BAR_TOP, BAR = 40.0, 16.0
 
@@ -68,7 +61,7 @@ def _words(scene: Scene) -> Iterator[tuple[str, str]]:
     yield "growing mode", kept if size.growing else "off"
     yield "decision", f"{now.decided}, number {now.number}"
     yield "sizes ask for", f"{now.asks}: {now.reason}"
-    yield "transition state", now.transition or NULL
+    yield "transition state", now.transition or "null"
     drained = f": {len(now.drained)} of {_waited_on(now)} drained" if _waited_on(now) else ""
     yield "finalization", PHASES[now.phase] + drained
     if now.decided == "split":
@@ -183,7 +176,6 @@ LINE, BRACKET, SQUARE = 62.0, 20.0, 24.0
 MOST_PAIRS = 64
 """Pairs that are drawn; the table below has what stands out of more."""
 A_LINE = 8  # pairs
-NO_PAIRS = "There are no pairs: tablets are paired from two on, and by powers of two."
 
 
 class SiblingPair(Struct, frozen=True):
@@ -212,17 +204,17 @@ class SiblingPair(Struct, frozen=True):
 
 def pairs(scene: Scene) -> list[SiblingPair]:
     """Every pair; none where there is one tablet, or a count that is no power of two."""
-    given: TabletMap = scene.state.map
-    if given.count < 2 or not is_power_of_two(given.count):
+    given: maps.TabletMap = scene.state.map
+    if given.count < 2 or not maps.is_power_of_two(given.count):
         return []
     lasts, tablets = given.last_tokens, given.tablets
     return [
         SiblingPair(
-            *(even, odd, f"after {first_token(even, lasts)} up to {lasts[odd]}"),
+            *(even, odd, f"after {maps.first_token(even, lasts)} up to {lasts[odd]}"),
             (tablets[even].replicas, tablets[odd].replicas),
-            colocating(tablets[even], tablets[odd]),
+            maps.colocating(tablets[even], tablets[odd]),
         )
-        for even, odd in siblings(given.count)
+        for even, odd in maps.siblings(given.count)
     ]
 
 
@@ -372,7 +364,7 @@ RESIZE = Views(
                 caption="what a merge makes one",
                 of=lambda pair: f"tablet ks.t {pair.odd}",
                 line="{0.said}",
-                empty=NO_PAIRS,
+                empty="There are no pairs: tablets are paired from two on, and by powers of two.",
                 alike=Alike(
                     lambda pair: ("apart" if pair.moves else "together",),
                     lambda scene, pair: bool(pair.moves),

@@ -392,7 +392,6 @@ def _landed(m: Tablet, step: PassedStep) -> str:
 
 # -- leaving and new replicas, write by write ------------------------------------------------------
 
-NOT_BEGUN = "The comparison begins with the stage streaming."
 NONE_LEAVES = "No replica leaves: a repair changes no replica set."
 
 
@@ -461,7 +460,7 @@ def _kept(scene: Scene) -> KeptWrites:
 def _compared(scene: Scene) -> Iterator[Part]:
     kept = _kept(scene)
     if not kept.begun or not (kept.leaving or kept.coming):
-        yield Note(NONE_LEAVES if kept.begun else NOT_BEGUN)
+        yield Note(NONE_LEAVES if kept.begun else "The comparison begins with the stage streaming.")
         return
     then, now = f"{', '.join(kept.leaving)} then", f"{', '.join(kept.coming)} now"
 

@@ -32,8 +32,6 @@ from kit.protocols.topology.rules.machines import Edition, Selector
 from kit.ring.tokens import INT64_LOW
 
 SharderKind = Literal["holding", "auto_refreshing"]
-NO_REPLICA_SHARD = 0
-"""The shard for reads of a host without a replica."""
 _MASK = 2**64 - 1
 
 
@@ -42,7 +40,7 @@ def shard_for_reads(tablet: Tablet, host: str, reads: Selector) -> int:
 
     The published ``try_get_shard_for_reads`` has none there.
     """
-    return next(iter(shard_for_writes(tablet, host, reads)), NO_REPLICA_SHARD)
+    return next(iter(shard_for_writes(tablet, host, reads)), 0)
 
 
 def shard_for_writes(tablet: Tablet, host: str, writes: Selector) -> tuple[int, ...]:

@@ -60,7 +60,6 @@ FIRST, TARGET, OTHER_TARGET, OTHER_SHARD = "ABC", "D", "E", 1
 WITHIN_NODE: TransitionKind = "intranode_migration"
 Second = Literal["none", "again", "other"]
 AT_REST = StateRow(BOUNDARY, ())
-LABEL = "tablet 0"
 _CLEANUPS = (stages.CLEANUP_LEAVING, stages.CLEANUP_PENDING)
 NO_TRANSITION = "no transition"
 
@@ -308,7 +307,7 @@ def history(
     joint = options.safeguards.level_in_both_sets
     names = made.places.names
     return RangeHistory(
-        *(LABEL, 0, 1, names, ("dc1",) * len(names), tuple(made.epochs)),
+        *("tablet 0", 0, 1, names, ("dc1",) * len(names), tuple(made.epochs)),
         unit="version",
         sessions=options.safeguards.sessions,
         admission="fence" if options.safeguards.fencing else "all",

@@ -15,18 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from kit.protocols.tablets.rules.balance import reasons
-from kit.protocols.tablets.rules.balance.cluster import (
-    NOBODY,
-    NOT_MOVED,
-    UNKNOWN,
-    BalancerInput,
-    Bytes,
-    Codes,
-    NodePlaces,
-    first_shards,
-    unread_hosts,
-)
+from kit.protocols.tablets.rules.balance import cluster, reasons
 from kit.protocols.tablets.rules.replica_sets import ReplicaSets, TabletReplica, stream_load
 from kit.protocols.tablets.rules.stages import TransitionKind
 from kit.protocols.topology.rules.machines import Edition
@@ -61,17 +50,17 @@ class Loads:
     edition ``documents``, bytes by capacity in ``server``.
     """
 
-    def __init__(self, given: BalancerInput, edition: Edition) -> None:
-        places = NodePlaces(given, edition)
+    def __init__(self, given: cluster.BalancerInput, edition: Edition) -> None:
+        places = cluster.NodePlaces(given, edition)
         rows, nodes = places.parted(given.rows), given.nodes
         self.given, self.edition = replace(given, rows=rows), edition
         self._codes = {node.host: code for code, node in enumerate(nodes)}
-        self._unread = unread_hosts(nodes)
-        self.first = np.array(first_shards(nodes), np.int32)
+        self._unread = cluster.unread_hosts(nodes)
+        self.first = np.array(cluster.first_shards(nodes), np.int32)
         shards = np.diff(self.first)
         self.node_of = np.repeat(np.arange(len(nodes), dtype=np.int32), shards)
         self.count = int(self.first[-1])
-        self.present = rows.nodes != NOBODY
+        self.present = rows.nodes != cluster.NOBODY
         self.place = np.where(self.present, self.first[rows.nodes] + rows.shards, self.count)
         counts, sizes = np.maximum(rows.together, 0), self.sizes()
         self._copied = self._of_both(sizes)
@@ -101,7 +90,7 @@ class Loads:
         self.starts = np.concatenate(([0], np.cumsum(counts)))
         self.width = rows.nodes.shape[1]
 
-    def _of_both(self, sizes: Bytes) -> Bytes:
+    def _of_both(self, sizes: cluster.Bytes) -> cluster.Bytes:
         """Sizes with those of the odd siblings added to the even ones that they are with."""
         rows = self.given.rows
         even, column = np.nonzero(rows.together == 2)
@@ -113,10 +102,10 @@ class Loads:
         total[even, column] += sizes[even + 1, odd]
         return total
 
-    def sizes(self) -> Bytes:
+    def sizes(self) -> cluster.Bytes:
         """The bytes of every replica; the target size where they are not known."""
         sizes = self.given.rows.sizes
-        return np.where(sizes == UNKNOWN, self.given.target_size, sizes)
+        return np.where(sizes == cluster.UNKNOWN, self.given.target_size, sizes)
 
     @property
     def shard_load(self) -> Numbers:
@@ -189,7 +178,7 @@ class Loads:
         if self.under_way(row, column):
             return reasons.InTransition()
         role = self.given.nodes[int(self.node_of[source])].role
-        if role in NOT_MOVED:
+        if role in cluster.NOT_MOVED:
             return reasons.GivesNone(role)
         return self.misplaced(row, column, target) or self.full(row, column, target)
 
@@ -208,7 +197,7 @@ class Loads:
     def _crowded(self, row: int, source: int, target: int) -> reasons.Misplaced | None:
         """Whether a tablet's other replicas are too near to a shard."""
         giver, taker = int(self.node_of[source]), int(self.node_of[target])
-        there = [node for node in self.given.rows.nodes[row].tolist() if node != NOBODY]
+        there = [node for node in self.given.rows.nodes[row].tolist() if node != cluster.NOBODY]
         if taker in there and (taker != giver or source == target):
             return reasons.ReplicaThere(int(self.given.rows.shards[row, there.index(taker)]))
         if self.rack[giver] != self.rack[taker]:
@@ -345,7 +334,7 @@ def candidates(loads: Loads, source: int, target: int) -> NDArray[np.int32]:
     rows, columns = slots // loads.width, slots % loads.width
     together = loads.given.rows.together[rows, columns]
     fit = ~loads.busy[rows] & _have_room(loads, rows, source, target)
-    fit &= loads.given.nodes[int(loads.node_of[source])].role not in NOT_MOVED
+    fit &= loads.given.nodes[int(loads.node_of[source])].role not in cluster.NOT_MOVED
     pairs = np.flatnonzero(together == 2)
     odd = rows[pairs] + 1
     fit[pairs] &= ~loads.busy[odd] & _have_room(loads, odd, source, target)
@@ -404,7 +393,7 @@ def _first_of_its_own(rows: Shards, fit: NDArray[np.bool_]) -> Shards:
         fit[again, first[again]] = False
 
 
-def _have_room(loads: Loads, rows: Codes, source: int, target: int) -> NDArray[np.bool_]:
+def _have_room(loads: Loads, rows: cluster.Codes, source: int, target: int) -> NDArray[np.bool_]:
     """Which tablets a shard may take from another one: ``misplaced`` of many."""
     giver, taker = loads.node_of[source], loads.node_of[target]
     open_to = loads.takes[taker] and loads.dc[giver] == loads.dc[taker] and source != target
@@ -419,8 +408,10 @@ def _have_room(loads: Loads, rows: Codes, source: int, target: int) -> NDArray[n
     return fit
 
 
-def held_in_racks(loads: Loads, nodes: Codes, inside: NDArray[np.bool_]) -> tuple[Codes, Codes]:
+def held_in_racks(
+    loads: Loads, nodes: cluster.Codes, inside: NDArray[np.bool_]
+) -> tuple[cluster.Codes, cluster.Codes]:
     """For rows of nodes: the rack of each that is inside, and how many of the row are there."""
-    local = (nodes != NOBODY) & inside[nodes]
-    racks = np.where(local, loads.rack[nodes], NOBODY)
+    local = (nodes != cluster.NOBODY) & inside[nodes]
+    racks = np.where(local, loads.rack[nodes], cluster.NOBODY)
     return racks, (racks[:, :, None] == racks[:, None, :]).sum(2) * local
