@@ -47,10 +47,7 @@ Begin: TypeAlias = tuple[int, TransitionKind, str, str]
 
 
 class StatePlan(Struct, frozen=True):
-    """What the balancer would begin in a state: all of it, what of that drains, what is stuck.
-
-    ``step`` is the plan itself, with its reasons.
-    """
+    """What the balancer would begin in a state, what of it drains, what is stuck, the plan."""
 
     begins: tuple[Begin, ...]
     drains: tuple[Begin, ...]
@@ -72,9 +69,7 @@ class Plans(TabletCluster):
         return not row.transitions or (not self.one_transition and len(row.transitions) < 2)
 
     def plan(self, s: TabletsState) -> Iterator[Begin]:
-        """All transitions that may begin: draining first, then what an RF change still asks for,
-        and nothing else while requests wait.
-        """
+        """What may begin: drains, else RF changes; others while no request waits."""
         if self.planner is not None:
             step = self.planner.plan(s)
             changes = () if step.drains else tuple(self.completing(s))
@@ -148,9 +143,7 @@ class Plans(TabletCluster):
     def drain_targets(
         self, s: TabletsState, tablet: int, source: TabletReplica
     ) -> Iterator[TabletReplica]:
-        """The places for a replica that has to go; none where its node should send it and is
-        dead.
-        """
+        """The places for a replica that has to go; none where a dead node should send it."""
         topology, node = s.control.topology, self.number(source.host)
         dead = topology.ignored & ~removed_nodes(topology)
         if (dead | s.given_up) >> node & 1:

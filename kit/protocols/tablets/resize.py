@@ -494,9 +494,7 @@ class Resize(Hosts[ResizeState]):
         return self.blocked(s) or s.but(transition=FINALIZATION, phase=phase)
 
     def movable(self, s: ResizeState) -> Iterator[tuple[int, str, str]]:
-        """The moves that prepare a merge, and those of the balancer, none from or to who is
-        ignored.
-        """
+        """The moves that prepare a merge, and the balancer's; who is ignored takes no part."""
         if s.map.resize_type == "merge":
             for pair in self.apart(s.map):
                 for source, target in pair.moves if not {pair.even, pair.odd} & {*s.moving} else ():

@@ -149,9 +149,7 @@ class Tablets(Plans, Stages):
         return end and end.but(command=self.rf_command(s))
 
     def with_begun(self, s: TabletsState, *begins: Begin) -> Next:
-        """The state in which transitions are decided on, in one command with the entry into the
-        track where that is due.
-        """
+        """The state in which transitions are decided on, with the track's entry where it is due."""
         joint = self.begins_track(s)
         if not joint:
             end: Next = self.busy(s) or s

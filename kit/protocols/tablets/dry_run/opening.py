@@ -404,9 +404,7 @@ RESIZES: tuple[ResizeType, ...] = ("none", "split", "merge")
 def names_of(
     table: system_tables.TabletsTable, schema: ClusterSchema | None = None
 ) -> dict[str, str]:
-    """Each table id's name, from a schema where a dump leaves names out; the id where two tables
-    have one name.
-    """
+    """Each table id's name, by a schema where a dump lacks it; the id where a name has two."""
     tables = () if schema is None else schema.tables.values()
     described = {each.table_id: each.full for each in tables if each.table_id}
     names = {

@@ -131,10 +131,7 @@ class LossReport(Struct, frozen=True):
 
 
 class ServedToken(Struct, frozen=True):
-    """Where a token of a table is served: its tablet, and for each host of it the shards.
-
-    ``static`` is the shard that static sharding would give on that host.
-    """
+    """Where a token of a table is served: its tablet, and for each host of it the shards."""
 
     table: str
     tablet: int

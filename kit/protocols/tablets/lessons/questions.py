@@ -55,9 +55,7 @@ def stage_table(kind: TransitionKind = "migration", edition: Edition = "document
 
 
 def _row(table: Machine, stage: StateRow) -> tuple[str, ...]:
-    """Of a stage: where its work leads, and failed work, each way with its condition, then what
-    holds without one.
-    """
+    """Of a stage: where its work leads; where failed work does, by condition, then without one."""
     work = ", ".join(row.name.replace("_", " ") for row in stage.work)
     edges = [edge for edge in table.edges if edge.source == stage.name]
     onward = next(_leads_to(edge) for edge in edges if edge.kind == "happy")

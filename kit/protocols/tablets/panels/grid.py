@@ -116,10 +116,7 @@ class ChipPlace(Struct, frozen=True):
 
 
 class GridLayout(Struct, frozen=True):
-    """The picture's size, that of each cell, and the place of each chip by its key.
-
-    ``left`` is the room for the nodes' names.
-    """
+    """The picture's size, the room for names, a cell's size, each chip's place by its key."""
 
     width: float
     height: float
@@ -320,9 +317,7 @@ def asked_lines(grid: TabletGrid) -> Iterator[str]:
 
 
 def _client(tablet: PlacedTablet, lies: GridLayout) -> Iterator[Frag]:
-    """A client of a tablet, with lines over the eyes that it reads by and under the pencils that it
-    writes by.
-    """
+    """A client of a tablet, with lines over the eyes and under the pencils that it goes by."""
     for does, write, bus in (("reads", False, 4), ("writes", True, 1)):
         ways = []
         for each in held_replicas(tablet):

@@ -111,10 +111,7 @@ def standing(scene: Scene) -> Standing:
 
 
 def grid(m: Tablet, s: StorageState) -> TabletGrid:
-    """The tablet as the newest version has it, with data where no replica of it is.
-
-    All nodes have as many shards.
-    """
+    """The tablet as the newest version has it, with data where no replica of it is."""
 
     def placed(name: str) -> TabletReplica:
         """The shard that a name of a history stands for: that of a node is its first one."""
@@ -207,9 +204,7 @@ def awaited_shards(m: Tablet, s: StorageState) -> Iterator[tuple[str, tuple[str,
 
 
 def _planners(m: Tablet, s: StorageState) -> dict[str, int]:
-    """The coordinators with a request to come and none that is open: the oldest version that each
-    may plan by.
-    """
+    """The coordinators with requests to come, none open: the oldest version each may plan by."""
     phases = [(c.coordinator, r.phase) for c, r in zip(m.workload, s.requests, strict=True)]
     busy = {name for name, phase in phases if phase in AT_WORK}
     waiting = {name for name, phase in phases if phase == WAITING} - busy

@@ -105,10 +105,7 @@ class RfPlanner:
             self._held[each.host][each.shard] += 1
 
     def next(self, replicas: Replicas) -> ReplicaChange | None:
-        """The next step of a tablet, counted as done.
-
-        None where it has what is asked for, or no host may get what is missing.
-        """
+        """The next step of a tablet, counted as done; None: it has all, or no host may get more."""
         coming, going = self._steps_for(tuple(each.host for each in replicas))
         if coming:
             host = min(coming, key=lambda each: min(self._held[each]))

@@ -160,10 +160,7 @@ class CountCompared(ResizeReason, frozen=True):
 
 
 class SizesUnknown(ResizeReason, frozen=True):
-    """Sizes are not known.
-
-    Those of some replica: nothing is decided.
-    """
+    """Sizes are not known."""
 
 
 def percents_said(*sizes: int) -> tuple[str, ...]:
