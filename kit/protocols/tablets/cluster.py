@@ -550,7 +550,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         return self.hosts(excluded_nodes(s.control.topology))
 
     def lost(self, s: TabletsState) -> frozenset[str]:
-        """The hosts that are gone where a stage fails: the excluded, in ``documents`` also the dead."""
+        """The hosts that are gone where a stage fails: excluded, in ``documents`` also dead."""
         if self.paused:
             return self.excluded(s)
         return self.excluded(s) | self.hosts(self.everybody & ~s.control.up)
