@@ -24,12 +24,7 @@ from kit.errors import BadInput
 from kit.operators.importers import system_tables
 from kit.operators.importers.nodetool import LEGEND, Seen, parse_status_text
 from kit.operators.importers.ringfile import LARGEST_FILE
-from kit.operators.importers.schema import (
-    ClusterSchema,
-    is_schema,
-    is_schema_rows,
-    read_schema,
-)
+from kit.operators.importers.schema import ClusterSchema, is_schema, is_schema_rows, read_schema
 from kit.protocols.tablets.rules.balance.cluster import (
     BalancerInput,
     BalancerNode,

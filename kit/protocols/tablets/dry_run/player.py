@@ -10,12 +10,7 @@ from kit.edge.arguments import checked
 from kit.engine.registry import one_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, counted
-from kit.protocols.tablets.dry_run.opening import (
-    OpenedTablets,
-    PathLike,
-    open_tablets,
-    sorted_out,
-)
+from kit.protocols.tablets.dry_run.opening import OpenedTablets, PathLike, open_tablets, sorted_out
 from kit.protocols.tablets.dump import DumpedTable, DumpedTransition, TabletDump
 from kit.protocols.tablets.rules.balance.cluster import DRAINED as TO_DRAIN
 from kit.protocols.tablets.rules.balance.cluster import BalancerNode, added_up, group_rows

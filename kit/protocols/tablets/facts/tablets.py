@@ -13,12 +13,7 @@ from itertools import groupby, pairwise, zip_longest
 from msgspec import Struct
 
 from kit.engine.timeline import PassedStep
-from kit.protocols.tablets.cluster import (
-    TabletsState,
-    TabletTransition,
-    excluded_nodes,
-    standing,
-)
+from kit.protocols.tablets.cluster import TabletsState, TabletTransition, excluded_nodes, standing
 from kit.protocols.tablets.rules import availability
 from kit.protocols.tablets.rules.grid import DECIDED, GridHost, TabletGrid
 from kit.protocols.tablets.rules.maps import (
@@ -200,10 +195,7 @@ def _stage(m: Tablets, s: TabletsState, tablet: int, t: TabletTransition) -> Sta
     row, chosen = m.table(t).state(t.stage), t.sets.chosen
     several = len(m.tables) > 1
     work = tuple(
-        WorkFacts(
-            f"{each.name} {table}" if table and several else each.name,
-            standing(t, place),
-        )
+        WorkFacts(f"{each.name} {table}" if table and several else each.name, standing(t, place))
         for place, (each, table) in enumerate(m.work(t.kind, t.stage))
     )
     uses = row.reads, chosen(row.reads), row.writes, chosen(row.writes)

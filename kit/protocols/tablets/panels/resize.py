@@ -61,9 +61,9 @@ def _words(scene: Scene) -> Iterator[tuple[str, str]]:
     yield "growing mode", kept if size.growing else "off"
     yield "decision", f"{now.decided}, number {now.number}"
     yield "sizes ask for", f"{now.asks}: {now.reason}"
-    yield "transition state", now.transition or "null"
+    yield "transition state", scene.state.transition or "null"
     drained = f": {len(now.drained)} of {_waited_on(now)} drained" if _waited_on(now) else ""
-    yield "finalization", PHASES[now.phase] + drained
+    yield "finalization", PHASES[scene.state.phase] + drained
     if now.decided == "split":
         ready = sum(each.is_ready for each in now.readiness)
         awaited = sum(not each.is_ignored for each in now.readiness)
@@ -262,14 +262,14 @@ def _pair(pair: SiblingPair, left: float, top: float, wide: float) -> Frag:
 def _badges(scene: Scene) -> Badges:
     """The decision, and whether it is being finalized; until then how many tablets there are."""
     now = scene.of(facts.line)
-    idle = not now.transition  # its names leave room for little else
+    idle = not scene.state.transition  # its names leave room for little else
     yield "tablets", f"tablets {scene.state.map.count}" * idle, "plain"
     yield "decision", f"resize {now.decided}", "" if now.decided == "none" else "busy"
     yield "number", f"number {now.number}" * idle, ""
     yield "growing", "growing mode" * now.size.growing, ""
-    yield "state", now.transition, "busy"
+    yield "state", scene.state.transition, "busy"
     drained = f"barrier {len(now.drained)}/{_waited_on(now)}" * bool(_waited_on(now))
-    yield "phase", drained or now.phase, "busy"
+    yield "phase", drained or scene.state.phase, "busy"
 
 
 # -- the topology's state, the gate of its barrier -------------------------------------------------
@@ -291,27 +291,25 @@ def gates(scene: Scene) -> Iterator[Gate]:
     """The barrier of a finalization: who has applied all, and holds no former map."""
     now = scene.of(facts.line)
     if _waited_on(now):
-        step = "the new map" if now.phase == "barrier" else "the next plan"
+        step = "the new map" if scene.state.phase == "barrier" else "the next plan"
         yield Gate("resize:barrier", step, "drained", now.drained, now.undrained, _waited_on(now))
 
 
-def _log_words(now: facts.ResizeLineFacts, count: int) -> str:
+def _log_words(scene: Scene) -> str:
     """What group 0 holds: the tablets, the decision, whether it is polled; later the phase."""
+    s, now = scene.state, scene.of(facts.line)
     decision = f"{now.decided} (number {now.number})" if now.number else ""
     if now.polled and now.polled == now.number:
         decision += ", ready"
-    phase = now.phase or now.transition.removeprefix("tablet_").replace("_", " ")
-    tablets = "" if decision and phase else counted(count, "tablet")
+    phase = s.phase or s.transition.removeprefix("tablet_").replace("_", " ")
+    tablets = "" if decision and phase else counted(s.map.count, "tablet")
     return f"group 0: {', '.join(filter(None, (tablets, decision, phase)))}"
 
 
 RESIZE = Views(
     (
         status(_badges, "badges"),
-        grid_panel(
-            of_state(facts.grid),
-            lambda scene: {LOG: _log_words(scene.of(facts.line), scene.state.map.count)},
-        ),
+        grid_panel(of_state(facts.grid), lambda scene: {LOG: _log_words(scene)}),
         panel_of(
             "resize",
             "Resize decision",

@@ -529,10 +529,7 @@ TABLET = replace(
                     scene.once("story", lambda: story(scene.model, scene.way())), 1
                 ),
                 "told:{0[0]}",
-                (
-                    Column("step", "{0[0]}".format),
-                    Column("what happened", _step),
-                ),
+                (Column("step", "{0[0]}".format), Column("what happened", _step)),
                 caption="Step by step, as the documents tell it",
                 line="{0[0]}. {0[1]}",
             ),

@@ -474,12 +474,7 @@ SHARDER = panel_of(
     "sharder",
     "Sharder",
     Choice(
-        "asked-host",
-        "ask host",
-        lambda s: facts.asked_hosts(s.model),
-        _sharders,
-        _lines,
-        "shards",
+        "asked-host", "ask host", lambda s: facts.asked_hosts(s.model), _sharders, _lines, "shards"
     ),
     optional=True,
     tab="Sharder",
