@@ -61,10 +61,8 @@ NOTHING_MOVES = refused("nothing could be moved")
 DISABLED = refused("balancing is disabled")
 RUNNING = refused("tablets are still in transition")
 
-MOST_SAID, MOST_NAMED = 20, 8
-"""Tablets that a sentence, and a label, names."""
-MOVED = 3
-"""Words of a move: the tablet, from where, to where."""
+MOST_SAID, MOST_NAMED = 20, 8  # tablets that a sentence, and a label, names
+MOVED = 3  # words of a move: the tablet, from where, to where
 VERBS = {
     "migration": "migrate",
     "intranode_migration": "migrate-within",

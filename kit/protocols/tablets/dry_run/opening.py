@@ -33,7 +33,7 @@ from kit.protocols.tablets.rules.balance.cluster import (
     gathered,
 )
 from kit.protocols.tablets.rules.maps import (
-    ResizeType,
+    RESIZE_TYPES,
     Tablet,
     TabletMap,
     complete,
@@ -49,12 +49,10 @@ from kit.protocols.topology.rules.columns import SystemTopologyRow
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 
 PathLike = str | Path
-SOMEWHERE = "unknown"
-"""The datacenter and rack of a node of which nothing tells."""
+SOMEWHERE = "unknown"  # the datacenter and rack of a node of which nothing tells
 
 STRANGE = "a host that the other files name; are they of one cluster?"
-Place = tuple[str | None, str | None]
-"""A datacenter and a rack, as far as a file tells."""
+Place = tuple[str | None, str | None]  # A datacenter and a rack, as far as a file tells
 MOST_HOSTS = 5  # that a line names
 BYTES_A_SHARD = 250  # columns of loads, and what is made of them on the way
 _ROLES: dict[str, NodeRole] = {
@@ -393,8 +391,6 @@ def _add_loads(known: KnownNodes, loads: PathLike) -> None:
 
 # -- maps ------------------------------------------------------------------------------------------
 
-RESIZES: tuple[ResizeType, ...] = ("none", "split", "merge")
-
 
 def names_of(
     table: system_tables.TabletsTable, schema: ClusterSchema | None = None
@@ -428,9 +424,9 @@ def map_of(
     if lines.base_table and (base is None or base.base_table):
         allowed = "a table of this dump with tablets of its own"
         raise refused("base_table", lines.base_table, allowed)
-    resize = next((kind for kind in RESIZES if kind == lines.resize_type), None)
+    resize = next((kind for kind in RESIZE_TYPES if kind == lines.resize_type), None)
     if resize is None:
-        raise refused("resize_type", lines.resize_type, ", ".join(RESIZES))
+        raise refused("resize_type", lines.resize_type, ", ".join(RESIZE_TYPES))
     if lines.resize_seq_number < 0:
         raise refused("resize_seq_number", lines.resize_seq_number, "a number from 0 on")
     rows = sorted(lines.tablets, key=lambda row: row.last_token)

@@ -36,8 +36,7 @@ from kit.protocols.tablets.rules.stages import TRANSITIONS, ends_well
 from kit.protocols.topology.rules import cluster, replication
 from kit.protocols.topology.rules.replication import invalid_racks, refused_change
 
-STAYING = ("normal", "down", "excluded")
-"""Of nodes that own tokens, and are not asked to go."""
+STAYING = ("normal", "down", "excluded")  # of nodes that own tokens, and are not asked to go
 ANY_NUMBER = 2**30  # of streams: all moves of a drain at once
 IGNORE_MSB = 12  # of static sharding, where nothing tells
 
@@ -353,8 +352,7 @@ def joined(opened: OpenedTablets, host: str, like: str) -> OpenedTablets:
 
 # -- what repairs leave out ------------------------------------------------------------------------
 
-GRACE = 864_000
-"""Seconds: ``gc_grace_seconds`` of a table of which the schema says nothing."""
+GRACE = 864_000  # seconds: ``gc_grace_seconds`` of a table of which the schema says nothing
 
 
 class RepairLine(Struct, frozen=True):
@@ -409,8 +407,7 @@ def repair_plan(opened: OpenedTablets, at: datetime) -> RepairReport:
 
 # -- a change of a keyspace's replication ----------------------------------------------------------
 
-COMES, GOES = "+-"
-"""Before the place of a replica that a step adds, or takes away."""
+COMES, GOES = "+-"  # before the place of a replica that a step adds, or takes away
 
 
 class ChangedTablet(Struct, frozen=True):

@@ -31,6 +31,7 @@ from kit.protocols.tablets.rules.replica_sets import (
     words,
 )
 from kit.protocols.tablets.rules.stages import STREAM, TRANSITIONS, TransitionKind
+from kit.protocols.tablets.rules.tablet_history import WITHIN_NODE
 from kit.protocols.tablets.stage_work import barrier_nodes
 from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology.facts import NodeFacts, nodes
@@ -98,8 +99,7 @@ NOTES = {
 
 def tablet_map(m: Tablets, s: TabletsState) -> TabletMap:
     """The map that group 0 holds; of a tablet in two transitions with the first one."""
-    rows = zip(last_tokens(len(s.tablets)), s.tablets, strict=True)
-    return TabletMap(m.tables[0], tuple(row.as_stored(last) for last, row in rows))
+    return m.maps(s.tablets)[m.tables[0]]
 
 
 def versions(m: Tablets, s: TabletsState, steps: Sequence[PassedStep]) -> tuple[TabletMap, ...]:
@@ -279,8 +279,6 @@ def barrier(m: Tablets, s: TabletsState) -> TabletBarrier | None:
 
 
 # -- copies: by hard links to the target shard within a node, or streamed between nodes ------------
-
-WITHIN_NODE: TransitionKind = "intranode_migration"
 
 
 class Copies(Struct, frozen=True):

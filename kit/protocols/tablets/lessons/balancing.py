@@ -175,7 +175,6 @@ def _moves(timeline: Timeline) -> list[tuple[BalanceState, Any]]:
 # -- splits and merges -----------------------------------------------------------------------------
 
 RESIZE = "the model resize"
-KINDS: tuple[ResizeType, ...] = ("none", "split", "merge")
 SAID = {"none": "no resize", "split": "a split", "merge": "a merge"}
 
 MOST_ROWS = 1000  # of a sheet

@@ -37,8 +37,7 @@ WHEN = {
     "more_new_excluded": "if more new replicas are excluded than old ones",
 }
 """What an error edge asks for, in words, by the names that the tables use."""
-EITHER = {"more_old", "more_new"}
-"""Conditions of which one is always met."""
+EITHER = {"more_old", "more_new"}  # conditions of which one is always met
 
 
 def stage_table(kind: TransitionKind = "migration", edition: Edition = "documents") -> Sheet:

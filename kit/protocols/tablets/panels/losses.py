@@ -35,12 +35,10 @@ from kit.views.labels import SLOT
 from kit.views.panel import Scene
 from kit.views.parts import act_button, box, bulb, drawing, lamp, word
 
-GRACE = 10
-"""The default ``gc_grace_seconds`` in days; a step of a run is taken for a day."""
+GRACE = 10  # the default ``gc_grace_seconds`` in days; a step of a run is taken for a day
 WAITING = ("replacing", "normal")
 """The states of a node that boots: it is normal before its tablets are there."""
-MOST_HOSTS = 8
-"""Hosts that have a column of their own."""
+MOST_HOSTS = 8  # hosts that have a column of their own
 MOST_NAMED = 6  # tablets that a line names
 HEIGHT, EDGE, BAR, BOOT = 48.0, 6.0, 26.0, 10.0
 MOST_RANGES = 48  # that are drawn; the words have all

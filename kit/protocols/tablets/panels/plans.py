@@ -35,8 +35,7 @@ from kit.views.parts import box, drawing, scroll, word
 
 LEFT, ROW, BAR = 50.0, 30.0, 24.0
 MOST_TIMES = 12
-MOST_SHARDS = 64
-"""Shards that are drawn; the words say how many more there are."""
+MOST_SHARDS = 64  # shards that are drawn; the words say how many more there are
 DISABLED = "Balancing is disabled: nodes are emptied, nothing else is begun."
 
 
@@ -109,8 +108,8 @@ def tablets_plan(m: Tablets, s: TabletsState) -> PlanFacts:
     """What the balancer would begin in a cluster with tablets."""
     if m.planner is not None:
         return planned(m.planner.plan(s).step, m.edition, "{} {}".format)
-    given = tablets.tablet_map(m, s)
-    view = gathered(list(m.balancer_nodes(m.roles(s))), {given.table: given}, enabled=m.balancing)
+    nodes = list(m.balancer_nodes(m.roles(s)))
+    view = gathered(nodes, m.maps(s.tablets), enabled=m.balancing)
     return planned(plan(view, m.edition), m.edition, enabled=m.balancing)
 
 

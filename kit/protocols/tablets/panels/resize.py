@@ -173,8 +173,7 @@ def _replicas(scene: Scene) -> Iterator[str]:
 PAIRS_EDGE = 6.0
 LINE, BRACKET, SQUARE = 62.0, 20.0, 24.0
 """How high a line of tablets is, where its brackets are, how high a tablet is."""
-MOST_PAIRS = 64
-"""Pairs that are drawn; the table below has what stands out of more."""
+MOST_PAIRS = 64  # pairs that are drawn; the table below has what stands out of more
 A_LINE = 8  # pairs
 
 

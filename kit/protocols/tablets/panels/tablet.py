@@ -296,8 +296,7 @@ def _step(row: tuple[int, str]) -> list[Kid]:
     return [bulb(sign.strip(), "a late stream"), f" {words}"] if sign else [words]
 
 
-FAILS = "roll back to", "give up to"
-"""How the events begin with which a transition fails."""
+FAILS = "roll back to", "give up to"  # how the events begin with which a transition fails
 HARM, KEPT = "! ", "✓ "
 """What a line begins with in which a late stream did harm, or was turned away."""
 

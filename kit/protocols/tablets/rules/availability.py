@@ -169,8 +169,7 @@ def _mask(hosts: Sequence[str], some: Collection[str]) -> int:
     return sum(1 << bit for bit, host in enumerate(hosts) if host in some)
 
 
-Places = Mapping[str, tuple[str, str]]
-"""The datacenter and the rack of each host."""
+Places = Mapping[str, tuple[str, str]]  # the datacenter and the rack of each host
 
 
 class TabletAvailability(Struct, frozen=True):

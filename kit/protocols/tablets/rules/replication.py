@@ -17,11 +17,9 @@ from msgspec import Struct
 from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica
 from kit.protocols.topology.rules.cluster import Factor
 
-Replication = Mapping[str, Factor]
-"""By datacenter; one that is not named has no replica."""
+Replication = Mapping[str, Factor]  # by datacenter; one that is not named has no replica
 
-Place = tuple[str, str]
-"""A datacenter and a rack."""
+Place = tuple[str, str]  # A datacenter and a rack
 
 
 class Misfit(Struct, frozen=True, order=True):
