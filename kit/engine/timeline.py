@@ -340,12 +340,14 @@ class Timeline:
         return self.now
 
     def to_milestone(self) -> Moment | None:
-        """Forward to the next milestone, to rest, or ``LONGEST_RUN`` steps; None: nothing moved."""
+        """Forward to the next milestone or broken promise, to rest, or ``LONGEST_RUN`` steps; None:
+        nothing moved.
+        """
         last = None
         for _ in range(LONGEST_RUN):
             moved = self.forward()
             last = moved or last
-            if moved is None or moved.milestone is not None:
+            if moved is None or moved.milestone is not None or self.broken_by(moved.id):
                 break
         return last
 
@@ -577,6 +579,14 @@ class Timeline:
         while self.children[moment]:
             moment = self.children[moment][-1]
         self.tip = moment
+
+
+def held(timeline: Timeline, actions: Iterable[Any]) -> Iterator[Any]:
+    """Yield actions for a timeline to do, none after one that breaks a promise."""
+    for action in actions:
+        yield action
+        if timeline.broken_by(timeline.at):
+            return
 
 
 def every(model: Model[Any, Any], state: Any, wanted: Callable[[Any], bool]) -> Iterator[Any]:
