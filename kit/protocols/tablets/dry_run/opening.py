@@ -52,7 +52,7 @@ PathLike = str | Path
 SOMEWHERE = "unknown"  # the datacenter and rack of a node of which nothing tells
 
 STRANGE = "a host that the other files name; are they of one cluster?"
-Place = tuple[str | None, str | None]  # A datacenter and a rack, as far as a file tells
+Place = tuple[str | None, str | None]  # a datacenter and a rack, as far as a file tells
 MOST_HOSTS = 5  # that a line names
 BYTES_A_SHARD = 250  # columns of loads, and what is made of them on the way
 _ROLES: dict[str, NodeRole] = {
@@ -517,9 +517,6 @@ def sizes_of(
     if of_none:
         known.warnings.append(f"{source} has sizes where the dump has no replica: {of_none:,}")
     return sizes
-
-
-# -- the schema ------------------------------------------------------------------------------------
 
 
 def check_schema(schema: ClusterSchema, maps: Mapping[str, TabletMap], edition: Edition) -> None:

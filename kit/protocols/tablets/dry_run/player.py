@@ -94,9 +94,6 @@ def rehearse(  # noqa: PLR0913  # each file by its own name
     return TabletRehearsal(opened, timeline, (*not_played(opened), *warnings))
 
 
-# -- what is asked for, and what is under way ------------------------------------------------------
-
-
 def _wanted(
     opened: OpenedTablets, operations: str | Iterable[str]
 ) -> tuple[list[tuple[str, str]], list[str], bool]:
@@ -191,9 +188,6 @@ def not_played(opened: OpenedTablets) -> Iterator[str]:
         yield f"left out: the request {table.global_topology_request} that waits"
     elif table.global_requests:
         yield f"left out: global requests that wait, {len(table.global_requests):,}"
-
-
-# -- the cluster as parameters of the control model ------------------------------------------------
 
 
 def parameters_of(

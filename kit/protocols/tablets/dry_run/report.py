@@ -238,9 +238,6 @@ def _differing(
                 yield MisfitTablet(name, number, known[replicas])
 
 
-# -- resizes ---------------------------------------------------------------------------------------
-
-
 def table_size(opened: OpenedTablets, base: str) -> resize.TableSize:
     """The size of a table with those that are co-located, as resize decisions take it.
 

@@ -110,9 +110,6 @@ def versions(m: Tablets, s: TabletsState, steps: Sequence[PassedStep]) -> tuple[
     return tuple(given for given, _ in groupby(maps))
 
 
-# -- system.tablets --------------------------------------------------------------------------------
-
-
 class TableRow(Struct, frozen=True):
     """A row of ``system.tablets``, as texts; empty where a column is null.
 
@@ -155,9 +152,6 @@ def table_row(m: Tablets, s: TabletsState, tablet: int) -> TableRow:
 def co_located(m: Tablets) -> dict[str, str]:
     """The tables without a map of their own, each with its ``base_table``."""
     return {name: table.name for table in m.layout.tables for name in table.colocated}
-
-
-# -- stages and their work -------------------------------------------------------------------------
 
 
 class WorkFacts(Struct, frozen=True):

@@ -172,8 +172,6 @@ def _moves(timeline: Timeline) -> list[tuple[BalanceState, Any]]:
     return [(before.state, after.action) for before, after in itertools.pairwise(path)]
 
 
-# -- splits and merges -----------------------------------------------------------------------------
-
 RESIZE = "the model resize"
 SAID = {"none": "no resize", "split": "a split", "merge": "a merge"}
 

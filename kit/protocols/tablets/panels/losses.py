@@ -52,9 +52,6 @@ PASSED_OVER = ("!", "wire", None, "passed over, not marked as repaired")
 NO_WARNING = "Every tablet was repaired within the grace."
 
 
-# -- the boot of a node that replaces another ------------------------------------------------------
-
-
 class Boot(Struct, frozen=True):
     """The boot of a node that replaces another: how many tablets it waits for, how many are there.
 
@@ -111,9 +108,6 @@ def _boot(each: Boot) -> str:
     return f"{each.node} boots in place of {each.replaced}: {tablets}."
 
 
-# -- availability ----------------------------------------------------------------------------------
-
-
 class TabletLosses(Struct, frozen=True):
     """A tablet: the hosts of its replicas in force, each with whether it lives (✓) or is lost (✗),
     those where a replica is being made (+), and what is to spare.
@@ -158,12 +152,13 @@ def one_more(m: Tablets, s: TabletsState) -> list[tuple[str, tuple[int, ...]]]:
 def _columns(scene: Scene) -> list[Column]:
     names = scene.model.names
     hosts = [Column(name, partial(_cell, name), none="") for name in names]
-    whole = [Column("replicas", _replicas)]
-    return [
-        Column("tablet", "tablet"),
-        *(hosts if len(names) <= MOST_HOSTS else whole),
-        Column("to spare", _spare),
-    ]
+    if len(names) > MOST_HOSTS:
+        hosts = [Column("replicas", _replicas)]
+
+    def spare(each: TabletLosses) -> list[Kid]:
+        return [bulb("✓" if each.spare > 0 else "!", each.fate), f" {max(each.spare, 0)}"]
+
+    return [Column("tablet", "tablet"), *hosts, Column("to spare", spare)]
 
 
 def _cell(host: str, each: TabletLosses) -> str:
@@ -172,10 +167,6 @@ def _cell(host: str, each: TabletLosses) -> str:
 
 def _replicas(each: TabletLosses) -> str:
     return " ".join(f"{sign}{name}" for name, sign in each.hosts)
-
-
-def _spare(each: TabletLosses) -> list[Kid]:
-    return [bulb("✓" if each.spare > 0 else "!", each.fate), f" {max(each.spare, 0)}"]
 
 
 def _tablet(each: TabletLosses) -> str:
@@ -218,9 +209,6 @@ def _cost(each: tuple[str, tuple[int, ...]]) -> str:
     return f"no quorum: tablet{'s' * (len(tablets) > 1)} {names}"
 
 
-# -- repair ----------------------------------------------------------------------------------------
-
-
 class RepairedRange(Struct, frozen=True):
     """A tablet's range: whether a primary-range repair on all nodes would mark it as repaired.
 
@@ -260,12 +248,9 @@ def last_repairs(s: TabletsState, steps: Sequence[PassedStep]) -> dict[int, int]
     """The step in which each tablet's last repair ended; 0 where none did."""
     repaired = dict.fromkeys(range(len(s.tablets)), 0)
     for day, step in enumerate(steps, 1):
-        if step.before.tablets is step.after.tablets:
-            continue
         pairs = zip(step.before.tablets, step.after.tablets, strict=True)
         for number, (was, now) in enumerate(pairs):
-            ended = was.transitions and not now.transitions
-            if ended and was.transitions[0].kind == "repair":
+            if not now.transitions and any(way.kind == "repair" for way in was.transitions[:1]):
                 repaired[number] = day
     return repaired
 

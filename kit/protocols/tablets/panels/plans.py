@@ -39,9 +39,6 @@ MOST_SHARDS = 64  # shards that are drawn; the words say how many more there are
 DISABLED = "Balancing is disabled: nodes are emptied, nothing else is begun."
 
 
-# -- the next plan ---------------------------------------------------------------------------------
-
-
 class PlannedMove(Struct, frozen=True):
     """A transition of the plan, the tablets (two siblings, where they move as one), and why."""
 
@@ -190,9 +187,6 @@ def plan_panel(
     )
 
 
-# -- loads over time -------------------------------------------------------------------------------
-
-
 class LoadHistory(Struct, frozen=True):
     """The replicas of each shard: a column of counts for each time that they changed, now last."""
 
@@ -283,9 +277,6 @@ def load_lines(given: LoadHistory) -> Iterator[str]:
     for at, place in enumerate(given.places[:MOST_SHARDS]):
         yield f"{place}: {' → '.join(str(column[at]) for column in given.columns)}"
     yield _spread(given)
-
-
-# -- how often the coordinator asks ----------------------------------------------------------------
 
 
 def balancer_calls(steps: Sequence[PassedStep]) -> int:

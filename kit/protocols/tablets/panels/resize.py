@@ -121,9 +121,6 @@ def _stretch(left: float, right: float, name: str) -> Frag:
     return h("g", box(left, BAR_TOP, wide, BAR, "box"), label if has_room else None)
 
 
-# -- readiness by replica --------------------------------------------------------------------------
-
-
 def _waited_for(scene: Scene) -> str:
     """What replicas have to show; a split alone waits for them."""
     now = scene.of(facts.line)
@@ -255,9 +252,6 @@ def _pair(pair: SiblingPair, left: float, top: float, wide: float) -> Frag:
     )
 
 
-# -- badges ----------------------------------------------------------------------------------------
-
-
 def _badges(scene: Scene) -> Badges:
     """The decision, and whether it is being finalized; until then how many tablets there are."""
     now = scene.of(facts.line)
@@ -269,9 +263,6 @@ def _badges(scene: Scene) -> Badges:
     yield "state", scene.state.transition, "busy"
     drained = f"barrier {len(now.drained)}/{_waited_on(now)}" * bool(_waited_on(now))
     yield "phase", drained or scene.state.phase, "busy"
-
-
-# -- the topology's state, the gate of its barrier -------------------------------------------------
 
 
 def standing(scene: Scene) -> Standing:

@@ -58,9 +58,6 @@ ANSWERS = {
 NO_TRANSITION = "No tablet is in transition."
 
 
-# -- the picture -----------------------------------------------------------------------------------
-
-
 def above(scene: Scene) -> Above:
     """The log of group 0; the network, where a late RPC is in it or a request comes out of it."""
     late, plan = scene.state.late, scene.model.control.plan
@@ -479,9 +476,6 @@ SHARDER = panel_of(
     optional=True,
     tab="Sharder",
 )
-
-
-# -- the cluster's own panels ----------------------------------------------------------------------
 
 
 def lifted(panel: Panel) -> Panel:

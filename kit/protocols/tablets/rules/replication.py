@@ -19,7 +19,7 @@ from kit.protocols.topology.rules.cluster import Factor
 
 Replication = Mapping[str, Factor]  # by datacenter; one that is not named has no replica
 
-Place = tuple[str, str]  # A datacenter and a rack
+Place = tuple[str, str]  # a datacenter and a rack
 
 
 class Misfit(Struct, frozen=True, order=True):
