@@ -129,7 +129,7 @@ def frame(
             aria_label=say("what happened"),
         ),
         h("div", draw_actions(scene, macros, gates), k="acts", class_="kp-acts", data_quiet=True),
-        draw_cover(story, drawn) if story and scene.action is None else None,
+        draw_cover(story, scene, drawn) if story and scene.action is None else None,
         draw_break(scene, drawn, slots.named),
         k="frame",
         class_=f"kp-frame{kind}",
