@@ -194,13 +194,13 @@ def gates(scene: Scene) -> Iterator[Gate]:
     s, asked = scene.state, scene.model.contact
     status, lead = joiner(s).status, tables(s).coordinator
     if any(each.call == "sent" for each in members(s)):
-        yield Gate(JOINER, "the coordinator's call", "answered", (), (JOINER,), 1)
+        yield Gate(JOINER, "the coordinator's call", "been heard", (), (JOINER,), 1)
     elif status in ASKED:
-        yield Gate(JOINER, ASKED[status], "answered", (), (asked,), 1)
+        yield Gate(JOINER, ASKED[status], "been heard", (), (asked,), 1)
     elif status == "waiting" and lead:
         names = dict.fromkeys((asked, lead))
         there = tuple(name for name in names if name != lead)
-        yield Gate(JOINER, "the verdict", "answered", there, (lead,), len(names))
+        yield Gate(JOINER, "the verdict", "been heard", there, (lead,), len(names))
 
 
 HOSTS = (
