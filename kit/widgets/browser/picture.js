@@ -143,7 +143,8 @@ export class Picture {
 
 function copyAttributes(element, like) {
   for (const { name, value } of like.attributes) {
-    const kept = element.isConnected && isReaders(like, name);
+    const isNew = name === "tabindex" && !element.hasAttribute(name); // it is no control yet
+    const kept = element.isConnected && isReaders(like, name) && !isNew;
     if (element.getAttribute(name) !== value && !kept) element.setAttribute(name, value);
   }
   for (const { name } of [...element.attributes])
