@@ -324,10 +324,7 @@ class Ring:
         return self._changed(_with_code(self.nodes, code, node), code, node.tokens)
 
     def replace(self, old: int, new: int) -> Ring:
-        """The ring in which ``new`` owns the tokens of ``old``, which then owns none.
-
-        Raises BadInput when ``new`` owns tokens already.
-        """
+        """The ring in which ``new``, which owned none (BadInput), owns the tokens of ``old``."""
         if self.nodes[new].tokens:
             raise BadInput("node", self.nodes[new].name, "a name that owns no token yet")
         return self.leave(old).move(new, self.nodes[old].tokens)

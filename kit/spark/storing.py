@@ -22,10 +22,7 @@ REASONS = re.compile(
 
 @contextmanager
 def whole_folder(folder: str | Path) -> Iterator[Path]:
-    """A temporary folder to fill beside ``folder``; put in its place in one step at the end.
-
-    Raises BadInput when ``folder`` exists, or cannot be written; then nothing is left behind.
-    """
+    """A temporary folder, put in the place of ``folder`` at the end, or nothing and BadInput."""
     with _whole("folder", check_new(folder, "folder")) as place:
         place.mkdir()
         yield place
@@ -48,10 +45,7 @@ def write_rows(frame: Any, folder: Path) -> None:
 
 @contextmanager
 def temporary_room() -> Iterator[None]:
-    """Say in one line that temporary files cannot be written.
-
-    Raises BadInput naming the folder in which they are, and the variable that chooses it.
-    """
+    """BadInput names the folder in which temporary files cannot be written, and its variable."""
     try:
         yield
     except Exception as error:  # Spark says that what it sends cannot be pickled

@@ -80,9 +80,7 @@ def seeded(
 ) -> Any:
     """A Spark frame of ``batches`` over the seeds, made when it is used, in so many tasks.
 
-    Without Spark (None) it is an Arrow table, made here and now.
-
-    Raises BadInput for what is no range of seeds from 0 on, no number of tasks, no Spark session.
+    Without Spark (None) it is an Arrow table, made here and now. BadInput for other seeds or tasks.
     """
     if tasks is not None and (type(tasks) is not int or not 0 < tasks <= MOST_TASKS):
         raise BadInput("tasks", tasks, f"a whole number from 1 to {MOST_TASKS}, or None")

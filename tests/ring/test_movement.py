@@ -13,7 +13,7 @@ from kit.ring.applying import apply, settle
 from kit.ring.deltas import Delta, invert, merge
 from kit.ring.movement import Movement, Replaced, movement
 from kit.ring.placements import Placement, stable_placement
-from kit.ring.ranges import Range, shared
+from kit.ring.ranges import Range
 from kit.ring.replication import NetworkTopologyStrategy, Replication, SimpleStrategy
 from kit.ring.tokens import small
 from kit.ring.topology import Node, Ring
@@ -134,6 +134,12 @@ def test_a_join_locks_one_range_more_than_rf() -> None:
         Range(500, 550),
         Range(550, 600),
     )
+
+
+def shared(first: tuple[Range, ...], second: tuple[Range, ...]) -> tuple[Range, ...]:
+    """What both of two lists of ranges cover."""
+    meeting = ((one, other) for one in first for other in second if one.overlaps(other))
+    return tuple(Range(max(a.left, b.left), min(a.right, b.right)) for a, b in meeting)
 
 
 def test_joins_far_apart_do_not_meet() -> None:

@@ -182,10 +182,7 @@ def quorums(
 
     ``model`` is a model of a cluster (or of one range of it); its first keyspace counts. ``levels``
     are pairs (write, read); None for QUORUM and, where there are several datacenters, the local
-    ones too.
-
-    Raises BadInput for a model without such a plan, an unknown level or acknowledgement, or a range
-    with too many replicas.
+    ones too. BadInput for a model without such a plan, or a range with too many replicas.
     """
     if acknowledgement not in ACKNOWLEDGEMENTS:
         raise BadInput(

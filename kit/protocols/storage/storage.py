@@ -121,10 +121,7 @@ class Storage(Moving, Coordinating):
     )
 
     def set_up(self) -> None:
-        """Coordinators are no replicas, and are in datacenters that the range has.
-
-        Raises BadInput naming the coordinator or the datacenter.
-        """
+        """Coordinators are no replicas, in datacenters that the range has; else BadInput."""
         super().set_up()
         names, known = self.history.replicas, sorted(self.history.datacenters)
         for ask in self.workload:

@@ -79,12 +79,10 @@ class _Change(Struct, frozen=True):
 def moved(
     operation: Operation, nodes: int, factor: int, *, from_displaced: bool = True
 ) -> MovedRange:
-    """The range worth watching of a ring of ``nodes`` nodes, for one operation.
+    """The range worth watching of a ring of ``nodes`` nodes (2 at least), for one operation.
 
     It is the one with the most replicas old and new; of several, one that ends at a token of the
     operation's node. Without ``from_displaced`` some other old replica is streamed from.
-
-    Raises BadInput when the ring has too few nodes for the operation.
     """
     return _of_range(_changed(operation, nodes), factor, from_displaced)
 
@@ -95,8 +93,6 @@ def moved_again(
     """The same range in the operation that comes next, and that operation's verb.
 
     Who has joined leaves; who was to leave, and stayed, is to leave again.
-
-    Raises BadInput when the ring has too few nodes for the first operation.
     """
     first = moved(operation, nodes, factor, from_displaced=from_displaced)
     if not first.joins:

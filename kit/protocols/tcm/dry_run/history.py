@@ -39,10 +39,7 @@ def operations_of(given: Imported) -> tuple[Operation, ...]:
 
 
 def check_begins(operation: Operation, refusal: Refusal | None) -> None:
-    """What the tools show in flight must have been able to begin.
-
-    Raises BadInput naming the operation, with the reason of the refusal.
-    """
+    """BadInput names an operation in flight that could not have begun, with the reason."""
     if refusal is not None:
         allowed = f"one that may begin ({refusal.reason})"
         raise BadInput("operation in flight", operation.text, allowed)
@@ -89,10 +86,7 @@ def model_for(
 
 
 def begin_in_flight(timeline: Timeline, operations: Iterable[Operation]) -> None:
-    """Commit the first event of what is in flight already.
-
-    Raises BadInput when those in flight exclude each other.
-    """
+    """Commit the first event of what is in flight; BadInput when those exclude each other."""
     m: Any = timeline.model
     for operation in operations:
         action = m.wrap["tcm"](Begin(operation))

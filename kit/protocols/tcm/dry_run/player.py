@@ -141,10 +141,7 @@ def rehearse(
 
 
 def opened(ring: RingSource, keyspaces: str | Keyspace | Iterable[str | Keyspace] = ()) -> Imported:
-    """A ring from whatever holds one.
-
-    Raises BadInput when it is none, or no keyspace is known.
-    """
+    """A ring from whatever holds one; BadInput when it is none, or no keyspace is known."""
     several = (keyspaces,) if isinstance(keyspaces, str | Keyspace) else keyspaces
     named = finite("keyspaces", map(_keyspace, several), MOST_KEYSPACES)
     if named and isinstance(ring, RingFile):

@@ -98,10 +98,7 @@ def survive(
 
 
 def survival(given: Imported, down: Iterable[str]) -> Survival:
-    """The same of a ring that was opened already.
-
-    Raises BadInput for a node that the ring does not have, or a ring that is too large.
-    """
+    """The same of an opened ring; BadInput for a node that it lacks, or one that is too large."""
     names = given.ring.names
     for name in (also := tuple(down)):
         if name not in names:
@@ -117,10 +114,7 @@ def survival(given: Imported, down: Iterable[str]) -> Survival:
 
 
 def as_it_stands(given: Imported) -> Snapshot:
-    """The ring with the operations in flight: begun, and with their pending replicas.
-
-    Raises BadInput when those in flight exclude each other.
-    """
+    """The ring with the operations in flight: begun, and with their pending replicas."""
     ring, operations = enter(given.ring, operations_of(given))
     snapshot = initial(ring, given.keyspaces, given.epoch)
     for resolved in operations:

@@ -62,18 +62,12 @@ class Size(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def size_of(given: Mapping[str, Any]) -> Size:
-    """A size from its fields by name.
-
-    Raises BadInput for an unknown field, or a value of another type or out of its limits.
-    """
+    """A size from its fields by name; BadInput names one that is unknown or out of its limits."""
     return checked(bounds_of(Size, "size", given, "as a size has it"))
 
 
 def checked(size: Size) -> Size:
-    """The size itself.
-
-    Raises BadInput naming what is out of its limits.
-    """
+    """The size itself; BadInput names what is out of its limits."""
     most = {"rf": MOST_FACTOR, "parallelism": MOST_AT_ONCE, "tokens": MOST_TOKENS}
     for field, high in (most | {"dcs": 4, "racks": 12}).items():
         if not 1 <= (value := getattr(size, field)) <= high:
@@ -326,9 +320,7 @@ def simulate(
 ) -> Simulation:
     """Grow and shrink a cluster at random, up to the first step at which a column is not kept.
 
-    ``sizes`` are the fields of ``Size``, in place of ``size``.
-
-    Raises BadInput for a size out of its limits, or an unknown safeguard.
+    ``sizes`` are fields of ``Size``, in place of ``size``; BadInput for one out of its limits.
     """
     if type(seed) is not int or seed < 0:
         raise BadInput("seed", seed, "a whole number from 0 on")

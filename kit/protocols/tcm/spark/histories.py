@@ -115,11 +115,8 @@ def history(
 ) -> History:
     """Plan operations, one after the other, each through all its steps.
 
-    ``off`` names safeguards to do without, of those in ``SWITCHABLE``.
-
-    Raises BadInput when an operation does not speak of this ring, or no keyspace is replicated.
-    Raises Refused when an operation may not begin, for instance because too few nodes would be
-    left.
+    ``off`` names safeguards to do without, of those in ``SWITCHABLE``. BadInput when an operation
+    does not speak of this ring, or no keyspace is replicated; Refused when one may not begin.
     """
     parsed = tuple(o if isinstance(o, Operation) else parse_operation(o) for o in operations)
     given = tuple(keyspaces)
@@ -213,8 +210,7 @@ def sample(
     """A ring of ``tokens`` random Murmur3 tokens per node, dealt to datacenters and racks in turn.
 
     The keyspace ``ks`` keeps ``rf`` replicas per datacenter. The same seed gives the same ring.
-
-    Raises BadInput naming what is out of its limits.
+    BadInput names what is out of its limits.
     """
     limits = {
         "nodes": (nodes, 1, MOST),

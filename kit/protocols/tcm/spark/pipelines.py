@@ -80,10 +80,7 @@ class Pipeline(ABC):
         return table if isinstance(table, pa.Table) else table.toArrow()
 
     def write(self, folder: str | Path) -> Path:
-        """Write every table as Parquet below a new folder, all or nothing.
-
-        Raises BadInput when the folder exists, or has no place or room.
-        """
+        """Write every table as Parquet below a new folder, all or nothing, or BadInput."""
         with whole_folder(folder) as place:
             self._fill(place)
         return Path(folder)
@@ -111,10 +108,7 @@ class Pipeline(ABC):
         return self.small["steps"].to_pandas()
 
     def ownership(self, step: int | None = None, group: int = 0) -> pd.DataFrame:
-        """What each node serves at a step (None: the last): ranges, and its share of the line.
-
-        Raises BadInput for an unknown step or group.
-        """
+        """What each node serves at a step (None: the last): ranges, and its share of the line."""
         last = len(self.history.stages) - 1
         at = last if step is None else step
         if at not in range(last + 1):
@@ -291,10 +285,7 @@ class OnSpark(Pipeline):
         parts: int | Sequence[int] | None = None,
         sizes: Mapping[str, int] | None = None,
     ) -> None:
-        """The ring travels to the workers once, as columns, through a temporary file.
-
-        Raises BadInput when that file cannot be written.
-        """
+        """The ring travels to the workers once, as columns, through a temporary file."""
         super().__init__(history, parts, sizes)
         self.spark = spark
         with temporary_room():
@@ -355,10 +346,7 @@ def pipeline(
     parts: int | Sequence[int] | None = None,
     sizes: Mapping[str, int] | None = None,
 ) -> Pipeline:
-    """The pipeline on a session, or with None in this process.
-
-    Raises BadInput for a bound of a part that is no token, or a size of an unknown keyspace.
-    """
+    """The pipeline on a session, or with None in this process; BadInput as of its parts."""
     if spark is None:
         return PlainPipeline(history, parts, sizes)
     return OnSpark(spark, history, parts, sizes)
@@ -373,10 +361,7 @@ def _parts(history: History, given: int | Sequence[int] | None) -> tuple[Part, .
 
 
 def small_tables(history: History, sizes: Mapping[str, int]) -> dict[str, pa.Table]:
-    """These tables by name; ``sizes`` are the bytes of one copy of a keyspace.
-
-    Raises BadInput for an unknown keyspace, or a size that is no whole number of bytes.
-    """
+    """Small tables by name; ``sizes`` are the bytes of one copy of a keyspace, else BadInput."""
     names = [name for name, _ in history.keyspaces]
     for name, size in sizes.items():
         if name not in names:
@@ -412,12 +397,9 @@ REPORTS = ("steps", "ownership", "affected", "availability", "streams", "quorums
 
 
 def same_as_engine(job: Pipeline, other: Pipeline | None = None) -> str:
-    """One line that says how much was compared, when all of it is equal.
+    """One line that says how much was compared, when all of it is equal; else KitError says what.
 
-    ``other`` is the plain engine on the same history, unless given. For small rings: every table
-    is fetched.
-
-    Raises KitError naming the first table or report that differs.
+    ``other`` is the plain engine on the same history, unless given. Every table is fetched.
     """
     engine = other or PlainPipeline(job.history)
     rows = 0
