@@ -263,11 +263,7 @@ def with_spark_or_local(
     master: str | None = None,
     say: Callable[[str], None] = print,
 ) -> T:
-    """What ``spark_job(spark)`` gives; what ``local_job()`` gives when Spark cannot start.
-
-    The second is a smaller run of the plain engine; it is said why. Errors of the job itself are
-    the job's.
-    """
+    """``spark_job(spark)``, or ``local_job()`` when Spark cannot start, which is said."""
     spark = session_or_none(master, say=say)
     return local_job() if spark is None else spark_job(spark)
 

@@ -304,10 +304,7 @@ def read_traces(spark: Spark | None, folder: str | Path) -> Reports:
 
 
 def replayed(spark: Spark, folder: str | Path, name: str) -> Any:
-    """One table of every trace file (``*.json``) in a folder, replayed by Spark's workers.
-
-    A file that does not replay has a row in the table ``runs`` only, which says why.
-    """
+    """A table of every trace file (``*.json``) in a folder, replayed by Spark's workers."""
     pattern = str(whole_path(folder, "folder", "a folder of trace files") / "*.json")
     files = spark.read.format("binaryFile").load(pattern).select("path", "content")
 

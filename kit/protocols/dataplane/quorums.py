@@ -249,10 +249,7 @@ class PassedBarrier(Struct, frozen=True):
 
 
 def _passed(ways: tuple[Trail, ...]) -> list[tuple[PassedBarrier, ...]]:
-    """What had to be known, and by how many, for all the events up to each trail.
-
-    Nobody's lag is bounded here: each trail has one way to it, and comes after that one.
-    """
+    """What had to be known, and by how many, for all the events on the way to each trail."""
     passed: list[tuple[PassedBarrier, ...]] = [()] * len(ways)
     for at, trail in enumerate(ways):
         newest = len(trail.nodes) - 1

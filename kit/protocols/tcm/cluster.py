@@ -493,11 +493,7 @@ class TcmCluster(Product):
         return None
 
     def place(self, key: str, before: Any, after: Any) -> str:
-        """A node is at its first token on the ring, the log in the middle.
-
-        One that has just left is where it was; one without tokens has its row among those that
-        apply.
-        """
+        """A node is at its first token on the ring, now or before, or on its row."""
         name = key.removeprefix("node:")
         if name == key:
             return key
@@ -559,10 +555,7 @@ def commit(m: TcmCluster, s: Any, node: str | None = None) -> Iterator[Any]:
 
 
 def bring_about(m: TcmCluster, s: Any, event: Any) -> Iterator[Any]:
-    """Yield what leads to the commit of an event, and the commit itself, last, if it may happen.
-
-    A step of an operation comes after its streaming; whoever is waited for comes back and follows.
-    """
+    """Yield what a commit waits for, streaming and those who lag, then it; nothing when in vain."""
     action = m.wrap["tcm"](event)
     if not isinstance(event, Advance):
         if m.refusal(s, action) is None:

@@ -163,11 +163,7 @@ def _tokens(text: str) -> tuple[int, ...]:
 
 
 def register(ring: Ring, operations: Iterable[Operation]) -> Ring:
-    """The ring in which the newcomers of operations are known, still without tokens.
-
-    Unless its operation says where, a replacement is put where the replaced node is; a joining
-    node where it was before, or beside the ring's first one.
-    """
+    """The ring that knows the newcomers of operations, without tokens, where they belong."""
     for operation in operations:
         if operation.kind not in BRINGS:
             continue

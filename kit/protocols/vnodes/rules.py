@@ -162,9 +162,7 @@ def _of_range(
 def _copies(
     moves: Movement, place: Range, old: tuple[str, ...], dead: tuple[str, ...], from_displaced: bool
 ) -> list[tuple[str, str]]:
-    """Who streams to whom: the displaced replica, or where it is dead or nobody is displaced, all
-    old ones that live: only together they hold every successful write.
-    """
+    """Who streams to whom: the displaced replica, else all old ones that live."""
     names, live = moves.after.names, tuple(name for name in old if name not in dead)
     copies = []
     for stream in moves.streams:

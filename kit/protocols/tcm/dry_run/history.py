@@ -95,10 +95,7 @@ def begin_in_flight(timeline: Timeline, operations: Iterable[Operation]) -> None
 
 
 def turn(timeline: Timeline, node: str | None = None) -> bool:
-    """Everybody follows, data is streamed, each operation (or one) commits its next step.
-
-    Whether any committed. What is followed and what is streamed is one folded step each.
-    """
+    """Everybody follows, data is streamed, each operation (or one) commits a step: did any?"""
     m: Any = timeline.model
     followed = tuple(schedule.follow(m, timeline.state))
     if followed:

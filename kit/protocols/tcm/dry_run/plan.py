@@ -188,10 +188,7 @@ def _step(
 
 
 def tables(m: TcmCluster, s: Any, known: NamedGroups) -> dict[str, Tables]:
-    """The tables of every keyspace as they stand; a local keyspace has no rows.
-
-    Groups are held once that other tables have had: ``known`` grows.
-    """
+    """The tables of every keyspace as they stand; groups that are ``known`` are held once."""
     snapshot = m.snapshot(s)
     tables_of = dict.fromkeys(facts.keyspaces(m), Tables((), ()))
     for group, placement in enumerate(snapshot.placements):
@@ -300,10 +297,7 @@ def _warnings(metadata: Metadata, given: ResolvedOperation) -> tuple[str, ...]:
 
 
 def json_parts(report: PlanReport) -> Iterator[str]:
-    """A dry run as JSON in ASCII, piece by piece: as one text it may take gigabytes.
-
-    ``conflicts`` are there only where it was refused.
-    """
+    """A dry run as JSON in ASCII, piece by piece: as one text it may take gigabytes."""
     plain: dict[str, Any] = msgspec.structs.asdict(report)
     for name in ("steps", "before", *(("conflicts",) if report.accepted else ())):
         del plain[name]

@@ -450,9 +450,7 @@ def token_count(m: TcmCluster, s: Any) -> int:
 
 @kept_rows("log", "tcm.events", "tcm.down")
 def outside(m: TcmCluster, s: Any) -> Iterator[AppliedEpochs]:
-    """How far each node is that owns nothing of the ring, and is to own nothing: not yet, or no
-    longer.
-    """
+    """How far each node is that owns nothing of the ring, and is to own nothing."""
     present = {*m.tcm.present(s.tcm), *s.tcm.down}
     alone = {node.name for node in nodes(m, s) if not node.tokens} - present
     yield from _applied(m, s, alone)
@@ -662,11 +660,7 @@ def traffic_of(copies: Iterable[RangeCopy]) -> tuple[Load, ...]:
 
 @kept("tcm.events", "tcm.down")
 def losses(m: TcmCluster, s: Any) -> tuple[Loss, ...]:
-    """Which quorums one more death would break, for every keyspace that has replicas.
-
-    QUORUM everywhere, and LOCAL_QUORUM in each datacenter that has its own factor. Nodes that are
-    down answer nobody, but count as replicas.
-    """
+    """Which quorums one more death would break: QUORUM, and LOCAL_QUORUM by datacenter."""
     return losses_of(m.snapshot(s), s.tcm.down)
 
 

@@ -34,12 +34,7 @@ FILLS = {
 
 
 def group_sizes(source: Any, token: int) -> Chart:
-    """How many nodes are read from and written to for a token, epoch by epoch so far.
-
-    Two bars per epoch, side by side: reads plain, writes hatched, each with its number.
-
-    Raises BadInput for a token outside the space.
-    """
+    """How many nodes are read from and written to for a token, epoch by epoch so far."""
     timeline = timeline_of(source)
     m = cluster_of(timeline)
     states = [timeline.moments[moment].state for moment in timeline.path(timeline.at)]
@@ -70,10 +65,7 @@ def group_sizes(source: Any, token: int) -> Chart:
 
 
 def step_table(*sources: Any) -> Chart:
-    """Which steps the operation of each timeline has committed so far: a row per operation.
-
-    The tiles are the epochs, in order; each names its step.
-    """
+    """Which steps the operation of each timeline has committed so far: a row per operation."""
     logs: list[tuple[str, list[str]]] = []
     for timeline in map(timeline_of, sources):
         log = facts.log(cluster_of(timeline), timeline.state)
@@ -99,13 +91,7 @@ def step_table(*sources: Any) -> Chart:
 
 
 def meetings(source: Any, token: int) -> Sheet:
-    """Whether a majority of readers meets one of writers, for each two epochs of an operation.
-
-    The epochs are those committed so far. A cross stands with a read majority and a write
-    majority that share no node.
-
-    Raises BadInput for a token outside the space.
-    """
+    """Whether each two epochs' majorities of readers and writers meet; a cross: some do not."""
     timeline = timeline_of(source)
     m, s = cluster_of(timeline), timeline.state
     facts.space(m).check(token, "token")
@@ -179,10 +165,7 @@ def ring_picture(sample: Sample) -> RingPicture:
 
 @checked
 def estimates(sample: Sample, *rings: tuple[int, int]) -> Sheet:
-    """What one table of all ranges costs the plain engine, for rings of nodes with tokens each.
-
-    They are replicated as the keyspaces of ``sample``; the figures are estimates.
-    """
+    """What one table of all ranges costs the plain engine, for rings of nodes and tokens."""
     replicas = sum(total(keyspace.replication, sample.ring) for keyspace in sample.keyspaces)
     rows = []
     for nodes, tokens in rings:

@@ -5,7 +5,7 @@ These panels are shown for somebody's own ring (see ``kit.protocols.tcm.dry_run.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from kit.errors import Refusal, counted
 from kit.protocols.tcm.facts import moment as facts
@@ -28,38 +28,27 @@ def own_ring(scene: Scene) -> bool:
     return scene.model.parameters.stored is not None
 
 
-def _yes(good: bool, sign: str = "!") -> Frag:
-    """A bulb: yes, no, or (with another sign) not yet."""
-    return bulb("✓", "yes") if good else bulb(sign, "no" if sign == "!" else "not yet")
+def _yes(good: bool) -> Frag:
+    return bulb("✓", "yes") if good else bulb("!", "no")
 
 
 def _draw_planned(scene: Scene) -> Frag:
     pairs = scene.of(facts.pairs)
     return h(
         "div",
-        h("ul", [_operation(planned) for planned in scene.of(facts.planned)]),
+        h("ul", [_planned(scene, planned, "planned") for planned in scene.of(facts.planned)]),
         h("h4", "May two begin and run at once?", class_="soft") if pairs else None,
         h("ul", [_pair(pair) for pair in pairs]) if pairs else None,
     )
 
 
-def _operation(planned: Planned) -> Frag:
-    waits = planned.refusal is not None
-    standing: str = planned.status
-    if planned.status == "planned":
-        standing = "must wait:" if waits else "may begin now"
-    return h(
-        "li",
-        _yes(planned.status != "planned" or not waits, "…"),
-        h(
-            "span",
-            h("b", planned.operation.title),
-            f" {standing}",
-            h("small", f" {_reason(planned.refusal)}") if planned.refusal is not None else None,
-        ),
-        k=f"planned:{planned.operation.text}",
-        class_="lamp",
-    )
+def _planned(scene: Scene, planned: Planned, name: str) -> Frag:
+    """How an operation stands, and on its own tab why it has to wait."""
+    words: list[Kid] = [h("b", planned.operation.title), f" {standing(scene, planned)}"]
+    if planned.refusal is not None and name == "planned":
+        words.append(h("small", f": {_reason(planned.refusal)}"))
+    sign = bulb("✓", "done") if planned.status == "done" else bulb("…", "not yet")
+    return h("li", sign, h("span", words), k=f"{name}:{planned.operation.text}", class_="lamp")
 
 
 def _reason(refusal: Refusal) -> str:
@@ -114,8 +103,10 @@ def _draw_traffic(scene: Scene) -> Frag:
         return h("p", "Nothing has to be copied.", k="no-traffic", class_="soft")
     total, done = sum(load.sends for load in loads), sum(load.sent for load in loads)
     bar = h("progress", max=total, value=done)
-    tables = h("div", LOADS.draw(scene), _matrix(scene, loads), class_="beside")
-    rest = unlisted(len(loads) - len(_shown(loads)), "more node", "not listed.")
+    shown = _shown(loads)
+    table = _loads(shown, {}, "load", "Bytes and streams by node")
+    tables = h("div", table.draw(scene), _matrix(scene, loads), class_="beside")
+    rest = unlisted(len(loads) - len(shown), "more node", "not listed.")
     return h("div", h("p", f"{busiest(loads)} ", bar, f" {done} of {total}"), tables, rest)
 
 
@@ -136,7 +127,8 @@ def busiest(loads: Sequence[Load]) -> str:
     return f"Most loaded source: {first.node}, {size}{counted(first.sends, 'stream')}."
 
 
-def _matrix(scene: Scene, loads: Sequence[Load]) -> Frag | None:
+def _matrix(scene: Scene, loads: Sequence[Load]) -> Kid:
+    """How much each source sends to each target, those that send or get little together."""
     sources = _most([load.node for load in loads if load.sends])
     targets = _most([load.node for load in _by_received(loads) if load.receives])
     if len(sources) * len(targets) < 2:
@@ -147,26 +139,16 @@ def _matrix(scene: Scene, loads: Sequence[Load]) -> Frag | None:
         place = source, copy.target if copy.target in targets else OTHERS
         count, size = cells.get(place, (0, None))
         cells[place] = (count + 1, size if copy.bytes is None else (size or 0) + copy.bytes)
-    head = [h("th", name, scope="col", k=f"to:{name}") for name in targets]
-    body = [
-        h(
-            "tr",
-            h("th", source, scope="row"),
-            [
-                h("td", _cell(*cells.get((source, target), (0, None))), k=f"cell:{source}:{target}")
-                for target in targets
-            ],
-            k=f"from:{source}",
-        )
-        for source in sources
-    ]
-    return h(
-        "table",
-        h("caption", "From (rows) to (columns)"),
-        h("thead", h("tr", h("th", "from", scope="col"), head, k="matrix:head")),
-        h("tbody", body),
-        class_="figures",
-    )
+    nothing = 0, None
+    rows = [(x, *(_cell(*cells.get((x, y), nothing)) for y in targets)) for x in sources]
+    return Table(
+        lambda scene: rows,
+        "from:{0[0]}",
+        ("from", *targets),
+        caption="From (rows) to (columns)",
+        marked=False,
+        look="figures",
+    ).draw(scene)
 
 
 OTHERS = "others"
@@ -205,33 +187,41 @@ def done(load: Load) -> str:
     return f"{load.sent + load.received} of {load.sends + load.receives}"
 
 
-LOADS = Table(
-    lambda scene: _shown(scene.of(facts.traffic)),
-    "load:{0.node}",
-    (
-        Column("node", "node"),
-        Column("sends", "sends"),
-        Column("bytes", lambda load: volume(load.sends_bytes) if load.sends else "", none=""),
-        Column("receives", "receives"),
-        Column("bytes", lambda load: volume(load.receives_bytes) if load.receives else "", none=""),
-        Column("done", done),
-    ),
-    caption="Bytes and streams by node",
-    of="{0.node}",
-    marked=False,
-    look="figures",
-)
+def _loads(loads: Sequence[Load], names: Mapping[str, str], key: str, caption: str) -> Table:
+    """What each node sends and receives; ``names`` are the short ones."""
+    return Table(
+        lambda scene: loads,
+        lambda load: f"{key}:{load.node}",
+        (
+            Column(
+                "node", lambda load: h("span", names.get(load.node, load.node), title=load.node)
+            ),
+            Column("sends", lambda load: _size(load.sends, load.sends_bytes)),
+            Column("receives", lambda load: _size(load.receives, load.receives_bytes)),
+            Column("done", done),
+        ),
+        caption=caption,
+        of="{0.node}",
+        marked=False,
+        look="figures",
+    )
+
+
+def _size(streams: int, size: int | None) -> str:
+    return _cell(streams, size) + (f" in {streams}" if size is not None and streams else "")
+
+
+def _verdict(scene: Scene) -> Frag:
+    return h("p", _yes(not any(fragile(scene))), h("span", verdict(scene)), class_="lamp")
+
+
 PLANNED = panel_of(
     *("planned", "Planned operations", Drawn(_draw_planned)), still=True, shown=own_ring, tab="Plan"
 )
 DEATHS = panel_of(
     "deaths",
     "If one more node dies",
-    Drawn(
-        lambda scene: h(
-            "p", _yes(not any(fragile(scene))), h("span", verdict(scene)), class_="lamp"
-        )
-    ),
+    Drawn(_verdict),
     Table(
         lambda scene: scene.of(facts.losses),
         lambda loss: f"loss:{','.join(loss.keyspaces)}:{loss.side}:{loss.level}",
@@ -265,22 +255,12 @@ def draw_rehearsal(scene: Scene) -> Frag:
     shared = beginning(scene.model.names)
     return h(
         "div",
-        h("ul", [_rehearsed(scene, each) for each in scene.of(facts.planned)], class_="lamps"),
+        h("ul", [_planned(scene, x, "rehearsed") for x in scene.of(facts.planned)], class_="lamps"),
         _deaths(scene),
         _bytes(scene),
         [_changed(scene, keyspace) for keyspace in facts.keyspaces(scene.model)],
         draw_nodes(scene),
         soft(f"The nodes' names begin with {shared}" if shared else ""),
-    )
-
-
-def _rehearsed(scene: Scene, planned: Planned) -> Frag:
-    return h(
-        "li",
-        bulb("✓", "done") if planned.status == "done" else bulb("…", "not yet"),
-        h("span", h("b", planned.operation.title), f" {standing(scene, planned)}"),
-        k=f"rehearsed:{planned.operation.text}",
-        class_="lamp",
     )
 
 
@@ -309,7 +289,7 @@ def _deaths(scene: Scene) -> Frag:
     rest = len(worst) - MOST_FRAGILE
     return h(
         "div",
-        h("p", _yes(not any(fragile(scene))), h("span", h("b", verdict(scene))), class_="lamp"),
+        _verdict(scene),
         h(
             "p",
             [(_node(scene, name), " ") for name in worst[:MOST_FRAGILE]],
@@ -339,26 +319,11 @@ def _bytes(scene: Scene) -> Frag:
         return -moved, -(load.sends + load.receives)
 
     shown = sorted(loads, key=weight)[:MOST_LOADS]
-    table = Table(
-        lambda scene: shown,
-        "rehearsed load:{0.node}",
-        (
-            Column("node", lambda load: h("span", _short(scene, load.node), title=load.node)),
-            Column("sends", lambda load: _size(load.sends, load.sends_bytes)),
-            Column("receives", lambda load: _size(load.receives, load.receives_bytes)),
-            Column("done", done),
-        ),
-        caption="Bytes by node, the most loaded first",
-        of="{0.node}",
-        marked=False,
-        look="figures",
+    table = _loads(
+        shown, apart(scene.model.names), "rehearsed load", "Bytes by node, the most loaded first"
     )
     rest = unlisted(len(loads) - len(shown), "more node", "in the tab Bytes.")
     return h("div", table.draw(scene), rest, k="rehearsed bytes")
-
-
-def _size(streams: int, size: int | None) -> str:
-    return _cell(streams, size) + (f" in {streams}" if size is not None and streams else "")
 
 
 def _changed(scene: Scene, keyspace: str) -> Frag | None:

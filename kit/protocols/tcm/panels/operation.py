@@ -31,8 +31,9 @@ from kit.protocols.tcm.rules.metadata import Advance
 from kit.protocols.tcm.rules.operations import Edition, Kind, transitions
 from kit.protocols.tcm.tcm import Stream
 from kit.views.actions import mark, refusal_text
+from kit.views.declared import Column, Drawn, Table, panel_of, unsaid
 from kit.views.diagrams import Standing, StateDiagram, diagram_text, draw_diagram
-from kit.views.fragment import Frag, h
+from kit.views.fragment import Frag, Kid, h
 from kit.views.gate import Gate
 from kit.views.panel import Panel, Scene
 from kit.views.parts import act_button, bulb, scroll, soft, volume
@@ -267,9 +268,7 @@ def operations_text(scene: Scene) -> str:
 
 
 def _step(scene: Scene, operation: OperationRow, i: int) -> Frag:
-    """A step as a button; only the next one can be pressed, once nothing holds it: it does the same
-    as its button among the actions.
-    """
+    """A step as a button, which does the same as its button among the actions."""
     step = operation.steps[i]
     key = f"op:{operation.node}:step:{i}:{step.name}"
     action = scene.model.wrap["tcm"](Advance(operation.node))
@@ -379,76 +378,63 @@ def _sources_then(scene: Scene) -> dict[tuple[str, str, int, str], tuple[str, ..
     return then
 
 
-def draw_streams(scene: Scene) -> Frag:
-    """Draw what is copied, from whom to whom, with the progress of the whole."""
+def _progress(scene: Scene) -> Frag | None:
+    """How much of the whole is copied."""
+    done = [row.done for _, row in all_streams(scene)]
+    bar = h("progress", max=len(done), value=sum(done))
+    return h("label", f"{sum(done)} of {len(done)} ranges ", bar) if done else None
+
+
+def _pending_first(scene: Scene) -> list[tuple[str, StreamRow]]:
     rows = all_streams(scene)
-    if not rows:
-        return h("p", "Nothing is to be streamed.", k="no-streams", class_="soft")
-    done, count = sum(row.done for _, row in rows), len(rows)
-    shown = rows if count <= MOST else [pair for pair in rows if not pair[1].done][:MOST]
-    items = [
-        h(
-            "li",
-            bulb("✓", "done") if row.done else bulb("…", "waits"),
-            h("b", f"{', '.join(row.sources) or 'nobody'} → {row.target}"),
-            h("span", row.label),
-            h("small", row.keyspace),
-            None if row.bytes is None else h("small", volume(row.bytes)),
-            k=f"stream:{node}:{row.keyspace}:{row.left}:{row.right}:{row.target}",
-            class_="lamp",
-        )
-        for node, row in shown
-    ]
-    return h(
-        "div",
-        h("label", f"{done} of {count} ranges ", h("progress", max=count, value=done)),
-        h("ul", items),
-        soft(f"Not listed: {count - len(shown)} more." if len(shown) < count else ""),
-    )
+    return sorted(rows, key=lambda pair: pair[1].done) if len(rows) > MOST else rows
 
 
-def streams_text(scene: Scene) -> str:
-    """Write the streams, a line each."""
-    lines = [
-        f"  [{'x' if row.done else ' '}] {row.keyspace} {row.label} "
-        f"{', '.join(row.sources) or 'nobody'} -> {row.target}"
-        for _, row in all_streams(scene)
-    ]
-    return "\n".join(lines) or "  nothing is to be streamed"
-
-
-def draw_locks(scene: Scene) -> Frag:
-    """Draw the locked ranges, by operation."""
-    operations = scene.of(facts.operations)
-    if not any(operation.locks for operation in operations):
-        return h("p", "No range is locked.", k="no-locks", class_="soft")
-    items = [
-        h(
-            "li",
-            h("b", lock.label),
-            h("span", lock.keyspace),
-            h("small", operation.title),
-            k=f"held:{operation.node}:{lock.keyspace}:{lock.left}:{lock.right}",
-            class_="lamp",
-        )
-        for operation in operations
-        for lock in operation.locks[:MOST]
-    ]
-    rest = [(len(operation.locks) - MOST, operation.title) for operation in operations]
-    more = [h("li", f"{n} more of {title}", class_="soft") for n, title in rest if n > 0]
-    return h("ul", items, more)
-
-
-def locks_text(scene: Scene) -> str:
-    """Write the locked ranges, a line each."""
-    lines = [
-        f"  {lock.keyspace} {lock.label}: {operation.title}"
-        for operation in scene.of(facts.operations)
-        for lock in operation.locks
-    ]
-    return "\n".join(lines) or "  no range is locked"
+def _copied(pair: tuple[str, StreamRow]) -> list[Kid]:
+    """From whom to whom a range is copied, and whether it was."""
+    sign = bulb("✓", "done") if pair[1].done else bulb("…", "waits")
+    return [sign, f" {', '.join(pair[1].sources) or 'nobody'} → {pair[1].target}"]
 
 
 OPERATION = Panel("operation", "Operations", draw_operations, operations_text)
-STREAMS = Panel("streams", "Streams", draw_streams, streams_text, optional=True)
-LOCKS = Panel("locks", "Range locks", draw_locks, locks_text, optional=True, tab="Locks")
+STREAMS = panel_of(
+    "streams",
+    "Streams",
+    Drawn(_progress, unsaid),
+    Table(
+        _pending_first,
+        "stream:{0[0]}:{0[1].keyspace}:{0[1].left}:{0[1].right}:{0[1].target}",
+        (
+            Column("from → to", _copied),
+            Column("range", lambda pair: f"{pair[1].keyspace} {pair[1].label}"),
+            Column("bytes", lambda pair: pair[1].bytes and volume(pair[1].bytes)),
+        ),
+        line=lambda pair: (
+            f"[{'x' if pair[1].done else ' '}] {pair[1].keyspace} {pair[1].label} "
+            f"{', '.join(pair[1].sources) or 'nobody'} -> {pair[1].target}"
+        ),
+        empty="Nothing is to be streamed.",
+        most=MOST,
+        thing="range",
+    ),
+    optional=True,
+)
+LOCKS = panel_of(
+    "locks",
+    "Range locks",
+    Table(
+        lambda scene: [
+            (lock.keyspace, lock.label, operation.title)
+            for operation in scene.of(facts.operations)
+            for lock in operation.locks
+        ],
+        "held:{0[2]}:{0[0]}:{0[1]}",
+        ("keyspace", "range", "locked by"),
+        line="{0[0]} {0[1]}: {0[2]}",
+        empty="No range is locked.",
+        most=MOST,
+        thing="range",
+    ),
+    optional=True,
+    tab="Locks",
+)

@@ -122,10 +122,7 @@ def _plain(row: RangeRow) -> str:
 
 
 def summary(scene: Scene, keyspace: str) -> Frag:
-    """Draw how many ranges each node reads and writes, as a table that opens.
-
-    Of many nodes those that serve the most and the fewest; the others are counted.
-    """
+    """Draw how many ranges each node reads and writes, as a table that opens."""
     rows = served(scene.model, scene.state, keyspace)
     shown, rest = ends(rows)
     table = Table(
@@ -147,9 +144,7 @@ def summary(scene: Scene, keyspace: str) -> Frag:
 
 
 def ends(rows: Sequence[Served]) -> tuple[Sequence[Served], int]:
-    """All rows, where they are few; else those that serve the most, then the fewest; and how many
-    there are between them.
-    """
+    """All rows where they are few, else those that serve most and fewest; how many are between."""
     if len(rows) <= MOST_NODES:
         return rows, 0
     order = sorted(rows, key=lambda row: (-row.reads - row.writes, row.node))
@@ -219,9 +214,7 @@ class Lines(Struct, frozen=True):
 
 
 def lines(scene: Scene, keyspace: str) -> list[Lines]:
-    """Return the rows of a keyspace, each beside the same former one, or else the
-    first one that held its last token.
-    """
+    """Return the rows, each beside the same former one, or the one that held its last token."""
     now = facts.rows(scene.model, scene.state, keyspace)
     then = now if scene.before is None else facts.rows(scene.model, scene.before, keyspace)
     same = {(row.left, row.right): row for row in then}
@@ -321,11 +314,7 @@ def _keyspace(scene: Scene, name: str) -> list[Kid]:
 def told_apart(
     rows: Sequence[Lines], named: Collection[str], room: int = MOST_SHOWN
 ) -> tuple[Sequence[Lines], list[Lines]]:
-    """The rows to show and those to fold away.
-
-    Where there is room for all they stay in their order. Else only what the step changed or a
-    broken promise names is shown; and what is on its way, where there is room for that.
-    """
+    """The rows to show, and those to fold away where there is no room: unchanged, at rest."""
     if len(rows) <= room:
         return rows, []
     urgent = [line for line in rows if line.changed or line.row.key in named]

@@ -130,10 +130,7 @@ class Arc(Struct, frozen=True):
 
 
 def arcs(scene: Scene, keyspace: str, named: frozenset[str]) -> tuple[Arc, ...]:
-    """The arcs of a keyspace, clockwise; ``named`` are keys of parts that a promise names.
-
-    Of a table that is too long to compare row by row only what changed.
-    """
+    """The arcs of a keyspace, clockwise; ``named`` are keys of parts that a promise names."""
     if large(scene, keyspace) is not None:
         rows = changed_of_many(scene, keyspace)[1][:MOST_SINGLE]
     else:

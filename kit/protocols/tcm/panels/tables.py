@@ -40,9 +40,7 @@ class LogicalRow(Struct, frozen=True):
 def logical(
     m: TcmCluster, s: Any, keyspace: str, most: int | None = None
 ) -> tuple[LogicalRow, ...]:
-    """The rows of a keyspace as logical replicas; of a table with more than ``most`` rows only
-    those in which something moves, and of these so many.
-    """
+    """A keyspace's logical replicas; of more than ``most`` rows only so many that move."""
     key = ("logical", s.tcm.events, keyspace, most)
     return memo(m, key, lambda: tuple(_recorded(m, s, keyspace, most)))
 

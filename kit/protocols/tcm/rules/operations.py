@@ -95,9 +95,7 @@ class ResolvedOperation(Struct, frozen=True):
 
 
 def validate(ring: Ring, keyspaces: tuple[Keyspace, ...], given: ResolvedOperation) -> None:
-    """Check that an operation makes sense on this ring: BadInput for a newcomer that is a member, a
-    node that is none, an unknown datacenter, a token that is owned already or outside the space.
-    """
+    """BadInput names what makes no sense on this ring: a node, a datacenter or a token."""
     operation, node = given.operation, ring.nodes[given.node]
     if operation.kind in BRINGS and node.tokens:
         raise BadInput("node", node.name, "a name that is not in the ring yet")

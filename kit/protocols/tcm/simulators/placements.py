@@ -177,11 +177,7 @@ MANY = 250  # actions: a longer run stays as it is once no event can be left out
 
 
 def smaller(model: TcmCluster, actions: Sequence[Any], column: str) -> tuple[Any, ...]:
-    """A shorter run that does not keep the same column.
-
-    Without any one of its events it would keep it; nor is any single action without need, unless
-    there are very many.
-    """
+    """A shorter run that does not keep the same column, without any event that it can lack."""
     columns = Columns(model)
     events = tuple(action.action for action in actions if isinstance(action.action, Event))
 
@@ -301,10 +297,7 @@ class Simulation(Struct, frozen=True):
         return TcmCluster(draw(self.seed, self.size).parameters, self.off)
 
     def timeline(self, *, small: bool = False) -> Timeline:
-        """The run as a history, at its last step: what the Player shows.
-
-        With ``small`` a run that fails is made small first.
-        """
+        """The run as a history, at its last step; one that fails may be made ``small`` first."""
         model, actions = self.model(), self.actions
         if small and not self.ok:
             actions = smaller(model, actions, self.verdict)
@@ -354,10 +347,7 @@ class _Run:
         return Simulation(self.seed, self.size, self.model.off, *done, *counts, cancelled, *ends)
 
     def _carry_out(self) -> None:
-        """Begin, advance and cancel at random until nothing is left to do.
-
-        What is refused is tried again, unless nothing is under way that it could wait for.
-        """
+        """Begin, advance and cancel at random, what was refused again, until nothing is left."""
         idle, seen = 0, len(self.turns)
         while self.failed is None:
             idle = idle + 1 if len(self.turns) == seen else 0

@@ -124,10 +124,7 @@ class Pipeline(ABC):
         return table
 
     def affected(self, group: int = 0) -> pd.DataFrame:
-        """A row per step: ranges, and how many are changed, locked, moving, over-replicated.
-
-        For extra copies also their share of one whole copy.
-        """
+        """A row per step: ranges, and how many are changed, locked, moving, over-replicated."""
         rows = self._of_group(group)
         steps = [(stage.step, stage.epoch, stage.name) for stage in self.history.stages]
         table = pd.DataFrame(steps, columns=["step", "epoch", "name"])
@@ -193,10 +190,7 @@ class Pipeline(ABC):
         return total.sort_values(order, ascending=False, kind="stable", ignore_index=True)
 
     def quorums(self) -> pd.DataFrame:
-        """For every pair of adjacent epochs: tasks, ranges looked at, and majorities that miss.
-
-        With the first witness of each pair whose majorities do.
-        """
+        """For each pair of adjacent epochs: ranges, majorities that miss, the first witness."""
         rows = self.fetched("quorums").to_pandas()
         keys = ["group", "reader", "writer"]
         total = rows.groupby(keys, as_index=False).agg(
@@ -303,21 +297,14 @@ class OnSpark(Pipeline):
         return self.made(name)
 
     def made(self, name: str, tasks: int | None = None) -> Any:
-        """A big table, to be made again; in so many tasks, if a number is given.
-
-        ``measures`` and ``sums`` have rows of every task then, still to be added up.
-        """
+        """A big table, to be made again in so many tasks; ``measures`` and ``sums`` in parts."""
         job = JOBS[name]
         count = job.pieces(self.case)
         numbers = self.spark.range(0, count, 1, tasks or (None if job.adds_up else count))
         return numbers.mapInArrow(numbered(name, self._held), job.schema.ddl)
 
     def measured(self, tasks: int | None = None) -> pd.DataFrame:
-        """The sums over all parts, by tasks; from the written replicas, if there are.
-
-        What tasks give is few rows of whole columns, which are added up here: Spark would make a
-        row of each number.
-        """
+        """The sums over all parts, by tasks, added up here; from written replicas, if there are."""
         if self._stored is None:
             sums = self.made("sums", tasks)
         else:

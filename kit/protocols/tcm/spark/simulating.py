@@ -101,10 +101,7 @@ def repeated(row: Any) -> Timeline | None:
 
 
 def shrunk(row: Any, run: Timeline) -> Timeline | None:
-    """The run of a simulation that fails, made small: the same column is not kept.
-
-    None for a row that is no simulation's, of this table or of ``violations``.
-    """
+    """The run of a simulation that fails, made small, its column not kept; None for other rows."""
     values = row.asDict() if hasattr(row, "asDict") else dict(row)
     simulated = values.get("source") == SOURCE or {"fingerprint", "size"} <= values.keys()
     if not simulated or not isinstance(run.model, TcmCluster):
