@@ -258,11 +258,9 @@ class TcmCluster(Product):
         """Every commit is the log's next entry, in the same atomic step; levels begin again."""
         if not isinstance(action, Event):
             return ()
-        node = getattr(action, "node", "")
-        fell_back = node and any(
-            name == node for name, _ in getattr(s, "levels", LevelState()).relaxed
-        )
-        return (("log", Append(action)), *((("levels", BeginBarrier(node)),) if fell_back else ()))
+        node, levels = getattr(action, "node", ""), getattr(s, "levels", LevelState())
+        begins = [("levels", BeginBarrier(node))] if node in dict(levels.relaxed) else []
+        return (("log", Append(action)), *begins)
 
     # -- conditions over both parts: the test's, presence, knowledge, the barrier ------------------
 

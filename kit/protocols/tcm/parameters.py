@@ -6,8 +6,7 @@ import argparse
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterable
-from difflib import get_close_matches
+from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Annotated, Any, Literal, get_args
@@ -16,7 +15,7 @@ from msgspec import Meta, Struct
 
 from kit.edge.arguments import text
 from kit.engine.parameters import BUDGET, check_limits
-from kit.errors import BadInput, about, counted
+from kit.errors import BadInput, about, counted, nearest
 from kit.protocols.tcm.rules.operations import (
     BRINGS,
     LEVELS,
@@ -109,10 +108,8 @@ class OperationWords(argparse.ArgumentParser):
         return given
 
 
-def _one_of(word: str, known: Iterable[str]) -> str:
-    *others, last = known
-    near = get_close_matches(word, [*others, last], 1)
-    return f"{', '.join(others)} or {last}" + (f" (nearest: {near[0]})" if near else "")
+def _one_of(word: str, known: Sequence[str]) -> str:
+    return f"{', '.join(known[:-1])} or {known[-1]}{nearest(word, known)}"
 
 
 def parse_operation(text: str) -> Operation:
@@ -133,8 +130,7 @@ def operation_of(words: list[str], given: argparse.Namespace) -> Operation:
     kind = next((kind for kind in KINDS if kind == ALSO.get(first, first)), None)
     line = " ".join(words)
     if kind is None:
-        near = get_close_matches(first.casefold(), (*KINDS, *ALSO), 1)
-        raise BadInput("operation", line, FORM + (f" (nearest: {near[0]})" if near else ""))
+        raise BadInput("operation", line, FORM + nearest(first.casefold(), (*KINDS, *ALSO)))
     wanted = 2 if kind == "replace" else 1
     if len(nodes) != wanted or not all(nodes):
         raise BadInput("operation", line, f"{kind} with {counted(wanted, 'node name')}: {FORM}")

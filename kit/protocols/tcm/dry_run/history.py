@@ -20,7 +20,6 @@ from kit.operators.importers.ringfile import RingFile, place_name
 from kit.protocols.tcm import cluster as schedule
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.facts.moment import Planned
 from kit.protocols.tcm.parameters import TcmParameters
 from kit.protocols.tcm.rules.metadata import Advance, Begin
 from kit.protocols.tcm.rules.operations import Edition, Level, Operation
@@ -197,14 +196,14 @@ def steps(timeline: Timeline) -> tuple[StepSummary, ...]:
 
 
 def _summary(m: Any, at: Moment) -> StepSummary:
-    copies = [copy for copy in facts.copies(m, at.state) if not copy.done]
+    copies = [(name, copy) for name, copy in facts.copies(m, at.state) if not copy.done]
     loads = facts.traffic_of(copies)
-    sizes = [copy.bytes for copy in copies if copy.bytes is not None]
+    sizes = [copy.bytes for _, copy in copies if copy.bytes is not None]
     lost = facts.losses(m, at.state)
     line = facts.log(m, at.state)[-1]
     return StepSummary(
         facts.epoch(m, at.state),
-        f"{line.text} ({line.operation})",
+        f"{line.text} ({line.operation.title})",
         at.id,
         len(copies),
         sum(sizes) if sizes or not copies else None,
@@ -227,7 +226,7 @@ def standstill(timeline: Timeline) -> Iterator[str]:
             yield f"{title} stands still: {refusal.reason if refusal else 'nobody goes on'}"
 
 
-def outcome(timeline: Timeline) -> tuple[Planned, ...]:
+def outcome(timeline: Timeline) -> tuple[facts.Planned, ...]:
     """Every operation as it stands at the end of the branch that is shown."""
     m: Any = timeline.model
     return facts.planned(m, timeline.moments[timeline.tip].state)

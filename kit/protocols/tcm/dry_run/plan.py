@@ -19,6 +19,7 @@ from kit.operators.importers.ringfile import RingFile
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.dry_run.history import begin_in_flight, model_for, turn
 from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.rules import operations
 from kit.protocols.tcm.rules.barrier import awaits_streams, sources
 from kit.protocols.tcm.rules.metadata import (
     Begin,
@@ -28,15 +29,6 @@ from kit.protocols.tcm.rules.metadata import (
     busy,
     conflicts,
     under_replicated,
-)
-from kit.protocols.tcm.rules.operations import (
-    BRINGS,
-    Edition,
-    Level,
-    Operation,
-    ResolvedOperation,
-    placed,
-    ring_after,
 )
 from kit.ring.placements import NamedGroups, Table
 from kit.ring.ranges import Bounds, Line, bounds, label
@@ -108,12 +100,12 @@ class PlanReport(Struct, frozen=True):
 
 def dry_run(
     ring_file: RingFile,
-    operation: Operation,
+    operation: operations.Operation,
     *,
-    in_flight: tuple[Operation, ...] = (),
-    edition: Edition = "server",
+    in_flight: tuple[operations.Operation, ...] = (),
+    edition: operations.Edition = "server",
     sizes: Sizes | None = None,
-    level: Level | None = None,
+    level: operations.Level | None = None,
 ) -> PlanReport:
     """Run an operation on a ring through all its steps, everybody following.
 
@@ -125,7 +117,7 @@ def dry_run(
     """
     # The member that it speaks of; a bootstrap speaks of none.
     subject = {"bootstrap": None, "replace": operation.target}.get(operation.kind, operation.node)
-    half_in = subject in {other.node for other in in_flight if other.kind in BRINGS}
+    half_in = subject in {other.node for other in in_flight if other.kind in operations.BRINGS}
     every = in_flight if half_in else (*in_flight, operation)
     m = model_for(ring_file, every, edition, level=level)
     timeline = Timeline(m)
@@ -150,7 +142,7 @@ def dry_run(
 
 
 def _accepted(
-    timeline: Timeline, operation: Operation, opening: int, sizes: Sizes | None
+    timeline: Timeline, operation: operations.Operation, opening: int, sizes: Sizes | None
 ) -> PlanReport:
     m: Any = timeline.model
     before = timeline.moments[opening].state
@@ -207,7 +199,9 @@ def _lines(m: TcmCluster, table: Table, known: NamedGroups) -> tuple[Line, ...]:
     return tuple((*bounds(space, left, right), group) for left, right, group in rows)
 
 
-def _refused(m: TcmCluster, s: Any, operation: Operation, refusal: Refusal) -> PlanReport:
+def _refused(
+    m: TcmCluster, s: Any, operation: operations.Operation, refusal: Refusal
+) -> PlanReport:
     metadata, space, order = m.snapshot(s).metadata, facts.space(m), facts.keyspaces(m)
     planned = m.tcm.plan(metadata, m.tcm.cluster.resolved[operation], m.tcm.switches)
     clashes = [
@@ -259,13 +253,13 @@ def _locks(m: TcmCluster, metadata: Metadata, planned: Plan) -> dict[str, tuple[
     return locks
 
 
-def _assumed_place(metadata: Metadata, given: ResolvedOperation) -> list[str]:
+def _assumed_place(metadata: Metadata, given: operations.ResolvedOperation) -> list[str]:
     """Where a joining node is put when nobody says, and there is a choice."""
     operation = given.operation
     if operation.kind != "bootstrap":
         return []
     members = [node for node in metadata.ring.nodes if node.tokens]
-    place = placed(metadata.ring, given).nodes[given.node]
+    place = operations.placed(metadata.ring, given).nodes[given.node]
     assumed = []
     if operation.dc is None and len({node.dc for node in members}) > 1:
         assumed.append(f"datacenter {place.dc}")
@@ -274,9 +268,9 @@ def _assumed_place(metadata: Metadata, given: ResolvedOperation) -> list[str]:
     return [f"{operation.node} is taken to be in {' and '.join(assumed)}"] if assumed else []
 
 
-def _warnings(metadata: Metadata, given: ResolvedOperation) -> tuple[str, ...]:
+def _warnings(metadata: Metadata, given: operations.ResolvedOperation) -> tuple[str, ...]:
     operation = given.operation
-    after = ring_after(placed(metadata.ring, given), given)
+    after = operations.ring_after(operations.placed(metadata.ring, given), given)
     warnings = []
     for keyspace in metadata.keyspaces:
         if isinstance(keyspace.replication, LocalStrategy):

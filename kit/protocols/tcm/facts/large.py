@@ -32,13 +32,8 @@ from kit.protocols.tcm.rules.barrier import majority
 from kit.ring.placements import Placement, Table, same_sets
 from kit.ring.topology import Tokens
 
-
-class Served(Struct, frozen=True):
-    """How many ranges a node is read from and written to."""
-
-    node: str
-    reads: int
-    writes: int
+Served = tuple[str, int, int]
+"""A node, and how many ranges it is read from and written to."""
 
 
 class Spread(Struct, frozen=True):
@@ -152,7 +147,7 @@ def served(m: TcmCluster, s: Any, keyspace: str) -> Iterator[Served]:
     writes = reads if placement.writes is placement.reads else counts(placement.writes)
     for name, code in sorted(m.codes.items()):
         if reads[code] or writes[code]:
-            yield Served(name, int(reads[code]), int(writes[code]))
+            yield name, int(reads[code]), int(writes[code])
 
 
 def changes(m: TcmCluster, s: Any, before: Any, keyspace: str, most: int) -> ChangedRanges:

@@ -29,6 +29,7 @@ from kit.protocols.tcm.rules.barrier import Barrier, is_done, tasks
 from kit.protocols.tcm.rules.metadata import (
     Begin,
     Cancel,
+    Committed,
     Sequence,
     Snapshot,
     StreamTask,
@@ -241,14 +242,6 @@ class RangeRow(Struct, frozen=True):
         return range_key(self.left, self.right)
 
 
-class LogLine(Struct, frozen=True):
-    """One committed epoch: what the event did, and for which operation."""
-
-    epoch: int
-    text: str
-    operation: str
-
-
 class AppliedEpochs(Struct, frozen=True):
     """How far a node has applied the log; ``held`` are epochs it holds back above a gap."""
 
@@ -399,13 +392,11 @@ def owners(m: TcmCluster, s: Any, token: int, keyspace: str | None = None) -> Ra
     raise BadInput("token", token, f"above {space(m).low}, of a keyspace that is replicated")
 
 
-def log(m: TcmCluster, s: Any) -> tuple[LogLine, ...]:
-    """Every committed epoch, oldest first."""
-    lines = []
-    events = s.tcm.events
+def log(m: TcmCluster, s: Any) -> tuple[Committed, ...]:
+    """Every committed epoch, oldest first: what the event did, and for which operation."""
+    lines, events = [], s.tcm.events
     while len(events):
-        event = m.tcm.committed(events)
-        lines.append(LogLine(event.epoch, event.text, event.operation.title))
+        lines.append(m.tcm.committed(events))
         events = events.shorter()
     return tuple(reversed(lines))
 
@@ -542,14 +533,8 @@ Side = Literal["reads", "writes", "reads and writes"]
 Status = Literal["planned", "under way", "done"]
 
 
-class RangeCopy(Struct, frozen=True):
-    """One range that one node streams to another; ``bytes`` is None when no size is known."""
-
-    keyspace: str
-    source: str
-    target: str
-    bytes: int | None
-    done: bool
+RangeCopy: TypeAlias = tuple[str, StreamRow]
+"""A range that is streamed, after one of the nodes that stream it."""
 
 
 class Load(Struct, frozen=True):
@@ -610,8 +595,7 @@ def copies(m: TcmCluster, s: Any) -> Iterator[RangeCopy]:
     """All that the operations begun so far stream, done or not; not what was cancelled."""
     for sequence, mask in _begun(m, s):
         for row in to_stream(m, s, sequence, mask):
-            for name in row.sources:
-                yield RangeCopy(row.keyspace, name, row.target, row.bytes, row.done)
+            yield from ((name, row) for name in row.sources)
 
 
 def _begun(m: TcmCluster, s: Any) -> Iterator[tuple[Sequence, int]]:
@@ -641,9 +625,9 @@ def traffic_of(copies: Iterable[RangeCopy]) -> tuple[Load, ...]:
     """What each node sends and receives of these copies, who sends the most first."""
     sums: dict[str, list[int]] = {}
     known = False
-    for copy in copies:
+    for source, copy in copies:
         known = known or copy.bytes is not None
-        for name, at in ((copy.source, 0), (copy.target, 3)):
+        for name, at in ((source, 0), (copy.target, 3)):
             node = sums.setdefault(name, [0] * 6)
             node[at] += 1
             node[at + 1] += copy.done

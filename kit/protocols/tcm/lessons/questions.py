@@ -13,7 +13,6 @@ from kit.lessons.stills import still
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.dry_run.history import opening_state
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.facts.moment import StreamRow
 from kit.protocols.tcm.lessons import cluster_of
 from kit.protocols.tcm.rules.operations import EDITIONS, SENTENCES
 from kit.views.parts import volume
@@ -82,7 +81,7 @@ def events(timeline: Timeline) -> PosedQuestion:
     offered = [SENTENCES[name] for name, _ in EDITIONS[m.parameters.edition]]
     texts = tuple(line.text for line in ours)
     return posed(
-        f"The operation: {log[0].operation}. Which of these events will it commit?",
+        f"The operation: {log[0].operation.title}. Which of these events will it commit?",
         [*offered, *texts],
         texts,
         "; ".join(f"epoch {line.epoch}: {line.text}" for line in ours) + ".",
@@ -109,7 +108,7 @@ def sources(timeline: Timeline) -> PosedQuestion:
     )
 
 
-def _streams(m: TcmCluster, s: Any) -> tuple[StreamRow, ...]:
+def _streams(m: TcmCluster, s: Any) -> tuple[facts.StreamRow, ...]:
     return tuple(row for operation in facts.operations(m, s) for row in operation.streams)
 
 

@@ -69,7 +69,8 @@ def step_table(*sources: Any) -> Chart:
     logs: list[tuple[str, list[str]]] = []
     for timeline in map(timeline_of, sources):
         log = facts.log(cluster_of(timeline), timeline.state)
-        logs.append((log[0].operation if log else "nothing yet", [line.text for line in log]))
+        title = log[0].operation.title if log else "nothing yet"
+        logs.append((title, [line.text for line in log]))
     longest = max((len(lines) for _, lines in logs), default=0)
     figure, axes = empty_figure(1.6 + 1.5 * longest, 0.7 + 0.42 * len(logs))
     for i, (_, lines) in enumerate(logs):

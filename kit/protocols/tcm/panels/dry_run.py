@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from kit.errors import Refusal, counted
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.facts.moment import Load, Loss, OperationPair, Planned
 from kit.protocols.tcm.panels.placement import GroupChange, Lines, changed_lines
 from kit.protocols.tcm.panels.spots import draw_nodes
 from kit.views.declared import Column, Drawn, Table, panel_of
@@ -42,7 +41,7 @@ def _draw_planned(scene: Scene) -> Frag:
     )
 
 
-def _planned(scene: Scene, planned: Planned, name: str) -> Frag:
+def _planned(scene: Scene, planned: facts.Planned, name: str) -> Frag:
     """How an operation stands, and on its own tab why it has to wait."""
     words: list[Kid] = [h("b", planned.operation.title), f" {standing(scene, planned)}"]
     if planned.refusal is not None and name == "planned":
@@ -58,7 +57,7 @@ def _reason(refusal: Refusal) -> str:
     return "; ".join([*(held or [refusal.reason]), *more])
 
 
-def _pair(pair: OperationPair) -> Frag:
+def _pair(pair: facts.OperationPair) -> Frag:
     words, look = "yes, they have no range in common", "lamp"
     if pair.refusal is not None:
         words, look = f"no; once the first has begun, {_reason(pair.refusal)}", "lamp bad"
@@ -83,7 +82,7 @@ def verdict(scene: Scene) -> str:
     return f"{now}The death of any of {counted(nodes, 'node')} would break a quorum."
 
 
-def _breaks(loss: Loss) -> str:
+def _breaks(loss: facts.Loss) -> str:
     if loss.ok:
         return "no single node"
     parts = []
@@ -110,33 +109,35 @@ def _draw_traffic(scene: Scene) -> Frag:
     return h("div", h("p", f"{busiest(loads)} ", bar, f" {done} of {total}"), tables, rest)
 
 
-def _shown(loads: Sequence[Load]) -> list[Load]:
+def _shown(loads: Sequence[facts.Load]) -> list[facts.Load]:
     if len(loads) <= 2 * MOST_NODES:
         return list(loads)
     return list(dict.fromkeys((*loads[:MOST_NODES], *_by_received(loads)[:MOST_NODES])))
 
 
-def _by_received(loads: Sequence[Load]) -> list[Load]:
+def _by_received(loads: Sequence[facts.Load]) -> list[facts.Load]:
     return sorted(loads, key=lambda load: (-(load.receives_bytes or 0), -load.receives))
 
 
-def busiest(loads: Sequence[Load]) -> str:
+def busiest(loads: Sequence[facts.Load]) -> str:
     """The most loaded source, in words."""
     first = loads[0]
     size = "" if first.sends_bytes is None else f"{volume(first.sends_bytes)} in "
     return f"Most loaded source: {first.node}, {size}{counted(first.sends, 'stream')}."
 
 
-def _matrix(scene: Scene, loads: Sequence[Load]) -> Kid:
+def _matrix(scene: Scene, loads: Sequence[facts.Load]) -> Kid:
     """How much each source sends to each target, those that send or get little together."""
     sources = _most([load.node for load in loads if load.sends])
     targets = _most([load.node for load in _by_received(loads) if load.receives])
     if len(sources) * len(targets) < 2:
         return None
     cells: dict[tuple[str, str], tuple[int, int | None]] = {}
-    for copy in scene.of(facts.copies):
-        source = copy.source if copy.source in sources else OTHERS
-        place = source, copy.target if copy.target in targets else OTHERS
+    for source, copy in scene.of(facts.copies):
+        place = (
+            source if source in sources else OTHERS,
+            copy.target if copy.target in targets else OTHERS,
+        )
         count, size = cells.get(place, (0, None))
         cells[place] = (count + 1, size if copy.bytes is None else (size or 0) + copy.bytes)
     nothing = 0, None
@@ -182,12 +183,12 @@ def _traffic(scene: Scene) -> Iterator[str]:
         yield f"{counted(len(loads) - len(shown), 'more node')} not listed"
 
 
-def done(load: Load) -> str:
+def done(load: facts.Load) -> str:
     """How many of a node's streams are done."""
     return f"{load.sent + load.received} of {load.sends + load.receives}"
 
 
-def _loads(loads: Sequence[Load], names: Mapping[str, str], key: str, caption: str) -> Table:
+def _loads(loads: Sequence[facts.Load], names: Mapping[str, str], key: str, caption: str) -> Table:
     """What each node sends and receives; ``names`` are the short ones."""
     return Table(
         lambda scene: loads,
@@ -264,7 +265,7 @@ def draw_rehearsal(scene: Scene) -> Frag:
     )
 
 
-def standing(scene: Scene, planned: Planned) -> str:
+def standing(scene: Scene, planned: facts.Planned) -> str:
     """Where an operation is, and what comes next of it."""
     if planned.status == "done":
         return "is done"
@@ -314,7 +315,7 @@ def _bytes(scene: Scene) -> Frag:
     if not loads:
         return h("p", "Nothing has to be copied.", k="rehearsed bytes", class_="soft")
 
-    def weight(load: Load) -> tuple[int, int]:
+    def weight(load: facts.Load) -> tuple[int, int]:
         moved = (load.sends_bytes or 0) + (load.receives_bytes or 0)
         return -moved, -(load.sends + load.receives)
 

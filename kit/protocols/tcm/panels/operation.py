@@ -17,16 +17,7 @@ from msgspec.structs import replace
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.large import length
-from kit.protocols.tcm.facts.moment import (
-    AppliedEpochs,
-    BarrierRow,
-    OperationRow,
-    RangeRow,
-    StepRow,
-    StreamRow,
-    range_key,
-    rows,
-)
+from kit.protocols.tcm.facts.moment import rows
 from kit.protocols.tcm.rules.metadata import Advance
 from kit.protocols.tcm.rules.operations import Edition, Kind, transitions
 from kit.protocols.tcm.tcm import Stream
@@ -42,7 +33,7 @@ COLUMNS = 6
 MOST_NODES = 24
 
 
-def barriers(scene: Scene) -> list[BarrierRow]:
+def barriers(scene: Scene) -> list[facts.BarrierRow]:
     """Return the barriers of all operations under way, unmet ones first."""
     rows = (row for operation in scene.of(facts.operations) for row in operation.barriers)
     return sorted(rows, key=lambda row: row.met)
@@ -88,7 +79,7 @@ def draw_epochs(scene: Scene) -> Frag:
     )
 
 
-def _cell(row: AppliedEpochs, epoch: int, line: bool) -> Frag:
+def _cell(row: facts.AppliedEpochs, epoch: int, line: bool) -> Frag:
     if epoch <= row.epoch:
         sign, kind, word = "✓", "has", "applied"
     elif epoch in row.held:
@@ -103,7 +94,7 @@ def _cell(row: AppliedEpochs, epoch: int, line: bool) -> Frag:
     )
 
 
-def meters(shown: Sequence[BarrierRow], rest: str) -> Frag | None:
+def meters(shown: Sequence[facts.BarrierRow], rest: str) -> Frag | None:
     """Draw a meter per barrier: how many of its replicas applied the epoch, and who did not."""
     if not shown:
         return None
@@ -111,14 +102,14 @@ def meters(shown: Sequence[BarrierRow], rest: str) -> Frag | None:
     return h("div", drawn, soft(rest), k="meters")
 
 
-def _others(scene: Scene, shown: Sequence[BarrierRow]) -> str:
+def _others(scene: Scene, shown: Sequence[facts.BarrierRow]) -> str:
     waiting = [row.awaiting for row in scene.of(facts.operations)]
     rest = sum(each.count for each in waiting) - len(shown)
     lacking = sum(each.unmet for each in waiting) - sum(not row.met for row in shown)
     return f"{rest} more barriers, {lacking} of them not met" if rest else ""
 
 
-def _gauge(row: BarrierRow) -> Frag:
+def _gauge(row: facts.BarrierRow) -> Frag:
     return h(
         "li",
         bulb("✓", "met") if row.met else bulb("…", "waits"),
@@ -130,7 +121,7 @@ def _gauge(row: BarrierRow) -> Frag:
     )
 
 
-def _missing(row: BarrierRow, joint: str) -> str:
+def _missing(row: facts.BarrierRow, joint: str) -> str:
     return f"{joint}missing {', '.join(row.missing)}" if row.missing else ""
 
 
@@ -158,7 +149,7 @@ def gates(scene: Scene) -> Iterator[Gate]:
     """Yield a gate for each barrier before the next step of an operation, met or not."""
     for row in barriers(scene)[:MOST_GATES]:
         yield Gate(
-            range_key(row.left, row.right),
+            facts.range_key(row.left, row.right),
             row.where,
             f"applied epoch {row.epoch}",
             row.acked,
@@ -173,13 +164,13 @@ EPOCHS = Panel("epochs", "Epochs and barriers", draw_epochs, epochs_text, tab="E
 class Neighbours(Struct, frozen=True):
     """Two ranges side by side; ``apart`` says why the merge does not join them, or is empty."""
 
-    left: RangeRow
-    right: RangeRow
+    left: facts.RangeRow
+    right: facts.RangeRow
     apart: str
 
 
 def neighbours(
-    m: TcmCluster, s: Any, operation: OperationRow, keyspace: str | None = None
+    m: TcmCluster, s: Any, operation: facts.OperationRow, keyspace: str | None = None
 ) -> tuple[Neighbours, ...]:
     """The neighbours that an operation with a merge has locked, as it would treat them now."""
     sequence = m.tcm.sequence(s.tcm, operation.node)
@@ -189,7 +180,7 @@ def neighbours(
     merges = (step.deltas[group].merges for step in sequence.steps if step.name == "merge")
     given_up = {bound for bounds in merges for bound in bounds}
 
-    def apart(row: RangeRow, other: RangeRow) -> str:
+    def apart(row: facts.RangeRow, other: facts.RangeRow) -> str:
         if (row.reads, row.writes) != (other.reads, other.writes):
             return "their replicas differ"
         return "" if row.right in given_up else "a token lies between them"
@@ -225,7 +216,7 @@ def draw_operations(scene: Scene) -> Frag:
     return h("div", [_operation(scene, operation) for operation in operations])
 
 
-def _operation(scene: Scene, operation: OperationRow) -> Frag:
+def _operation(scene: Scene, operation: facts.OperationRow) -> Frag:
     steps = [_step(scene, operation, i) for i in range(len(operation.steps))]
     return h(
         "div",
@@ -238,7 +229,7 @@ def _operation(scene: Scene, operation: OperationRow) -> Frag:
     )
 
 
-def _standing(scene: Scene, operation: OperationRow) -> Standing:
+def _standing(scene: Scene, operation: facts.OperationRow) -> Standing:
     """Where an operation stands in its diagram; a cancelled one is on its way back."""
     machine = diagram(cast(Kind, operation.kind), scene.model.parameters.edition)
     forwards = [way for way in machine.transitions if way[1] not in machine.rollbacks]
@@ -267,7 +258,7 @@ def operations_text(scene: Scene) -> str:
 # -- the steps as numbered buttons, with what the next one waits for below it ----------------------
 
 
-def _step(scene: Scene, operation: OperationRow, i: int) -> Frag:
+def _step(scene: Scene, operation: facts.OperationRow, i: int) -> Frag:
     """A step as a button, which does the same as its button among the actions."""
     step = operation.steps[i]
     key = f"op:{operation.node}:step:{i}:{step.name}"
@@ -291,7 +282,7 @@ def _step(scene: Scene, operation: OperationRow, i: int) -> Frag:
     )
 
 
-def _held_back(scene: Scene, operation: OperationRow, i: int, action: object) -> str | None:
+def _held_back(scene: Scene, operation: facts.OperationRow, i: int, action: object) -> str | None:
     if operation.steps[i].status == "done":
         return "This event is committed already."
     if operation.steps[i].status == "pending":
@@ -300,14 +291,14 @@ def _held_back(scene: Scene, operation: OperationRow, i: int, action: object) ->
     return refusal_text(refusal) if refusal else scene.closed
 
 
-def _waits(operation: OperationRow, step: StepRow) -> tuple[BarrierRow, ...]:
+def _waits(operation: facts.OperationRow, step: facts.StepRow) -> tuple[facts.BarrierRow, ...]:
     """The barriers before a step, unmet ones first; only the next step has any."""
     if step.status != "next":
         return ()
     return tuple(sorted(operation.barriers, key=lambda row: row.met))[:MOST_BARRIERS]
 
 
-def _meter(row: BarrierRow, key: str) -> Frag:
+def _meter(row: facts.BarrierRow, key: str) -> Frag:
     return h(
         "label",
         h("progress", max=row.needed, value=min(len(row.acked), row.needed)),
@@ -317,12 +308,14 @@ def _meter(row: BarrierRow, key: str) -> Frag:
     )
 
 
-def _acknowledged(row: BarrierRow) -> str:
+def _acknowledged(row: facts.BarrierRow) -> str:
     acked = f"{len(row.acked)} of {len(row.replicas)} acknowledged"
     return f"{row.where}: {acked}, {row.needed} needed"
 
 
-def _pairs(scene: Scene, operation: OperationRow, step: StepRow) -> tuple[Neighbours, ...]:
+def _pairs(
+    scene: Scene, operation: facts.OperationRow, step: facts.StepRow
+) -> tuple[Neighbours, ...]:
     """The neighbours that a merge still to come will join or not, where they can be listed."""
     name = facts.keyspaces(scene.model)[0]
     if step.name != "merge" or step.status == "done":
@@ -343,7 +336,7 @@ def _merged(pair: Neighbours) -> str:
     return f"{both} stay apart: {pair.apart}" if pair.apart else f"{both} become one range"
 
 
-def all_streams(scene: Scene) -> list[tuple[str, StreamRow]]:
+def all_streams(scene: Scene) -> list[tuple[str, facts.StreamRow]]:
     """Return every stream of the operations under way, with its operation's node.
 
     Who would stream depends on who is up: what was done while others were has other sources.
@@ -356,7 +349,7 @@ def all_streams(scene: Scene) -> list[tuple[str, StreamRow]]:
     ]
 
 
-def _of(row: StreamRow) -> tuple[str, int, str]:
+def _of(row: facts.StreamRow) -> tuple[str, int, str]:
     return row.keyspace, row.right, row.target
 
 
@@ -385,12 +378,12 @@ def _progress(scene: Scene) -> Frag | None:
     return h("label", f"{sum(done)} of {len(done)} ranges ", bar) if done else None
 
 
-def _pending_first(scene: Scene) -> list[tuple[str, StreamRow]]:
+def _pending_first(scene: Scene) -> list[tuple[str, facts.StreamRow]]:
     rows = all_streams(scene)
     return sorted(rows, key=lambda pair: pair[1].done) if len(rows) > MOST else rows
 
 
-def _copied(pair: tuple[str, StreamRow]) -> list[Kid]:
+def _copied(pair: tuple[str, facts.StreamRow]) -> list[Kid]:
     """From whom to whom a range is copied, and whether it was."""
     sign = bulb("✓", "done") if pair[1].done else bulb("…", "waits")
     return [sign, f" {', '.join(pair[1].sources) or 'nobody'} → {pair[1].target}"]

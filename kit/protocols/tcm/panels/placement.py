@@ -24,7 +24,7 @@ from kit.protocols.tcm.facts.large import (
 from kit.protocols.tcm.facts.moment import RangeRow, about, memo, missed
 from kit.protocols.tcm.scenario_output import columns
 from kit.ring.replication import NetworkTopologyStrategy
-from kit.views.declared import Column, Table
+from kit.views.declared import Table
 from kit.views.fragment import Frag, Kid, h
 from kit.views.panel import Panel, Scene
 from kit.views.parts import Mark, chip, heads, moved, scroll, signed, soft, unlisted
@@ -127,8 +127,8 @@ def summary(scene: Scene, keyspace: str) -> Frag:
     shown, rest = ends(rows)
     table = Table(
         lambda scene: shown,
-        lambda each: f"serves:{keyspace}:{each.node}",
-        (Column("node", "node"), Column("reads", "reads"), Column("writes", "writes")),
+        lambda each: f"serves:{keyspace}:{each[0]}",
+        ("node", "reads", "writes"),
         caption="Ranges each node serves",
         marked=False,
     )
@@ -147,7 +147,7 @@ def ends(rows: Sequence[Served]) -> tuple[Sequence[Served], int]:
     """All rows where they are few, else those that serve most and fewest; how many are between."""
     if len(rows) <= MOST_NODES:
         return rows, 0
-    order = sorted(rows, key=lambda row: (-row.reads - row.writes, row.node))
+    order = sorted(rows, key=lambda row: (-row[1] - row[2], row[0]))
     return [*order[:MOST_ENDS], *order[-MOST_ENDS:]], len(rows) - 2 * MOST_ENDS
 
 

@@ -17,7 +17,6 @@ from msgspec import Struct
 from kit.errors import counted
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.large import DENSITY, spread
-from kit.protocols.tcm.facts.moment import LockRow, RangeRow, memo, range_key
 from kit.protocols.tcm.panels.placement import (
     Lines,
     changed_of_many,
@@ -76,7 +75,7 @@ from kit.views.panel import Panel, Scene
 from kit.views.parts import soft
 
 
-def locked(scene: Scene, keyspace: str | None = None) -> list[LockRow]:
+def locked(scene: Scene, keyspace: str | None = None) -> list[facts.LockRow]:
     """Return the ranges that operations hold, of a keyspace or of all, each once."""
     held = (lock for operation in scene.of(facts.operations) for lock in operation.locks)
     rows = {(lock.left, lock.right): lock for lock in held if keyspace in (None, lock.keyspace)}
@@ -97,7 +96,7 @@ def covered_parts(scene: Scene, keyspace: str | None = None) -> list[tuple[float
         return [(left / DENSITY, min((right + 1) / DENSITY, 0.9999)) for left, right in runs]
 
     key = ("covered", scene.state.tcm.events, scene.state.tcm.forgotten, keyspace)
-    return memo(scene.model, key, work)
+    return facts.memo(scene.model, key, work)
 
 
 def draw_covered(scene: Scene, keyspace: str) -> Frag | None:
@@ -151,7 +150,7 @@ def _arc(space: TokenSpace, run: Sequence[Lines]) -> Arc:
     left, right, held = run[0].row.left, run[-1].row.right, run[0].row.locked_by
     ends = share(space, left), share(space, right)
     line = run[0] if len(run) == 1 else None
-    return Arc(*ends, range_key(left, right), held, line, len(run))
+    return Arc(*ends, facts.range_key(left, right), held, line, len(run))
 
 
 def letters(arc: Arc, short: Mapping[str, str]) -> tuple[Letter, ...]:
@@ -233,7 +232,7 @@ INNER = RADIUS - 22
 HEAD = 7
 
 
-def shown_row(scene: Scene) -> RangeRow | None:
+def shown_row(scene: Scene) -> facts.RangeRow | None:
     """The range that the arrows begin at: the first in the focus that is locked, or the first."""
     rows = [row for row in scene.of(facts.rows) if row.reads and facts.touches(scene.model, row)]
     return next((row for row in rows if row.locked_by), rows[0] if rows else None)

@@ -89,7 +89,7 @@ def _draw_log(scene: Scene) -> list[Frag | None]:
             "li",
             h("b", str(line.epoch)),
             h("span", line.text),
-            h("small", line.operation),
+            h("small", line.operation.title),
             [h("small", words) for words in _groups(scene, line.epoch)],
             k=f"log:{line.epoch}",
             class_="entry",
@@ -126,7 +126,7 @@ def _log(scene: Scene) -> Iterator[str]:
         yield "nothing is committed yet"
     for line in lines:
         groups = _groups(scene, line.epoch)
-        yield "; ".join((f"{line.epoch}  {line.text} ({line.operation})", *groups))
+        yield "; ".join((f"{line.epoch}  {line.text} ({line.operation.title})", *groups))
     yield _computed(scene)
 
 

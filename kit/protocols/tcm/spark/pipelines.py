@@ -19,20 +19,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kit.errors import BadInput, KitError
+from kit.protocols.tcm.spark import tables
 from kit.protocols.tcm.spark.histories import History
 from kit.protocols.tcm.spark.jobs import JOBS, JobInput, SharedValue, counting, numbered
 from kit.protocols.tcm.spark.measures import KINDS, Tally
 from kit.protocols.tcm.spark.parts import Part, cut_at, cut_evenly
-from kit.protocols.tcm.spark.tables import (
-    KEYSPACES,
-    MEASURES,
-    NODES,
-    PLACEMENT_TABLES,
-    REPLICAS,
-    STEPS,
-    STREAMS,
-    SUMS,
-)
 from kit.spark.schemas import Schema
 from kit.spark.sessions import Spark, ended_with_us, is_remote
 from kit.spark.storing import temporary_room, whole_folder, write_rows
@@ -87,7 +78,7 @@ class Pipeline(ABC):
 
     def _fill(self, place: Path) -> None:
         """Every table in a folder of its own; what is in this process as one file."""
-        for name in (schema.name for schema in PLACEMENT_TABLES):
+        for name in (schema.name for schema in tables.PLACEMENT_TABLES):
             table = self.small[name] if name in self.small else self.table(name)
             if isinstance(table, pa.Table):
                 (place / name).mkdir()
@@ -290,7 +281,7 @@ class OnSpark(Pipeline):
 
     def table(self, name: str) -> Any:
         """A table as Spark has it: read from where it was written, else made when it is used."""
-        if self._stored is not None and name in {schema.name for schema in PLACEMENT_TABLES}:
+        if self._stored is not None and name in {schema.name for schema in tables.PLACEMENT_TABLES}:
             return self.spark.read.parquet(str(self._stored / name))
         if name in self.small:
             return self.spark.createDataFrame(self.small[name])
@@ -308,12 +299,12 @@ class OnSpark(Pipeline):
         if self._stored is None:
             sums = self.made("sums", tasks)
         else:
-            pieces = stored_pieces(self._stored / REPLICAS.name)
+            pieces = stored_pieces(self._stored / tables.REPLICAS.name)
             numbers = self.spark.range(0, len(pieces), 1, tasks)
-            sums = numbers.mapInArrow(counting(self._held, pieces), SUMS.ddl)
+            sums = numbers.mapInArrow(counting(self._held, pieces), tables.SUMS.ddl)
         tally = Tally(self.history)
         tally.include(sums.toArrow())
-        return pa.Table.from_batches(tally.batches(), MEASURES.arrow).to_pandas()
+        return pa.Table.from_batches(tally.batches(), tables.MEASURES.arrow).to_pandas()
 
     def write(self, folder: str | Path) -> Path:
         """Write every table; reports are then made from what was written."""
@@ -359,10 +350,12 @@ def small_tables(history: History, sizes: Mapping[str, int]) -> dict[str, pa.Tab
     nodes = zip(packed.names, packed.places, packed.counts, strict=True)
     # Every node of any step: a newcomer owns no token before.
     rows: dict[Schema, Iterable[Sequence[Any]]] = {
-        NODES: [(code, name, *place, count) for code, (name, place, count) in enumerate(nodes)],
-        KEYSPACES: [(name, group, groups[group].label) for name, group in history.keyspaces],
-        STEPS: [(s.step, s.epoch, s.name, s.operation, s.text) for s in history.stages],
-        STREAMS: _streams(history, sizes),
+        tables.NODES: [
+            (code, name, *place, count) for code, (name, place, count) in enumerate(nodes)
+        ],
+        tables.KEYSPACES: [(name, group, groups[group].label) for name, group in history.keyspaces],
+        tables.STEPS: [(s.step, s.epoch, s.name, s.operation, s.text) for s in history.stages],
+        tables.STREAMS: _streams(history, sizes),
     }
     return {s.name: pa.Table.from_batches([s.batch(given)]) for s, given in rows.items()}
 
@@ -390,7 +383,7 @@ def same_as_engine(job: Pipeline, other: Pipeline | None = None) -> str:
     """
     engine = other or PlainPipeline(job.history)
     rows = 0
-    for schema in PLACEMENT_TABLES:
+    for schema in tables.PLACEMENT_TABLES:
         ours, theirs = (_sorted(run.fetched(schema.name)) for run in (job, engine))
         if not ours.equals(theirs):
             raise KitError(f"{schema.name}: {job.engine} and {engine.engine} differ")

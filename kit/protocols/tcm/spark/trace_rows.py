@@ -7,43 +7,31 @@ from typing import Any
 
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.facts.moment import awaiting
-from kit.spark.schemas import (
-    BARRIERS,
-    EPOCHS,
-    EVENTS,
-    OPERATIONS,
-    PLACEMENTS,
-    Makers,
-    Moments,
-    Row,
-    epochs_with,
-    events_with,
-)
+from kit.spark import schemas
 
 
 def _nodes(m: TcmCluster, s: Any) -> Iterator[tuple[str, int, bool]]:
     return ((row.node, row.epoch, row.up) for row in facts.applied(m, s))
 
 
-def _operations(run: str, m: TcmCluster, moments: Moments) -> Iterator[Row]:
+def _operations(run: str, m: TcmCluster, moments: schemas.Moments) -> Iterator[schemas.Row]:
     for step, moment in enumerate(moments):
         newest = facts.epoch(m, moment.state)
         for row in facts.operations(m, moment.state):
             yield run, step, row.title, row.state, newest
 
 
-def _barriers(run: str, m: TcmCluster, moments: Moments) -> Iterator[Row]:
+def _barriers(run: str, m: TcmCluster, moments: schemas.Moments) -> Iterator[schemas.Row]:
     for step, moment in enumerate(moments):
         for row in facts.operations(m, moment.state):
             sequence = m.tcm.sequence(moment.state.tcm, row.node)
             assert sequence is not None
-            for b in awaiting(m, moment.state, sequence, None).rows:
+            for b in facts.awaiting(m, moment.state, sequence, None).rows:
                 place = run, step, row.title, b.keyspace, b.left, b.right
                 yield *place, b.epoch, b.needed, len(b.acked), b.met
 
 
-def _placements(run: str, m: TcmCluster, moments: Moments) -> Iterator[Row]:
+def _placements(run: str, m: TcmCluster, moments: schemas.Moments) -> Iterator[schemas.Row]:
     last = moments[-1].state
     for epoch in range(m.parameters.epoch, facts.epoch(m, last) + 1):
         for keyspace in facts.keyspaces(m):
@@ -51,10 +39,10 @@ def _placements(run: str, m: TcmCluster, moments: Moments) -> Iterator[Row]:
                 yield run, epoch, keyspace, row.left, row.right, row.reads, row.writes
 
 
-ROWS: Makers = {
-    EVENTS: events_with(facts.epoch),
-    EPOCHS: epochs_with(facts.epoch, _nodes),
-    OPERATIONS: _operations,
-    BARRIERS: _barriers,
-    PLACEMENTS: _placements,
+ROWS: schemas.Makers = {
+    schemas.EVENTS: schemas.events_with(facts.epoch),
+    schemas.EPOCHS: schemas.epochs_with(facts.epoch, _nodes),
+    schemas.OPERATIONS: _operations,
+    schemas.BARRIERS: _barriers,
+    schemas.PLACEMENTS: _placements,
 }
