@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from itertools import pairwise, zip_longest
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -410,16 +410,6 @@ class Timeline:
         tips = [moment for moment, children in enumerate(self.children) if not children]
         tips.sort(key=lambda moment: self._places[moment].begun)
         return [*tips, self.tip] if self.children[self.tip] else tips
-
-    def first_difference(self, moment: int, other: int) -> int | None:
-        """The number of the first step, counted from 1, at which two branches differ.
-
-        Where one ends, the other one's next step differs. None when they are the same.
-
-        Raises BadInput when there is no such moment.
-        """
-        pairs = zip_longest(self.path(moment), self.path(other))
-        return next((step for step, (a, b) in enumerate(pairs) if a != b), None)
 
     def verdicts(self) -> tuple[Verdict, ...]:
         """What the model's properties and monitors say of the current moment."""
