@@ -235,11 +235,6 @@ class TcmCluster(Product):
     def _epochs_of(self, counts: tuple[int, ...]) -> tuple[int, ...]:
         return tuple(self.parameters.epoch + count for count in counts)
 
-    def applied_by(self, s: Any, node: str) -> int:
-        """The epoch that one node has applied."""
-        counts: tuple[int, ...] = s.log.applied
-        return self.parameters.epoch + counts[self.codes[node]]
-
     def barriers(self, s: Any, sequence: Sequence) -> tuple[Barrier, ...]:
         """What must hold before the sequence's next step."""
         return self._barriers(s.tcm.events, sequence.node, self.level(s, sequence.node))
@@ -292,7 +287,7 @@ class TcmCluster(Product):
         """A driver reads in the metadata what comes next, so it must have applied its last step."""
         node, sequence = action.node, self.tcm.under_way(s.tcm, action.node)
         driven = driver(sequence.plan.operation) is not None and not sequence.undoing
-        if not driven or self.applied_by(s, node) >= sequence.epoch:
+        if not driven or self.applied(s)[self.codes[node]] >= sequence.epoch:
             return None
         return refused(
             f"{node} drives the operation, and has not applied epoch {sequence.epoch} itself",

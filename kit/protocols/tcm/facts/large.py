@@ -30,6 +30,7 @@ from kit.protocols.tcm.facts.moment import (
 )
 from kit.protocols.tcm.rules.barrier import majority
 from kit.ring.placements import Placement, Table, same_sets
+from kit.ring.ranges import Range
 from kit.ring.topology import Tokens
 
 Served = tuple[str, int, int]
@@ -103,7 +104,7 @@ def _row(m: TcmCluster, placement: Placement, at: int, holder: str | None = None
     left, right = int(reads.lefts[at]), int(reads.rights[at])
     names = tuple(m.names[code] for code in reads.codes(at))
     others = names if reads is writes else tuple(m.names[code] for code in writes.codes(at))
-    return RangeRow(left, right, line.label(left), line.label(right), names, others, holder)
+    return RangeRow(left, right, Range(left, right).label(line), names, others, holder)
 
 
 def rows_of(

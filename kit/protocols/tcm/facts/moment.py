@@ -225,16 +225,10 @@ class RangeRow(Struct, frozen=True):
 
     left: int
     right: int
-    left_label: str
-    right_label: str
+    label: str
     reads: tuple[str, ...]
     writes: tuple[str, ...]
     locked_by: str | None = None
-
-    @property
-    def label(self) -> str:
-        """``(100, 150]``."""
-        return f"({self.left_label}, {self.right_label}]"
 
     @property
     def key(self) -> str:
@@ -368,7 +362,7 @@ def rows(
     held, line, rows = holders(snapshot, group), space(m), []
     for left, right in sorted({*reads, *writes}):
         owner = next((title for r, title in held if r.left < right and left < r.right), None)
-        bounds = (left, right, line.label(left), line.label(right))
+        bounds = (left, right, Range(left, right).label(line))
         pair = (reads.get((left, right), ()), writes.get((left, right), ()))
         rows.append(RangeRow(*bounds, *pair, owner))
     return tuple(rows)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from math import hypot
 
 from msgspec import Struct
 
@@ -73,6 +72,7 @@ from kit.views.labels import LINE as HIGH
 from kit.views.labels import Box, fitting, tags, wide
 from kit.views.panel import Panel, Scene
 from kit.views.parts import soft
+from kit.views.spacetime import arrow_path
 
 
 def locked(scene: Scene, keyspace: str | None = None) -> list[facts.LockRow]:
@@ -229,7 +229,6 @@ def dense(scene: Scene, keyspace: str) -> Frag | None:
 
 
 INNER = RADIUS - 22
-HEAD = 7
 
 
 def shown_row(scene: Scene) -> facts.RangeRow | None:
@@ -250,19 +249,10 @@ def arrows(scene: Scene) -> list[Frag]:
     for name in row.reads:
         ahead = [token for token in tokens[name] if token >= row.right] or tokens[name]
         if ahead:
-            path = _arrow(middle, share(space, min(ahead)))
+            token = share(space, min(ahead))
+            path = arrow_path(*point(middle, RADIUS - 4), *point(token, INNER))
             drawn.append(h("path", d=path, k=f"arrow:{name}", class_="to-replica"))
     return drawn
-
-
-def _arrow(start: float, end: float) -> str:
-    (x1, y1), (x2, y2) = point(start, RADIUS - 4), point(end, INNER)
-    far = hypot(x2 - x1, y2 - y1) or 1.0
-    ux, uy = (x2 - x1) / far * HEAD, (y2 - y1) / far * HEAD
-    return (
-        f"M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}M{x2 - ux + uy / 2:.1f} {y2 - uy - ux / 2:.1f}"
-        f"L{x2:.1f} {y2:.1f}L{x2 - ux - uy / 2:.1f} {y2 - uy + ux / 2:.1f}"
-    )
 
 
 def arrows_words(scene: Scene) -> str:
