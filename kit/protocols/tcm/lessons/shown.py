@@ -22,7 +22,7 @@ from kit.views.fragment import Frag, h
 from kit.views.palette import LIGHT, OKABE_ITO, OUTLINE, SIGNS
 from kit.views.panel import scene_at
 from kit.views.parts import volume
-from kit.views.static import BROKEN, HOLDS, Sheet, static_html
+from kit.views.static import BROKEN, HOLDS, Sheet, Shown
 
 FILLS = {
     "split": OKABE_ITO["yellow"],
@@ -134,7 +134,7 @@ def barriers(*sources: Any) -> Sheet:
     return Sheet("Before the next event", heads, tuple(rows))
 
 
-class RingPicture(Struct, frozen=True):
+class RingPicture(Struct, Shown, frozen=True):
     """A ring as a drawing; its words say how large it is and list no tokens."""
 
     drawing: Frag
@@ -143,9 +143,9 @@ class RingPicture(Struct, frozen=True):
     def __repr__(self) -> str:
         return self.words
 
-    def _repr_mimebundle_(self, **_options: Any) -> dict[str, str]:
-        body = h("div", h("p", f"{self.words}."), self.drawing)
-        return {"text/plain": self.words, "text/html": static_html(body)}
+    def draw(self) -> Frag:
+        """Draw it below its words."""
+        return h("div", h("p", f"{self.words}."), self.drawing)
 
 
 @checked

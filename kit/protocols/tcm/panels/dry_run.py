@@ -5,7 +5,7 @@ These panels are shown for somebody's own ring (see ``kit.protocols.tcm.dry_run.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from kit.errors import Refusal, counted
 from kit.protocols.tcm.facts import moment as facts
@@ -165,24 +165,6 @@ def _cell(streams: int, size: int | None) -> str:
     return counted(streams, "stream") if size is None else volume(size)
 
 
-def _traffic(scene: Scene) -> Iterator[str]:
-    loads = scene.of(facts.traffic)
-    if not loads:
-        yield "nothing has to be copied"
-        return
-    yield busiest(loads)
-    shown = _shown(loads)
-    for load in shown:
-        ways = (
-            ("sends", load.sends, load.sends_bytes),
-            ("receives", load.receives, load.receives_bytes),
-        )
-        parts = [f"{way} {counted(n, 'stream')}, {volume(size)}; " for way, n, size in ways if n]
-        yield f"{load.node}: {''.join(parts)}{done(load)} done"
-    if len(shown) < len(loads):
-        yield f"{counted(len(loads) - len(shown), 'more node')} not listed"
-
-
 def done(load: facts.Load) -> str:
     """How many of a node's streams are done."""
     return f"{load.sent + load.received} of {load.sends + load.receives}"
@@ -239,7 +221,7 @@ DEATHS = panel_of(
     tab="Deaths",
 )
 TRAFFIC = panel_of(
-    *("traffic", "Bytes and streams", Drawn(_draw_traffic, _traffic)),
+    *("traffic", "Bytes and streams", Drawn(_draw_traffic)),
     still=True,
     shown=own_ring,
     tab="Bytes",

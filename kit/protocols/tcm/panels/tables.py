@@ -195,11 +195,10 @@ def _in_transition(scene: Scene) -> Iterator[tuple[str, Majorities]]:
 
 
 def _matrices(scene: Scene) -> list[Frag]:
-    several = len(facts.keyspaces(scene.model)) > 1
-    return [_matrix(*each, several=several) for each in _in_transition(scene)]
+    return [_matrix(*each) for each in _in_transition(scene)]
 
 
-def _matrix(keyspace: str, row: Majorities, *, several: bool) -> Frag:
+def _matrix(keyspace: str, row: Majorities) -> Frag:
     head = [h("th", ", ".join(writing), scope="col") for writing in row.writes]
     body = [
         h(
@@ -211,7 +210,7 @@ def _matrix(keyspace: str, row: Majorities, *, several: bool) -> Frag:
     ]
     return h(
         "table",
-        h("caption", f"{f'{keyspace} ' * several}{row.row.label}: {_verdict(row)}"),
+        h("caption", f"{keyspace} {row.row.label}: {_verdict(row)}"),
         h("thead", h("tr", h("th", "read by \\ written to", scope="col"), head)),
         h("tbody", body),
         k=f"meet:{keyspace}:{row.row.left}:{row.row.right}",
@@ -223,20 +222,6 @@ def _verdict(row: Majorities) -> str:
     if row.meet:
         return "every read majority meets every write majority"
     return "! a read majority and a write majority share nobody"
-
-
-def _meetings(scene: Scene) -> Iterator[str]:
-    row = None
-    for name, row in _in_transition(scene):
-        yield f"{name} {row.row.label}: {_verdict(row)}"
-        for reading, line in zip(row.reads, row.shared, strict=True):
-            cells = (
-                f"{', '.join(writing)} -> {', '.join(both) or 'nobody'}"
-                for writing, both in zip(row.writes, line, strict=True)
-            )
-            yield f"  read by {', '.join(reading)}; written to {'; '.join(cells)}"
-    if row is None:
-        yield "nothing is replicated"
 
 
 # -- badges: the epoch, whether all is stable, whom a ring of one's own needs ----------------------
@@ -281,7 +266,7 @@ LOGICAL = panel_of(
 MAJORITIES = panel_of(
     "majorities",
     "Read and write majorities",
-    Drawn(_matrices, _meetings),
+    Drawn(_matrices),
     optional=True,
     shown=_few,
     tab="Majorities",

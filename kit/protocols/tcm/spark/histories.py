@@ -21,7 +21,6 @@ from kit.protocols.tcm.rules.metadata import (
     Plan,
     ResolvedEvent,
     advance,
-    locks,
     permit,
     plan,
     reading_ring,
@@ -178,17 +177,13 @@ class _Planner:
         ring = reading_ring(self.metadata)
         if ring != self.rings[-1]:
             self.rings.append(ring)
-        sequence = self.metadata.sequence(planned.operation.node)
-        held = locks(sequence) if sequence is not None else ()
-        locked: list[Spans] = []
-        for group in range(len(self.metadata.groups)):
-            spans = sorted((r.left, r.right) for at, r in held if at == group)
-            bounds = np.array(spans, np.int64).reshape(-1, 2)
-            locked.append((bounds[:, 0], bounds[:, 1]))
         areas = tuple(moved.area for moved in planned.movements)
+        locked = tuple(moved.locked_bounds for moved in planned.movements)
+        if self.metadata.sequence(planned.operation.node) is None:
+            locked = (NOWHERE,) * len(locked)
         what = len(self.stages), self.metadata.epoch, step.name, planned.operation.title
         ring_at = len(self.rings) - 1
-        stage = EpochStage(*what, step.deltas, ring_at, areas, tuple(locked), dead)
+        stage = EpochStage(*what, step.deltas, ring_at, areas, locked, dead)
         self.stages.append(stage)
 
 
