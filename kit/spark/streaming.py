@@ -53,10 +53,7 @@ class Watching(ABC):
         seconds: float = 60.0,
         show: Callable[[pd.DataFrame], object] | None = None,
     ) -> pd.DataFrame:
-        """Show the live table whenever it changes, until it has seen so many runs.
-
-        ``show`` redraws one chart in a notebook, unless given. After ``seconds`` it ends anyway.
-        """
+        """Show the live table as it changes, until it has seen so many runs, or for ``seconds``."""
         draw = show or (LiveChart() if in_notebook() else lambda _: None)
         end = time.monotonic() + seconds
         last = pd.DataFrame()
@@ -124,10 +121,7 @@ def watch(spark: Spark | None, folder: str | Path) -> Watching:
 
 @contextmanager
 def adding(folder: str | Path, runs: Iterable[Tables], pause: float = PAUSE) -> Iterator[None]:
-    """While this is entered, runs are stored in the folder, one after the other, on a thread.
-
-    ``pause`` is in seconds. At the end it waits for the last run; what a run fails by is raised.
-    """
+    """While entered, store runs one by one after a ``pause`` in seconds; what fails is raised."""
     if not 0 <= pause <= LONGEST_PAUSE:
         raise BadInput("pause", pause, f"seconds from 0 to {LONGEST_PAUSE}")
 

@@ -140,11 +140,7 @@ def drawn(
     off: tuple[str, ...] = (),
     **parameters: Any,
 ) -> Timeline:
-    """A run of a model with every choice drawn by a seed, to its end or ``most`` steps.
-
-    Without a model it is the first that has rows for these tables. The same seed and parameters
-    give the same run on every machine, in whatever order a model lists its actions.
-    """
+    """A run of a model drawn by a seed, the same on every machine, of ``most`` steps or fewer."""
     whole_number("most", most, most=MOST_STEPS)
     chance = random.Random(seed)
     first = next(name for family in families() for name in family.trace_tables)

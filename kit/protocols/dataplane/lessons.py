@@ -128,10 +128,7 @@ def not_owned(timeline: Timeline) -> PosedQuestion:
 
 
 def enough_answers(timeline: Timeline, request: int = 0) -> PosedQuestion:
-    """Which sets of answers are enough for a request that is open (else KitError)?
-
-    Of many sets those nearest to the border are offered.
-    """
+    """Which sets of answers, of those nearest the border, are enough for an open request?"""
     m, s = dataplane_of(timeline), timeline.state
     rows = facts.requests(m, s)
     if not 0 <= request < len(rows) or rows[request].phase != "open":

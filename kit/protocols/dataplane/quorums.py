@@ -297,10 +297,7 @@ def _crossing(
 
 @lru_cache(4096)
 def smallest(quotas: tuple[AnswerQuota, ...], live: int) -> tuple[int, ...]:
-    """Every smallest set of live replicas (masks) that meets all quotas.
-
-    Quotas of different sets of replicas, as the old and the new ones, may be met by the same ones.
-    """
+    """Every smallest set of live replicas (masks) that meets all quotas, also by the same ones."""
     fewest = {0}
     for quota in quotas:
         able = members(quota.replicas & live)

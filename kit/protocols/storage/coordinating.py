@@ -64,10 +64,7 @@ class Coordinating(Range):
     repair: levels.ReadRepair = "none"
 
     def set_up(self) -> None:
-        """Datacenters as masks; what a level needs is asked for again and again.
-
-        Who holds what a read found counts where it waits to be repaired.
-        """
+        """Datacenters as masks; what a level needs is asked for again and again."""
         super().set_up()
         history = self.history
         self.datacenters, self.dcs = zip(*history.datacenters.items(), strict=True)
@@ -263,10 +260,7 @@ class Coordinating(Range):
     # -- count answers ----------------------------------------------------------------------------
 
     def answered(self, s: StorageState, number: int, i: int, answer: Answer, seen: int) -> Request:
-        """The request after an answer of replica ``i``, which returned the cell ``seen``.
-
-        When the client has its answer already, nobody listens any more.
-        """
+        """The request after an answer of replica ``i`` with the cell ``seen``, if it is open."""
         request, begun = s.requests[number], s.requests[number].begun
         in_flight, shards = request.in_flight & ~(1 << i), self.with_shards[i] & self.all_shards
         if request.phase not in AT_WORK:

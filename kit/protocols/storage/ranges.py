@@ -110,10 +110,7 @@ class Range(Declared[StorageState]):
         return parse_workload(self.requests)
 
     def placement_history(self) -> RangeHistory:
-        """Who reads and writes the range at each epoch, what may come next, who may lag.
-
-        ``workload`` is known by then.
-        """
+        """Who reads and writes the range at each epoch, what may come next, who may lag."""
         raise NotImplementedError
 
     def set_up(self) -> None:

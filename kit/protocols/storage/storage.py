@@ -223,10 +223,7 @@ class Storage(Moving, Coordinating):
         )
 
     def _asking(self, s: StorageState, *, back: bool = False) -> int:
-        """Messages that may be answered now: those of requests, or those that write back.
-
-        Where that takes time, a replica at work answers.
-        """
+        """Messages that may be answered now, by who is at work: of requests, or that write back."""
         return self._beside(
             [
                 (r.in_flight if r.begun is UNSET else r.in_flight & r.begun)
@@ -452,10 +449,7 @@ class Storage(Moving, Coordinating):
         return False
 
     def judges_streaming(self) -> bool:
-        """Whether it is judged at the switch what the new group holds.
-
-        Where it is not, a search goes on until a client misses something.
-        """
+        """Whether it is judged at the switch what the new group holds, not by clients alone."""
         return True
 
     def judges_quorums(self) -> bool:

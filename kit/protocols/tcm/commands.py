@@ -251,11 +251,7 @@ def _groups(tables: Tables) -> dict[Bounds, Pair]:
 
 
 def _rows(was: dict[Bounds, Pair], now: dict[Bounds, Pair]) -> list[tuple[bool, Cells]]:
-    """Rows that went (−), that came (+), and those whose groups changed, from left to right; each
-    after whether it is there now.
-
-    Where some went and others came in their place, those that went are listed first.
-    """
+    """Rows that went (−), came (+) or changed, from left to right; each after: is it there?"""
     runs: list[list[tuple[bool, Cells]]] = []
     reach = float("-inf")
     for range_ in sorted({*was, *now}, key=_place):

@@ -54,11 +54,9 @@ def model_for(
     stored: Stored | None = None,
     level: Level | None = None,
 ) -> TcmCluster:
-    """The tcm model of somebody's own ring; the first ``begun`` operations (None: all but the last)
-    are in flight already. ``stored`` is how much it holds, to show in a player; ``level`` that of
-    its barriers.
-
-    Raises BadInput when an operation does not speak of this ring.
+    """The tcm model of somebody's own ring, with the first ``begun`` operations (None: all but one)
+    in flight. ``stored`` is how much it holds, to show in a player; ``level`` that of its barriers.
+    BadInput when an operation does not speak of this ring.
     """
     space = ring_file.ring.space
     ends = (None, None) if space == MURMUR3 else (space.low, space.high)
@@ -147,10 +145,8 @@ def dry_run_of(
 ) -> Timeline:
     """Rehearse operations to the end, or as far as they go; the history stands where they begin.
 
-    ``in_flight`` are operations under way beside those that the files show.
-
-    Raises BadInput when an operation does not speak of this ring, is given twice, or those in
-    flight exclude each other.
+    ``in_flight`` are operations under way beside those that the files show. BadInput when one does
+    not speak of this ring, is given twice, or those in flight exclude each other.
     """
     seen = operations_of(given)
     begun = tuple(dict.fromkeys((*seen, *in_flight)))

@@ -111,9 +111,7 @@ def dry_run(
 
     ``in_flight`` are operations that are prepared already: their first event is committed, at an
     epoch up to the ring file's. ``level`` is that of the progress barriers; None: the edition's.
-
-    Raises BadInput when an operation does not speak of this ring, or those in flight exclude each
-    other.
+    BadInput when an operation does not speak of this ring, or those in flight exclude each other.
     """
     # The member that it speaks of; a bootstrap speaks of none.
     subject = {"bootstrap": None, "replace": operation.target}.get(operation.kind, operation.node)

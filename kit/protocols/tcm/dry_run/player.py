@@ -108,9 +108,7 @@ def rehearse(
     what files do not tell: ``ks={"class": "SimpleStrategy", "replication_factor": 3}``. ``sizes``
     are bytes by node, or a file of sizes; without them the loads that the files tell count. The
     rules are those of the published server; ``edition`` documents chooses those of CEP-21's text.
-
-    Raises BadInput for a file, a keyspace, an operation or a size that is not acceptable, in one
-    line that names it; nothing is opened then.
+    BadInput names in one line what is not acceptable, and nothing is opened then.
     """
     given = opened(ring, keyspaces)
     planned = _lines("operations", operations)

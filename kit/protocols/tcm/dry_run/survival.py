@@ -86,12 +86,9 @@ def survive(
 ) -> Survival:
     """Say which nodes must stay up, with the ring as it is and nothing planned.
 
-    ``ring`` and ``keyspaces`` are as in ``kit.rehearse``. ``down`` names nodes that are down
-    beside those that the files tell. QUORUM is judged everywhere, LOCAL_QUORUM in each datacenter
-    that has its own factor; operations in flight count with both of their groups. In both editions
-    these groups are the same.
-
-    Raises BadInput for a ring, a keyspace or a name that is not acceptable, in one line.
+    ``ring`` and ``keyspaces`` are as in ``kit.rehearse``; ``down`` names nodes that are down beside
+    those that the files tell. QUORUM is judged everywhere, LOCAL_QUORUM in each datacenter that
+    has its own factor; operations in flight count with both of their groups, in both editions.
     """
     given = opened(ring, keyspaces)
     return survival(given, (down,) if isinstance(down, str) else tuple(down))

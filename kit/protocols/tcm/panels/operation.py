@@ -337,10 +337,7 @@ def _merged(pair: Neighbours) -> str:
 
 
 def all_streams(scene: Scene) -> list[tuple[str, facts.StreamRow]]:
-    """Return every stream of the operations under way, with its operation's node.
-
-    Who would stream depends on who is up: what was done while others were has other sources.
-    """
+    """Every stream of the operations under way, with its node; done ones by who was up then."""
     rows = [(each.node, row) for each in scene.of(facts.operations) for row in each.streams]
     then = scene.once("sources", lambda: _sources_then(scene)) if rows else {}
     return [

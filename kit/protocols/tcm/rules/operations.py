@@ -140,11 +140,7 @@ def place(operation: Operation, beside: Node) -> tuple[str, str]:
 
 
 def placed(ring: Ring, given: ResolvedOperation) -> Ring:
-    """The ring in which the newcomer of an operation is where it belongs, still without tokens.
-
-    Unless the operation says where, a replacement is put where the replaced node is, and a joining
-    node stays where it is registered.
-    """
+    """The ring with the newcomer of an operation where it belongs, still without tokens."""
     if given.operation.kind not in BRINGS:
         return ring
     beside = ring.nodes[given.node if given.target is None else given.target]
