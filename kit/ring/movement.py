@@ -71,12 +71,6 @@ class Movement:
         """Bounds of tokens that were given up go (CEP-21, "Decommission", step 4)."""
         return Delta(merges=tuple(self._changes.merges.tolist()))
 
-    @property
-    def steps(self) -> tuple[tuple[str, Delta], ...]:
-        """The five deltas with their names, in order; some may be empty."""
-        names = ("split", "add", "switch", "drop", "merge")
-        return tuple((name, getattr(self, name)) for name in names)
-
     @cached_property
     def _moves(self) -> Edits:
         rows = self._changes

@@ -15,7 +15,6 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa
-import pyarrow.parquet as pq
 from msgspec import Struct
 
 from kit.engine.fuzz import STEPS, Walk, Walker
@@ -80,10 +79,7 @@ def sweep(
 def stored(frame: Any, folder: str | Path) -> Path:
     """Write the rows as Parquet into a new folder, all or nothing; BadInput if it cannot."""
     with whole_folder(folder) as place:
-        if isinstance(frame, pa.Table):
-            pq.write_table(frame, place / "part-0.parquet")
-        else:
-            write_rows(frame, place)
+        write_rows(frame, place)
     return Path(folder)
 
 

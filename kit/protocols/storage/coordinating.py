@@ -289,11 +289,7 @@ class Coordinating(Range):
     # -- answer the client ------------------------------------------------------------------------
 
     def _at_work(self, s: StorageState) -> int:
-        mask = 0
-        for number, request in enumerate(s.requests):
-            if request.phase in AT_WORK:
-                mask |= 1 << number
-        return mask
+        return mask_of(i for i, request in enumerate(s.requests) if request.phase in AT_WORK)
 
     def _finish_label(self, s: StorageState, action: Any) -> str:
         number = action.request

@@ -211,11 +211,7 @@ class Storage(Moving, Coordinating):
 
     def _beside(self, masks: list[int]) -> int:
         """Masks of replicas, one for each request, as a mask of replicas of requests."""
-        whole = shift = 0
-        for mask in masks:
-            whole |= mask << shift
-            shift += self.replicas
-        return whole
+        return sum(mask << number * self.replicas for number, mask in enumerate(masks))
 
     def _new(self, s: StorageState) -> int:
         return self._beside(

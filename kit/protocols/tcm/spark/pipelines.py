@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from kit.errors import BadInput, KitError
 from kit.protocols.tcm.spark import tables
@@ -55,7 +55,6 @@ class Pipeline(ABC):
         self.history = history
         self.case = JobInput(history, _parts(history, parts))
         self.small = small_tables(history, sizes or {})
-        self._measures: pd.DataFrame | None = None
 
     @abstractmethod
     def table(self, name: str) -> Any:
@@ -80,19 +79,13 @@ class Pipeline(ABC):
         """Every table in a folder of its own; what is in this process as one file."""
         for name in (schema.name for schema in tables.PLACEMENT_TABLES):
             table = self.small[name] if name in self.small else self.table(name)
-            if isinstance(table, pa.Table):
-                (place / name).mkdir()
-                pq.write_table(table, place / name / "part-0.parquet")
-            else:
-                write_rows(table, place / name)
+            write_rows(table, place / name)
 
-    @property
+    @cached_property
     def measures(self) -> pd.DataFrame:
         """What ``measured`` gives, worked out once."""
-        if self._measures is None:
-            keys = ["group", "step", "measure", "unit"]
-            self._measures = self.measured().sort_values(keys, ignore_index=True)
-        return self._measures
+        keys = ["group", "step", "measure", "unit"]
+        return self.measured().sort_values(keys, ignore_index=True)
 
     def steps(self) -> pd.DataFrame:
         """The steps: number, epoch, name, operation, text."""
@@ -309,7 +302,8 @@ class OnSpark(Pipeline):
     def write(self, folder: str | Path) -> Path:
         """Write every table; reports are then made from what was written."""
         written = super().write(folder)
-        self._stored, self._measures = written.resolve(), None
+        self._stored = written.resolve()
+        self.__dict__.pop("measures", None)
         return written
 
     def _fill(self, place: Path) -> None:
