@@ -5,7 +5,6 @@ What the step changed is marked and comes first.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Sequence
 
 from msgspec import Struct
@@ -24,7 +23,7 @@ from kit.protocols.tcm.facts.large import (
 from kit.protocols.tcm.facts.moment import RangeRow, about, memo, missed
 from kit.protocols.tcm.scenario_output import columns
 from kit.ring.replication import NetworkTopologyStrategy
-from kit.views.declared import Table
+from kit.views.declared import Choice, Drawn, Table, unsaid
 from kit.views.fragment import Frag, Kid, h
 from kit.views.panel import Panel, Scene
 from kit.views.parts import Mark, chip, heads, moved, scroll, signed, soft, unlisted
@@ -264,31 +263,13 @@ def changed_lines(scene: Scene, keyspace: str) -> tuple[list[Lines], int]:
 def draw_placements(scene: Scene) -> Frag:
     """Draw the table of every keyspace; a drop-down chooses among several."""
     names = facts.keyspaces(scene.model)
-    options = [h("option", name, value=name) for name in names]
-    several = len(names) > 1
-    return h(
-        "div",
-        h("label", "keyspace ", h("select", options, data_choose="keyspace"), class_="choose")
-        if several
-        else None,
-        [
-            h(
-                "div",
-                soft(f"{name}: {facts.replication(scene.model, name)}"),
-                _keyspace(scene, name),
-                k=f"keyspace:{name}",
-                class_="keyspace",
-                data_choice=json.dumps(["keyspace", name]) if several else None,
-                hidden=name != names[0],
-            )
-            for name in names
-        ],
-    )
+    return h("div", KEYSPACES.draw(scene) if len(names) > 1 else _keyspace(scene, names[0]))
 
 
 def _keyspace(scene: Scene, name: str) -> list[Kid]:
+    replicated = soft(f"{name}: {facts.replication(scene.model, name)}")
     if large(scene, name) is not None:
-        return _large_keyspace(scene, name)
+        return [replicated, *_large_keyspace(scene, name)]
     rows = lines(scene, name)
     named = guilty_parts(scene)
     within = [line for line in rows if facts.inside(scene.model, line.row)]
@@ -296,6 +277,7 @@ def _keyspace(scene: Scene, name: str) -> list[Kid]:
     elsewhere, far = told_apart([line for line in rows if line not in within], named, room=0)
     folded = rest + far
     return [
+        replicated,
         _parts(scene, name, shown, named, "") if shown or not folded else None,
         _parts(scene, name, elsewhere, named, " changed elsewhere") if elsewhere else None,
         h(
@@ -469,6 +451,11 @@ def placements_text(scene: Scene) -> str:
     return "\n".join(parts)
 
 
+KEYSPACES = Choice(
+    *("keyspace", "keyspace", lambda scene: facts.keyspaces(scene.model)),
+    lambda scene, name: [Drawn(lambda scene: _keyspace(scene, name))],
+    unsaid,
+)
 PLACEMENTS = Panel("placements", "Placements", draw_placements, placements_text, still=True)
 
 

@@ -195,7 +195,8 @@ def _in_transition(scene: Scene) -> Iterator[tuple[str, Majorities]]:
 
 
 def _matrices(scene: Scene) -> list[Frag]:
-    return [_matrix(*each) for each in _in_transition(scene)]
+    none = h("p", "No range that is shown is replicated.", class_="soft")
+    return [_matrix(*each) for each in _in_transition(scene)] or [none]
 
 
 def _matrix(keyspace: str, row: Majorities) -> Frag:
