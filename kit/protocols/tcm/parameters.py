@@ -63,7 +63,7 @@ def read_words(argv: Iterable[str], options: Mapping[str, str]) -> tuple[list[st
     """Plain words, and options by name, in any order; BadInput names what is unknown or wrong.
 
     An option stands ``once`` or ``several`` times, each with a value, or is a ``flag``. Whatever
-    has one dash is a value or a name: `--tokens -5,7`.
+    has one dash is a value or a name: ``--tokens -5,7``.
     """
     words, known, left = list[str](), [*options], [*argv]
     given: dict[str, Any] = {name: [] for name in known if options[name] == "several"}
