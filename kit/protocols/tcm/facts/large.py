@@ -119,7 +119,7 @@ def rows_of(
 
 @kept_rows("tcm.events", "tcm.down")
 def spread(m: TcmCluster, s: Any, bins: int) -> Iterator[Spread]:
-    """In which of so many parts of the line are tokens: of nodes at rest together, then of each."""
+    """In which of so many parts of the line are tokens: of stable nodes together, then of each."""
     others = [node for node in nodes(m, s) if node.status != "joined" or not node.up]
     ring = m.snapshot(s).metadata.ring
     apart = np.array([m.codes[node.name] for node in others], np.int64)

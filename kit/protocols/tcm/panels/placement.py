@@ -296,7 +296,7 @@ def _keyspace(scene: Scene, name: str) -> list[Kid]:
 def told_apart(
     rows: Sequence[Lines], named: Collection[str], room: int = MOST_SHOWN
 ) -> tuple[Sequence[Lines], list[Lines]]:
-    """The rows to show, and those to fold away where there is no room: unchanged, at rest."""
+    """The rows to show, and those to fold away where there is no room: what nothing happens to."""
     if len(rows) <= room:
         return rows, []
     urgent = [line for line in rows if line.changed or line.row.key in named]
