@@ -14,21 +14,18 @@ def _nodes(m: TcmCluster, s: Any) -> Iterator[tuple[str, int, bool]]:
     return ((row.node, row.epoch, row.up) for row in facts.applied(m, s))
 
 
-def _operations(run: str, m: TcmCluster, moments: schemas.Moments) -> Iterator[schemas.Row]:
-    for step, moment in enumerate(moments):
-        newest = facts.epoch(m, moment.state)
-        for row in facts.operations(m, moment.state):
-            yield run, step, row.title, row.state, newest
+def _operations(m: TcmCluster, s: Any) -> Iterator[schemas.Row]:
+    newest = facts.epoch(m, s)
+    return ((row.title, row.state, newest) for row in facts.operations(m, s))
 
 
-def _barriers(run: str, m: TcmCluster, moments: schemas.Moments) -> Iterator[schemas.Row]:
-    for step, moment in enumerate(moments):
-        for row in facts.operations(m, moment.state):
-            sequence = m.tcm.sequence(moment.state.tcm, row.node)
-            assert sequence is not None
-            for b in facts.awaiting(m, moment.state, sequence, None).rows:
-                place = run, step, row.title, b.keyspace, b.left, b.right
-                yield *place, b.epoch, b.needed, len(b.acked), b.met
+def _barriers(m: TcmCluster, s: Any) -> Iterator[schemas.Row]:
+    for row in facts.operations(m, s):
+        sequence = m.tcm.sequence(s.tcm, row.node)
+        assert sequence is not None
+        for b in facts.awaiting(m, s, sequence, None).rows:
+            range_ = row.title, b.keyspace, b.left, b.right
+            yield *range_, b.epoch, b.needed, len(b.acked), b.met
 
 
 def _placements(run: str, m: TcmCluster, moments: schemas.Moments) -> Iterator[schemas.Row]:
@@ -42,7 +39,7 @@ def _placements(run: str, m: TcmCluster, moments: schemas.Moments) -> Iterator[s
 ROWS: schemas.Makers = {
     schemas.EVENTS: schemas.events_with(facts.epoch),
     schemas.EPOCHS: schemas.epochs_with(facts.epoch, _nodes),
-    schemas.OPERATIONS: _operations,
-    schemas.BARRIERS: _barriers,
+    schemas.OPERATIONS: schemas.of_states(_operations),
+    schemas.BARRIERS: schemas.of_states(_barriers),
     schemas.PLACEMENTS: _placements,
 }
