@@ -281,6 +281,13 @@ class Ring:
     def __repr__(self) -> str:
         return f"Ring({len(self.nodes)} nodes, {len(self.tokens)} tokens, {self.space.name})"
 
+    def code(self, name: str) -> int:
+        """The code of the node called ``name``; ``BadInput`` when there is none."""
+        for code, node in enumerate(self.nodes):
+            if node.name == name:
+                return code
+        raise BadInput("node", name, "one of " + ", ".join(self.names[:20]))
+
     def placed(self, code: int, dc: str, rack: str) -> Ring:
         """The ring in which that node is in this datacenter and rack."""
         old = self.nodes[code]

@@ -128,7 +128,7 @@ def describering_text(
     for left, right in sorted(bounds, key=hash):
         at = tokens[0] if right == MURMUR3.low and right not in tokens else right
         names = replicas_reference(ring.nodes, replication, at, MURMUR3)
-        nodes = [ring.nodes[ring.names.index(name)] for name in names]
+        nodes = [ring.nodes[ring.code(name)] for name in names]
         listed = ", ".join(printed(node.name, scylla) for node in nodes)
         details = ", ".join(
             f"EndpointDetails(host:{printed(node.name, scylla)}, "

@@ -203,7 +203,7 @@ def test_nothing_replicated() -> None:
     """LocalStrategy, and a ring without tokens, give rows without replicas."""
     ring = Ring.of([Node("A", (5,))], small(9))
     assert replicas(ring, LocalStrategy()).shape == (2, 0)
-    assert replicas(ring.leave(ring.names.index("A")), SimpleStrategy(3)).shape == (1, 0)
+    assert replicas(ring.leave(ring.code("A")), SimpleStrategy(3)).shape == (1, 0)
 
 
 @pytest.mark.spec("A-010")

@@ -65,11 +65,13 @@ def test_tokens_outside_the_space(token: int) -> None:
 
 
 def test_names_are_unique() -> None:
-    """Two nodes of one name are refused, and one without a name."""
+    """Two nodes of one name are refused; an unknown name says which there are."""
     with pytest.raises(BadInput, match=r"nodes\[1\]\.name"):
         Ring.of([Node("A", (1,)), Node("A", (2,))])
     with pytest.raises(BadInput, match=r"nodes\[0\]\.name"):
         Ring.of([Node("", (1,))])
+    with pytest.raises(BadInput, match="one of A, B, C"):
+        Ring.of(ABC).code("Z")
 
 
 def test_columns_cannot_be_written() -> None:

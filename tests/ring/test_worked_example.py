@@ -59,7 +59,7 @@ def test_tables_letter_by_letter(space: TokenSpace) -> None:
     rest = Ring.of(nodes, space)
     joined = rest.join(Node("X", (150,)))
     lines = frames("bootstrap", rest, joined)
-    lines += frames("decommission", joined, joined.leave(joined.names.index("X")))
+    lines += frames("decommission", joined, joined.leave(joined.code("X")))
     assert lines == [" ".join(line.split()) for line in TABLES.strip().splitlines()]
 
 

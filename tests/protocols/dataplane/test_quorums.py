@@ -119,7 +119,7 @@ def tables_by_epoch(tcm: Any, token: int) -> dict[int, list[Any]]:
         snapshot = tcm.snapshot(events)
         placement = snapshot.placements[0]
         groups = tuple(t.groups_of(token)[0] for t in (placement.reads, placement.writes))
-        gone = frozenset(tcm.cluster.ring.names.index(name) for name in down)
+        gone = frozenset(tcm.cluster.ring.code(name) for name in down)
         found.setdefault(snapshot.metadata.epoch, []).append((groups, gone))
     return found
 

@@ -70,7 +70,7 @@ def test_only_rows_inside_a_lock_may_differ(right: int, held: bool) -> None:
     begun = snapshots(JOIN, rf=1)[1]
     [movement] = begun.metadata.sequences[0].plan.movements
     assert [(one.left, one.right) for one in movement.locked] == [(100, 150), (150, 200)]
-    other = changed(begun, right, (begun.metadata.ring.names.index("X"),))
+    other = changed(begun, right, (begun.metadata.ring.code("X"),))
     assert (replicated(other, (1,)) is None) is held
     assert (settled(other, frozenset()) is None) is held
     assert settled(other, frozenset({"X"})) is not None, "nobody is left to change it"
@@ -83,7 +83,7 @@ def test_only_rows_inside_a_lock_may_differ(right: int, held: bool) -> None:
 def test_how_many_readers_a_range_has(readers: str, floor: int, kept: bool) -> None:
     """A row has at least as many readers as at the start, and at most as many as are wanted."""
     begun = snapshots(JOIN, rf=1)[1]
-    codes = tuple(begun.metadata.ring.names.index(name) for name in readers)
+    codes = tuple(begun.metadata.ring.code(name) for name in readers)
     for right in begun.placements[0].reads.rights.tolist():
         begun = changed(begun, right, codes)
     found = replicated(begun, (floor,)) or ""
