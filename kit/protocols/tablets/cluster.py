@@ -59,7 +59,6 @@ TRACKS = ("tablet_migration", "tablet_draining")
 NO_SESSION = 0
 OUTSIDE = {THEIR_LOG: LOG, THEIR_NETWORK: NETWORK}
 FAULTS: dict[str, Any] = {"le": MOST_FAULTS, "own": False}
-SET_ONCE = refused("co-location is set when a table is created, and cannot be altered")
 
 
 class TabletTransition(State, frozen=True, cache_hash=True):
@@ -606,7 +605,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
     @purpose("Co-located tables share the places of their tablets.")
     def alter_base(self, s: TabletsState, table: str) -> Next:
         """A client alters with which table another one is co-located."""
-        return SET_ONCE
+        return refused("co-location is set when a table is created, and cannot be altered")
 
     # What follows every step
 

@@ -77,12 +77,10 @@ TARGET = 100  # the target size: sizes are in hundredths of it
 GROWTH = 4
 """How much a table grows, or shrinks, in one step."""
 BUSY = refused("a resize is being finalized")
-NOT_KNOWN = refused("its node does not know of the split yet")
 NOT_POLLED = refused("the coordinator has not polled the replicas since they are ready")
 NOT_DUE = refused("a resize is ready: the track is left for its finalization")
 MOVING = refused("tablets are in transition")
 OVERDUE = "The decision is no longer due: the map stays"
-HELD = refused("a repair holds a map")
 TRACK, FINALIZATION = "tablet_migration", "tablet_resize_finalization"
 STAGE = "streaming"
 """The stage that stands for all of a migration."""
@@ -382,7 +380,7 @@ class Resize(Hosts[ResizeState]):
         if behind := self.behind(s):
             return refused("nodes have not applied all", self.named(behind))
         if s.repair is not None:
-            return HELD
+            return refused("a repair holds a map")
         return s.but(phase="commit" if s.phase == "barrier" else "")
 
     def drained(self, s: ResizeState) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -484,7 +482,7 @@ class Resize(Hosts[ResizeState]):
         place, number = replica_of(replica), s.map.resize_seq_number
         view = s.views[self.number(place.host)]
         if view.resize_type != "split" or view.number != number:
-            return NOT_KNOWN
+            return refused("its node does not know of the split yet")
         left, right = (self.parts_of(2 * tablet + side, 2 * s.map.count) for side in (0, 1))
         stores = tuple(
             each.but(groups=(sum(each.groups) & left, sum(each.groups) & right), number=number)

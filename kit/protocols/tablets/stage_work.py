@@ -59,13 +59,8 @@ from kit.protocols.topology.rules.machines import BOUNDARY, NODE_STATE_OF, EdgeR
 
 MOST_SHOWN = 60
 """Ways that are shown of a step in which very much travels."""
-NOTHING_MOVES = refused("no tablet moves")
-STILL_RUNS = refused("work of a stage that is over still runs")
-RUNS_HERE = refused("work of a stage that is over still runs here")
 NO_SOURCE = refused("nobody is left to stream from")
 NO_FAULT = refused("no work may fail by itself any more")
-AGAIN = refused("it is tried again until it succeeds")
-NOT_SENT = refused("no RPC is sent")
 LATE_SAID = "coordinator → network: {after.late.work} of tablet {after.late.tablet}"
 
 
@@ -100,7 +95,7 @@ class Stages(TabletCluster):
         if s.command is not None:
             return IN_HAND
         if s.control.topology.tablets != "moving" and not s.in_transition:
-            return NOTHING_MOVES
+            return refused("no tablet moves")
         on_track = s.control.topology.transition in TRACKS
         return None if on_track or not self.tablet_track_excludes else HELD
 
@@ -314,7 +309,7 @@ class Stages(TabletCluster):
             return refused(f"a node {lacks}", self.named(missing))
         late = s.late
         if self.sessions and late is not None and late.runs and s.is_over(late):
-            return STILL_RUNS
+            return refused("work of a stage that is over still runs")
         rows = dict[int, TabletRow]()
         for piece in pieces:
             rows[piece.tablet] = done_row(rows.get(piece.tablet, s.tablets[piece.tablet]), piece)
@@ -338,7 +333,7 @@ class Stages(TabletCluster):
         late = s.late
         runs = self.sessions and late is not None and late.runs and s.is_over(late)
         if runs and late and self.nodes_of(late.targets) >> node & 1:
-            return RUNS_HERE
+            return refused("work of a stage that is over still runs here")
         applied = (*s.applied[:node], len(s.views) - 1, *s.applied[node + 1 :])
         return s.but(applied=applied, answered=s.answered | 1 << node)
 
@@ -469,7 +464,7 @@ class Stages(TabletCluster):
         if blocked := self.busy(s):
             return blocked
         if self.error_edge(s, piece.transition) is None:
-            return AGAIN
+            return refused("it is tried again until it succeeds")
         return None if not piece.goes(s) or s.failures else NO_FAULT
 
     def failed(self, s: TabletsState, *pieces: Piece) -> TabletsState:
@@ -573,7 +568,7 @@ class Stages(TabletCluster):
         way, work = piece.transition, piece.work.name
         _, written = self.involved(s, way, work)
         if not written or not piece.goes(s):
-            return NOT_SENT
+            return refused("no RPC is sent")
         return s.but(late=LateRpc(tablet, work, written, way.stage, way.session))
 
     def late_words(self, before: TabletsState, action: Any, after: TabletsState) -> str:

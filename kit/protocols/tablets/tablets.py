@@ -64,12 +64,10 @@ from kit.protocols.topology.rules.requests import stored_words
 from kit.protocols.topology.rules.work import tablets_placed, under_way
 from kit.protocols.topology.topology import Topology, row_name
 
-PLAN_FIRST = refused("the balancer's plan goes into the same command")
 NOTHING_MOVES = refused("nothing could be moved")
 DISABLED = refused("balancing is disabled")
 RUNNING = refused("tablets are still in transition")
 TABLETS_FIRST = refused("tablets have to move first")
-RF_GOES_ON = refused("the RF change goes on")
 
 MOST_SAID, MOST_NAMED = 20, 8
 """Tablets that a sentence, and a label, names."""
@@ -155,7 +153,7 @@ class Tablets(Plans, Stages):
             changes = self.due_changes(s) if self.busy(s) is None else ()
             return s.but(command=TabletCommand(changes)) if changes else end
         if s.control.started and self.begins_track(s) and any(self.plan(s)):
-            return PLAN_FIRST
+            return refused("the balancer's plan goes into the same command")
         return end and end.but(command=self.rf_command(s))
 
     def with_begun(self, s: TabletsState, *begins: Begin) -> Next:
@@ -385,7 +383,7 @@ class Tablets(Plans, Stages):
         if work.on_failure == "retry" and s.in_transition:
             return RUNNING
         if any(self.completions(s)):
-            return RF_GOES_ON
+            return refused("the RF change goes on")
         is_drain = not self.paused and work.on_failure != "retry"
         if (is_drain and not placeless) or self.is_placeless(s):
             return end
