@@ -152,11 +152,14 @@ def _first_waiting(scene: Scene, waiting: Sequence[Option]) -> tuple[Any, Refusa
 
 
 def end_words(scene: Scene) -> str:
-    """Say kindly that nothing goes on by itself, and what holds it up, if anything does."""
-    cause = _first_waiting(scene, scene.options())
-    if cause is None:
-        return say("This is the end.")
-    return say("Nothing goes on by itself: {why}.", why=cause[1].reason.rstrip("."))
+    """Say kindly that this is the end, what was reached, and what holds up the rest, if any."""
+    words = [say("This is the end.")]
+    goals = (each for each in scene.model.properties if each.kind == "sometimes")
+    reached = [each.title for each in goals if each.check(scene.state)]
+    words += (f"{title}." for title in reached[-1:])
+    if cause := _first_waiting(scene, scene.options()):
+        words.append(say("No more happens by itself: {why}.", why=cause[1].reason.rstrip(".")))
+    return " ".join(words)
 
 
 def ends_well(scene: Scene) -> bool:

@@ -65,7 +65,7 @@ def flow_markers() -> Frag:
     return h("div", markers, class_="kp-flows", aria_hidden="true")
 
 
-class Slots(Struct, frozen=True):
+class Slots(Struct, frozen=True, kw_only=True):
     """The names of the panels that fill the slots; the others are further tabs.
 
     ``picture`` is what one looks at, ``table`` what explains it, ``badges`` the status line. A
@@ -127,7 +127,7 @@ def frame(
             aria_label=say("what happened"),
         ),
         h("div", draw_actions(scene, macros), k="acts", class_="kp-acts", data_quiet=True),
-        draw_cover(story, drawn) if story and scene.action is None else None,
+        draw_cover(story, scene, drawn) if story and scene.action is None else None,
         draw_break(scene, drawn, slots.named),
         k="frame",
         class_=f"kp-frame{kind}",

@@ -460,10 +460,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         return FlowTable(moving, (*table.still, *NOT_HERE))
 
     def start(self) -> TabletsState:
-        """The cluster at its start; tablets are in transition only where a dump shows them so.
-
-        Then the cluster is on their track, and their stages have just begun.
-        """
+        """The first state; with a dump's transitions on their track, in stages just begun."""
         control, rows = self.control.start(), [*self.rows]
         for given in self.layout.transitions:
             old, new = rows[given.tablet].replicas, replicas_in(given.new)
@@ -553,9 +550,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         return self.hosts(excluded_nodes(s.control.topology))
 
     def lost(self, s: TabletsState) -> frozenset[str]:
-        """The hosts that count as gone where a stage fails: the excluded; in ``documents``, the
-        dead.
-        """
+        """The hosts that are gone where a stage fails: excluded, in ``documents`` also dead."""
         if self.paused:
             return self.excluded(s)
         return self.excluded(s) | self.hosts(self.everybody & ~s.control.up)

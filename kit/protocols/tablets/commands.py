@@ -157,9 +157,6 @@ def _answer(given: Namespace) -> Answer:
     return answer(open_tablets(dump, **files, edition=given.edition, target_size=target), rest)
 
 
-# -- show ------------------------------------------------------------------------------------------
-
-
 def _show(opened: OpenedTablets, _words: Sequence[str]) -> Answer:
     """Nodes, tables and transitions."""
     report = tablets_report(opened)
@@ -267,9 +264,6 @@ def _factors(factors: Mapping[str, Factor]) -> str:
     return listed((f"{name} {factor_said(each)}" for name, each in factors.items()), "?")
 
 
-# -- balance, drain --------------------------------------------------------------------------------
-
-
 def _balance(opened: OpenedTablets, _words: Sequence[str]) -> Answer:
     """The plan: loads before and after, moves with their reasons."""
     report, short = what_if.balance(opened), _short(opened)
@@ -347,9 +341,6 @@ def _stuck(stuck: Sequence[what_if.StuckTablet], short: Short, edition: Edition)
         yield Rows(rows, "tablets", "no node may take")
 
 
-# -- resize ----------------------------------------------------------------------------------------
-
-
 def _resized(
     rows: Sequence[ResizeLine], edition: Edition, data: object, warnings: Sequence[str] = ()
 ) -> Answer:
@@ -404,9 +395,6 @@ def _reasons(row: ResizeLine) -> Iterator[str]:
         yield f"{alone}{grow} more a tablet would split it, {shrink} less would merge it"
     elif alone:
         yield f"{alone}it would be {'merged' if row.to_split else 'split'}"
-
-
-# -- repair, rf ------------------------------------------------------------------------------------
 
 
 def _repair(opened: OpenedTablets, words: Sequence[str]) -> Answer:
@@ -473,9 +461,6 @@ def _rf(opened: OpenedTablets, words: Sequence[str]) -> Answer:
     )
     lacks = int(any(tablet.lacks for tablet in report.tablets))
     return Answer(report, heading, parts, opened.warnings, lacks)
-
-
-# -- lose, shard, why ------------------------------------------------------------------------------
 
 
 def _lose(opened: OpenedTablets, words: Sequence[str]) -> Answer:
@@ -551,9 +536,6 @@ def _why(opened: OpenedTablets, words: Sequence[str]) -> Answer:
     verdict = "in the next plan" if answer.moves else "not in the next plan"
     reason = reason_said(answer.reason, opened.edition)
     return Answer(answer, wrap(f"{move}: {verdict}: {reason}"), warnings=opened.warnings)
-
-
-# -- names -----------------------------------------------------------------------------------------
 
 
 def _short(opened: OpenedTablets) -> Short:

@@ -9,7 +9,7 @@ went back, or that needs more than one step, begins another one is said by no do
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -47,10 +47,7 @@ Begin: TypeAlias = tuple[int, TransitionKind, str, str]
 
 
 class StatePlan(Struct, frozen=True):
-    """What the balancer would begin in a state: all of it, what of that drains, what is stuck.
-
-    ``step`` is the plan itself, with its reasons.
-    """
+    """What the balancer would begin in a state, what of it drains, what is stuck, the plan."""
 
     begins: tuple[Begin, ...]
     drains: tuple[Begin, ...]
@@ -72,9 +69,7 @@ class Plans(TabletCluster):
         return not row.transitions or (not self.one_transition and len(row.transitions) < 2)
 
     def plan(self, s: TabletsState) -> Iterator[Begin]:
-        """All transitions that may begin: draining first, then what an RF change still asks for,
-        and nothing else while requests wait.
-        """
+        """What may begin: drains, else RF changes; others while no request waits."""
         if self.planner is not None:
             step = self.planner.plan(s)
             changes = () if step.drains else tuple(self.completing(s))
@@ -113,6 +108,16 @@ class Plans(TabletCluster):
 
         return tuple(map(role, range(len(self.names))))
 
+    def maps(self, rows: Sequence[TabletRow]) -> dict[str, TabletMap]:
+        """The map of each table, by the rows of all tablets."""
+        maps = {}
+        for table, first in zip(self.layout.tables, self.layout.firsts, strict=False):
+            own = rows[first : first + table.tablets]
+            lasts = table.lasts or last_tokens(table.tablets)
+            stored = tuple(row.as_stored(last) for row, last in zip(own, lasts, strict=True))
+            maps[table.name] = TabletMap(table.name, stored, resize_type=table.resize_type)
+        return maps
+
     def balancer_nodes(self, roles: Iterable[NodeRole]) -> Iterator[BalancerNode]:
         """Every node as the balancer sees it; one that a dump does not show is like its first."""
         sizes = self.layout.capacities
@@ -148,9 +153,7 @@ class Plans(TabletCluster):
     def drain_targets(
         self, s: TabletsState, tablet: int, source: TabletReplica
     ) -> Iterator[TabletReplica]:
-        """The places for a replica that has to go; none where its node should send it and is
-        dead.
-        """
+        """The places for a replica that has to go; none where a dead node should send it."""
         topology, node = s.control.topology, self.number(source.host)
         dead = topology.ignored & ~removed_nodes(topology)
         if (dead | s.given_up) >> node & 1:
@@ -299,7 +302,6 @@ class DumpPlanner:
         self._model, self._dump = model, dump
         pairs = zip(dump.tables, dump.firsts, strict=False)
         self._spans = {each.name: slice(first, first + each.tablets) for each, first in pairs}
-        self._lasts = [last for t in dump.tables for last in t.lasts or last_tokens(t.tablets)]
         # For each tablet the bytes of its replicas by host, as far as they are known.
         self._sizes: list[Mapping[str, int]] = [
             {
@@ -334,13 +336,6 @@ class DumpPlanner:
         enabled: bool,
         rack_lists: frozenset[tuple[str, str]],
     ) -> StatePlan:
-        tablets = [row.as_stored(last) for row, last in zip(rows, self._lasts, strict=True)]
-        maps = {
-            t.name: TabletMap(
-                t.name, tuple(tablets[self._spans[t.name]]), resize_type=t.resize_type
-            )
-            for t in self._dump.tables
-        }
         # A replica that came is as large as the largest of its tablet.
         sizes = [
             known
@@ -350,7 +345,7 @@ class DumpPlanner:
         ]
         given = gathered(
             tuple(self._model.balancer_nodes(roles)),
-            maps,
+            self._model.maps(rows),
             {name: sizes[span] for name, span in self._spans.items()} if sizes else None,
             target_size=self._dump.target_size,
             enabled=enabled,

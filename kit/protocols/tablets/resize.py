@@ -52,8 +52,7 @@ from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.machines import BOUNDARY, Edition
 
 TARGET = 100  # the target size: sizes are in hundredths of it
-GROWTH = 4
-"""How much a table grows, or shrinks, in one step."""
+GROWTH = 4  # how much a table grows, or shrinks, in one step
 BUSY = refused("a resize is being finalized")
 NOT_POLLED = refused("the coordinator has not polled the replicas since they are ready")
 NOT_DUE = refused("a resize is ready: the track is left for its finalization")
@@ -61,8 +60,7 @@ MOVING = refused("tablets are in transition")
 OVERDUE = "The decision is no longer due: the map stays"
 HELD = refused("a repair holds a map")
 TRACK, FINALIZATION = "tablet_migration", "tablet_resize_finalization"
-STAGE = "streaming"
-"""The stage that stands for all of a migration."""
+STAGE = "streaming"  # the stage that stands for all of a migration
 
 Phase = Literal["", "barrier", "commit", "after"]
 """Where a finalization is: before its barrier, before the new map is committed, both in
@@ -89,8 +87,7 @@ class Store(State, frozen=True, cache_hash=True):
         return tuple(f"{self.tablet}{side}" for side in sides)
 
 
-Stores = tuple[Store, ...]
-"""The stores of all replicas, ascending by tablet, then by replica."""
+Stores = tuple[Store, ...]  # the stores of all replicas, ascending by tablet, then by replica
 
 
 class TableView(State, frozen=True, cache_hash=True):
@@ -494,9 +491,7 @@ class Resize(Hosts[ResizeState]):
         return self.blocked(s) or s.but(transition=FINALIZATION, phase=phase)
 
     def movable(self, s: ResizeState) -> Iterator[tuple[int, str, str]]:
-        """The moves that prepare a merge, and those of the balancer, none from or to who is
-        ignored.
-        """
+        """The moves that prepare a merge, and the balancer's; who is ignored takes no part."""
         if s.map.resize_type == "merge":
             for pair in self.apart(s.map):
                 for source, target in pair.moves if not {pair.even, pair.odd} & {*s.moving} else ():

@@ -57,8 +57,7 @@ from kit.protocols.topology.coordinator import HELD, IN_HAND
 from kit.protocols.topology.rules.cluster import NOBODY, mask_of
 from kit.protocols.topology.rules.machines import BOUNDARY, NODE_STATE_OF, EdgeRow, WorkRow
 
-MOST_SHOWN = 60
-"""Ways that are shown of a step in which very much travels."""
+MOST_SHOWN = 60  # ways that are shown of a step in which very much travels
 NOTHING_MOVES = refused("no tablet moves")
 NO_SOURCE = refused("nobody is left to stream from")
 AGAIN = refused("it is tried again until it succeeds")

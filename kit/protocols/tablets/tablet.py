@@ -67,8 +67,7 @@ HARMS = {
 """The safeguards whose harm a judge shows; of others the harm is a write or a deletion that is
 lost.
 """
-STAYING = ("B", "C")
-"""The replicas that stay while A moves."""
+STAYING = ("B", "C")  # the replicas that stay while A moves
 MASKS = ("in_flight", "acked", "invalidated", "holders", "begun")
 """What a request holds as sets of replicas."""
 

@@ -61,10 +61,8 @@ NOTHING_MOVES = refused("nothing could be moved")
 DISABLED = refused("balancing is disabled")
 RUNNING = refused("tablets are still in transition")
 
-MOST_SAID, MOST_NAMED = 20, 8
-"""Tablets that a sentence, and a label, names."""
-MOVED = 3
-"""Words of a move: the tablet, from where, to where."""
+MOST_SAID, MOST_NAMED = 20, 8  # tablets that a sentence, and a label, names
+MOVED = 3  # words of a move: the tablet, from where, to where
 VERBS = {
     "migration": "migrate",
     "intranode_migration": "migrate-within",
@@ -149,9 +147,7 @@ class Tablets(Plans, Stages):
         return end and end.but(command=self.rf_command(s))
 
     def with_begun(self, s: TabletsState, *begins: Begin) -> Next:
-        """The state in which transitions are decided on, in one command with the entry into the
-        track where that is due.
-        """
+        """The state in which transitions are decided on, with the track's entry where it is due."""
         joint = self.begins_track(s)
         if not joint:
             end: Next = self.busy(s) or s

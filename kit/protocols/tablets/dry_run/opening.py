@@ -24,12 +24,7 @@ from kit.errors import BadInput
 from kit.operators.importers import system_tables
 from kit.operators.importers.nodetool import LEGEND, Seen, parse_status_text
 from kit.operators.importers.ringfile import LARGEST_FILE
-from kit.operators.importers.schema import (
-    ClusterSchema,
-    is_schema,
-    is_schema_rows,
-    read_schema,
-)
+from kit.operators.importers.schema import ClusterSchema, is_schema, is_schema_rows, read_schema
 from kit.protocols.tablets.rules.balance.cluster import (
     BalancerInput,
     BalancerNode,
@@ -38,7 +33,7 @@ from kit.protocols.tablets.rules.balance.cluster import (
     gathered,
 )
 from kit.protocols.tablets.rules.maps import (
-    ResizeType,
+    RESIZE_TYPES,
     Tablet,
     TabletMap,
     complete,
@@ -54,12 +49,10 @@ from kit.protocols.topology.rules.columns import SystemTopologyRow
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 
 PathLike = str | Path
-SOMEWHERE = "unknown"
-"""The datacenter and rack of a node of which nothing tells."""
+SOMEWHERE = "unknown"  # the datacenter and rack of a node of which nothing tells
 
 STRANGE = "a host that the other files name; are they of one cluster?"
-Place = tuple[str | None, str | None]
-"""A datacenter and a rack, as far as a file tells."""
+Place = tuple[str | None, str | None]  # a datacenter and a rack, as far as a file tells
 MOST_HOSTS = 5  # that a line names
 BYTES_A_SHARD = 250  # columns of loads, and what is made of them on the way
 _ROLES: dict[str, NodeRole] = {
@@ -398,15 +391,11 @@ def _add_loads(known: KnownNodes, loads: PathLike) -> None:
 
 # -- maps ------------------------------------------------------------------------------------------
 
-RESIZES: tuple[ResizeType, ...] = ("none", "split", "merge")
-
 
 def names_of(
     table: system_tables.TabletsTable, schema: ClusterSchema | None = None
 ) -> dict[str, str]:
-    """Each table id's name, from a schema where a dump leaves names out; the id where two tables
-    have one name.
-    """
+    """Each table id's name, by a schema where a dump lacks it; the id where a name has two."""
     tables = () if schema is None else schema.tables.values()
     described = {each.table_id: each.full for each in tables if each.table_id}
     names = {
@@ -435,9 +424,9 @@ def map_of(
     if lines.base_table and (base is None or base.base_table):
         allowed = "a table of this dump with tablets of its own"
         raise refused("base_table", lines.base_table, allowed)
-    resize = next((kind for kind in RESIZES if kind == lines.resize_type), None)
+    resize = next((kind for kind in RESIZE_TYPES if kind == lines.resize_type), None)
     if resize is None:
-        raise refused("resize_type", lines.resize_type, ", ".join(RESIZES))
+        raise refused("resize_type", lines.resize_type, ", ".join(RESIZE_TYPES))
     if lines.resize_seq_number < 0:
         raise refused("resize_seq_number", lines.resize_seq_number, "a number from 0 on")
     rows = sorted(lines.tablets, key=lambda row: row.last_token)
@@ -528,9 +517,6 @@ def sizes_of(
     if of_none:
         known.warnings.append(f"{source} has sizes where the dump has no replica: {of_none:,}")
     return sizes
-
-
-# -- the schema ------------------------------------------------------------------------------------
 
 
 def check_schema(schema: ClusterSchema, maps: Mapping[str, TabletMap], edition: Edition) -> None:

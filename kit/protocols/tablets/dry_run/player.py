@@ -10,12 +10,7 @@ from kit.edge.arguments import checked
 from kit.engine.registry import one_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, counted
-from kit.protocols.tablets.dry_run.opening import (
-    OpenedTablets,
-    PathLike,
-    open_tablets,
-    sorted_out,
-)
+from kit.protocols.tablets.dry_run.opening import OpenedTablets, PathLike, open_tablets, sorted_out
 from kit.protocols.tablets.dump import DumpedTable, DumpedTransition, TabletDump
 from kit.protocols.tablets.rules.balance.cluster import DRAINED as TO_DRAIN
 from kit.protocols.tablets.rules.balance.cluster import BalancerNode, added_up, group_rows
@@ -97,9 +92,6 @@ def rehearse(  # noqa: PLR0913  # each file by its own name
     if first or numbers:
         timeline.run([*first, *map(MakeRequest, numbers)])
     return TabletRehearsal(opened, timeline, (*not_played(opened), *warnings))
-
-
-# -- what is asked for, and what is under way ------------------------------------------------------
 
 
 def _wanted(
@@ -196,9 +188,6 @@ def not_played(opened: OpenedTablets) -> Iterator[str]:
         yield f"left out: the request {table.global_topology_request} that waits"
     elif table.global_requests:
         yield f"left out: global requests that wait, {len(table.global_requests):,}"
-
-
-# -- the cluster as parameters of the control model ------------------------------------------------
 
 
 def parameters_of(

@@ -33,19 +33,10 @@ from kit.protocols.tablets.rules.maps import (
 from kit.protocols.tablets.rules.replica_sets import Replicas
 from kit.protocols.tablets.rules.replication import Misfit, RfPlanner, misfits, steps
 from kit.protocols.tablets.rules.stages import TRANSITIONS, ends_well
-from kit.protocols.topology.rules import replication
-from kit.protocols.topology.rules.cluster import (
-    NOBODY,
-    ClusterTopology,
-    Factor,
-    NodeEntry,
-    RequestEntry,
-    Setting,
-)
+from kit.protocols.topology.rules import cluster, replication
 from kit.protocols.topology.rules.replication import invalid_racks, refused_change
 
-STAYING = ("normal", "down", "excluded")
-"""Of nodes that own tokens, and are not asked to go."""
+STAYING = ("normal", "down", "excluded")  # of nodes that own tokens, and are not asked to go
 ANY_NUMBER = 2**30  # of streams: all moves of a drain at once
 IGNORE_MSB = 12  # of static sharding, where nothing tells
 
@@ -131,10 +122,7 @@ class LossReport(Struct, frozen=True):
 
 
 class ServedToken(Struct, frozen=True):
-    """Where a token of a table is served: its tablet, and for each host of it the shards.
-
-    ``static`` is the shard that static sharding would give on that host.
-    """
+    """Where a token of a table is served: its tablet, and for each host of it the shards."""
 
     table: str
     tablet: int
@@ -228,16 +216,17 @@ def _refused(opened: OpenedTablets, host: str) -> str:
     )
     hosts = [node.host for node in opened.nodes if node.role in STAYING or node.host == host]
     return invalid_racks(
-        ClusterTopology(nodes=_entries(opened, hosts), keyspaces=keyspaces),
+        cluster.ClusterTopology(nodes=_entries(opened, hosts), keyspaces=keyspaces),
         leaves=1 << hosts.index(host),
     )
 
 
-def _entries(opened: OpenedTablets, hosts: Sequence[str]) -> tuple[NodeEntry, ...]:
+def _entries(opened: OpenedTablets, hosts: Sequence[str]) -> tuple[cluster.NodeEntry, ...]:
     """As much of nodes as the rules on racks read."""
     places = opened.places
     return tuple(
-        NodeEntry(state="normal", tokens=True, rack="/".join(places[host])) for host in hosts
+        cluster.NodeEntry(state="normal", tokens=True, rack="/".join(places[host]))
+        for host in hosts
     )
 
 
@@ -363,8 +352,7 @@ def joined(opened: OpenedTablets, host: str, like: str) -> OpenedTablets:
 
 # -- what repairs leave out ------------------------------------------------------------------------
 
-GRACE = 864_000
-"""Seconds: ``gc_grace_seconds`` of a table of which the schema says nothing."""
+GRACE = 864_000  # seconds: ``gc_grace_seconds`` of a table of which the schema says nothing
 
 
 class RepairLine(Struct, frozen=True):
@@ -419,8 +407,7 @@ def repair_plan(opened: OpenedTablets, at: datetime) -> RepairReport:
 
 # -- a change of a keyspace's replication ----------------------------------------------------------
 
-COMES, GOES = "+-"
-"""Before the place of a replica that a step adds, or takes away."""
+COMES, GOES = "+-"  # before the place of a replica that a step adds, or takes away
 
 
 class ChangedTablet(Struct, frozen=True):
@@ -445,8 +432,8 @@ class RfReport(Struct, frozen=True):
     """
 
     keyspace: str
-    before: Mapping[str, Factor]
-    after: Mapping[str, Factor]
+    before: Mapping[str, cluster.Factor]
+    after: Mapping[str, cluster.Factor]
     refused: str
     gains: Mapping[str, int]
     losses: Mapping[str, int]
@@ -488,10 +475,14 @@ def rf_change(opened: OpenedTablets, keyspace: str, words: Sequence[str]) -> RfR
     before = replication_before(held, stated, keyspace)
     nodes = _entries(opened, [node.host for node in opened.nodes if node.role in STAYING])
     # As much of the topology as the refusals read.
-    topology = ClusterTopology(nodes=nodes, keyspaces=((keyspace, before),))
-    request = RequestEntry("keyspace_rf_change", NOBODY, keyspace=keyspace, replication=wanted)
+    topology = cluster.ClusterTopology(nodes=nodes, keyspaces=((keyspace, before),))
+    request = cluster.RequestEntry(
+        "keyspace_rf_change", cluster.NOBODY, keyspace=keyspace, replication=wanted
+    )
     after = replication.altered(topology, request)
-    refused = refused_change(topology, request, Setting(opened.edition), tables=bool(tablets))
+    refused = refused_change(
+        topology, request, cluster.Setting(opened.edition), tables=bool(tablets)
+    )
     changed = () if refused else tuple(_changed(opened, tablets, dict(after)))
     moved = Counter(step.rpartition(":")[0] for each in changed for step in each.steps)
     return RfReport(
@@ -506,7 +497,7 @@ def rf_change(opened: OpenedTablets, keyspace: str, words: Sequence[str]) -> RfR
 def _changed(
     opened: OpenedTablets,
     tablets: Mapping[tuple[str, int], Replicas],
-    wanted: Mapping[str, Factor],
+    wanted: Mapping[str, cluster.Factor],
 ) -> Iterator[ChangedTablet]:
     """The ways of all tablets, which go one step each before any goes the next."""
     places = opened.places

@@ -13,12 +13,7 @@ from itertools import groupby, pairwise, zip_longest
 from msgspec import Struct
 
 from kit.engine.timeline import PassedStep
-from kit.protocols.tablets.cluster import (
-    TabletsState,
-    TabletTransition,
-    excluded_nodes,
-    standing,
-)
+from kit.protocols.tablets.cluster import TabletsState, TabletTransition, excluded_nodes, standing
 from kit.protocols.tablets.rules import availability
 from kit.protocols.tablets.rules.grid import DECIDED, GridHost, TabletGrid
 from kit.protocols.tablets.rules.maps import (
@@ -36,6 +31,7 @@ from kit.protocols.tablets.rules.replica_sets import (
     words,
 )
 from kit.protocols.tablets.rules.stages import STREAM, TRANSITIONS, TransitionKind
+from kit.protocols.tablets.rules.tablet_history import WITHIN_NODE
 from kit.protocols.tablets.stage_work import barrier_nodes
 from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology.facts import NodeFacts, nodes
@@ -75,13 +71,14 @@ def _in_hand(s: TabletsState) -> str:
 
 
 def _host(m: Tablets, node: NodeFacts, role: str, hand: str) -> GridHost:
-    state = "" if node.state == "normal" else node.state
-    asks = node.request if node.request in ("leave", "remove", "replace") else ""
+    row = node.row
+    state = "" if row.state == "normal" else row.state
+    asks = row.request if row.request in ("leave", "remove", "replace") else ""
     excluded = "excluded" if node.is_ignored else ""
-    zero = "" if state or node.tokens else "no tokens"
+    zero = "" if state or row.tokens else "no tokens"
     note = excluded or node.health or NOTES.get(state, state) or NOTES[asks] or zero
     leads = node.is_coordinator
-    tag = f"@{node.version}" if node.is_member else ""
+    tag = f"@{node.view.version}" if node.view else ""
     shards, rack = m.shards_of(node.name), m.rack(node.name)
     return GridHost(node.name, shards, rack, note, leads, role, hand * leads, tag)
 
@@ -103,8 +100,7 @@ NOTES = {
 
 def tablet_map(m: Tablets, s: TabletsState) -> TabletMap:
     """The map that group 0 holds; of a tablet in two transitions with the first one."""
-    rows = zip(last_tokens(len(s.tablets)), s.tablets, strict=True)
-    return TabletMap(m.tables[0], tuple(row.as_stored(last) for last, row in rows))
+    return m.maps(s.tablets)[m.tables[0]]
 
 
 def versions(m: Tablets, s: TabletsState, steps: Sequence[PassedStep]) -> tuple[TabletMap, ...]:
@@ -113,9 +109,6 @@ def versions(m: Tablets, s: TabletsState, steps: Sequence[PassedStep]) -> tuple[
     other = (after for before, after in pairwise(states) if before.tablets is not after.tablets)
     maps = (tablet_map(m, each) for each in (states[0], *other))
     return tuple(given for given, _ in groupby(maps))
-
-
-# -- system.tablets --------------------------------------------------------------------------------
 
 
 class TableRow(Struct, frozen=True):
@@ -162,9 +155,6 @@ def co_located(m: Tablets) -> dict[str, str]:
     return {name: table.name for table in m.layout.tables for name in table.colocated}
 
 
-# -- stages and their work -------------------------------------------------------------------------
-
-
 class WorkFacts(Struct, frozen=True):
     """A piece of a stage's work, and whether it is *done*, *failed*, *next* or *later*."""
 
@@ -200,10 +190,7 @@ def _stage(m: Tablets, s: TabletsState, tablet: int, t: TabletTransition) -> Sta
     row, chosen = m.table(t).state(t.stage), t.sets.chosen
     several = len(m.tables) > 1
     work = tuple(
-        WorkFacts(
-            f"{each.name} {table}" if table and several else each.name,
-            standing(t, place),
-        )
+        WorkFacts(f"{each.name} {table}" if table and several else each.name, standing(t, place))
         for place, (each, table) in enumerate(m.work(t.kind, t.stage))
     )
     uses = row.reads, chosen(row.reads), row.writes, chosen(row.writes)
@@ -287,8 +274,6 @@ def barrier(m: Tablets, s: TabletsState) -> TabletBarrier | None:
 
 
 # -- copies: by hard links to the target shard within a node, or streamed between nodes ------------
-
-WITHIN_NODE: TransitionKind = "intranode_migration"
 
 
 class Copies(Struct, frozen=True):

@@ -172,10 +172,7 @@ def _moves(timeline: Timeline) -> list[tuple[BalanceState, Any]]:
     return [(before.state, after.action) for before, after in itertools.pairwise(path)]
 
 
-# -- splits and merges -----------------------------------------------------------------------------
-
 RESIZE = "the model resize"
-KINDS: tuple[ResizeType, ...] = ("none", "split", "merge")
 SAID = {"none": "no resize", "split": "a split", "merge": "a merge"}
 
 MOST_ROWS = 1000  # of a sheet

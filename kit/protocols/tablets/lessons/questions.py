@@ -37,8 +37,7 @@ WHEN = {
     "more_new_excluded": "if more new replicas are excluded than old ones",
 }
 """What an error edge asks for, in words, by the names that the tables use."""
-EITHER = {"more_old", "more_new"}
-"""Conditions of which one is always met."""
+EITHER = {"more_old", "more_new"}  # conditions of which one is always met
 
 
 def stage_table(kind: TransitionKind = "migration", edition: Edition = "documents") -> Sheet:
@@ -55,9 +54,7 @@ def stage_table(kind: TransitionKind = "migration", edition: Edition = "document
 
 
 def _row(table: Machine, stage: StateRow) -> tuple[str, ...]:
-    """Of a stage: where its work leads, and failed work, each way with its condition, then what
-    holds without one.
-    """
+    """Of a stage: where its work leads; where failed work does, by condition, then without one."""
     work = ", ".join(row.name.replace("_", " ") for row in stage.work)
     edges = [edge for edge in table.edges if edge.source == stage.name]
     onward = next(_leads_to(edge) for edge in edges if edge.kind == "happy")

@@ -12,11 +12,11 @@ from kit.lessons.judge import Arguments, function_task
 from kit.lessons.questions import model_of
 from kit.lessons.replays import Ground, breaking, broken, run_task
 from kit.protocols.tablets.balance import Balance
-from kit.protocols.tablets.lessons.balancing import BALANCE, KINDS, decision_on
+from kit.protocols.tablets.lessons.balancing import BALANCE, decision_on
 from kit.protocols.tablets.rules.availability import availability
 from kit.protocols.tablets.rules.balance.cluster import BalancerNode, NodeRole, gathered
 from kit.protocols.tablets.rules.balance.loads import Loads
-from kit.protocols.tablets.rules.maps import Tablet, TabletMap, last_tokens
+from kit.protocols.tablets.rules.maps import RESIZE_TYPES, Tablet, TabletMap, last_tokens
 from kit.protocols.tablets.rules.replica_sets import ReplicaSets, TabletReplica
 from kit.protocols.tablets.rules.stages import TRANSITIONS, stages
 from kit.protocols.tablets.tablets import Tablets
@@ -116,13 +116,18 @@ def split_after_all(timeline: Timeline) -> str | None:
 
 def resize_decided(average: int, under_way: str, count: int, initial: int) -> str:
     """What is decided on a table: the truth is the planner's rule."""
-    kind = next(each for each in KINDS if each == under_way)
+    kind = next(each for each in RESIZE_TYPES if each == under_way)
     return decision_on(average, kind, count, initial).resize_type
 
 
 def _resize(chance: random.Random) -> Arguments:
     average = chance.choice((10, 49, 50, 80, 100, 120, 199, 201, 400))
-    return [average, chance.choice(KINDS), 2 ** chance.randint(0, 4), 2 ** chance.randint(0, 4)]
+    return [
+        average,
+        chance.choice(RESIZE_TYPES),
+        2 ** chance.randint(0, 4),
+        2 ** chance.randint(0, 4),
+    ]
 
 
 RACKS = {host: f"r{1 + i // 2}" for i, host in enumerate(HOSTS)}

@@ -61,9 +61,9 @@ def _words(scene: Scene) -> Iterator[tuple[str, str]]:
     yield "growing mode", kept if size.growing else "off"
     yield "decision", f"{now.decided}, number {now.number}"
     yield "sizes ask for", f"{now.asks}: {now.reason}"
-    yield "transition state", now.transition or "null"
+    yield "transition state", scene.state.transition or "null"
     drained = f": {len(now.drained)} of {_waited_on(now)} drained" if _waited_on(now) else ""
-    yield "finalization", PHASES[now.phase] + drained
+    yield "finalization", PHASES[scene.state.phase] + drained
     if now.decided == "split":
         ready = sum(each.is_ready for each in now.readiness)
         awaited = sum(not each.is_ignored for each in now.readiness)
@@ -121,9 +121,6 @@ def _stretch(left: float, right: float, name: str) -> Frag:
     return h("g", box(left, BAR_TOP, wide, BAR, "box"), label if has_room else None)
 
 
-# -- readiness by replica --------------------------------------------------------------------------
-
-
 def _waited_for(scene: Scene) -> str:
     """What replicas have to show; a split alone waits for them."""
     now = scene.of(facts.line)
@@ -173,8 +170,7 @@ def _replicas(scene: Scene) -> Iterator[str]:
 PAIRS_EDGE = 6.0
 LINE, BRACKET, SQUARE = 62.0, 20.0, 24.0
 """How high a line of tablets is, where its brackets are, how high a tablet is."""
-MOST_PAIRS = 64
-"""Pairs that are drawn; the table below has what stands out of more."""
+MOST_PAIRS = 64  # pairs that are drawn; the table below has what stands out of more
 A_LINE = 8  # pairs
 
 
@@ -256,23 +252,17 @@ def _pair(pair: SiblingPair, left: float, top: float, wide: float) -> Frag:
     )
 
 
-# -- badges ----------------------------------------------------------------------------------------
-
-
 def _badges(scene: Scene) -> Badges:
     """The decision, and whether it is being finalized; until then how many tablets there are."""
     now = scene.of(facts.line)
-    idle = not now.transition  # its names leave room for little else
+    idle = not scene.state.transition  # its names leave room for little else
     yield "tablets", f"tablets {scene.state.map.count}" * idle, "plain"
     yield "decision", f"resize {now.decided}", "" if now.decided == "none" else "busy"
     yield "number", f"number {now.number}" * idle, ""
     yield "growing", "growing mode" * now.size.growing, ""
-    yield "state", now.transition, "busy"
+    yield "state", scene.state.transition, "busy"
     drained = f"barrier {len(now.drained)}/{_waited_on(now)}" * bool(_waited_on(now))
-    yield "phase", drained or now.phase, "busy"
-
-
-# -- the topology's state, the gate of its barrier -------------------------------------------------
+    yield "phase", drained or scene.state.phase, "busy"
 
 
 def standing(scene: Scene) -> Standing:
@@ -291,27 +281,25 @@ def gates(scene: Scene) -> Iterator[Gate]:
     """The barrier of a finalization: who has applied all, and holds no former map."""
     now = scene.of(facts.line)
     if _waited_on(now):
-        step = "the new map" if now.phase == "barrier" else "the next plan"
+        step = "the new map" if scene.state.phase == "barrier" else "the next plan"
         yield Gate("resize:barrier", step, "drained", now.drained, now.undrained, _waited_on(now))
 
 
-def _log_words(now: facts.ResizeLineFacts, count: int) -> str:
+def _log_words(scene: Scene) -> str:
     """What group 0 holds: the tablets, the decision, whether it is polled; later the phase."""
+    s, now = scene.state, scene.of(facts.line)
     decision = f"{now.decided} (number {now.number})" if now.number else ""
     if now.polled and now.polled == now.number:
         decision += ", ready"
-    phase = now.phase or now.transition.removeprefix("tablet_").replace("_", " ")
-    tablets = "" if decision and phase else counted(count, "tablet")
+    phase = s.phase or s.transition.removeprefix("tablet_").replace("_", " ")
+    tablets = "" if decision and phase else counted(s.map.count, "tablet")
     return f"group 0: {', '.join(filter(None, (tablets, decision, phase)))}"
 
 
 RESIZE = Views(
     (
         status(_badges, "badges"),
-        grid_panel(
-            of_state(facts.grid),
-            lambda scene: {LOG: _log_words(scene.of(facts.line), scene.state.map.count)},
-        ),
+        grid_panel(of_state(facts.grid), lambda scene: {LOG: _log_words(scene)}),
         panel_of(
             "resize",
             "Resize decision",

@@ -14,18 +14,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.engine.timeline import PassedStep
+from kit.protocols.storage import storage
 from kit.protocols.storage.facts import OUTPUT
 from kit.protocols.storage.panels import VIEWS as STORAGE
 from kit.protocols.storage.rules.requests import AT_WORK, DONE, NOTHING, WAITING, Request, timestamp
 from kit.protocols.storage.rules.view import holds, mask_of, members
-from kit.protocols.storage.storage import (
-    CollectTombstones,
-    Commit,
-    LandLate,
-    Serve,
-    StorageState,
-    WriteBack,
-)
 from kit.protocols.tablets.panels.grid import grid_panel
 from kit.protocols.tablets.panels.tablets import diagram
 from kit.protocols.tablets.rules.grid import GridHost, PlacedTablet, TabletGrid, TabletWay
@@ -83,7 +76,7 @@ class StagePath(Struct, frozen=True):
         return self.sets.new if good else self.sets.old
 
 
-def path(m: Tablet, s: StorageState) -> StagePath:
+def path(m: Tablet, s: storage.StorageState) -> StagePath:
     """The way of the latest transition; of none yet, that of the first one, without a stage."""
 
     def planned(number: int, replicas: Replicas, *stages: str) -> StagePath:
@@ -110,11 +103,8 @@ def standing(scene: Scene) -> Standing:
     return Standing(diagram(way.kind, scene.model.edition), (START, *way.stages, *ends))
 
 
-def grid(m: Tablet, s: StorageState) -> TabletGrid:
-    """The tablet as the newest version has it, with data where no replica of it is.
-
-    All nodes have as many shards.
-    """
+def grid(m: Tablet, s: storage.StorageState) -> TabletGrid:
+    """The tablet as the newest version has it, with data where no replica of it is."""
 
     def placed(name: str) -> TabletReplica:
         """The shard that a name of a history stands for: that of a node is its first one."""
@@ -173,7 +163,7 @@ class StageInUse(Struct, frozen=True):
     passed: tuple[str, ...]
 
 
-def stages_in_use(m: Tablet, s: StorageState) -> tuple[StageInUse, ...]:
+def stages_in_use(m: Tablet, s: storage.StorageState) -> tuple[StageInUse, ...]:
     """The versions from the oldest that somebody works by to the newest.
 
     The oldest one is that of whoever is furthest behind. Source: Topology over Raft, "Shard
@@ -187,13 +177,13 @@ def stages_in_use(m: Tablet, s: StorageState) -> tuple[StageInUse, ...]:
     return tuple(_in_use(m, s, index, planners) for index in range(oldest, newest + 1))
 
 
-def awaited_versions(m: Tablet, s: StorageState) -> tuple[StageInUse, ...]:
+def awaited_versions(m: Tablet, s: storage.StorageState) -> tuple[StageInUse, ...]:
     """The versions below the committed one that requests hold: what barriers wait for."""
     rows = stages_in_use(m, s)
     return tuple(row for row in rows if row.requests and row.version < rows[-1].version)
 
 
-def awaited_shards(m: Tablet, s: StorageState) -> Iterator[tuple[str, tuple[str, ...]]]:
+def awaited_shards(m: Tablet, s: storage.StorageState) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The writes that a node began by an older stage, and the shards on which it is at work.
 
     Barriers wait for them as for older requests (Topology over Raft, "Tracking replica-side
@@ -206,10 +196,8 @@ def awaited_shards(m: Tablet, s: StorageState) -> Iterator[tuple[str, tuple[str,
             yield m.title_of(number), m.history.names(at_work)
 
 
-def _planners(m: Tablet, s: StorageState) -> dict[str, int]:
-    """The coordinators with a request to come and none that is open: the oldest version that each
-    may plan by.
-    """
+def _planners(m: Tablet, s: storage.StorageState) -> dict[str, int]:
+    """The coordinators with requests to come, none open: the oldest version each may plan by."""
     phases = [(c.coordinator, r.phase) for c, r in zip(m.workload, s.requests, strict=True)]
     busy = {name for name, phase in phases if phase in AT_WORK}
     waiting = {name for name, phase in phases if phase == WAITING} - busy
@@ -217,11 +205,13 @@ def _planners(m: Tablet, s: StorageState) -> dict[str, int]:
     return {name: at for name, at in known if name in waiting}
 
 
-def _is_open(s: StorageState, request: Request) -> bool:
+def _is_open(s: storage.StorageState, request: Request) -> bool:
     return request.phase in AT_WORK or bool(request.in_flight & ~s.down)
 
 
-def _in_use(m: Tablet, s: StorageState, index: int, planners: Mapping[str, int]) -> StageInUse:
+def _in_use(
+    m: Tablet, s: storage.StorageState, index: int, planners: Mapping[str, int]
+) -> StageInUse:
     epoch = m.history.epochs[m.trails[s.trail].nodes[index]]
     view, stage, names = m.views(s)[index], stage_of(epoch), m.history.names
     sharded = m.history.sharded
@@ -306,8 +296,7 @@ def _step(row: tuple[int, str]) -> list[Kid]:
     return [bulb(sign.strip(), "a late stream"), f" {words}"] if sign else [words]
 
 
-FAILS = "roll back to", "give up to"
-"""How the events begin with which a transition fails."""
+FAILS = "roll back to", "give up to"  # how the events begin with which a transition fails
 HARM, KEPT = "! ", "✓ "
 """What a line begins with in which a late stream did harm, or was turned away."""
 
@@ -318,20 +307,20 @@ def story(m: Tablet, way: Sequence[PassedStep]) -> tuple[str, ...]:
     lines, whole, begun = [f"The tablet is on {start}."], set[int](), [""]
     for step in way:
         match step.action:
-            case Serve() | WriteBack():
+            case storage.Serve() | storage.WriteBack():
                 now = {*_everywhere(m, step.after)} - whole
                 whole |= now
                 lines += (_on_all(m, step.after, number) for number in sorted(now))
-            case Commit(verb) if verb.startswith(FAILS):
+            case storage.Commit(verb) if verb.startswith(FAILS):
                 late = set(m.late_copies(step.after)) - set(m.late_copies(step.before))
                 left = ", ".join(sorted({f"s{each.session}" for each in late}))
                 lines.append(f"It fails{f', and leaves a stream behind: {left}' if left else ''}.")
                 begun.append("")
-            case Commit(verb) if verb.startswith("plan "):
+            case storage.Commit(verb) if verb.startswith("plan "):
                 what = f"{'A' if verb == 'plan repair' else 'The'} {verb.removeprefix('plan ')}"
                 lines.append(f"{what} {'is tried again' if what in begun else 'begins'}.")
                 begun.append(what)
-            case Commit() if begun[-1] and stage_of(m.newest(step.after)) == NO_TRANSITION:
+            case storage.Commit() if begun[-1] and stage_of(m.newest(step.after)) == NO_TRANSITION:
                 last = _taken(lines, begun[-1])
                 names = ", ".join(m.history.names(m.newest(step.after).view.writes))
                 ends = (
@@ -339,13 +328,13 @@ def story(m: Tablet, way: Sequence[PassedStep]) -> tuple[str, ...]:
                 )
                 lines.append("The tablet is repaired." if begun[-1] == "A repair" else ends)
                 begun.append("")
-            case CollectTombstones(replica):
+            case storage.CollectTombstones(replica):
                 mark = timestamp(step.before.cells[m.code[replica]])
                 number = [request.timestamp for request in step.before.requests].index(mark)
                 what = f"The tombstone of {m.title_of(number)} is collected on"
                 last = _taken(lines, what)
                 lines.append(f"{f'{last},' if last else what} {replica}.")
-            case LandLate():
+            case storage.LandLate():
                 lines.append(_landed(m, step))
     return tuple(lines)
 
@@ -355,7 +344,7 @@ def _taken(lines: list[str], beginning: str) -> str:
     return lines.pop().removesuffix(".") if lines[-1].startswith(beginning) else ""
 
 
-def _everywhere(m: Tablet, s: StorageState) -> Iterator[int]:
+def _everywhere(m: Tablet, s: storage.StorageState) -> Iterator[int]:
     """The mutations that all replicas have, themselves or a later one."""
     oldest = min(timestamp(s.cells[i]) for i in members(m.newest(s).view.written_at))
     for number, request in enumerate(s.requests):
@@ -363,7 +352,7 @@ def _everywhere(m: Tablet, s: StorageState) -> Iterator[int]:
             yield number
 
 
-def _on_all(m: Tablet, s: StorageState, number: int) -> str:
+def _on_all(m: Tablet, s: storage.StorageState, number: int) -> str:
     names = ", ".join(m.history.names(m.newest(s).view.written_at))
     does = "deletes {} and" if m.workload[number].kind == "delete" else "of {}"
     title = m.title_of(number).capitalize()
@@ -422,7 +411,7 @@ class KeptWrites(Struct, frozen=True):
     writes: tuple[KeptWrite, ...]
 
 
-def kept_writes(m: Tablet, s: StorageState, steps: Sequence[PassedStep]) -> KeptWrites:
+def kept_writes(m: Tablet, s: storage.StorageState, steps: Sequence[PassedStep]) -> KeptWrites:
     """Write by write: the leaving replicas as streaming began beside the new ones now."""
     way, names = path(m, s), m.history.names
     if way.kind == "repair":
@@ -450,7 +439,7 @@ def kept_writes(m: Tablet, s: StorageState, steps: Sequence[PassedStep]) -> Kept
 def _enters(m: Tablet, step: PassedStep) -> bool:
     """Whether a step commits the stage of streaming."""
     stages = [stage_of(m.newest(each)) == STREAMING for each in (step.before, step.after)]
-    return isinstance(step.action, Commit) and stages == [False, True]
+    return isinstance(step.action, storage.Commit) and stages == [False, True]
 
 
 def _kept(scene: Scene) -> KeptWrites:
@@ -539,10 +528,7 @@ TABLET = replace(
                     scene.once("story", lambda: story(scene.model, scene.way())), 1
                 ),
                 "told:{0[0]}",
-                (
-                    Column("step", "{0[0]}".format),
-                    Column("what happened", _step),
-                ),
+                (Column("step", "{0[0]}".format), Column("what happened", _step)),
                 caption="Step by step, as the documents tell it",
                 line="{0[0]}. {0[1]}",
             ),

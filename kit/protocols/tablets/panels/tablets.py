@@ -17,6 +17,7 @@ from kit.protocols.tablets.panels.grid import Above, grid_panel
 from kit.protocols.tablets.rules.maps import TabletMap
 from kit.protocols.tablets.rules.replica_sets import StageChoice, words
 from kit.protocols.tablets.rules.stages import KINDS, TRANSITIONS, TransitionKind, onward
+from kit.protocols.tablets.rules.tablet_history import WITHIN_NODE
 from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology import topology as cluster
 from kit.protocols.topology.panels.coordinating import QUEUE
@@ -46,8 +47,7 @@ from kit.views.promises import LAMPS
 from kit.views.registry import Views
 
 NULL = "null"
-SIGNS = {"done": "✓", "failed": "!", "next": "…", "later": "…"}
-"""The bulbs of pieces of work."""
+SIGNS = {"done": "✓", "failed": "!", "next": "…", "later": "…"}  # the bulbs of pieces of work
 ANSWERS = {
     "answered": ("✓", "has answered"),
     "asked": ("…", "is asked"),
@@ -56,9 +56,6 @@ ANSWERS = {
 }
 """How a node stands in a barrier: a sign and words."""
 NO_TRANSITION = "No tablet is in transition."
-
-
-# -- the picture -----------------------------------------------------------------------------------
 
 
 def above(scene: Scene) -> Above:
@@ -83,7 +80,7 @@ def _badges(scene: Scene) -> Badges:
     yield "state", topology.transition or "no transition state", ""
     yield "moving", f"{moving} in transition" if moving else "", "busy"
     yield "balancing", "" if m.balancing else "balancing is off", ""
-    if facts.WITHIN_NODE in m.begun:  # where hard links may be made
+    if WITHIN_NODE in m.begun:  # where hard links may be made
         done = facts.copies(m, scene.way())
         yield "copies", f"{done.linked} linked, {done.streamed} streamed", ""
     yield "decided", "decided" if s.command else "", "busy"
@@ -474,19 +471,11 @@ SHARDER = panel_of(
     "sharder",
     "Sharder",
     Choice(
-        "asked-host",
-        "ask host",
-        lambda s: facts.asked_hosts(s.model),
-        _sharders,
-        _lines,
-        "shards",
+        "asked-host", "ask host", lambda s: facts.asked_hosts(s.model), _sharders, _lines, "shards"
     ),
     optional=True,
     tab="Sharder",
 )
-
-
-# -- the cluster's own panels ----------------------------------------------------------------------
 
 
 def lifted(panel: Panel) -> Panel:

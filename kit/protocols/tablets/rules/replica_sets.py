@@ -62,8 +62,7 @@ def words(replicas: Iterable[TabletReplica], between: str = ", ") -> str:
     return between.join(map(str, replicas))
 
 
-REPAIR_WEIGHT = 2
-"""The streams that a repair counts as, where a migration is one."""
+REPAIR_WEIGHT = 2  # the streams that a repair counts as, where a migration is one
 
 
 class ReplicaSets(Struct, frozen=True):

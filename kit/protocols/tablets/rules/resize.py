@@ -160,10 +160,7 @@ class CountCompared(ResizeReason, frozen=True):
 
 
 class SizesUnknown(ResizeReason, frozen=True):
-    """Sizes are not known.
-
-    Those of some replica: nothing is decided.
-    """
+    """Sizes are not known."""
 
 
 def percents_said(*sizes: int) -> tuple[str, ...]:
@@ -292,15 +289,12 @@ def group_bytes(sizes: Iterable[int | None]) -> int | None:
     return sum(known) if len(known) == len(every) else None
 
 
-SHARD_GOAL = 100
-"""Tablets a shard that no rack is to pass on the average."""
+SHARD_GOAL = 100  # tablets a shard that no rack is to pass on the average
 
-INITIAL_SCALE = 10
-"""Tablets a shard that a table has at the least where its schema says nothing."""
+INITIAL_SCALE = 10  # tablets a shard that a table has at the least where its schema says nothing
 
 GIB = 2**30
-Shards = Mapping[str, Mapping[str, int]]
-"""How many shards each rack of each datacenter has."""
+Shards = Mapping[str, Mapping[str, int]]  # how many shards each rack of each datacenter has
 
 
 class CountOptions(Struct, frozen=True):
@@ -496,8 +490,7 @@ def decide_by_count(
     return ResizeDecision(size.table, kind, number, reason)
 
 
-MOST_NEW = 10
-"""Resizes that begin in one round."""
+MOST_NEW = 10  # resizes that begin in one round
 
 
 class WantedResize(Struct, frozen=True):

@@ -37,14 +37,12 @@ from kit.protocols.topology.rules.machines import (
 
 PlayedKind = Literal["migration", "intranode_migration", "rebuild", "rebuild_v2", "repair"]
 TransitionKind = Literal[PlayedKind, "restore"]
-KINDS: tuple[PlayedKind, ...] = get_args(PlayedKind)
-"""The kinds of both editions, which are played."""
+KINDS: tuple[PlayedKind, ...] = get_args(PlayedKind)  # the kinds of both editions, which are played
 
 STREAM, REPAIR = "stream", "repair"
 CLEANUP_LEAVING, CLEANUP_PENDING = "cleanup_leaving", "cleanup_pending"
 """The work of stages, besides barriers."""
-REPLACES = "replaces"
-"""The effect of the edge with which ``new_replicas`` become ``replicas``."""
+REPLACES = "replaces"  # the effect of the edge with which ``new_replicas`` become ``replicas``
 
 # A row that only one edition has begins with its name.
 _STATES = """

@@ -133,24 +133,15 @@ def next_plan(plans: tuple[TransitionPlan, ...], number: int, replicas: Replicas
 class TabletSafeguards(Struct, frozen=True, kw_only=True):
     """One switch a safeguard; each has the name of its safeguard."""
 
-    fencing: bool = True
-    """Off, replicas admit requests of any version."""
-    barrier_drains: bool = True
-    """Off, a barrier drains no version: it waits for no older request, and sets no fence."""
-    allow_stage: bool = True
-    """Off, a transition begins with ``write_both_read_old``."""
-    level_in_both_sets: bool = True
-    """Off, answers of any old or new replicas make up the level."""
-    sessions: bool = True
-    """Off, a replica takes what streaming brings, whichever stage it was begun in."""
-    one_transition: bool = True
-    """Off, a second transition may be written over the first."""
-    stable_ownership: bool = True
-    """Off, a replica serves reads only while the selector of its own stage names it."""
-    stream_from_leaving: bool = True
-    """Off, any other old replica is streamed from."""
-    fallback_stage: bool = True
-    """Off, edition ``server`` leaves ``write_both_read_new`` backwards in one step, too."""
+    fencing: bool = True  # off, replicas admit requests of any version
+    barrier_drains: bool = True  # off, a barrier waits for no older request, and sets no fence
+    allow_stage: bool = True  # off, a transition begins with ``write_both_read_old``
+    level_in_both_sets: bool = True  # off, answers of any old or new replicas make up the level
+    sessions: bool = True  # off, a replica takes a stream, whichever stage it was begun in
+    one_transition: bool = True  # off, a second transition may be written over the first
+    stable_ownership: bool = True  # off, reads are served only by the selector of one's own stage
+    stream_from_leaving: bool = True  # off, any other old replica is streamed from
+    fallback_stage: bool = True  # off, ``server`` leaves ``write_both_read_new`` back in one step
 
 
 def without(table: Machine, stage: str) -> Machine:
@@ -167,9 +158,6 @@ def without(table: Machine, stage: str) -> Machine:
     )
     rows = tuple(row for row in table.states if row.name != stage)
     return replace(table, states=rows, edges=edges)
-
-
-# -- nodes and shards -----------------------------------------------------------------------------
 
 
 class TabletPlaces:
@@ -238,9 +226,6 @@ class TabletPlaces:
         reads = TabletReplica(host, shard_for_reads(tablet, host, row.reads))
         writes = (TabletReplica(host, n) for n in shard_for_writes(tablet, host, row.writes))
         return ShardChoice(node, self.at((reads,)), self.at(tuple(writes)))
-
-
-# -- the history ----------------------------------------------------------------------------------
 
 
 class TabletOptions(Struct, frozen=True):

@@ -147,9 +147,7 @@ def gathered(
 def group_rows(
     base: str, maps: Mapping[str, TabletMap], sizes: TabletSizes | None
 ) -> Iterator[list[Mapping[str, int]]]:
-    """For each tablet the bytes of its replicas by host, as far as known, in each table of its
-    group.
-    """
+    """For each tablet the known bytes of its replicas by host, in each table of its group."""
     columns = [(sizes or {}).get(name, ()) for name in group(base, maps)]
     for number in range(maps[base].count):
         yield [column[number] if number < len(column) else {} for column in columns]

@@ -326,10 +326,7 @@ FIRST_FEW = 8  # tablets of a shard that are looked at for many shards at once
 
 
 def candidates(loads: Loads, source: int, target: int) -> NDArray[np.int32]:
-    """The replicas on a shard that nothing forbids to move to another one: rows and columns.
-
-    ``refusal`` of all replicas at once.
-    """
+    """``refusal`` of all replicas on a shard at once: rows and columns of those that may move."""
     slots = loads.slots[loads.starts[source] : loads.starts[source + 1]]
     rows, columns = slots // loads.width, slots % loads.width
     together = loads.given.rows.together[rows, columns]
