@@ -75,10 +75,7 @@ def _listed(entry: Entry) -> dict[str, Any]:
 
 
 def named(name: str) -> tuple[Entry, Scenario | None]:
-    """The model of this name; or the scenario, with its model.
-
-    Raises BadInput for an unknown name, with the nearest ones.
-    """
+    """A model, or a scenario with its model. Raises BadInput for an unknown name."""
     known = entries()
     if name in known:
         return entry_of(name), None
@@ -494,9 +491,7 @@ TRACE = Word("--trace", "FILE", "write the run that fails as a trace")
 ORDER = "take the steps that may wait right before those that look at them"
 OF_CHECK = (
     Word("--symmetry", "", "visit one of all states that are alike"),
-    Word(
-        "--partial-order", "", "take the steps that may wait right before those that look at them"
-    ),
+    Word("--partial-order", "", ORDER),
     Word("--max-states", "N", "stop there (the search is then bounded, and ends with 2)"),
     Word(
         "--breaks",

@@ -87,10 +87,7 @@ def text(field: str, value: object, longest: int = LONGEST_NAME) -> str:
 
 
 def finite(field: str, values: Iterable[T], most: int) -> tuple[T, ...]:
-    """All that something yields, of which there are at most so many.
-
-    Raises BadInput for more; what never ends is more.
-    """
+    """All that something yields. Raises BadInput for more than so many; what never ends is more."""
     kept = tuple(islice(values, most + 1))
     if len(kept) > most:
         raise BadInput(field, f"more than {most}", f"at most {most}")

@@ -128,10 +128,7 @@ class NetworkModel(NodeModel[ActorState]):
         raise NotImplementedError
 
     def start(self) -> ActorState:
-        """Every node at its beginning, its first messages in flight.
-
-        Raises BadInput when a node sends to nobody.
-        """
+        """Each node at its beginning, first messages sent. Raises BadInput for one to nobody."""
         nodes, network = [], self.carrier.empty()
         for name in self.names:
             state, posts = self.begin(name)

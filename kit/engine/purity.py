@@ -108,10 +108,7 @@ def check_told(
 
 
 def suggested_by(model: Model[Any, Any], state: Any) -> Any:
-    """What a model suggests: an action, or None.
-
-    Raises BadInput naming the function that suggests something else.
-    """
+    """What a model suggests: an action, or None. Raises BadInput naming the function otherwise."""
     with blaming(model, under_way=lambda: [state]):
         action = model.suggest(state)
     if action is not None and model.rule_of(action) is None:
@@ -121,10 +118,7 @@ def suggested_by(model: Model[Any, Any], state: Any) -> Any:
 
 
 def check_start(model: Model[Any, Any], start: Any) -> None:
-    """See that a model's first state is the same each time.
-
-    Raises BadInput naming the function that made another one, and its line.
-    """
+    """See that the first state is the same each time. Raises BadInput naming what made another."""
     if model.start() != start:
         raise BadInput(place("start", model.start), "another state each time", NO_CHANCE)
 
@@ -140,15 +134,6 @@ def check_seen(model: Model[Any, Any], state: Any) -> None:
         raise
     except (Exception, SystemExit, GeneratorExit):  # its own, seen by whoever takes the step
         return
-
-
-def check_first(model: Model[Any, Any], start: Any) -> None:
-    """As ``check_seen`` and ``check_start``.
-
-    Raises BadInput as they do.
-    """
-    check_seen(model, start)
-    check_start(model, start)
 
 
 def blame_states(model: Model[Any, Any], states: Iterable[Any]) -> None:

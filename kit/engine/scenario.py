@@ -107,10 +107,7 @@ def files() -> dict[str, Path]:
 
 @checked
 def file_named(name: str) -> Path:
-    """The scenario file of the kit with this name.
-
-    Raises BadInput for an unknown name, with the nearest ones.
-    """
+    """The kit's scenario file of this name. Raises BadInput naming near ones for others."""
     known = files()
     name = name if name in known else scenario_today(name)
     if name not in known:
@@ -151,19 +148,13 @@ def differences(script: Script) -> tuple[str, ...]:
 
 @checked
 def read(path: str | Path) -> str:
-    """The text of a file.
-
-    Raises BadInput when it cannot be read, is not UTF-8, or is too large.
-    """
+    """The text of a file. Raises BadInput when it cannot be read, is not UTF-8, or is too large."""
     return read_text(path, "file", MOST_BYTES)
 
 
 @checked
 def parse(text: str, name: str = "scenario") -> Script:
-    """A file's text, taken apart and said in today's words.
-
-    Raises BadInput naming the file and the line.
-    """
+    """A file's text, taken apart, in today's words. Raises BadInput naming file and line."""
     numbered = enumerate(text.splitlines(), start=1)
     lines = [ScriptLine(number, line.rstrip()) for number, line in numbered]
     parted = groupby(lines, key=lambda line: bool(line.text))
@@ -238,10 +229,7 @@ def _wrong(name: str, line: ScriptLine, allowed: str) -> BadInput:
 
 @checked
 def model_for(script: Script) -> Model[Any, Any]:
-    """The model that the header describes.
-
-    Raises BadInput naming the line of the header that is wrong.
-    """
+    """The model that the header describes. Raises BadInput naming the line that is wrong."""
     given = [line for line in script.header if not line.text.startswith("#")]
     first = given[0] if given else script.header[-1]
     word, _, model = first.text.partition(" ")

@@ -125,8 +125,8 @@ class Servers:
         return False
 
     def reached(self, now: DrillMoment, at: int) -> Container[int]:
-        """The nodes that a node takes to be up, itself among them."""
-        return ()
+        """The nodes that a node takes to be up, itself among them: all that are."""
+        return {each for each in range(len(now.model.names)) if self.is_up(now, each)}
 
     def version(self, now: DrillMoment, at: int) -> str:
         """The schema version of a node."""
@@ -139,10 +139,7 @@ class Servers:
     # What the tools answer
 
     def answering(self, now: DrillMoment, tool: str) -> int:
-        """The number of the machine that one is on, whose server answers.
-
-        Raises Refused as the tool says where it does not.
-        """
+        """The number of the machine that one is on. Raises Refused where its server is down."""
         if not self.is_up(now, now.here):
             raise Refused(f"{tool} on {now.place}: connection refused, the server is down")
         return now.here

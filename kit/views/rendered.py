@@ -36,6 +36,11 @@ MOST_SAID = 512
 """Texts of panels that are held, to see in which the next step changes something."""
 
 
+def _breaks(timeline: Timeline) -> bool:
+    """Whether a run without some safeguards breaks a promise."""
+    return bool(timeline.model.off and timeline.breaches(timeline.tip))
+
+
 class RenderedTimeline:
     """The frames of one timeline. ``session`` changes when pages must begin again from nothing;
     ``sequence`` counts the positions that were sent to them, in all sessions.
@@ -78,13 +83,14 @@ class RenderedTimeline:
         premise = timeline.premise or self.model.premise
         if self.closed is not None:
             shown = self._apart(timeline.path())
-            return Story(timeline.story or self.model.title, premise, shown)
+            return Story(timeline.story or self.model.title, premise, shown, _breaks(timeline))
         if not timeline.story:
             return None
-        ahead = Timeline(self.model, timeline.script)
-        while steps < MOST_AHEAD and ahead.forward() is not None:
-            steps = len(ahead.moments) - 1
-        return Story(timeline.story, premise, steps if steps < MOST_AHEAD else 0)
+        ahead = timeline if steps else Timeline(self.model, timeline.script)
+        while ahead is not timeline and steps < MOST_AHEAD and ahead.forward() is not None:
+            steps += 1
+        known = steps if steps < MOST_AHEAD else 0
+        return Story(timeline.story, premise, known, _breaks(ahead))
 
     def _find_causes(self) -> None:
         """Find out why promises break: whoever reads a page has nobody to ask."""
@@ -145,15 +151,10 @@ class RenderedTimeline:
         self.sequence += 1
         return msgspec.structs.replace(self.update(base, first), position=self._position())
 
-    def refused(self, error: str) -> Update:
-        """Return why what a page asked for did not happen."""
+    def notice(self, **said: str) -> Update:
+        """Return what is said beside the history: an ``error``, how far a ``progress`` has come."""
         held = self.update(len(self.store), len(self.moments))
-        return msgspec.structs.replace(held, error=error)
-
-    def progress(self, words: str) -> Update:
-        """Return how far a search has come."""
-        held = self.update(len(self.store), len(self.moments))
-        return msgspec.structs.replace(held, progress=words)
+        return msgspec.structs.replace(held, **said)
 
     def need(self, moment: int) -> Update:
         """Draw a moment, unless it is drawn, and return what shows it."""
@@ -229,7 +230,7 @@ class RenderedTimeline:
         """Draw a moment into the store: its frame, its question and what travels."""
         scene = self.scene(moment)
         views, changed = self.views, self._changed(moment, scene)
-        whole = frame(scene, self.panels, views.macros, views.slots, changed, self.story)
+        whole = frame(scene, self.panels, views.macros, views, changed, self.story)
         root = self.store.add(whole)
         question = None
         if scene.action is not None:

@@ -138,10 +138,7 @@ Message: TypeAlias = Act | Sync | Need | Look
 
 
 def read_message(content: object) -> Message:
-    """Read what a page says; nothing in it is ever evaluated.
-
-    Raises BadInput when it is none of the four messages.
-    """
+    """Read what a page says, never evaluated. Raises BadInput for none of the four messages."""
     try:
         message: Message = msgspec.convert(content, Message, strict=True)
     except (msgspec.ValidationError, UnicodeError) as error:

@@ -25,10 +25,7 @@ class Opened(Struct, frozen=True):
 
 
 def open_source(source: Source) -> Opened:
-    """Open anything a Player takes; None is the first worked example.
-
-    Raises BadInput for a name that is neither a scenario nor a model.
-    """
+    """Open what a Player takes (None: the first example). Raises BadInput for an unknown name."""
     if isinstance(source, Timeline):
         return Opened(source)
     if isinstance(source, Model):
@@ -42,10 +39,7 @@ def open_source(source: Source) -> Opened:
 
 
 def open_named(name: str) -> Opened:
-    """Open a scenario or a model by name.
-
-    Raises BadInput when there is neither.
-    """
+    """Open a scenario or a model by name. Raises BadInput when there is neither."""
     if name in entries():
         return Opened(Timeline(build(name)), name)
     entry, scenario = scenario_of(name)

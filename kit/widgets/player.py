@@ -20,7 +20,7 @@ from kit.engine.causes import MOST_STATES, Cause, Possible, Restored
 from kit.engine.check import Progress, Result, check
 from kit.engine.model import Model
 from kit.engine.purity import asking, error_line
-from kit.engine.timeline import LONGEST_RUN, Moment, Timeline
+from kit.engine.timeline import LONGEST_RUN, Moment, Timeline, held
 from kit.errors import BadInput, BadType, KitError, Refusal, Refused
 from kit.views.actions import end_words, mark, refusal_text
 from kit.views.export import LIMIT, Exported, closed_words, export_html
@@ -47,14 +47,6 @@ class Stage(anywidget.AnyWidget):
     closed = traitlets.Unicode().tag(sync=True)
     steps = traitlets.Int(0).tag(sync=True)
     story = traitlets.Bool(False).tag(sync=True)
-
-    @traitlets.default("shell")
-    def _shell(self) -> str:
-        return shell().html()
-
-    @traitlets.default("closed")
-    def _closed(self) -> str:
-        return closed_words()
 
     def __repr__(self) -> str:
         return "Stage()"
@@ -89,7 +81,8 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         super().__init__()
         self.add_class("kit-player")
         self._names = panels
-        self.stage = Stage(plays=play, story=story)
+        words = {"shell": shell().html(), "closed": closed_words()}
+        self.stage = Stage(plays=play, story=story, **words)
         self.stage.on_msg(self._hear)
         opened = open_source(source)
         self.timeline = self.origin = opened.timeline
@@ -124,7 +117,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         return self._change(self.timeline.back)
 
     def milestone(self) -> Moment:
-        """Go on to the next milestone, or as far as one can.
+        """Go on to the next milestone or broken promise, or as far as one can.
 
         Raises Refused when not even one step was possible.
         """
@@ -219,10 +212,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
 
     @checked
     def seen_by(self, node: str) -> tuple[str, ...]:
-        """The steps until here that a node has seen.
-
-        Raises BadInput for a node that the run does not tell of.
-        """
+        """The steps until here that a node has seen. Raises BadInput for an unknown node."""
         return self.breaks.seen_by(node)
 
     @checked
@@ -270,10 +260,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         return Path(path)
 
     def load(self, path: str | os.PathLike[str]) -> None:
-        """Replay a trace file and show it.
-
-        Raises BadInput when it is no trace, or a step of it is not enabled; what is shown stays.
-        """
+        """Show a trace file. Raises BadInput for what cannot be replayed; what is shown stays."""
         self.show(Timeline.load(traces.read(path)))
 
     @checked
@@ -282,10 +269,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         return export_html(self.timeline, path, limit=limit)
 
     def after(self, act: Callable[[], object]) -> Moment:
-        """Let somebody act on the history, and show what came of it.
-
-        Raises BadType for what cannot be called without arguments.
-        """
+        """Let somebody act; show what came of it. Raises BadType for what cannot be called so."""
         try:
             signature(act).bind()
         except TypeError:
@@ -303,7 +287,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
     def static(self) -> str:
         """Return the moment that is shown as HTML that survives an untrusted notebook."""
         scene, views = self.rendered.scene(self.timeline.at), self.rendered.views
-        return static_html(stored_frame(scene, self.rendered.panels, views.slots))
+        return static_html(stored_frame(scene, self.rendered.panels, views))
 
     def __repr__(self) -> str:
         path = self.timeline.path()
@@ -421,11 +405,11 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
 
     def tell_progress(self, words: str) -> None:
         """Say how far a search for a cause has come; nothing: it has ended."""
-        self._tell(self.rendered.progress(words))
+        self._tell(self.rendered.notice(progress=words))
 
     def tell_refused(self, why: str) -> None:
         """Say why what was asked for did not happen."""
-        self._tell(self.rendered.refused(why))
+        self._tell(self.rendered.notice(error=why))
 
     def _repack(self) -> None:
         self.stage.steps = self.rendered.story.steps if self.rendered.story else 0
@@ -436,24 +420,15 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         self.stage.send(msgspec.to_builtins(update))
 
     def _forward(self) -> Moment:
-        timeline = self.timeline
-        if timeline.at != timeline.tip:
-            moved = timeline.forward()
-            assert moved is not None
-            return moved
-        action = timeline.suggest()
-        if action is None:
-            raise Refused(end_words(self.rendered.scene(timeline.at)))
-        return timeline.do(action)
+        return self._moved(self.timeline.forward())
 
     def _to_milestone(self) -> Moment:
-        moved = self._forward()
-        while moved.milestone is None:
-            try:
-                moved = self._forward()
-            except Refused:
-                break
-        return moved
+        return self._moved(self.timeline.to_milestone())
+
+    def _moved(self, moment: Moment | None) -> Moment:
+        if moment is None:
+            raise Refused(end_words(self.rendered.scene(self.timeline.at)))
+        return moment
 
     def _run(self, name: str) -> Moment:
         runs = {macro.name: actions for macro, actions in self.rendered.views.runs}
@@ -462,7 +437,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         actions = list(runs[name](self.timeline.here, self.state))
         if not actions:
             raise Refused(say("Nothing to do here: every step of this run is done already."))
-        return self.timeline.run(actions)
+        return self.timeline.run(held(self.timeline, actions))
 
     def _find(self, action: Any) -> Any:
         if not isinstance(action, str):

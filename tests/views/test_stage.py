@@ -16,7 +16,7 @@ from kit.engine.scenario import files, open_file
 from kit.engine.timeline import Timeline
 from kit.views.actions import mark
 from kit.views.diagrams import Standing, StateDiagram
-from kit.views.fragment import Frag, check_keys, keys
+from kit.views.fragment import Frag, keys
 from kit.views.gate import Gate
 from kit.views.labels import LINE, Box, measured
 from kit.views.panel import Panel, Scene, scene_of
@@ -33,6 +33,7 @@ from kit.views.stage import (
     places,
 )
 from kit.widgets.opening import open_named
+from tests.keyed import check_keys
 
 NOT_YET = {
     *("tcm", "dataplane", "coordinator", "replica"),
@@ -152,7 +153,8 @@ def test_each_mark_is_explained_beside_the_picture(model: str) -> None:
     """The legend names each mark that is there at this moment."""
     for _, frames in drawn(model):
         for scene, frag in frames:
-            [panel] = [each for each in for_model(scene.model).panels if each.gated]
+            views = for_model(scene.model)
+            [panel] = [each for each in views.panels if each.name == views.picture]
             if frag.get("class") == "stage" and panel.legend:
                 told = panel.legend(scene)
                 seen = {SHOWN.get(part.get("class") or "") for part in frag.walk()}

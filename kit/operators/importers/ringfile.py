@@ -49,10 +49,7 @@ def read_ring(path: str | Path) -> RingFile:
 
 
 def parse_ring(text: str) -> RingFile:
-    """Read the text of a ring file.
-
-    Raises BadInput naming the field, with its line and column in the text.
-    """
+    """Read the text of a ring file. Raises BadInput naming the field, its line and its column."""
     value = parse_json(text, "ring file")
     try:
         return _ring_file(value)
@@ -134,10 +131,7 @@ def _node(value: object, space: TokenSpace, field: str) -> Node:
 
 
 def token_in(value: object, space: TokenSpace, field: str) -> int:
-    """A token as an integer or a decimal text.
-
-    Raises BadInput for one that is not of the space.
-    """
+    """A token as an integer or a decimal text. Raises BadInput for one that is not of the space."""
     if isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,20}", value, re.ASCII):
         value = int(value)
     return space.check(value, field)
@@ -153,10 +147,7 @@ def _keyspace(value: object, field: str) -> Keyspace:
 
 
 def check_keyspaces(keyspaces: tuple[Keyspace, ...]) -> tuple[Keyspace, ...]:
-    """The keyspaces of a cluster by name, of which there may not be too many.
-
-    Raises BadInput when there are.
-    """
+    """The keyspaces of a cluster by name. Raises BadInput when there are too many."""
     if len(keyspaces) > MOST_KEYSPACES:
         raise BadInput("keyspaces", len(keyspaces), f"at most {MOST_KEYSPACES}")
     return by_name(keyspaces)
@@ -307,10 +298,7 @@ def _bytes(given: Any, field: str) -> int:
 
 
 def checked_nodes(given: Mapping[str, Any], ring_file: RingFile) -> tuple[tuple[str, int], ...]:
-    """Bytes by node.
-
-    Raises BadInput for a name that is no node of the ring, or a size that is no number of bytes.
-    """
+    """Bytes by node. Raises BadInput for a name of no node, or what is no number of bytes."""
     names = ring_file.ring.names
     known = frozenset(names)
     for name in given:

@@ -76,6 +76,15 @@ MOST_SHARDS = 65_536
 """Of a node: far more than any machine has, and few enough to count them one by one."""
 PARTITION = TOPOLOGY_TABLE.name.rpartition(".")[2]  # its one partition is called as the table is
 NULL: tuple[object, ...] = (None, "", [], {})  # neither CSV nor a collection tells null from empty
+
+
+def _with_words(*every: str, some: Collection[str] = ("",)) -> Callable[[str], bool]:
+    """Whether a text, or its beginning, has these words of a dump, and some of the others."""
+    return lambda text: all(map(text.__contains__, every)) and any(map(text.__contains__, some))
+
+
+is_topology = _with_words("node_state", "fence_version")
+is_requests = _with_words(some=("initiating_host", "request_type"))
 Cells = Mapping[str, Cell | None]
 Read = Callable[[ColumnType, Any, str], Cell]
 
@@ -102,26 +111,13 @@ class RequestsTable(Struct, frozen=True):
     unknown: tuple[str, ...] = ()
 
 
-def is_topology(text: str) -> bool:
-    """Whether a text, or its beginning, looks like a dump of ``system.topology``."""
-    return "node_state" in text and "fence_version" in text
-
-
-def is_requests(text: str) -> bool:
-    """Whether a text, or its beginning, looks like a dump of ``system.topology_requests``."""
-    return "initiating_host" in text or "request_type" in text
-
-
 def read_topology(path: str | Path) -> TopologyTable:
     """Read a dump of ``system.topology`` from a file; raises BadInput as ``parse_topology``."""
     return parse_topology(read_text(path, "dump", LARGEST_FILE), source_name(path))
 
 
 def parse_topology(text: str, source: str) -> TopologyTable:
-    """Read the text of a dump of ``system.topology``.
-
-    Raises BadInput naming the line or row and the column.
-    """
+    """Read a dump of ``system.topology``. Raises BadInput naming the line or row and column."""
     rows = list(_rows(text, source, TOPOLOGY_TABLE))
     if not rows:
         raise BadInput(source, "no row", "rows of system.topology, one for each node")
@@ -148,10 +144,7 @@ def read_requests(path: str | Path) -> RequestsTable:
 
 
 def parse_requests(text: str, source: str) -> RequestsTable:
-    """Read the text of a dump of ``system.topology_requests``; it may have no row.
-
-    Raises BadInput naming the line or row and the column.
-    """
+    """Read a dump of ``system.topology_requests``, be it empty; raises as ``parse_topology``."""
     requests: dict[str, Cells] = {}
     unknown: tuple[str, ...] = ()
     for where, row in _rows(text, source, REQUESTS_TABLE):
@@ -299,6 +292,9 @@ LOADS = cql_columns(
 STATIC = tuple(name for name, column in TABLETS.items() if column.static)
 OWN = (*STATIC, "new_replicas", "stage", "transition")
 """Columns that are in no other table that has last tokens."""
+is_tablets = _with_words("last_token", some=OWN)
+is_sizes = _with_words("last_token", "missing_replicas")
+is_loads = _with_words(some=("tablets_allocated", "storage_capacity"))
 BYTES = {"csv": 5, "json": 12}
 """What Python takes for each character of a dump, measured on one of 200,000 tablets."""
 Values = Mapping[str, Any]
@@ -367,31 +363,13 @@ TabletBytes = Mapping[str, Mapping[int, Mapping[str, int]]]
 """By table id, last token and host."""
 
 
-def is_tablets(text: str) -> bool:
-    """Whether a text, or its beginning, looks like a dump of ``system.tablets``."""
-    return "last_token" in text and any(name in text for name in OWN)
-
-
-def is_sizes(text: str) -> bool:
-    """Whether a text, or its beginning, looks like a dump of ``system.tablet_sizes``."""
-    return "last_token" in text and "missing_replicas" in text
-
-
-def is_loads(text: str) -> bool:
-    """Whether a text, or its beginning, looks like a dump of ``system.load_per_node``."""
-    return "tablets_allocated" in text or "storage_capacity" in text
-
-
 def read_tablets(path: str | Path) -> TabletsTable:
     """Read a dump of ``system.tablets`` from a file; raises BadInput as ``parse_tablets``."""
     return parse_tablets(read_text(path, "dump", LARGEST_FILE), source_name(path))
 
 
 def parse_tablets(text: str, source: str) -> TabletsTable:
-    """Read the text of a dump of ``system.tablets``.
-
-    Raises BadInput naming the line or row and the column.
-    """
+    """Read a dump of ``system.tablets``. Raises BadInput naming the line or row, and the column."""
     statics: dict[str, tuple[str, dict[str, Any]]] = {}
     tablets: dict[str, list[TabletLine]] = {}
     known: dict[tuple[str, int], tuple[str, int]] = {}
