@@ -31,17 +31,18 @@ from kit.engine import network
 from kit.engine.actors import NetworkModel
 from kit.engine.network import DropMessage
 from kit.views.actions import mark
+from kit.views.busts import HEAD, Kind, bust, head_of, letter_of
 from kit.views.diagrams import END, START, Standing
 from kit.views.fragment import Frag, Kid, h
-from kit.views.gate import Gate, awaited_gates
+from kit.views.gate import HIGH, Declared, Gate, awaited_gates, gate_below, gates_of
 from kit.views.heat import MOST_NODES, Aspect, draw_heat, heat_lines
-from kit.views.labels import SIZE, Box, measured, seated, shortened, tags, wrapped
+from kit.views.labels import Box, measured, seated, shortened, tags, wrapped
 from kit.views.panel import Panel, Scene, alternative
 
 WIDTH, HEIGHT = 460.0, 330.0
 """The picture at 840 × 560, a pixel each."""
-STRIP, TAPE, MARKS, GATE = 26.0, 45.0, 18.0, 42.0
-HEAD, LETTER, LINE = 15.0, 15.0, 15.0
+STRIP, TAPE, MARKS = 26.0, 45.0, 18.0
+LINE = 15.0
 SIDE = 132.0
 """How wide the column of clients is."""
 SIDEWAYS = 0.7
@@ -50,8 +51,6 @@ MOST_CARDS, FOLD = 3, 30.0
 """Cards that are seen, beside the place of the next one; of the others, the count."""
 MOST_MARKS = 6
 """Nodes of whom each is marked below a card; of more they are counted."""
-MOST_WAITING, MOST_COME = 4, 5
-"""Nodes that stand before a gate and behind it one by one; of more, they are counted."""
 MOST_SAID = 4
 """Lines beside a client, of which the first names what it is at."""
 MOST_PARKED, MOST_TRAILS = 24, 12
@@ -63,7 +62,6 @@ Health = Literal["up", "down", "gone", "joining"]
 HEALTH = (later("up"), later("down"), later("gone"), later("joining"))
 """The words for it."""
 Reach = Literal["stored", "committed", "applied", ""]
-Kind = Literal["node", "client", "operator"]
 Sign = Literal["lock", "key", "ban", "joining", "gone", ""]
 
 
@@ -238,7 +236,7 @@ class _Set:
         self.stage = stage
         tape = 0.0 if stage.tape is None else TAPE + MARKS * stage.has_marks
         self.top = STRIP * stage.has_strip + tape
-        self.bottom = HEIGHT - GATE * gated
+        self.bottom = HEIGHT - HIGH * gated
         left = SIDE if stage.sides else 0.0
         spots, self.looks = places(
             len(stage.names), left, self.top + 4, self.bottom - 4, stage.lines
@@ -415,7 +413,7 @@ def draw_stage(scene: Scene, stage: Stage, gates: Sequence[Gate] | None, said: s
         [_side(laid, each) for each in stage.sides],
         [envelope for _, envelope in parked],
         h("g", words, k="labels"),
-        _gate(scene, gates, letters) if gates is not None else None,
+        gate_below(scene, gates, letters, WIDTH, HEIGHT) if gates is not None else None,
         viewBox=f"0 0 {WIDTH:.0f} {HEIGHT:.0f}",
         role="img" if gates is None else "group",
         aria_label=said,
@@ -435,7 +433,6 @@ def _empty(laid: _Set, name: str) -> Frag:
     )
 
 
-CROWNED = "M-10-15l-2-9l6 4l6-7l6 7l6-4l-2 9z"
 SIGNS: Mapping[str, str] = {
     "lock": "M-6-1h12v9h-12zM-4-1v-3a4 4 0 0 1 8 0v3",
     "key": "M-2 0a4 4 0 1 1-.01-.1zM-2 0h10v4M4 0v3",
@@ -447,37 +444,10 @@ SIGNS: Mapping[str, str] = {
 SWITCH = "M-3.5-3.5a5 5 0 1 0 7 0M0-6v5"
 
 
-def _head(kind: Kind, reach: float = HEAD) -> Frag:
-    if kind == "node":
-        return h("circle", r=reach, class_="head")
-    rx = 5 if kind == "client" else 0
-    turn = "rotate(45)" if kind == "operator" else None
-    size = reach * (0.85 if kind == "client" else 0.75)
-    return h("rect", x=-size, y=-size, width=2 * size, height=2 * size, rx=rx,
-             transform=turn, class_="head")  # fmt: skip
-
-
 def _signs(each: Character) -> Iterator[tuple[int, str]]:
     """What stands at the shoulders: 1 is the right one; how it is comes second."""
     signs = (sign for sign in (each.sign, each.health) if sign in SIGNS)
     yield from zip((1, -1), signs, strict=False)
-
-
-def _letter(letter: str, head: float) -> Frag:
-    """A character's letter or two, as large as its head has room for."""
-    small = measured(letter, LETTER, bold=True) > 2 * head
-    if measured(letter, SIZE, bold=True) > 2 * head + 2:  # what differs is often at the end
-        letter = letter[0] + letter[-1]
-    shown = shortened(letter, 2 * head + 2, SIZE if small else LETTER, bold=True)
-    kind = "letter-of small" if small else "letter-of"
-    return h("text", shown, y=5, text_anchor="middle", class_=kind)
-
-
-def bust(letter: str, head: float, kind: Kind = "node", *, leads: bool = False) -> list[Kid]:
-    """Draw a character without what it holds, for the cast of any picture: crown, head, letter."""
-    larger = f"translate(0 {15 - head:.0f})" if head != 15 else None
-    crown = h("path", d=CROWNED, class_="crown", transform=larger) if leads else None
-    return [crown, _head(kind, head), _letter(letter, head)]
 
 
 def _switch(scene: Scene, action: Any, head: float) -> Frag:
@@ -556,8 +526,8 @@ def _side(laid: _Set, each: Character) -> Frag:
     return h(
         "g",
         h("title", each.title or each.name),
-        _head(each.kind, min(HEAD, laid.side_room / 2)),
-        _letter(tags([each.name])[each.name][:2], HEAD),
+        head_of(each.kind, min(HEAD, laid.side_room / 2)),
+        letter_of(tags([each.name])[each.name][:2], HEAD),
         [h("text", line, x=HEAD + 4, y=top + LINE * i, class_="soft" if i >= len(tag) else "strong")
          for i, line in enumerate(shown)],
         k=each.key,
@@ -962,106 +932,6 @@ def _chip_wide(words: str) -> float:
     return measured(words, bold=True) + PAD
 
 
-# -- the gate --------------------------------------------------------------------------------------
-
-
-def _gate(scene: Scene, gates: Sequence[Gate], letters: Mapping[str, str]) -> Frag | None:
-    """Who is missing stands before the gate, large; who has come is behind it."""
-    gate = next((each for each in gates if not each.is_open), next(iter(gates), None))
-    if gate is None:
-        return None
-    y, post = HEIGHT - GATE / 2, 300.0
-    waiting = [*gate.missing] if len(gate.missing) <= MOST_WAITING else []
-    steps = _steps(scene, waiting) if waiting else {}
-    here, needed = len(gate.there), gate.needed
-    is_part = here + len(gate.missing) > needed  # some of them are enough
-    count = say("{n}, needs {all}" if is_part else "{n} of {all}", n=here, all=needed)
-    said = say("{n} have come", n=here)
-    room = WIDTH - post - 20 - measured(count, bold=True)
-    come = [*gate.there] if len(gate.there) <= MOST_COME and 20 * len(gate.there) < room else []
-    leaf = 0 if not gate.is_open else 9
-    key = f"gate:{gate.thing}"
-    return h(
-        "g",
-        h("title", gate.sentence),
-        h("path", d=f"M0 {HEIGHT - GATE + 1:.0f}H{WIDTH:.0f}", class_="rail"),
-        h("text", shortened(gate.what, 150), x=2, y=y + 5, class_="strong"),
-        h("text", say("{n} missing", n=len(gate.missing)), x=post - 12, y=y + 5, text_anchor="end")
-        if gate.missing and not waiting else None,
-        [
-            _waiting(key, name, letters, complex(post - 24 - 32 * i, y), steps, scene)
-            for i, name in enumerate(waiting)
-        ],
-        h("path", d=f"M{post:.0f} {y:.0f}m0 {-3 - leaf}V{y - 16:.0f}", class_="leaf"),
-        h("path", d=f"M{post:.0f} {y:.0f}m0 {3 + leaf}V{y + 16:.0f}", class_="leaf"),
-        h("text", said, x=post + 12, y=y + 5)
-        if gate.there and not come and measured(said) < room else None,
-        [
-            h("g", h("circle", r=9, class_="head"),
-              _letter(letters.get(name, name), 9),
-              k=f"{key}:{name}", class_="character come",
-              transform=_at(complex(post + 16 + 20 * i, y)))
-            for i, name in enumerate(come)
-        ],
-        h("text", count, x=WIDTH - 2, y=y + 5, text_anchor="end", class_="strong"),
-        k=key,
-        class_="gated",
-        data_of=gate.thing,
-        data_rove=True if steps else None,
-    )  # fmt: skip
-
-
-def _waiting(
-    key: str,
-    name: str,
-    letters: Mapping[str, str],
-    place: Place,
-    steps: Mapping[str, Any],
-    scene: Scene,
-) -> Frag:
-    """One that is missing; where it can do something now, a press does that."""
-    attrs: dict[str, Any] = {}
-    step = steps.get(name)
-    words = say("{name} is missing", name=name)
-    if step is not None:
-        words = f"{words}: {scene.model.label(scene.state, step)}"
-        attrs = {
-            "role": "button",
-            "tabindex": "0" if name == next(iter(steps)) else "-1",
-            "aria_label": words,
-            "aria_disabled": "true" if scene.closed else None,
-            "data_roving": True,
-            "data_act": f"do:{mark(scene.model, step)}",
-            "data_refused": scene.closed,
-        }
-    return h(
-        "g",
-        h("title", words),
-        _head("node", 14),
-        _letter(letters.get(name, name), 14),
-        k=f"{key}:{name}",
-        class_="character missing",
-        transform=_at(place),
-        **attrs,
-    )
-
-
-def _steps(scene: Scene, names: Sequence[str]) -> dict[str, Any]:
-    """What each of these nodes can do now that is no fault: what is suggested first."""
-    model, steps = scene.model, dict[str, Any]()
-    able = (action for action, why in scene.options() if why is None)
-    for action in (*filter(None, [scene.suggested]), *able):
-        if model.kind(action) in model.faults:
-            continue
-        sent = getattr(action, "envelope", None)
-        name = sent.target if sent is not None else getattr(action, "node", None)
-        if name is None and len(things := model.things(action)) == 1:
-            [name] = things
-        if name in names:
-            steps.setdefault(str(name), action)
-    return steps
-
-
 # -- words, and the panel --------------------------------------------------------------------------
 
 
@@ -1190,7 +1060,7 @@ def stage_panel(
     title: str,
     declare: Callable[[Scene], Stage],
     *,
-    gates: Callable[[Scene], Iterable[Gate]] | None = awaited_gates,
+    gates: Declared | None = awaited_gates,
     meanings: Mapping[str, str] | None = None,
 ) -> Panel:
     """Make the panel of a family's stage; ``gates`` says what is waited for (None: never),
@@ -1208,7 +1078,7 @@ def stage_panel(
         return scene.once(f"stage:{name}", work)
 
     def awaited(scene: Scene) -> tuple[Gate, ...]:
-        return scene.once(f"gates:{name}", lambda: tuple(gates(scene)) if gates else ())
+        return gates_of(scene, gates) if gates else ()
 
     def words(scene: Scene) -> str:
         stage, gates = on(scene), awaited(scene)
@@ -1240,4 +1110,4 @@ def stage_panel(
         seen = (mark for mark in _marks_seen(scene, stage) if mark in meant)
         return " · ".join(meant[mark] if mark in own else say(meant[mark]) for mark in seen)
 
-    return Panel(name, title, draw, words, still=True, gated=True, legend=legend)
+    return Panel(name, title, draw, words, still=True, gates=gates, legend=legend)

@@ -13,11 +13,11 @@ from typing import Any
 from kit.protocols.storage import facts
 from kit.protocols.storage.facts import AskedRow, CopyRow, ReplicaRow
 from kit.protocols.storage.storage import Storage
+from kit.views.busts import Kind, bust
 from kit.views.fragment import Frag, h
 from kit.views.panel import Scene
 from kit.views.parts import word
 from kit.views.replicas import DISK_WIDE, MARK, asked_words, disk, envelope, eye, key, pencil
-from kit.views.stage import Kind, bust
 
 NAME, LINE, ASIDE = 66, 9, 9
 """The room for names, that of each line of a client, how far an eye is from its row's middle."""

@@ -26,6 +26,7 @@ from kit.protocols.tablets.rules.grid import (
     held_replicas,
 )
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
+from kit.views.busts import bust
 from kit.views.fragment import Frag, h
 from kit.views.heat import Aspect, draw_heat, heat_lines
 from kit.views.labels import NAME_LETTER, SLOT, measured
@@ -33,7 +34,6 @@ from kit.views.panel import Panel, Scene
 from kit.views.parts import BULBS, box, drawing, scroll, volume, word
 from kit.views.replicas import MARK, asked_words, disk, envelope, eye, legend, pencil
 from kit.views.replicas import key as session_key
-from kit.views.stage import bust
 
 WIDTH, HEIGHT = SLOT, 288.0  # what the picture's slot of the smallest board has room for
 LEFT, TOP = 60.0, 34.0
