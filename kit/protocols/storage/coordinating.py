@@ -36,9 +36,6 @@ from kit.protocols.storage.rules.requests import (
 )
 from kit.protocols.storage.rules.view import View, mask_of
 
-HAS_ANSWERS = refused("it has its answers")
-ON_THEIR_WAY = refused("answers are still on their way")
-
 
 class Start(Struct, frozen=True, tag="start"):
     """A coordinator, at some epoch that it has learned by now, plans a request and sends it."""
@@ -384,9 +381,9 @@ class Coordinating(Range):
     def time_out(self, s: StorageState, request: Number) -> Next:
         """The coordinator gives up: too few answers will ever come, or none came in time."""
         if self.satisfied(s, request):
-            return HAS_ANSWERS
+            return refused("it has its answers")
         if not self.timeouts and s.requests[request].in_flight & ~s.down:
-            return ON_THEIR_WAY
+            return refused("answers are still on their way")
         return self._closed(s, request, FAILED)
 
     def _closed(self, s: StorageState, number: int, phase: int) -> StorageState:

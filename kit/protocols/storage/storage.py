@@ -98,10 +98,7 @@ SLOW = parameter(
 )
 COLLECTING = parameter(False, "replicas may forget deletions", title="collect tombstones")
 
-NO_LOSS_LEFT = refused("the run's budget of lost messages is used up")
 SESSION_OPEN = "a late copy's session is still open to its target: a tombstone outlives it"
-MESSAGES_LEFT = refused("messages are still on their way: a tombstone outlives them")
-COPY_LEFT = refused("a copy is still on its way: a tombstone outlives it")
 NOT_REPAIRED = "no repair has brought the tombstone to every replica"
 
 
@@ -351,7 +348,7 @@ class Storage(Moving, Coordinating):
         """The message of a request to a replica is lost: nobody waits for its answer any more."""
         assert s.lost is not UNSET
         if s.lost >= self.losses:
-            return NO_LOSS_LEFT
+            return refused("the run's budget of lost messages is used up")
         sent = s.requests[request]
         left = replace(sent, in_flight=sent.in_flight & ~(1 << replica))
         return self.with_request(s.but(lost=s.lost + 1), request, left)
@@ -402,9 +399,9 @@ class Storage(Moving, Coordinating):
         if still_open:
             return refused(SESSION_OPEN, still_open)
         if any(request.phase in AT_WORK or request.in_flight for request in s.requests):
-            return MESSAGES_LEFT
+            return refused("messages are still on their way: a tombstone outlives them")
         if any(map(is_under_way, s.copies)):
-            return COPY_LEFT
+            return refused("a copy is still on its way: a tombstone outlives it")
         mark, owners = timestamp(s.cells[replica]), members(self.views(s)[-1].written_at)
         older = mask_of(i for i in owners if NOTHING < timestamp(s.cells[i]) < mark)
         if older:

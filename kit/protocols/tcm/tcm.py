@@ -79,7 +79,6 @@ LONGEST_LABEL = 16
 NEAREST = 8
 """A way along the ring is at least this part of it, where the source has a token so far away."""
 LOG, RING = "log", "ring"
-CRASHES_SPENT = refused("the run's budget of crashes is used up")
 CANCELS_SPENT = refused("the run's budget of cancellations is used up")
 
 
@@ -627,7 +626,7 @@ class Tcm(Declared[TcmState]):
         Pending steps are in the metadata; without that safeguard they die with the driver.
         """
         if s.crashes >= self.parameters.crashes:
-            return CRASHES_SPENT
+            return refused("the run's budget of crashes is used up")
         sequence = self.sequence(s, node)
         driven = sequence is not None and driver(sequence.plan.operation) is not None
         lost = {node} if driven and not self.pending_in_metadata else set()
