@@ -134,7 +134,7 @@ def fitting(labels: Iterable[tuple[str, tuple[Box, ...]]]) -> frozenset[str]:
 
 
 def seated(
-    labels: Iterable[tuple[str, Sequence[Box]]], taken: Iterable[Box] = ()
+    labels: Iterable[tuple[str, Iterable[Box]]], taken: Iterable[Box] = ()
 ) -> Mapping[str, Box]:
     """The place of each label: the first of its places that is free; none where none is.
 

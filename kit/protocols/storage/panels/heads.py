@@ -16,8 +16,18 @@ from kit.protocols.storage.storage import Storage
 from kit.views.fragment import Frag, h
 from kit.views.panel import Scene
 from kit.views.parts import word
-from kit.views.replicas import DISK_WIDE, MARK, asked_words, disk, envelope, eye, key, pencil
-from kit.views.stage import Kind, bust
+from kit.views.replicas import (
+    DISK_WIDE,
+    MARK,
+    Kind,
+    asked_words,
+    bust,
+    disk,
+    envelope,
+    eye,
+    key,
+    pencil,
+)
 
 NAME, LINE, ASIDE = 66, 9, 9
 """The room for names, that of each line of a client, how far an eye is from its row's middle."""
@@ -94,7 +104,7 @@ def _replica(
         _name(row.name, row.tag, 0, up=row.up, said=words),
         eye(marks, -ASIDE, filled=reads),
         pencil(marks, ASIDE, filled=writes),
-        disk(disks, 0, share, held),
+        disk(disks, 0, share, (held,) if held else ()),
         k=f"head:{row.name}",
         transform=f"translate(0 {rows[row.name]})",
     )

@@ -32,9 +32,8 @@ from kit.views.heat import Aspect, draw_heat, heat_lines
 from kit.views.labels import NAME_LETTER, SLOT, measured
 from kit.views.panel import Panel, Scene
 from kit.views.parts import BULBS, box, drawing, scroll, volume, word
-from kit.views.replicas import MARK, asked_words, disk, envelope, eye, legend, pencil
+from kit.views.replicas import MARK, asked_words, bust, disk, envelope, eye, legend, pencil
 from kit.views.replicas import key as session_key
-from kit.views.stage import bust
 
 WIDTH, HEIGHT = SLOT, 288.0
 """What the picture's slot of the smallest board has room for."""
