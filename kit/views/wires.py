@@ -25,12 +25,10 @@ AIR, SHORTEST = 2.0, 24.0
 BENDS = (22, -22, 50, -50, 80, -80, 115, -115, 155, -155, 200, -200, 260, -260)
 """How far a wire is bent, in this order: first towards the middle of the picture."""
 SHAPES = (
-    *((0.33, 1, 0.67, 1), (0.0, 1, 1.0, 1), (0.0, 1, 0.5, 1), (0.5, 1, 1.0, 1)),
-    *((0.0, 1, 0.8, -1), (0.2, 1, 1.0, -1), (0.2, 1, 0.8, 0), (0.2, 0, 0.8, 1)),
+    *((0.33 + 1j, 0.67 + 1j), (1j, 1 + 1j), (1j, 0.5 + 1j), (0.5 + 1j, 1 + 1j)),
+    *((1j, 0.8 - 1j), (0.2 + 1j, 1 - 1j), (0.2 + 1j, 0.8 + 0j), (0.2 + 0j, 0.8 + 1j)),
 )
-"""How it is bent: where the two points that it bends to stand between its ends, and how far they
-are out, in parts of the bend.
-"""
+"""Where the two points are that it bends to: how far along; how far out, in parts of the bend."""
 
 
 class Body(Struct, frozen=True):
@@ -78,8 +76,7 @@ class Ground:
     def way(self, start: Body, end: Body) -> Way:
         """The wire from one body to another: of those that cross nobody, the least bent one."""
         if (start, end) not in self.known:
-            found = min(self._ways(start, end), key=lambda each: each[0])
-            self.known[start, end] = found[1]
+            self.known[start, end] = min(self._ways(start, end), key=lambda each: each[0])[1]
         return self.known[start, end]
 
     def _ways(self, start: Body, end: Body) -> Iterator[tuple[int, Way]]:
@@ -90,12 +87,12 @@ class Ground:
         side = 1j * across / abs(across)
         to_middle = Place(self.inside.x, self.inside.y) - (start.at + end.at) / 2
         side *= 1 if (to_middle * side.conjugate()).real >= 0 else -1
-        near = [each for each in self.bodies if each[0] not in (start, end)]
-        for bend, (one, out, other, aside) in product(BENDS, SHAPES):
-            far = bend * side * 2 / 3
-            one_point = start.at + one * across + out * far
-            curve = start.at, one_point, start.at + other * across + aside * far, end.at
-            crossed, first, last = self._seen(curve, start, end, near)
+        others = [each for each in self.bodies if each[0] not in (start, end)]
+        for bend, shape in product(BENDS, SHAPES):
+            out = bend * side * 2 / 3
+            near_start, near_end = (start.at + p.real * across + p.imag * out for p in shape)
+            curve = start.at, near_start, near_end, end.at
+            crossed, first, last = self._seen(curve, start, end, others)
             yield crossed, cut(curve, first, last)
             if not crossed:
                 return
