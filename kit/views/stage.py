@@ -40,14 +40,18 @@ from kit.views.panel import Panel, Scene, alternative
 from kit.views.parts import fresh
 from kit.views.replicas import (
     HEAD,
+    MARK,
     SIGNS,
     Kind,
+    asked_words,
     bust,
     disk,
     disk_size,
     envelope_path,
+    eye,
     head,
     letter_of,
+    pencil,
 )
 from kit.views.strip import draw_strip
 from kit.views.tape import MOST_CARDS, MOST_MARKS, TAPE, Card, Tape
@@ -77,8 +81,9 @@ class Character(Struct, frozen=True):
 
     ``tag`` says what it goes by (a version, a term, a word of state), ``holds`` are one or two
     short lines on its disk, ``fill`` how full that is, from 0 to 1. A ``sign`` stands at its
-    shoulder: who holds a lock or a key, who is banned. ``title`` is all of it in words. ``press``
-    is the action that its switch does.
+    shoulder: who holds a lock or a key, who is banned. ``reads`` and ``writes`` say whether it is
+    read and written now: an eye, a pencil; None, where nobody can say. ``title`` is all of it in
+    words. ``press`` is the action that its switch does.
     """
 
     name: str
@@ -92,6 +97,14 @@ class Character(Struct, frozen=True):
     title: str = ""
     kind: Kind = "node"
     press: Any = None
+    reads: bool | None = None
+    writes: bool | None = None
+
+    @property
+    def asked(self) -> str:
+        """What is asked of it, in words."""
+        known = self.reads is not None and self.writes is not None
+        return asked_words(bool(self.reads), bool(self.writes)) if known else ""
 
 
 class Message(Struct, frozen=True):
@@ -275,6 +288,9 @@ class _Set:
         for right, _ in (*_signs(each), *switch):
             x = at.real + right * (looks.head * 0.8 + 10)
             boxes.append(Box(x, at.imag - looks.head * 0.7, 20, 18))
+        if looks.tag and each.asked:
+            aside = looks.head + MARK / 2 + 1
+            boxes += (Box(at.real + x, at.imag + LOW, MARK, 14) for x in (-aside, aside))
         return Body(at, looks.head, tuple(boxes))
 
     def _side_body(self, side: Character) -> Body:
@@ -463,6 +479,7 @@ def _character(
             for side, sign in signs
         ],
         _switch(scene, each.press, reach) if each.press is not None else None,
+        _asked(each, was, reach + MARK / 2 + 1) if looks.tag and each.asked else None,
         _words(tag, 0, low, "strong", is_new=each.tag != was.tag) if tag else None,
         disk(0, held[3], each.fill or 0, held[0], held[1],
              news=[x for x in held[0] if x not in was.holds and was.holds != each.holds],
@@ -472,6 +489,22 @@ def _character(
         transform=_at(laid.at[each.name]),
         data_of=each.name,
     )  # fmt: skip
+
+
+LOW = 7.0
+"""How far below the middle of a head its eye and its pencil are."""
+
+
+def _asked(each: Character, was: Character, aside: float) -> Frag:
+    """The eye and the pencil of who is read and written, at both sides of the head."""
+    return h(
+        "g",
+        h("title", f"{each.name}: {each.asked}"),
+        fresh(-aside, LOW, MARK, 16) if each.reads != was.reads else None,
+        eye(-aside, LOW, filled=bool(each.reads)),
+        fresh(aside, LOW, MARK, 16) if each.writes != was.writes else None,
+        pencil(aside, LOW, filled=bool(each.writes)),
+    )
 
 
 def _words(
@@ -918,6 +951,7 @@ def _unsaid(stage: Stage) -> Iterator[str]:
         if each.title:
             rest = [words for words in (each.tag, *each.holds) if words and words not in each.title]
             yield from (f"{each.name}: {words}" for words in rest)
+        yield from (f"{each.name}: {each.asked}",) * bool(each.asked)
 
 
 MEANINGS = {
@@ -930,6 +964,7 @@ MEANINGS = {
     "hollow": later("hollow: down"),
     "square": later("square: client"),
     "diamond": later("diamond: operator"),
+    "eye": later("eye: read; pencil: written; filled: asked now"),
     "dashed card": later("dashed card: not committed"),
     "struck": later("struck: no effect"),
     "letters": later("letters: stored, framed committed, black applied"),
@@ -958,6 +993,7 @@ def _marks_seen(scene: Scene, stage: Stage) -> Iterator[str]:
     yield from ("hollow",) * any(each.health == "down" for each in looks)
     kinds = {each.kind for each in stage.sides}
     yield from ("square",) * ("client" in kinds) + ("diamond",) * ("operator" in kinds)
+    yield from ("eye",) * any(each.asked for each in looks)
     coming = any(each.target == stage.tape_key for each in stage.messages)
     yield from ("dashed card",) * (coming or any(card.open for card in tape))
     yield from ("struck",) * any(card.void for card in tape)

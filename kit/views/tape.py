@@ -177,18 +177,25 @@ class Tape:
         former = {key: reach for _, key, reach in was.marks} if was else {}
         reached = {key: reach for _, key, reach in card.marks}
         return [
-            h(
-                "g",
-                h("title", f"{name}: {_reach_words(reached[key])}"),
-                fresh(0, 0, 17, 21) if former.get(key, reached[key]) != reached[key] else None,
-                h("rect", x=-8, y=-8, width=16, height=16, rx=3, class_="seat-of"),
-                h("text", letters.get(name, name)[:1], y=5, text_anchor="middle"),
-                k=key,
-                class_=f"reached {reached[key]}".rstrip(),
-                transform=f"translate({middle:.0f} {low:.0f})",
-            )
+            self._mark(key, f"{name}: {_reach_words(reached[key])}", letters.get(name, name)[:1],
+                       Place(middle, low), reached[key], former.get(key, reached[key]))
             for name, key, middle in self._marks(card, x)
-        ]
+        ]  # fmt: skip
+
+    def _mark(
+        self, key: str, title: str, letter: str, at: Place, reach: Reach, former: Reach
+    ) -> Frag:
+        seat = h("rect", x=-8, y=-8, width=16, height=16, rx=3, class_="seat-of")
+        words = h("text", letter, y=5, text_anchor="middle")
+        return h(
+            "g",
+            h("title", title),
+            fresh(0, 0, 17, 21) if reach != former else None,
+            (seat, words) if reach == "applied" else (words, seat),
+            k=key,
+            class_=f"reached {reach}".rstrip(),
+            transform=_at(at),
+        )
 
 
 def _reach_words(reach: str) -> str:
