@@ -39,7 +39,7 @@ reference: setup ## renew what documents show of the kit: families, rules, answe
 	@$(PY) -m tools.reference
 
 images: setup ## redraw images/ from the models
-	@$(PY) -m kit.views.images --write
+	@$(PY) -m tools.images --write
 
 screenshots: setup ## photograph the player into build/screenshots/ and images/gallery/, film it for the README (needs a Chromium: `make programs`)
 	@$(PY) tools/screenshots.py

@@ -29,6 +29,7 @@ from kit.engine.parameters import BUDGET, check_limits
 from kit.engine.registry import Entry
 from kit.engine.rule import Rule
 from kit.errors import BadInput, BadType, Refusal, Refused, shorten
+from kit.masks import chosen
 
 S = TypeVar("S", bound=Struct)
 T = TypeVar("T")
@@ -214,7 +215,7 @@ class Act:
         ]
         self.name, self.struct = name, self.said.struct
         self.tag = self.said.tag or name.replace("_", "-")
-        self.kind = self.said.kind or name.replace("_", " ")
+        self.kind = self.said.kind or self.tag.replace("-", " ")
         self.verb = self.said.verb or " ".join([self.tag, *(f"{{{n}}}" for n in self.names)])
         fields = [
             (
@@ -374,7 +375,7 @@ class _Chosen(dict[int, tuple[Any, ...]]):
         self.every = every
 
     def __missing__(self, mask: int) -> tuple[Any, ...]:
-        self[mask] = tuple(each for at, each in enumerate(self.every) if mask >> at & 1)
+        self[mask] = chosen(self.every, mask)
         return self[mask]
 
 
@@ -686,7 +687,7 @@ class NodeModel(Declared[S]):
 
     def named(self, mask: int) -> tuple[str, ...]:
         """The names of the nodes in a mask."""
-        return tuple(name for place, name in enumerate(self.names) if mask >> place & 1)
+        return chosen(self.names, mask)
 
     def mask(self, names: Iterable[str]) -> int:
         """The mask of nodes by their names."""

@@ -186,7 +186,6 @@ class AtomicLog(NodeModel[LogState]):
 
     @action(
         tag="apply",
-        kind="apply",
         says="{node} applies epoch {epoch}.",
         travels=[Travel("entry", "", "{node}", "{epochs}")],
     )

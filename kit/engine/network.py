@@ -21,6 +21,7 @@ from msgspec import Struct, structs
 
 from kit.engine.model import content
 from kit.errors import BadInput, Refusal
+from kit.masks import chosen
 
 M = TypeVar("M")
 
@@ -340,7 +341,7 @@ class Carrier:
         """Every set of nodes that does not hold the first one, smaller ones first."""
         rest = self.nodes[1:]
         masks = sorted(range(1, 1 << len(rest)), key=lambda mask: (mask.bit_count(), mask))
-        return (tuple(n for i, n in enumerate(rest) if mask >> i & 1) for mask in masks)
+        return (chosen(rest, mask) for mask in masks)
 
     def _added(
         self, bag: tuple[Envelope[Any], ...], sent: Iterable[Envelope[Any]]

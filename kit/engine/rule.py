@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
-from kit.errors import KitError, Refusal
+from kit.errors import KitError, Refusal, Refused
 
 S = TypeVar("S")
 A = TypeVar("A")
@@ -49,4 +49,8 @@ class Rule(Struct, Generic[S, A], frozen=True):
 
     def end(self, s: S, action: A) -> S | Refusal | None:
         """What an action comes to in ``s``; None when it is none of the choices there."""
-        return next((self.outcome(s, x) for each, x in self.choices(s) if each == action), None)
+        try:
+            given = self.given(action)
+        except Refused:
+            return None
+        return self.outcome(s, given) if (action, given) in self.choices(s) else None

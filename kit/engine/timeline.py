@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from itertools import pairwise, zip_longest
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -340,12 +340,14 @@ class Timeline:
         return self.now
 
     def to_milestone(self) -> Moment | None:
-        """Forward to the next milestone, to rest, or ``LONGEST_RUN`` steps; None: nothing moved."""
+        """Forward to the next milestone or broken promise, to rest, or ``LONGEST_RUN`` steps; None:
+        nothing moved.
+        """
         last = None
         for _ in range(LONGEST_RUN):
             moved = self.forward()
             last = moved or last
-            if moved is None or moved.milestone is not None:
+            if moved is None or moved.milestone is not None or self.broken_by(moved.id):
                 break
         return last
 
@@ -410,16 +412,6 @@ class Timeline:
         tips = [moment for moment, children in enumerate(self.children) if not children]
         tips.sort(key=lambda moment: self._places[moment].begun)
         return [*tips, self.tip] if self.children[self.tip] else tips
-
-    def first_difference(self, moment: int, other: int) -> int | None:
-        """The number of the first step, counted from 1, at which two branches differ.
-
-        Where one ends, the other one's next step differs. None when they are the same.
-
-        Raises BadInput when there is no such moment.
-        """
-        pairs = zip_longest(self.path(moment), self.path(other))
-        return next((step for step, (a, b) in enumerate(pairs) if a != b), None)
 
     def verdicts(self) -> tuple[Verdict, ...]:
         """What the model's properties and monitors say of the current moment."""
@@ -587,6 +579,14 @@ class Timeline:
         while self.children[moment]:
             moment = self.children[moment][-1]
         self.tip = moment
+
+
+def held(timeline: Timeline, actions: Iterable[Any]) -> Iterator[Any]:
+    """Yield actions for a timeline to do, none after one that breaks a promise."""
+    for action in actions:
+        yield action
+        if timeline.broken_by(timeline.at):
+            return
 
 
 def every(model: Model[Any, Any], state: Any, wanted: Callable[[Any], bool]) -> Iterator[Any]:

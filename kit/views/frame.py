@@ -8,7 +8,6 @@ pane of tabs whose first explains the picture, the narration, the actions.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from textwrap import shorten
 
 from msgspec import Struct
 
@@ -18,8 +17,9 @@ from kit.engine.parameters import edition_in
 from kit.views.actions import Macro, draw_actions, ends_well
 from kit.views.breaks import break_lines, draw_break
 from kit.views.cover import Story, draw_cover
-from kit.views.fragment import Frag, h
+from kit.views.fragment import Frag, Kid, h
 from kit.views.gate import Gate, awaited_gates, draw_gates
+from kit.views.labels import clause, measured
 from kit.views.panel import Panel, Scene, is_shown, section
 from kit.views.parts import scroll, sheet
 from kit.views.promises import LAMPS, Named, draw_promises, nothing, promises_badge
@@ -82,15 +82,16 @@ class Slots(Struct, frozen=True):
 
 
 PLAIN = Slots()
-ONE_LINE, BESIDE_SHEET = 112, 96
-"""Letters of a line of small type where half a screen is the window, alone and beside the sheet
-that has all of it."""
-LARGER = 92
-"""Letters of a line of the larger type below it."""
+LINE, WIDER = 812.0, 1250.0
+"""How wide a line of the narration is on the smallest board and where half a screen is the window,
+in pixels."""
+SHEET, BADGE = 96.0, 26.0
+"""What the sheet that has all of it takes of a line, and the milestone beside its letters."""
 SHORT = 5
 """Columns of a table that leaves more of the board to the picture."""
-MOST_IN_LINE = 6
-"""Tabs that stand in one line of the smallest board; of more, a list is offered as well."""
+MOST_IN_LINE, MOST_ON_PROJECTOR = 6, 2
+"""Tabs that stand in one line of the smallest board, and on a projector; of more, a list is offered
+as well."""
 
 
 def frame(
@@ -225,7 +226,7 @@ def _pane(pages: Sequence[tuple[Panel, Frag]], changed: Collection[str]) -> Frag
         "div",
         first,
         h("div", others, class_="kp-line") if others else None,
-        _all_tabs(tabs, changed) if len(tabs) > MOST_IN_LINE else None,
+        _all_tabs(tabs, changed) if len(tabs) > MOST_ON_PROJECTOR else None,
         k="tabs",
         class_="kp-tabs",
         role="group",
@@ -248,7 +249,9 @@ def _all_tabs(tabs: Sequence[Panel], changed: Collection[str]) -> Frag:
             "all {n} panels; changed in this step: {marked}", n=len(tabs), marked=marked
         ),
     )
-    return sheet(summary, [_tab(panel, panel.name in changed, listed=True) for panel in tabs])
+    few = "kp-pop few" if len(tabs) <= MOST_IN_LINE else "kp-pop"
+    listed = [_tab(panel, panel.name in changed, listed=True) for panel in tabs]
+    return sheet(summary, listed, kind=few)
 
 
 def _tab(panel: Panel, changed: bool, *, listed: bool = False) -> Frag:
@@ -282,17 +285,26 @@ def narration(scene: Scene) -> list[Frag]:
 
 
 def brief_narration(scene: Scene) -> list[Frag]:
-    """Say each in a line; where there is more, a sheet has all of it."""
+    """Say each in a line, as far as there is room for whole clauses; a sheet has all of it."""
     milestone, why = _milestone(scene), scene.why
-    beside = 4 + len(milestone) if milestone else 0
-    lines = 1 if why else 2
-    if len(scene.say) + beside <= lines * ONE_LINE and len(why) <= LARGER:
+    badge = BADGE + measured(milestone, bold=True) if milestone else 0.0
+    size, lines = (13, 1.0) if why else (15, 1.9)
+    if measured(scene.say, size) + badge <= lines * LINE and measured(why, 17, bold=True) <= LINE:
         return narration(scene)
     words = [h("p", text) for text in (scene.say, why) if text]
     whole = sheet(h("summary", say("all of it")), words, key="said", quiet=True)
-    short = shorten(scene.say, lines * BESIDE_SHEET - beside, placeholder=" …")
-    reason = shorten(why, LARGER, placeholder=" …")
-    return [whole, _said(milestone, short), *_why(reason)]
+    shown = _as_far(scene.say, badge + SHEET, size, lines)
+    return [whole, _said(milestone, shown), *_why(why and _as_far(why, SHEET, 17, bold=True))]
+
+
+def _as_far(words: str, taken: float, size: int, lines: float = 1, bold: bool = False) -> list[Kid]:
+    """A text as far as it fits on the smallest board, and what a wider one has room for."""
+    rooms = (lines * line - taken for line in (LINE, WIDER))
+    brief, more = (clause(words, room, size, bold=bold) for room in rooms)
+    if brief == words:
+        return [words]
+    kind = "rest" if more == words else "cut rest"
+    return [h("span", brief, class_="cut"), h("span", more.removeprefix(brief), class_=kind)]
 
 
 def _milestone(scene: Scene) -> str:
@@ -301,10 +313,10 @@ def _milestone(scene: Scene) -> str:
     return "" if name.lower() in scene.say.lower() else name
 
 
-def _why(words: str) -> list[Frag]:
+def _why(words: Kid) -> list[Frag]:
     return [h("p", words, k="why", class_="kp-why", data_quiet=True)] if words else []
 
 
-def _said(milestone: str, words: str) -> Frag:
+def _said(milestone: str, words: Kid) -> Frag:
     badge = h("span", milestone, k="milestone", class_="milestone") if milestone else None
     return h("p", badge, h("span", words), k="say", class_="say", data_quiet=True)

@@ -20,7 +20,7 @@ from kit.engine.causes import MOST_STATES, Cause, Possible, Restored
 from kit.engine.check import Progress, Result, check
 from kit.engine.model import Model
 from kit.engine.purity import asking, error_line
-from kit.engine.timeline import LONGEST_RUN, Moment, Timeline
+from kit.engine.timeline import LONGEST_RUN, Moment, Timeline, held
 from kit.errors import BadInput, BadType, KitError, Refusal, Refused
 from kit.views.actions import end_words, mark, refusal_text
 from kit.views.export import LIMIT, Exported, closed_words, export_html
@@ -124,7 +124,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         return self._change(self.timeline.back)
 
     def milestone(self) -> Moment:
-        """Go on to the next milestone, or as far as one can.
+        """Go on to the next milestone or broken promise, or as far as one can.
 
         Raises Refused when not even one step was possible.
         """
@@ -436,24 +436,15 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         self.stage.send(msgspec.to_builtins(update))
 
     def _forward(self) -> Moment:
-        timeline = self.timeline
-        if timeline.at != timeline.tip:
-            moved = timeline.forward()
-            assert moved is not None
-            return moved
-        action = timeline.suggest()
-        if action is None:
-            raise Refused(end_words(self.rendered.scene(timeline.at)))
-        return timeline.do(action)
+        return self._moved(self.timeline.forward())
 
     def _to_milestone(self) -> Moment:
-        moved = self._forward()
-        while moved.milestone is None:
-            try:
-                moved = self._forward()
-            except Refused:
-                break
-        return moved
+        return self._moved(self.timeline.to_milestone())
+
+    def _moved(self, moment: Moment | None) -> Moment:
+        if moment is None:
+            raise Refused(end_words(self.rendered.scene(self.timeline.at)))
+        return moment
 
     def _run(self, name: str) -> Moment:
         runs = {macro.name: actions for macro, actions in self.rendered.views.runs}
@@ -462,7 +453,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         actions = list(runs[name](self.timeline.here, self.state))
         if not actions:
             raise Refused(say("Nothing to do here: every step of this run is done already."))
-        return self.timeline.run(actions)
+        return self.timeline.run(held(self.timeline, actions))
 
     def _find(self, action: Any) -> Any:
         if not isinstance(action, str):

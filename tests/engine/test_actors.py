@@ -19,13 +19,13 @@ from kit.engine.declared import Node, action, parameter, refused
 from kit.engine.model import fingerprint
 from kit.engine.network import Envelope, Heal, NetworkOptions, Partition, line
 from kit.engine.registry import build, register
-from kit.engine.scenario import rewritten
 from kit.engine.timeline import Timeline
 from kit.engine.trace import dumps, loads
 from kit.errors import BadInput, Refused
 from tests.engine.counting import COUNTING, Add, Done, counting
 from tests.house.source import ROOT
 from tests.saying import like
+from tests.stories import rewritten
 
 NETWORKS = [
     dict(zip(("fifo", "drops", "duplicates", "partitions"), values, strict=True))

@@ -15,12 +15,13 @@ from kit.engine import registry, trace
 from kit.engine.flows import action_types
 from kit.engine.model import Safeguard, fingerprint
 from kit.engine.registry import Entry, Former, build, convert, entries, entry_of, safeguards_off
-from kit.engine.scenario import parse, rewritten, run
+from kit.engine.scenario import parse, run
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from tests.engine.toys import LiftModel, LiftParameters
 from tests.house.source import ROOT
 from tests.saying import like
+from tests.stories import rewritten
 
 FORMER = Former(
     actions={"climb": "up", "hatch": "door"},

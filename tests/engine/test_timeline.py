@@ -197,7 +197,7 @@ def test_an_unknown_moment_is_bad_input(moment: Any) -> None:
         timeline.goto(moment)
     if moment is not None:  # which would be the current branch
         with pytest.raises(BadInput, match=like(allowed)):
-            timeline.first_difference(moment, 0)
+            timeline.path(moment)
     assert (timeline.at, timeline.tip) == (0, 0)
 
 
@@ -214,19 +214,6 @@ def test_branches_come_in_the_order_in_which_they_were_begun() -> None:
     timeline.goto(2)
     timeline.do(Up())  # 5 goes on with the first
     assert timeline.branches() == [5, 3, 4]
-
-
-def test_the_first_difference_is_counted_in_steps() -> None:
-    """Branches that share two steps differ at the third; where one ends, the other goes on."""
-    timeline = a_lift(10)
-    for _ in range(3):
-        timeline.do(Up())
-    timeline.goto(2)
-    other = timeline.do(Door(True)).id
-    assert timeline.first_difference(3, other) == timeline.first_difference(other, 3) == 3
-    assert timeline.first_difference(2, 3) == 3
-    assert timeline.first_difference(0, other) == 1
-    assert timeline.first_difference(3, 3) is None
 
 
 def test_lamps_speak_of_the_moment_and_the_step_that_led_to_it() -> None:

@@ -44,7 +44,7 @@ def functions() -> dict[str, Callable[..., Any]]:
 
 
 METHODS = {
-    Timeline: ("do", "forward", "back", "goto", "path", "memories", "run", "first_difference"),
+    Timeline: ("do", "forward", "back", "goto", "path", "memories", "run"),
     Player: ("act", "run", "goto", "branch", "save", "export", "search", "show"),
 }
 

@@ -8,7 +8,7 @@ from random import Random
 
 from kit import Timeline, read_ring
 from kit.engine import trace
-from kit.engine.scenario import open_file, rewritten
+from kit.engine.scenario import open_file
 from kit.operators.importers.cql import parse_keyspace
 from kit.operators.importers.opening import open_ring
 from kit.operators.importers.ringfile import parse_ring, read_sizes
@@ -32,6 +32,7 @@ from tests.hostile.mutating import (
     topologies,
     traces,
 )
+from tests.stories import rewritten
 
 TABLETS = Path(__file__).parents[1] / "fixtures" / "tablets"
 KEYSPACES = (

@@ -33,7 +33,7 @@ LISTS = """
 import json
 from kit.lessons.tasks import tasks
 from kit.spark.traces import as_tables, drawn, schemas
-from kit.views.images import graphs
+from tools.images import graphs
 from kit.widgets import Player
 tables = as_tables(drawn(1, model="lease"))
 print(json.dumps({

@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 
 from kit.engine.registry import entry_of
-from kit.engine.scenario import file_named, files, model_for, open_file, parse, read, rewritten, run
+from kit.engine.scenario import file_named, files, model_for, open_file, parse, read, run
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from kit.protocols.group0.discovery import makes_one_group
 from kit.protocols.tcm.cluster import SAFEGUARDS, TcmCluster
 from kit.protocols.tcm.facts import moment as facts
+from tests.stories import rewritten
 
 REWRITE = os.environ.get("KIT_REWRITE") == "1"
 LONGEST = 95  # lines: what a lecturer still shows

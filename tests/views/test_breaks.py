@@ -14,6 +14,7 @@ from kit.engine.actors import NetworkModel
 from kit.engine.causes import Inquiry, Possible, Restored, smallest_cause
 from kit.engine.check import check
 from kit.engine.registry import build, entries
+from kit.engine.scenario import file_named, files, open_file
 from kit.engine.timeline import Timeline
 from kit.views.breaks import break_lines, breaking, facts, possible_words, restored_words
 from kit.views.lanes import escaped, mermaid, seen, who
@@ -84,6 +85,17 @@ def test_a_break_is_drawn_where_it_happens_and_nowhere_else(name: str, safeguard
 
 NOBODY = ("resize", "tablets")
 """Families whose witness names a shard, which the picture draws as a part of its node."""
+
+
+@pytest.mark.parametrize("name", [name for name in files() if "off-" in name])
+def test_a_break_holds_a_run(name: str) -> None:
+    """Whoever runs from milestone to milestone comes by each step that breaks a promise."""
+    timeline = open_file(file_named(name))
+    whole, seen = timeline.path(), {0}
+    while timeline.at in whole and timeline.at != whole[-1]:
+        timeline.to_milestone()
+        seen.add(timeline.at)
+    assert {moment for moment in whole if timeline.broken_by(moment)} <= seen
 
 
 def test_facts_are_the_halves_of_a_witness_or_what_happened_and_what_came_of_it() -> None:

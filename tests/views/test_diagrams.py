@@ -14,7 +14,6 @@ from kit.errors import KitError
 from kit.protocols.tcm.panels.operation import diagram as operation_diagram
 from kit.protocols.tcm.rules.operations import EDITIONS, OPERATION_SPECS, transitions
 from kit.views import diagrams as dot
-from kit.views import images
 from kit.views.diagrams import (
     END,
     START,
@@ -32,6 +31,7 @@ from kit.views.diagrams import (
 from kit.views.fragment import Frag, check_keys
 from kit.views.panel import Scene
 from tests.views.frames import classed
+from tools import images
 
 VARIANTS_DRAWN = {
     f"{{http://www.w3.org/2000/svg}}{tag}" for tag in ("polygon", "rect", "path", "circle")

@@ -14,7 +14,8 @@ from kit.engine.model import Model
 from kit.engine.registry import build, entries
 from kit.engine.scenario import file_named, open_file, open_script, parse
 from kit.engine.timeline import Timeline
-from kit.views.frame import LARGER, ONE_LINE, brief_narration, narration
+from kit.views.frame import LINE, WIDER, brief_narration, narration
+from kit.views.labels import clause, measured
 from kit.views.panel import Scene, scene_of
 from kit.views.parts import heads
 from tests.views.frames import walk
@@ -32,20 +33,23 @@ def scene_that_says(words: str, milestone: str | None = None) -> Scene:
 
 def test_what_fits_is_said_in_full() -> None:
     """Then nothing is behind anything."""
-    scene = scene_that_says("a" * 2 * ONE_LINE)
+    scene = scene_that_says("a" * 2 * (int(LINE) // 12))
     assert brief_narration(scene) == narration(scene)
 
 
 @pytest.mark.parametrize("milestone", [None, "the vote is over"])
-def test_more_is_cut_at_a_word_and_told_in_a_sheet(milestone: str | None) -> None:
-    """The milestone counts; the sheet has every word, and the line ends with a sign of more."""
-    words = " ".join(f"word{i}" for i in range(60))
+def test_more_is_cut_at_a_clause_and_told_in_a_sheet(milestone: str | None) -> None:
+    """The milestone counts; the sheet has every word, and a wider board shows more of them."""
+    words = ", ".join(f"word{i} is said" for i in range(60)) + "."
     sheet, line = brief_narration(scene_that_says(words, milestone))
-    shown = line.text()
-    assert shown.endswith(" …")
-    assert len(shown) < 2 * ONE_LINE
-    assert (milestone or "word0") in shown
-    assert f"{shown.split()[-2]} " in words
+    badge, *shown = (part.text() for part in line.walk() if part.tag == "span")
+    assert badge == milestone or not milestone
+    brief, more = shown[-2:]
+    assert brief.endswith(" is said")
+    assert more.startswith(", word")
+    assert more.endswith(" is said")
+    assert words.startswith(brief + more)
+    assert measured(brief, 15) < 2 * LINE < measured(brief + more, 15) < 2 * WIDER
     assert words in sheet.text()
     assert sheet.get("name") == "kp-sheet"
 
@@ -54,10 +58,28 @@ def test_what_happened_stands_above_why() -> None:
     """Each has a line of its own; of a long one the sheet has all."""
     scene = replace(scene_that_says("RM0 is prepared."), why="A promise.")
     assert [part.text() for part in brief_narration(scene)] == ["RM0 is prepared.", "A promise."]
-    long = replace(scene, why="word " * 40)
+    long = replace(scene, why="It is said; " * 20)
     sheet, what, why = brief_narration(long)
-    assert (what.text(), why.text()[-1]) == ("RM0 is prepared.", "…")
+    assert what.text() == "RM0 is prepared."
+    assert why.text().endswith("It is said")
     assert long.why.strip() in sheet.text()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_caption_is_cut_within_a_clause(name: str) -> None:
+    """What is shown of a step begins what is said and ends where a clause does."""
+    timeline = performed(name)
+    for moment in timeline.moments:
+        scene = scene_of(timeline, moment.id)
+        *_, what, why = brief_narration(scene) if scene.why else (*brief_narration(scene), None)
+        for part, words in ((what, scene.say), (why, scene.why)):
+            cut = (
+                [each.text() for each in part.walk() if each.get("class") == "cut"] if part else []
+            )
+            for brief in cut:
+                assert words.startswith(brief), words
+                assert re.match(r"[.;!?:] |, [a-z]|, \w+ (is|has) | and ", words[len(brief) :])
+                assert brief.count("(") == brief.count(")")
 
 
 def of_acts(model: Model[Any, Any]) -> Iterator[tuple[str, str]]:
@@ -95,7 +117,7 @@ def test_a_model_says_what_it_is_about(name: str) -> None:
     told = Timeline(model).why(0)
     assert told
     assert model.premise.startswith(told)
-    assert len(told) <= LARGER
+    assert measured(clause(told, LINE, 17, bold=True), 17, bold=True) <= LINE
 
 
 def test_a_commit_says_whom_requests_ask_from_there_on() -> None:

@@ -13,7 +13,6 @@ import pytest
 import kit
 from kit.views.palette import (
     DARK,
-    EYES,
     INK_ON,
     LIGHT,
     LINES,
@@ -26,9 +25,9 @@ from kit.views.palette import (
     STATES,
     TYPE,
     contrast,
-    difference,
 )
 from kit.views.styles import page_style, sheets
+from tests.views.eyes import EYES, difference
 
 PROTOCOLS = Path(kit.__file__).parent / "protocols"
 ONLY_FILLS = (OKABE_ITO["orange"], OKABE_ITO["sky"], OKABE_ITO["yellow"])

@@ -86,8 +86,12 @@ FLAWS = """() => {
     if (row.scrollWidth > row.clientWidth + 1) found.add(`${row.className}: cut`);
   for (const slot of document.querySelectorAll(".kp-stage :is(.kp-awaited, .kp-next)"))
     if (slot.scrollHeight > slot.clientHeight + 2) found.add(`cut: ${words(slot)}`);
-  const tabs = [...document.querySelectorAll(".kp-stage :is(.kp-tabs, .kp-line)>[data-tab]")];
+  const line = document.querySelector(".kp-stage .kp-line");
+  const tabs = [...document.querySelectorAll(".kp-stage :is(.kp-tabs, .kp-line)>[data-tab]")]
+    .filter((tab) => tab.parentNode !== line || meet(box(tab), box(line)));
   if (new Set(tabs.map((tab) => box(tab).top)).size > 1) found.add("tabs in two lines");
+  for (const tab of tabs)
+    if (!within(box(tab), box(tab.parentNode))) found.add(`half a tab: ${words(tab)}`);
   for (const badge of document.querySelectorAll(".kp-badges>.scroll li"))
     if (badge.offsetHeight > 30) found.add(`${words(badge)}: higher than its row`);
   for (const sign of document.querySelectorAll(".kp-page tr svg:not([width])"))

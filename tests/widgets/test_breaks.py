@@ -9,10 +9,13 @@ from playwright.sync_api import Browser, Page
 
 from kit.engine.check import check
 from kit.engine.registry import build, entries
+from kit.engine.scenario import file_named, open_file
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, Refused
 from kit.views.export import export_html
+from kit.views.rendered import RenderedTimeline
 from kit.widgets import Player
+from tests.views.test_breaks import BREAKS
 from tests.widgets.browsing import Desk, MakeDesk, serious
 
 SHEET = ".kp-break:visible"
@@ -128,6 +131,81 @@ def test_a_break_is_an_event(desk: MakeDesk) -> None:
     assert not page.is_visible(SHEET)
     assert page.locator(DIM).count() == 0
     assert table.errors == []
+
+
+@pytest.mark.browser
+def test_the_picture_keeps_its_frame(desk: MakeDesk) -> None:
+    """Heads that stay where a picture is scrolled are where they were, opaque, and can be read."""
+    framed = 0
+    for name, safeguard in BREAKS:
+        if "data-pinned" not in RenderedTimeline(Timeline(build(name))).html(0):
+            continue
+        framed += 1
+        table = desk(broken(name, safeguard, at_end=False))
+        before = table.page.evaluate(HEADS)
+        table.do("step")
+        table.page.wait_for_selector(DIM, state="attached")
+        assert table.page.evaluate(HEADS) == before, name
+        assert {opacity for *_, opacity in before.values()} <= {1}
+    assert framed > 1
+
+
+HEADS = """() => {
+  const seen = (part) => part.matches(".kp-picture") ? 1
+    : getComputedStyle(part).opacity * seen(part.parentNode);
+  const which = ".kp-picture [data-pinned] :is(.paper,[data-of]:not([data-of^=request]))";
+  const heads = [...document.querySelectorAll(which)];
+  return Object.fromEntries(heads.map((part) => {
+    const { x, y } = part.getBoundingClientRect();
+    return [part.dataset.of || "paper", [Math.round(x), Math.round(y), seen(part)]];
+  }));
+}"""
+"""Where each part of the heads is, and how opaque."""
+
+
+@pytest.mark.browser
+def test_a_break_holds_whatever_runs(desk: MakeDesk) -> None:
+    """Play at its fastest, a run to the next milestone, a key that is held down, presses ahead."""
+    player = Player(open_file(file_named("tcm/off-pending-in-metadata")))
+    table = desk(player)
+    page = table.page
+    page.select_option("[data-do=speed]", "5")
+    page.click("[data-do=play]")
+    page.wait_for_selector(SHEET)
+    page.wait_for_selector("[data-do=play][aria-label=play]")
+    table.wait_where("4 / 6")
+    page.keyboard.press("Home")
+    for _ in range(3):
+        page.keyboard.press("Shift+ArrowRight")
+    table.wait_where("4 / 6")
+    page.keyboard.press("Home")
+    for _ in range(12):
+        page.keyboard.down("ArrowRight")
+    page.keyboard.up("ArrowRight")
+    table.wait_where("4 / 6")
+    page.keyboard.press("ArrowRight")
+    table.wait_where("5 / 6")
+    assert table.errors == []
+
+
+@pytest.mark.browser
+def test_a_break_holds_what_the_kernel_plays(desk: MakeDesk) -> None:
+    """Where nobody has stepped yet: play, and presses that wait their turn."""
+    for go, times in (("play", 1), ("milestone", 5), ("step", 5)):
+        table = desk(Player("gossip/both-sides"))
+        page = table.page
+        page.select_option("[data-do=speed]", "5")
+        page.evaluate(PRESS, [f".kp-keys [data-do={go}]", times])
+        page.wait_for_selector(SHEET)
+        page.wait_for_function("window.calls === 0")
+        assert page.inner_text(".kp-where").startswith("3 /")
+        assert page.get_attribute("[data-do=play]", "aria-label") == "play"
+        assert len(table.player.timeline.moments) == 4
+
+
+PRESS = """([which, times]) => {
+  for (let i = 0; i < times; i += 1) document.querySelector(which).click();
+}"""
 
 
 @pytest.mark.browser

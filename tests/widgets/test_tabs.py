@@ -17,7 +17,8 @@ LINE = ".kp-stage :is(.kp-tabs, .kp-line)>[data-tab]"
 LIST = ".kp-stage .kp-tabs .kp-sheet [data-tab]"
 IN_SIGHT = """(tab) => {
   const [inner, outer] = [tab, tab.parentNode].map((one) => one.getBoundingClientRect());
-  return inner.left >= outer.left - 1 && inner.right <= outer.right + 1;
+  return inner.left >= outer.left - 1 && inner.right <= outer.right + 1
+    && inner.top >= outer.top && inner.bottom <= outer.bottom;
 }"""
 SHOWN = """() => [...document.querySelectorAll(".kp-stage .kp-page")]
   .filter((page) => !page.hidden).map((page) => page.dataset.k)"""

@@ -252,7 +252,7 @@ class Gossip(NetworkModel):
                 if theirs != node.version and theirs not in node.past:
                     yield place, self.index[state.endpoint]
 
-    @action(tag="pull", kind="pull", each=pulls)
+    @action(tag="pull", each=pulls)
     @purpose("Different versions mean that one lacks something, so it asks.")
     def pull_cells(self, s: ActorState, node: Node, source: Node) -> Next:
         """{node} has version {mine}, {source} gossips {theirs}: {node} pulls its schema."""
@@ -271,7 +271,7 @@ class Gossip(NetworkModel):
             if s.nodes[a].view != s.nodes[b].view:
                 yield a, b
 
-    @action(tag="gossip", kind="gossip", each=unlike)
+    @action(tag="gossip", each=unlike)
     @purpose("Nobody leads: news spreads from node to node.")
     def begin_round(self, s: ActorState, node: Node, target: Node) -> Next:
         """{node} gossips with {target}."""
@@ -287,7 +287,6 @@ class Gossip(NetworkModel):
 
     @action(
         tag="change",
-        kind="change",
         each=lambda m, s: sorted(
             {*range(len(m.planned))} - {number for node in s.nodes for number, _ in node.done}
         ),

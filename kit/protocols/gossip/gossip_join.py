@@ -251,7 +251,6 @@ class GossipJoin(NodeModel[RingState]):
 
     @action(
         tag="gossip",
-        kind="gossip",
         each=unlike,
         travels=[
             leg("message", "{node}", "{target}", "gossip", "digests"),
@@ -278,7 +277,6 @@ class GossipJoin(NodeModel[RingState]):
 
     @action(
         tag="shadow",
-        kind="shadow",
         each=shadows,
         when=lambda m: m.newcomers,
         travels=[
@@ -312,7 +310,7 @@ class GossipJoin(NodeModel[RingState]):
                 return name
         return ""
 
-    @action(tag="boot", kind="boot", each=so_far("shadow"), when=lambda m: m.newcomers)
+    @action(tag="boot", each=so_far("shadow"), when=lambda m: m.newcomers)
     @purpose("Writes shall reach the newcomer, from each node that has heard.")
     def announce_boot(self, s: RingState, node: Node) -> Next:
         """{node} says BOOT in generation {generation}: who hears it writes to {node}, too.
@@ -332,7 +330,6 @@ class GossipJoin(NodeModel[RingState]):
 
     @action(
         tag="stream",
-        kind="stream",
         each=so_far("boot"),
         when=lambda m: m.newcomers,
         says=_stream_says,
@@ -350,7 +347,7 @@ class GossipJoin(NodeModel[RingState]):
         s = s.at(node, phase="streamed", data=mine.data | copied)
         return s.but(streams=s.streams + bool(source))
 
-    @action(tag="normal", kind="normal", each=so_far("streamed"), when=lambda m: m.newcomers)
+    @action(tag="normal", each=so_far("streamed"), when=lambda m: m.newcomers)
     @purpose("Each node begins to read there when it hears it, not all at once.")
     def announce_normal(self, s: RingState, node: Node) -> Next:
         """{node} says NORMAL: who hears it reads from {node}."""
@@ -379,7 +376,7 @@ class GossipJoin(NodeModel[RingState]):
             dead = self.number(self.dead[0])
             yield from ((at, dead) for at, node in enumerate(s.nodes) if node.phase == "member")
 
-    @action(tag="removenode", kind="removenode", each=calls, when=lambda m: m.dead)
+    @action(tag="removenode", each=calls, when=lambda m: m.dead)
     @purpose("A dead node cannot leave by itself: another one drives its removal.")
     def begin_removal(self, s: RingState, node: Node, dead: Node) -> Next:
         """The operator calls removenode of {dead} on {node}: it says REMOVING.
@@ -394,7 +391,6 @@ class GossipJoin(NodeModel[RingState]):
 
     @action(
         tag="restore",
-        kind="restore",
         each=so_far("removing"),
         when=lambda m: m.dead,
         says=_restore_says,
@@ -417,7 +413,7 @@ class GossipJoin(NodeModel[RingState]):
         s = s.at(self.index[taker], data=owner.data | copied).at(node, drives="restored")
         return s.but(streams=s.streams + bool(sources))
 
-    @action(tag="removed", kind="removed", each=so_far("restored"), when=lambda m: m.dead)
+    @action(tag="removed", each=so_far("restored"), when=lambda m: m.dead)
     @purpose("Only a node that hears it stops counting on the dead one.")
     def announce_removed(self, s: RingState, node: Node) -> Next:
         """{node} says REMOVED: who hears it asks {gone} for nothing any more."""
@@ -426,7 +422,6 @@ class GossipJoin(NodeModel[RingState]):
 
     @action(
         tag="restart",
-        kind="restart",
         each=lambda m, s: sum(
             1 << i for i, node in enumerate(s.nodes[: len(m.members)]) if node.phase == "down"
         ),
@@ -466,7 +461,6 @@ class GossipJoin(NodeModel[RingState]):
 
     @action(
         tag="write",
-        kind="write",
         each=acknowledging,
         verb=lambda m, a: f"write {a.coordinator} by {' '.join(a.by)}",
         travels=lambda m, _, a, s: [
@@ -495,7 +489,7 @@ class GossipJoin(NodeModel[RingState]):
             1 << i for i, name in out if any(endpoint_of(n.view, name).generation for n in s.nodes)
         )
 
-    @action(tag="forget", kind="forget", each=forgotten)
+    @action(tag="forget", each=forgotten)
     @purpose("Silence is all that gossip has to tell who is gone.")
     def forget_joiner(self, s: RingState, node: Node) -> Next:
         """{node} was silent for too long: the others take it out of what they know."""
@@ -509,7 +503,6 @@ class GossipJoin(NodeModel[RingState]):
 
     @action(
         tag="crash",
-        kind="crash",
         each=drivers,
         spends="crashes",
         says=lambda m, s, a, _: (
@@ -543,7 +536,7 @@ class GossipJoin(NodeModel[RingState]):
         """The network cuts {node} off."""
         return s.but(cut_off=self.names[node])
 
-    @action(tag="reconnect", kind="reconnect", each=lambda m, s: int(bool(s.cut_off)))
+    @action(tag="reconnect", each=lambda m, s: int(bool(s.cut_off)))
     @purpose("Messages pass again, so views can become equal.")
     def heal_cut(self, s: RingState) -> Next:
         """The network is whole again."""

@@ -106,7 +106,6 @@ class Guards(Members):
 
     @action(
         tag="begin",
-        kind="begin",
         each=lambda m, s: sum(1 << i for i, each in enumerate(s.answers) if each == "waiting"),
         verb=lambda m, a: m.clients[a.operation].text,
         travels=[Travel("request", "op:{operation}", "{name}", "{what}")],
@@ -125,7 +124,6 @@ class Guards(Members):
         return s.but(answers=put(s.answers, operation, "running"))
 
     @action(
-        kind="barrier",
         tag="barrier",
         each=after_locking,
         when=lambda m: m.read_barrier,
@@ -152,9 +150,7 @@ class Guards(Members):
         return s.guarded(node, self.guard(s, node).but(step=CAUGHT_UP))
 
     @action(
-        tag="read",
-        kind="read",
-        each=lambda m, s: (after_barrier if m.read_barrier else after_locking)(m, s),
+        tag="read", each=lambda m, s: (after_barrier if m.read_barrier else after_locking)(m, s)
     )
     @purpose("The change will count only if this is still the newest state.")
     def read_state_id(self, s: Group0State, node: Node) -> Next:
@@ -162,7 +158,7 @@ class Guards(Members):
         newest = self.tables(s, node).history.newest
         return s.guarded(node, self.guard(s, node).but(step=READ, observed=newest))
 
-    @action(tag="make-id", kind="make id", each=after_step(READ))
+    @action(tag="make-id", each=after_step(READ))
     @purpose("The id names the state that the change leads to; ids only grow.")
     def make_state_id(self, s: Group0State, node: Node) -> Next:
         """{node} makes a greater state id: {now.new}."""

@@ -77,7 +77,6 @@ class RaftLog(Members):
 
     @action(
         tag="apply",
-        kind="apply",
         each=lambda m, s: s.up & _lagging(s.indexes),
         label=lambda m, s, a: f"{m.verb(a)}: index {s.indexes[m.number(a.node)].applied + 1}",
         says=_apply_says,
@@ -104,7 +103,6 @@ class RaftLog(Members):
 
     @action(
         tag="commit",
-        kind="commit",
         each=commits,
         verb=lambda m, a: f"commit {a.state_id} by {' '.join(a.by)}",
         label=verb_with_change,
@@ -161,7 +159,6 @@ class RaftLog(Members):
 
     @action(
         tag="snapshot",
-        kind="snapshot",
         each=lambda m, s: s.up & m.lacking_dropped(s) if m.kept else 0,
         travels=[
             Travel(
@@ -195,7 +192,7 @@ class RaftLog(Members):
             return NOBODY_TO_TELL
         return s.but(deposed=s.deposed & ~(1 << node))
 
-    @action(tag="restart", kind="restart", each=lambda m, s: m.everybody & ~s.up)
+    @action(tag="restart", each=lambda m, s: m.everybody & ~s.up)
     @purpose("It still knows what is on its disk; the log brings the rest.")
     def restart_node(self, s: Group0State, node: Node) -> Next:
         """{node} is up again. Its shard 0 starts the server of group 0 with what it had applied:
@@ -247,7 +244,6 @@ class RaftLog(Members):
 
     @action(
         tag="lose",
-        kind="lose",
         each=lambda m, s: dict.fromkeys(c.new for c in s.in_flight) if m.budget.losses else (),
         label=verb_with_change,
         fault=True,
@@ -260,11 +256,7 @@ class RaftLog(Members):
         return _taken(s.spend("left.losses"), state_id)[0]
 
     @action(
-        tag="crash",
-        kind="crash",
-        each=lambda m, s: s.up if m.budget.crashes else 0,
-        fault=True,
-        hand=off_stage,
+        tag="crash", each=lambda m, s: s.up if m.budget.crashes else 0, fault=True, hand=off_stage
     )
     @purpose("Nodes stop at any moment; the log must outlive that.")
     def crash_node(self, s: Group0State, node: Node) -> Next:

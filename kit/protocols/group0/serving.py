@@ -56,7 +56,6 @@ class Serving(Members):
 
     @action(
         tag="send",
-        kind="send",
         each=lambda m, s: m.at_stage(s, "waiting"),
         verb=text_of,
         travels=[
@@ -83,7 +82,6 @@ class Serving(Members):
 
     @action(
         tag="fetch",
-        kind="fetch",
         each=lambda m, s: sum(
             1 << i
             for i, each in enumerate(s.requests)
@@ -106,7 +104,6 @@ class Serving(Members):
 
     @action(
         tag="serve",
-        kind="serve",
         each=lambda m, s: m.at_stage(s, "sent"),
         verb=lambda m, a: f"serve: {text_of(m, a)}",
         travels=[Travel("answer", "{target}", "{source}", "done")],

@@ -235,7 +235,7 @@ class Failures(VotingModel[FailuresState]):
             source, target = self.spot(self.names[holder]), self.spot(action.node)
             yield Travel("data", source, target, "schema", text)
 
-    @action(tag="catch-up", verb="catch up {node}", each=behind, travels=fetched)
+    @action(verb="catch up {node}", each=behind, travels=fetched)
     @purpose("A node serves by the newest schema that it can reach.")
     def catch_up(self, s: FailuresState, node: Node) -> Next:
         """{node} has fetched the newest schema, and serves."""
@@ -275,13 +275,13 @@ class Failures(VotingModel[FailuresState]):
         """All nodes that run reach each other again."""
         return self.voting(s.but(apart=0)) if s.apart else None
 
-    @action(tag="start", kind="start", each=lambda m, s: m.everybody & ~s.up)
+    @action(tag="start", each=lambda m, s: m.everybody & ~s.up)
     @purpose("It has been away and has to catch up first.")
     def start_node(self, s: FailuresState, node: Node) -> Next:
         """{node} has started. It does not serve yet."""
         return self.voting(s.but(up=s.up | 1 << node))
 
-    @action(tag="start-all", verb="start {datacenter}", each=lambda m, s: m.dcs_of(~s.up))
+    @action(verb="start {datacenter}", each=lambda m, s: m.dcs_of(~s.up))
     @purpose("They have been away and have to catch up first.")
     def start_all(self, s: FailuresState, datacenter: Datacenter) -> Next:
         """The nodes of {datacenter} have started. They do not serve yet."""

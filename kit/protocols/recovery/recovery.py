@@ -204,7 +204,6 @@ class Recovery(LostMajority[RecoveryState]):
     @action(
         label="delete the group id of {node}",
         tag="delete",
-        kind="delete",
         each=lambda m, s: s.where(
             lambda n: n.status == "up" and NO_GROUP < n.group_id <= max(OLD, s.abandoned)
         ),
@@ -263,7 +262,7 @@ class Recovery(LostMajority[RecoveryState]):
             lambda n: n.takes_part and n.option != s.leader and n.group_id <= s.abandoned
         )
 
-    @action(label="set recovery_leader on {node}", tag="set", kind="set", each=unled)
+    @action(label="set recovery_leader on {node}", tag="set", each=unled)
     @purpose("All nodes have to join the same new group.")
     def set_option(self, s: RecoveryState, node: Node) -> Next:
         """The configuration of {node} names {leader} as recovery_leader."""
@@ -470,7 +469,6 @@ class Recovery(LostMajority[RecoveryState]):
     @action(
         label="unset recovery_leader on {node}",
         tag="unset",
-        kind="unset",
         when=lambda m: m.edition == "server",
         each=lambda m, s: s.where(lambda n: n.takes_part and n.option != NOBODY),
     )
@@ -482,7 +480,6 @@ class Recovery(LostMajority[RecoveryState]):
     @action(
         label="clean the old rows of {node}",
         tag="clean",
-        kind="clean",
         each=lambda m, s: s.where(lambda n: n.takes_part and s.leftover(n)),
     )
     @purpose("The old group is over, and its rows are of no use.")
@@ -589,7 +586,6 @@ class Recovery(LostMajority[RecoveryState]):
         fault=True,
         spends="returns",
         tag="return",
-        kind="return",
         each=reviving,
         logs=logs_start,
     )

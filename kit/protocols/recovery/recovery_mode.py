@@ -215,10 +215,7 @@ class RecoveryMode(LostMajority[ModeState]):
         return None if s.isolated or not s.dead else s.but(isolated=True)
 
     @action(
-        label="set recovery on {node}",
-        tag="set",
-        kind="set",
-        each=live_where(lambda n: n.value != "recovery"),
+        label="set recovery on {node}", tag="set", each=live_where(lambda n: n.value != "recovery")
     )
     @purpose("In recovery mode a node runs without group 0.")
     def set_recovery(self, s: ModeState, node: Node) -> Next:
@@ -554,7 +551,6 @@ class RecoveryMode(LostMajority[ModeState]):
         fault=True,
         spends="returns",
         tag="return",
-        kind="return",
         each=lambda m, s: s.where(lambda n: n.standing == "dead"),
         says=lambda m, *step: f"It was given up: {m.says_start(*step)}",
         logs=logs_start,

@@ -260,7 +260,6 @@ class Moving(Range):
     @action(
         each=_laggards,
         tag="apply",
-        kind="apply",
         label=_applies,
         says=lambda m, s, a, _: f"{m._applies(s, a)}.",
         travels=travels,

@@ -352,7 +352,6 @@ class Storage(Moving, Coordinating):
 
     @action(
         each=_new,
-        kind="lose",
         when=lambda m: m.losses > 0,
         verb=lambda m, a: f"lose {m.title_of(a.request)} to {a.replica}",
         says=lambda m, s, a, _: f"The message of {m.title_of(a.request)} to {a.replica} is lost.",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -34,17 +33,8 @@ HIDDEN: dict[str, Any] = {"extra_json_schema": {"hidden": True}}
 """How a parameter is set: by words that somebody writes, or in no form at all."""
 
 
-@lru_cache(1 << 12)
-def _named(names: tuple[str, ...], mask: int) -> tuple[str, ...]:
-    return tuple(name for place, name in enumerate(names) if mask >> place & 1)
-
-
 class Hosts(NodeModel[S]):
     """A model of nodes, group 0 and a network, of which each has a row."""
-
-    def named(self, mask: int) -> tuple[str, ...]:
-        """The names of the nodes in a mask; many states ask for the same ones."""
-        return _named(self.names, mask)
 
     def spot(self, place: str) -> str:
         """The key of its row; the coordinator has that of group 0."""

@@ -432,7 +432,6 @@ class Resize(Hosts[ResizeState]):
 
     @action(
         tag="apply",
-        kind="apply",
         each=behind,
         travels=[
             Travel(

@@ -181,7 +181,6 @@ class Truncate(Hosts[TruncateState]):
 
     @action(
         tag="apply",
-        kind="apply",
         each=behind,
         travels=lambda m, before, a, after: [
             Travel(

@@ -430,12 +430,13 @@ class TcmCluster(Product):
             return
         begun = (event for event in events if isinstance(event, Begin))
         dead = {self.tcm.cluster.resolved[event.operation].dead for event in begun} - {None}
-        for older, newer in combinations(reversed(logs), 2):
-            if len(newer) - len(older) >= APART:
-                first, second = (
-                    frozenset(dead.union(code for code, at in enumerate(applied) if at > len(log)))
-                    for log in (older, newer)
-                )
+
+        def silent(known: int) -> Any:
+            return frozenset(dead.union(code for code, at in enumerate(applied) if at > known))
+
+        epochs = [(log, len(log), silent(len(log))) for log in reversed(logs)]
+        for (older, known, first), (newer, epoch, second) in combinations(epochs, 2):
+            if epoch - known >= APART:
                 yield older, newer, first, second
                 yield newer, older, second, first
 

@@ -591,7 +591,6 @@ class Serving(Control):
         yield Travel("data", NETWORK, self.spot(action.node), label, said)
 
     @action(
-        kind="late",
         tag="late",
         each=arrivals,
         says=lambda m, before, action, after: (

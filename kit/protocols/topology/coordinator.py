@@ -396,7 +396,7 @@ class Coordinator(Control):
         why = f" ({decision.reason})" if decision.kind == "refuse" else ""
         return f"{self.who(before)} decides on state {before.state_id}{why}: {said}."
 
-    @action(kind="decide", tag="decide", says=_decision_words)
+    @action(tag="decide", says=_decision_words)
     @purpose("The tables alone say what is due, so any coordinator can go on.")
     def take_decision(self, s: ControlState) -> Next:
         """The coordinator reads the tables under a guard and makes the command that is due."""
@@ -456,9 +456,7 @@ class Coordinator(Control):
             yield Travel("entry", *way, f"version {after.topology.version}", f"{old} → {new}", 1)
 
     @action(
-        kind="commit",
         tag="commit",
-        verb="commit",
         label=lambda m, s, action: (
             f"commit: {verbatim(m.sets(s, s.attempted.command))}"
             if s.attempted.command
@@ -527,7 +525,6 @@ class Coordinator(Control):
             yield Travel("data", *way, f"ranges{tag}", text)
 
     @action(
-        kind="work",
         tag="work",
         label=lambda m, s, action: m._piece_words(s, "work"),
         says=work_words,
@@ -576,13 +573,7 @@ class Coordinator(Control):
         yield Travel("request", leader, node, "barrier", asks, stays=True)
         yield Travel("answer", node, leader, "drained", answers, leg=1, stays=True)
 
-    @action(
-        kind="answer",
-        tag="answer",
-        each=unanswered,
-        says=_answer_words,
-        travels=_barrier_and_answer,
-    )
+    @action(tag="answer", each=unanswered, says=_answer_words, travels=_barrier_and_answer)
     @purpose("The next step is safe once no node goes by an older version.")
     def answer_barrier(self, s: ControlState, node: Node) -> Next:
         """A node has applied all and answers the coordinator's barrier."""
@@ -607,11 +598,7 @@ class Coordinator(Control):
         return " ".join(["move tablets", *where, *["and more"] * action.more])
 
     @action(
-        kind="tablets",
-        tag="tablets",
-        each=moves,
-        verb=_move_verb,
-        says="The tablet transitions come to their end.",
+        tag="tablets", each=moves, verb=_move_verb, says="The tablet transitions come to their end."
     )
     @purpose("The track ends when no tablet is in transition.")
     def move_tablets(
@@ -733,13 +720,7 @@ class Coordinator(Control):
         others = voting(s) & s.reachable
         return others if s.coordinator == NOBODY else others & ~(1 << s.coordinator)
 
-    @action(
-        kind="elect",
-        tag="elect",
-        each=electable,
-        unasked=True,
-        relied=lambda m, s, action: not leads(s),
-    )
+    @action(tag="elect", each=electable, unasked=True, relied=lambda m, s, action: not leads(s))
     @purpose("All it needs is in the tables, so any node can take over.")
     def elect_coordinator(self, s: ControlState, node: Node) -> Next:
         """{node} leads group 0 and starts a coordinator, which reads the tables."""

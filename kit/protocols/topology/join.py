@@ -318,7 +318,6 @@ class Join(NetworkModel):
 
     @action(
         tag="place",
-        kind="place",
         each=lambda m, s: sum(
             1 << i for i, state in enumerate(s.nodes) if getattr(state, "handling", ())
         ),
@@ -347,7 +346,6 @@ class Join(NetworkModel):
 
     @action(
         tag="take",
-        kind="take",
         label=lambda m, s, action: f"{lead(s)} takes the request from the queue",
         says=_take_words,
     )
@@ -368,9 +366,7 @@ class Join(NetworkModel):
         s = left(s, row.host, why)
         return with_member(s, coordinator(s).but(owes=(row.host, why)))
 
-    @action(
-        tag="add", kind="add", label=lambda m, s, action: f"{lead(s)} adds {joining(s)} to group 0"
-    )
+    @action(tag="add", label=lambda m, s, action: f"{lead(s)} adds {joining(s)} to group 0")
     @purpose("A member of group 0 gets the log, and with it all metadata.")
     def add_member(self, s: ActorState) -> Next:
         """{lead} adds {joining} to the configuration of group 0."""
@@ -458,7 +454,6 @@ class Join(NetworkModel):
 
     @action(
         tag="learn",
-        kind="learn",
         label=lambda m, s, action: f"{joiner(s).host} reads the outcome in group 0",
         says=_outcome_words,
     )
@@ -474,10 +469,7 @@ class Join(NetworkModel):
         return self.turned(s, self.index[JOINER], (after, ()))
 
     @action(
-        tag="give-up",
-        kind="give up",
-        label=lambda m, s, action: f"{joiner(s).host} gives up",
-        says=_outcome_words,
+        tag="give-up", label=lambda m, s, action: f"{joiner(s).host} gives up", says=_outcome_words
     )
     @purpose("An answer that is lost will never come.")
     def stop_waiting(self, s: ActorState) -> Next:
@@ -496,7 +488,6 @@ class Join(NetworkModel):
 
     @action(
         tag="enable",
-        kind="enable",
         label=lambda m, s, action: f"{lead(s)} enables feature {FEATURE}",
         says=f"Every normal node supports feature {FEATURE}: {{lead}} enables it.",
         unasked=True,
@@ -601,7 +592,6 @@ class Join(NetworkModel):
 
     @action(
         tag="elect",
-        kind="elect",
         each=lambda m, s: 0 if tables(s).coordinator else m.able(s),
         label="{node} takes the lead",
     )

@@ -71,13 +71,7 @@ class Outages(Control):
             s = s.but(attempted=s.attempted.but(streaming=False))
         return shut_down(s, node)
 
-    @action(
-        kind="restart",
-        tag="restart",
-        each=lambda m, s: m.has_a_place(s) & ~s.up,
-        unasked=True,
-        relied=False,
-    )
+    @action(tag="restart", each=lambda m, s: m.has_a_place(s) & ~s.up, unasked=True, relied=False)
     @purpose("It still knows what is on its disk; the log brings the rest.")
     def restart_member(self, s: ControlState, node: Node) -> Next:
         """{node} comes back and catches up if it can."""
@@ -115,7 +109,6 @@ class Outages(Control):
         return self.died(s, node)
 
     @action(
-        kind="exclude",
         tag="exclude",
         label=lambda m, s, action: (
             "exclude {node}: nodetool excludenode" if m.limited else "put {node} into ignore_nodes"
@@ -162,7 +155,6 @@ class Outages(Control):
         return f"{moved}. {stay}; the others still look for it at {old}."
 
     @action(
-        kind="readdress",
         tag="readdress",
         label="restart {node} with another address",
         each=has_a_place,
@@ -211,7 +203,6 @@ class Outages(Control):
             yield Travel("message", self.spot(action.node), self.spot(other), at, said)
 
     @action(
-        kind="gossip",
         tag="gossip",
         label="gossip {node}: the others hear where {node} is",
         each=lambda m, s: s.up & s.unheard & ~mask_of(s.topology, "left"),

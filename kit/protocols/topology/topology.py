@@ -30,6 +30,7 @@ from kit.engine.declared import (
 from kit.engine.model import TransitionRows
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import Refusal
+from kit.masks import where
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.group0.voting import UNNAMED_RELEASE
 from kit.protocols.topology.control import (
@@ -196,7 +197,6 @@ class Topology(Serving, Coordinator, Outages):
 
     @action(
         tag="request",
-        kind="request",
         each=lambda m, s: (s.made,) if s.made < len(m.plan.requests) else (),
         verb=_request_words,
         label=_request_label,
@@ -225,10 +225,8 @@ class Topology(Serving, Coordinator, Outages):
 
     def lagging(self, s: ControlState) -> int:
         """The nodes that are heard and have not applied all (a mask)."""
-        newest, behind = len(s.views) - 1, 0
-        for node, at in enumerate(s.applied if newest else ()):
-            behind |= (at < newest) << node
-        return behind & s.reachable
+        newest = len(s.views) - 1
+        return where(map(newest.__gt__, s.applied)) & s.reachable if newest else 0
 
     def _version_words(self, before: ControlState, action: Any, after: ControlState) -> str:
         node = self.number(action.node)
@@ -242,7 +240,7 @@ class Topology(Serving, Coordinator, Outages):
         said = f"group 0 → {action.node}: {version}"
         yield Travel("entry", LOG, self.spot(action.node), version, said)
 
-    @action(tag="apply", kind="apply", each=lagging, says=_version_words, travels=_version_sent)
+    @action(tag="apply", each=lagging, says=_version_words, travels=_version_sent)
     @purpose("A node routes by the version that it has applied.")
     def apply_topology(self, s: ControlState, node: Node) -> Next:
         """A node applies the next command that changes what it goes by."""
@@ -250,7 +248,6 @@ class Topology(Serving, Coordinator, Outages):
 
     @action(
         tag="clean",
-        kind="clean",
         each=lambda m, s: sum(
             1 << i for i, entry in enumerate(s.topology.nodes) if entry.cleanup == "running"
         ),
@@ -264,7 +261,7 @@ class Topology(Serving, Coordinator, Outages):
         clean = with_node(s.topology, node, cleanup="clean")
         return majority_refusal(s) or with_topology(s, clean)
 
-    @action(tag="publish", kind="publish")
+    @action(tag="publish")
     @purpose("Those who read streams must know where to look next.")
     def publish_generation(self, s: ControlState) -> Next:
         """A CDC generation is published to those who read streams."""

@@ -323,7 +323,6 @@ class RaftUpgrade(NodeModel[Cluster]):
             yield Travel("answer", name, act.node, f"group {group}", leg=1)
 
     @action(
-        tag="join-group",
         kind="phase",
         each=lambda m, s: s.where(lambda n: n.is_upgrading(0, in_group=False)),
         says=lambda m, before, action, after: (
@@ -469,7 +468,6 @@ class RaftUpgrade(NodeModel[Cluster]):
             yield Travel("data", self.names[newest], act.node, "newest schema")
 
     @action(
-        tag="catch-up",
         each=catching_up,
         says=lambda m, before, action, after: (
             "{node} finds nothing newer within its reach, and serves requests."
@@ -586,7 +584,6 @@ class RaftUpgrade(NodeModel[Cluster]):
         return s.but(nodes=nodes, entries=entries, made=made)
 
     @action(
-        tag="turn-off",
         spends="turns",
         each=lambda m, s: s.where(lambda n: n.configured and n.status != "lost"),
     )

@@ -244,7 +244,6 @@ class TopologyUpgrade(NodeModel[Cluster]):
 
     @action(
         tag="apply",
-        kind="apply",
         each=lambda m, s: s.where(
             lambda n: n.is_up and n.standing == "normal" and n.view != s.upgrade_state
         ),

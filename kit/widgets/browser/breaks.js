@@ -1,11 +1,12 @@
-// A step that breaks a promise: the picture stands still for a moment, then all but the culprits
-// dims, and beside it stands what contradicts what.
+// A step that breaks a promise holds the run: the picture stands still for a moment, then all but
+// the culprits and the frame dims, and beside it stands what contradicts what.
 
 import { calm } from "./motion.js";
 import { all } from "./picture.js";
 import { say } from "./words.js";
 
 const STILL = 700; // milliseconds
+const FRAME = "[data-pinned],.legend"; // who is who, and what the marks mean
 
 export class Breaks {
   constructor(player) {
@@ -40,7 +41,6 @@ export class Breaks {
     player.choices.blamed = isOpen ? this.blamed : [];
     player.choices.restoreLight();
     if (!isOpen) return;
-    if (animated) player.pause();
     player.bar.mark(all(sheet, "[data-cause]").map(({ dataset }) => Number(dataset.cause)));
     if (animated && !calm.matches) this.freeze();
     else this.only();
@@ -148,7 +148,7 @@ export class Breaks {
 
 function fade(part, kept) {
   for (const child of part.children) {
-    if (kept.includes(child)) continue;
+    if (kept.includes(child) || child.matches(FRAME)) continue;
     if (kept.some((one) => child.contains(one))) fade(child, kept);
     else child.setAttribute("data-my-dim", "");
   }

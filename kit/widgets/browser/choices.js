@@ -80,7 +80,8 @@ export class Choices {
     this.settle();
     this.tab = name;
     this.restoreTabs();
-    for (const tab of all(this.root, ".kp-line>[aria-pressed=true]")) reveal(tab, tab.parentNode);
+    for (const tab of all(this.root, ".kp-line>[aria-pressed=true]"))
+      tab.scrollIntoView({ block: "nearest" });
   }
 
   restore() {

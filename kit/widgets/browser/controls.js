@@ -78,6 +78,7 @@ const KEYS = {
 const REMOTE = { PageDown: "step", PageUp: "back" };
 const WITH_SHIFT = { ArrowRight: "milestone", ArrowLeft: "past" };
 
+const RUNS = ["step", "milestone"]; // a key that is held down for one does not leave a break
 const WALKING = /^(Arrow(Up|Down)|Enter| )$/; // keys that a group of things takes for itself
 const PRESSED = "button,summary,input[type=checkbox]";
 
@@ -185,7 +186,8 @@ function press(player, event) {
     player.rush.do(() => player.main.box.querySelector(`[data-key="${key}"]`)?.click());
   else if (name) {
     event.preventDefault();
-    BUTTONS[name](player);
+    const isHeld = event.repeat && player.store.moments[player.at].broken;
+    if (!isHeld || !RUNS.includes(name)) BUTTONS[name](player);
   }
 }
 

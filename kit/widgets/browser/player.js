@@ -220,9 +220,11 @@ export class Player {
     this.show(animated, from);
   }
 
-  // Show the moment; what travelled since the one before travels once it is shown.
+  // Show the moment; what travelled since the one before travels once it is shown. One that breaks
+  // a promise holds whatever runs, before anything else goes on.
   show(animated, from = this.at) {
     const { moments } = this.store;
+    if (animated && moments[this.at].broken) this.hold();
     this.frames.given(this.at, () => this.draw(animated, travelled(from, this.at, moments)));
   }
 
@@ -336,8 +338,8 @@ export class Player {
       return;
     }
     const { moments } = this.store;
-    const named = marksOf(this.path, moments, "milestone");
-    const far = named.findIndex((name, i) => i > this.step && name);
+    const [named, broken] = ["milestone", "broken"].map((mark) => marksOf(this.path, moments, mark));
+    const far = this.path.findIndex((_, i) => i > this.step && (named[i] || broken[i]));
     const id = big ? this.path.at(far) : this.path[this.step + 1];
     if (this.isPressed("predict")) this.frames.given(id, () => this.predict(id));
     else this.go(id, true);
@@ -383,6 +385,12 @@ export class Player {
     this.playing = setInterval(next, 1000 / Number(this.control("speed").value));
   }
 
+  // Nothing goes on from here by itself, neither play nor presses that wait.
+  hold() {
+    this.pause();
+    this.rush.clear();
+  }
+
   pause() {
     clearInterval(this.playing);
     this.playing = 0;
@@ -398,8 +406,7 @@ export class Player {
   }
 
   inquire(id) {
-    this.pause();
-    this.rush.clear();
+    this.hold();
     this.voice.hush();
     // Asked again, what is ticked stays.
     if (this.asked !== id)

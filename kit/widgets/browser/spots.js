@@ -34,8 +34,8 @@ export class Spots {
     const slot = drawing?.closest(".kp-scroll");
     if (!slot) return;
     const [x, y] = drawing.dataset.newest.split(" ").map(Number);
-    slot.scrollLeft = x * slot.scrollWidth - 0.75 * slot.clientWidth;
-    slot.scrollTop = y * slot.scrollHeight - 0.75 * slot.clientHeight;
+    slot.scrollLeft = scrolled(slot.scrollLeft, x * slot.scrollWidth, slot.clientWidth);
+    slot.scrollTop = scrolled(slot.scrollTop, y * slot.scrollHeight, slot.clientHeight);
     pin(slot);
   }
 
@@ -77,6 +77,12 @@ export class Spots {
     this.player.choices.point(this.thing);
     this.player.voice.tell(words(part), part);
   }
+}
+
+// How far a slot of a size is scrolled for a part to be in sight; where it is, nothing moves.
+function scrolled(now, part, size) {
+  const seen = (part - now) / size;
+  return seen > 0.5 && seen < 0.9 ? now : part - 0.75 * size;
 }
 
 // What is pinned stays at the left edge of a drawing that is scrolled, or at its top.

@@ -13,7 +13,7 @@ from kit.protocols.topology.rules.columns import (
     SystemTopology,
     SystemTopologyRow,
 )
-from kit.protocols.topology.rules.editions import MACHINES, NODE, OPERATIONS
+from kit.protocols.topology.rules.editions import MACHINES, NODE
 from kit.protocols.topology.rules.machines import (
     BOUNDARY,
     EDITIONS,
@@ -30,6 +30,8 @@ from kit.protocols.topology.rules.machines import (
 from tests.fixtures import rows
 
 OF_TABLETS = ("tablet", "tablet_repair", "tablet_rebuild_v2")
+OPERATIONS = ("bootstrapping", "replacing", "decommissioning", "removing")
+"""The machines that differ between the editions."""
 
 
 def machines() -> Iterator[tuple[Edition, Machine]]:

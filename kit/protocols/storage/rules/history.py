@@ -26,6 +26,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.errors import BadInput
+from kit.masks import chosen
 from kit.protocols.storage.rules.conditions import Condition
 from kit.protocols.storage.rules.exchange import Admission
 from kit.protocols.storage.rules.view import AnyAcknowledgement, View, mask_of
@@ -137,7 +138,7 @@ class RangeHistory(Struct, frozen=True):
 
     def names(self, mask: int) -> tuple[str, ...]:
         """The replicas in a mask, by name."""
-        return tuple(name for i, name in enumerate(self.replicas) if mask >> i & 1)
+        return chosen(self.replicas, mask)
 
 
 MOST_TRAILS = 4000

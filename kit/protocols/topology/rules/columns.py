@@ -19,6 +19,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
+from kit.masks import chosen
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology.rules import cluster, machines
 from kit.protocols.topology.rules.editions import MACHINES
@@ -363,7 +364,7 @@ def _options(entry: cluster.RequestEntry) -> tuple[tuple[str, str], ...]:
 
 def _names(features: int) -> tuple[str, ...]:
     more = (f"F{i:02}" for i in nodes_in(features >> len(NAMED_FEATURES)))
-    return (*(name for i, name in enumerate(NAMED_FEATURES) if features >> i & 1), *more)
+    return (*chosen(NAMED_FEATURES, features), *more)
 
 
 OWNERLESS = ("none", "left")

@@ -9,6 +9,7 @@ states.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Literal
 
 from msgspec import Struct, convert
@@ -234,6 +235,7 @@ def _changes(edge: EdgeRow) -> str:
     return "; ".join(filter(None, (*said, *effects, becomes * bool(edge.becomes)))) or "–"
 
 
+@cache  # what editions share is one machine
 def machine(name: str, states: str, edges: str) -> Machine:
     """A machine from its two tables as text, a row per line, columns between bars.
 

@@ -18,6 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.errors import BadInput, Refusal
+from kit.masks import chosen
 from kit.protocols.topology.rules.cluster import (
     NO_ROW,
     NOBODY,
@@ -98,8 +99,7 @@ def refusal(
     if not against[0] and setting.edition == "server":
         against = _against_going(topology, asks, alive, setting)
     reason, nodes = against
-    blocking = tuple(name for i, name in enumerate(names) if nodes >> i & 1)
-    return Refusal(reason, missing=blocking) if reason else None
+    return Refusal(reason, missing=chosen(names, nodes)) if reason else None
 
 
 def replacers(topology: ClusterTopology, node: int) -> int:

@@ -1,4 +1,4 @@
-"""The committed pictures: ``python -m kit.views.images --write`` draws them, ``--check`` compares.
+"""The committed pictures: ``python -m tools.images --write`` draws them, ``--check`` compares.
 
 State diagrams are compared by the digest of their DOT text, pictures of the kit's own by content.
 """
@@ -77,7 +77,7 @@ def write(folder: Path) -> list[str]:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; exit code 0 when all is well, 1 when a picture is not current."""
-    parser = argparse.ArgumentParser(prog="python -m kit.views.images", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tools.images", description=__doc__)
     choice = parser.add_mutually_exclusive_group(required=True)
     choice.add_argument("--write", action="store_true", help="draw the pictures")
     choice.add_argument("--check", action="store_true", help="compare them")
