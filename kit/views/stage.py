@@ -101,8 +101,8 @@ class Character(Struct, frozen=True):
     writes: bool | None = None
 
     @property
-    def asked(self) -> str:
-        """What is asked of it, in words."""
+    def requests(self) -> str:
+        """What requests ask of it, in words."""
         known = self.reads is not None and self.writes is not None
         return asked_words(bool(self.reads), bool(self.writes)) if known else ""
 
@@ -288,7 +288,7 @@ class _Set:
         for right, _ in (*_signs(each), *switch):
             x = at.real + right * (looks.head * 0.8 + 10)
             boxes.append(Box(x, at.imag - looks.head * 0.7, 20, 18))
-        if looks.tag and each.asked:
+        if looks.tag and each.requests:
             aside = looks.head + MARK / 2 + 1
             boxes += (Box(at.real + x, at.imag + LOW, MARK, 14) for x in (-aside, aside))
         return Body(at, looks.head, tuple(boxes))
@@ -479,7 +479,7 @@ def _character(
             for side, sign in signs
         ],
         _switch(scene, each.press, reach) if each.press is not None else None,
-        _asked(each, was, reach + MARK / 2 + 1) if looks.tag and each.asked else None,
+        _eye_and_pencil(each, was, reach + MARK / 2 + 1) if looks.tag and each.requests else None,
         _words(tag, 0, low, "strong", is_new=each.tag != was.tag) if tag else None,
         disk(0, held[3], each.fill or 0, held[0], held[1],
              news=[x for x in held[0] if x not in was.holds and was.holds != each.holds],
@@ -495,11 +495,11 @@ LOW = 7.0
 """How far below the middle of a head its eye and its pencil are."""
 
 
-def _asked(each: Character, was: Character, aside: float) -> Frag:
+def _eye_and_pencil(each: Character, was: Character, aside: float) -> Frag:
     """The eye and the pencil of who is read and written, at both sides of the head."""
     return h(
         "g",
-        h("title", f"{each.name}: {each.asked}"),
+        h("title", f"{each.name}: {each.requests}"),
         fresh(-aside, LOW, MARK, 16) if each.reads != was.reads else None,
         eye(-aside, LOW, filled=bool(each.reads)),
         fresh(aside, LOW, MARK, 16) if each.writes != was.writes else None,
@@ -951,7 +951,7 @@ def _unsaid(stage: Stage) -> Iterator[str]:
         if each.title:
             rest = [words for words in (each.tag, *each.holds) if words and words not in each.title]
             yield from (f"{each.name}: {words}" for words in rest)
-        yield from (f"{each.name}: {each.asked}",) * bool(each.asked)
+        yield from (f"{each.name}: {each.requests}",) * bool(each.requests)
 
 
 MEANINGS = {
@@ -993,7 +993,7 @@ def _marks_seen(scene: Scene, stage: Stage) -> Iterator[str]:
     yield from ("hollow",) * any(each.health == "down" for each in looks)
     kinds = {each.kind for each in stage.sides}
     yield from ("square",) * ("client" in kinds) + ("diamond",) * ("operator" in kinds)
-    yield from ("eye",) * any(each.asked for each in looks)
+    yield from ("eye",) * any(each.requests for each in looks)
     coming = any(each.target == stage.tape_key for each in stage.messages)
     yield from ("dashed card",) * (coming or any(card.open for card in tape))
     yield from ("struck",) * any(card.void for card in tape)

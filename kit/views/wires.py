@@ -83,19 +83,25 @@ class Ground:
         """The ways to choose from, with how many points of each are crossed; the first free one is
         the last.
         """
-        across = end.at - start.at
-        side = 1j * across / abs(across)
-        to_middle = Place(self.inside.x, self.inside.y) - (start.at + end.at) / 2
-        side *= 1 if (to_middle * side.conjugate()).real >= 0 else -1
         others = [each for each in self.bodies if each[0] not in (start, end)]
-        for bend, shape in product(BENDS, SHAPES):
-            out = bend * side * 2 / 3
-            near_start, near_end = (start.at + p.real * across + p.imag * out for p in shape)
-            curve = start.at, near_start, near_end, end.at
+        for curve in self._curves(start.at, end.at):
             crossed, first, last = self._seen(curve, start, end, others)
             yield crossed, cut(curve, first, last)
             if not crossed:
                 return
+
+    def _curves(self, start: Place, end: Place) -> Iterator[Way]:
+        """Curves from the middle of a body to that of another: more and more bent, then angular."""
+        across = end - start
+        side = 1j * across / abs(across)
+        to_middle = Place(self.inside.x, self.inside.y) - (start + end) / 2
+        side *= 1 if (to_middle * side.conjugate()).real >= 0 else -1
+        for bend, shape in product(BENDS, SHAPES):
+            out = bend * side * 2 / 3
+            near_start, near_end = (start + p.real * across + p.imag * out for p in shape)
+            yield start, near_start, near_end, end
+        for corner in (Place(start.real, end.imag), Place(end.real, start.imag)):
+            yield start, corner, corner, end
 
     def _seen(
         self, curve: Way, start: Body, end: Body, others: list[tuple[Body, Box]]

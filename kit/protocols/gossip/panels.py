@@ -192,11 +192,10 @@ def _ring(scene: Scene) -> Stage:
     rows = scene.of(facts.views)
     reads = {name for row in rows for name in row.reads}
     writes = reads.union(name for row in rows for name in row.pending)
-    there = (_of_ring(scene, row) for row in rows if row.phase != "out")
-    asked = (replace(each, reads=each.name in reads, writes=each.name in writes) for each in there)
+    cast = (_of_ring(scene, row) for row in rows if row.phase != "out")
     return Stage(
         m.names,
-        tuple(asked),
+        tuple(replace(x, reads=x.name in reads, writes=x.name in writes) for x in cast),
         walls=(Wall((s.cut_off,)),) if s.cut_off else (),
         lines=4,
     )

@@ -103,7 +103,7 @@ def ring(m: Topology, s: ControlState) -> TokenRing:
     return TokenRing(max(place) + 1, row.reads, row.writes, nodes, tuple(arcs), named)
 
 
-def asked(m: Topology, s: ControlState) -> tuple[int, int]:
+def replicas_in_use(m: Topology, s: ControlState) -> tuple[int, int]:
     """The nodes that are read and that are written, by the newest state of the log (masks)."""
     old, new = _rings(s.topology)
     masks, row = {"old": old, "new": new, "both": old | new}, _selectors(m, s)

@@ -10,7 +10,7 @@ from kit.protocols.topology import facts
 from kit.protocols.topology.control import NETWORK, spot
 from kit.protocols.topology.coordinator import LOG
 from kit.protocols.topology.facts import NodeFacts, history
-from kit.protocols.topology.panels.ring import asked
+from kit.protocols.topology.panels.ring import replicas_in_use
 from kit.protocols.topology.panels.states import standing
 from kit.protocols.topology.rules.cluster import NOBODY
 from kit.protocols.topology.rules.work import state_of, under_way
@@ -63,7 +63,7 @@ def _character(scene: Scene, row: NodeFacts) -> Character:
     if row.is_member:
         fence = f" · fence {row.fence}" if row.fence != row.version else ""
         lines.append(f"v{row.version}{fence}")
-    reads, writes = scene.of(asked)
+    reads, writes = scene.of(replicas_in_use)
     title = f"{row.name}: {row.state}{', coordinator' * row.is_coordinator}"
     if row.is_member:
         title += f", version {row.version}, fence {row.fence}"
