@@ -95,9 +95,7 @@ def limited_columns(rows: Sequence[Sequence[str]], what: str, indent: str = GAP)
 
 
 def fits(rows: Iterable[Sequence[str]], width: int = WIDTH) -> bool:
-    """Whether rows fit into a width as columns that are not wrapped; looks no further than where
-    they do not.
-    """
+    """Whether rows fit into a width as columns that are not wrapped."""
     widest: list[int] = []
     for row in rows:
         lengths = list(map(len, row))

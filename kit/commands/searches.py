@@ -494,9 +494,7 @@ TRACE = Word("--trace", "FILE", "write the run that fails as a trace")
 ORDER = "take the steps that may wait right before those that look at them"
 OF_CHECK = (
     Word("--symmetry", "", "visit one of all states that are alike"),
-    Word(
-        "--partial-order", "", "take the steps that may wait right before those that look at them"
-    ),
+    Word("--partial-order", "", ORDER),
     Word("--max-states", "N", "stop there (the search is then bounded, and ends with 2)"),
     Word(
         "--breaks",

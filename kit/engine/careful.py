@@ -125,22 +125,23 @@ def check_stands(value: Any, what: str | Callable[[], str], function: Callable[.
 
     Raises BadInput naming the function that made it.
     """
+
+    def where() -> str:
+        return place(what if isinstance(what, str) else what(), function)
+
     numbers = _numbers(value)
     if numbers is None:
-        name = what if isinstance(what, str) else what()
-        raise BadInput(place(name, function), "a huge value", f"at most {MOST_PARTS:,} parts")
+        raise BadInput(where(), "a huge value", f"at most {MOST_PARTS:,} parts")
     try:
         hash(value)
         content(value)
     except (TypeError, ValueError, RecursionError) as error:
-        name = what if isinstance(what, str) else what()
-        raise BadInput(place(name, function), value, f"{LASTING} ({error})") from None
+        raise BadInput(where(), value, f"{LASTING} ({error})") from None
     for number in numbers:
         is_nan = isinstance(number, float) and isnan(number)
         if is_nan or (isinstance(number, int) and number.bit_length() > LONGEST_NUMBER):
-            name = what if isinstance(what, str) else what()
             allowed = f"numbers that equal themselves, integers of at most {LONGEST_NUMBER} bits"
-            raise BadInput(place(name, function), number, allowed)
+            raise BadInput(where(), number, allowed)
 
 
 def check_call(what: str, function: Callable[..., Any], *given: str) -> None:

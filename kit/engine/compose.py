@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache, cached_property, reduce, update_wrapper, wraps
+from functools import cache, cached_property, reduce, update_wrapper
 from operator import attrgetter, or_
 from types import MethodType
 from typing import Any, TypeVar
@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.engine.declared import Act, Declared, judges
+from kit.engine.declared import Act, Declared, declared_by, judges
 from kit.engine.flows import Flow
 from kit.engine.model import Gesture, Model, Property
 from kit.engine.rule import Rule
@@ -138,8 +138,7 @@ class Product(Model[Any, Any]):
 
     def _declared(self) -> Iterator[Condition]:
         """The conditions that methods declare, in their order."""
-        methods = {name: each for each in type(self).__mro__[::-1] for name in vars(each)}
-        for name in methods:
+        for name in declared_by(type(self)):
             condition = getattr(type(self), name)
             if hasattr(condition, "needed_by"):
                 when = condition.needed_when
@@ -207,16 +206,7 @@ class Product(Model[Any, Any]):
 
     def promises_of(self, part: str) -> tuple[Property, ...]:
         """The *always*, *sometimes* and *goal* properties of a part, as properties of the whole."""
-        of_part = attrgetter(part)
-
-        def lifted(prop: Property) -> Property:
-            def check(s: Any) -> Any:
-                return prop.check(of_part(s))
-
-            of = of_part if prop.kind == "always" else None
-            return msgspec.structs.replace(prop, check=wraps(prop.check)(check), of=of)
-
-        return tuple(map(lifted, self.parts[part].properties))
+        return tuple(prop.within(attrgetter(part)) for prop in self.parts[part].properties)
 
     def relied(self, s: Any, action: Any) -> bool:
         """Whether the part that acts relies on it."""
@@ -424,16 +414,13 @@ class Lifting(Declared[S]):
 
     def _of_part(self, prop: Property) -> Property:
         """A property of the inner model as one of the whole."""
-        check, part, of = prop.check, attrgetter(self.part), prop.of
+        check, part = prop.check, attrgetter(self.part)
 
         def check_step(before: Any, action: Any, after: Any) -> Any:
             judged = self.is_judged(before, action)
             return check(part(before), action, part(after)) if judged else None
 
-        if prop.kind == "step":
-            return replace(prop, check=check_step)
-        looks_at = (lambda s: of(part(s))) if of else part
-        return replace(prop, check=lambda s: check(part(s)), of=looks_at)
+        return replace(prop, check=check_step) if prop.kind == "step" else prop.within(part)
 
     def verb(self, action: Any) -> str:
         """The action as a line of a scenario file."""

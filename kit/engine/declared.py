@@ -455,12 +455,14 @@ always, step = partial(judged, "always"), partial(judged, "step")
 sometimes, goal = partial(judged, "sometimes"), partial(judged, "goal")
 
 
+def declared_by(kind: type) -> Iterable[str]:
+    """The names that a class and its bases declare, those of the first bases first."""
+    return dict.fromkeys(name for each in kind.__mro__[::-1] for name in vars(each))
+
+
 def judges(model: Model[Any, Any]) -> Iterator[tuple[Property, bool]]:
-    """The properties that methods declare, those of the first bases first; whether each is a
-    sign.
-    """
-    methods = {n: each for each in type(model).__mro__[::-1] for n in vars(each)}
-    for name in methods:
+    """The properties that methods declare, in their order; whether each is a sign."""
+    for name in declared_by(type(model)):
         for said in getattr(getattr(type(model), name), "judged", ()):
             if said.when and not said.when(model):
                 continue

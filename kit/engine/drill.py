@@ -58,8 +58,7 @@ class DrillMoment(Struct, frozen=True):
 
     def has(self, action: Any) -> bool:
         """Whether there is something of the kind to do now, be it refused."""
-        rule = self.model.rule_of(action)
-        return rule is not None and rule.end(self.state, action) is not None
+        return self.model.comes_to(self.state, action) is not None
 
 
 class CommandReply(Struct, frozen=True):
@@ -226,13 +225,9 @@ class Drill:
             self._do(answer, said)
             asks = form.looks or self.is_own(form) or form.text.startswith(HAPPEN)
             changed = bool(said or noted) and not asks
-            if not (lines or said or answer.place or form.looks):
+            if not (lines or said or answer.place or form.looks or form.own):
                 done = say("(done on {place}: {what})", place=place, what=form.about)
-                lines = (
-                    (done if noted else say("(nothing changed: it was so already)"),)
-                    if not form.own
-                    else lines
-                )
+                lines = (done if noted else say("(nothing changed: it was so already)"),)
         except KitError as wrong:
             error = one_line(str(wrong))
         typed = one_line(line) if len(line) <= LONGEST_LINE else shorten(line)
@@ -285,8 +280,7 @@ class Drill:
 
     def _step(self, action: Any, said: list[str]) -> None:
         model, state = self.timeline.model, self.timeline.state
-        rule = model.rule_of(action)
-        end = None if rule is None else rule.end(state, action)
+        end = model.comes_to(state, action)
         if end is None:
             raise Refused(f"{model.verb(action)}: there is nothing of the kind to do now")
         if isinstance(end, Refusal):
@@ -329,31 +323,27 @@ def _own_forms(drill: Drill) -> Iterator[Form]:
     yield Form("help", say("all commands"), helped, own=True)
     yield Form("help {command}", say("the commands that begin so"), helped, offered=False, own=True)
 
-    def listed(now: DrillMoment, given: Given) -> CommandReply:
-        return CommandReply(checklist_lines(drill.kind.checklist(now)))
+    def prints(lines: Callable[[DrillMoment], Iterable[str]]) -> Callable[..., CommandReply]:
+        return lambda now, given: CommandReply(tuple(lines(now)))
 
-    def graded(now: DrillMoment, given: Given) -> CommandReply:
-        return CommandReply(grade_lines(drill.kind.grade(now)))
+    def remembered(now: DrillMoment) -> Iterable[str]:
+        typed = [f"{each.number + 1:>4}  {each.typed}" for each in drill.transcript]
+        return typed or [say("nothing was typed yet")]
 
-    def remembered(now: DrillMoment, given: Given) -> CommandReply:
-        typed = (f"{each.number + 1:>4}  {each.typed}" for each in drill.transcript)
-        return CommandReply(tuple(typed) or (say("nothing was typed yet"),))
-
-    def hinted(now: DrillMoment, given: Given) -> CommandReply:
-        left = (step for step in drill.kind.checklist(now) if not step.done)
-        step = next(left, None)
-        done = say("every step of the procedure is done; grade says what else is judged")
+    def hinted(now: DrillMoment) -> Iterator[str]:
+        step = next((step for step in checklist(now) if not step.done), None)
         if step is None:
-            return CommandReply((done,))
-        return CommandReply((say("next, {name}: {what}", name=step.name, what=step.what),))
+            yield say("every step of the procedure is done; grade says what else is judged")
+        else:
+            yield say("next, {name}: {what}", name=step.name, what=step.what)
 
-    def ended(now: DrillMoment, given: Given) -> CommandReply:
-        return CommandReply((*grade_lines(drill.kind.grade(now)), say("Type on to go on.")))
-
-    yield Form(HINT, say("the next step of the procedure"), hinted, own=True)
-    yield Form("history", say("what was typed"), remembered, own=True)
-    yield Form(CLEAR, say("an empty screen"), lambda now, given: CommandReply(), own=True)
+    checklist, grade = drill.kind.checklist, drill.kind.grade
+    yield Form(HINT, say("the next step of the procedure"), prints(hinted), own=True)
+    yield Form("history", say("what was typed"), prints(remembered), own=True)
+    yield Form(CLEAR, say("an empty screen"), prints(lambda now: ()), own=True)
+    graded = prints(lambda now: grade_lines(grade(now)))
+    ended = prints(lambda now: (*grade_lines(grade(now)), say("Type on to go on.")))
     yield Form("exit", say("how the run is graded here"), ended, own=True)
     about = say("the steps of the procedure, ticked as they are done")
-    yield Form("checklist", about, listed, own=True)
+    yield Form("checklist", about, prints(lambda now: checklist_lines(checklist(now))), own=True)
     yield Form("grade", say("how the run is graded as it stands"), graded, own=True)

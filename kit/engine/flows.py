@@ -7,10 +7,9 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from types import UnionType
-from typing import Any, Literal, Protocol, TypeAlias, Union, get_args, get_origin, runtime_checkable
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -103,27 +102,6 @@ def flow_table(model: Model[Any, Any]) -> FlowTable:
         if model.name in family.flows:
             return family.load(family.flows[model.name])  # type: ignore[no-any-return]  # as it says
     return getattr(model, "flow_table", FlowTable())
-
-
-def action_types(model: Model[Any, Any]) -> Iterator[type]:
-    """Every type of action that a model can have, whatever its parameters; of a product, of all
-    its parts.
-    """
-    if isinstance(model, HasParts):
-        for part in model.parts.values():
-            yield from action_types(part)
-    else:
-        yield from _members(model.Action)
-
-
-def _members(action: Any) -> Iterator[type]:
-    """The types that a union is made of, without what they are generic over."""
-    origin = get_origin(action)
-    if origin in (Union, UnionType):
-        for member in get_args(action):
-            yield from _members(member)
-    else:
-        yield origin or action
 
 
 OWN_WORDS = "in words of this kit's own"

@@ -166,6 +166,19 @@ class Property(Struct, frozen=True):
         """Whether a step left all that an *always* property looks at as it was."""
         return self.of is not None and self.of(before) is self.of(after)
 
+    def within(self, part: Callable[[Any], Any]) -> Property:
+        """The same of larger states, each of which has a state that it judges as a ``part``."""
+        check, of = self.check, self.of
+
+        @wraps(check)
+        def check_step(before: Any, action: Any, after: Any) -> Any:
+            return check(part(before), action, part(after))
+
+        if self.kind == "step":
+            return replace(self, check=check_step)
+        looks_at = (lambda s: of(part(s))) if of else part
+        return replace(self, check=wraps(check)(lambda s: check(part(s))), of=looks_at)
+
     def of_step(self, before: Any, action: Any, after: Any) -> str | None:
         """What a *step* property says of a step: nothing of one that it does not look at."""
         if self.on and type(action) not in self.on:
@@ -302,6 +315,11 @@ class Model(Generic[S, A]):
     def goes_by(self, s: S, action: A, verb: str) -> bool:
         """Whether a verb means this action of ``s``: its own, or another word that is read."""
         return self.verb(action) == verb or (self.find(s, verb) or (None,))[0] == action
+
+    def comes_to(self, s: S, action: A) -> S | Refusal | None:
+        """What an action comes to in ``s``; None where nobody would think of it."""
+        rule = self.rule_of(action)
+        return None if rule is None else rule.end(s, action)
 
     def refusal(self, s: S, action: A) -> Refusal | None:
         """Why ``action`` may not happen in ``s``; None when it may."""

@@ -126,8 +126,6 @@ MESSAGE_ACTIONS: tuple[Any, ...] = (
     HoldMessage,
     ReleaseMessage,
 )
-FAULTS = ("drop", "duplicate", "hold", "partition")
-"""The kinds of action that a default schedule leaves out."""
 
 _NOT_SPLIT = Refusal("the network is not split")
 _SPLIT = Refusal("the network is split already: it heals first")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
+from operator import attrgetter
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 
-from kit.engine.model import Model, Property
+from kit.engine.model import Model
 from kit.engine.rule import Rule
 from kit.errors import Refusal
 
@@ -46,7 +46,7 @@ class Ordered(Model[OrderedState, Any]):
         self.parameters, self.off = model.parameters, model.off
         self.Action, self.faults = model.Action, model.faults
         self.rules = tuple(self._following(rule) for rule in model.rules)
-        self.properties = tuple(map(_lifted, model.properties))
+        self.properties = tuple(p.within(attrgetter("inner")) for p in model.properties)
 
     def start(self) -> OrderedState:
         """The model's start, before the first step that has anything to do."""
@@ -57,13 +57,9 @@ class Ordered(Model[OrderedState, Any]):
         return self.steps[s.place] if s.place < len(self.steps) else None
 
     def _at(self, inner: Any, place: int) -> OrderedState:
-        while place < len(self.steps) and not self._is_offered(inner, self.steps[place]):
+        while place < len(self.steps) and self.model.comes_to(inner, self.steps[place]) is None:
             place += 1
         return OrderedState(inner, place)
-
-    def _is_offered(self, inner: Any, action: Any) -> bool:
-        rule = self.model.rule_of(action)
-        return rule is not None and rule.end(inner, action) is not None
 
     def _following(self, rule: Rule[Any, Any]) -> Rule[OrderedState, Any]:
         def choices(s: OrderedState) -> Iterable[tuple[Any, Any]]:
@@ -85,15 +81,6 @@ class Ordered(Model[OrderedState, Any]):
     def describe(self, before: OrderedState, action: Any, after: OrderedState) -> str:
         """The model's words."""
         return self.model.describe(before.inner, action, after.inner)
-
-
-def _lifted(prop: Property) -> Property:
-    check: Callable[..., Any] = prop.check
-    if prop.kind == "step":
-        return msgspec.structs.replace(
-            prop, check=lambda before, action, after: check(before.inner, action, after.inner)
-        )
-    return msgspec.structs.replace(prop, check=lambda s: check(s.inner))
 
 
 REFUSED = "refused"
@@ -199,8 +186,7 @@ class _Orders:
     def _played(self, state: Any, actions: Sequence[Any]) -> Any:
         """The state after some actions, or the outcome at which they come to a stop."""
         for action in actions:
-            rule = self.model.rule_of(action)
-            end = None if rule is None else rule.end(state, action)
+            end = self.model.comes_to(state, action)
             if end is None:
                 continue
             if isinstance(end, Refusal):

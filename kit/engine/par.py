@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from itertools import chain
 from time import monotonic
 from typing import Any
 
@@ -17,11 +16,13 @@ from msgspec import Struct
 
 from kit.edge.words import say
 from kit.engine.drill import Drill, TypedLine
-from kit.engine.forms import HAPPEN, WAIT, Form
+from kit.engine.forms import HAPPEN, WAIT
 
 MOST_STATES = 200_000
 SECONDS = 4.0
 """How long a search may take while somebody waits for it."""
+TRAVELS = (WAIT, "on {")
+"""How looks begin that are none for a search, which goes from machine to machine anyway."""
 
 
 class Par(Struct, frozen=True):
@@ -96,9 +97,7 @@ def _passes(drill: Drill, typed: Sequence[TypedLine]) -> bool:
 
 
 def _is_done(drill: Drill) -> bool:
-    """Whether the drill is passed, and each step of its procedure was done: no advice leaves out
-    one that keeps a cluster safe.
-    """
+    """Whether the drill is passed, and each step was done: none that keeps it safe is left out."""
     return drill.grade().passed and all(step.done for step in drill.checklist())
 
 
@@ -112,11 +111,8 @@ class _Visited(Struct, frozen=True):
 
 def _search(drill: Drill, best: int | None, most: int, ends: float) -> tuple[int | None, int]:
     """How many commands the shortest walk has, and how many states were seen; None: unknown."""
-    waiting, met, seen = (
-        deque([_Visited(drill.timeline.at, frozenset(), 0)]),
-        set[object](),
-        set[object](),
-    )
+    waiting = deque([_Visited(drill.timeline.at, frozenset(), 0)])
+    met, seen = set[object](), set[object]()
     while waiting and len(seen) < most and monotonic() < ends:
         here = waiting.popleft()
         if best is not None and here.length >= best:
@@ -159,15 +155,10 @@ def _look(drill: Drill) -> None:
     """Look at all that can be looked at, on every machine."""
     for place in _machines(drill):
         drill.place = place
-        looks = [lines for form, lines in drill.offers() if form.looks and not _goes(form)]
-        for line in chain.from_iterable(looks):
-            drill.enter(line)
-            drill.place = place
-
-
-def _goes(form: Form) -> bool:
-    """Whether a look is none for a search, which goes from machine to machine anyway."""
-    return form.text.startswith((WAIT, "on {"))
+        for form, lines in [*drill.offers()]:
+            for line in lines if form.looks and not form.text.startswith(TRAVELS) else ():
+                drill.enter(line)
+                drill.place = place
 
 
 def _commands(drill: Drill) -> list[tuple[str, str, int]]:

@@ -57,7 +57,6 @@ class Cell:
     """A bar below a notebook's cell; it is gone when the work is done."""
 
     def __init__(self) -> None:
-        """Nothing is displayed yet."""
         self._display: Any = import_module("IPython.display")
         self._handle: Any = None
 

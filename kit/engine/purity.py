@@ -142,15 +142,6 @@ def check_seen(model: Model[Any, Any], state: Any) -> None:
         return
 
 
-def check_first(model: Model[Any, Any], start: Any) -> None:
-    """As ``check_seen`` and ``check_start``.
-
-    Raises BadInput as they do.
-    """
-    check_seen(model, start)
-    check_start(model, start)
-
-
 def blame_states(model: Model[Any, Any], states: Iterable[Any]) -> None:
     """Look for the function that changed one of the states that a search went through.
 

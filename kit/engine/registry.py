@@ -78,10 +78,7 @@ class Former(Struct, frozen=True, kw_only=True):
         }
 
     def parameters_today(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Parameters in today's words.
-
-        Raises BadInput when one is given under both its names.
-        """
+        """Parameters in today's words. Raises BadInput when one is given under both its names."""
         today: dict[str, Any] = {}
         for name, value in given.items():
             new = self.parameter_today(name)
@@ -228,10 +225,7 @@ def entries() -> dict[str, Entry]:
 
 @checked
 def entry_of(name: str) -> Entry:
-    """The entry of one model.
-
-    Raises BadInput for an unknown name, with the nearest ones.
-    """
+    """The entry of one model. Raises BadInput for an unknown name, with the nearest ones."""
     known = model_places()
     if name not in _ENTRIES and name in known:
         family, place = known[name]

@@ -151,10 +151,7 @@ def differences(script: Script) -> tuple[str, ...]:
 
 @checked
 def read(path: str | Path) -> str:
-    """The text of a file.
-
-    Raises BadInput when it cannot be read, is not UTF-8, or is too large.
-    """
+    """The text of a file. Raises BadInput when it cannot be read, is not UTF-8, or is too large."""
     return read_text(path, "file", MOST_BYTES)
 
 

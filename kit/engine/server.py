@@ -125,8 +125,8 @@ class Servers:
         return False
 
     def reached(self, now: DrillMoment, at: int) -> Container[int]:
-        """The nodes that a node takes to be up, itself among them."""
-        return ()
+        """The nodes that a node takes to be up, itself among them: all that are."""
+        return {each for each in range(len(now.model.names)) if self.is_up(now, each)}
 
     def version(self, now: DrillMoment, at: int) -> str:
         """The schema version of a node."""

@@ -20,7 +20,7 @@ from kit.engine.contract import check_contract
 from kit.engine.model import Model, Monitor, Property, Verdict, fingerprint, verdicts
 from kit.engine.parameters import edition_in
 from kit.engine.patience import patient
-from kit.engine.purity import blaming, check_first, check_seen, check_told, is_own, suggested_by
+from kit.engine.purity import blaming, check_seen, check_start, check_told, is_own, suggested_by
 from kit.engine.registry import former_of
 from kit.engine.trace import MOST_STEPS, RecordedStep, Trace, action_from, model_of, trace_of
 from kit.errors import BadInput, Refused, shorten
@@ -135,7 +135,7 @@ class Timeline:
     current moment, ``tip`` the last one of the branch it lies on. Walking and forking cost the
     same however long the history is. ``story`` and ``premise`` are the title of what is told and
     why it is worth seeing, where somebody says so. ``inquiries`` keeps what was found out about a
-    moment that breaks a promise.
+    moment that breaks a promise. A method that takes a moment raises BadInput when there is none.
     """
 
     @checked
@@ -151,7 +151,8 @@ class Timeline:
         with self._asking():
             start = model.start()
             if not self._own:
-                check_first(model, start)
+                check_seen(model, start)
+                check_start(model, start)
         title = model.title + edition_in(model.parameters, ", edition {}")
         self.moments = [Moment(0, -1, None, start, say("{what}: the start.", what=title))]
         self.children: list[list[int]] = [[]]
@@ -289,9 +290,7 @@ class Timeline:
         self._remarks = like._remarks if like else self._remarks
 
     def why(self, moment: int) -> str:
-        """Why a step was made: what was remarked there, else what such a step is for; of the start,
-        what all of it is about.
-        """
+        """What was remarked of a step, else what such a step is for; of the start, the premise."""
         each = self.moments[moment]
         if known := self._remarks.get((each.action, each.state)):
             return known
@@ -352,10 +351,7 @@ class Timeline:
         return last
 
     def goto(self, moment: int) -> Moment:
-        """Look at any moment of any branch.
-
-        Raises BadInput when there is no such moment.
-        """
+        """Look at any moment of any branch."""
         self._known(moment)
         self._enter(moment)
         return self.now
@@ -392,10 +388,7 @@ class Timeline:
         return self.now
 
     def path(self, tip: int | None = None) -> list[int]:
-        """The moments from the start to ``tip`` (the current branch's when None).
-
-        Raises BadInput when there is no such moment.
-        """
+        """The moments from the start to ``tip`` (the current branch's when None)."""
         if tip is None or self._known(tip) == self.tip:
             return list(self._branch())
         moments, moment = [], tip
@@ -427,17 +420,11 @@ class Timeline:
         )
 
     def actions(self, moment: int | None = None) -> tuple[Any, ...]:
-        """What was done on the way to a moment (the end of the current branch when None).
-
-        Raises BadInput when there is no such moment.
-        """
+        """What was done on the way to a moment (the end of the current branch when None)."""
         return tuple(self.moments[each].action for each in self.path(moment)[1:])
 
     def broken_by(self, moment: int) -> tuple[Breach, ...]:
-        """The promises that the step to a moment is the first on its way to break.
-
-        Raises BadInput when there is no such moment.
-        """
+        """The promises that the step to a moment is the first on its way to break."""
         breaches, step = self.breaches(moment), self._places[moment].depth - 1
         return tuple(breach for breach in breaches if breach.step == step)
 

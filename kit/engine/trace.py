@@ -150,10 +150,7 @@ def is_trace(text: str) -> bool:
 
 @checked
 def read(path: str | os.PathLike[str]) -> Trace:
-    """The trace in a file.
-
-    Raises BadInput when the file cannot be read or holds no trace.
-    """
+    """The trace in a file. Raises BadInput when the file cannot be read or holds no trace."""
     return loads(read_bytes(path, "file", MOST_BYTES), str(path))
 
 

@@ -61,10 +61,7 @@ class Exercise(Shown):
 
 
 def exercise(name: str) -> Exercise:
-    """An exercise by name.
-
-    Raises BadInput for an unknown name, with the nearest ones.
-    """
+    """An exercise by name. Raises BadInput for an unknown name, with the nearest ones."""
     return Exercise(task_named(name))
 
 

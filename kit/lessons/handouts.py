@@ -77,10 +77,7 @@ class LessonText(Struct, frozen=True):
 
 
 def read_lesson(path: str | Path) -> LessonText:
-    """A notebook's words.
-
-    Raises BadInput for a file that cannot be read, or is no notebook.
-    """
+    """A notebook's words. Raises BadInput for a file that cannot be read, or is no notebook."""
     text = read_text(path, "notebook", LARGEST)
     try:
         cells = tuple(msgspec.json.decode(text, type=_Notebook).cells)
@@ -333,8 +330,6 @@ def _answered(question: Prediction) -> Frag:
 
 
 def _solved(task: Task) -> Frag:
-    """A right answer: a run that was found, or what the engine gives for the cases that are told;
-    where there is neither, the hint.
-    """
+    """A right answer: a run that was found, or what the engine gives; else the hint."""
     lines: Iterable[str] = getattr(task.judge, "answers", tuple)() or (f"Hint: {task.hint}",)
     return h("li", h("b", task.title), [h("p", line) for line in lines])

@@ -15,9 +15,9 @@ from kit.lessons.stills import Judgement
 from kit.views.fragment import h
 from kit.views.parts import prose
 from kit.views.static import static_html
+from kit.widgets.controls import button
 from kit.widgets.player import Player
 
-NARROW = ipywidgets.Layout(width="max-content")
 WIDE = ipywidgets.Layout(width="min(100%, 40em)")
 
 
@@ -31,16 +31,15 @@ class HuntBoard(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no t
         self.variant = ipywidgets.ToggleButtons(
             options=numbers, description="Variant", style={"button_width": "3em"}
         )
-        self.play = _button("Play", "open this variant in a Player")
-        self.search = _button("Search", "find the shortest run that breaks something")
+        self.play = button("Play", "open this variant in a Player", self._play, "max-content")
+        finds = "find the shortest run that breaks something"
+        self.search = button("Search", finds, self._search, "max-content")
         self.suspect = ipywidgets.Dropdown(description="Missing", layout=WIDE)
-        self.accuse = _button("Accuse", "say that this safeguard is missing")
+        says = "say that this safeguard is missing"
+        self.accuse = button("Accuse", says, self._accuse, "max-content")
         self.table, self.reply = ipywidgets.HTML(), ipywidgets.HTML()
         self.place = ipywidgets.VBox()
         self.variant.observe(self._turn, "value")
-        self.play.on_click(self._play)
-        self.search.on_click(self._search)
-        self.accuse.on_click(self._accuse)
         buttons = ipywidgets.HBox([self.play, self.search])
         words = ipywidgets.HBox([self.suspect, self.accuse])
         self.children = [self.table, self.variant, buttons, words, self.reply, self.place]
@@ -82,7 +81,3 @@ class HuntBoard(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no t
             verdict = Judgement(False, str(error))
         self.reply.value = static_html(verdict.draw(spoken=True))
         self._show()
-
-
-def _button(text: str, help_text: str) -> ipywidgets.Button:
-    return ipywidgets.Button(description=text, tooltip=help_text, layout=NARROW)

@@ -72,7 +72,10 @@ class ShortestRun:
 
 
 class Hunt:
-    """Eight variants of one protocol from one seed, and the words said of them so far."""
+    """Eight variants of one protocol from one seed, and the words said of them so far.
+
+    A method that takes the number of a variant raises BadInput when there is none.
+    """
 
     def __init__(self, seed: int, of: str = OF) -> None:
         self.seed, self.of = seed, of
@@ -92,26 +95,17 @@ class Hunt:
         return self._variants[number - 1]
 
     def model(self, number: int) -> Model[Any, Any]:
-        """A variant as a model: for a Player (``controls=False``), a search, random walks.
-
-        Raises BadInput when there is no such variant.
-        """
+        """A variant as a model: for a Player (``controls=False``), a search, random walks."""
         model = self._variant(number).build()
         model.title = f"Variant {number}"
         return model
 
     def timeline(self, number: int) -> Timeline:
-        """The beginning of a variant's history: what a Player or a prediction is opened on.
-
-        Raises BadInput when there is no such variant.
-        """
+        """The beginning of a variant's history: what a Player or a prediction is opened on."""
         return Timeline(self.model(number))
 
     def search(self, number: int) -> ShortestRun:
-        """Search a variant for the shortest run that breaks something.
-
-        Raises BadInput when there is no such variant.
-        """
+        """Search a variant for the shortest run that breaks something."""
         if number not in self._runs:
             model = self.model(number)
             violation = shortest_breach(model, LIMIT).violation
@@ -121,17 +115,11 @@ class Hunt:
         return self._runs[number]
 
     def suspected(self, number: int) -> tuple[Safeguard, ...]:
-        """The safeguards of which one is missing in a variant.
-
-        Raises BadInput when there is no such variant.
-        """
+        """The safeguards of which one is missing in a variant."""
         return suspected(self._variant(number))
 
     def suspects(self, number: int) -> Sheet:
-        """What may be missing in a variant: each with its id and its sentence.
-
-        Raises BadInput when there is no such variant.
-        """
+        """What may be missing in a variant: each with its id and its sentence."""
         rows = tuple((g.id, g.title) for g in self.suspected(number))
         return Sheet(f"Variant {number}: one of these is missing", ("id", "safeguard"), rows)
 

@@ -24,6 +24,7 @@ from kit.lessons.stills import Judgement, timeline_of
 from kit.views.fragment import Frag, h
 from kit.views.parts import prose
 from kit.views.static import bundle_of, static_html
+from kit.widgets.controls import button
 from kit.widgets.opening import open_named
 
 NONE = "none of these"
@@ -138,7 +139,6 @@ def _word(choice: object) -> str:
 
 
 WIDE = ipywidgets.Layout(width="auto")
-NARROW = ipywidgets.Layout(width="max-content")
 
 
 def form(prediction: Prediction) -> ipywidgets.VBox:
@@ -148,23 +148,20 @@ def form(prediction: Prediction) -> ipywidgets.VBox:
         ipywidgets.Checkbox(value=False, description=choice, indent=False, layout=WIDE)
         for choice in prediction.choices
     ]
-    button = ipywidgets.Button(
-        description="Answer", tooltip="compare with the model", layout=NARROW
-    )
     reply = ipywidgets.HTML()
 
     def judged(_button: Any) -> None:
         reply.value = reply_to(prediction, [box.description for box in boxes if box.value])
 
-    button.on_click(judged)
-    return ipywidgets.VBox([text, *boxes, button, reply])
+    answer = button("Answer", "compare with the model", judged, "max-content")
+    return ipywidgets.VBox([text, *boxes, answer, reply])
 
 
 def reply_to(prediction: Prediction, chosen: list[str]) -> str:
     """The HTML of the verdict on what was ticked; nothing ticked is said in place, too."""
-    if not chosen:
-        return static_html(Judgement(False, "Tick at least one box.").draw(spoken=True))
+    verdict = Judgement(False, "Tick at least one box.")
     try:
-        return static_html(prediction.answer(*chosen).draw(spoken=True))
+        verdict = prediction.answer(*chosen) if chosen else verdict
     except KitError as error:
-        return static_html(Judgement(False, str(error)).draw(spoken=True))
+        verdict = Judgement(False, str(error))
+    return static_html(verdict.draw(spoken=True))

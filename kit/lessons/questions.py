@@ -179,10 +179,7 @@ def shortest(timeline: Timeline) -> PosedQuestion:
 
 
 def how_many(timeline: Timeline) -> PosedQuestion:
-    """How many states can the model be in?
-
-    Raises KitError when the model is too large.
-    """
+    """How many states can the model be in? Raises KitError when the model is too large."""
     model = timeline.model
     result = _searched(model)
     choices = sorted({result.states, result.transitions, result.depth + 1, 2 * result.states})

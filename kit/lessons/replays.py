@@ -148,17 +148,12 @@ def run_to(model: Model[Any, Any], goals: Goals) -> tuple[str, ...] | None:
     broken = broken_run(model) if model.off else None
     if broken is not None and _count(goals, broken) == len(goals):
         return verbs_to(broken)
-    actions = _at_once(model, goals) or _one_by_one(model, goals)
+    walks = (_walk(model, goals, (), len(goals), seed, LEAVES) for seed in range(SEEDS))
+    actions = next(filter(None, walks), None) or _one_by_one(model, goals)
     if actions is None:
         return None
     small = least(actions, lambda some: _meeting(model, goals, some))
     return tuple(model.verb(action) for action in small)
-
-
-def _at_once(model: Model[Any, Any], goals: Goals) -> Any:
-    """The actions of the first walk that meets every goal."""
-    walks = (_walk(model, goals, (), len(goals), seed, LEAVES) for seed in range(SEEDS))
-    return next((walk for walk in walks if walk is not None), None)
 
 
 def _one_by_one(model: Model[Any, Any], goals: Goals) -> Any:

@@ -68,10 +68,7 @@ def _ends(place: int) -> str:
 
 
 def timeline_of(source: Any) -> Timeline:
-    """The timeline of a Player, or the timeline itself.
-
-    Raises BadInput when it is neither.
-    """
+    """The timeline of a Player, or the timeline itself. Raises BadInput when it is neither."""
     timeline = getattr(source, "timeline", source)
     if not isinstance(timeline, Timeline):
         raise BadInput("source", source, "a Player or a Timeline")

@@ -64,10 +64,7 @@ def tasks() -> dict[str, Task]:
 
 
 def task_named(name: str) -> Task:
-    """An exercise by name.
-
-    Raises BadInput for an unknown name, with the nearest ones.
-    """
+    """An exercise by name. Raises BadInput for an unknown name, with the nearest ones."""
     if (task := next((task for task in _declared() if task.name == name), None)) is None:
         raise BadInput("exercise", name, one_of(name, list(tasks())))
     return task

@@ -168,18 +168,26 @@ Rows = Callable[[str, Any, Moments], Iterator[Row]]
 Makers = dict[Schema, Rows]
 
 
+def of_states(cells: Callable[[Any, Any], Iterable[tuple[Any, ...]]]) -> Rows:
+    """Rows of which ``cells(model, state)`` gives what follows the run and the step."""
+
+    def rows(run: str, m: Any, moments: Moments) -> Iterator[Row]:
+        for step, moment in enumerate(moments):
+            yield from ((run, step, *each) for each in cells(m, moment.state))
+
+    return rows
+
+
 def epochs_with(
     newest: Callable[[Any, Any], int], nodes: Callable[[Any, Any], Iterable[tuple[str, int, bool]]]
 ) -> Rows:
     """Rows of the table ``epochs``: ``nodes(model, state)`` gives name, applied epoch and up."""
 
-    def rows(run: str, m: Any, moments: Moments) -> Iterator[Row]:
-        for step, moment in enumerate(moments):
-            last = newest(m, moment.state)
-            for node, applied, up in nodes(m, moment.state):
-                yield run, step, node, applied, last, up
+    def cells(m: Any, s: Any) -> Iterator[tuple[Any, ...]]:
+        last = newest(m, s)
+        return ((node, applied, last, up) for node, applied, up in nodes(m, s))
 
-    return rows
+    return of_states(cells)
 
 
 def events_with(newest: Callable[[Any, Any], int]) -> Rows:

@@ -6,21 +6,21 @@ import io
 from importlib import import_module
 from typing import Any
 
+from msgspec import Struct
+
 from kit.views.palette import LIGHT
 
 DOTS = 110  # an inch
 
 
-class Chart:
+class Chart(Struct, frozen=True):
     """A drawn figure (PNG) and the same in words.
 
     The words are what a screen reader, a closed notebook and a comparison of outputs see.
     """
 
-    def __init__(self, png: bytes, words: str) -> None:
-        """Keep both."""
-        self.png = png
-        self.words = words
+    png: bytes
+    words: str
 
     def __repr__(self) -> str:
         return self.words

@@ -98,11 +98,6 @@ def measures(svg: str) -> tuple[float, float, float, float]:
     return left, top, width, height
 
 
-def box_of(sides: Iterable[float]) -> str:
-    """Write where a drawing begins and how large it is as the attribute of an ``svg``."""
-    return " ".join(map(number, sides))
-
-
 def shapes(svg: str, dress: Dress) -> Frag:
     """Turn what ``dot`` drew into a group of keyed parts, each with the look that it is given."""
     graph = ElementTree.fromstring(svg).find(f"{_SVG}g")
@@ -122,6 +117,21 @@ def shapes(svg: str, dress: Dress) -> Frag:
         for note in graph.findall(f"{_SVG}text")
     ]
     return h("g", parts, notes, transform=move)
+
+
+def picture(
+    svg: str, dress: Dress, words: str, box: Iterable[float] = (), width: float | None = None
+) -> Frag:
+    """Turn what ``dot`` drew into a picture, and the same in words; ``box`` is what it shows."""
+    return h(
+        "svg",
+        shapes(svg, dress),
+        viewBox=" ".join(map(number, box or measures(svg))),
+        width=width,
+        role="img",
+        aria_label=words,
+        class_="diagram",
+    )
 
 
 def _part(group: ElementTree.Element, dress: Dress) -> Frag:
@@ -285,15 +295,9 @@ def draw_diagram(standing: Standing, prefix: str, *, fits: bool = False) -> Frag
     left, top, width, height = measures(svg)
     wide, high = map(max, (width, height), _LEAST if fits else (0, 0))
     box = (left - (wide - width) / 2, top - (high - height) / 2, wide, high)
-    return h(
-        "svg",
-        shapes(svg, _looks(standing, prefix, titled=fits)),
-        viewBox=box_of(box),
-        width=None if fits else LEGIBLE * wide,
-        role="img",
-        aria_label=f"{diagram.label}; now: {standing.state}; passed: {_passed(standing)}",
-        class_="diagram",
-    )
+    words = f"{diagram.label}; now: {standing.state}; passed: {_passed(standing)}"
+    look = _looks(standing, prefix, titled=fits)
+    return picture(svg, look, words, box, None if fits else LEGIBLE * wide)
 
 
 def _looks(standing: Standing, prefix: str, *, titled: bool) -> Dress:

@@ -82,15 +82,11 @@ def closed_words() -> str:
 
 
 class Exported(Struct, frozen=True):
-    """What was written: where, how many bytes, what was left out, and what takes most room.
-
-    ``biggest`` lists kinds of keys with their characters before compression, biggest first.
-    """
+    """What was written: where, how many bytes, and what was left out."""
 
     path: Path
     size: int
     left_out: tuple[str, ...]
-    biggest: tuple[tuple[str, int], ...]
 
     def _repr_mimebundle_(self, **_options: Any) -> dict[str, str]:
         """A link to the page, which a stored notebook keeps, and what the page lacks."""
@@ -122,9 +118,9 @@ def export_html(
     target = check_place(path, "path")
     if target.name == ".html":
         raise BadInput("path", str(path), "a name before .html")
-    page, left_out, parts = _fit(timeline, limit)
+    page, left_out = _fit(timeline, limit)
     write_whole(target, page, "path")
-    return Exported(target, len(page), left_out, parts)
+    return Exported(target, len(page), left_out)
 
 
 @checked
@@ -144,7 +140,7 @@ def export_stories(
     if len(made) > limit:
         raise KitError(f"page: {len(made):,} bytes, allowed at most {limit:,}; tell fewer stories")
     write_whole(target, made, "path")
-    return Exported(target, len(made), (), ())
+    return Exported(target, len(made), ())
 
 
 def page(rendered: RenderedTimeline, left_out: Sequence[str] = ()) -> bytes:
@@ -166,7 +162,7 @@ def stored_page(pack: bytes, title: str) -> bytes:
 
 def _place(rendered: RenderedTimeline, note: str = "") -> Frag:
     scene = rendered.scene(rendered.timeline.path()[0])
-    return shell(readable_frame(scene, rendered.panels, rendered.views.slots), note)
+    return shell(readable_frame(scene, rendered.panels, rendered.views), note)
 
 
 def _page(title: str, rules: str, place: Frag, packs: Mapping[str, bytes]) -> bytes:
@@ -213,9 +209,7 @@ def _digest(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def _fit(
-    timeline: Timeline, limit: int
-) -> tuple[bytes, tuple[str, ...], tuple[tuple[str, int], ...]]:
+def _fit(timeline: Timeline, limit: int) -> tuple[bytes, tuple[str, ...]]:
     panels = list(for_model(timeline.model).panels)
     one_branch = False
     left_out: list[str] = []
@@ -225,9 +219,8 @@ def _fit(
         undrawn = rendered.undrawn
         inner = [say("{n} steps inside long runs", n=undrawn)] if undrawn else []
         made = page(rendered, [*inner, *left_out])
-        parts = tuple(biggest(rendered.store.texts))
         if len(made) <= limit:
-            return made, (*inner, *left_out), parts
+            return made, (*inner, *left_out)
         spare = [panel for panel in panels if panel.optional] or panels[1:] * one_branch
         if spare:
             victim = max(spare, key=lambda panel: _weight(rendered, panel))
@@ -237,6 +230,7 @@ def _fit(
             one_branch, others = True, len(timeline.branches()) - 1
             left_out += [say("{n} other branches", n=others)] * (others > 0)
         else:
+            parts = biggest(rendered.store.texts)
             names = ", ".join(f"{kind} ({count:,} characters)" for kind, count in parts)
             raise KitError(
                 f"page: {len(made):,} bytes, allowed at most {limit:,}; biggest parts: {names}"

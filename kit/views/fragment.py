@@ -130,15 +130,6 @@ def keys(frag: Frag) -> tuple[str, ...]:
     return tuple(part.key for part in frag.walk() if part.key is not None)
 
 
-def check_keys(frag: Frag) -> None:
-    """Raise ValueError when two parts of a frame share a key."""
-    seen: set[str] = set()
-    for key in keys(frag):
-        if key in seen:
-            raise ValueError(f"key {key!r} is used twice in one frame")
-        seen.add(key)
-
-
 def opening(frag: Frag) -> str:
     """Return the start tag of ``frag``, with its key."""
     key = "" if frag.key is None else f' data-k="{escape(frag.key)}"'

@@ -65,7 +65,7 @@ def flow_markers() -> Frag:
     return h("div", markers, class_="kp-flows", aria_hidden="true")
 
 
-class Slots(Struct, frozen=True):
+class Slots(Struct, frozen=True, kw_only=True):
     """The names of the panels that fill the slots; the others are further tabs.
 
     ``picture`` is what one looks at, ``table`` what explains it, ``badges`` the status line. A

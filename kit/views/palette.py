@@ -1,4 +1,4 @@
-"""The look: colours and what each stands for, and sizes.
+"""The look: colours, and what each stands for.
 
 The colours are the Okabe-Ito set. Green is a promise that is kept, and nothing else. Orange, sky
 blue and yellow are only fills inside a dark outline, never text, lines or lamps; every colour has
@@ -54,14 +54,6 @@ LIFTED = "0 6px 24px #0003"
 
 INK_ON = {**dict.fromkeys(SIGNS, OUTLINE), "next": "#ffffff"}
 """The text colour on each fill."""
-
-TYPE = (11, 12, 13, 14, 15, 17, 22, 28)
-"""Letters, px: up to 12 in drawings, which are drawn larger; the last two on a projector."""
-SPACE = (0, 1, 2, 4, 6, 8, 12, 16, 24, 36)
-RADIUS = (0, 3, 6, 11)
-"""Corners, px: of a mark, of a box, of a chip."""
-LINES = (0, 1, 1.5, 2, 3, 4)
-"""Borders and outlines, px."""
 
 # Each theme has two greys: of quiet words and edges, and of what only parts or fills.
 LIGHT = {

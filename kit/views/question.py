@@ -50,32 +50,21 @@ class Question(Struct, frozen=True):
                 votes = h("progress", value=0, max=1, hidden=True) if letter else None
                 labels.append(h("label", box, " ", key, f" {choice} ", votes, h("b")))
         where = h("small", say("Tick, or press in the picture.")) if any(self.things) else None
+        each = say("each press of {keys} is a vote; no names are kept", keys=", ".join(VOTED))
         return h(
             "div",
             h("fieldset", h("legend", self.text), where, labels),
-            h("button", say("Answer"), type="button", class_="act suggested", data_do="answer"),
-            h(
-                "button",
-                say("Show without answering"),
-                type="button",
-                class_="act",
-                data_do="reveal",
-            ),
-            h(
-                "button",
-                say("Let the class vote"),
-                type="button",
-                class_="act",
-                data_do="vote",
-                aria_pressed="false",
-                title=say(
-                    "each press of {keys} is a vote; no names are kept", keys=", ".join(VOTED)
-                ),
-            ),
+            _button(say("Answer"), "answer", "act suggested"),
+            _button(say("Show without answering"), "reveal"),
+            _button(say("Let the class vote"), "vote", aria_pressed="false", title=each),
             k="question",
             class_="question",
             data_because=" ".join((self.because, *self.reasons)),
         )
+
+
+def _button(words: str, act: str, kind: str = "act", **more: str) -> Frag:
+    return h("button", words, type="button", class_=kind, data_do=act, **more)
 
 
 def receivers(scene: Scene, picture: Panel | None) -> Question | None:

@@ -5,35 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
-from msgspec import Struct
-
 from kit.engine.actors import NetworkModel
 from kit.engine.family import families
 from kit.engine.model import Model
 from kit.views.actions import Macro
 from kit.views.default import ACTORS, STATE
 from kit.views.frame import Slots
-from kit.views.gate import Gate, awaited_gates
 from kit.views.panel import Panel, Scene
-from kit.views.promises import LAMPS, Named, nothing
+from kit.views.promises import LAMPS
 from kit.views.question import Question, changed_parts, receivers
 from kit.views.spacetime import MESSAGES
 
 Run = Callable[[Model[Any, Any], Any], Iterator[Any]]
 
 
-class Views(Struct, frozen=True):
-    """All a player needs to show a model.
+class Views(Slots, frozen=True):
+    """All a player needs to show a model: its panels, which slots they fill, what is asked.
 
     ``question`` asks about the step of a scene before it is shown; None where nothing is worth
     asking. Nobody is asked about a scene that is not ``may_ask``. ``runs`` are the
     macros with the generator of their ordinary actions.
     ``evidence`` names the panels that settle a question of a lesson (none: those that stay), and
-    ``offered`` the kinds of action that such questions choose from (none: all). ``picture`` and
-    ``table`` name the panels of the Player's two main slots: what one looks at, what explains it;
-    ``badges`` that of the status line. A ``wide`` picture needs more width than height.
-    ``gates`` says who must know something before the next step (none given: what refusals say),
-    ``named`` which things (``data_of``) the witness of a broken promise names.
+    ``offered`` the kinds of action that such questions choose from (none: all).
     """
 
     panels: tuple[Panel, ...]
@@ -42,17 +35,6 @@ class Views(Struct, frozen=True):
     may_ask: Callable[[Scene], bool] = lambda scene: True
     evidence: tuple[str, ...] = ()
     offered: tuple[str, ...] = ()
-    picture: str = ""
-    table: str = ""
-    badges: str = ""
-    wide: bool = False
-    gates: Callable[[Scene], Iterable[Gate]] = awaited_gates
-    named: Named = nothing
-
-    @property
-    def slots(self) -> Slots:
-        """Which panel fills which slot of a frame, and the gates over the picture."""
-        return Slots(self.picture, self.table, self.badges, self.wide, self.gates, self.named)
 
     def asks(
         self, scene: Scene, panels: Iterable[Panel], changed: Collection[str]

@@ -145,15 +145,10 @@ class RenderedTimeline:
         self.sequence += 1
         return msgspec.structs.replace(self.update(base, first), position=self._position())
 
-    def refused(self, error: str) -> Update:
-        """Return why what a page asked for did not happen."""
+    def notice(self, **said: str) -> Update:
+        """Return what is said beside the history: an ``error``, how far a ``progress`` has come."""
         held = self.update(len(self.store), len(self.moments))
-        return msgspec.structs.replace(held, error=error)
-
-    def progress(self, words: str) -> Update:
-        """Return how far a search has come."""
-        held = self.update(len(self.store), len(self.moments))
-        return msgspec.structs.replace(held, progress=words)
+        return msgspec.structs.replace(held, **said)
 
     def need(self, moment: int) -> Update:
         """Draw a moment, unless it is drawn, and return what shows it."""
@@ -229,7 +224,7 @@ class RenderedTimeline:
         """Draw a moment into the store: its frame, its question and what travels."""
         scene = self.scene(moment)
         views, changed = self.views, self._changed(moment, scene)
-        whole = frame(scene, self.panels, views.macros, views.slots, changed, self.story)
+        whole = frame(scene, self.panels, views.macros, views, changed, self.story)
         root = self.store.add(whole)
         question = None
         if scene.action is not None:

@@ -14,10 +14,10 @@ from msgspec import Struct
 
 from kit.engine.model import Model, verdicts
 from kit.engine.parameters import budgets_in
-from kit.engine.purity import check_first, steps_of
+from kit.engine.purity import check_seen, check_start, steps_of
 from kit.errors import BadInput
 from kit.views.default import rows_of
-from kit.views.diagrams import PartLook, box_of, drawn, measures, quote, shapes
+from kit.views.diagrams import PartLook, drawn, picture, quote
 from kit.views.fragment import Frag, h
 from kit.views.parts import heads
 
@@ -39,9 +39,7 @@ class PicturedState(Struct, frozen=True):
 
 
 class Count(Struct, frozen=True):
-    """What a kind of action does to the states: in how many it may happen, how many steps it is,
-    and how many states it is the first to reach.
-    """
+    """Of a kind of action: in how many states it may happen, its steps, states first reached."""
 
     kind: str
     sources: int
@@ -85,7 +83,8 @@ def reached(model: Model[Any, Any], most: int = MOST_COUNTED) -> States:
     if most < 1:
         raise BadInput("most", most, "a number from 1 up")
     start, steps_from = model.start(), steps_of(model)
-    check_first(model, start)
+    check_seen(model, start)
+    check_start(model, start)
     numbers = {start: 0}
     levels, frontier, complete = [1], [start], True
     tallies: dict[str, list[int]] = {rule.kind: [0, 0, 0] for rule in model.rules}
@@ -209,14 +208,7 @@ def draw_states(states: States, name: str = "states") -> Frag:
             return PartLook(f"states:state:{name}", "place lit" if name in lit else "place")
         return PartLook(f"states:edge:{id_}", "edge")
 
-    return h(
-        "svg",
-        shapes(svg, look),
-        viewBox=box_of(measures(svg)),
-        role="img",
-        aria_label=states.summary,
-        class_="diagram",
-    )
+    return picture(svg, look, states.summary)
 
 
 def can_be_drawn(states: States, name: str = "states") -> bool:

@@ -49,7 +49,7 @@ def page_style(model: str | None = None) -> str:
     drawings = "".join(map(_nested, (*drawing_rules(model), *stage_rules())))
     names = [FOLDER / f"{name}.css" for name in FIRST]
     names += [*_of_families("page", model), *(FOLDER / f"{name}.css" for name in LAST)]
-    rules = _WITHIN.sub(_nested_parts, "".join(map(_sent, names)))
+    rules = _WITHIN.sub(lambda run: f".kp{{{_BEGUN.sub('', run[0])}}}", "".join(map(_sent, names)))
     return f"{page_colours()}.kp svg{{{drawings}}}{rules}"
 
 
@@ -139,10 +139,6 @@ def _tight(line: str) -> str:
         return line.replace(" {", "{").replace(", ", ",")
     name, colon, value = line.partition(": ")
     return f"{name}:{value}".replace(", ", ",") if colon and line.endswith(";") else line
-
-
-def _nested_parts(rules: re.Match[str]) -> str:
-    return f".kp{{{_BEGUN.sub('', rules[0])}}}"
 
 
 def _nested(rule: str) -> str:

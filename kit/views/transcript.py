@@ -90,9 +90,7 @@ def banner_part(reached: Par | None) -> Frag:
 
 
 def command_buttons(drill: Drill) -> Frag:
-    """A row for each form: its whole lines as buttons, or its beginning, which completion goes on
-    from.
-    """
+    """A row for each form: its lines as buttons, or its beginning, which Tab goes on from."""
 
     def buttons(form: Form, lines: tuple[str, ...]) -> Kid:
         begun = form.text.partition("{")[0]

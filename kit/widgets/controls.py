@@ -90,9 +90,7 @@ def outcome_box(model: Model[Any, Any], result: Result) -> Frag:
 
 
 def elsewhere(model: Model[Any, Any], result: Result) -> str:
-    """Where a safeguard that is off is needed, when this configuration does without it; and what
-    search shows to hold without it.
-    """
+    """Where a safeguard that is off is needed, if not here, and what holds without it anyhow."""
     if result.violation is not None:
         return ""
     here = _plain(model.parameters)
@@ -141,11 +139,11 @@ class SearchBoard:
         self.player = player
         self.work: Background[Result] = Background()
         self.result: Result | None = None
-        self.button = _button(
+        self.button = button(
             say("Search for a violation"), say("try every run of this model"), self._press
         )
         keeps = say("stop the search and keep what it found")
-        self.halt = _button(say("Stop"), keeps, lambda _button: self.stop())
+        self.halt = button(say("Stop"), keeps, lambda _button: self.stop())
         self.halt.layout.display = "none"
         self.most = ipywidgets.BoundedIntText(
             value=MOST_STATES,
@@ -229,7 +227,7 @@ class Controls:
         self.home = self.place = ipywidgets.VBox([self.message])
         self.places: dict[Any, ipywidgets.VBox] = {}  # of a control and the reason below it
         self.file = ipywidgets.Text(value="trace.json", description=say("File"))
-        self.reset = _button(say("Reset"), say("begin again with this model"), self._reset)
+        self.reset = button(say("Reset"), say("begin again with this model"), self._reset)
         self.fields: dict[str, Any] = {}
         self.switches: dict[str, ipywidgets.Checkbox] = {}
         self.board = SearchBoard(player)
@@ -282,9 +280,9 @@ class Controls:
         switches = [self.places[switch] for switch in self.switches.values()]
         files = [
             self.file,
-            _button(say("Save trace"), say("write the history to this file"), self._save),
-            _button(say("Load trace"), say("replay the history in this file"), self._load),
-            _button(say("Export page"), say("write an HTML page beside it"), self._export),
+            button(say("Save trace"), say("write the history to this file"), self._save),
+            button(say("Load trace"), say("replay the history in this file"), self._load),
+            button(say("Export page"), say("write an HTML page beside it"), self._export),
         ]
         search = ipywidgets.VBox([self.board.box, _grid(switches, 300)])
         pages = {
@@ -531,8 +529,9 @@ def _switch(safeguard: Safeguard, on: bool) -> ipywidgets.Checkbox:
     )
 
 
-def _button(word: str, tooltip: str, act: Any) -> ipywidgets.Button:
-    layout = ipywidgets.Layout(width="auto")
+def button(word: str, tooltip: str, act: Any, width: str = "auto") -> ipywidgets.Button:
+    """A button that acts when it is pressed."""
+    layout = ipywidgets.Layout(width=width)
     made = ipywidgets.Button(description=word, tooltip=tooltip, layout=layout)
     made.on_click(act)
     return made

@@ -42,10 +42,7 @@ def open_source(source: Source) -> Opened:
 
 
 def open_named(name: str) -> Opened:
-    """Open a scenario or a model by name.
-
-    Raises BadInput when there is neither.
-    """
+    """Open a scenario or a model by name. Raises BadInput when there is neither."""
     if name in entries():
         return Opened(Timeline(build(name)), name)
     entry, scenario = scenario_of(name)

@@ -48,14 +48,6 @@ class Stage(anywidget.AnyWidget):
     steps = traitlets.Int(0).tag(sync=True)
     story = traitlets.Bool(False).tag(sync=True)
 
-    @traitlets.default("shell")
-    def _shell(self) -> str:
-        return shell().html()
-
-    @traitlets.default("closed")
-    def _closed(self) -> str:
-        return closed_words()
-
     def __repr__(self) -> str:
         return "Stage()"
 
@@ -89,7 +81,8 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         super().__init__()
         self.add_class("kit-player")
         self._names = panels
-        self.stage = Stage(plays=play, story=story)
+        words = {"shell": shell().html(), "closed": closed_words()}
+        self.stage = Stage(plays=play, story=story, **words)
         self.stage.on_msg(self._hear)
         opened = open_source(source)
         self.timeline = self.origin = opened.timeline
@@ -303,7 +296,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
     def static(self) -> str:
         """Return the moment that is shown as HTML that survives an untrusted notebook."""
         scene, views = self.rendered.scene(self.timeline.at), self.rendered.views
-        return static_html(stored_frame(scene, self.rendered.panels, views.slots))
+        return static_html(stored_frame(scene, self.rendered.panels, views))
 
     def __repr__(self) -> str:
         path = self.timeline.path()
@@ -421,11 +414,11 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
 
     def tell_progress(self, words: str) -> None:
         """Say how far a search for a cause has come; nothing: it has ended."""
-        self._tell(self.rendered.progress(words))
+        self._tell(self.rendered.notice(progress=words))
 
     def tell_refused(self, why: str) -> None:
         """Say why what was asked for did not happen."""
-        self._tell(self.rendered.refused(why))
+        self._tell(self.rendered.notice(error=why))
 
     def _repack(self) -> None:
         self.stage.steps = self.rendered.story.steps if self.rendered.story else 0

@@ -18,7 +18,6 @@ class Background(Generic[T]):
     """One piece of work at a time; what comes of it is handed to the kernel's loop."""
 
     def __init__(self) -> None:
-        """Nothing is under way."""
         self.thread: threading.Thread | None = None
         self._halt = threading.Event()
 

@@ -13,7 +13,6 @@ from msgspec import Struct, structs
 
 from kit.engine.model import Monitor, Property, step
 from kit.engine.network import (
-    FAULTS,
     MESSAGE_ACTIONS,
     Carrier,
     DeliverMessage,
@@ -33,6 +32,7 @@ from kit.engine.network import (
     words,
 )
 
+FAULTS = ("drop", "duplicate", "hold", "partition")
 _OF_THE_NETWORK = (*MESSAGE_ACTIONS[1:], Partition, Heal)
 
 

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from kit.engine.compose import Product
-from kit.engine.flows import Flow, action_types, flow_table, flows
+from kit.engine.flows import Flow, flow_table, flows
 from kit.engine.network import DeliverMessage, DropMessage, NetworkOptions
 from kit.engine.registry import build, entries, weights_of
 from tests.engine.counting import counting
 from tests.engine.toys import LiftModel, LiftParameters, walk
+from tests.kinds import action_types
 
 FAULTS: dict[str, Any] = {"drops": 1, "duplicates": 1, "holds": 1, "partitions": 1}
 RARE = {

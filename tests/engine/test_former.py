@@ -12,7 +12,6 @@ from msgspec import Struct
 
 from kit.commands.cli import main
 from kit.engine import registry, trace
-from kit.engine.flows import action_types
 from kit.engine.model import Safeguard, fingerprint
 from kit.engine.registry import Entry, Former, build, convert, entries, entry_of, safeguards_off
 from kit.engine.scenario import parse, run
@@ -20,6 +19,7 @@ from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from tests.engine.toys import LiftModel, LiftParameters
 from tests.house.source import ROOT
+from tests.kinds import action_types
 from tests.saying import like
 from tests.stories import rewritten
 

@@ -7,10 +7,10 @@ import pytest
 from kit.engine.fuzz import Walker
 from kit.engine.registry import build, entries
 from kit.engine.timeline import Timeline
-from kit.views.fragment import check_keys
 from kit.views.frame import frame
 from kit.views.registry import for_model
 from tests.examples import TIMES
+from tests.keyed import check_keys
 from tests.views.frames import scene_of
 
 STEPS = 40

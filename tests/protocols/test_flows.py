@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kit.engine.flows import action_types, flow_table
+from kit.engine.flows import flow_table
 from kit.engine.model import Model
 from kit.engine.registry import build, entries, scenario_of
 from kit.engine.scenario import files, open_file
@@ -19,6 +19,7 @@ from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts import moment as facts
 from kit.views.panel import Scene
 from kit.views.rendered import RenderedTimeline
+from tests.kinds import action_types
 
 MOST_LEGS = 3
 KEY = re.compile(r' data-k="([^"]*)"')

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from kit.engine.flows import action_types
 from kit.engine.model import Model
 from kit.engine.registry import build, entries
+from tests.kinds import action_types
 from tests.recording.records import (
     REFUSED,
     STATE,

@@ -8,10 +8,11 @@ from kit.engine.flows import Flow, flows
 from kit.engine.registry import build, scenario_of
 from kit.engine.timeline import Timeline
 from kit.views.actions import action_board
-from kit.views.fragment import Frag, check_keys
+from kit.views.fragment import Frag
 from kit.views.frame import frame, frame_text
 from kit.views.panel import Scene, is_shown, scene_of
 from kit.views.registry import for_model
+from tests.keyed import check_keys
 
 
 def walk(name: str, **changes: Any) -> Timeline:

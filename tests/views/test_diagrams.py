@@ -28,8 +28,9 @@ from kit.views.diagrams import (
     measures,
     state_panel,
 )
-from kit.views.fragment import Frag, check_keys
+from kit.views.fragment import Frag
 from kit.views.panel import Scene
+from tests.keyed import check_keys
 from tests.views.frames import classed
 from tools import images
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.views.fragment import ATTRIBUTES, Frag, check_keys, h, keys
+from kit.views.fragment import ATTRIBUTES, Frag, h, keys
+from tests.keyed import check_keys
 
 NASTY = ["<img src=x onerror=alert(1)>", "</script>", "<!--0-->", "\"'&", "a\x00b", "]]>"]
 

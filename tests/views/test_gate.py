@@ -14,9 +14,10 @@ from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.moment import range_key
 from kit.protocols.tcm.panels.operation import gates as tcm_gates
 from kit.protocols.tcm.rules.metadata import Advance
-from kit.views.fragment import Frag, check_keys
+from kit.views.fragment import Frag
 from kit.views.gate import MOST_GATES, Gate, awaited_gates, draw_gates
 from kit.views.panel import Scene
+from tests.keyed import check_keys
 from tests.views.frames import classed, part, scenes, walk
 
 CLOSED = Gate("range:0:100", "(0, 100]", "applied epoch 2", ("B",), ("A", "C", "X"), 3)

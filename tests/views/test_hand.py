@@ -40,7 +40,7 @@ MEANT = {
 def shown(timeline: Timeline) -> tuple[Frag, list[Frag]]:
     """The frame of a moment, and the buttons of actions that the hand does, too."""
     scene, views = scene_of(timeline, timeline.at), for_model(timeline.model)
-    whole = frame(scene, views.panels, views.macros, views.slots)
+    whole = frame(scene, views.panels, views.macros, views)
     return whole, [part for part in whole.walk() if part.get("data-hand")]
 
 

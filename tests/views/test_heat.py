@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
-from kit.views.fragment import check_keys
 from kit.views.heat import MOST_ARCS, MOST_NODES, Aspect, draw_heat, heat_lines, shares
 from kit.views.panel import scene_at
 from kit.views.registry import for_model
+from tests.keyed import check_keys
 
 
 def aspect(count: int, changed: int = 0) -> Aspect:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from kit.engine.flows import ServerLog
-from kit.views.fragment import check_keys
 from kit.views.logs import log_panel, nothing
 from kit.views.panel import Scene, at_rest, scene_of
+from tests.keyed import check_keys
 from tests.views.frames import part
 from tests.views.logged import LOG, begins, run, writes
 

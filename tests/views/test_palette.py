@@ -15,15 +15,11 @@ from kit.views.palette import (
     DARK,
     INK_ON,
     LIGHT,
-    LINES,
     OKABE_ITO,
     OUTLINE,
     RACKS,
-    RADIUS,
     SIGNS,
-    SPACE,
     STATES,
-    TYPE,
     contrast,
 )
 from kit.views.styles import page_style, sheets
@@ -100,6 +96,13 @@ def rules() -> Iterator[tuple[str, str, str]]:
                 yield " ".join(selector.split()), name, value
 
 
+TYPE = (11, 12, 13, 14, 15, 17, 22, 28)
+"""Letters, px: up to 12 in drawings, which are drawn larger; the last two on a projector."""
+SPACE = (0, 1, 2, 4, 6, 8, 12, 16, 24, 36)
+RADIUS = (0, 3, 6, 11)
+"""Corners, px: of a mark, of a box, of a chip."""
+LINES = (0, 1, 1.5, 2, 3, 4)
+"""Borders and outlines, px."""
 SCALES = {
     r"font|font-size": TYPE,
     r"(margin|padding)(-\w+)*|gap|(column|row)-gap": SPACE,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kit.engine.timeline import Timeline
-from kit.views.fragment import Frag, check_keys, keys
+from kit.views.fragment import Frag, keys
 from kit.views.panel import Scene, scene_at
 from kit.views.promises import draw_lamps
 from kit.views.registry import for_model
@@ -25,6 +25,7 @@ from kit.views.spacetime import (
 )
 from kit.views.static import static_html
 from tests.engine.counting import counting
+from tests.keyed import check_keys
 from tests.views.frames import classed, part
 
 RUN = Spacetime(

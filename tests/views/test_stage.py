@@ -16,7 +16,7 @@ from kit.engine.scenario import files, open_file
 from kit.engine.timeline import Timeline
 from kit.views.actions import mark
 from kit.views.diagrams import Standing, StateDiagram
-from kit.views.fragment import Frag, check_keys, keys
+from kit.views.fragment import Frag, keys
 from kit.views.gate import Gate
 from kit.views.labels import LINE, Box, measured
 from kit.views.panel import Panel, Scene, scene_of
@@ -34,6 +34,7 @@ from kit.views.stage import (
 from kit.views.tape import Card
 from kit.views.wires import on
 from kit.widgets.opening import open_named
+from tests.keyed import check_keys
 
 NOT_YET = {
     *("tcm", "dataplane", "coordinator", "replica"),

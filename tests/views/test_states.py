@@ -16,11 +16,11 @@ from kit.errors import BadInput
 from kit.views import diagrams as dot
 from kit.views import states as module
 from kit.views.diagrams import digest, digest_in
-from kit.views.fragment import check_keys
 from kit.views.states import MOST_DRAWN, can_be_drawn, dot_of, draw_states, reached, states_text
 from kit.widgets.states import WIDGET, StatesPicture, states
 from tests.engine.toys import Cell, Graph
 from tests.examples import examples
+from tests.keyed import check_keys
 from tests.saying import like
 
 ONE = build("twophase", {"rms": 1})

@@ -122,10 +122,7 @@ SET, MAP = "a set as in CQL: {'-9', '5'}", "a map as in CQL: {'class': 'SimpleSt
 
 
 def parse_set(text: str, field: str) -> list[Value]:
-    """The members of a CQL set (or list) in their order.
-
-    Raises BadInput for any other text.
-    """
+    """The members of a CQL set (or list) in their order. Raises BadInput for any other text."""
     value = parse_literal(text, field, SET)
     if not isinstance(value, list) or text.lstrip()[:1] == "(":
         raise BadInput(field, text, SET)
@@ -341,29 +338,31 @@ def from_json(column: ColumnType, given: object, field: str) -> Cell:
 
 
 def _of_type(kind: CqlType, given: object, field: str) -> Cell:
-    if kind.name == "map":
-        return _map_of(kind, given, field)
+    if kind.name in _SCALARS:
+        read, words = _SCALARS[kind.name]
+        value = read(given)
+        if value is None:
+            raise BadInput(field, given, words)
+        return value
+    if kind.name == "map" and given == []:  # an empty literal does not tell which it is
+        return {}
+    fits = isinstance(given, dict if kind.name == "map" else list)
+    if not fits or (kind.name == "tuple" and len(given) != len(kind.of)):  # type: ignore[arg-type]  # a list
+        raise BadInput(field, given, f"a {kind.label}")
+    if isinstance(given, dict):
+        key_type, value_type = kind.of
+        return {
+            str(_of_type(key_type, key, field)): _of_type(value_type, value, f"{field}.{key}")
+            for key, value in given.items()
+        }
+    members: list[Any] = given  # type: ignore[assignment]  # as above
     if kind.name == "set":
-        return _set_of(kind.of[0], given, field)
-    if kind.name == "list":
-        if not isinstance(given, list):
-            raise BadInput(field, given, f"a {kind.label}")
-        return tuple(_of_type(kind.of[0], member, field) for member in given)
-    if kind.name == "tuple":
-        if not isinstance(given, list) or len(given) != len(kind.of):
-            raise BadInput(field, given, f"a {kind.label}")
-        both = zip(kind.of, given, strict=True)
-        return tuple(_of_type(part, member, field) for part, member in both)
-    read, words = _SCALARS[kind.name]
-    value = read(given)
-    if value is None:
-        raise BadInput(field, given, words)
-    return value
+        return _set_of(kind.of[0], members, field)
+    types = kind.of if kind.name == "tuple" else kind.of * len(members)
+    return tuple(_of_type(*each, field) for each in zip(types, members, strict=True))
 
 
-def _set_of(kind: CqlType, given: object, field: str) -> tuple[Cell, ...]:
-    if not isinstance(given, list):
-        raise BadInput(field, given, f"a set<{kind.label}>")
+def _set_of(kind: CqlType, given: list[Any], field: str) -> tuple[Cell, ...]:
     read, words = _SCALARS.get(kind.name, (None, ""))
     if read is None:
         members: list[Any] = [_of_type(kind, member, field) for member in given]
@@ -376,18 +375,6 @@ def _set_of(kind: CqlType, given: object, field: str) -> tuple[Cell, ...]:
         if member == other:
             raise BadInput(field, member, "each member of a set once")
     return tuple(members)
-
-
-def _map_of(kind: CqlType, given: object, field: str) -> dict[str, Cell]:
-    if given == []:  # an empty literal does not tell which it is
-        return {}
-    if not isinstance(given, dict):
-        raise BadInput(field, given, f"a {kind.label}")
-    key_type, value_type = kind.of
-    return {
-        str(_of_type(key_type, key, field)): _of_type(value_type, value, f"{field}.{key}")
-        for key, value in given.items()
-    }
 
 
 def _text(given: object) -> str | None:

@@ -161,7 +161,7 @@ def rows_listing(rows: list[tuple[str, Row]], source: str) -> Listing:
             if node.name in nodes:
                 raise BadInput(where, node.name, "each node once")
             nodes[node.name] = node
-            clusters |= {_text(row, "cluster_name", where)} if row.get("cluster_name") else set()
+            clusters |= {name_in(row, "cluster_name", where)} if row.get("cluster_name") else set()
         else:
             raise BadInput(where, ", ".join(map(str, row)) or "no column", ALLOWED)
     if not rows:
@@ -191,14 +191,15 @@ def _node(row: Row, where: str, warnings: list[str]) -> Seen:
     if not tokens:
         warnings.append(f"{where}: {name} has no tokens; it is left out of the ring")
         return Seen(name, host_id=host_id)
-    dc, rack = (_text(row, column, where) for column in ("data_center", "rack"))
+    dc, rack = (name_in(row, column, where) for column in ("data_center", "rack"))
     return Seen(name, dc, rack, tokens, host_id=host_id)
 
 
-def _text(row: Row, column: str, where: str) -> str:
+def name_in(row: Row, column: str, where: str, allowed: str = "a text") -> str:
+    """A name in a row. Raises BadInput for what is none, with what is ``allowed``."""
     value = row.get(column)
     if not isinstance(value, str):
-        raise BadInput(f"{where} {column}", value, "a text")
+        raise BadInput(f"{where} {column}", value, allowed)
     return place_name(value, f"{where} {column}")
 
 
@@ -224,7 +225,7 @@ def _tokens(given: object, field: str) -> tuple[int, ...]:
 
 def _keyspace(row: Row, where: str, warnings: list[str]) -> Keyspace | None:
     """A keyspace; None for the one that holds the log of metadata."""
-    name = _text(row, "keyspace_name", where)
+    name = name_in(row, "keyspace_name", where)
     given = row["replication"]
     field = f"{where} keyspace {name}"
     options = parse_map(given, field) if isinstance(given, str) else given

@@ -134,10 +134,7 @@ def _node(value: object, space: TokenSpace, field: str) -> Node:
 
 
 def token_in(value: object, space: TokenSpace, field: str) -> int:
-    """A token as an integer or a decimal text.
-
-    Raises BadInput for one that is not of the space.
-    """
+    """A token as an integer or a decimal text. Raises BadInput for one that is not of the space."""
     if isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,20}", value, re.ASCII):
         value = int(value)
     return space.check(value, field)

@@ -34,7 +34,13 @@ from kit.operators.importers.cql import (
     parse_literal,
     statements,
 )
-from kit.operators.importers.dumps import Row, header_names, parse_csv_rows, parse_json_rows
+from kit.operators.importers.dumps import (
+    Row,
+    header_names,
+    name_in,
+    parse_csv_rows,
+    parse_json_rows,
+)
 from kit.operators.importers.ringfile import LARGEST_FILE, place_name
 from kit.ring.replication import CLASSES, LARGEST_FACTOR, PACKAGE, not_modelled
 
@@ -105,7 +111,6 @@ class SchemaParts:
     """Keyspaces and tables as they are read, one file or table of rows after the other."""
 
     def __init__(self) -> None:
-        """Nothing is known yet."""
         self._keyspaces: dict[str, CqlKeyspace] = {}
         self._tables: dict[str, CqlTable] = {}
         self._rows: dict[tuple[str, ...], str] = {}
@@ -155,10 +160,7 @@ class SchemaParts:
         self._tables[given.full] = given
 
     def schema(self, source: str) -> ClusterSchema:
-        """All of it.
-
-        Raises BadInput for no keyspace, a keyspace or an id that rows contradict.
-        """
+        """All of it. Raises BadInput for no keyspace, a keyspace or an id that rows contradict."""
         for keyspace in self._keyspaces.values():
             if not keyspace.strategy:
                 allowed = "also its row of system_schema.keyspaces, with its replication"
@@ -319,7 +321,7 @@ ROWS = (
 )
 OF_ROWS = ("durable_writes", "initial_tablets", "bloom_filter_fp_chance", "min_tablet_count")
 """Columns of those tables that others with a ``keyspace_name`` do not have."""
-FORM = "a name, or keyspace.name"
+FORM, NAMED = "a name, or keyspace.name", "a name in each row"
 _CREATES = re.compile(r"^\s*CREATE\s+(KEYSPACE|TABLE)\b", re.IGNORECASE | re.MULTILINE)
 Options = Mapping[str, tuple[object, str]]
 """Values by their names, each with the words that name it in messages."""
@@ -363,7 +365,7 @@ def add_text(parts: SchemaParts, text: str, source: str) -> None:
 
 def _add_rows(parts: SchemaParts, rows: list[tuple[str, Row]]) -> None:
     for where, row in rows:
-        keyspace = _name(row, "keyspace_name", where)
+        keyspace = name_in(row, "keyspace_name", where, NAMED)
         names = [str(row[name]) for name in ("table_name", "view_name") if name in row]
         parts.once(where, keyspace, *names, *sorted(row))
         if "view_name" in row or "table_name" in row:
@@ -385,7 +387,7 @@ def _add_rows(parts: SchemaParts, rows: list[tuple[str, Row]]) -> None:
 
 
 def _table_of(row: Row, keyspace: str, where: str) -> CqlTable:
-    name = _name(row, "view_name" if "view_name" in row else "table_name", where)
+    name = name_in(row, "view_name" if "view_name" in row else "table_name", where, NAMED)
     base = row.get("base_table_name")
     base = "" if base is None else place_name(str(base), f"{where} base_table_name")
     options = {
@@ -403,13 +405,6 @@ def _table_options(given: Options) -> dict[str, Any]:
 def _map(given: object, field: str) -> object:
     """A map of a row: JSON has it as it is, CSV as a CQL literal."""
     return parse_literal(given, field, "a map as in CQL") if isinstance(given, str) else given
-
-
-def _name(row: Row, column: str, where: str) -> str:
-    value = row.get(column)
-    if not isinstance(value, str):
-        raise BadInput(f"{where} {column}", value, "a name in each row")
-    return place_name(value, f"{where} {column}")
 
 
 def _add_statements(parts: SchemaParts, text: str, source: str) -> None:

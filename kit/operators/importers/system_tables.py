@@ -76,6 +76,15 @@ MOST_SHARDS = 65_536
 """Of a node: far more than any machine has, and few enough to count them one by one."""
 PARTITION = TOPOLOGY_TABLE.name.rpartition(".")[2]  # its one partition is called as the table is
 NULL: tuple[object, ...] = (None, "", [], {})  # neither CSV nor a collection tells null from empty
+
+
+def _with_words(*every: str, some: Collection[str] = ("",)) -> Callable[[str], bool]:
+    """Whether a text, or its beginning, has these words of a dump, and some of the others."""
+    return lambda text: all(map(text.__contains__, every)) and any(map(text.__contains__, some))
+
+
+is_topology = _with_words("node_state", "fence_version")
+is_requests = _with_words(some=("initiating_host", "request_type"))
 Cells = Mapping[str, Cell | None]
 Read = Callable[[ColumnType, Any, str], Cell]
 
@@ -100,16 +109,6 @@ class RequestsTable(Struct, frozen=True):
     source: str
     rows: Mapping[str, Cells] = field(default_factory=dict)
     unknown: tuple[str, ...] = ()
-
-
-def is_topology(text: str) -> bool:
-    """Whether a text, or its beginning, looks like a dump of ``system.topology``."""
-    return "node_state" in text and "fence_version" in text
-
-
-def is_requests(text: str) -> bool:
-    """Whether a text, or its beginning, looks like a dump of ``system.topology_requests``."""
-    return "initiating_host" in text or "request_type" in text
 
 
 def read_topology(path: str | Path) -> TopologyTable:
@@ -299,6 +298,9 @@ LOADS = cql_columns(
 STATIC = tuple(name for name, column in TABLETS.items() if column.static)
 OWN = (*STATIC, "new_replicas", "stage", "transition")
 """Columns that are in no other table that has last tokens."""
+is_tablets = _with_words("last_token", some=OWN)
+is_sizes = _with_words("last_token", "missing_replicas")
+is_loads = _with_words(some=("tablets_allocated", "storage_capacity"))
 BYTES = {"csv": 5, "json": 12}
 """What Python takes for each character of a dump, measured on one of 200,000 tablets."""
 Values = Mapping[str, Any]
@@ -365,21 +367,6 @@ class NodeLoad(Struct, frozen=True):
 
 TabletBytes = Mapping[str, Mapping[int, Mapping[str, int]]]
 """By table id, last token and host."""
-
-
-def is_tablets(text: str) -> bool:
-    """Whether a text, or its beginning, looks like a dump of ``system.tablets``."""
-    return "last_token" in text and any(name in text for name in OWN)
-
-
-def is_sizes(text: str) -> bool:
-    """Whether a text, or its beginning, looks like a dump of ``system.tablet_sizes``."""
-    return "last_token" in text and "missing_replicas" in text
-
-
-def is_loads(text: str) -> bool:
-    """Whether a text, or its beginning, looks like a dump of ``system.load_per_node``."""
-    return "tablets_allocated" in text or "storage_capacity" in text
 
 
 def read_tablets(path: str | Path) -> TabletsTable:

@@ -14,6 +14,7 @@ from kit.protocols.gossip.rules import (
     STATUS,
     UNKNOWN,
     EndpointState,
+    View,
     cells_of,
     definitions,
     endpoint_of,
@@ -23,16 +24,8 @@ from kit.protocols.gossip.rules import (
 )
 
 
-class HeardVersion(Struct, frozen=True):
-    """What a node has heard of an endpoint: how new that is, and its schema's version."""
-
-    endpoint: str
-    digest: str
-    version: str
-
-
 class VersionRow(Struct, frozen=True):
-    """A node: its version, the cells that are hashed for it, what it has heard of the others.
+    """A node: its version, the cells that are hashed for it, what it knows of the others.
 
     ``pulls`` are the endpoints of whose cells it may lack some.
     """
@@ -41,7 +34,7 @@ class VersionRow(Struct, frozen=True):
     version: str
     cells: int
     tables: int
-    heard: tuple[HeardVersion, ...]
+    heard: View
     pulls: tuple[str, ...]
 
 
@@ -80,11 +73,7 @@ def versions(m: Gossip, s: ActorState) -> tuple[VersionRow, ...]:
     pulls = [(m.names[node], m.names[source]) for node, source in m.pulls(s)]
     rows = []
     for node in s.nodes:
-        others = (endpoint_of(node.view, name) for name in m.index if name != node.name)
-        heard = tuple(
-            HeardVersion(each.endpoint, f"{each.generation}:{each.version}", each.says(SCHEMA))
-            for each in others
-        )
+        heard = tuple(endpoint_of(node.view, name) for name in m.index if name != node.name)
         lacks = tuple(source for name, source in pulls if name == node.name)
         tables = len(schema_of(node.cells).tables)
         rows.append(VersionRow(node.name, node.version, len(node.cells), tables, heard, lacks))
@@ -141,7 +130,7 @@ def views(m: GossipJoin, s: RingState) -> tuple[ViewRow, ...]:
 
 def unheard(m: GossipJoin, s: RingState) -> int:
     """How many do not know yet the newest of a node that joins or is removed."""
-    return sum(len(row.missing) for row in news(m, s))
+    return sum(len(missing) for *_, missing in news(m, s))
 
 
 def _news(m: GossipJoin, s: RingState) -> Iterator[EndpointState]:
@@ -154,22 +143,17 @@ def _news(m: GossipJoin, s: RingState) -> Iterator[EndpointState]:
         yield max(heard, key=lambda each: (each.generation, each.version))
 
 
-class NewsRow(Struct, frozen=True):
-    """What is said of a node that joins or goes, and who has heard it; the others have not."""
-
-    endpoint: str
-    said: str
-    there: tuple[str, ...]
-    missing: tuple[str, ...]
+News = tuple[str, str, tuple[str, ...], tuple[str, ...]]
+"""Of whom something is said, in words what, who has heard it, and who has not."""
 
 
-def news(m: GossipJoin, s: RingState) -> Iterator[NewsRow]:
+def news(m: GossipJoin, s: RingState) -> Iterator[News]:
     """Everything that all shall hear."""
     for each in _news(m, s):
         knows = {node.name: endpoint_of(node.view, each.endpoint) == each for node in talking(s)}
         there = tuple(name for name, has in knows.items() if has)
         missing = tuple(name for name, has in knows.items() if not has)
-        yield NewsRow(each.endpoint, f"{each.endpoint} {each.says(STATUS)}", there, missing)
+        yield each.endpoint, f"{each.endpoint} {each.says(STATUS)}", there, missing
 
 
 # -- what scenario files show ----------------------------------------------------------------------
@@ -178,7 +162,7 @@ def news(m: GossipJoin, s: RingState) -> Iterator[NewsRow]:
 def _versions(m: Gossip, s: ActorState, _: str) -> str:
     return "\n".join(
         f"{row.name}: {row.version}; heard "
-        + ", ".join(f"{each.endpoint} {each.version}" for each in row.heard)
+        + ", ".join(f"{each.endpoint} {each.says(SCHEMA)}" for each in row.heard)
         for row in versions(m, s)
     )
 

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from kit.errors import counted
 from kit.protocols.gossip import facts
 from kit.protocols.gossip.facts import ChangeRow, VersionRow, ViewRow
+from kit.protocols.gossip.rules import SCHEMA, EndpointState
 from kit.views.declared import NONE, Badges, Column, Table, of_state, panel_of, status
 from kit.views.fragment import Frag, h
 from kit.views.gate import Gate
@@ -39,7 +40,7 @@ def _version_stage(scene: Scene) -> Stage:
 
 def _versioned(scene: Scene, row: VersionRow) -> Character:
     tables = counted(row.tables, "table")
-    heard = [f"{each.endpoint} {each.digest}" for each in row.heard]
+    heard = [f"{each.endpoint} {_digest(each)}" for each in row.heard]
     return Character(
         row.name,
         scene.model.spot(row.name),
@@ -57,11 +58,16 @@ def _client(number: int, row: ChangeRow) -> Character:
     return Character(name, name, tag=tag, holds=(row.text,), title=title, kind="client")
 
 
+def _digest(state: EndpointState) -> str:
+    return f"{state.generation}:{state.version}"
+
+
 def _heard(row: VersionRow) -> dict[str, str]:
     """What a node has heard of the others: whether it is its own version, how new that is."""
     return {
-        each.endpoint: f"{'≠='[each.version == row.version]} {each.version} ({each.digest})"
+        each.endpoint: f"{'≠='[said == row.version]} {said} ({_digest(each)})"
         for each in row.heard
+        for said in (each.says(SCHEMA),)
     }
 
 
@@ -223,10 +229,9 @@ def _of_ring(scene: Scene, row: ViewRow) -> Character:
 
 def gates(scene: Scene) -> Iterator[Gate]:
     """RING_DELAY: all shall have heard what is said of who joins or goes."""
-    for row in scene.of(facts.news):
-        count = len(row.there) + len(row.missing)
-        thing = scene.model.spot(row.endpoint)
-        yield Gate(thing, row.said, "heard it", row.there, row.missing, count)
+    for endpoint, said, there, missing in facts.news(scene.model, scene.state):
+        count = len(there) + len(missing)
+        yield Gate(scene.model.spot(endpoint), said, "heard it", there, missing, count)
 
 
 def _cut(scene: Scene) -> str:

@@ -133,7 +133,6 @@ def _with(names: Names, more: Iterable[str]) -> Names:
 NAMES = "ABCDEFGHIJKL"
 MOST_RESTARTS = 5
 MOST_NAMED = 4
-NO_RESTARTS = refused("the budget of restarts is spent")
 
 
 class PeerRequest(Struct, frozen=True, tag="ask", cache_hash=True):
@@ -291,7 +290,7 @@ class Discovery(NetworkModel):
     def crash_and_start(self, s: ActorState, node: Node) -> Next:
         """A node crashes and starts again, with what it had stored."""
         if sum(peers.crashes for peers in s.nodes) >= self.restarts:
-            return NO_RESTARTS
+            return refused("the budget of restarts is spent")
         return self.turned(s, node, _started_again(s.nodes[node]))
 
     # -- properties --------------------------------------------------------------------------------

@@ -17,7 +17,6 @@ from kit.protocols.group0.rules.commands import Command, Indexes, takes_effect
 from kit.protocols.group0.rules.voters import is_majority, majorities_with
 from kit.protocols.group0.state import Group0State, Members, Next, change, put
 
-NOBODY_TO_TELL = refused("nobody is up who could tell it")
 NO_LOSSES, NO_CRASHES, NO_HOURS = (
     refused(f"the budget of {faults} is spent") for faults in ("losses", "crashes", "hours")
 )
@@ -189,7 +188,7 @@ class RaftLog(Members):
     def step_down(self, s: Group0State, node: Node) -> Next:
         """{node} hears of term {after.term} and leads no more."""
         if not s.up >> s.leader & 1:
-            return NOBODY_TO_TELL
+            return refused("nobody is up who could tell it")
         return s.but(deposed=s.deposed & ~(1 << node))
 
     @action(tag="restart", each=lambda m, s: m.everybody & ~s.up)

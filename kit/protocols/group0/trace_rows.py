@@ -16,6 +16,7 @@ from kit.spark.schemas import (
     Row,
     epochs_with,
     events_with,
+    of_states,
     of_steps,
 )
 
@@ -61,24 +62,20 @@ def _commands(run: str, m: Group0, moments: Moments) -> Iterator[Row]:
             yield run, step, row.new if row.effective else None, row.creator, row.text
 
 
-def _members(run: str, m: Group0, moments: Moments) -> Iterator[Row]:
-    for step, moment in enumerate(moments):
-        for row in facts.nodes(m, moment.state):
-            at = row.stored, row.commit, row.applied
-            yield run, step, row.name, *at, row.votes, row.leads
+def _members(m: Group0, s: Any) -> Iterator[Row]:
+    for row in facts.nodes(m, s):
+        yield row.name, row.stored, row.commit, row.applied, row.votes, row.leads
 
 
-def _answers(run: str, m: Group0, moments: Moments) -> Iterator[Row]:
-    for step, moment in enumerate(moments):
-        answers = zip(m.clients, moment.state.answers, strict=True)
-        for number, (client, answer) in enumerate(answers, start=1):
-            yield run, step, number, client.text, answer
+def _answers(m: Group0, s: Any) -> Iterator[Row]:
+    for number, (client, answer) in enumerate(zip(m.clients, s.answers, strict=True), start=1):
+        yield number, client.text, answer
 
 
 ROWS: Makers = {
     EVENTS: events_with(_length),
     EPOCHS: epochs_with(_length, _nodes),
     COMMANDS: _commands,
-    MEMBERS: _members,
-    ANSWERS: _answers,
+    MEMBERS: of_states(_members),
+    ANSWERS: of_states(_answers),
 }

@@ -10,10 +10,10 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from kit.engine.timeline import PassedStep
-from kit.protocols.group0.rules.voters import is_majority, majority, nodes_in
+from kit.protocols.group0.rules.voters import majority, nodes_in
 from kit.protocols.recovery import recovery_mode as act
-from kit.protocols.recovery.failures import Failures, FailuresState, columns
-from kit.protocols.recovery.lost_majority import NO_GROUP, NOBODY, OLD
+from kit.protocols.recovery.failures import Failures, FailuresState
+from kit.protocols.recovery.lost_majority import NO_GROUP, NOBODY
 from kit.protocols.recovery.mode_cluster import ModeNode, ModeState
 from kit.protocols.recovery.orders import DOCUMENTED, actions_of, order_harm
 from kit.protocols.recovery.recovering_cluster import RecoveryNode, RecoveryState, reception
@@ -32,35 +32,6 @@ from kit.protocols.recovery.rules.quorum import Place
 from kit.protocols.storage.rules.levels import Level
 
 LEVELS: tuple[Level, ...] = ("ONE", "LOCAL_QUORUM", "QUORUM", "EACH_QUORUM", "ALL")
-
-
-class FailingNode(Struct, frozen=True):
-    """A node: where it stands, what it does, whether it votes, which columns it knows."""
-
-    name: str
-    datacenter: str
-    rack: str
-    standing: str
-    votes: bool
-    schema: str
-    is_apart: bool
-
-
-class SideLine(Struct, frozen=True):
-    """Nodes that reach each other: how many voters are among them, and how many it takes.
-
-    ``needed`` is 0 where the safeguard is off that asks for a majority.
-    """
-
-    nodes: tuple[str, ...]
-    reached: int
-    voters: int
-    needed: int
-
-    @property
-    def can_commit(self) -> bool:
-        """Whether they can change the schema."""
-        return self.reached >= self.needed
 
 
 class LevelLine(Struct, frozen=True):
@@ -82,30 +53,6 @@ class LevelLine(Struct, frozen=True):
         if self.met == self.ranges:
             return "available"
         return "of some ranges" if self.met else "unavailable"
-
-
-def failing(m: Failures, s: FailuresState) -> tuple[FailingNode, ...]:
-    """Every node."""
-    return tuple(
-        FailingNode(
-            name,
-            *m.places[at],
-            s.standing(at),
-            bool(s.voters >> at & 1),
-            columns(s.schemas[at]),
-            bool(s.apart >> at & 1),
-        )
-        for at, name in enumerate(m.names)
-    )
-
-
-def side_lines(m: Failures, s: FailuresState) -> tuple[SideLine, ...]:
-    """Both sides of a cut, or all nodes."""
-    size = s.voters.bit_count()
-    needed = majority(size) if m.majority else 0
-    return tuple(
-        SideLine(m.named(side), (side & s.voters).bit_count(), size, needed) for side in s.sides()
-    )
 
 
 def schema_changes(s: FailuresState) -> Literal["possible", "impossible"]:
@@ -188,27 +135,6 @@ class PersistedRow(Struct, frozen=True):
         return f"{self.group}{back}" if self.group else self.node.status
 
 
-class GroupRow(Struct, frozen=True):
-    """A group 0: its members, who of them votes and runs in it, how many are a majority."""
-
-    name: str
-    members: tuple[str, ...]
-    voters: tuple[str, ...]
-    running: tuple[str, ...]
-    needed: int
-    can_commit: bool
-    is_abandoned: bool
-
-
-class GossipRow(Struct, frozen=True):
-    """Two nodes that are up, whether they take each other's gossip, and why."""
-
-    first: str
-    second: str
-    accepted: bool
-    why: str
-
-
 class DataRangeRow(Struct, frozen=True):
     """A range of the ring: its replicas, which of them are up, the levels that are met."""
 
@@ -243,31 +169,11 @@ def persisted(m: Recovery, s: RecoveryState) -> tuple[PersistedRow, ...]:
     )
 
 
-def memberships(m: Recovery, s: RecoveryState) -> tuple[GroupRow, ...]:
-    """Every group that there ever was, the old one first."""
-    rows = []
-    for group, members in enumerate(s.groups):
-        sides = [s.running(group, side) for side in (False, True)]
-        running, voters = sides[0] | sides[1], s.voters_of(group)
-        rows.append(
-            GroupRow(
-                m.group_name(group),
-                m.named(members),
-                m.named(voters),
-                m.named(running),
-                majority(voters.bit_count()),
-                any(is_majority(side, voters) for side in sides),
-                group <= s.abandoned and (group > OLD or s.leader != NOBODY),
-            )
-        )
-    return tuple(rows)
-
-
-def gossip(m: Recovery, s: RecoveryState) -> Iterator[GossipRow]:
-    """Every pair of nodes that are up."""
+def gossip(m: Recovery, s: RecoveryState) -> Iterator[tuple[str, str, bool, str]]:
+    """Every two nodes that are up, whether they take each other's gossip, and why."""
     for first, second in s.up_in_pairs():
-        accepted, why = reception(s.digest_of(first), s.digest_of(second))
-        yield GossipRow(m.names[first], m.names[second], accepted, why)
+        accepted_why = reception(s.digest_of(first), s.digest_of(second))
+        yield m.names[first], m.names[second], *accepted_why
 
 
 def parties(m: Recovery, s: RecoveryState) -> Iterator[tuple[str, ...]]:
@@ -334,12 +240,8 @@ class ModeRow(Struct, frozen=True):
         return self.node.mode_text if self.node.standing != "dead" else "dead"
 
 
-class ChecklistRow(Struct, frozen=True):
-    """A documented step: how far it is, and what harm it does not to have taken it in its place."""
-
-    name: str
-    progress: str
-    harm: str = ""
+ChecklistRow = tuple[str, str, str]
+"""A documented step, how far it is, and what harm it does not to have taken it in its place."""
 
 
 def rows(m: RecoveryMode, s: ModeState) -> tuple[ModeRow, ...]:
@@ -389,11 +291,11 @@ def checklist(m: RecoveryMode, s: ModeState, way: Sequence[PassedStep]) -> tuple
     last = max(map(DOCUMENTED.index, begun), default=-1)
     ahead = [step for step in DOCUMENTED[last + 1 :] if step not in begun]
     harm = harm_of((*begun, *ahead))
-    listed = []
+    listed: list[ChecklistRow] = []
     for at, step in enumerate(DOCUMENTED):
         skipped = at < last and step not in begun
         progress = "done" if step in ended else "begun" if step in begun else ""
         said = harm.sentence if step == harm.missing else ""
-        listed.append(ChecklistRow(step, progress or ("left out" if skipped else "to do"), said))
+        listed.append((step, progress or ("left out" if skipped else "to do"), said))
     end = "done" if s.is_whole else "to do"
-    return (*listed, ChecklistRow("the Raft upgrade ends", end))
+    return (*listed, ("the Raft upgrade ends", end, ""))

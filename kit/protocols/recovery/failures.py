@@ -39,7 +39,6 @@ from kit.protocols.recovery.rules.availability import ClusterLayout
 from kit.protocols.recovery.rules.quorum import after_deaths, chosen_again
 
 MOST_NODES = 9
-FETCHES_FIRST = refused("a majority is there: the newest schema is fetched first")
 NO_OTHER_SIDE = refused("nobody would be left on the other side")
 
 Datacenter: TypeAlias = Annotated[str, Each(lambda m: m.several)]
@@ -249,7 +248,7 @@ class Failures(VotingModel[FailuresState]):
     def serve(self, s: FailuresState, node: Node) -> Next:
         """{node} reaches no majority. It serves data by the schema that it has stored."""
         if s.may_commit(s.side_of(node)):
-            return FETCHES_FIRST
+            return refused("a majority is there: the newest schema is fetched first")
         return s.but(serving=s.serving | 1 << node)
 
     # Nodes and datacenters, up and down

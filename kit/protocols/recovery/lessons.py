@@ -232,14 +232,15 @@ def hears(timeline: Timeline) -> PosedQuestion:
     Raises KitError when one node is up alone.
     """
     m, s = _recovery(timeline)
-    pairs = {f"{row.first} and {row.second}": row for row in facts.gossip(m, s)}
+    rows = facts.gossip(m, s)
+    pairs = {f"{one} and {other}": (accepted, why) for one, other, accepted, why in rows}
     if not pairs:
         raise KitError("predict: no two nodes are up")
     return posed(
         "Which of these nodes take each other's gossip?",
         pairs,
-        tuple(name for name, row in pairs.items() if row.accepted),
-        "; ".join(f"{name}: {row.why}" for name, row in pairs.items()) + ".",
+        tuple(name for name, (accepted, _) in pairs.items() if accepted),
+        "; ".join(f"{name}: {why}" for name, (_, why) in pairs.items()) + ".",
         still(timeline, "gossip"),
     )
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeVar
 
 from msgspec import Meta, Struct
 
-from kit.engine.declared import parameter, refused
+from kit.engine.declared import State, parameter, refused
 from kit.engine.flows import ServerHost, host_id
 from kit.errors import BadInput
 from kit.protocols.group0.rules.voters import majority, nodes_in
@@ -27,6 +27,38 @@ NO_MAJORITY = refused("its group 0 has no majority")
 
 
 S = TypeVar("S", bound=Struct)
+
+
+class LostState(State, frozen=True):
+    """A state in which some ``nodes`` are given up.
+
+    Nodes have a ``standing``, and say whether they ``takes_part``: the operator counts on them.
+    """
+
+    @property
+    def live(self) -> int:
+        """The nodes that the operator counts on (a mask)."""
+        return self.where(lambda n: n.takes_part)
+
+    @property
+    def dead(self) -> int:
+        """The nodes that are given up and not removed yet (a mask)."""
+        return self.where(lambda n: n.standing in ("dead", "returned"))
+
+    @property
+    def peers(self) -> int:
+        """The nodes of the cluster, as ``system.peers`` has them: all but those removed."""
+        return self.where(lambda n: n.standing != "removed")
+
+    def is_walled_off(self, node: Any) -> bool:
+        """Whether the firewall lies between a node and those that are counted on."""
+        s: Any = self
+        return bool(s.isolated and node.standing == "returned")
+
+    def voters_of(self, group: int) -> int:
+        """Who votes in a group (a mask)."""
+        s: Any = self
+        return int((s.voters or s.groups)[group])
 
 
 class LostMajority(VotingModel[S]):

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from kit.engine.declared import State
 from kit.engine.flows import as_uuid
 from kit.protocols.group0.rules.voters import is_majority, nodes_in
-from kit.protocols.recovery.lost_majority import NO_GROUP, OLD, listed_columns
+from kit.protocols.recovery.lost_majority import NO_GROUP, OLD, LostState, listed_columns
 
 Value = Literal[
     "", "use_pre_raft_procedures", "synchronize", "use_post_raft_procedures", "recovery", "unknown"
@@ -65,6 +65,11 @@ class ModeNode(State, frozen=True, cache_hash=True, kw_only=True):
     applied: int
 
     @property
+    def takes_part(self) -> bool:
+        """Whether the operator counts on it."""
+        return self.standing == "live"
+
+    @property
     def is_up(self) -> bool:
         """Whether its server runs."""
         return self.mode != "down"
@@ -107,7 +112,7 @@ class ModeNode(State, frozen=True, cache_hash=True, kw_only=True):
         return self.but(history=own, columns=self.columns | 1 << own - 1, version=own)
 
 
-class ModeState(State, frozen=True, cache_hash=True, kw_only=True):
+class ModeState(LostState, frozen=True, cache_hash=True, kw_only=True):
     """Every node, every group, and what the operator has done and seen.
 
     ``groups`` are the members of each group (masks), ``voters`` those who vote (none are told where
@@ -132,21 +137,6 @@ class ModeState(State, frozen=True, cache_hash=True, kw_only=True):
     mistypes: int
 
     @property
-    def live(self) -> int:
-        """The nodes that the operator counts on (a mask)."""
-        return self.where(lambda n: n.standing == "live")
-
-    @property
-    def dead(self) -> int:
-        """The nodes that are given up and not removed yet (a mask)."""
-        return self.where(lambda n: n.standing in ("dead", "returned"))
-
-    @property
-    def peers(self) -> int:
-        """The nodes of the cluster, as ``system.peers`` has them: all but those removed."""
-        return self.where(lambda n: n.standing != "removed")
-
-    @property
     def serving(self) -> int:
         """The nodes that serve data (a mask)."""
         return self.where(lambda n: n.is_up and n.standing == "live")
@@ -159,10 +149,6 @@ class ModeState(State, frozen=True, cache_hash=True, kw_only=True):
         )
 
     # Who hears whom, which group can commit
-
-    def is_walled_off(self, node: ModeNode) -> bool:
-        """Whether the firewall lies between a node and those that are live."""
-        return self.isolated and node.standing == "returned"
 
     def hears(self, node: int, other: int) -> bool:
         """Whether two nodes reach each other: both are up, on one side of the firewall."""
@@ -181,10 +167,6 @@ class ModeState(State, frozen=True, cache_hash=True, kw_only=True):
         """The members that run in a node's group and that it hears, itself among them."""
         group = self.nodes[node].group
         return self.heard(node, self.where(lambda n: n.group == group) & self.groups[group])
-
-    def voters_of(self, group: int) -> int:
-        """Who votes in a group (a mask)."""
-        return self.voters[group] if self.voters else self.groups[group]
 
     def may_commit(self, node: int) -> bool:
         """Whether a node runs in a group and hears a majority of it."""

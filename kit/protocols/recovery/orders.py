@@ -236,8 +236,7 @@ def _play(m: RecoveryMode, run: Timeline, actions: Sequence[Any]) -> Refusal | N
     """Do actions, servers first; the refusal of the first that a server does not let happen."""
     for action in actions:
         settle(m, run)
-        rule = m.rule_of(action)
-        if rule is None or rule.end(run.state, action) is None:
+        if m.comes_to(run.state, action) is None:
             continue
         if (refusal := m.refusal(run.state, action)) is not None:
             return refusal

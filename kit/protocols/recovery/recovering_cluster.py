@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from kit.engine.declared import State
 from kit.protocols.group0.rules.voters import is_majority, nodes_in
-from kit.protocols.recovery.lost_majority import NO_GROUP, NOBODY, OLD
+from kit.protocols.recovery.lost_majority import NO_GROUP, NOBODY, OLD, LostState
 from kit.protocols.topology.rules.cluster import ClusterTopology, NodeEntry, RequestEntry, Setting
 from kit.protocols.topology.rules.machines import EdgeRow, Edition
 from kit.protocols.topology.rules.work import (
@@ -144,6 +144,11 @@ class RecoveryNode(State, frozen=True, cache_hash=True):
         return self.columns.bit_count()
 
     @property
+    def standing(self) -> NodeStatus:
+        """Whether it is given up, and how."""
+        return self.status
+
+    @property
     def takes_part(self) -> bool:
         """Whether the operator counts on it."""
         return self.status in ("up", "down")
@@ -153,7 +158,7 @@ NEW_NODE = RecoveryNode("up", NO_GROUP, NO_GROUP, old_rows=False)
 REMOVED_NODE = NEW_NODE.but(status="removed")
 
 
-class RecoveryState(State, frozen=True, cache_hash=True, kw_only=True):
+class RecoveryState(LostState, frozen=True, cache_hash=True, kw_only=True):
     """Every node, and what the operator knows.
 
     ``groups`` are the members of each group (masks), ``voters`` those who vote (none are told where
@@ -181,16 +186,6 @@ class RecoveryState(State, frozen=True, cache_hash=True, kw_only=True):
     writes: int
 
     @property
-    def live(self) -> int:
-        """The nodes that the operator counts on (a mask)."""
-        return self.where(lambda n: n.takes_part)
-
-    @property
-    def peers(self) -> int:
-        """The nodes of the cluster: all but those removed (a mask)."""
-        return self.where(lambda n: n.status != "removed")
-
-    @property
     def serving(self) -> int:
         """The nodes that serve data (a mask)."""
         return self.where(lambda n: n.status == "up")
@@ -207,16 +202,7 @@ class RecoveryState(State, frozen=True, cache_hash=True, kw_only=True):
         """Whether the operation that they died in has not ended."""
         return self.operation not in ENDS
 
-    @property
-    def dead(self) -> int:
-        """The nodes that are given up and not removed yet (a mask)."""
-        return self.where(lambda n: n.status in ("dead", "returned"))
-
     # Groups: who runs in which, which of them can commit
-
-    def is_walled_off(self, node: RecoveryNode) -> bool:
-        """Whether the firewall lies between a node and those that recover."""
-        return self.isolated and node.status == "returned"
 
     def running(self, group: int, walled_off: bool = False) -> int:
         """The members of a group that run in it on one side of the firewall (a mask)."""
@@ -226,10 +212,6 @@ class RecoveryState(State, frozen=True, cache_hash=True, kw_only=True):
     def company(self, node: int) -> int:
         """The members that run in a node's group and that it can reach, itself among them."""
         return self.running(self.nodes[node].group, self.is_walled_off(self.nodes[node]))
-
-    def voters_of(self, group: int) -> int:
-        """Who votes in a group (a mask)."""
-        return self.voters[group] if self.voters else self.groups[group]
 
     def may_commit(self, group: int, walled_off: bool = False) -> bool:
         """Whether a majority of a group's voters runs in it and can reach one another."""

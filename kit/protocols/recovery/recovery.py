@@ -69,9 +69,6 @@ OF_STEP = {"delete": "delete_id", "set": "set_option"} | {
     name: name for name in ("isolate", "read", "choose")
 }
 """The actions up to the first restart, by the steps of the procedure; the others follow."""
-NOT_READ = refused("commit indexes have not been read")
-NOT_CUT_OFF = refused("nodes that are given up are not cut off")
-READ_FIRST = refused("commit_idx is read while the group id is there to find it by")
 UNDER_WAY = refused("a topology operation is under way")
 
 Ignoring: TypeAlias = Annotated[
@@ -212,9 +209,9 @@ class Recovery(LostMajority[RecoveryState]):
     def delete_id(self, s: RecoveryState, node: Node) -> Next:
         """{node} has no group id any more; it runs in its group until it restarts."""
         if self.isolation and not s.isolated:
-            return NOT_CUT_OFF
+            return refused("nodes that are given up are not cut off")
         if self.edition == "server" and not s.indexes_read:
-            return READ_FIRST
+            return refused("commit_idx is read while the group id is there to find it by")
         return s.at(node, group_id=NO_GROUP)
 
     @action(label="read commit_idx")
@@ -241,7 +238,7 @@ class Recovery(LostMajority[RecoveryState]):
     def choose(self, s: RecoveryState, node: Node) -> Next:
         """{node} is to lead: it knows of {known}."""
         if not s.indexes_read:
-            return NOT_READ
+            return refused("commit indexes have not been read")
         group, at = s.recoverable, s.nodes[node]
         if NO_GROUP not in (group, s.abandoned):
             if at.group_id != group:

@@ -465,19 +465,15 @@ def spot(name: str) -> str:
 NETWORK = "network"
 SERVING_STATES = ("normal", "decommissioning", "removing", "rebuilding")
 """The states in which a node takes requests of clients."""
-OLDER_RUNS = refused("a request by an older version still runs here")
-LEFTOVER_RUNS = refused("work of a session that is closed still runs here")
-NOT_HEARD = refused("one of the two is not heard")
-LEFT_ALREADY = refused("an RPC of a session was left behind already")
 
 
 def drain_refusal(s: ControlState, node: int, setting: Setting) -> Refusal | None:
     """Why a node does not answer a barrier yet: older requests, or work of a closed session."""
     view = local_view(s.topology)
     if s.client == node and not is_drained(s.client_version, view, setting.safeguards):
-        return OLDER_RUNS
+        return refused("a request by an older version still runs here")
     if s.leftover_at == node and not is_open(s.leftover, view, setting.safeguards):
-        return LEFTOVER_RUNS
+        return refused("work of a session that is closed still runs here")
     return None
 
 
@@ -555,7 +551,7 @@ class Serving(Control):
     def serve_request(self, s: ControlState, replica: Node) -> Next:
         """The request reaches a replica, which serves it or finds it stale; then it is over."""
         if replica != s.client and s.apart & (1 << s.client | 1 << replica):
-            return NOT_HEARD
+            return refused("one of the two is not heard")
         return s.but(client=NOBODY, client_version=0)
 
     @action(
@@ -576,7 +572,7 @@ class Serving(Control):
         if not (s.attempted.streaming or is_truncating(s, self.setting)):
             return None
         if s.leftover:
-            return LEFT_ALREADY
+            return refused("an RPC of a session was left behind already")
         return s.but(leftover=s.topology.session, leftover_at=NOBODY)
 
     def arrivals(self, s: ControlState) -> int:

@@ -55,15 +55,7 @@ NO_COORDINATOR = refused("there is no coordinator that the others hear")
 IN_HAND = refused("a command was decided and is not committed yet")
 BEGINS = refused("a new coordinator begins with a command of its own: that comes first")
 HAS_FAILED = refused("that work has failed")
-NO_SUCH_WORK = refused("no such work comes next")
-TABLETS_MOVE = refused("tablets are still moving, or still on the node")
-TABLETS_LEFT = refused("the node still has tablets")
-NOTHING_TO_FAIL = refused("there is no work that could fail to any effect")
 HAS_PLACES = refused("there is a place for every tablet")
-FENCE_NEXT = refused("the drain is over: the fence is committed next")
-NO_MORE_FAILURES = refused("no work may fail by itself any more")
-OLDER_RUN = refused("a pause lasts until older requests are over")
-UNEVEN = refused("it is uneven already")
 HELD = refused("a node operation holds the state machine")
 
 TABLETS_WORK = ("drain_tablets", "finish_tablets")
@@ -538,13 +530,13 @@ class Coordinator(Control):
         task = self.task(s)
         piece = task.work
         if piece is None or piece.barrier or piece.name in rules.COMMANDS_OF_WORK:
-            return NO_SUCH_WORK
+            return refused("no such work comes next")
         if piece.name in TABLETS_WORK:
-            return TABLETS_MOVE
+            return refused("tablets are still moving, or still on the node")
         if missing := task.needs & ~s.reachable:
             return refused(f"{piece.name} cannot reach a node", self.named(missing))
         if piece.name == "check_drained" and has_tablets(s, task):
-            return TABLETS_LEFT
+            return refused("the node still has tablets")
         racks = racks_against(s, task, self.setting)
         return refused(racks) if racks else advanced(worked(s, task), self.setting)
 
@@ -627,7 +619,7 @@ class Coordinator(Control):
     def find_imbalance(self, s: ControlState) -> Next:
         """The load of tablets has become uneven."""
         if s.topology.tablets != "even":
-            return UNEVEN
+            return refused("it is uneven already")
         return s.but(topology=replace(s.topology, tablets="uneven"))
 
     @action(kind="tablets found", tag="resize", spends="faults.resizes", unasked=True)
@@ -651,7 +643,7 @@ class Coordinator(Control):
         if behind:
             return refused("a pause lasts until everyone has applied", behind)
         if s.client != NOBODY and s.client_version < s.topology.version:
-            return OLDER_RUN
+            return refused("a pause lasts until older requests are over")
         return advanced(next_step(s, task), self.setting)
 
     def _failure_words(self, before: ControlState, action: Any, after: ControlState) -> str:
@@ -678,15 +670,15 @@ class Coordinator(Control):
             return blocked
         task = self.task(s)
         if task.work is None or not leads_somewhere(s, task, self.setting):
-            return NOTHING_TO_FAIL
+            return refused("there is no work that could fail to any effect")
         if fence_is_due(s, task):  # drain, fence, plain barrier: in this order
-            return FENCE_NEXT
+            return refused("the drain is over: the fence is committed next")
         if placeless:
             if not self.placing or task.work.name not in TABLETS_WORK:
                 return HAS_PLACES
         elif not fails_by_itself(s, task, self.setting):
             if not s.faults.failures:
-                return NO_MORE_FAILURES
+                return refused("no work may fail by itself any more")
             s = s.spend("faults.failures")
         return advanced(failed(s, task, self.setting), self.setting)
 

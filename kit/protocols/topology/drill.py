@@ -70,10 +70,6 @@ class BarrierServers(Servers):
         """Normal, or joining."""
         return "N" if now.state.topology.nodes[at].state == "normal" else "J"
 
-    def reached(self, now: DrillMoment, at: int) -> set[int]:
-        """All that are up."""
-        return {each for each in range(len(now.model.names)) if self.is_up(now, each)}
-
     def grep(self, now: DrillMoment, given: Given) -> CommandReply:
         """What the log of this node says of barriers now; that it was looked at is noted."""
         number = self.answering(now, "log")

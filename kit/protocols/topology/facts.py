@@ -11,9 +11,16 @@ from kit.engine.timeline import PassedStep
 from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology import coordinator as work
 from kit.protocols.topology import topology as act
-from kit.protocols.topology.control import ControlState, drain_refusal, view_of, voting
+from kit.protocols.topology.control import ControlState, drain_refusal, view_of
 from kit.protocols.topology.outages import address_of
-from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, ClusterTopology, changed_requests
+from kit.protocols.topology.rules.cluster import (
+    NO_ROW,
+    NOBODY,
+    ClusterTopology,
+    LocalView,
+    NodeEntry,
+    changed_requests,
+)
 from kit.protocols.topology.rules.columns import changed_cells
 from kit.protocols.topology.rules.decide import QueueEntry, queue
 from kit.protocols.topology.rules.machines import BOUNDARY, TRANSITION_STATE, Machine
@@ -23,58 +30,43 @@ from kit.protocols.topology.topology import Topology
 
 
 class NodeFacts(Struct, frozen=True):
-    """A node: its row, and what no table tells.
+    """A node: its row, what it goes by as a member (else None), and what no table tells.
 
-    ``version``, ``fence`` and ``session`` are those that it goes by; ``health`` is empty while it
-    is up and heard; ``address`` is the one that it moved to, empty while it has its first one.
+    ``health`` is empty while it is up and heard; ``address`` is the one that it moved to, empty
+    while it has its first one.
     """
 
     name: str
-    state: str
-    tokens: bool
-    request: str
+    row: NodeEntry
+    view: LocalView | None
     replaced: str
-    cleanup: str
     health: str
-    version: int
-    fence: int
-    session: int
+    address: str
     is_coordinator: bool
-    is_member: bool
     is_ignored: bool
     is_behind: bool
-    rack: str
-    votes: bool
-    address: str
 
 
 def nodes(m: Topology, s: ControlState) -> tuple[NodeFacts, ...]:
     """Every node that has a row, in the order of names."""
-    facts, votes = [], voting(s)
-    for i, entry in enumerate(s.topology.nodes):
-        view, bit = view_of(s, i), 1 << i
-        member = bool(s.topology.members & bit)
+    facts = []
+    for i, row in enumerate(s.topology.nodes):
+        if row.state == NO_ROW:
+            continue
+        bit, member = 1 << i, bool(s.topology.members >> i & 1)
         unheard = "not heard at its new address" if s.unheard & bit else ""
-        health = "down" if not s.up & bit else "cut off" if s.cut & bit else unheard
-        goes_by = (view.version, view.fence_version, view.session) if member else (0, 0, 0)
         node = NodeFacts(
             m.names[i],
-            entry.state,
-            entry.tokens,
-            entry.request,
-            m.names[entry.replaced] if entry.replaced != NOBODY else "",
-            entry.cleanup,
-            health,
-            *goes_by,
-            s.coordinator == i,
-            member,
+            row,
+            view_of(s, i) if member else None,
+            m.names[row.replaced] if row.replaced != NOBODY else "",
+            "down" if not s.up & bit else "cut off" if s.cut & bit else unheard,
+            address_of(s, i) if s.addresses and s.addresses[i] else "",
+            is_coordinator=s.coordinator == i,
             is_ignored=bool(s.topology.ignored & bit),
             is_behind=member and s.applied[i] < len(s.views) - 1,
-            rack=entry.rack,
-            votes=bool(votes & bit),
-            address=address_of(s, i) if s.addresses and s.addresses[i] else "",
         )
-        facts += [node] if entry.state != NO_ROW else []
+        facts.append(node)
     return tuple(facts)
 
 
@@ -158,9 +150,8 @@ def operation_title(m: Topology, operation: TopologyOperation) -> str:
 
 
 class MachineWay(Struct, frozen=True):
-    """An operation with the states it went through; ``ended`` once nothing is under way of it."""
+    """A machine with the states gone through; ``ended`` once nothing is under way of it."""
 
-    operation: TopologyOperation
     machine: Machine
     states: tuple[str, ...]
     ended: bool
@@ -189,7 +180,7 @@ def way_of(m: Topology, start: ControlState, steps: Sequence[PassedStep]) -> Mac
         current, ended = operation, False
     if current is None:
         return None
-    return MachineWay(current, machine_of(current, m.setting), tuple(states), ended)
+    return MachineWay(machine_of(current, m.setting), tuple(states), ended)
 
 
 START_MARKER = "start of a new coordinator"

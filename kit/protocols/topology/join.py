@@ -82,17 +82,6 @@ from kit.protocols.topology.rules.requests import racks_of
 MOST_MEMBERS = MOST_FAULTS = 5
 WRITTEN: Any = {"extra_json_schema": {"written": True}}
 NO_COORDINATOR = refused("there is no coordinator")
-NOTHING_WAITS = refused("no request waits")
-UNDER_WAY = refused("a join is under way")
-NONE_ACCEPTED = refused("no request was accepted")
-INSIDE = refused("it is in the configuration")
-NO_VERDICT = refused("no verdict is due")
-NO_ANSWER = refused("the joiner has not answered")
-HAS_JOINED = refused("it has joined: its restarts are no part of the handshake")
-NOT_STOPPED = refused("it has not stopped")
-NO_RESTARTS = refused("the budget of restarts is spent")
-NO_WIPES = refused("the budget of wipes is spent")
-NO_OUTAGES = refused("the budget of outages is spent")
 
 Drop: TypeAlias = Annotated[
     bool, Each((False, True), lambda drop: f" without {FEATURE}" if drop else "")
@@ -356,9 +345,9 @@ class Join(NetworkModel):
         if not tables(s).coordinator:
             return NO_COORDINATOR
         if row is None:
-            return NOTHING_WAITS
+            return refused("no request waits")
         if tables(s).joining:
-            return UNDER_WAY
+            return refused("a join is under way")
         why = self.rejection("coordinator", tables(s), request_in(row), up(s))
         if not why:
             state = "replacing" if row.replaces else "bootstrapping"
@@ -374,9 +363,9 @@ class Join(NetworkModel):
         if not tables(s).coordinator:
             return NO_COORDINATOR
         if row is None:
-            return NONE_ACCEPTED
+            return refused("no request was accepted")
         if row.host in tables(s).members:
-            return INSIDE
+            return refused("it is in the configuration")
         return with_tables(s, replace(tables(s), members=(*tables(s).members, row.host)))
 
     def _verdict_words(self, before: ActorState, action: Any, after: ActorState) -> str:
@@ -392,7 +381,7 @@ class Join(NetworkModel):
             return NO_COORDINATOR
         due = verdict_due(s)
         if not due:
-            return NO_VERDICT
+            return refused("no verdict is due")
         response = JoinNodeResponse(*due)
         accepts = response.verdict == ACCEPTED
         after = coordinator(s).but(call="sent" if accepts else "", owes=())
@@ -415,7 +404,7 @@ class Join(NetworkModel):
         if not tables(s).coordinator:
             return NO_COORDINATOR
         if coordinator(s).call != "handled" or row is None:
-            return NO_ANSWER
+            return refused("the joiner has not answered")
         s = with_member(s, coordinator(s).but(call=""))
         for old in row.replaces:
             s = left(s, old)
@@ -536,9 +525,9 @@ class Join(NetworkModel):
         """The joiner crashes, if it runs, and starts again; some features may be disabled."""
         state = joiner(s)
         if state.status == "normal":
-            return HAS_JOINED
+            return refused("it has joined: its restarts are no part of the handshake")
         if self.restarts + state.disk - state.boot <= 0:
-            return NO_RESTARTS
+            return refused("the budget of restarts is spent")
         state = state.but(boot=state.boot + 1, parked=(), reason="")
         if state.attempt:  # it has stored group 0's id, and starts from what it has stored
             return self.turned(s, self.index[JOINER], (state, ()))
@@ -559,9 +548,9 @@ class Join(NetworkModel):
         if not self.wipes:
             return None
         if state.status != "stopped":
-            return NOT_STOPPED
+            return refused("it has not stopped")
         if state.disk > self.wipes:
-            return NO_WIPES
+            return refused("the budget of wipes is spent")
         fresh = JoinerState(state.boot + 1, state.disk + 1, "asking", self.asks.features)
         return self.turned(s, self.index[JOINER], self.started(fresh))
 
@@ -582,7 +571,7 @@ class Join(NetworkModel):
         """{node} crashes and starts again; what it was at is forgotten."""
         # A coordinator is none any more.
         if sum(each.outages for each in members(s)) >= self.outages:
-            return NO_OUTAGES
+            return refused("the budget of outages is spent")
         had = s.nodes[node]
         again = MemberState(had.name, banned=had.banned, stored=had.stored, outages=had.outages + 1)
         s = with_member(s, again)

@@ -31,8 +31,6 @@ from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, mask_of, with_n
 from kit.protocols.topology.rules.work import under_way
 
 TAKING_PART = ("normal", "bootstrapping", "replacing", "decommissioning", "rebuilding")
-NOT_STORED = refused("it does not hear group 0, which stores its configuration")
-STILL_CUT = refused("it is cut off from the others")
 
 
 def address_of(s: ControlState, node: int, *, behind: int = 0) -> str:
@@ -191,7 +189,7 @@ class Outages(Control):
         if blocked := majority_refusal(s):
             return blocked
         if s.apart >> node & 1:
-            return NOT_STORED
+            return refused("it does not hear group 0, which stores its configuration")
         row = s.topology.nodes[node]
         return with_topology(s, with_node(s.topology, node, shards=row.shards + 1))
 
@@ -216,5 +214,5 @@ class Outages(Control):
     def hear_address(self, s: ControlState, node: Node) -> Next:
         """The others hear at which address a host id is now."""
         if s.cut >> node & 1:
-            return STILL_CUT
+            return refused("it is cut off from the others")
         return restarted(s.but(unheard=s.unheard & ~(1 << node)), node)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -64,24 +64,13 @@ CALLS = schemas.of_steps(
 )
 
 
-def _each(cells: Callable[[Any, Any], Iterable[tuple[Any, ...]]]) -> schemas.Rows:
-    """Rows of which ``cells(model, state)`` gives what follows the run and the step."""
-
-    def rows(run: str, m: Any, moments: schemas.Moments) -> Iterator[schemas.Row]:
-        for step, moment in enumerate(moments):
-            yield from ((run, step, *each) for each in cells(m, moment.state))
-
-    return rows
-
-
 def _version(m: Topology, s: Any) -> int:
     return int(s.topology.version)
 
 
 def _nodes(m: Topology, s: Any) -> Iterator[tuple[str, int, bool]]:
-    return (
-        (row.name, row.version, row.health != "down") for row in facts.nodes(m, s) if row.is_member
-    )
+    rows = facts.nodes(m, s)
+    return ((row.name, row.view.version, row.health != "down") for row in rows if row.view)
 
 
 def _operations(m: Topology, s: Any) -> Iterator[tuple[Any, ...]]:
@@ -130,15 +119,15 @@ def _calls(run: str, m: Join, moments: schemas.Moments) -> Iterator[schemas.Row]
 ROWS: schemas.Makers = {
     schemas.EVENTS: schemas.events_with(_version),
     schemas.EPOCHS: schemas.epochs_with(_version, _nodes),
-    schemas.OPERATIONS: _each(_operations),
-    TRANSITIONS: _each(_transitions),
-    QUEUE: _each(_queue),
-    GLOBAL_BARRIERS: _each(_barriers),
+    schemas.OPERATIONS: schemas.of_states(_operations),
+    TRANSITIONS: schemas.of_states(_transitions),
+    QUEUE: schemas.of_states(_queue),
+    GLOBAL_BARRIERS: schemas.of_states(_barriers),
     COMMANDS: _commands,
 }
 # Of a join the epoch is which start of the joiner it is.
 JOIN_ROWS: schemas.Makers = {
     schemas.EVENTS: schemas.events_with(lambda m, s: joiner(s).boot),
-    HOST_IDS: _each(_hosts),
+    HOST_IDS: schemas.of_states(_hosts),
     CALLS: _calls,
 }

@@ -50,8 +50,6 @@ GENERATIONS = "generations"
 """The key of what ``system.cdc_generations_v3`` holds."""
 NO_MAJORITY = refused("no majority of group 0 is up")
 NO_LEADER = refused("group 0 has no leader with a majority")
-NO_GENERATION = refused("the new CDC generation has not been inserted")
-NOT_DONE = refused(f"upgrade_state is {BUILDING}: requests wait until it is done")
 
 Standing = Literal["outside", "joining", "queued", "normal"]
 """*joining*: in the old way; *queued*: a request of ``system.topology_requests`` waits."""
@@ -239,7 +237,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
         if s.upgrade_state != BUILDING:
             return None
         if not s.has_generation:
-            return NO_GENERATION
+            return refused("the new CDC generation has not been inserted")
         return s.committed(DONE) if s.may_commit else NO_LEADER
 
     @action(
@@ -305,7 +303,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
     def serve(self, s: Cluster, node: Node) -> Next:
         """{leader} serves the join of {node}: its ring is that of system.topology."""
         if self.requests_after_done and s.upgrade_state != DONE:
-            return NOT_DONE
+            return refused(f"upgrade_state is {BUILDING}: requests wait until it is done")
         if not s.may_commit:
             return NO_LEADER
         joined = s.at(node, standing="normal", view=s.upgrade_state, reads_table=True)

@@ -15,12 +15,13 @@ from kit.protocols.storage.panels.role_play import (
 )
 from kit.protocols.storage.panels.spacetime import draw_spacetime, spacetime_text
 from kit.protocols.storage.storage import Finish, TimeOut
-from kit.views.fragment import Frag, check_keys
+from kit.views.fragment import Frag
 from kit.views.frame import frame, frame_text
 from kit.views.panel import Scene, scene_at
 from kit.views.registry import for_model
 from kit.views.wire import Act
 from kit.widgets import Player
+from tests.keyed import check_keys
 from tests.views.frames import classed
 
 

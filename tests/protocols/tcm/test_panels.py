@@ -23,11 +23,11 @@ from kit.protocols.tcm.panels.tables import LOG, LOGICAL, STATUS
 from kit.protocols.tcm.parameters import TcmParameters
 from kit.ring.replication import Keyspace, SimpleStrategy
 from kit.views.actions import action_board
-from kit.views.fragment import check_keys
 from kit.views.frame import frame, frame_text
 from kit.views.panel import Scene
 from kit.views.promises import promises_badge
 from kit.views.registry import for_model
+from tests.keyed import check_keys
 from tests.views.frames import classed, milestones, part, scenes, table, walk
 
 SCENARIOS = ["bootstrap", "decommission", "rf3", "move", "replace", "removenode", "assassinate",

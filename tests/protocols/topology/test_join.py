@@ -12,7 +12,7 @@ from kit.engine.model import Safeguard, always
 from kit.engine.registry import build, entry_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
-from kit.protocols.topology.handshake import REASONS, Reason, because, joiner, members, tables
+from kit.protocols.topology.handshake import REASONS, because, joiner, members, tables
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from tests.protocols.topology.joins import PLACED, do, played, shown
 
@@ -147,7 +147,7 @@ def test_two_attempts_with_all_faults(given: dict[str, Any]) -> None:
         ("features", "left", {"supports": False}),
     ],
 )
-def test_each_reason_to_be_turned_away(reason: Reason, state: str, given: dict[str, Any]) -> None:
+def test_each_reason_to_be_turned_away(reason: str, state: str, given: dict[str, Any]) -> None:
     """The joiner stops and knows why; whom the coordinator turns away has a row in state left."""
     timeline = played(**given)
     row = tables(timeline.state).row("N1")

@@ -8,7 +8,7 @@ import pytest
 
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
-from kit.protocols.topology.handshake import FEATURE, REASONS, Reason, joiner, tables
+from kit.protocols.topology.handshake import FEATURE, REASONS, joiner, tables
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.spark.traces import as_tables
 from kit.views.panel import scene_at
@@ -68,7 +68,7 @@ def test_a_joiner_asks_any_member_how_and_then_to_be_let_in(contact: str) -> Non
     ids=["asked-before", "member", "removed"],
 )
 def test_the_receiver_turns_away_whom_group_0_knows(
-    reason: Reason, verbs: tuple[str, ...], given: dict[str, Any]
+    reason: str, verbs: tuple[str, ...], given: dict[str, Any]
 ) -> None:
     """Who has asked before, who is a member (a copy of its request is late), who was removed."""
     copy = ["duplicate " + PLACED[2].removeprefix("deliver ")] if "copies" in given else []
@@ -115,7 +115,7 @@ def test_a_member_verifies_and_stores_before_the_verdict(
     ],
 )
 def test_no_row_of_whom_the_receiver_turns_away(
-    edition: Edition, failing: Reason, right: str, wrong: str, given: dict[str, Any]
+    edition: Edition, failing: str, right: str, wrong: str, given: dict[str, Any]
 ) -> None:
     """It compares cluster name and snitch with its own. The server stores features only."""
     timeline = played(*PLACED, edition="server")

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from kit.engine.check import check
-from kit.engine.flows import action_types, flow_table, flows
+from kit.engine.flows import flow_table, flows
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.widgets import Player
+from tests.kinds import action_types
 from tests.widgets.browsing import Desk
 
 

@@ -29,17 +29,13 @@ class LostServers(Servers):
     starts: Callable[[str], Any]
     isolates: Callable[[], Any]
 
-    def standing(self, node: Any) -> str:
-        """Whether a node is given up, and how."""
-        raise NotImplementedError
-
     def is_member(self, now: DrillMoment, at: int) -> bool:
         """Whether a node is not removed."""
-        return self.standing(now.state.nodes[at]) != "removed"
+        return bool(now.state.nodes[at].standing != "removed")
 
     def is_unroutable(self, now: DrillMoment, at: int) -> bool:
         """Whether nobody can go to a machine: it is dead, or gone."""
-        return self.standing(now.state.nodes[at]) in ("dead", "removed")
+        return now.state.nodes[at].standing in ("dead", "removed")
 
     def server(self, now: DrillMoment, given: Given) -> str:
         """The node that is named, or the one that one is on.
@@ -49,7 +45,7 @@ class LostServers(Servers):
         name = str(given.get("node", now.place))
         at = now.model.number(name)
         if not now.state.live >> at & 1:
-            standing = self.standing(now.state.nodes[at])
+            standing = now.state.nodes[at].standing
             raise Refused(f"{name} is {standing}: there is no server to stop or start")
         return name
 

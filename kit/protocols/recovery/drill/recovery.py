@@ -213,10 +213,6 @@ class RecoveryServers(LostServers):
         """With those that replaced dead ones."""
         return machines(now.model, now.run)
 
-    def standing(self, node: RecoveryNode) -> str:
-        """*dead*, *returned*, *removed*, or whether it is up."""
-        return node.status
-
     def is_up(self, now: DrillMoment, at: int) -> bool:
         """Also of a node that was given up."""
         return now.state.nodes[at].status in ("up", "returned")

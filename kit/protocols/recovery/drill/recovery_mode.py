@@ -88,10 +88,6 @@ class ModeServers(LostServers):
     )
     stops, starts, isolates = act.Stop, act.StartServer, act.Isolate
 
-    def standing(self, node: ModeNode) -> str:
-        """*live*, *dead*, *returned*, *removed*."""
-        return node.standing
-
     def reached(self, now: DrillMoment, at: int) -> set[int]:
         """Whom a node hears, and itself."""
         return {at, *(i for i in range(len(now.state.nodes)) if now.state.hears(at, i))}

@@ -10,9 +10,10 @@ from operator import attrgetter, itemgetter
 from typing import Any
 
 from kit.errors import are, counted
+from kit.protocols.group0.rules.voters import majority
 from kit.protocols.recovery import facts
 from kit.protocols.recovery import failures as act
-from kit.protocols.recovery.facts import FailingNode, LevelLine, SideLine
+from kit.protocols.recovery.facts import LevelLine
 from kit.protocols.recovery.rules.availability import FailureRow
 from kit.views.actions import mark
 from kit.views.declared import Badges, Column, Drawn, Several, Table, panel_of, status, unsaid
@@ -37,41 +38,51 @@ def _stage(scene: Scene) -> Stage:
     cut = m.named(scene.state.apart)
     return Stage(
         m.names,
-        tuple(_character(scene, line) for line in scene.of(facts.failing)),
+        tuple(_character(scene, at) for at in range(len(m.names))),
         (_client(scene),),
         walls=(Wall(cut),) if cut else (),
     )
 
 
-def _character(scene: Scene, line: FailingNode) -> Character:
-    s, several = scene.state, f"{line.datacenter}, " if len(scene.model.dcs) > 1 else ""
-    press = _presses(scene).get(line.name)
-    known = s.schemas[scene.model.number(line.name)].bit_count()
-    vote = "" if line.votes else ", does not vote"
+def _character(scene: Scene, at: int) -> Character:
+    m, s, name = scene.model, scene.state, scene.model.names[at]
+    (dc, rack), standing = m.places[at], s.standing(at)
+    schema, votes = act.columns(s.schemas[at]), s.voters >> at & 1
+    known = s.schemas[at].bit_count()
     return Character(
-        line.name,
-        scene.model.spot(line.name),
-        HEALTH.get(line.standing, "joining"),
-        tag=line.standing,
-        holds=(f"schema {line.schema}", f"{several}{'votes' if line.votes else 'no vote'}"),
+        name,
+        m.spot(name),
+        HEALTH.get(standing, "joining"),
+        tag=standing,
+        holds=(f"schema {schema}", f"{dc}, " * bool(m.several) + ("votes" if votes else "no vote")),
         fill=known / s.entries if s.entries else None,
-        title=f"{line.name}: {line.datacenter} {line.rack}, {line.standing}, "
-        f"schema {line.schema}{vote}{', cut off' if line.is_apart else ''}",
-        press=press,
+        title=f"{name}: {dc} {rack}, {standing}, schema {schema}"
+        f"{'' if votes else ', does not vote'}{', cut off' * (s.apart >> at & 1)}",
+        press=_presses(scene).get(name),
     )
+
+
+def _able(scene: Scene, side: int) -> bool:
+    """Whether a side can change the schema: it has a majority, or needs none."""
+    return not scene.model.majority or scene.state.may_commit(side)
+
+
+def _best(s: act.FailuresState) -> int:
+    """The side that has most voters."""
+    return max(s.sides(), key=lambda side: (side & s.voters).bit_count())
 
 
 def _client(scene: Scene) -> Character:
     """Whether a client's schema change is taken, and where."""
-    sides = scene.of(facts.side_lines)
-    best = max(sides, key=attrgetter("reached"))
-    where = f"at {', '.join(best.nodes)}: " if scene.state.apart and best.can_commit else ""
+    m, s = scene.model, scene.state
+    best = _best(s)
+    where = f"at {', '.join(m.named(best))}: " if s.apart and _able(scene, best) else ""
     return Character(
         "client",
         "client",
-        tag="✓ ALTER" if best.can_commit else "! ALTER",
-        holds=(f"{where}{best.reached} of {best.voters} voters",),
-        title="\n  ".join(map(_side_words, sides)),
+        tag="✓ ALTER" if _able(scene, best) else "! ALTER",
+        holds=(f"{where}{(best & s.voters).bit_count()} of {s.voters.bit_count()} voters",),
+        title="\n  ".join(_side_words(scene, side) for side in s.sides()),
         kind="client",
     )
 
@@ -79,28 +90,34 @@ def _client(scene: Scene) -> Character:
 def gates(scene: Scene) -> Iterator[Gate]:
     """The majority of the voters, on the side that has most of them."""
     s, m = scene.state, scene.model
-    side = max(s.sides(), key=lambda side: (side & s.voters).bit_count())
-    needed = next(line.needed for line in scene.of(facts.side_lines))
-    if needed:
+    if m.majority:
+        side, needed = _best(s), majority(s.voters.bit_count())
         there, missing = m.named(side & s.voters), m.named(s.voters & ~side)
         yield Gate("voters", "a majority of voters", "a way to one another", there, missing, needed)
 
 
-def _side_words(side: SideLine) -> str:
-    can = "can" if side.can_commit else "cannot"
-    needed = f"{side.needed} {are(side.needed)} needed" if side.needed else "none is needed"
+def _side_words(scene: Scene, side: int) -> str:
+    m, s = scene.model, scene.state
+    size, reached = s.voters.bit_count(), (side & s.voters).bit_count()
+    needed = f"{majority(size)} {are(majority(size))} needed" if m.majority else "none is needed"
     return (
-        f"{', '.join(side.nodes) or 'nobody'}: {side.reached} of {side.voters} voters, "
-        f"{needed}: {can} change the schema"
+        f"{', '.join(m.named(side)) or 'nobody'}: {reached} of {size} voters, {needed}: "
+        f"{'can' if _able(scene, side) else 'cannot'} change the schema"
     )
 
 
 # -- a row for each node with the button that stops or starts it; then several at once -------------
 
 
+def _nodes(scene: Scene) -> Iterator[tuple[str, str, str, str]]:
+    s = scene.state
+    for at, name in enumerate(scene.model.names):
+        votes = "yes" if s.voters >> at & 1 else "no"
+        yield name, s.standing(at), votes, act.columns(s.schemas[at])
+
+
 def _rows(scene: Scene) -> Iterator[tuple[str, str, str, str]]:
-    for line in scene.of(facts.failing):
-        yield line.name, line.standing, "yes" if line.votes else "no", line.schema
+    yield from _nodes(scene)
     for several in (*scene.model.dcs, *map(", ".join, scene.model.at_once)):
         if several in _presses(scene):
             yield several, "", "", ""
@@ -140,9 +157,9 @@ def _pressed(action: Any) -> str:
 
 
 def _node_words(scene: Scene) -> Iterator[str]:
-    for line in scene.of(facts.failing):
-        votes = "votes" if line.votes else "does not vote"
-        yield f"{line.name}: {line.standing}, {votes}, schema {line.schema}"
+    for name, standing, votes, schema in _nodes(scene):
+        vote = "votes" if votes == "yes" else "does not vote"
+        yield f"{name}: {standing}, {vote}, schema {schema}"
 
 
 # -- the documents' table of failures, and what is computed ----------------------------------------
@@ -225,8 +242,8 @@ def _factor(scene: Scene) -> str:
 
 def _badges(scene: Scene) -> Badges:
     state = scene.state
-    able = [side for side in scene.of(facts.side_lines) if side.can_commit]
-    nodes = ", ".join(name for side in able for name in side.nodes)
+    able = [side for side in state.sides() if _able(scene, side)]
+    nodes = ", ".join(name for side in able for name in scene.model.named(side))
     where = f" at {nodes}" if able and state.apart else ""
     yield "schema", *((f"✓ schema changes{where}", "") if able else _broken("no schema changes"))
     levels = [

@@ -5,21 +5,15 @@ data by range, causality.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from operator import itemgetter
 
 from msgspec import Struct
 
 from kit.errors import are
-from kit.protocols.group0.rules.voters import nodes_in
+from kit.protocols.group0.rules.voters import is_majority, majority, nodes_in
 from kit.protocols.recovery import facts, recovery, recovery_mode
-from kit.protocols.recovery.facts import (
-    ChecklistRow,
-    EffectRow,
-    GossipRow,
-    GroupRow,
-    ModeRow,
-    PersistedRow,
-)
-from kit.protocols.recovery.lost_majority import NO_GROUP
+from kit.protocols.recovery.facts import ChecklistRow, EffectRow, ModeRow, PersistedRow
+from kit.protocols.recovery.lost_majority import NO_GROUP, NOBODY, OLD
 from kit.protocols.recovery.panels.stage import MODE_STAGE, STAGE
 from kit.protocols.recovery.recovering_cluster import ENDS, LEAVES, RecoveryState
 from kit.protocols.topology.panels.states import diagram
@@ -207,21 +201,27 @@ def _persisted(row: PersistedRow) -> str:
     return f"{_name(row)}: {', '.join(filter(None, words))}"
 
 
-def _commits(row: GroupRow) -> str:
-    given_up = ", given up" if row.is_abandoned else ""
-    needed = f"{row.needed} {are(row.needed)} needed{given_up}"
-    if row.voters == row.members:
-        return f"{len(row.running)} of {len(row.members)} run, {needed}"
-    up = sum(name in row.running for name in row.voters)
-    vote = f"{', '.join(row.voters)} vote" if row.voters[1:] else f"{row.voters[0]} votes"
-    return f"{vote}: {up} of {len(row.voters)} run, {needed}"
+def _groups(scene: Scene) -> Iterator[tuple[str, tuple[str, ...], tuple[str, ...], bool, str]]:
+    """Each group that there ever was: its members, who runs in it, whether it can commit, why."""
+    m, s = scene.model, scene.state
+    for group, members in enumerate(s.groups):
+        sides = [s.running(group, walled_off) for walled_off in (False, True)]
+        running, voters = sides[0] | sides[1], s.voters_of(group)
+        needed = majority(voters.bit_count())
+        given_up = group <= s.abandoned and (group > OLD or s.leader != NOBODY)
+        majority_is = f"{needed} {are(needed)} needed{', given up' * given_up}"
+        run = f"{(running & voters).bit_count()} of {voters.bit_count()} run, {majority_is}"
+        vote = "votes" if voters.bit_count() == 1 else "vote"
+        said = run if voters == members else f"{', '.join(m.named(voters))} {vote}: {run}"
+        able = any(is_majority(side, voters) for side in sides)
+        yield m.group_name(group), m.named(members), m.named(running), able, said
 
 
-def _group(row: GroupRow) -> str:
+def _group(row: tuple[str, tuple[str, ...], tuple[str, ...], bool, str]) -> str:
+    name, members, running, able, said = row
     return (
-        f"{row.name}: {', '.join(row.members) or 'nobody'}; "
-        f"{', '.join(row.running) or 'nobody'} run in it: "
-        f"{'can commit' if row.can_commit else 'cannot commit'} ({_commits(row)})"
+        f"{name}: {', '.join(members) or 'nobody'}; {', '.join(running) or 'nobody'} run in it: "
+        f"{'can commit' if able else 'cannot commit'} ({said})"
     )
 
 
@@ -251,10 +251,6 @@ RANGES = panel_of(
     tab="Data",
 )
 """A row for each range: its replicas, who is up, a lamp for each level."""
-
-
-def _pair(row: GossipRow) -> str:
-    return f"{row.first} ↔ {row.second}"
 
 
 def _needs(row: EffectRow) -> str:
@@ -312,16 +308,14 @@ VIEWS = Views(
             "groups",
             "Group membership",
             Table(
-                of_state(facts.memberships),
-                "group:{0.name}",
+                _groups,
+                "group:{0[0]}",
                 (
-                    Column("group", "name"),
-                    Column("members", "members", none="nobody"),
-                    Column("run in it", "running", none="nobody"),
-                    Column(
-                        "commits", lambda row: lamp(row.can_commit, "can commit", "cannot commit")
-                    ),
-                    Column("majority", _commits),
+                    "group",
+                    Column("members", itemgetter(1), none="nobody"),
+                    Column("run in it", itemgetter(2), none="nobody"),
+                    Column("commits", lambda row: lamp(row[3], "can commit", "cannot commit")),
+                    Column("majority", itemgetter(4)),
                 ),
                 caption="Members of each group 0",
                 line=_group,
@@ -334,15 +328,15 @@ VIEWS = Views(
             "Gossip",
             Table(
                 lambda scene: facts.gossip(scene.model, scene.state),
-                "gossip:{0.first}:{0.second}",
+                "gossip:{0[0]}:{0[1]}",
                 (
-                    Column("nodes", _pair),
-                    Column("taken", lambda row: lamp(row.accepted, "accepted", "rejected")),
-                    Column("why", "why"),
+                    Column("nodes", "{0[0]} ↔ {0[1]}".format),
+                    Column("taken", lambda row: lamp(row[2], "accepted", "rejected")),
+                    Column("why", itemgetter(3)),
                 ),
                 caption="Who takes whose gossip",
                 line=lambda row: (
-                    f"{_pair(row)}: {'accepted' if row.accepted else 'rejected'}, {row.why}"
+                    f"{row[0]} ↔ {row[1]}: {'accepted' if row[2] else 'rejected'}, {row[3]}"
                 ),
                 empty="No two nodes are up.",
             ),
@@ -413,19 +407,19 @@ def _draw_steps(scene: Scene) -> Frag:
         [
             h(
                 "li",
-                bulb(MARKS[row.progress], row.progress),
-                f" {row.name}",
-                h("p", row.harm, class_="witness") if row.harm else None,
-                k=f"step:{row.name}",
+                bulb(MARKS[progress], progress),
+                f" {name}",
+                h("p", harm, class_="witness") if harm else None,
+                k=f"step:{name}",
             )
-            for row in _steps(scene)
+            for name, progress, harm in _steps(scene)
         ],
     )
 
 
 def _step_words(scene: Scene) -> Iterator[str]:
-    for row in _steps(scene):
-        yield f"{row.name}: {row.progress}{f' ({row.harm})' if row.harm else ''}"
+    for name, progress, harm in _steps(scene):
+        yield f"{name}: {progress}{f' ({harm})' if harm else ''}"
 
 
 MODE_VIEWS = Views(

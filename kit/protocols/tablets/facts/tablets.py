@@ -82,13 +82,14 @@ def _in_hand(s: TabletsState) -> str:
 
 
 def _host(m: Tablets, node: NodeFacts, role: str, hand: str) -> GridHost:
-    state = "" if node.state == "normal" else node.state
-    asks = node.request if node.request in ("leave", "remove", "replace") else ""
+    row = node.row
+    state = "" if row.state == "normal" else row.state
+    asks = row.request if row.request in ("leave", "remove", "replace") else ""
     excluded = "excluded" if node.is_ignored else ""
-    zero = "" if state or node.tokens else "no tokens"
+    zero = "" if state or row.tokens else "no tokens"
     note = excluded or node.health or NOTES.get(state, state) or NOTES[asks] or zero
     leads = node.is_coordinator
-    tag = f"@{node.version}" if node.is_member else ""
+    tag = f"@{node.view.version}" if node.view else ""
     shards, rack = m.shards_of(node.name), m.rack(node.name)
     return GridHost(node.name, shards, rack, note, leads, role, hand * leads, tag)
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib import import_module
+from typing import Any
 
 import pandas as pd
 
 from kit.protocols.storage.trace_rows import range_rows
 from kit.protocols.tablets.facts.resize import grid, in_bytes, line
 from kit.protocols.tablets.resize import Resize
-from kit.spark.schemas import EVENTS, Makers, Moments, Row, events_with, of_steps
+from kit.spark.schemas import EVENTS, Makers, Row, events_with, of_states, of_steps
 from kit.spark.traces import Reports
 
 REQUESTS = range_rows(lambda _: "ks")
@@ -47,25 +48,22 @@ SPREAD = (
 )
 
 
-def _sizes(run: str, m: Resize, moments: Moments) -> Iterator[Row]:
-    for step, moment in enumerate(moments):
-        count = moment.state.map.count
-        for (name, number, place), size in grid(m, moment.state).sizes.items():
-            yield run, step, name, count, number, place.host, place.shard, size
+def _sizes(m: Resize, s: Any) -> Iterator[Row]:
+    for (name, number, place), size in grid(m, s).sizes.items():
+        yield name, s.map.count, number, place.host, place.shard, size
 
 
-def _decisions(run: str, m: Resize, moments: Moments) -> Iterator[Row]:
-    for step, moment in enumerate(moments):
-        map_, now = moment.state.map, line(m, moment.state)
-        of_table = run, step, map_.table, map_.count, in_bytes(now.average)
-        yield *of_table, now.asks, now.decided, now.number, now.waits
+def _decisions(m: Resize, s: Any) -> Iterator[Row]:
+    now = line(m, s)
+    average = in_bytes(now.average)
+    yield s.map.table, s.map.count, average, now.asks, now.decided, now.number, now.waits
 
 
 # The number of the newest decision is what the tables of all families call the epoch.
 ROWS: Makers = {
     EVENTS: events_with(lambda m, s: int(s.map.resize_seq_number)),
-    TABLET_SIZES: _sizes,
-    DECISIONS: _decisions,
+    TABLET_SIZES: of_states(_sizes),
+    DECISIONS: of_states(_decisions),
 }
 
 

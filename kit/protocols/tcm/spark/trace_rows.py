@@ -19,6 +19,7 @@ from kit.spark.schemas import (
     Row,
     epochs_with,
     events_with,
+    of_states,
 )
 
 
@@ -26,21 +27,18 @@ def _nodes(m: TcmCluster, s: Any) -> Iterator[tuple[str, int, bool]]:
     return ((row.node, row.epoch, row.up) for row in facts.applied(m, s))
 
 
-def _operations(run: str, m: TcmCluster, moments: Moments) -> Iterator[Row]:
-    for step, moment in enumerate(moments):
-        newest = facts.epoch(m, moment.state)
-        for row in facts.operations(m, moment.state):
-            yield run, step, row.title, row.state, newest
+def _operations(m: TcmCluster, s: Any) -> Iterator[Row]:
+    newest = facts.epoch(m, s)
+    return ((row.title, row.state, newest) for row in facts.operations(m, s))
 
 
-def _barriers(run: str, m: TcmCluster, moments: Moments) -> Iterator[Row]:
-    for step, moment in enumerate(moments):
-        for row in facts.operations(m, moment.state):
-            sequence = m.tcm.sequence(moment.state.tcm, row.node)
-            assert sequence is not None
-            for b in awaiting(m, moment.state, sequence, None).rows:
-                place = run, step, row.title, b.keyspace, b.left, b.right
-                yield *place, b.epoch, b.needed, len(b.acked), b.met
+def _barriers(m: TcmCluster, s: Any) -> Iterator[Row]:
+    for row in facts.operations(m, s):
+        sequence = m.tcm.sequence(s.tcm, row.node)
+        assert sequence is not None
+        for b in awaiting(m, s, sequence, None).rows:
+            range_ = row.title, b.keyspace, b.left, b.right
+            yield *range_, b.epoch, b.needed, len(b.acked), b.met
 
 
 def _placements(run: str, m: TcmCluster, moments: Moments) -> Iterator[Row]:
@@ -54,7 +52,7 @@ def _placements(run: str, m: TcmCluster, moments: Moments) -> Iterator[Row]:
 ROWS: Makers = {
     EVENTS: events_with(facts.epoch),
     EPOCHS: epochs_with(facts.epoch, _nodes),
-    OPERATIONS: _operations,
-    BARRIERS: _barriers,
+    OPERATIONS: of_states(_operations),
+    BARRIERS: of_states(_barriers),
     PLACEMENTS: _placements,
 }

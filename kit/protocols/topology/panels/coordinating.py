@@ -72,19 +72,18 @@ def _member_rows(scene: Scene) -> Iterator[Member]:
         answers = {name: ("…", why or "not yet") for name, why in runs.refused}
         answers |= dict.fromkeys(runs.answered, ("✓", "answered"))
     for node in scene.of(facts.nodes):
-        if node.is_member:
+        if node.view:
             is_at_work = s.client != NOBODY and m.names[s.client] == node.name
             client = f"1 request by version {s.client_version}" if is_at_work else ""
             answer = answers.get(node.name, ("", "not asked"))
-            sessions = tuple(_sessions(scene, node))
-            yield node, f"version {node.version}", client, sessions, answer
+            sessions = tuple(_sessions(scene, node.name, node.view.session))
+            yield node, f"version {node.view.version}", client, sessions, answer
 
 
-def _sessions(scene: Scene, node: NodeFacts) -> Iterator[str]:
+def _sessions(scene: Scene, node: str, known: int) -> Iterator[str]:
     """The open one, and the guards that are held of it; those of late work of another."""
-    m, s = scene.model, scene.state
-    held = dict(facts.guards(m, s, m.number(node.name)))
-    own = {node.session: held.pop(node.session, 0)} if node.session else {}
+    held = dict(facts.guards(scene.model, scene.state, scene.model.number(node)))
+    own = {known: held.pop(known, 0)} if known else {}
     for session, number in (own | held).items():
         guards = f", {counted(number, 'topology_guard')}" if number else ""
         yield f"{session} {'open' if session in own else 'closed'}{guards}"

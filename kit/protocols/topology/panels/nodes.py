@@ -24,21 +24,21 @@ LEADS = "★"
 
 def cells(node: NodeFacts) -> tuple[str, ...]:
     """The row behind the node's name, as texts."""
-    asks = f"asks for {node.request}" + (f" of {node.replaced}" if node.replaced else "")
-    replaces = f"replaces {node.replaced}" if node.replaced and not node.request else ""
+    row, view = node.row, node.view
+    asks = f"asks for {row.request}" + (f" of {node.replaced}" if node.replaced else "")
+    replaces = f"replaces {node.replaced}" if node.replaced and not row.request else ""
     words = [
-        asks if node.request else replaces,
+        asks if row.request else replaces,
         f"at {node.address}" if node.address else "",
         node.health,
         "ignored" if node.is_ignored else "",
-        f"cleanup {node.cleanup}" if node.cleanup != "clean" else "",
-        "no tokens (join_ring=false)" if node.state == "normal" and not node.tokens else "",
+        f"cleanup {row.cleanup}" if row.cleanup != "clean" else "",
+        "no tokens (join_ring=false)" if row.state == "normal" and not row.tokens else "",
         "lags" if node.is_behind else "",
-        node.rack,
+        row.rack,
     ]
-    goes_by = (str(node.version), str(node.fence), str(node.session or NONE))
-    versions = goes_by if node.is_member else (NONE,) * 3
-    return node.state, *versions, ", ".join(filter(None, words))
+    goes_by = (view.version, view.fence_version, view.session or NONE) if view else (NONE,) * 3
+    return row.state, *map(str, goes_by), ", ".join(filter(None, words))
 
 
 def _cell(at: int, node: NodeFacts) -> str:
@@ -53,8 +53,8 @@ def _is_named(scene: Scene, node: NodeFacts) -> bool:
 
 def _look(node: NodeFacts) -> tuple[str, ...]:
     state, version, fence, session, notes = cells(node)
-    goes_by = (f"version {version}", f"fence {fence}") if node.is_member else ()
-    return (state, *goes_by, *([f"session {session}"] if node.session else []), notes)
+    goes_by = (f"version {version}", f"fence {fence}") if node.view else ()
+    return (state, *goes_by, *([f"session {session}"] if session != NONE else []), notes)
 
 
 def _line(node: NodeFacts) -> str:

@@ -51,57 +51,53 @@ def _stage(scene: Scene) -> Stage:
     )
 
 
-def _character(scene: Scene, row: NodeFacts) -> Character:
-    node = scene.model.number(row.name)
-    banned = row.is_ignored or row.state == "left"
-    is_coming = row.state in COMING
-    health: Health = "gone" if row.state == "left" else "joining" if is_coming else "up"
-    if row.health == "down" and health != "gone":
+def _character(scene: Scene, node: NodeFacts) -> Character:
+    at, view, state = scene.model.number(node.name), node.view, node.row.state
+    health: Health = "gone" if state == "left" else "joining" if state in COMING else "up"
+    if node.health == "down" and health != "gone":
         health = "down"
-    sign: Sign = "ban" if banned else "key" if row.session else ""
-    lines = [*_runs(scene, row, node)]
-    if row.is_member:
-        fence = f" · fence {row.fence}" if row.fence != row.version else ""
-        lines.append(f"v{row.version}{fence}")
+    holds_session: Sign = "key" if view and view.session else ""
     reads, writes = scene.of(replicas_in_use)
-    title = f"{row.name}: {row.state}{', coordinator' * row.is_coordinator}"
-    if row.is_member:
-        title += f", version {row.version}, fence {row.fence}"
+    runs = [*_runs(scene, node, at)]
+    lines, title = runs, f"{node.name}: {state}{', coordinator' * node.is_coordinator}"
+    if view:
+        fence = f" · fence {view.fence_version}" * (view.fence_version != view.version)
+        lines = [*runs, f"v{view.version}{fence}"]
+        title += f", version {view.version}, fence {view.fence_version}"
     return Character(
-        row.name,
-        spot(row.name),
+        node.name,
+        spot(node.name),
         health,
-        leads=row.is_coordinator,
-        sign=sign,
-        tag="down" if health == "down" and row.state == "normal" else row.state,
+        leads=node.is_coordinator,
+        sign="ban" if node.is_ignored or state == "left" else holds_session,
+        tag="down" if health == "down" and state == "normal" else state,
         holds=tuple(lines),
-        fill=_streamed(scene, node),
-        reads=bool(reads >> node & 1),
-        writes=bool(writes >> node & 1),
-        title=", ".join([title, *lines[: len(lines) - row.is_member], row.health]).rstrip(", "),
+        fill=_streamed(scene, at),
+        reads=bool(reads >> at & 1),
+        writes=bool(writes >> at & 1),
+        title=", ".join([title, *runs, node.health]).rstrip(", "),
     )
 
 
-def _runs(scene: Scene, row: NodeFacts, node: int) -> Iterator[str]:
+def _runs(scene: Scene, node: NodeFacts, at: int) -> Iterator[str]:
     """How far a node lags, what runs there (the coordinator's work, a request, late work), where
     it moved to, what it asks for.
     """
     s = scene.state
-    lag = len(s.views) - 1 - s.applied[node]
-    if row.is_member and lag:
-        yield f"lags by {lag}"
-    if row.is_coordinator:
+    if node.is_behind:
+        yield f"lags by {len(s.views) - 1 - s.applied[at]}"
+    if node.is_coordinator:
         yield _work(scene)
-    if row.address:
-        yield row.address if row.health == "" else f"{row.address}?"
-    if s.client == node:
+    if node.address:
+        yield node.address if node.health == "" else f"{node.address}?"
+    if s.client == at:
         yield f"request by v{s.client_version}"
-    if s.leftover_at == node and s.leftover:
+    if s.leftover_at == at and s.leftover:
         yield f"late, session {s.leftover}"
-    if row.cleanup != "clean":
-        yield f"cleanup {row.cleanup}"
-    if row.request:
-        yield f"asks: {row.request}"
+    if node.row.cleanup != "clean":
+        yield f"cleanup {node.row.cleanup}"
+    if node.row.request:
+        yield f"asks: {node.row.request}"
 
 
 def _streamed(scene: Scene, node: int) -> float | None:
@@ -174,10 +170,8 @@ def gates(scene: Scene) -> Iterator[Gate]:
     if runs is None:
         yield from awaited_gates(scene)
         return
-    answered = {*runs.answered}
-    missing = tuple(name for name in runs.needs if name not in answered)
-    there = tuple(name for name in runs.needs if name in answered)
-    yield Gate("barrier", runs.command, "answered", there, missing, len(runs.needs))
+    missing = tuple(name for name, _ in runs.refused)
+    yield Gate("barrier", runs.command, "answered", runs.answered, missing, len(runs.needs))
 
 
 STAGE = stage_panel(

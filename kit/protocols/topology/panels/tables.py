@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from operator import itemgetter
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -28,9 +28,10 @@ from kit.protocols.topology.rules.cluster import ClusterTopology, Replication, m
 from kit.protocols.topology.rules.columns import (
     COMMITS_CDC,
     NULL,
-    Generation,
+    OF_REQUESTS,
     SystemTopology,
     SystemTopologyRequest,
+    SystemTopologyRow,
     cell_text,
     store,
 )
@@ -85,36 +86,25 @@ def _of_step(scene: Scene) -> tuple[Texts, Texts]:
 @lru_cache(MOST_KEPT)
 def texts(topology: ClusterTopology, names: tuple[str, ...], ids: RunIds) -> Texts:
     """Every cell of a topology; a few are kept, since most steps leave the tables as they are."""
-    table = _named(stored(topology, names)[0], ids)
-    of_rows = {
-        (row.host_id, name): cell_text(getattr(row, name)) for row in table.rows for name in OF_ROWS
-    }
+    of_request, of_generation = ({str(number): state for number, state in each} for each in ids)
+
+    def text(row: SystemTopology | SystemTopologyRow, name: str) -> str:
+        value: Any = getattr(row, name)
+        if name in OF_REQUESTS:
+            many = isinstance(value, tuple)
+            known = [of_request.get(number, number) for number in (value if many else (value,))]
+            value = tuple(known) if many else known[0]
+        if name.endswith("cdc_generations"):
+            times = {number: f"t{state}" for number, state in of_generation.items()}
+            value = tuple((times.get(number, time), number) for time, number in value)
+        return cell_text(value)
+
+    table = stored(topology, names)[0]
+    of_rows = {(row.host_id, name): text(row, name) for row in table.rows for name in OF_ROWS}
     for row in () if any(row.datacenter for row in table.rows) else table.rows:
         # Where no rack is given all nodes are in one.
         of_rows |= {(row.host_id, "datacenter"): "dc1", (row.host_id, "rack"): "r1"}
-    return {("", name): cell_text(getattr(table, name)) for name in STATIC} | of_rows
-
-
-def _named(table: SystemTopology, ids: RunIds) -> SystemTopology:
-    requests, made = ids
-    of_state = {str(number): str(state) for number, state in requests}
-    time_of = {str(number): f"t{state}" for number, state in made}
-
-    def timed(generations: tuple[Generation, ...]) -> tuple[Generation, ...]:
-        return tuple((time_of.get(number, time), number) for time, number in generations)
-
-    running = table.global_topology_request_id
-    return replace(
-        table,
-        rows=tuple(
-            replace(row, request_id=of_state.get(row.request_id or "", row.request_id))
-            for row in table.rows
-        ),
-        global_topology_request_id=of_state.get(running or "", running),
-        global_requests=tuple(of_state.get(number, number) for number in table.global_requests),
-        committed_cdc_generations=timed(table.committed_cdc_generations),
-        unpublished_cdc_generations=timed(table.unpublished_cdc_generations),
-    )
+    return {("", name): text(table, name) for name in STATIC} | of_rows
 
 
 def _hosts(scene: Scene) -> tuple[Mapping[str, str], ...]:
@@ -278,12 +268,11 @@ def _requests(scene: Scene) -> list[SystemTopologyRequest]:
 
 def _joined(scene: Scene) -> Iterator[tuple[str, str, str, str]]:
     """The ids in ``global_requests``, and of the one under way, each with what its row says."""
-    table = _named(stored(scene.state.topology, scene.model.names)[0], _ids(scene))
-    by_id = {row.id: row for row in _requests(scene)}
-    running = table.global_topology_request_id
-    pairs = [("global_topology_request_id", running)] if running else []
-    for column, id_ in (*pairs, *(("global_requests", each) for each in table.global_requests)):
-        row = by_id[id_ or ""]
+    topology, rows = scene.state.topology, _requests(scene)[::-1]
+    waiting = [("global_requests", number) for number in topology.queue]
+    running = [("global_topology_request_id", topology.running)] if topology.running else []
+    for column, number in (*running, *waiting):
+        row = rows[number - 1]
         yield column, row.id, row.request_type or NULL, row.parameters
 
 

@@ -77,10 +77,6 @@ class TopologyServers(Servers):
         """Who joins in the old way is joining."""
         return "J" if now.state.nodes[at].standing == "joining" else "N"
 
-    def reached(self, now: DrillMoment, at: int) -> set[int]:
-        """All that are up."""
-        return {*nodes_in(now.state.where(lambda node: node.is_up))}
-
     def answering(self, now: DrillMoment, tool: str = "") -> int:
         """No tool says its name here."""
         if not now.node.is_up:

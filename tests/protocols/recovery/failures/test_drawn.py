@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
-from kit.views.fragment import check_keys
 from kit.views.frame import frame
 from kit.views.registry import for_model
+from tests.keyed import check_keys
 from tests.views.frames import panel_text, scene_of
 
 

@@ -29,7 +29,8 @@ from kit.protocols.tablets.panels.grid import (
 from kit.protocols.tablets.rules.grid import GridHost, TabletGrid, TabletWay, grid_of_maps
 from kit.protocols.tablets.rules.maps import Tablet, TabletMap, last_tokens
 from kit.protocols.tablets.rules.replica_sets import ReplicaSets, TabletReplica
-from kit.views.fragment import Frag, check_keys
+from kit.views.fragment import Frag
+from tests.keyed import check_keys
 from tests.protocols.tablets.rules.drawn_maps import HOSTS, SHARDS, maps, moved
 from tests.views.frames import classed, part
 

@@ -17,13 +17,13 @@ from kit.protocols.tcm.panels.dry_run import MOST_NODES
 from kit.protocols.tcm.parameters import parse_operation
 from kit.ring.replication import Keyspace, SimpleStrategy
 from kit.views.export import export_html
-from kit.views.fragment import check_keys
 from kit.views.frame import frame
 from kit.views.panel import Scene
 from kit.views.parts import volume
 from kit.views.registry import for_model
 from kit.widgets import Player
 from tests.house.source import ROOT
+from tests.keyed import check_keys
 from tests.protocols.tcm.dry_run.samples import FILES, JOIN, KS, SHOP, cluster, hosts, printed
 from tools.notebooks import LIVE
 

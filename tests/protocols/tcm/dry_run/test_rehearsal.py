@@ -16,10 +16,10 @@ from kit.protocols.tcm.panels.dry_run import (
     rehearsal_text,
 )
 from kit.views.actions import action_board
-from kit.views.fragment import check_keys
 from kit.views.frame import frame
 from kit.views.panel import scene_at
 from kit.views.registry import for_model
+from tests.keyed import check_keys
 from tests.operators.printing import Host, host_id
 from tests.protocols.tcm.dry_run.samples import played, printed
 from tests.views.frames import part
@@ -96,7 +96,7 @@ def test_it_is_the_first_tab_of_a_ring_of_ones_own_only(history: Timeline) -> No
         (kit.Player("bootstrap").timeline, "placements"),
     ):
         views = for_model(timeline.model)
-        drawn = frame(scene_at(timeline, 0), views.panels, views.macros, views.slots).html()
+        drawn = frame(scene_at(timeline, 0), views.panels, views.macros, views).html()
         found = re.search(r'data-tab="(\w+)"', drawn)
         assert found is not None
         assert found[1] == first

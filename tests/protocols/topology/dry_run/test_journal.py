@@ -6,11 +6,11 @@ from pathlib import Path
 
 from kit.protocols.topology.dry_run.history import topology_history
 from kit.protocols.topology.dry_run.journal import journal_timeline, replay_journal, standing
-from kit.views.fragment import check_keys
 from kit.views.frame import frame, frame_text
 from kit.views.panel import scene_at
 from kit.views.registry import for_model
 from tests.commands.calling import bad, call
+from tests.keyed import check_keys
 from tests.protocols.topology.dry_run.dumps import FIXTURES
 from tests.saying import says
 
