@@ -465,7 +465,8 @@ def _character(
     reach, aside = looks.head, looks.head * 0.8 + 10
     tag = shortened(each.tag, looks.wide - 10, bold=True) if looks.tag else ""
     signs, had = [*_signs(each)], [sign for _, sign in _signs(was)]
-    held, low = _held(each, looks), reach + LINE
+    held, former, low = _held(each, looks), _held(was, looks), reach + LINE
+    stored = {*former[0]} if former else set()
     return h(
         "g",
         h("title", each.title or each.name),
@@ -482,8 +483,8 @@ def _character(
         _eye_and_pencil(each, was, reach + MARK / 2 + 1) if looks.tag and each.requests else None,
         _words(tag, 0, low, "strong", is_new=each.tag != was.tag) if tag else None,
         disk(0, held[3], each.fill or 0, held[0], held[1],
-             news=[x for x in held[0] if x not in was.holds and was.holds != each.holds],
-             refilled=each.fill != was.fill) if held else None,
+             news={*held[0]} - stored, refilled=each.fill != was.fill or {*held[0]} < stored)
+        if held else None,
         k=each.key,
         class_=f"character {each.health}",
         transform=_at(laid.at[each.name]),

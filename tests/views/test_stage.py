@@ -136,6 +136,66 @@ def test_a_step_changes_the_picture(model: str) -> None:
     assert excused <= MOST_EXCUSED * steps
 
 
+def said_by(frag: Frag) -> dict[str, set[str]]:
+    """What stands at each character and on its disk."""
+    return {
+        part.key: {kid.text() for kid in part.walk() if kid.tag == "text"}
+        for part in frag.walk()
+        if part.key and (part.get("class") or "").startswith("character")
+        if not part.key.startswith("gate:")
+    }
+
+
+def marked(frag: Frag) -> set[str]:
+    """The keyed parts in which something is marked as changed."""
+    return {
+        part.key
+        for part in frag.walk()
+        if part.key and any("moved" in (kid.get("class") or "").split() for kid in part.walk())
+    }
+
+
+@pytest.mark.parametrize("model", PORTED)
+def test_what_a_step_changed_is_marked(model: str) -> None:
+    """Whoever says something that it did not say before has a mark, and at the start nobody has."""
+    for name, frames in drawn(model):
+        if frames[0][1].get("class") != "stage":
+            continue
+        assert not marked(frames[0][1])
+        for at, ((_, before), (_, after)) in enumerate(pairwise(frames), 1):
+            was, marks = said_by(before), marked(after)
+            new = {key for key, said in said_by(after).items() if said - was.get(key, said)}
+            assert new <= marks, (name, at, new - marks)
+
+
+def test_each_change_has_its_mark() -> None:
+    """A tag, a line, a sign, the crown, how full a disk is, how somebody is: each for itself."""
+    node = Character("A", "n:A", tag="v1", holds=("one", "two"), fill=0.5, reads=True, writes=True)
+    changes = (
+        *({"tag": "v2"}, {"holds": ("one",)}, {"holds": ("one", "three")}, {"fill": 1.0}),
+        *({"sign": "lock"}, {"leads": True}, {"health": "down"}, {"reads": False}),
+    )
+    before = replace(QUIET, characters=(node, *CAST[1:]))
+    scene = scene_of(Timeline(build("group0")), 0)
+    for change in changes:
+        after = replace(before, characters=(replace(node, **change), *CAST[1:]))
+        assert marked(draw_stage(scene, after, None, "said", before)) == {"n:A"}, change
+    assert not marked(draw_stage(scene, before, None, "said", before))
+    assert not marked(draw_stage(scene, before, None, "said"))
+
+
+def test_what_is_new_of_a_log_is_marked() -> None:
+    """A card, the count of those that are folded, how far a node is; an envelope that was sent."""
+    cards = [Card(f"log:{i}", f"entry {i}", (("A", f"at:A:{i}", "stored"),)) for i in range(5)]
+    before = replace(QUIET, tape=tuple(cards[:4]))
+    cards[3] = replace(cards[3], marks=(("A", "at:A:3", "applied"),))
+    after = replace(before, tape=tuple(cards), messages=(Message("A", "B", "hello"),))
+    scene = scene_of(Timeline(build("group0")), 0)
+    marks = marked(draw_stage(scene, after, None, "said", before))
+    assert marks >= {"log:4", "tape:fold", "at:A:3", "sent:A:B:hello"}
+    assert not marks & {"log:2", "at:A:2", "n:A"}
+
+
 SHOWN = {
     "crown": "crown",
     "sign lock": "lock",
