@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import count, groupby
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -19,6 +19,9 @@ from kit.views.cover import draw_end
 from kit.views.fragment import Frag, h
 from kit.views.panel import Scene
 from kit.views.parts import act_button, sheet, soft
+
+if TYPE_CHECKING:
+    from kit.views.gate import Gate
 
 MOST_EVIDENCE, LEAST_EVIDENCE = 24, 4
 """Facts told of a refusal; fewer where many are refused."""
@@ -65,13 +68,14 @@ def refusal_text(refusal: Refusal, most: int = MOST_EVIDENCE) -> str:
 
     Of more than ``most`` facts or nodes the rest is counted.
     """
-    parts = [refusal.reason.rstrip("."), *_first(refusal.evidence, most, refusal.untold)]
+    parts = [refusal.reason.rstrip("."), *some_of(refusal.evidence, most, refusal.untold)]
     if refusal.missing:
-        parts.append(say("missing: {names}", names=", ".join(_first(refusal.missing, most))))
+        parts.append(say("missing: {names}", names=", ".join(some_of(refusal.missing, most))))
     return "; ".join(parts) + "."
 
 
-def _first(words: tuple[str, ...], most: int, untold: int = 0) -> list[str]:
+def some_of(words: tuple[str, ...], most: int, untold: int = 0) -> list[str]:
+    """The first of these words; the rest is counted."""
     rest = max(len(words) - most, 0) + untold
     return [*words[:most], say("and {n} more", n=rest)] if rest > 0 else list(words)
 
@@ -79,23 +83,35 @@ def _first(words: tuple[str, ...], most: int, untold: int = 0) -> list[str]:
 # The slot below the picture.
 
 
-def draw_actions(scene: Scene, macros: Sequence[Macro] = ()) -> list[Frag]:
-    """Draw the next action, what is waited for, faults; all actions behind two buttons."""
+def draw_actions(
+    scene: Scene, macros: Sequence[Macro] = (), gates: Sequence[Gate] = ()
+) -> list[Frag]:
+    """Draw the next action, what is waited for, faults; all actions behind two buttons.
+
+    ``gates`` are those of the scene: somebody waits at a closed one, also where no refusal says so.
+    """
     options = scene.options()
     refused = [(action, refusal) for action, refusal in options if refusal is not None]
     waiting = [option for option in refused if _waits(option[1])]
-    must_wait = h(
-        "summary", say("{n} must wait", n=len(waiting)) if waiting else say("nothing waits")
-    )
+    absent = [{*why.missing} for _, why in waiting]
+    closed = [
+        gate
+        for gate in gates
+        if not gate.is_open and not any(names.issuperset(gate.missing) for names in absent)
+    ]
+    number = len(waiting) + len(closed)
+    must_wait = h("summary", say("{n} must wait", n=number) if number else say("nothing waits"))
     possible = h("summary", say("{n} actions possible", n=len(options) - len(refused)))
     impossible = [option for option in refused if not _waits(option[1])]
     reasons = (
-        _reasons(scene, say("What must wait, and why"), waiting, say("Nothing has to wait.")),
+        _reasons(
+            scene, say("What must wait, and why"), waiting, say("Nothing has to wait."), closed
+        ),
         _reasons(scene, say("What is not possible now"), impossible),
     )
     parts = (
         _next(scene),
-        _awaited(scene, waiting),
+        _awaited(scene, closed),
         _faults(scene, options),
         sheet(must_wait, reasons, kind="kp-pop waiting"),
         sheet(possible, action_board(scene, macros), kind="kp-pop more"),
@@ -128,23 +144,27 @@ def _next(scene: Scene) -> Frag:
     )
 
 
-def _awaited(scene: Scene, waiting: Sequence[Option]) -> Frag:
-    """Draw in one line for whom the first waiting action waits, with a meter where it counts."""
-    first = _first_waiting(scene, waiting)
-    if first is None:
+def _awaited(scene: Scene, closed: Sequence[Gate]) -> Frag:
+    """Draw in one line for whom the first waiting action waits, with a meter where it counts; where
+    none does, for whom a closed gate does.
+    """
+    if first := first_waiting(scene):
+        what, (line, meter) = scene.model.label(scene.state, first[0]), _line(first[1])
+    elif closed:
+        gate = closed[0]
+        what, line = gate.what, say("waits for {names}", names=_named(gate.missing))
+        meter = h("progress", value=len(gate.there), max=gate.needed, aria_label=gate.sentence)
+    else:
         return h("p", class_="kp-awaited")
-    action, refusal = first
-    line, meter = _line(refusal)
-    label = h("small", scene.model.label(scene.state, action), meter)
-    return h("p", label, h("span", line), class_="kp-awaited")
+    return h("p", h("small", what, meter), h("span", line), class_="kp-awaited")
 
 
-def _first_waiting(scene: Scene, waiting: Sequence[Option]) -> tuple[Any, Refusal] | None:
+def first_waiting(scene: Scene) -> tuple[Any, Refusal] | None:
     """The waiting action to show, and why: the first that counts nodes, or else names some.
 
     Where nothing goes on by itself it is the last one that names the fewest: others wait for it.
     """
-    waits = [(action, why) for action, why in waiting if why and (why.awaited or why.missing)]
+    waits = [(action, why) for action, why in scene.options() if why and _waits(why)]
     if scene.suggested is None:
         waits.reverse()
         waits.sort(key=lambda option: len(option[1].missing))
@@ -152,18 +172,21 @@ def _first_waiting(scene: Scene, waiting: Sequence[Option]) -> tuple[Any, Refusa
 
 
 def end_words(scene: Scene) -> str:
-    """Say kindly that nothing goes on by itself, and what holds it up, if anything does."""
-    cause = _first_waiting(scene, scene.options())
-    if cause is None:
-        return say("This is the end.")
-    return say("Nothing goes on by itself: {why}.", why=cause[1].reason.rstrip("."))
+    """Say kindly that this is the end, what was reached, and what holds up the rest, if any."""
+    words = [say("This is the end.")]
+    goals = (each for each in scene.model.properties if each.kind == "sometimes")
+    reached = [each.title for each in goals if each.check(scene.state)]
+    words += (f"{title}." for title in reached[-1:])
+    if cause := first_waiting(scene):
+        words.append(say("No more happens by itself: {why}.", why=cause[1].reason.rstrip(".")))
+    return " ".join(words)
 
 
 def ends_well(scene: Scene) -> bool:
     """Whether a run has come to its end, waits for nothing and has broken no promise."""
     if scene.suggested is not None or scene.breaches():
         return False
-    return _first_waiting(scene, scene.options()) is None
+    return first_waiting(scene) is None
 
 
 def _faults(scene: Scene, options: Sequence[Option]) -> Frag | None:
@@ -204,19 +227,26 @@ def _named(nodes: Sequence[str]) -> str:
     return names if len(names) <= MOST_NAMED else say("{n:,} nodes", n=len(nodes))
 
 
-def _reasons(scene: Scene, title: str, waiting: Sequence[Option], none: str = "") -> Frag | None:
+def _reasons(
+    scene: Scene,
+    title: str,
+    waiting: Sequence[Option],
+    none: str = "",
+    closed: Sequence[Gate] = (),
+) -> Frag | None:
     if not waiting and not none:
         return None
-    shown = [_reason(scene, action, why) for action, why in waiting[:MOST_WAITING] if why]
-    rest = len(waiting) - len(shown)
+    shown = [h("li", gate.sentence, k=f"wait:{gate.thing}") for gate in closed[:MOST_WAITING]]
+    shown += [_reason(scene, action, why) for action, why in waiting[:MOST_WAITING] if why]
+    rest = len(waiting) + len(closed) - len(shown)
     listed = h("ul", shown, class_="kp-reasons") if shown else h("p", none)
     more = soft(say("and {n:,} more actions", n=rest) if rest else "")
     return h("div", h("h3", title), listed, more)
 
 
 def _reason(scene: Scene, action: Any, refusal: Refusal) -> Frag:
-    facts = _first(refusal.evidence, LEAST_EVIDENCE, refusal.untold)
-    missing = ", ".join(_first(refusal.missing, MOST_EVIDENCE))
+    facts = some_of(refusal.evidence, LEAST_EVIDENCE, refusal.untold)
+    missing = ", ".join(some_of(refusal.missing, MOST_EVIDENCE))
     return h(
         "li",
         h("strong", scene.model.label(scene.state, action)),

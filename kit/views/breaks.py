@@ -1,4 +1,4 @@
-"""A step that breaks a promise: what contradicts what, who is to blame in the picture, and why."""
+"""A step that breaks a promise: what contradicts it, who is to blame in the picture, and why."""
 
 from __future__ import annotations
 
@@ -16,8 +16,12 @@ from kit.views.panel import Scene
 from kit.views.parts import act_button, soft
 from kit.views.promises import Named
 
-CONTRADICTS = re.compile(r"; |,? (?:but|while|though) |, and (?=\w+ (?:has|have|is|are|lack)\b)")
+CONTRADICTS = re.compile(
+    r"; |,? (?:but|while|though) |, and (?=\w+ (?:has|have|is|are)\b|the \w+ took\b)"
+)
 """Where a witness puts one fact against another."""
+HEADLESS = re.compile(r"(?:is|are|has|have) ")
+"""How a fact begins that is about the subject of the other one."""
 WHICH = re.compile(
     r"^(?P<now>.* (?P<thing>\w+ \d+)), which (?:(?P<then>had .*)|(?P<others>its .*))$"
 )
@@ -37,19 +41,16 @@ def breaking(scene: Scene) -> tuple[Breach, ...]:
     return tuple(breach for breach in breaches if breach.step == last)
 
 
-def facts(scene: Scene, witness: str) -> tuple[str, str]:
-    """The two facts that contradict each other, both of them true.
-
-    They are the two halves of a witness that has halves; else what happened, and what came of it.
-    """
+def facts(witness: str) -> tuple[str, ...]:
+    """The facts that contradict a promise: the two halves of a witness, or all of it."""
     if said := WHICH.match(witness):
         now, thing, then, others = said.groups()
         return (f"{thing} {then}", now) if then else (now, f"{others} {thing}")
-    for halves in (witness.split(cut[0], 1) for cut in CONTRADICTS.finditer(witness)):
-        if all(len(half.split()) >= LEAST for half in halves):
-            return halves[0], halves[1]
-    done = scene.say or scene.model.verb(scene.action)
-    return done.partition(". ")[0].rstrip("."), witness
+    for one, other in (witness.split(cut[0], 1) for cut in CONTRADICTS.finditer(witness)):
+        if min(len(one.split()), len(other.split())) >= LEAST:
+            subject = one.partition(" ")[0].rstrip(",")
+            return one, f"{subject} {other}" if HEADLESS.match(other) else other
+    return (witness,)
 
 
 def culprits(scene: Scene, picture: Frag | None, witness: str, named: Named) -> list[str]:
@@ -86,6 +87,15 @@ def draw_break(scene: Scene, picture: Frag | None, named: Named) -> Frag | None:
     first, inquiry = broken[0], scene.inquiry or Inquiry()
     step = scene.counted(first.step)
     others = "; ".join(each.title for each in broken[1:])
+    former = "; ".join(
+        say("{title} (step {step})", title=each.title, step=scene.counted(each.step))
+        for each in scene.breaches()
+        if each not in broken
+    )
+    witnesses = facts(first.witness)
+    contradicted = say("These two facts contradict it:")
+    if len(witnesses) == 1:
+        contradicted = say("This contradicts it:")
     judges = (*scene.model.properties, *scene.model.monitors)
     invariant = next((each.invariant for each in judges if each.name == first.name), "")
     blamed = culprits(scene, picture, first.witness, named)
@@ -95,9 +105,10 @@ def draw_break(scene: Scene, picture: Frag | None, named: Named) -> Frag | None:
         h("button", "×", type="button", data_do="unbreak", aria_label=say("close")),
         h("h3", h("span", "!", class_="bulb broken", aria_hidden="true"), " ", head),
         h("p", h("strong", first.title), f" ({invariant})" if invariant else None),
-        h("p", say("These two facts contradict it:")),
-        h("ul", [h("li", fact, class_="witness") for fact in facts(scene, first.witness)]),
+        h("p", contradicted),
+        h("ul", [h("li", fact, class_="witness") for fact in witnesses]),
         soft(say("Also broken in this step: {others}.", others=others) if others else ""),
+        soft(say("Broken before: {others}.", others=former) if former else ""),
         h("p", _buttons(scene, inquiry), class_="kp-asks"),
         h("p", role="status", class_="kp-told"),
         act_button(say("Stop"), "break:stop", "break:stop", scene.closed, kind="act kp-stop"),
@@ -259,10 +270,9 @@ def break_lines(scene: Scene) -> list[str]:
     if not broken:
         return []
     first, inquiry = broken[0], scene.inquiry or Inquiry()
-    fact, other = facts(scene, first.witness)
     lines = [
         say("Broken: {title}.", title=first.title),
-        say("Two facts contradict it: {one}. {other}.", one=fact, other=other),
+        say("This contradicts it: {facts}.", facts=". ".join(facts(first.witness))),
         *_answers(scene, inquiry),
     ]
     if inquiry.cause is not None:

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from kit.edge.words import say
+from kit.views.dangers import worst
 from kit.views.fragment import Frag, h
 from kit.views.panel import Scene
+from kit.views.parts import soft
 from kit.views.promises import promises_badge
 
 MOST_NAMED = 8
@@ -18,15 +20,17 @@ MOST_NAMED = 8
 class Story(Struct, frozen=True):
     """What a run tells: its title, why it is worth seeing, and how many steps it has (0: unknown).
 
-    A step is shown for a second, unless the reader wants another speed.
+    A step is shown for a second, unless the reader wants another speed. ``breaks``: it comes to a
+    step that breaks a promise.
     """
 
     title: str
     premise: str = ""
     steps: int = 0
+    breaks: bool = False
 
 
-def draw_cover(story: Story, picture: Frag | None) -> Frag:
+def draw_cover(story: Story, scene: Scene, picture: Frag | None) -> Frag:
     """Draw the card that lies beside the first picture."""
     alike: dict[str, list[str]] = {}
     for name, said in dict(_cast(picture)).items() if picture else ():
@@ -35,18 +39,21 @@ def draw_cover(story: Story, picture: Frag | None) -> Frag:
         :MOST_NAMED
     ]
     rest = sum(map(len, [*alike.values()][MOST_NAMED:]))
+    guarded = worst(scene.model)
     watch = say("Watch ({n} seconds)", n=story.steps) if story.steps else say("Watch")
     return h(
         "div",
         h("button", "×", type="button", data_do="uncover", aria_label=say("close the cover")),
         h("h3", story.title),
         h("p", story.premise) if story.premise else None,
+        list(_stake(story, scene)),
         h(
             "p",
             h("button", watch, type="button", class_="act suggested", data_do="watch"),
             h("button", say("Step myself"), type="button", class_="act", data_do="myself"),
             class_="kp-begin",
         ),
+        soft(f"{guarded[0].id}: {guarded[0].title}." if guarded else ""),
         h("h4", say("Who is who")) if known else None,
         h("ul", known, h("li", say("and {n} more", n=rest)) if rest else None) if known else None,
         k="cover",
@@ -55,6 +62,27 @@ def draw_cover(story: Story, picture: Frag | None) -> Frag:
         aria_label=say("cover"),
         data_quiet=True,
     )
+
+
+def _stake(story: Story, scene: Scene) -> Iterator[Frag]:
+    """What could go wrong; where a safeguard is off, whether it does in this run."""
+    model = scene.model
+    gone = ", ".join(each.id for each in model.safeguards if each.name in model.off)
+    danger = worst(model)
+    promise = next((each.title for each in model.properties if each.kind == "always"), "")
+    if danger is None:
+        words = say("What must always hold: {title}.", title=promise) if promise else ""
+    elif gone:
+        words = say("With {ids} off, {danger}.", ids=gone, danger=danger[1])
+    else:
+        words = say("Without {id}, {danger}.", id=danger[0].id, danger=danger[1])
+    if words:
+        yield h("p", h("strong", words))
+    if gone and story.breaks:
+        yield h("p", say("Watch what comes of it."))
+    elif gone:
+        more = "" if scene.closed else say("Choose other actions until one breaks.")
+        yield h("p", say("This run breaks no promise."), f" {more}" if more else "")
 
 
 def _cast(picture: Frag) -> Iterator[tuple[str, str]]:

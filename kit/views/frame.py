@@ -7,7 +7,7 @@ pane of tabs whose first explains the picture, the narration, the actions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from msgspec import Struct
 
@@ -18,7 +18,7 @@ from kit.views.actions import Macro, draw_actions, ends_well
 from kit.views.breaks import break_lines, draw_break
 from kit.views.cover import Story, draw_cover
 from kit.views.fragment import Frag, Kid, h
-from kit.views.gate import Gate, awaited_gates, draw_gates
+from kit.views.gate import Declared, Gate, awaited_gates, gates_above, gates_of
 from kit.views.labels import clause, measured
 from kit.views.panel import Panel, Scene, is_shown, section
 from kit.views.parts import scroll, sheet
@@ -77,7 +77,7 @@ class Slots(Struct, frozen=True, kw_only=True):
     table: str = ""
     badges: str = ""
     wide: bool = False
-    gates: Callable[[Scene], Iterable[Gate]] = awaited_gates
+    gates: Declared = awaited_gates
     named: Named = nothing
 
 
@@ -112,7 +112,9 @@ def frame(
     kind = " alone"
     if picture and pages:
         kind = " wide" if slots.wide else " rail" * _is_short(pages[0][1])
-    drawn = None if picture is None else _picture(scene, picture, slots)
+    declared = picture.gates if picture and picture.gates else slots.gates
+    gates = gates_of(scene, declared)
+    drawn = None if picture is None else _picture(scene, picture, gates)
     return h(
         "div",
         _badges(scene, panels, slots),
@@ -126,8 +128,8 @@ def frame(
             role="region",
             aria_label=say("what happened"),
         ),
-        h("div", draw_actions(scene, macros), k="acts", class_="kp-acts", data_quiet=True),
-        draw_cover(story, drawn) if story and scene.action is None else None,
+        h("div", draw_actions(scene, macros, gates), k="acts", class_="kp-acts", data_quiet=True),
+        draw_cover(story, scene, drawn) if story and scene.action is None else None,
         draw_break(scene, drawn, slots.named),
         k="frame",
         class_=f"kp-frame{kind}",
@@ -186,7 +188,7 @@ def _badges(scene: Scene, panels: Sequence[Panel], slots: Slots) -> Frag:
     return h("div", status, promises, class_="kp-badges")
 
 
-def _picture(scene: Scene, panel: Panel, slots: Slots) -> Frag:
+def _picture(scene: Scene, panel: Panel, gates: Sequence[Gate]) -> Frag:
     zoom = [
         h("button", sign, type="button", data_do=f"zoom-{way}", aria_label=word)
         for way, sign, word in (
@@ -194,7 +196,7 @@ def _picture(scene: Scene, panel: Panel, slots: Slots) -> Frag:
             ("in", "+", say("picture larger")),
         )
     ]
-    gates = None if panel.gated else draw_gates(tuple(slots.gates(scene)))
+    above = None if panel.gates else gates_above(scene, gates)
     title = say(panel.title) + edition_in(scene.model.parameters, " · {}")
     marks = panel.legend(scene) if panel.legend else ""
     legend = h(
@@ -206,7 +208,7 @@ def _picture(scene: Scene, panel: Panel, slots: Slots) -> Frag:
         role="region",
         aria_label=say("what the marks mean"),
     ) if marks else None  # fmt: skip
-    top = h("div", h("h3", title), legend, gates, zoom, class_="kp-top")
+    top = h("div", h("h3", title), legend, above, zoom, class_="kp-top")
     body = section(
         panel, panel.draw(scene), "kp-scroll", say("picture: {title}", title=say(panel.title))
     )

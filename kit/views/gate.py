@@ -1,35 +1,48 @@
-"""The gate before the next step: who must know something first, drawn over the picture.
+"""The gate before the next step: who is missing stands before it, who has come is behind it.
 
-Those who know it already stand at the gate, the others on the way to it; it opens when enough
-have come. There is one gate for each group that is counted (a range's replicas); the first that is
-closed is seen, any other one while its range is pointed at.
+A family declares what it waits for; whom a refusal names beside that stands before a gate of its
+own (``gates_of``). The first gate that is closed is seen, large: on a stage at its foot, over any
+other picture in the line above it, where another one takes its place while its thing is pointed
+at. Who is missing does a step of its own by a press, or has its menu.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
 
-from kit.edge.words import say
+from kit.edge.words import later, say
+from kit.errors import Refusal
+from kit.views.actions import first_waiting, mark, some_of
+from kit.views.busts import head_of, letter_of
 from kit.views.fragment import Frag, h
-from kit.views.labels import brief, tags
+from kit.views.labels import brief, measured, shortened, tags
 from kit.views.panel import Scene
 
 MOST_GATES = 4
-MOST_NODES = 6
-"""Nodes that stand at a gate one by one; of more, both sides are counted."""
-LONGEST = 2
-"""Letters that a disc has room for."""
-_STEP, _RADIUS, _MIDDLE = 20, 8, 13
-_LEAF = 11  # how high a half of the gate is
+"""Gates that are drawn over a picture."""
+MOST_TOLD = 40
+"""Refusals that are looked at."""
+MOST_MISSING, MOST_COME = 4, 5
+"""Nodes that stand before a gate and behind it one by one; of more, they are counted."""
+MOST_NAMED = 24
+"""Nodes that the sentence of a gate names on each side."""
+MISSING, THERE = later("missing: {names}"), later("there: {names}")
+HIGH = 42.0
+"""How high a gate at the foot of a stage is."""
+LARGE, SMALL = 14.0, 11.0
+"""The heads of who is missing, and of who has come."""
+_BEFORE, _BEHIND, _MIDDLE = 32.0, 25.0, 16.0
 
 
 class Gate(Struct, frozen=True):
     """``needed`` of all who are concerned must know something before the next step.
 
     ``thing`` is the key of what it is about, which is lit with it (a range), ``what`` its name.
-    ``knows`` says what is to be known: ``applied epoch 2``. Who knows it is ``there``.
+    ``knows`` says what is to be known: ``applied epoch 2``. Who knows it is ``there``. Where nobody
+    is counted, ``why`` is the reason to wait.
     """
 
     thing: str
@@ -38,6 +51,7 @@ class Gate(Struct, frozen=True):
     there: tuple[str, ...]
     missing: tuple[str, ...]
     needed: int
+    why: str = ""
 
     @property
     def is_open(self) -> bool:
@@ -46,17 +60,76 @@ class Gate(Struct, frozen=True):
 
     @property
     def sentence(self) -> str:
-        """The gate in words."""
+        """The gate in words: how many have come, who is missing, who is there."""
         come, all_ = len(self.there), len(self.there) + len(self.missing)
         values = {"what": self.what, "n": come, "all": all_, "needed": self.needed}
-        values["knows"] = self.knows
-        if self.is_open:
-            return say(
+        values |= {"knows": self.knows, "why": self.why}
+        if self.why:
+            said = say("{what} must wait: {why}", **values)
+        elif self.is_open:
+            said = say(
                 "the gate of {what} is open: {n} of {all} have {knows}, {needed} needed", **values
             )
-        return say(
-            "the gate of {what} is closed: {n} of {all} have {knows}, {needed} needed", **values
-        )
+        else:
+            said = say(
+                "the gate of {what} is closed: {n} of {all} have {knows}, {needed} needed", **values
+            )
+        for words, names in ((MISSING, self.missing), (THERE, self.there)):
+            if names:
+                said += f"; {say(words, names=', '.join(some_of(names, MOST_NAMED)))}"
+        return said
+
+    @property
+    def untold(self) -> str:
+        """How many are missing, where they are too many to stand there one by one."""
+        missing = len(self.missing)
+        return say("{n} missing", n=missing) if missing > MOST_MISSING else ""
+
+    @property
+    def count(self) -> str:
+        """How many have come, of how many."""
+        if len(self.there) + len(self.missing) > self.needed:  # some of them are enough
+            return say("{n}, needs {all}", n=len(self.there), all=self.needed)
+        return say("{n} of {all}", n=len(self.there), all=self.needed)
+
+
+Declared = Callable[[Scene], Iterable[Gate]]
+
+
+def gates_of(scene: Scene, declared: Declared) -> tuple[Gate, ...]:
+    """Every gate of a scene, closed ones first: those that its family declares, then one for each
+    refusal that names somebody who stands before none of them.
+    """
+
+    def work() -> tuple[Gate, ...]:
+        gates: dict[str, Gate] = {}
+        for gate in declared(scene):
+            gates.setdefault(gate.thing, gate)
+        for action, refusal in _refused(scene):
+            closed = (gate.missing for gate in gates.values() if not gate.is_open)
+            before = {name for names in closed if {*names} <= {*refusal.missing} for name in names}
+            rest = tuple(name for name in refusal.missing if name not in before)
+            if rest:
+                thing, what = mark(scene.model, action), scene.model.label(scene.state, action)
+                gates[thing] = Gate(thing, what, "", (), rest, len(rest), refusal.reason)
+        return tuple(sorted(gates.values(), key=lambda gate: gate.is_open))
+
+    kept: tuple[Gate, ...] = scene.once(("gates", declared), work)
+    return kept
+
+
+def _refused(scene: Scene) -> Iterator[tuple[Any, Refusal]]:
+    """What is refused since somebody is missing, first what is told as waiting; each set of the
+    missing once.
+    """
+    first = first_waiting(scene)
+    waiting = {} if first is None else {first[1].missing: first}
+    for action, why in scene.options():
+        if why is not None and why.missing:
+            waiting.setdefault(why.missing, (action, why))
+        if len(waiting) >= MOST_TOLD:
+            break
+    return (each for missing, each in waiting.items() if missing)
 
 
 def awaited_gates(scene: Scene) -> Iterator[Gate]:
@@ -69,68 +142,147 @@ def awaited_gates(scene: Scene) -> Iterator[Gate]:
                 yield Gate(group.what, group.what, say("done it"), there, lacking, group.needed)
 
 
-def draw_gates(gates: Sequence[Gate]) -> Frag | None:
-    """Draw the gates, closed ones first; nothing where nobody waits."""
-    unlike: dict[str, Gate] = {}
-    for gate in gates:
-        unlike.setdefault(gate.thing, gate)
-    shown = sorted(unlike.values(), key=lambda gate: gate.is_open)[:MOST_GATES]
-    if not shown:
+# -- drawing ---------------------------------------------------------------------------------------
+
+
+def gate_below(
+    scene: Scene, gates: Sequence[Gate], letters: Mapping[str, str], width: float, bottom: float
+) -> Frag | None:
+    """Draw the first of these gates at the foot of a stage."""
+    if not gates:
         return None
-    return h("div", [_gate(gate) for gate in shown], k="gates", class_="kp-gates")
+    gate, y, post = gates[0], bottom - HIGH / 2, 300.0
+    said = say("{n} have come", n=len(gate.there))
+    room = width - post - 20 - measured(gate.count, bold=True)
+    come = _some(gate.there, MOST_COME if _BEHIND * len(gate.there) < room else 0)
+    return h(
+        "g",
+        h("title", gate.sentence),
+        h("path", d=f"M0 {bottom - HIGH + 1:.0f}H{width:.0f}", class_="rail"),
+        h("text", shortened(gate.what, 150), x=2, y=y + 5, class_="strong"),
+        h("text", gate.untold, x=post - 12, y=y + 5, text_anchor="end") if gate.untold else None,
+        _crowd(scene, gate, letters, post, y, come),
+        h("text", said, x=post + 12, y=y + 5)
+        if gate.there and not come and measured(said) < room else None,
+        h("text", gate.count, x=width - 2, y=y + 5, text_anchor="end", class_="strong"),
+        k=f"gate:{gate.thing}",
+        class_="gated",
+        data_of=gate.thing,
+        data_rove=True,
+    )  # fmt: skip
 
 
-def _gate(gate: Gate) -> Frag:
-    key = f"gate:{gate.thing}"
-    post = _STEP * (min(len(gate.there) + len(gate.missing), MOST_NODES) + 1)
+def gates_above(scene: Scene, gates: Sequence[Gate]) -> Frag | None:
+    """Draw the gates in the line over a picture; nothing where nobody waits."""
+    shown = [_above(scene, gate, is_first=gate is gates[0]) for gate in gates[:MOST_GATES]]
+    return h("div", shown, k="gates", class_="kp-gates") if shown else None
+
+
+def _above(scene: Scene, gate: Gate, *, is_first: bool) -> Frag:
+    come = _some(gate.there, MOST_COME)
+    post = _BEFORE * len(_some(gate.missing, MOST_MISSING)) + 8
+    width, high = post + _BEHIND * len(come) + 8, 2 * _MIDDLE
+    letters = tags((*gate.missing, *gate.there))
     return h(
         "div",
-        h("small", brief(gate.what), title=gate.what),
+        h("b", brief(gate.what), title=gate.what),
+        h("span", gate.untold) if gate.untold else None,
         h(
             "svg",
-            h("title", gate.sentence),
-            h("path", d=f"M2 {_MIDDLE}H{post + 22}m-6 -4l6 4l-6 4", class_="wire"),
-            _nodes(gate, key, post),
-            h("path", d=f"M{post} {_MIDDLE}v{-_LEAF}", class_="leaf up"),
-            h("path", d=f"M{post} {_MIDDLE}v{_LEAF}", class_="leaf down"),
-            viewBox=f"0 0 {post + 26} {2 * _MIDDLE}",
-            width=post + 26,
-            height=2 * _MIDDLE,
-            role="img",
+            _crowd(scene, gate, letters, post, _MIDDLE, come, pressed=is_first),
+            viewBox=f"0 0 {width:.0f} {high:.0f}",
+            role="group",
+            aria_label=gate.sentence,
+            data_rove=True,
         ),
-        h(
-            "b",
-            say("open")
-            if gate.is_open
-            else say("{n} of {all}", n=len(gate.there), all=gate.needed),
-        ),
-        k=key,
+        h("b", say("open") if gate.is_open else gate.count),
+        k=f"gate:{gate.thing}",
         class_="gate open" if gate.is_open else "gate",
         data_of=gate.thing,
     )
 
 
-def _nodes(gate: Gate, key: str, post: int) -> list[Frag]:
-    """Who is still on the way, from the left, and who stands at the gate, up to it.
+def _some(names: tuple[str, ...], most: int) -> tuple[str, ...]:
+    """All of them, or none where they are more than there is room for."""
+    return names if len(names) <= most else ()
 
-    Where there are too many, or names are long, the two sides are counted.
+
+def _crowd(
+    scene: Scene,
+    gate: Gate,
+    letters: Mapping[str, str],
+    post: float,
+    y: float,
+    come: Sequence[str],
+    *,
+    pressed: bool = True,
+) -> list[Frag]:
+    """Draw the gate itself, who stands before it, and who has come. Of those who are missing a
+    press does their next step, or opens their menu.
     """
-    waiting, come = gate.missing, gate.there
-    words = tags((*waiting, *come))
-    if len(words) > MOST_NODES or any(len(word) > LONGEST for word in words.values()):
-        words = {"waiting": str(len(waiting)), "come": str(len(come))}
-        waiting, come = ("waiting",)[: len(waiting)], ("come",)[: len(come)]
-    last = post - _RADIUS - 6
-    places = [(name, "waiting", _RADIUS + 2 + _STEP * i) for i, name in enumerate(waiting)]
-    places += [(name, "come", last - _STEP * i) for i, name in enumerate(reversed(come))]
-    return [
+    missing = _some(gate.missing, MOST_MISSING)
+    steps = _steps(scene, missing) if missing and pressed and not scene.closed else {}
+    key, leaf = f"gate:{gate.thing}", 9 if gate.is_open else 0
+
+    def at(x: float) -> str:
+        return f"translate({x:.0f} {y:.0f})"
+
+    before = [
         h(
             "g",
-            h("circle", r=_RADIUS, class_="box"),
-            h("text", words[name], dy=4, text_anchor="middle", class_="on"),
+            head_of("node", LARGE),
+            letter_of(letters.get(name, name), LARGE),
             k=f"{key}:{name}",
-            class_=kind,
-            transform=f"translate({x} {_MIDDLE})",
+            class_="character missing",
+            transform=at(post - 22 - _BEFORE * i),
+            **(_control(scene, name, steps.get(name), i) if pressed else {}),
         )
-        for name, kind, x in places
+        for i, name in enumerate(missing)
     ]
+    behind = [
+        h(
+            "g",
+            h("title", say("{name} has come", name=name)),
+            head_of("node", SMALL),
+            letter_of(letters.get(name, name), SMALL),
+            k=f"{key}:{name}",
+            class_="character come",
+            transform=at(post + 17 + _BEHIND * i),
+        )
+        for i, name in enumerate(come)
+    ]
+    leaves = [
+        h("path", d=f"M{post:.0f} {y + way * (3 + leaf):.0f}V{y + way * _MIDDLE:.0f}",
+          class_="leaf")
+        for way in (-1, 1)
+    ]  # fmt: skip
+    return [*before, *leaves, *behind]
+
+
+def _control(scene: Scene, name: str, step: Any, nth: int) -> dict[str, Any]:
+    """What makes one that is missing a control: a press does its step, or opens its menu."""
+    words = say("{name} is missing", name=name)
+    attrs: dict[str, Any] = {"role": "button", "tabindex": "-1" if nth else "0", "data_of": name}
+    if step is None:
+        return attrs | {"aria_label": words, "data_roving": True, "data_spot": name}
+    return attrs | {
+        "aria_label": f"{words}: {scene.model.label(scene.state, step)}",
+        "data_roving": True,
+        "data_act": f"do:{mark(scene.model, step)}",
+    }
+
+
+def _steps(scene: Scene, names: Sequence[str]) -> dict[str, Any]:
+    """What each of these nodes can do now that is no fault: what is suggested first."""
+    model, steps = scene.model, dict[str, Any]()
+    able = (action for action, why in scene.options() if why is None)
+    for action in (*filter(None, [scene.suggested]), *able):
+        if model.kind(action) in model.faults:
+            continue
+        sent = getattr(action, "envelope", None)
+        name = sent.target if sent is not None else getattr(action, "node", None)
+        if name is None and len(things := model.things(action)) == 1:
+            [name] = things
+        if name in names:
+            steps.setdefault(str(name), action)
+    return steps

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
 from itertools import zip_longest
 from typing import Any, TypeVar
@@ -175,7 +175,7 @@ class Panel(Struct, frozen=True):
     ``wording`` writes it in words where those of the picture, line by line, will not do.
     ``optional`` panels are the first to be left out of an export that grows too large; those with
     ``still`` make up the picture that a notebook keeps without a kernel. ``shown`` tells whether
-    there is anything. ``tab`` is a shorter title for a tab; one that is ``gated`` draws the gates.
+    there is anything. ``tab`` is a shorter title for a tab; one with ``gates`` draws them itself.
     ``legend`` says what the marks mean that a picture has now: it stands beside the title.
     """
 
@@ -187,7 +187,7 @@ class Panel(Struct, frozen=True):
     still: bool = False
     shown: Callable[[Scene], bool] | None = None
     tab: str = ""
-    gated: bool = False
+    gates: Callable[[Scene], Iterable[Any]] | None = None
     legend: Callable[[Scene], str] | None = None
 
     def text(self, scene: Scene) -> str:

@@ -98,17 +98,18 @@ def lamps_text(scene: Scene) -> str:
 def promises_badge(scene: Scene) -> tuple[str, bool]:
     """Say in a few words whether all promises hold, and whether that is so.
 
-    A broken one is named by the step that broke it.
+    Broken ones are named by the step that broke them, or the first of them.
     """
     broken = _breaches(scene)
     judged = scene_verdicts(scene)
     bad = {verdict.name for verdict in judged if not verdict.ok} | broken.keys()
     if not bad:
         return say("✓ {n} promises hold", n=len(judged)), True
-    step = min((scene.counted(breach.step) for breach in broken.values()), default=0)
-    return say(
-        "! {n} of {all} broken at step {step}", n=len(bad), all=len(judged), step=step
-    ), False
+    steps = {scene.counted(breach.step) for breach in broken.values()}
+    counts = {"n": len(bad), "all": len(judged), "step": min(steps, default=0)}
+    if len(steps) > 1:
+        return say("! {n} of {all} broken, first at step {step}", **counts), False
+    return say("! {n} of {all} broken at step {step}", **counts), False
 
 
 def draw_promises(scene: Scene, named: Named = nothing) -> Frag:

@@ -36,6 +36,11 @@ MOST_SAID = 512
 """Texts of panels that are held, to see in which the next step changes something."""
 
 
+def _breaks(timeline: Timeline) -> bool:
+    """Whether a run without some safeguards breaks a promise."""
+    return bool(timeline.model.off and timeline.breaches(timeline.tip))
+
+
 class RenderedTimeline:
     """The frames of one timeline. ``session`` changes when pages must begin again from nothing;
     ``sequence`` counts the positions that were sent to them, in all sessions.
@@ -78,13 +83,14 @@ class RenderedTimeline:
         premise = timeline.premise or self.model.premise
         if self.closed is not None:
             shown = self._apart(timeline.path())
-            return Story(timeline.story or self.model.title, premise, shown)
+            return Story(timeline.story or self.model.title, premise, shown, _breaks(timeline))
         if not timeline.story:
             return None
-        ahead = Timeline(self.model, timeline.script)
-        while steps < MOST_AHEAD and ahead.forward() is not None:
-            steps = len(ahead.moments) - 1
-        return Story(timeline.story, premise, steps if steps < MOST_AHEAD else 0)
+        ahead = timeline if steps else Timeline(self.model, timeline.script)
+        while ahead is not timeline and steps < MOST_AHEAD and ahead.forward() is not None:
+            steps += 1
+        known = steps if steps < MOST_AHEAD else 0
+        return Story(timeline.story, premise, known, _breaks(ahead))
 
     def _find_causes(self) -> None:
         """Find out why promises break: whoever reads a page has nobody to ask."""

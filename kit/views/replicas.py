@@ -1,22 +1,17 @@
-"""A node in every picture: its head, what is asked of it, what it holds, what is on its way to it.
+"""What is asked of a replica, what it holds, what is on its way: an eye, a pencil, a disk, letters.
 
-A head has a shape for each kind. A filled eye is read from now, a filled pencil written to; hollow
+A filled eye is read from now, a filled pencil written to; hollow
 ones are not. A disk is as full as what has arrived of what it is to hold.
 """
 
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from typing import Literal
 
 from kit.edge.words import say
-from kit.views.fragment import Frag, Kid, h
-from kit.views.labels import LINE, SIZE, measured, shortened
+from kit.views.fragment import Frag, h
+from kit.views.labels import LINE, SIZE, measured
 from kit.views.parts import fresh
-
-Kind = Literal["node", "client", "operator"]
-HEAD, LETTER = 15.0, 15.0
-CROWN = "M-10-15l-2-9l6 4l6-7l6 7l6-4l-2 9z"
 
 EYE = "M-8 0Q0 -9 8 0Q0 9 -8 0Z"
 PENCIL = "M-7 6L-5 1L3 -7L7 -3L-1 5Z"
@@ -128,31 +123,3 @@ def disk(
         ],
         transform=f"translate({x:.0f} {y:.1f})",
     )  # fmt: skip
-
-
-def head(kind: Kind, reach: float = HEAD) -> Frag:
-    """Draw a head: a node's is round, a client's a square, an operator's a diamond."""
-    if kind == "node":
-        return h("circle", r=reach, class_="head")
-    rx = 5 if kind == "client" else 0
-    turn = "rotate(45)" if kind == "operator" else None
-    size = reach * (0.85 if kind == "client" else 0.75)
-    return h("rect", x=-size, y=-size, width=2 * size, height=2 * size, rx=rx,
-             transform=turn, class_="head")  # fmt: skip
-
-
-def letter_of(letter: str, reach: float) -> Frag:
-    """Draw a character's letter or two, as large as its head has room for."""
-    small = measured(letter, LETTER, bold=True) > 2 * reach
-    if measured(letter, SIZE, bold=True) > 2 * reach + 2:  # what differs is often at the end
-        letter = letter[0] + letter[-1]
-    shown = shortened(letter, 2 * reach + 2, SIZE if small else LETTER, bold=True)
-    kind = "letter-of small" if small else "letter-of"
-    return h("text", shown, y=5, text_anchor="middle", class_=kind)
-
-
-def bust(letter: str, reach: float, kind: Kind = "node", *, leads: bool = False) -> list[Kid]:
-    """Draw a character without what it holds, for the cast of any picture: crown, head, letter."""
-    larger = f"translate(0 {15 - reach:.0f})" if reach != 15 else None
-    crown = h("path", d=CROWN, class_="crown", transform=larger) if leads else None
-    return [crown, head(kind, reach), letter_of(letter, reach)]

@@ -41,6 +41,9 @@ _NAMES = {
     "bounds": "B",
     "animated": "A",
     "document": "D",
+    "picture": "I",
+    "sheet": "H",
+    "other": "O",
 }
 _LONG = re.compile(rf'(?<![\w"-])({"|".join(_NAMES)})(?![\w"-])')
 _HOLE = re.compile(r"\$\{[^{}\"]*\}")

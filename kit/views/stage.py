@@ -31,26 +31,22 @@ from kit.engine import network
 from kit.engine.actors import NetworkModel
 from kit.engine.network import DropMessage
 from kit.views.actions import mark
+from kit.views.busts import HEAD, Kind, bust, head_of, letter_of
 from kit.views.diagrams import Standing
 from kit.views.fragment import Frag, h
-from kit.views.gate import Gate, awaited_gates
+from kit.views.gate import HIGH, Declared, Gate, awaited_gates, gate_below, gates_of
 from kit.views.heat import MOST_NODES, Aspect, draw_heat, heat_lines
 from kit.views.labels import Box, measured, seated, shortened, tags, wrapped
 from kit.views.panel import Panel, Scene, alternative
 from kit.views.parts import fresh
 from kit.views.replicas import (
-    HEAD,
     MARK,
     SIGNS,
-    Kind,
     asked_words,
-    bust,
     disk,
     disk_size,
     envelope_path,
     eye,
-    head,
-    letter_of,
     pencil,
 )
 from kit.views.strip import draw_strip
@@ -59,11 +55,9 @@ from kit.views.wires import Body, Place, Way, ground, on, path
 
 WIDTH, HEIGHT = 460.0, 330.0
 """The picture at 840 × 560, a pixel each."""
-STRIP, GATE, LINE = 26.0, 42.0, 15.0
+STRIP, LINE = 26.0, 15.0
 SIDE = 132.0
 """How wide the column of clients is."""
-MOST_WAITING, MOST_COME = 4, 5
-"""Nodes that stand before a gate and behind it one by one; of more, they are counted."""
 MOST_SAID = 4
 """Lines beside a client, of which the first names what it is at."""
 MOST_PARKED, MOST_TRAILS = 24, 12
@@ -244,7 +238,7 @@ class _Set:
         if tape is not None:
             self.tape = Tape(tape, stage.tape_key, y, WIDTH, has_marks=stage.has_marks)
         self.top = self.tape.bottom if self.tape else y
-        self.bottom = HEIGHT - GATE * gated
+        self.bottom = HEIGHT - HIGH * gated
         self.left = SIDE if stage.sides else 0.0
         spots, self.looks = places(
             len(stage.names), self.left, self.top + 4, self.bottom - 4, stage.lines
@@ -402,7 +396,7 @@ def draw_stage(
         [_side(laid, each, was.get(each.key)) for each in stage.sides],
         [envelope for _, envelope in parked],
         h("g", words, k="labels"),
-        _gate(scene, gates, letters) if gates is not None else None,
+        gate_below(scene, gates, letters, WIDTH, HEIGHT) if gates is not None else None,
         viewBox=f"0 0 {WIDTH:.0f} {HEIGHT:.0f}",
         role="img" if gates is None else "group",
         aria_label=said,
@@ -535,7 +529,7 @@ def _side(laid: _Set, each: Character, was: Character | None) -> Frag:
     return h(
         "g",
         h("title", each.title or each.name),
-        head(each.kind, min(HEAD, laid.side_room / 2)),
+        head_of(each.kind, min(HEAD, laid.side_room / 2)),
         letter_of(tags([each.name])[each.name][:2], HEAD),
         [_words(line, HEAD + 4, top + LINE * i, "soft" if i >= len(tag) else "strong", None,
                 is_new=changed[i]) for i, line in enumerate((*tag, *what))],
@@ -820,106 +814,6 @@ def _between(laid: _Set, group: set[str]) -> Iterator[tuple[Place, Place, Place]
         above = cells
 
 
-# -- the gate --------------------------------------------------------------------------------------
-
-
-def _gate(scene: Scene, gates: Sequence[Gate], letters: Mapping[str, str]) -> Frag | None:
-    """Who is missing stands before the gate, large; who has come is behind it."""
-    gate = next((each for each in gates if not each.is_open), next(iter(gates), None))
-    if gate is None:
-        return None
-    y, post = HEIGHT - GATE / 2, 300.0
-    waiting = [*gate.missing] if len(gate.missing) <= MOST_WAITING else []
-    steps = _steps(scene, waiting) if waiting else {}
-    here, needed = len(gate.there), gate.needed
-    is_part = here + len(gate.missing) > needed  # some of them are enough
-    count = say("{n}, needs {all}" if is_part else "{n} of {all}", n=here, all=needed)
-    said = say("{n} have come", n=here)
-    room = WIDTH - post - 20 - measured(count, bold=True)
-    come = [*gate.there] if len(gate.there) <= MOST_COME and 20 * len(gate.there) < room else []
-    leaf = 0 if not gate.is_open else 9
-    key = f"gate:{gate.thing}"
-    return h(
-        "g",
-        h("title", gate.sentence),
-        h("path", d=f"M0 {HEIGHT - GATE + 1:.0f}H{WIDTH:.0f}", class_="rail"),
-        h("text", shortened(gate.what, 150), x=2, y=y + 5, class_="strong"),
-        h("text", say("{n} missing", n=len(gate.missing)), x=post - 12, y=y + 5, text_anchor="end")
-        if gate.missing and not waiting else None,
-        [
-            _waiting(key, name, letters, complex(post - 24 - 32 * i, y), steps, scene)
-            for i, name in enumerate(waiting)
-        ],
-        h("path", d=f"M{post:.0f} {y:.0f}m0 {-3 - leaf}V{y - 16:.0f}", class_="leaf"),
-        h("path", d=f"M{post:.0f} {y:.0f}m0 {3 + leaf}V{y + 16:.0f}", class_="leaf"),
-        h("text", said, x=post + 12, y=y + 5)
-        if gate.there and not come and measured(said) < room else None,
-        [
-            h("g", h("circle", r=9, class_="head"),
-              letter_of(letters.get(name, name), 9),
-              k=f"{key}:{name}", class_="character come",
-              transform=_at(complex(post + 16 + 20 * i, y)))
-            for i, name in enumerate(come)
-        ],
-        h("text", count, x=WIDTH - 2, y=y + 5, text_anchor="end", class_="strong"),
-        k=key,
-        class_="gated",
-        data_of=gate.thing,
-        data_rove=True if steps else None,
-    )  # fmt: skip
-
-
-def _waiting(
-    key: str,
-    name: str,
-    letters: Mapping[str, str],
-    place: Place,
-    steps: Mapping[str, Any],
-    scene: Scene,
-) -> Frag:
-    """One that is missing; where it can do something now, a press does that."""
-    attrs: dict[str, Any] = {}
-    step = steps.get(name)
-    words = say("{name} is missing", name=name)
-    if step is not None:
-        words = f"{words}: {scene.model.label(scene.state, step)}"
-        attrs = {
-            "role": "button",
-            "tabindex": "0" if name == next(iter(steps)) else "-1",
-            "aria_label": words,
-            "aria_disabled": "true" if scene.closed else None,
-            "data_roving": True,
-            "data_act": f"do:{mark(scene.model, step)}",
-            "data_refused": scene.closed,
-        }
-    return h(
-        "g",
-        h("title", words),
-        head("node", 14),
-        letter_of(letters.get(name, name), 14),
-        k=f"{key}:{name}",
-        class_="character missing",
-        transform=_at(place),
-        **attrs,
-    )
-
-
-def _steps(scene: Scene, names: Sequence[str]) -> dict[str, Any]:
-    """What each of these nodes can do now that is no fault: what is suggested first."""
-    model, steps = scene.model, dict[str, Any]()
-    able = (action for action, why in scene.options() if why is None)
-    for action in (*filter(None, [scene.suggested]), *able):
-        if model.kind(action) in model.faults:
-            continue
-        sent = getattr(action, "envelope", None)
-        name = sent.target if sent is not None else getattr(action, "node", None)
-        if name is None and len(things := model.things(action)) == 1:
-            [name] = things
-        if name in names:
-            steps.setdefault(str(name), action)
-    return steps
-
-
 # -- words, and the panel --------------------------------------------------------------------------
 
 
@@ -1053,7 +947,7 @@ def stage_panel(
     title: str,
     declare: Callable[[Scene], Stage],
     *,
-    gates: Callable[[Scene], Iterable[Gate]] | None = awaited_gates,
+    gates: Declared | None = awaited_gates,
     meanings: Mapping[str, str] | None = None,
 ) -> Panel:
     """Make the panel of a family's stage; ``gates`` says what is waited for (None: never),
@@ -1071,7 +965,7 @@ def stage_panel(
         return scene.once(f"stage:{name}", work)
 
     def awaited(scene: Scene) -> tuple[Gate, ...]:
-        return scene.once(f"gates:{name}", lambda: tuple(gates(scene)) if gates else ())
+        return gates_of(scene, gates) if gates else ()
 
     def words(scene: Scene) -> str:
         stage, gates = on(scene), awaited(scene)
@@ -1105,4 +999,4 @@ def stage_panel(
         seen = (mark for mark in _marks_seen(scene, stage) if mark in meant)
         return " · ".join(meant[mark] if mark in own else say(meant[mark]) for mark in seen)
 
-    return Panel(name, title, draw, words, still=True, gated=True, legend=legend)
+    return Panel(name, title, draw, words, still=True, gates=gates, legend=legend)

@@ -19,6 +19,7 @@ from kit.engine.timeline import Timeline
 from kit.views.breaks import break_lines, breaking, facts, possible_words, restored_words
 from kit.views.lanes import escaped, mermaid, seen, who
 from kit.views.panel import Scene, scene_of
+from kit.views.promises import promises_badge
 from kit.views.rendered import RenderedTimeline
 
 BREAKS = (
@@ -68,10 +69,9 @@ def test_a_break_is_drawn_where_it_happens_and_nowhere_else(name: str, safeguard
     assert html.count('class="kp-break kp-sheet"') == 1
     assert all("kp-break" not in rendered.html(moment) for moment in range(timeline.at))
     [breach, *_] = breaking(scene(name, safeguard))
-    one, other = facts(scene(name, safeguard), breach.witness)
-    assert one != other
-    assert all(len(fact.split()) > 1 for fact in (one, other))
     sheet = html[html.index('data-k="break"') :]
+    told = ("This contradicts it:", "These two facts contradict it:")
+    assert [words in sheet for words in told].index(True) == len(facts(breach.witness)) - 1
     told = re.search(r'data-names="([^"]*)"', sheet)
     assert told
     names = json.loads(told[1].replace("&quot;", '"'))
@@ -98,9 +98,23 @@ def test_a_break_holds_a_run(name: str) -> None:
     assert {moment for moment in whole if timeline.broken_by(moment)} <= seen
 
 
-def test_facts_are_the_halves_of_a_witness_or_what_happened_and_what_came_of_it() -> None:
-    """However the witness is built, both facts are what it or the step says."""
-    shown = scene("group0", "S-30")
+@pytest.mark.parametrize(
+    ("name", "safeguard"), [*BREAKS, *((name, "") for name in files() if "off-" in name)]
+)
+def test_each_fact_stands_by_itself(name: str, safeguard: str) -> None:
+    """One or two, none within another, none without its subject or hanging on a connector."""
+    timeline = broken(name, safeguard) if safeguard else open_file(file_named(name))
+    for breach in timeline.breaches(timeline.tip):
+        told = facts(breach.witness)
+        assert 1 <= len(told) <= 2
+        for fact in told:
+            assert len(fact.split()) > 1
+            assert not re.match(r"(?:is|are|has|have|lack|but|and|though|while|which)\b", fact)
+            assert not any(fact in other for other in told if other is not fact)
+
+
+def test_facts_are_the_halves_of_a_witness_or_all_of_it() -> None:
+    """However the witness is built, all facts are what it says."""
     for witness, wanted in (
         (
             "A has finished, and B has another schema",
@@ -115,12 +129,32 @@ def test_facts_are_the_halves_of_a_witness_or_what_happened_and_what_came_of_it(
             ("write 1 had succeeded", "read 2, answered by X, misses write 1"),
         ),
         (
+            "D, at epoch 103, stores write 1 but is no write replica any more",
+            ("D, at epoch 103, stores write 1", "D is no write replica any more"),
+        ),
+        (
             "B has data in column 2, which its group does not know",
             ("B has data in column 2", "its group does not know column 2"),
         ),
     ):
-        assert facts(shown, witness) == wanted
-    assert facts(shown, "all is lost") == (shown.say.rstrip("."), "all is lost")
+        assert facts(witness) == wanted
+    assert facts("all is lost") == ("all is lost",)
+
+
+def test_what_broke_before_is_named_with_its_own_step() -> None:
+    """The badge tells the first step alone, the sheet and each lamp their own."""
+    timeline = open_file(file_named("gossip/newest-wins"))
+    steps = [breach.step + 1 for breach in timeline.breaches(timeline.tip)]
+    assert (steps[0], steps[-1]) == (4, 13)
+    shown = scene_of(timeline, timeline.tip)
+    badge, good = promises_badge(shown)
+    assert (badge, good) == (f"! {len(steps)} of 5 broken, first at step 4", False)
+    html = RenderedTimeline(timeline).html(timeline.tip)
+    assert re.findall(r"broken at step (\d+)<", html) == [str(step) for step in steps]
+    assert "Broken before: " in html
+    assert "(step 4)" in html
+    early = scene_of(timeline, timeline.path()[4])
+    assert promises_badge(early)[0].endswith("broken at step 4")
 
 
 def test_what_was_found_out_is_told_in_words() -> None:

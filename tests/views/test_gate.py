@@ -1,4 +1,4 @@
-"""The gate over the picture: who stands at it, when it opens, and that it says so in words."""
+"""The gate in every picture: who is missing before it, who has come, and the same in words."""
 
 from __future__ import annotations
 
@@ -15,13 +15,19 @@ from kit.protocols.tcm.facts.moment import range_key
 from kit.protocols.tcm.panels.operation import gates as tcm_gates
 from kit.protocols.tcm.rules.metadata import Advance
 from kit.views.fragment import Frag
-from kit.views.gate import MOST_GATES, Gate, awaited_gates, draw_gates
+from kit.views.gate import MOST_GATES, Gate, awaited_gates, gates_above
 from kit.views.panel import Scene
 from tests.keyed import check_keys
 from tests.views.frames import classed, part, scenes, walk
 
 CLOSED = Gate("range:0:100", "(0, 100]", "applied epoch 2", ("B",), ("A", "C", "X"), 3)
 OPEN = Gate("range:100:150", "(100, 150]", "applied epoch 2", ("A", "B"), ("X",), 2)
+
+
+def over(*gates: Gate) -> Frag | None:
+    """What stands over a picture while these are the gates."""
+    model = build("twophase")
+    return gates_above(Scene(model, model.start()), gates)
 
 
 def shift(drawn: Frag, key: str) -> float:
@@ -32,19 +38,19 @@ def shift(drawn: Frag, key: str) -> float:
 
 
 def test_a_gate_opens_with_enough() -> None:
-    """It is closed below the number that is needed, open from it on; words say how many."""
+    """It is closed below the number that is needed, open from it on; words tell how many, who."""
     assert (CLOSED.is_open, OPEN.is_open) == (False, True)
     assert CLOSED.sentence == (
-        "the gate of (0, 100] is closed: 1 of 4 have applied epoch 2, 3 needed"
+        "the gate of (0, 100] is closed: 1 of 4 have applied epoch 2, 3 needed; "
+        "missing: A, C, X; there: B"
     )
     assert "is open: 2 of 3 have applied epoch 2, 2 needed" in OPEN.sentence
 
 
-def test_who_knows_stands_at_the_gate() -> None:
-    """Those who know it are to the right of those who do not; each keeps its key on its way."""
-    before, after = (draw_gates([gate]) for gate in (
-        CLOSED, Gate("range:0:100", "(0, 100]", "applied epoch 2", ("B", "C"), ("A", "X"), 3),
-    ))  # fmt: skip
+def test_who_is_missing_stands_before_the_gate() -> None:
+    """Who has come is to the right of those who have not; each keeps its key on its way."""
+    later = Gate("range:0:100", "(0, 100]", "applied epoch 2", ("B", "C"), ("A", "X"), 3)
+    before, after = over(CLOSED), over(later)
     assert before is not None
     assert after is not None
     check_keys(before)
@@ -52,33 +58,32 @@ def test_who_knows_stands_at_the_gate() -> None:
     places = [shift(before, name) for name in names]
     assert len(set(places)) == 4
     assert max(places) == places[1]
-    assert shift(after, names[2]) > shift(before, names[2])
-    assert [one.key for one in classed(after, "come")] == [names[2], names[1]]
+    assert shift(after, names[2]) > shift(after, names[0])
+    assert [one.key for one in classed(after, "come")] == [names[1], names[2]]
+    assert [one.key for one in classed(after, "missing")] == [names[0], names[3]]
 
 
-def test_the_first_closed_gate_comes_first() -> None:
-    """The closed ones come first; no more than a few are drawn, and nothing where nobody waits."""
-    drawn = draw_gates([OPEN, CLOSED, CLOSED])
+def test_no_more_than_a_few_gates_are_drawn() -> None:
+    """In the order that is given; nothing where nobody waits. Only the first can be pressed."""
+    drawn = over(CLOSED, OPEN)
     assert drawn is not None
-    assert [gate.key for gate in drawn.kids if isinstance(gate, Frag)] == [
-        "gate:range:0:100",
-        "gate:range:100:150",
-    ]
-    many = draw_gates([Gate(f"range:{i}", "", "", (), ("A",), 1) for i in range(50)])
+    first, second = (gate for gate in drawn.kids if isinstance(gate, Frag))
+    assert (first.key, second.key) == ("gate:range:0:100", "gate:range:100:150")
+    pressed = [one.key for one in drawn.walk() if one.get("role") == "button"]
+    assert pressed == [f"gate:range:0:100:{name}" for name in "ACX"]
+    many = over(*(Gate(f"range:{i}", "", "", (), ("A",), 1) for i in range(50)))
     assert many is not None
     assert len(many.kids) == MOST_GATES
-    assert draw_gates([]) is None
+    assert over() is None
 
 
-@pytest.mark.parametrize(
-    "names", [tuple(f"n{i}" for i in range(40)), ("2001:db8::1:aaaa", "2001:db8::1:aaab", "x")]
-)
-def test_many_nodes_are_counted(names: tuple[str, ...]) -> None:
-    """Where discs have no room for names, each side is one disc with its number."""
-    drawn = draw_gates([Gate("g", "g", "said yes", names[:1], names[1:], 2)])
+def test_many_nodes_are_counted() -> None:
+    """Those for whom there is no room are told by their number."""
+    names = tuple(f"n{i}" for i in range(40))
+    drawn = over(Gate("g", "g", "said yes", names[:2], names[2:], 3))
     assert drawn is not None
-    words = [one.text() for one in drawn.walk() if one.tag == "text"]
-    assert words == [str(len(names) - 1), "1"]
+    assert not classed(drawn, "missing")
+    assert "38 missing" in drawn.text()
 
 
 def test_the_gates_of_a_bootstrap_are_its_barriers() -> None:

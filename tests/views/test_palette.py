@@ -151,7 +151,6 @@ def test_green_is_a_kept_promise() -> None:
 PLANNED = {
     ".away": "not arrived yet",
     ".dashed": "not yet so",
-    ".gate .waiting .box": "not come yet",
     ".joining .body": "to come",
     ".leaving .body": "to go",
     ".letter.pending .seat": "to be read later",

@@ -222,7 +222,8 @@ def test_each_mark_is_explained_beside_the_picture(model: str) -> None:
     """The legend names each mark that is there at this moment."""
     for _, frames in drawn(model):
         for scene, frag in frames:
-            [panel] = [each for each in for_model(scene.model).panels if each.gated]
+            views = for_model(scene.model)
+            [panel] = [each for each in views.panels if each.name == views.picture]
             if frag.get("class") == "stage" and panel.legend:
                 told = panel.legend(scene)
                 seen = {SHOWN.get(part.get("class") or "") for part in frag.walk()}

@@ -116,7 +116,7 @@ def test_a_break_is_an_event(desk: MakeDesk) -> None:
     page.wait_for_selector(SHEET)
     page.wait_for_selector(DIM, state="attached")
     assert page.query_selector(".kp[data-my-still]") is None
-    assert page.locator(".kp-break .witness").count() == 2
+    assert "built on state 1, changes state 2" in page.inner_text(".kp-break .witness")
     assert page.locator('.kp-picture [data-of="A"][data-my-dim]').count() == 0
     assert page.locator('.kp-picture [data-of="B"][data-my-dim]').count() == 1
     assert serious(page, ".kp-break") == []

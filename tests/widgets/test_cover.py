@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
-from playwright.sync_api import Browser, Page
+import re
 
-from kit.engine.registry import build
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from kit.engine.registry import build, entries
+from kit.engine.scenario import file_named, open_file
 from kit.engine.timeline import Timeline
 from kit.views.actions import draw_actions, end_words
+from kit.views.dangers import CLAUSES
 from kit.views.panel import scene_of
 from kit.views.rendered import RenderedTimeline
 from kit.widgets import Player
@@ -62,9 +66,45 @@ def test_the_end_is_told_kindly() -> None:
     timeline = performed(SAFE)
     scene = scene_of(timeline, timeline.tip)
     words = draw_actions(scene)[0].text()
-    assert words == "This is the end. ✓ 1 promise holds. again"
+    assert words == "This is the end. Everybody commits. ✓ 1 promise holds. again"
     stuck = performed("raft_upgrade/node-dies-halfway")
-    assert end_words(scene_of(stuck, stuck.tip)).startswith("Nothing goes on by itself: ")
+    assert end_words(scene_of(stuck, stuck.tip)).startswith(
+        "This is the end. No more happens by itself: "
+    )
+
+
+@pytest.mark.parametrize("name", [*entries()])
+def test_a_cover_says_what_is_at_stake(name: str) -> None:
+    """What could go wrong, by a safeguard against it; else what must hold."""
+    model = build(name)
+    known = {each for safeguard in model.safeguards for each in safeguard.protects}
+    assert known <= CLAUSES.keys()
+    cover = covered(Timeline(model))
+    assert re.search(r"Without S-\d+, .* could .*\.|What must always hold: .*\.", cover)
+    for safeguard in model.safeguards:
+        if safeguard.protects:
+            told = covered(Timeline(build(name, off=(safeguard.name,))))
+            assert f"With {safeguard.id} off, " in told
+            assert f"{safeguard.id}: {safeguard.title.split()[0]} " in told
+
+
+def covered(timeline: Timeline) -> str:
+    """The cover of a page with no more than its start."""
+    html = RenderedTimeline(timeline, closed="read only").html(0)
+    return html[html.index('data-k="cover"') :]
+
+
+def test_a_cover_tells_whether_the_run_breaks_a_promise() -> None:
+    """An exercise does not: you shall; another run does, and you watch."""
+    exercise = Player("dataplane/no-barrier").rendered.html(0)
+    assert "With S-01 off, an acknowledged write could be lost." in exercise
+    assert "This run breaks no promise. Choose other actions until one breaks." in exercise
+    told = Player("gossip_join/two-shadow-rounds").rendered.html(0)
+    assert "Watch what comes of it." in told
+    assert "This run" not in told
+    whole = Player(open_file(file_named("tcm/off-progress-barrier"))).rendered
+    assert "Watch (3 seconds)" in whole.html(0)
+    assert "Watch what comes of it." in whole.html(0)
 
 
 @pytest.mark.browser
@@ -83,6 +123,20 @@ def test_a_story_begins_with_two_ways_to_go_on(desk: MakeDesk) -> None:
     page.keyboard.press("Escape")
     assert not page.is_visible(COVER)
     assert table.errors == []
+
+
+@pytest.mark.browser
+def test_one_can_begin_whatever_the_cover_says(desk: MakeDesk) -> None:
+    """In the smallest board, and in the projector, both buttons are in sight."""
+    for name in ("dataplane/no-barrier", "topology/five-of-seven-vote"):
+        table = desk(name, cover=True)
+        table.page.set_viewport_size({"width": 840, "height": 560})
+        for _ in range(2):
+            for button in ("watch", "myself"):
+                expect(table.page.locator(f".kp-cover [data-do={button}]")).to_be_in_viewport(
+                    ratio=1
+                )
+            table.do("projector")
 
 
 @pytest.mark.browser

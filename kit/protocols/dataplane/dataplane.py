@@ -187,7 +187,7 @@ ENTRY = entry(
         ),
         Scenario(
             "no-barrier",
-            "No barrier: what was acknowledged at epoch 100 is not there at epoch 102",
+            "No barrier: can you lose a write between epochs 100 and 102?",
             off=("progress-barrier",),
         ),
         Scenario("deletes", "A write, its deletion and a read", {"rf": 2, "requests": DELETED}),

@@ -28,12 +28,7 @@ from kit.engine.declared import (
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput, Refusal
 from kit.protocols.tablets.hosts import WRITTEN, Hosts, host_spot, replica_spot, shard_spot
-from kit.protocols.tablets.rules.balance.cluster import (
-    BalancerInput,
-    BalancerNode,
-    NodeRole,
-    gathered,
-)
+from kit.protocols.tablets.rules.balance import cluster
 from kit.protocols.tablets.rules.balance.loads import Loads
 from kit.protocols.tablets.rules.balance.planner import WhyAnswer, plan, why
 from kit.protocols.tablets.rules.balance.reasons import load_said, loads_said, reason_said
@@ -129,7 +124,7 @@ class Balance(Hosts[BalanceState]):
         """The tablet that moves."""
         return ("tablet {} {}".format(*self.tables[action.tablet]),)
 
-    def balanced_nodes(self) -> Iterator[BalancerNode]:
+    def balanced_nodes(self) -> Iterator[cluster.BalancerNode]:
         """The nodes as the planner looks at them.
 
         Raises BadInput for too many racks or rooms, or too few, or a host that is not there.
@@ -140,7 +135,7 @@ class Balance(Hosts[BalanceState]):
         for text in self.room:
             if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= MOST_PERCENT):
                 raise BadInput("room", text, f"numbers from 1 to {MOST_PERCENT}")
-        roles: dict[str, NodeRole] = {
+        roles: dict[str, cluster.NodeRole] = {
             **dict.fromkeys(self.leaving, "leaving"),
             **dict.fromkeys(self.excluded, "excluded"),
         }
@@ -152,7 +147,7 @@ class Balance(Hosts[BalanceState]):
         for name, room, place in zip(self.names, rooms, racks, strict=True):
             datacenter, _, rack = place.partition("/")
             node = name, datacenter, rack, self.shards, room * TARGET_SIZE
-            yield BalancerNode(*node, roles.get(name, "normal"))
+            yield cluster.BalancerNode(*node, roles.get(name, "normal"))
 
     def start(self) -> BalanceState:
         """Every tablet where the parameters have it."""
@@ -174,13 +169,13 @@ class Balance(Hosts[BalanceState]):
         """The size of each replica of a tablet."""
         return self.percents[tablet] * TARGET_SIZE // 100
 
-    def gather(self, s: BalanceState) -> BalancerInput:
+    def gather(self, s: BalanceState) -> cluster.BalancerInput:
         """What the planner looks at."""
         sizes: dict[str, list[dict[str, int]]] = {}
         for i, ((table, _), replicas) in enumerate(zip(self.tables, s.replicas, strict=True)):
             size = self.bytes_of(i)
             sizes.setdefault(table, []).append({each.host: size for each in replicas})
-        return gathered(self.members, self.maps(s), sizes)
+        return cluster.gathered(self.members, self.maps(s), sizes)
 
     def answer(self, s: BalanceState, move: Any) -> WhyAnswer:
         """What the planner says of a move."""
@@ -272,7 +267,7 @@ class Balance(Hosts[BalanceState]):
         return max(map(racks.count, racks))
 
     @goal("INV-PROGRESS", name="ends", title="Loads can still be evened out")
-    @sometimes(name="even", title="Some run evens the loads out")
+    @sometimes(name="even", title="The loads are even")
     def is_even(self, s: BalanceState) -> bool:
         """Whether the planner has nothing to do."""
         return not self.plan(s).moves

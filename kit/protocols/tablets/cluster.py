@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, Literal, TypeAlias
 
@@ -19,9 +19,9 @@ from kit.engine.declared import State, action, budget, parameter, purpose, refus
 from kit.engine.flows import FlowTable
 from kit.errors import BadInput, Refusal
 from kit.protocols.group0.voting import VotingModel
-from kit.protocols.tablets.dump import TabletDump, holders
+from kit.protocols.tablets.dump import DumpedTable, TabletDump, holders
 from kit.protocols.tablets.hosts import HIDDEN, LOG, NETWORK, WRITTEN, Hosts, host_spot
-from kit.protocols.tablets.rules.maps import keyspace_of, last_token
+from kit.protocols.tablets.rules.maps import Tablet, keyspace_of
 from kit.protocols.tablets.rules.replica_sets import (
     Replicas,
     ReplicaSets,
@@ -33,20 +33,13 @@ from kit.protocols.tablets.rules.stages import TRANSITIONS, TransitionKind
 from kit.protocols.topology.control import MOST_FAULTS, ControlState
 from kit.protocols.topology.control import NETWORK as THEIR_NETWORK
 from kit.protocols.topology.coordinator import LOG as THEIR_LOG
+from kit.protocols.topology.rules import machines
 from kit.protocols.topology.rules.cluster import (
     NOBODY,
     ClusterTopology,
     Replication,
     local_view,
     mask_of,
-)
-from kit.protocols.topology.rules.machines import (
-    EdgeKind,
-    Edition,
-    Machine,
-    StateRow,
-    WorkRow,
-    reason_for,
 )
 from kit.protocols.topology.rules.replication import factor_text, place_of, replication_in
 from kit.protocols.topology.rules.requests import MOST_NODES, RequestPlan, plan_of
@@ -59,7 +52,6 @@ TRACKS = ("tablet_migration", "tablet_draining")
 NO_SESSION = 0
 OUTSIDE = {THEIR_LOG: LOG, THEIR_NETWORK: NETWORK}
 FAULTS: dict[str, Any] = {"le": MOST_FAULTS, "own": False}
-SET_ONCE = refused("co-location is set when a table is created, and cannot be altered")
 
 
 class TabletTransition(State, frozen=True, cache_hash=True):
@@ -109,6 +101,12 @@ class TabletRow(State, frozen=True, cache_hash=True):
         ways = self.transitions
         return self.but(transitions=(*ways[:place], *kept, *ways[place + 1 :]))
 
+    def as_stored(self, last: int) -> Tablet:
+        """Its row of ``system.tablets``, with its last token; of two transitions the first."""
+        for way in self.transitions[:1]:
+            return Tablet(last, self.replicas, way.new, way.stage, way.kind, way.session)
+        return Tablet(last, self.replicas)
+
     def forgotten(self) -> TabletRow:
         """The row without what only a coordinator knew."""
         if not any(each.done or each.failed for each in self.transitions):
@@ -127,7 +125,7 @@ class StageChange(State, frozen=True, cache_hash=True):
     tablet: int
     place: int
     after: str
-    kind: EdgeKind
+    kind: machines.EdgeKind
 
 
 class TabletCommand(State, frozen=True, cache_hash=True):
@@ -241,7 +239,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
 
     State, of, part = TabletsState, Topology, "control"
 
-    edition: Edition = parameter("documents", "the documents, or the published server")
+    edition: machines.Edition = parameter("documents", "the documents, or the published server")
     nodes: int = parameter(4, "how many members there are at first", ge=1, le=MOST_NODES)
     names: tuple[str, ...] = parameter(
         (), "the names of the members, where they have names of their own; else A, B, C", **HIDDEN
@@ -367,18 +365,18 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         # Edition ``server`` drains nodes before their requests begin.
         self.paused = self.edition == "server"
         placed = tuple(map(replicas_in, self.tablets))
+        table = DumpedTable(self.tables[0], len(placed), self.tables[1:])
+        self.layout = self.dump or TabletDump((self.shards,) * self.nodes, (table,))
         given = self._given_of_cluster(placed)
         plan = plan_of(given)
         self.rows = tuple(self._first_rows(placed, plan.names[: self.nodes]))
-        # Of a keyspace, of all its tables.
-        self.tablets_of: Callable[[str], range | tuple[int, ...]] = lru_cache(1 << 8)(
-            lambda name: range(len(placed)) if self.dump is None else self.dump.tablets_of(name)
-        )
+        self.tablets_of = lru_cache(1 << 8)(self.layout.tablets_of)
         given = replace(given, keyspaces=self._keyspaces_before(plan))
         own = {each.name for each in Topology.safeguards}
         self.control = Topology(given, tuple(name for name in self.off if name in own))
         self.names, self.setting = self.control.names, self.control.setting
         self._places = {name: place for place, name in enumerate(self.names)}
+        self.places = dict(zip(self.names, map(place_of, self.control.plan.racks), strict=True))
         self.everybody = (1 << len(self.names)) - 1
         self.hosts = lru_cache(1 << 12)(lambda mask: frozenset(self.named(mask)))
         self.work = lru_cache(1 << 8)(self._work)
@@ -392,19 +390,12 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         hosts = {each.host for replicas in placed for each in replicas}
         replaces = sum(text.startswith("replace") for text in self.operations)
         truncates = any(text.startswith("truncate_table") for text in self.operations)
+        own = (
+            *("edition", "release", "most_voters", "nodes", "names", "operations", "down"),
+            *("ignored", "racks", "crashes", "changes", "exclusions"),
+        )
         return TopologyParameters(
-            edition=self.edition,
-            release=self.release,
-            most_voters=self.most_voters,
-            nodes=self.nodes,
-            names=self.names,
-            operations=self.operations,
-            down=self.down,
-            ignored=self.ignored,
-            racks=self.racks,
-            crashes=self.crashes,
-            changes=self.changes,
-            exclusions=self.exclusions,
+            **{name: getattr(self, name) for name in own},
             failures=self.undone,
             late=self.late * truncates,
             tablets=self.moves + replaces,
@@ -421,10 +412,8 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         Raises BadInput for a host that is no member, a shard that it lacks, a dump that does not
         fit.
         """
-        shards = dict.fromkeys(members, self.shards)
-        if self.dump is not None:
-            self.dump.check(len(members), len(placed))
-            shards = dict(zip(members, self.dump.shards, strict=True))
+        self.layout.check(len(members), len(placed))
+        shards = dict(zip(members, self.layout.shards, strict=True))
         for text, replicas in zip(self.tablets, placed, strict=True):
             for replica in replicas:
                 if replica.host not in shards:
@@ -439,9 +428,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         Raises BadInput for a request on another keyspace or table, or tablets that differ in
         replicas.
         """
-        tables = self.tables
-        if self.dump is not None:
-            tables = tuple(name for t in self.dump.tables for name in (t.name, *t.colocated))
+        tables = [name for t in self.layout.tables for name in (t.name, *t.colocated)]
         known = sorted({keyspace_of(table) for table in tables})
         words = [text.split() or [""] for text in self.keyspaces]
         stated = {name: replication_in(factors, "keyspaces") for name, *factors in words}
@@ -455,7 +442,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
                 raise BadInput("operations", request.table, allowed)
         # Those of each tablet once the transitions that a dump shows are over.
         replicas = [row.replicas for row in self.rows]
-        for each in () if self.dump is None else self.dump.transitions:
+        for each in self.layout.transitions:
             replicas[each.tablet] = replicas_in(each.new)
         place = {name: place_of(rack) for name, rack in zip(plan.names, plan.racks, strict=True)}
         texts = []
@@ -473,18 +460,14 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         return FlowTable(moving, (*table.still, *NOT_HERE))
 
     def start(self) -> TabletsState:
-        """The cluster at its start; tablets are in transition only where a dump shows them so.
-
-        Then the cluster is on their track, and their stages have just begun.
-        """
+        """The first state; with a dump's transitions on their track, in stages just begun."""
         control, rows = self.control.start(), [*self.rows]
-        moving = () if self.dump is None else self.dump.transitions
-        for given in moving:
+        for given in self.layout.transitions:
             old, new = rows[given.tablet].replicas, replicas_in(given.new)
             way = TabletTransition(given.kind, given.stage, old, new, given.session)
             whole, some = holders(self.table(way), given.stage, way.sets)
             rows[given.tablet] = TabletRow(old, (way,), tuple(sorted(whole)), tuple(sorted(some)))
-        if moving:
+        if self.layout.transitions:
             topology = replace(control.topology, transition="tablet_migration", tablets="moving")
             control = control.but(topology=topology, views=(local_view(topology),))
         counted = TabletsState(control=control, tablets=tuple(rows), moves=self.moves)
@@ -497,10 +480,8 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
 
     def place(self, tablet: int) -> tuple[str, int]:
         """The table of a tablet, and its number there; of co-located tables the base table."""
-        if self.dump is None:
-            return self.tables[0], tablet
-        table = bisect_right(self.dump.firsts, tablet) - 1
-        return self.dump.tables[table].name, tablet - self.dump.firsts[table]
+        table = bisect_right(self.layout.firsts, tablet) - 1
+        return self.layout.tables[table].name, tablet - self.layout.firsts[table]
 
     def things(self, action: Any) -> tuple[str, ...]:
         """The tablet whose number an action has."""
@@ -515,22 +496,18 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
     def last_token(self, tablet: int) -> int:
         """The last token of a tablet."""
         table, number = self.place(tablet)
-        if self.dump is None:
-            return last_token(number, len(self.rows))
-        return self.dump.named(table).last_token(number)
+        return self.layout.named(table).last_token(number)
 
     def shards_of(self, host: str) -> int:
         """How many shards a node has; one that a dump does not show is like the first in it."""
-        if self.dump is None:
-            return self.shards
         node = self.number(host)
-        return self.dump.shards[node if node < len(self.dump.shards) else 0]
+        return self.layout.shards[node if node < len(self.layout.shards) else 0]
 
     def rack(self, host: str) -> str:
         """The rack of a host."""
         return self.control.plan.racks[self.number(host)]
 
-    def table(self, transition: TabletTransition) -> Machine:
+    def table(self, transition: TabletTransition) -> machines.Machine:
         """The table of a transition's kind."""
         return TRANSITIONS[self.edition][transition.kind]
 
@@ -541,14 +518,14 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
             pairs = zip(before.tablets, after.tablets, strict=True)
             moved = (pair for pair in pairs if pair[0].transitions != pair[1].transitions)
             for old, new in moved:
-                reason = reason or reason_for(self._stage_row(old), self._stage_row(new))
+                reason = reason or machines.reason_for(self._stage_row(old), self._stage_row(new))
         return reason or super().why_here(before, action, after)
 
-    def _stage_row(self, tablet: TabletRow) -> StateRow | None:
+    def _stage_row(self, tablet: TabletRow) -> machines.StateRow | None:
         way = next(iter(tablet.transitions), None)
         return None if way is None else self.table(way).state(way.stage)
 
-    def _work(self, kind: TransitionKind, stage: str) -> tuple[tuple[WorkRow, str], ...]:
+    def _work(self, kind: TransitionKind, stage: str) -> tuple[tuple[machines.WorkRow, str], ...]:
         """The work of a stage in order; data work once for each co-located table."""
         rows = TRANSITIONS[self.edition][kind].state(stage).work
         return tuple(
@@ -573,9 +550,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         return self.hosts(excluded_nodes(s.control.topology))
 
     def lost(self, s: TabletsState) -> frozenset[str]:
-        """The hosts that count as gone where a stage fails: the excluded; in ``documents``, the
-        dead.
-        """
+        """The hosts that are gone where a stage fails: excluded, in ``documents`` also dead."""
         if self.paused:
             return self.excluded(s)
         return self.excluded(s) | self.hosts(self.everybody & ~s.control.up)
@@ -606,7 +581,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
     @purpose("Co-located tables share the places of their tablets.")
     def alter_base(self, s: TabletsState, table: str) -> Next:
         """A client alters with which table another one is co-located."""
-        return SET_ONCE
+        return refused("co-location is set when a table is created, and cannot be altered")
 
     # What follows every step
 

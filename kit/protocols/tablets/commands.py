@@ -13,7 +13,8 @@ from kit.commands.parsing import Command, Parser
 from kit.engine.registry import one_of
 from kit.errors import BadInput, counted
 from kit.operators.importers.cql import ColumnType, from_json
-from kit.protocols.tablets.dry_run.opening import OpenedTablets, open_tablets
+from kit.protocols.tablets.dry_run import what_if
+from kit.protocols.tablets.dry_run.opening import OpenedTablets, few, open_tablets
 from kit.protocols.tablets.dry_run.report import (
     ImaginedTable,
     ResizeLine,
@@ -24,18 +25,6 @@ from kit.protocols.tablets.dry_run.report import (
     parse_size,
     resizes,
     tablets_report,
-)
-from kit.protocols.tablets.dry_run.what_if import (
-    LoadSpread,
-    LostTablet,
-    RepairLine,
-    StuckTablet,
-    balance,
-    drain,
-    lose,
-    repair_plan,
-    rf_change,
-    serving,
 )
 from kit.protocols.tablets.rules.balance.planner import why
 from kit.protocols.tablets.rules.balance.reasons import (
@@ -168,9 +157,6 @@ def _answer(given: Namespace) -> Answer:
     return answer(open_tablets(dump, **files, edition=given.edition, target_size=target), rest)
 
 
-# -- show ------------------------------------------------------------------------------------------
-
-
 def _show(opened: OpenedTablets, _words: Sequence[str]) -> Answer:
     """Nodes, tables and transitions."""
     report = tablets_report(opened)
@@ -278,12 +264,9 @@ def _factors(factors: Mapping[str, Factor]) -> str:
     return listed((f"{name} {factor_said(each)}" for name, each in factors.items()), "?")
 
 
-# -- balance, drain --------------------------------------------------------------------------------
-
-
 def _balance(opened: OpenedTablets, _words: Sequence[str]) -> Answer:
     """The plan: loads before and after, moves with their reasons."""
-    report, short = balance(opened), _short(opened)
+    report, short = what_if.balance(opened), _short(opened)
     what = "shards, tablets" if opened.edition == "documents" else "nodes, storage"
     parts: list[Part] = [f"loads of {what}: {_spread(report.before, opened.edition)}"]
     if report.moves:
@@ -305,14 +288,14 @@ def _balance(opened: OpenedTablets, _words: Sequence[str]) -> Answer:
     return Answer(report, heading, parts, opened.warnings, int(bool(report.stuck)))
 
 
-def _spread(spread: LoadSpread, edition: Edition) -> str:
+def _spread(spread: what_if.LoadSpread, edition: Edition) -> str:
     most, least, mean = loads_said(edition, spread.most, spread.least, spread.mean)
     return f"from {least} to {most}, mean {mean}"
 
 
 def _drain(opened: OpenedTablets, words: Sequence[str]) -> Answer:
     """Who takes what of an emptied node, and what cannot go."""
-    report, short = drain(opened, opened.host(words[0], "HOST")), _short(opened)
+    report, short = what_if.drain(opened, opened.host(words[0], "HOST")), _short(opened)
     moved = sum(report.targets.values())
     goes = f"{moved:,} can go, {report.replicas - moved:,} cannot"
     held = f"{short[report.host]} has {counted(report.replicas, 'replica')}"
@@ -332,7 +315,7 @@ def _drain(opened: OpenedTablets, words: Sequence[str]) -> Answer:
 def _waiting(hosts: Sequence[str], takes: Mapping[str, int], short: Short) -> Iterator[str]:
     """Who is down and not excluded, and what that keeps from moving."""
     if hosts:
-        are = f"{_first([short[host] for host in hosts], MOST_HOSTS)}: down, not excluded"
+        are = f"{few([short[host] for host in hosts], MOST_HOSTS)}: down, not excluded"
         yield f"{GAP}{are}. Barriers wait for that, so moves stall."
         given = sum(takes.get(host, 0) for host in hosts)
         if given:
@@ -340,14 +323,14 @@ def _waiting(hosts: Sequence[str], takes: Mapping[str, int], short: Short) -> It
         yield f"{GAP}Bring it up, or exclude it for good: nodetool excludenode."
 
 
-def _stuck(stuck: Sequence[StuckTablet], short: Short, edition: Edition) -> Iterator[Rows]:
+def _stuck(stuck: Sequence[what_if.StuckTablet], short: Short, edition: Edition) -> Iterator[Rows]:
     """What cannot leave its node, and what each other node has against it."""
     rows = [
         (
             f"{tablet.table} {' and '.join(map(str, tablet.tablets))}",
             f"on {_place(tablet.source, short)}",
             "; ".join(
-                f"{_first([short.get(host, host) for host in hosts], MOST_HOSTS)}: "
+                f"{few([short.get(host, host) for host in hosts], MOST_HOSTS)}: "
                 f"{reason_said(reason, edition)}"
                 for reason, hosts in tablet.reasons
             ),
@@ -356,9 +339,6 @@ def _stuck(stuck: Sequence[StuckTablet], short: Short, edition: Edition) -> Iter
     ]
     if rows:
         yield Rows(rows, "tablets", "no node may take")
-
-
-# -- resize ----------------------------------------------------------------------------------------
 
 
 def _resized(
@@ -417,15 +397,12 @@ def _reasons(row: ResizeLine) -> Iterator[str]:
         yield f"{alone}it would be {'merged' if row.to_split else 'split'}"
 
 
-# -- repair, rf ------------------------------------------------------------------------------------
-
-
 def _repair(opened: OpenedTablets, words: Sequence[str]) -> Answer:
     """What repairs leave out, table by table."""
     moment = datetime.now(UTC)
     if words:
         moment = datetime.fromisoformat(str(from_json(ColumnType("timestamp"), words[0], "MOMENT")))
-    report, short = repair_plan(opened, moment), _short(opened)
+    report, short = what_if.repair_plan(opened, moment), _short(opened)
     skipped = sum(len(line.skipped) for line in report.tables)
     late = sum(len(line.late) for line in report.tables)
     passed = f"a primary-range repair on all nodes passes over {counted(skipped, 'tablet')}"
@@ -447,7 +424,7 @@ def _repair(opened: OpenedTablets, words: Sequence[str]) -> Answer:
     return Answer(report, heading, parts, opened.warnings, int(bool(skipped or late)))
 
 
-def _late(line: RepairLine) -> str:
+def _late(line: what_if.RepairLine) -> str:
     mode = line.gc_mode or "unknown, judged as timeout"
     if not line.late:
         return f"tombstone mode {mode}"
@@ -456,12 +433,12 @@ def _late(line: RepairLine) -> str:
 
 
 def _numbers(tablets: Sequence[int]) -> str:
-    return f": {_first(tablets, MOST_TABLETS)}" if tablets else ""
+    return f": {few(tablets, MOST_TABLETS)}" if tablets else ""
 
 
 def _rf(opened: OpenedTablets, words: Sequence[str]) -> Answer:
     """Who gets and who loses replicas, tablet by tablet; or why not."""
-    report, short = rf_change(opened, words[0], words[1:]), _short(opened)
+    report, short = what_if.rf_change(opened, words[0], words[1:]), _short(opened)
     heading = wrap(f"{report.keyspace}: {_factors(report.before)} → {_factors(report.after)}")
     if report.refused:
         why_not = wrap(report.refused, "refused: ")
@@ -486,12 +463,12 @@ def _rf(opened: OpenedTablets, words: Sequence[str]) -> Answer:
     return Answer(report, heading, parts, opened.warnings, lacks)
 
 
-# -- lose, shard, why ------------------------------------------------------------------------------
-
-
 def _lose(opened: OpenedTablets, words: Sequence[str]) -> Answer:
     """How many tablets lose their quorum, and which."""
-    report, short = lose(opened, [opened.host(word, "HOST") for word in words]), _short(opened)
+    report, short = (
+        what_if.lose(opened, [opened.host(word, "HOST") for word in words]),
+        _short(opened),
+    )
     without = listed(short.get(host, host) for host in report.down)
     local = listed((f"{count:,} in {dc}" for dc, count in report.no_local_quorum.items()), "none")
     lost = f"{_have(report.no_quorum)} no quorum, {_have(report.no_replica)} no replica"
@@ -508,7 +485,7 @@ def _lose(opened: OpenedTablets, words: Sequence[str]) -> Answer:
     return Answer(report, heading, parts, opened.warnings, int(bool(report.lost)))
 
 
-def _refused(tablet: LostTablet) -> str:
+def _refused(tablet: what_if.LostTablet) -> str:
     """Which requests of a tablet fail: named where it is in transition, and they may differ."""
     where = f"no majority in {listed(tablet.datacenters)}" if tablet.datacenters else ""
     if not tablet.stage:
@@ -525,7 +502,7 @@ def _shard(opened: OpenedTablets, words: Sequence[str]) -> Answer:
     """Who serves a token in each table."""
     if not re.fullmatch(r"-?[0-9]{1,19}", words[0], re.ASCII):
         raise BadInput("TOKEN", words[0], "a token: a signed 64-bit integer")
-    answers = serving(opened, int(words[0]))
+    answers = what_if.serving(opened, int(words[0]))
     short = short_names(dict.fromkeys(host.host for answer in answers for host in answer.hosts))
     lines = [f"token {int(words[0])}"]
     for answer in answers:
@@ -561,9 +538,6 @@ def _why(opened: OpenedTablets, words: Sequence[str]) -> Answer:
     return Answer(answer, wrap(f"{move}: {verdict}: {reason}"), warnings=opened.warnings)
 
 
-# -- names -----------------------------------------------------------------------------------------
-
-
 def _short(opened: OpenedTablets) -> Short:
     return short_names(node.host for node in opened.nodes)
 
@@ -580,11 +554,6 @@ def _place(place: str, short: Short) -> str:
 
 def _way(source: TabletReplica, target: TabletReplica, short: Short) -> str:
     return f"{_place(str(source), short)} → {_place(str(target), short)}"
-
-
-def _first(names: Sequence[object], most: int) -> str:
-    more = len(names) - most
-    return listed(map(str, names[:most])) + (f" and {more:,} more" if more > 0 else "")
 
 
 # -- the words of the command line -----------------------------------------------------------------

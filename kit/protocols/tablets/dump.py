@@ -78,7 +78,7 @@ class TabletDump(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
         return tuple(
             tablet
             for table, first in zip(self.tables, self.firsts, strict=False)
-            if keyspace_of(table.name) == keyspace
+            if keyspace in map(keyspace_of, (table.name, *table.colocated))
             for tablet in range(first, first + table.tablets)
         )
 

@@ -81,9 +81,7 @@ FAMILY = Family(
             ("tablets DUMP --sizes",),
         ),
         FileKind(
-            "a schema in CQL",
-            "operators.importers.schema:is_schema",
-            ("tablets DUMP --schema",),
+            "a schema in CQL", "operators.importers.schema:is_schema", ("tablets DUMP --schema",)
         ),
         FileKind(
             "a dump of system.load_per_node",

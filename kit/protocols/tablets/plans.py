@@ -9,7 +9,7 @@ went back, or that needs more than one step, begins another one is said by no do
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -32,13 +32,13 @@ from kit.protocols.tablets.rules.balance.cluster import BalancerNode, NodeRole, 
 from kit.protocols.tablets.rules.balance.loads import Loads, TabletMove
 from kit.protocols.tablets.rules.balance.planner import BalancePlan, planned
 from kit.protocols.tablets.rules.balance.reasons import Drains
-from kit.protocols.tablets.rules.maps import Tablet, TabletMap, keyspace_of, last_tokens
+from kit.protocols.tablets.rules.maps import TabletMap, keyspace_of, last_tokens
 from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica, replica_of
 from kit.protocols.tablets.rules.replication import ReplicaChange, RfPlanner, Steps, steps
 from kit.protocols.tablets.rules.stages import TransitionKind
 from kit.protocols.topology.rules.cluster import Replication, RequestEntry, mask_of
 from kit.protocols.topology.rules.decide import pending
-from kit.protocols.topology.rules.replication import altered, place_of
+from kit.protocols.topology.rules.replication import altered
 
 EVENING = ("migration", "intranode_migration")
 """The kinds that even out loads; a repair moves nothing."""
@@ -47,10 +47,7 @@ Begin: TypeAlias = tuple[int, TransitionKind, str, str]
 
 
 class StatePlan(Struct, frozen=True):
-    """What the balancer would begin in a state: all of it, what of that drains, what is stuck.
-
-    ``step`` is the plan itself, with its reasons.
-    """
+    """What the balancer would begin in a state, what of it drains, what is stuck, the plan."""
 
     begins: tuple[Begin, ...]
     drains: tuple[Begin, ...]
@@ -72,9 +69,7 @@ class Plans(TabletCluster):
         return not row.transitions or (not self.one_transition and len(row.transitions) < 2)
 
     def plan(self, s: TabletsState) -> Iterator[Begin]:
-        """All transitions that may begin: draining first, then what an RF change still asks for,
-        and nothing else while requests wait.
-        """
+        """What may begin: drains, else RF changes; others while no request waits."""
         if self.planner is not None:
             step = self.planner.plan(s)
             changes = () if step.drains else tuple(self.completing(s))
@@ -113,6 +108,23 @@ class Plans(TabletCluster):
 
         return tuple(map(role, range(len(self.names))))
 
+    def maps(self, rows: Sequence[TabletRow]) -> dict[str, TabletMap]:
+        """The map of each table, by the rows of all tablets."""
+        maps = {}
+        for table, first in zip(self.layout.tables, self.layout.firsts, strict=False):
+            own = rows[first : first + table.tablets]
+            lasts = table.lasts or last_tokens(table.tablets)
+            stored = tuple(row.as_stored(last) for row, last in zip(own, lasts, strict=True))
+            maps[table.name] = TabletMap(table.name, stored, resize_type=table.resize_type)
+        return maps
+
+    def balancer_nodes(self, roles: Iterable[NodeRole]) -> Iterator[BalancerNode]:
+        """Every node as the balancer sees it; one that a dump does not show is like its first."""
+        sizes = self.layout.capacities
+        for code, (name, role) in enumerate(zip(self.names, roles, strict=True)):
+            size = sizes[code if code < len(sizes) else 0] if sizes else 0
+            yield BalancerNode(name, *self.places[name], self.shards_of(name), size, role)
+
     # Draining
 
     def drains(self, s: TabletsState) -> Iterator[tuple[int, TabletReplica]]:
@@ -141,9 +153,7 @@ class Plans(TabletCluster):
     def drain_targets(
         self, s: TabletsState, tablet: int, source: TabletReplica
     ) -> Iterator[TabletReplica]:
-        """The places for a replica that has to go; none where its node should send it and is
-        dead.
-        """
+        """The places for a replica that has to go; none where a dead node should send it."""
         topology, node = s.control.topology, self.number(source.host)
         dead = topology.ignored & ~removed_nodes(topology)
         if (dead | s.given_up) >> node & 1:
@@ -156,9 +166,9 @@ class Plans(TabletCluster):
         """
         if not self.paused:
             return targets(s)
-        topology, home = s.control.topology, place_of(self.rack(source.host))[0]
+        topology, home = s.control.topology, self.places[source.host][0]
         going = self.leaving(topology) & ~mask_of(topology, "left")
-        draining = any(place_of(self.rack(name))[0] == home for name in self.named(going))
+        draining = any(self.places[name][0] == home for name in self.named(going))
         return staying_nodes(topology) if draining else targets(s)
 
     def to_hosts(self, row: TabletRow, source: TabletReplica, able: int) -> Iterator[TabletReplica]:
@@ -272,8 +282,7 @@ class Plans(TabletCluster):
 
     def _rf_steps(self, held: tuple[str, ...], wanted: Replication, able: int) -> Steps:
         """The hosts for the next step of a tablet; ``able`` is a mask."""
-        places = {name: place_of(self.rack(name)) for name in self.names}
-        return steps(held, dict(wanted), places, [self.names[node] for node in nodes_in(able)])
+        return steps(held, dict(wanted), self.places, [self.names[node] for node in nodes_in(able)])
 
 
 def replaced(row: TabletRow, source: str, target: str) -> Replicas:
@@ -293,7 +302,6 @@ class DumpPlanner:
         self._model, self._dump = model, dump
         pairs = zip(dump.tables, dump.firsts, strict=False)
         self._spans = {each.name: slice(first, first + each.tablets) for each, first in pairs}
-        self._lasts = [last for t in dump.tables for last in t.lasts or last_tokens(t.tablets)]
         # For each tablet the bytes of its replicas by host, as far as they are known.
         self._sizes: list[Mapping[str, int]] = [
             {
@@ -328,13 +336,6 @@ class DumpPlanner:
         enabled: bool,
         rack_lists: frozenset[tuple[str, str]],
     ) -> StatePlan:
-        tablets = [*map(_tablet, rows, self._lasts)]
-        maps = {
-            t.name: TabletMap(
-                t.name, tuple(tablets[self._spans[t.name]]), resize_type=t.resize_type
-            )
-            for t in self._dump.tables
-        }
         # A replica that came is as large as the largest of its tablet.
         sizes = [
             known
@@ -343,8 +344,8 @@ class DumpPlanner:
             for known, row, first in zip(self._sizes, rows, self._model.rows, strict=False)
         ]
         given = gathered(
-            tuple(self._nodes(roles)),
-            maps,
+            tuple(self._model.balancer_nodes(roles)),
+            self._model.maps(rows),
             {name: sizes[span] for name, span in self._spans.items()} if sizes else None,
             target_size=self._dump.target_size,
             enabled=enabled,
@@ -359,23 +360,7 @@ class DumpPlanner:
             step,
         )
 
-    def _nodes(self, roles: tuple[NodeRole, ...]) -> Iterator[BalancerNode]:
-        """Every node; one that is not in the dump is like the first one that is."""
-        dump = self._dump
-        for code, (name, role) in enumerate(zip(self._model.names, roles, strict=True)):
-            datacenter, _, rack = self._model.rack(name).partition("/")
-            like = code if code < len(dump.shards) else 0
-            capacity = dump.capacities[like] if dump.capacities else 0
-            yield BalancerNode(name, datacenter, rack, dump.shards[like], capacity, role)
-
     def _begins(self, move: TabletMove) -> Iterator[Begin]:
         kind = self._model.rebuild if move.kind == "rebuild" else move.kind
         for number in move.tablets:
             yield self._spans[move.table].start + number, kind, str(move.source), str(move.target)
-
-
-def _tablet(row: TabletRow, last: int) -> Tablet:
-    if not row.transitions:
-        return Tablet(last, row.replicas)
-    way = row.transitions[0]
-    return Tablet(last, row.replicas, way.new, way.stage, way.kind)

@@ -46,46 +46,21 @@ from kit.protocols.tablets.hosts import (
     replica_spot,
     shard_spot,
 )
-from kit.protocols.tablets.rules.maps import (
-    Tablet,
-    TabletMap,
-    apart,
-    colocating,
-    faults,
-    is_power_of_two,
-    last_tokens,
-    siblings,
-)
+from kit.protocols.tablets.rules import maps, resize
 from kit.protocols.tablets.rules.replica_sets import TabletReplica, replica_of, replicas_in
-from kit.protocols.tablets.rules.resize import (
-    THRESHOLDS,
-    ResizeDecision,
-    TableSize,
-    Thresholds,
-    decide,
-    decided,
-    finalized,
-    is_growing,
-    not_final,
-    resize_said,
-    unready,
-)
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.machines import BOUNDARY, Edition
 
 TARGET = 100  # the target size: sizes are in hundredths of it
-GROWTH = 4
-"""How much a table grows, or shrinks, in one step."""
+GROWTH = 4  # how much a table grows, or shrinks, in one step
 BUSY = refused("a resize is being finalized")
-NOT_KNOWN = refused("its node does not know of the split yet")
 NOT_POLLED = refused("the coordinator has not polled the replicas since they are ready")
 NOT_DUE = refused("a resize is ready: the track is left for its finalization")
 MOVING = refused("tablets are in transition")
 OVERDUE = "The decision is no longer due: the map stays"
 HELD = refused("a repair holds a map")
 TRACK, FINALIZATION = "tablet_migration", "tablet_resize_finalization"
-STAGE = "streaming"
-"""The stage that stands for all of a migration."""
+STAGE = "streaming"  # the stage that stands for all of a migration
 
 Phase = Literal["", "barrier", "commit", "after"]
 """Where a finalization is: before its barrier, before the new map is committed, both in
@@ -112,8 +87,7 @@ class Store(State, frozen=True, cache_hash=True):
         return tuple(f"{self.tablet}{side}" for side in sides)
 
 
-Stores = tuple[Store, ...]
-"""The stores of all replicas, ascending by tablet, then by replica."""
+Stores = tuple[Store, ...]  # the stores of all replicas, ascending by tablet, then by replica
 
 
 class TableView(State, frozen=True, cache_hash=True):
@@ -142,7 +116,7 @@ class ResizeState(State, frozen=True, cache_hash=True, kw_only=True):
     ``grows`` and the like count what may still happen.
     """
 
-    map: TabletMap
+    map: maps.TabletMap
     stores: Stores
     views: tuple[TableView, ...]
     size: int
@@ -171,13 +145,13 @@ class ResizeState(State, frozen=True, cache_hash=True, kw_only=True):
         """The sibling that moves along with a tablet: they are co-located for a merge."""
         other, rows = tablet ^ 1, self.map.tablets
         merges = self.map.resize_type == "merge" and other < self.map.count
-        return other if merges and not colocating(rows[tablet], rows[other]) else None
+        return other if merges and not maps.colocating(rows[tablet], rows[other]) else None
 
     def joins_siblings(self, tablet: int, source: str, target: str) -> bool:
         """Whether a move brings siblings together, as a merge asks for."""
         move = replica_of(source), replica_of(target)
         merges = self.map.resize_type == "merge"
-        return merges and any(p.odd == tablet and move in p.moves for p in apart(self.map))
+        return merges and any(p.odd == tablet and move in p.moves for p in maps.apart(self.map))
 
     @property
     def moving(self) -> tuple[int, ...]:
@@ -201,10 +175,10 @@ class ResizeState(State, frozen=True, cache_hash=True, kw_only=True):
             else each
             for each in self.stores
         )
-        after = self.with_row(tablet, Tablet(row.last_token, row.new_replicas))
+        after = self.with_row(tablet, maps.Tablet(row.last_token, row.new_replicas))
         return after.but(stores=in_order(stores))
 
-    def with_row(self, tablet: int, row: Tablet) -> ResizeState:
+    def with_row(self, tablet: int, row: maps.Tablet) -> ResizeState:
         """The state with another row of a tablet."""
         rows = [*self.map.tablets]
         rows[tablet] = row
@@ -275,7 +249,7 @@ class Resize(Hosts[ResizeState]):
         """
         self.names = tuple(ascii_uppercase[: self.nodes])
         replicas = [replicas_in(text) for text in self.tablets]
-        if not is_power_of_two(len(replicas)):
+        if not maps.is_power_of_two(len(replicas)):
             raise BadInput("tablets", len(replicas), "a power of two: they are merged in pairs")
         hosts = (replica.host for each in replicas for replica in each)
         for field, names in (("tablets", hosts), ("ignored", self.ignored)):
@@ -288,11 +262,13 @@ class Resize(Hosts[ResizeState]):
             (edge.source.replace(BOUNDARY, ""), edge.target.replace(BOUNDARY, ""))
             for edge in MACHINES[self.edition]["tablets"].edges
         }
-        rows = zip(last_tokens(len(replicas)), replicas, strict=True)
-        self.first_map = TabletMap("ks.t", tuple(Tablet(last, each) for last, each in rows))
+        rows = zip(maps.last_tokens(len(replicas)), replicas, strict=True)
+        self.first_map = maps.TabletMap(
+            "ks.t", tuple(maps.Tablet(last, each) for last, each in rows)
+        )
         # Many states have the same map.
-        self.fault_of = lru_cache(1 << 12)(lambda given: next(faults(given), None))
-        self.apart = lru_cache(1 << 12)(lambda given: tuple(apart(given)))
+        self.fault_of = lru_cache(1 << 12)(lambda given: next(maps.faults(given), None))
+        self.apart = lru_cache(1 << 12)(lambda given: tuple(maps.apart(given)))
 
     def start(self) -> ResizeState:
         """No resize is decided, and every node goes by the one map."""
@@ -314,27 +290,23 @@ class Resize(Hosts[ResizeState]):
 
     # What group 0 decides, by the sizes and by what replicas show
 
-    def size_of(self, s: ResizeState) -> TableSize:
+    def size_of(self, s: ResizeState) -> resize.TableSize:
         """What the balancer knows of the table's size, in hundredths of the target size."""
         replicas = len(s.map.tablets[0].replicas)
         count, number, growing = s.map.count, s.map.resize_seq_number, self.initial
-        return TableSize(
+        return resize.TableSize(
             *(s.map.table, count, replicas, s.size * replicas, s.map.resize_type, number),
-            *(growing, is_growing(count, growing)),
+            *(growing, resize.is_growing(count, growing)),
         )
 
     @cached_property
-    def limits(self) -> Thresholds:
+    def limits(self) -> resize.Thresholds:
         """When the average asks for a resize, in hundredths of the target size."""
-        return replace(THRESHOLDS[self.edition], target=TARGET)
+        return replace(resize.THRESHOLDS[self.edition], target=TARGET)
 
-    def decision(self, s: ResizeState) -> ResizeDecision:
+    def decision(self, s: ResizeState) -> resize.ResizeDecision:
         """What the balancer decides on the table by its size."""
-        return decide(self.size_of(s), self.limits)
-
-    def is_due(self, s: ResizeState) -> bool:
-        """Whether the sizes ask for another decision than the one that is stored."""
-        return self.decision(s).resize_seq_number != s.map.resize_seq_number
+        return resize.decide(self.size_of(s), self.limits)
 
     def shown(self, s: ResizeState) -> dict[tuple[int, TabletReplica], int]:
         """The number of each replica as the coordinator counts: it waits for no node that is
@@ -354,7 +326,7 @@ class Resize(Hosts[ResizeState]):
 
     def unready(self, s: ResizeState) -> tuple[tuple[int, TabletReplica], ...]:
         """The replicas that have not copied the number of the split that is decided."""
-        return unready(s.map, self.shown(s)) if s.map.resize_type == "split" else ()
+        return resize.unready(s.map, self.shown(s)) if s.map.resize_type == "split" else ()
 
     def blocked(self, s: ResizeState) -> Refusal | None:
         """Why the resize may not be finalized now (S-43, S-45)."""
@@ -363,7 +335,7 @@ class Resize(Hosts[ResizeState]):
         if not waits:
             return MOVING if s.moving else None
         unseen = NOT_POLLED if kind == "split" and s.polled != s.map.resize_seq_number else None
-        return not_final(s.map, self.shown(s)) or unseen
+        return resize.not_final(s.map, self.shown(s)) or unseen
 
     # Finalization
 
@@ -414,10 +386,10 @@ class Resize(Hosts[ResizeState]):
         if not splits and not self.colocation_test:
             # As if odd siblings had the even ones' replicas.
             rows = [*given.tablets]
-            for even, odd in siblings(given.count):
+            for even, odd in maps.siblings(given.count):
                 rows[odd] = replace(rows[odd], replicas=rows[even].replicas)
             given = replace(given, tablets=tuple(rows))
-        return s.but(map=finalized(given, self.edition))
+        return s.but(map=resize.finalized(given, self.edition))
 
     def remapped(self, s: ResizeState, node: int) -> Stores:
         """The stores once a node has remapped the compaction groups of its own replicas."""
@@ -456,7 +428,7 @@ class Resize(Hosts[ResizeState]):
         kind="decide",
         says=lambda m, before, a, after: (
             "Decision {after.map.resize_type}, number {after.map.resize_seq_number}: "
-            f"{resize_said(m.decision(before).reason)}."
+            f"{resize.resize_said(m.decision(before).reason)}."
         ),
     )
     @purpose("Tablets that are too large are split, and small ones are merged.")
@@ -465,7 +437,7 @@ class Resize(Hosts[ResizeState]):
         decision = self.decision(s)
         if decision.resize_seq_number == s.map.resize_seq_number:
             return None
-        return BUSY if s.phase else s.but(map=decided(s.map, decision))
+        return BUSY if s.phase else s.but(map=resize.decided(s.map, decision))
 
     @action(kind="decide", each=lambda m, s: ((),) * (s.polled != s.map.resize_seq_number))
     @purpose("The map may change once every replica has split its tablet.")
@@ -473,8 +445,8 @@ class Resize(Hosts[ResizeState]):
         """The coordinator polls the split statuses: every replica shows {after.polled}."""
         if s.map.resize_type != "split" or not self.split_readiness:
             return None
-        still = tuple(Tablet(each.last_token, each.replicas) for each in s.map.tablets)
-        waits = not_final(replace(s.map, tablets=still), self.shown(s))
+        still = tuple(maps.Tablet(each.last_token, each.replicas) for each in s.map.tablets)
+        waits = resize.not_final(replace(s.map, tablets=still), self.shown(s))
         return waits or s.but(polled=s.map.resize_seq_number)
 
     @action(each=lambda m, s: ((tablet, str(replica)) for tablet, replica in m.unready(s)))
@@ -484,7 +456,7 @@ class Resize(Hosts[ResizeState]):
         place, number = replica_of(replica), s.map.resize_seq_number
         view = s.views[self.number(place.host)]
         if view.resize_type != "split" or view.number != number:
-            return NOT_KNOWN
+            return refused("its node does not know of the split yet")
         left, right = (self.parts_of(2 * tablet + side, 2 * s.map.count) for side in (0, 1))
         stores = tuple(
             each.but(groups=(sum(each.groups) & left, sum(each.groups) & right), number=number)
@@ -519,9 +491,7 @@ class Resize(Hosts[ResizeState]):
         return self.blocked(s) or s.but(transition=FINALIZATION, phase=phase)
 
     def movable(self, s: ResizeState) -> Iterator[tuple[int, str, str]]:
-        """The moves that prepare a merge, and those of the balancer, none from or to who is
-        ignored.
-        """
+        """The moves that prepare a merge, and the balancer's; who is ignored takes no part."""
         if s.map.resize_type == "merge":
             for pair in self.apart(s.map):
                 for source, target in pair.moves if not {pair.even, pair.odd} & {*s.moving} else ():
@@ -631,7 +601,7 @@ class Resize(Hosts[ResizeState]):
         fault = self.fault_of(s.map)
         if fault is not None:
             return f"tablet {fault.tablet}: {fault.column} {fault.value}"
-        return None if is_power_of_two(s.map.count) else f"there are {s.map.count} tablets"
+        return None if maps.is_power_of_two(s.map.count) else f"there are {s.map.count} tablets"
 
     @always("INV-VISIBLE")
     def finds_all(self, s: ResizeState) -> str | None:
@@ -685,7 +655,7 @@ class Resize(Hosts[ResizeState]):
     def ends(self, s: ResizeState) -> bool:
         """Every resize can end."""
         rests = s.phase == s.transition == "" and s.map.resize_type == "none"
-        return rests and not self.is_due(s)
+        return rests and self.decision(s).resize_seq_number == s.map.resize_seq_number
 
     # How it is told
 

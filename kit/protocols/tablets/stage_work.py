@@ -57,15 +57,10 @@ from kit.protocols.topology.coordinator import HELD, IN_HAND
 from kit.protocols.topology.rules.cluster import NOBODY, mask_of
 from kit.protocols.topology.rules.machines import BOUNDARY, NODE_STATE_OF, EdgeRow, WorkRow
 
-MOST_SHOWN = 60
-"""Ways that are shown of a step in which very much travels."""
+MOST_SHOWN = 60  # ways that are shown of a step in which very much travels
 NOTHING_MOVES = refused("no tablet moves")
-STILL_RUNS = refused("work of a stage that is over still runs")
-RUNS_HERE = refused("work of a stage that is over still runs here")
 NO_SOURCE = refused("nobody is left to stream from")
-NO_FAULT = refused("no work may fail by itself any more")
 AGAIN = refused("it is tried again until it succeeds")
-NOT_SENT = refused("no RPC is sent")
 LATE_SAID = "coordinator → network: {after.late.work} of tablet {after.late.tablet}"
 
 
@@ -250,12 +245,19 @@ class Stages(TabletCluster):
             return refused("a replica is not heard", self.named(missing))
         return s.with_rows({tablet: self.worked_row(s, piece)}) if piece.possible else NO_SOURCE
 
+    def done_pieces(self, before: TabletsState, after: TabletsState) -> list[Piece]:
+        """The pieces of data work that a step has done."""
+        return [
+            piece
+            for piece in self.data_pieces(before)
+            if after.tablets[piece.tablet].transitions[piece.place] != piece.transition
+        ]
+
     def done_on_all(self, before: TabletsState, action: Any, after: TabletsState) -> str:
         """How many tablets each kind of work was done on, and on how many it was not."""
-        waiting = self.data_pieces(before)
-        done = Counter(piece.work.name for piece in waiting if is_touched(piece, before, after))
+        done = Counter(piece.work.name for piece in self.done_pieces(before, after))
         words = (f"{name} (tablets: {number:,})" for name, number in sorted(done.items()))
-        left = len(waiting) - done.total()
+        left = len(self.data_pieces(before)) - done.total()
         rest = f"; tablets that cannot go on: {left:,}" if left else ""
         return f"Done: {', '.join(words)}{rest}."
 
@@ -263,8 +265,7 @@ class Stages(TabletCluster):
         self, before: TabletsState, action: Any, after: TabletsState
     ) -> Iterator[Travel]:
         """What the work sends; of very much, the first of it."""
-        pieces = self.data_pieces(before)
-        done = (piece for piece in pieces if is_touched(piece, before, after))
+        done = self.done_pieces(before, after)
         return islice((leg for piece in done for leg in self.sent(before, piece)), MOST_SHOWN)
 
     @action(
@@ -314,7 +315,7 @@ class Stages(TabletCluster):
             return refused(f"a node {lacks}", self.named(missing))
         late = s.late
         if self.sessions and late is not None and late.runs and s.is_over(late):
-            return STILL_RUNS
+            return refused("work of a stage that is over still runs")
         rows = dict[int, TabletRow]()
         for piece in pieces:
             rows[piece.tablet] = done_row(rows.get(piece.tablet, s.tablets[piece.tablet]), piece)
@@ -338,7 +339,7 @@ class Stages(TabletCluster):
         late = s.late
         runs = self.sessions and late is not None and late.runs and s.is_over(late)
         if runs and late and self.nodes_of(late.targets) >> node & 1:
-            return RUNS_HERE
+            return refused("work of a stage that is over still runs here")
         applied = (*s.applied[:node], len(s.views) - 1, *s.applied[node + 1 :])
         return s.but(applied=applied, answered=s.answered | 1 << node)
 
@@ -470,7 +471,11 @@ class Stages(TabletCluster):
             return blocked
         if self.error_edge(s, piece.transition) is None:
             return AGAIN
-        return None if not piece.goes(s) or s.failures else NO_FAULT
+        return (
+            None
+            if not piece.goes(s) or s.failures
+            else refused("no work may fail by itself any more")
+        )
 
     def failed(self, s: TabletsState, *pieces: Piece) -> TabletsState:
         """The state once work has failed, which takes a fault where the first piece could go."""
@@ -573,7 +578,7 @@ class Stages(TabletCluster):
         way, work = piece.transition, piece.work.name
         _, written = self.involved(s, way, work)
         if not written or not piece.goes(s):
-            return NOT_SENT
+            return refused("no RPC is sent")
         return s.but(late=LateRpc(tablet, work, written, way.stage, way.session))
 
     def late_words(self, before: TabletsState, action: Any, after: TabletsState) -> str:
@@ -630,11 +635,6 @@ def barrier_nodes(s: TabletsState) -> int:
     topology = s.control.topology
     states = ("normal", *NODE_STATE_OF.values())
     return mask_of(topology, *states) & topology.members & ~excluded_nodes(topology)
-
-
-def is_touched(piece: Piece, before: TabletsState, after: TabletsState) -> bool:
-    """Whether a step has done anything to the tablet of a piece of work."""
-    return after.tablets[piece.tablet] is not before.tablets[piece.tablet]
 
 
 def done_row(row: TabletRow, piece: Piece) -> TabletRow:

@@ -53,7 +53,6 @@ from kit.protocols.tablets.rules.tablet_history import (
 )
 from kit.protocols.topology.rules.machines import Edition
 
-MOST_REPLICAS = 3
 DELETED = ("K1 write QUORUM", "K2 delete QUORUM", "K3 read QUORUM")
 ONE = {"rf": 1}
 SERVER = {**ONE, "edition": "server"}
@@ -68,8 +67,7 @@ HARMS = {
 """The safeguards whose harm a judge shows; of others the harm is a write or a deletion that is
 lost.
 """
-STAYING = ("B", "C")
-"""The replicas that stay while A moves."""
+STAYING = ("B", "C")  # the replicas that stay while A moves
 MASKS = ("in_flight", "acked", "invalidated", "holders", "begun")
 """What a request holds as sets of replicas."""
 
@@ -101,7 +99,7 @@ class Tablet(Fenced):
     )
     edition: Edition = parameter("documents", "whose stages are played")
     rf: int = parameter(
-        3, "replicas of the tablet: A, B, C", title="replication factor", ge=1, le=MOST_REPLICAS
+        3, "replicas of the tablet: A, B, C", title="replication factor", ge=1, le=3
     )
     version: int = FIRST_VERSION
     second: Second = parameter(

@@ -11,7 +11,7 @@ coordinator.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import combinations, islice
 from typing import Any
@@ -45,18 +45,11 @@ from kit.protocols.tablets.cluster import (
 )
 from kit.protocols.tablets.hosts import LOG, shard_spot
 from kit.protocols.tablets.plans import Begin, Plans, replaced
-from kit.protocols.tablets.rules.replica_sets import TabletReplica, replica_of
+from kit.protocols.tablets.rules.replica_sets import replica_of, words
 from kit.protocols.tablets.rules.stages import REPLACES, TRANSITIONS, TransitionKind
 from kit.protocols.tablets.stage_work import Stages
+from kit.protocols.topology import coordinator
 from kit.protocols.topology.control import has_living_majority, majority_refusal, with_topology
-from kit.protocols.topology.coordinator import (
-    BEGINS,
-    HAS_PLACES,
-    IN_HAND,
-    TABLETS_WORK,
-    decision_of,
-    task_of,
-)
 from kit.protocols.topology.rules.cluster import NOBODY, mask_of
 from kit.protocols.topology.rules.decide import decide
 from kit.protocols.topology.rules.machines import BOUNDARY, Machine
@@ -64,17 +57,12 @@ from kit.protocols.topology.rules.requests import stored_words
 from kit.protocols.topology.rules.work import tablets_placed, under_way
 from kit.protocols.topology.topology import Topology, row_name
 
-PLAN_FIRST = refused("the balancer's plan goes into the same command")
 NOTHING_MOVES = refused("nothing could be moved")
 DISABLED = refused("balancing is disabled")
 RUNNING = refused("tablets are still in transition")
-TABLETS_FIRST = refused("tablets have to move first")
-RF_GOES_ON = refused("the RF change goes on")
 
-MOST_SAID, MOST_NAMED = 20, 8
-"""Tablets that a sentence, and a label, names."""
-MOVED = 3
-"""Words of a move: the tablet, from where, to where."""
+MOST_SAID, MOST_NAMED = 20, 8  # tablets that a sentence, and a label, names
+MOVED = 3  # words of a move: the tablet, from where, to where
 VERBS = {
     "migration": "migrate",
     "intranode_migration": "migrate-within",
@@ -120,7 +108,7 @@ class Tablets(Plans, Stages):
 
     def begins(self, s: TabletsState) -> str:
         """The machine that the coordinator's next decision begins; empty: none."""
-        decision = decision_of(s.control, self.setting)
+        decision = coordinator.decision_of(s.control, self.setting)
         operation = decision.operation if decision.kind == "begin" else None
         return "" if operation is None else operation.machine
 
@@ -136,7 +124,7 @@ class Tablets(Plans, Stages):
         """What the command of an RF change begins; None for any other decision."""
         if not s.control.started or self.begins(s) != "keyspace_rf_change":
             return None
-        number = decision_of(s.control, self.setting).number
+        number = coordinator.decision_of(s.control, self.setting).number
         request = s.control.topology.requests[number - 1]
         return TabletCommand(begins=self.rf_begins(s, request), joint=True)
 
@@ -149,24 +137,22 @@ class Tablets(Plans, Stages):
     def take_decision(self, s: TabletsState) -> Next:
         """The cluster's decision, with what an RF change begins; else the stages that are due."""
         if s.command is not None:
-            return IN_HAND
+            return coordinator.IN_HAND
         end = self.decided_in_cluster(s)
         if isinstance(end, Refusal):
             changes = self.due_changes(s) if self.busy(s) is None else ()
             return s.but(command=TabletCommand(changes)) if changes else end
         if s.control.started and self.begins_track(s) and any(self.plan(s)):
-            return PLAN_FIRST
+            return refused("the balancer's plan goes into the same command")
         return end and end.but(command=self.rf_command(s))
 
     def with_begun(self, s: TabletsState, *begins: Begin) -> Next:
-        """The state in which transitions are decided on, in one command with the entry into the
-        track where that is due.
-        """
+        """The state in which transitions are decided on, with the track's entry where it is due."""
         joint = self.begins_track(s)
         if not joint:
             end: Next = self.busy(s) or s
         elif s.command is not None or not s.control.started:
-            return IN_HAND if s.command is not None else BEGINS
+            return coordinator.IN_HAND if s.command is not None else coordinator.BEGINS
         else:
             end = self.decided_in_cluster(s)
         if end is None or isinstance(end, Refusal):
@@ -342,7 +328,7 @@ class Tablets(Plans, Stages):
         end: Next = self.in_part(Topology.move_tablets, s, on, more)
         if end is None or isinstance(end, Refusal):
             return end
-        return TABLETS_FIRST if self.unfinished(s) else end
+        return refused("tablets have to move first") if self.unfinished(s) else end
 
     @lifted(Topology.find_imbalance)
     def find_imbalance(self, s: TabletsState) -> Next:
@@ -378,18 +364,18 @@ class Tablets(Plans, Stages):
         if end is None or isinstance(end, Refusal):
             return end
         if s.command is not None:
-            return IN_HAND
-        work = task_of(s.control, self.setting).work
-        if work is None or work.name not in TABLETS_WORK:
+            return coordinator.IN_HAND
+        work = coordinator.task_of(s.control, self.setting).work
+        if work is None or work.name not in coordinator.TABLETS_WORK:
             return end
         if work.on_failure == "retry" and s.in_transition:
             return RUNNING
         if any(self.completions(s)):
-            return RF_GOES_ON
+            return refused("the RF change goes on")
         is_drain = not self.paused and work.on_failure != "retry"
         if (is_drain and not placeless) or self.is_placeless(s):
             return end
-        return HAS_PLACES
+        return coordinator.HAS_PLACES
 
     def at_rest(self, s: TabletsState) -> bool:
         """Whether nothing is under way, and nothing waits."""
@@ -683,11 +669,6 @@ class Tablets(Plans, Stages):
             "late RPC": "none" if late is None else f"{late.work} sent in {late.stage}",
             **self.control.readable(s.control),
         }
-
-
-def words(replicas: Iterable[TabletReplica], between: str = ", ") -> str:
-    """Replicas as they are written: ``A:0, B:1``."""
-    return between.join(map(str, replicas))
 
 
 def row_said(row: TabletRow) -> str:

@@ -338,8 +338,8 @@ export class Player {
       return;
     }
     const { moments } = this.store;
-    const [named, broken] = ["milestone", "broken"].map((mark) => marksOf(this.path, moments, mark));
-    const far = this.path.findIndex((_, i) => i > this.step && (named[i] || broken[i]));
+    const marks = ["milestone", "broken"].map((mark) => marksOf(this.path, moments, mark));
+    const far = this.path.findIndex((_, i) => i > this.step && marks.some((mark) => mark[i]));
     const id = big ? this.path.at(far) : this.path[this.step + 1];
     if (this.isPressed("predict")) this.frames.given(id, () => this.predict(id));
     else this.go(id, true);

@@ -51,7 +51,7 @@ export class Spots {
   walk(by) {
     const { box } = this;
     if (!box) return;
-    const roving = all(box, "[data-roving]");
+    const roving = all(box, "[data-roving]:not(.missing)"); // those at a gate are like all parts
     if (roving.length) {
       const at = roving.indexOf(document.activeElement);
       const next = at < 0 ? (by > 0 ? 0 : -1) : (at + by) % roving.length;

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kit.protocols.tablets.rules import stages
+from kit.protocols.topology.rules.machines import EDITIONS
 
 EDGE = "    {} | streaming | | happy | version"
 
@@ -12,10 +13,12 @@ EDGE = "    {} | streaming | | happy | version"
 @pytest.mark.parametrize(
     ("states", "edges", "rebuild"),
     [
-        (stages._DOCUMENTS_STATES, stages._DOCUMENTS_EDGES, stages._DOCUMENTS_REBUILD),
-        (stages._SERVER_STATES, stages._SERVER_EDGES, stages._SERVER_REBUILD),
+        tuple(
+            stages._of(edition, each) for each in (stages._STATES, stages._EDGES, stages._REBUILD)
+        )
+        for edition in EDITIONS
     ],
-    ids=["documents", "server"],
+    ids=EDITIONS,
 )
 @pytest.mark.parametrize("source", ["write_both_read_old", "settle", "wait_for_disk"])
 def test_a_stage_may_stand_before_streaming(

@@ -13,22 +13,12 @@ from typing import Any
 from kit.protocols.storage import facts
 from kit.protocols.storage.facts import AskedRow, CopyRow, ReplicaRow
 from kit.protocols.storage.storage import Storage
+from kit.views.busts import Kind, bust
 from kit.views.fragment import Frag, h
 from kit.views.labels import measured
 from kit.views.panel import Scene
 from kit.views.parts import fresh, word
-from kit.views.replicas import (
-    DISK_WIDE,
-    MARK,
-    Kind,
-    asked_words,
-    bust,
-    disk,
-    envelope,
-    eye,
-    key,
-    pencil,
-)
+from kit.views.replicas import DISK_WIDE, MARK, asked_words, disk, envelope, eye, key, pencil
 
 NAME, LINE, ASIDE = 66, 9, 9
 """The room for names, that of each line of a client, how far an eye is from its row's middle."""

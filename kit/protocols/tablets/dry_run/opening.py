@@ -21,27 +21,10 @@ from kit.edge.paths import source_name
 from kit.edge.reading import beginning, read_text
 from kit.engine.registry import edition_of, one_of
 from kit.errors import BadInput
+from kit.operators.importers import system_tables
 from kit.operators.importers.nodetool import LEGEND, Seen, parse_status_text
 from kit.operators.importers.ringfile import LARGEST_FILE
-from kit.operators.importers.schema import (
-    ClusterSchema,
-    is_schema,
-    is_schema_rows,
-    read_schema,
-)
-from kit.operators.importers.system_tables import (
-    TableLines,
-    TabletBytes,
-    TabletLine,
-    TabletsTable,
-    is_loads,
-    is_sizes,
-    is_tablets,
-    is_topology,
-    read_loads,
-    read_sizes,
-    read_tablets,
-)
+from kit.operators.importers.schema import ClusterSchema, is_schema, is_schema_rows, read_schema
 from kit.protocols.tablets.rules.balance.cluster import (
     BalancerInput,
     BalancerNode,
@@ -50,7 +33,7 @@ from kit.protocols.tablets.rules.balance.cluster import (
     gathered,
 )
 from kit.protocols.tablets.rules.maps import (
-    ResizeType,
+    RESIZE_TYPES,
     Tablet,
     TabletMap,
     complete,
@@ -66,12 +49,10 @@ from kit.protocols.topology.rules.columns import SystemTopologyRow
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 
 PathLike = str | Path
-SOMEWHERE = "unknown"
-"""The datacenter and rack of a node of which nothing tells."""
+SOMEWHERE = "unknown"  # the datacenter and rack of a node of which nothing tells
 
 STRANGE = "a host that the other files name; are they of one cluster?"
-Place = tuple[str | None, str | None]
-"""A datacenter and a rack, as far as a file tells."""
+Place = tuple[str | None, str | None]  # a datacenter and a rack, as far as a file tells
 MOST_HOSTS = 5  # that a line names
 BYTES_A_SHARD = 250  # columns of loads, and what is made of them on the way
 _ROLES: dict[str, NodeRole] = {
@@ -201,7 +182,7 @@ def open_tablets(
     fit each other.
     """
     edition = edition_of(edition, EDITIONS)
-    table = read_tablets(dump)
+    table = system_tables.read_tablets(dump)
     known = known_nodes(table, topology, status, loads, edition)
     described = None
     if schema is not None:
@@ -217,7 +198,7 @@ def open_tablets(
         known.warnings += strangers(described, maps)
     given = None
     if sizes is not None:
-        given = sizes_of(read_sizes(sizes), source_name(sizes), names, maps, known)
+        given = sizes_of(system_tables.read_sizes(sizes), source_name(sizes), names, maps, known)
     repairs = {
         names[lines.table_id]: {
             number: datetime.fromisoformat(row.repair_time)
@@ -287,7 +268,7 @@ class KnownNodes(Struct):
 
 
 def known_nodes(
-    table: TabletsTable,
+    table: system_tables.TabletsTable,
     topology: PathLike | None,
     status: PathLike | None,
     loads: PathLike | None,
@@ -327,10 +308,10 @@ def known_nodes(
     return known
 
 
-def few(hosts: list[str]) -> str:
-    """Some hosts by name, and how many more there are."""
-    more = len(hosts) - MOST_HOSTS
-    return ", ".join(hosts[:MOST_HOSTS]) + (f" and {more:,} more" if more > 0 else "")
+def few(names: Sequence[object], most: int = MOST_HOSTS) -> str:
+    """Some of these by name, and how many more there are."""
+    more = len(names) - most
+    return ", ".join(map(str, names[:most])) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _add_topology(known: KnownNodes, opened: OpenedTopology) -> None:
@@ -391,7 +372,7 @@ def _add_loads(known: KnownNodes, loads: PathLike) -> None:
     listed = bool(known.nodes)
     gone = known.topology.table.rows if known.topology else ()
     left = {row.host_id for row in gone} - known.nodes.keys()
-    for load in read_loads(loads):
+    for load in system_tables.read_loads(loads):
         if load.host in left:
             continue
         place = (load.datacenter, load.rack)
@@ -410,13 +391,11 @@ def _add_loads(known: KnownNodes, loads: PathLike) -> None:
 
 # -- maps ------------------------------------------------------------------------------------------
 
-RESIZES: tuple[ResizeType, ...] = ("none", "split", "merge")
 
-
-def names_of(table: TabletsTable, schema: ClusterSchema | None = None) -> dict[str, str]:
-    """Each table id's name, from a schema where a dump leaves names out; the id where two tables
-    have one name.
-    """
+def names_of(
+    table: system_tables.TabletsTable, schema: ClusterSchema | None = None
+) -> dict[str, str]:
+    """Each table id's name, by a schema where a dump lacks it; the id where a name has two."""
     tables = () if schema is None else schema.tables.values()
     described = {each.table_id: each.full for each in tables if each.table_id}
     names = {
@@ -428,8 +407,8 @@ def names_of(table: TabletsTable, schema: ClusterSchema | None = None) -> dict[s
 
 
 def map_of(
-    lines: TableLines,
-    table: TabletsTable,
+    lines: system_tables.TableLines,
+    table: system_tables.TabletsTable,
     names: Mapping[str, str],
     known: KnownNodes,
     sessions: dict[str, int],
@@ -445,9 +424,9 @@ def map_of(
     if lines.base_table and (base is None or base.base_table):
         allowed = "a table of this dump with tablets of its own"
         raise refused("base_table", lines.base_table, allowed)
-    resize = next((kind for kind in RESIZES if kind == lines.resize_type), None)
+    resize = next((kind for kind in RESIZE_TYPES if kind == lines.resize_type), None)
     if resize is None:
-        raise refused("resize_type", lines.resize_type, ", ".join(RESIZES))
+        raise refused("resize_type", lines.resize_type, ", ".join(RESIZE_TYPES))
     if lines.resize_seq_number < 0:
         raise refused("resize_seq_number", lines.resize_seq_number, "a number from 0 on")
     rows = sorted(lines.tablets, key=lambda row: row.last_token)
@@ -475,7 +454,7 @@ def map_of(
 
 
 def _tablet(
-    row: TabletLine, known: KnownNodes, sessions: dict[str, int], edition: Edition
+    row: system_tables.TabletLine, known: KnownNodes, sessions: dict[str, int], edition: Edition
 ) -> Tablet:
     kind = next((kind for kind in TRANSITIONS[edition] if kind == row.transition), None)
     if row.transition and kind is None:
@@ -506,7 +485,7 @@ def _tablet(
 
 
 def sizes_of(
-    given: TabletBytes,
+    given: system_tables.TabletBytes,
     source: str,
     names: Mapping[str, str],
     maps: Mapping[str, TabletMap],
@@ -538,9 +517,6 @@ def sizes_of(
     if of_none:
         known.warnings.append(f"{source} has sizes where the dump has no replica: {of_none:,}")
     return sizes
-
-
-# -- the schema ------------------------------------------------------------------------------------
 
 
 def check_schema(schema: ClusterSchema, maps: Mapping[str, TabletMap], edition: Edition) -> None:
@@ -577,10 +553,10 @@ def strangers(schema: ClusterSchema, maps: Mapping[str, TabletMap]) -> Iterator[
 
 # Of kinds whose columns the next ones have as well, the first counts.
 FILE_KINDS: Mapping[str, Callable[[str], bool]] = {
-    "sizes": is_sizes,
-    "dump": is_tablets,
-    "topology": is_topology,
-    "loads": is_loads,
+    "sizes": system_tables.is_sizes,
+    "dump": system_tables.is_tablets,
+    "topology": system_tables.is_topology,
+    "loads": system_tables.is_loads,
     "status": lambda text: LEGEND.search(text) is not None,
     "schema": lambda text: is_schema(text) or is_schema_rows(text),
 }

@@ -10,15 +10,10 @@ from kit.edge.arguments import checked
 from kit.engine.registry import one_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, counted
-from kit.protocols.tablets.dry_run.opening import (
-    OpenedTablets,
-    PathLike,
-    open_tablets,
-    sorted_out,
-)
+from kit.protocols.tablets.dry_run.opening import OpenedTablets, PathLike, open_tablets, sorted_out
 from kit.protocols.tablets.dump import DumpedTable, DumpedTransition, TabletDump
 from kit.protocols.tablets.rules.balance.cluster import DRAINED as TO_DRAIN
-from kit.protocols.tablets.rules.balance.cluster import BalancerNode
+from kit.protocols.tablets.rules.balance.cluster import BalancerNode, added_up, group_rows
 from kit.protocols.tablets.rules.maps import TabletMap, group, keyspace_of, last_tokens
 from kit.protocols.tablets.rules.replica_sets import Replicas
 from kit.protocols.tablets.rules.resize import TARGET_SIZE
@@ -35,11 +30,8 @@ FORM = "decommission HOST, removenode HOST, rf KEYSPACE DC=REPLICAS, lose HOST o
 REQUESTS = ("decommission", "removenode")
 WORDS = (*REQUESTS, "rf", "lose", "balance")
 RF_CHANGE = "keyspace_rf_change"
-BEGUN_FROM = ("", "tablet_migration", "tablet_draining")
-"""The transition states, "" for none, that a rehearsal begins from."""
 DRAINED = ("decommissioning", "removing")
 """The states of nodes whose tablets go elsewhere in ``tablet_draining``."""
-REHEARSED = ("leave", "remove")
 NO_TARGETS = ("excluded", "joining", "zero-token")
 LEAST_LETTERS = 4  # of a host id's beginning
 MOST_TO_CHOOSE = 128  # nodes of which any may be lost: of more nobody could choose
@@ -84,18 +76,13 @@ def rehearse(  # noqa: PLR0913  # each file by its own name
     Raises BadInput for a file that is not well formed, files that do not fit each other, an
     operation of no node, more nodes than a Player has, or another operation of a node under way.
     """
-    named = {
-        "topology": topology,
-        "status": status,
-        "sizes": sizes,
-        "loads": loads,
-        "schema": schema,
-    }
-    files: dict[str, Any] = {name: file for name, file in named.items() if file is not None}
+    files: dict[str, Any] = {"topology": topology, "status": status, "sizes": sizes}
+    files |= {"loads": loads, "schema": schema}
     dumps = {"dump": dump} if isinstance(dump, str | Path) else sorted_out(dump)
-    for name in dumps.keys() & files.keys():
-        raise BadInput(name, "two files", "one file of a kind")
-    opened = open_tablets(**dumps, **files, edition=edition, target_size=target_size)
+    for name in dumps:
+        if files.get(name) is not None:
+            raise BadInput(name, "two files", "one file of a kind")
+    opened = open_tablets(**{**files, **dumps}, edition=edition, target_size=target_size)
     check_under_way(opened)
     requests, lost, balance = _wanted(opened, operations)
     parameters, names, warnings = parameters_of(opened, requests, balance, lost)
@@ -105,9 +92,6 @@ def rehearse(  # noqa: PLR0913  # each file by its own name
     if first or numbers:
         timeline.run([*first, *map(MakeRequest, numbers)])
     return TabletRehearsal(opened, timeline, (*not_played(opened), *warnings))
-
-
-# -- what is asked for, and what is under way ------------------------------------------------------
 
 
 def _wanted(
@@ -185,7 +169,7 @@ def check_under_way(opened: OpenedTablets) -> None:
             allowed = "normal, none or left, or a node whose tablets are draining: a rehearsal of "
             allowed += "tablets begins where no other operation of a node is under way"
             raise BadInput(f"{given.source} node_state of {row.host_id}", row.node_state, allowed)
-    if state not in BEGUN_FROM:
+    if state not in ("", "tablet_migration", "tablet_draining"):
         allowed = "null, tablet_migration or tablet_draining for a rehearsal of tablets"
         raise BadInput(f"{given.source} transition_state", state, allowed)
 
@@ -198,15 +182,12 @@ def not_played(opened: OpenedTablets) -> Iterator[str]:
         return
     table = opened.topology.table
     for row in table.rows:
-        if row.topology_request and row.topology_request not in REHEARSED:
+        if row.topology_request and row.topology_request not in ("leave", "remove"):
             yield f"left out: the request {row.topology_request} of {row.host_id} that waits"
     if table.global_topology_request:
         yield f"left out: the request {table.global_topology_request} that waits"
     elif table.global_requests:
         yield f"left out: global requests that wait, {len(table.global_requests):,}"
-
-
-# -- the cluster as parameters of the control model ------------------------------------------------
 
 
 def parameters_of(
@@ -316,23 +297,16 @@ def _dump(
         shards=tuple(node.shards for node in nodes),
         tables=tuple(tables),
         capacities=capacities if all(capacities) else (),
-        sizes=() if opened.sizes is None else tuple(_sizes(opened, bases)),
+        sizes=()
+        if opened.sizes is None
+        else tuple(
+            tuple(added_up(rows, place.host) for place in tablet.replicas)
+            for name, table in bases.items()
+            for tablet, rows in zip(
+                table.tablets, group_rows(name, opened.maps, opened.sizes), strict=True
+            )
+        ),
         transitions=tuple(transitions),
         target_size=opened.target_size,
         rack_lists=tuple(sorted(opened.rack_lists())),
     )
-
-
-def _sizes(opened: OpenedTablets, bases: Mapping[str, TabletMap]) -> Iterator[tuple[int, ...]]:
-    """The bytes of each replica, of all tables of its group."""
-    sizes = opened.sizes or {}
-    for name, table in bases.items():
-        columns = [sizes.get(each, ()) for each in group(name, opened.maps)]
-        for number, tablet in enumerate(table.tablets):
-            rows = [column[number] if number < len(column) else {} for column in columns]
-            yield tuple(
-                sum(row[place.host] for row in rows)
-                if all(place.host in row for row in rows)
-                else -1
-                for place in tablet.replicas
-            )

@@ -15,30 +15,13 @@ from kit.engine.registry import one_of
 from kit.errors import BadInput
 from kit.operators.importers.schema import Factor
 from kit.protocols.tablets.dry_run.opening import SOMEWHERE, OpenedTablets
+from kit.protocols.tablets.rules import resize
 from kit.protocols.tablets.rules.availability import selectors
-from kit.protocols.tablets.rules.balance.cluster import UNKNOWN
+from kit.protocols.tablets.rules.balance.cluster import UNKNOWN, group_rows
 from kit.protocols.tablets.rules.balance.loads import Loads
 from kit.protocols.tablets.rules.maps import TabletMap, first_token, group, keyspace_of, last_tokens
 from kit.protocols.tablets.rules.replica_sets import Replicas
 from kit.protocols.tablets.rules.replication import Misfit, Replication, misfits
-from kit.protocols.tablets.rules.resize import (
-    TARGET_SIZE,
-    THRESHOLDS,
-    CountOptions,
-    LaterRound,
-    ResizeReason,
-    TableSize,
-    TargetCount,
-    Thresholds,
-    WantedResize,
-    combined,
-    decide_by_count,
-    group_bytes,
-    is_growing,
-    later,
-    target_counts,
-    until_revoked,
-)
 from kit.protocols.topology.rules.machines import Edition
 
 
@@ -149,9 +132,9 @@ class ResizeLine(Struct, frozen=True):
     was: str
     decision: str
     resize_seq_number: int
-    reason: ResizeReason
-    target: TargetCount | None = None
-    later: LaterRound | None = None
+    reason: resize.ResizeReason
+    target: resize.TargetCount | None = None
+    later: resize.LaterRound | None = None
 
 
 def tablets_report(opened: OpenedTablets) -> TabletsReport:
@@ -255,10 +238,7 @@ def _differing(
                 yield MisfitTablet(name, number, known[replicas])
 
 
-# -- resizes ---------------------------------------------------------------------------------------
-
-
-def table_size(opened: OpenedTablets, base: str) -> TableSize:
+def table_size(opened: OpenedTablets, base: str) -> resize.TableSize:
     """The size of a table with those that are co-located, as resize decisions take it.
 
     A replica that a transition adds does not count; the bytes are not known where one's are not.
@@ -268,38 +248,30 @@ def table_size(opened: OpenedTablets, base: str) -> TableSize:
     table, tables = opened.maps[base], group(base, opened.maps)
     replicas = sum(len(tablet.replicas) for tablet in table.tablets)
     initial = _options(opened, base).initial
-    return TableSize(
+    rows = zip(table.tablets, group_rows(base, opened.maps, opened.sizes), strict=True)
+    sizes = (row.get(each.host) for t, some in rows for row in some for each in t.replicas)
+    return resize.TableSize(
         base,
         table.count,
         max(1, round(replicas / table.count)),
-        group_bytes([_bytes(opened, name, table) for name in tables]),
+        resize.group_bytes(sizes),
         table.resize_type,
         table.resize_seq_number,
         initial,
-        opened.edition == "documents" and is_growing(table.count, initial),
+        opened.edition == "documents" and resize.is_growing(table.count, initial),
         len(tables),
     )
 
 
-def _bytes(opened: OpenedTablets, name: str, base: TabletMap) -> int | None:
-    rows = (opened.sizes or {}).get(name)
-    if rows is None:
-        return None
-    pairs = zip(base.tablets, rows, strict=True)
-    sizes = [row.get(replica.host) for tablet, row in pairs for replica in tablet.replicas]
-    known = [size for size in sizes if size is not None]
-    return sum(known) if len(known) == len(sizes) else None
-
-
-def _options(opened: OpenedTablets, name: str) -> CountOptions:
+def _options(opened: OpenedTablets, name: str) -> resize.CountOptions:
     """What the schema asks for of a table's tablets, beside their sizes."""
     if opened.schema is None:
-        return CountOptions()
+        return resize.CountOptions()
     keyspace = opened.schema.keyspaces.get(keyspace_of(name))
     table = opened.schema.tables.get(name)
     counts = {} if table is None else table.counts
     per_shard = counts.get("min_per_shard_tablet_count")
-    return CountOptions(
+    return resize.CountOptions(
         0 if keyspace is None else keyspace.initial,
         int(counts.get("min_tablet_count", 0)),
         int(counts.get("max_tablet_count", 0)),
@@ -315,7 +287,7 @@ def resizes(opened: OpenedTablets) -> tuple[ResizeLine, ...]:
     In edition ``server`` those are known, too, that do not begin in the next round, with the shards
     of all normal nodes that are to stay, up or not.
     """
-    limits = replace(THRESHOLDS[opened.edition], target=opened.target_size)
+    limits = replace(resize.THRESHOLDS[opened.edition], target=opened.target_size)
     bases = opened.bases
     sizes = {name: table_size(opened, name) for name in bases}
     shards: dict[str, dict[str, int]] = {}  # of each rack
@@ -323,25 +295,25 @@ def resizes(opened: OpenedTablets) -> tuple[ResizeLine, ...]:
         if node.role in ("normal", "down", "excluded"):
             racks = shards.setdefault(node.datacenter, {})
             racks[node.rack] = racks.get(node.rack, 0) + node.shards
-    targets: dict[str, TargetCount] = {}
+    targets: dict[str, resize.TargetCount] = {}
     if opened.edition == "server" and SOMEWHERE not in shards:
         factors = {
             name: opened.replication(keyspace_of(name)) or _replicas(opened, table)
             for name, table in bases.items()
         }
         options = {
-            name: combined([_options(opened, each) for each in group(name, opened.maps)])
+            name: resize.combined([_options(opened, each) for each in group(name, opened.maps)])
             for name in (bases if opened.schema else ())
         }
-        targets = target_counts(sizes, options, factors, shards, limits)
+        targets = resize.target_counts(sizes, options, factors, shards, limits)
     lines = {
         name: resize_line(size, limits, group(name, opened.maps)[1:], targets.get(name))
         for name, size in sizes.items()
     }
-    waiting: Mapping[str, LaterRound] = {}
+    waiting: Mapping[str, resize.LaterRound] = {}
     if opened.edition == "server":
         wanted = [
-            WantedResize(
+            resize.WantedResize(
                 name,
                 line.average or 0,
                 sum(len(tablet.replicas) for tablet in bases[name].tablets),
@@ -350,24 +322,24 @@ def resizes(opened: OpenedTablets) -> tuple[ResizeLine, ...]:
             for name, line in lines.items()
             if line.decision != "none"
         ]
-        waiting = later(wanted, sum(sum(racks.values()) for racks in shards.values()))
+        waiting = resize.later(wanted, sum(sum(racks.values()) for racks in shards.values()))
     return tuple(replace(line, later=waiting.get(name)) for name, line in lines.items())
 
 
 def resize_line(
-    size: TableSize,
-    limits: Thresholds,
+    size: resize.TableSize,
+    limits: resize.Thresholds,
     colocated: tuple[str, ...] = (),
-    target: TargetCount | None = None,
+    target: resize.TargetCount | None = None,
 ) -> ResizeLine:
     """The decision on a table, and how far it is from another one."""
-    decision = decide_by_count(size, limits, target)
+    decision = resize.decide_by_count(size, limits, target)
     average, split, merge = size.average_tablet, limits.split_above, limits.merge_below
     return ResizeLine(
         *(size.table, colocated, size.count, average, split, merge),
         None if average is None else max(0, split + 1 - average),
         None if average is None else max(0, average + 1 - merge),
-        until_revoked(size, limits),
+        resize.until_revoked(size, limits),
         size.resize_type,
         *(decision.resize_type, decision.resize_seq_number, decision.reason),
         target,
@@ -398,15 +370,15 @@ class ImaginedTable(Struct, frozen=True):
     rf: int = 1
     size: int | None = None
     shards: int | None = None
-    target: int = TARGET_SIZE
+    target: int = resize.TARGET_SIZE
 
     def resize(self) -> ResizeLine:
         """The decision on it; with shards also what the published server's rules ask for."""
-        size = TableSize("table", self.count, self.rf, self.size)
-        limits, target = replace(THRESHOLDS[self.edition], target=self.target), None
+        size = resize.TableSize("table", self.count, self.rf, self.size)
+        limits, target = replace(resize.THRESHOLDS[self.edition], target=self.target), None
         if self.shards is not None and self.edition == "server":
             shards, factors = {"dc1": {"r1": self.shards}}, {size.table: {"dc1": self.rf}}
-            target = target_counts({size.table: size}, {}, factors, shards, limits)["table"]
+            target = resize.target_counts({size.table: size}, {}, factors, shards, limits)["table"]
         return resize_line(size, limits, target=target)
 
     def tokens(self) -> tuple[TokenLine, ...]:

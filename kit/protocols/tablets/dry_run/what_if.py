@@ -17,16 +17,7 @@ from kit.errors import BadInput
 from kit.operators.importers.ringfile import place_name
 from kit.protocols.tablets.cluster import replication_before
 from kit.protocols.tablets.dry_run.opening import SOMEWHERE, OpenedTablets
-from kit.protocols.tablets.rules.availability import (
-    RequestKind,
-    selectors,
-    served,
-    shard_for_reads,
-    shard_for_writes,
-    skipped_by_primary_repair,
-    static_shard_of,
-    unrepaired_in_time,
-)
+from kit.protocols.tablets.rules import availability
 from kit.protocols.tablets.rules.balance.cluster import DRAINED, NodeRole
 from kit.protocols.tablets.rules.balance.loads import Loads, TabletMove
 from kit.protocols.tablets.rules.balance.planner import DrainFailure, drained, planned
@@ -42,19 +33,10 @@ from kit.protocols.tablets.rules.maps import (
 from kit.protocols.tablets.rules.replica_sets import Replicas
 from kit.protocols.tablets.rules.replication import Misfit, RfPlanner, misfits, steps
 from kit.protocols.tablets.rules.stages import TRANSITIONS, ends_well
-from kit.protocols.topology.rules import replication
-from kit.protocols.topology.rules.cluster import (
-    NOBODY,
-    ClusterTopology,
-    Factor,
-    NodeEntry,
-    RequestEntry,
-    Setting,
-)
+from kit.protocols.topology.rules import cluster, replication
 from kit.protocols.topology.rules.replication import invalid_racks, refused_change
 
-STAYING = ("normal", "down", "excluded")
-"""Of nodes that own tokens, and are not asked to go."""
+STAYING = ("normal", "down", "excluded")  # of nodes that own tokens, and are not asked to go
 ANY_NUMBER = 2**30  # of streams: all moves of a drain at once
 IGNORE_MSB = 12  # of static sharding, where nothing tells
 
@@ -119,7 +101,7 @@ class LostTablet(Struct, frozen=True):
     tablet: int
     replicas: int
     alive: int
-    without_quorum: tuple[RequestKind, ...]
+    without_quorum: tuple[availability.RequestKind, ...]
     datacenters: tuple[str, ...]
     stage: str = ""
 
@@ -140,10 +122,7 @@ class LossReport(Struct, frozen=True):
 
 
 class ServedToken(Struct, frozen=True):
-    """Where a token of a table is served: its tablet, and for each host of it the shards.
-
-    ``static`` is the shard that static sharding would give on that host.
-    """
+    """Where a token of a table is served: its tablet, and for each host of it the shards."""
 
     table: str
     tablet: int
@@ -237,16 +216,17 @@ def _refused(opened: OpenedTablets, host: str) -> str:
     )
     hosts = [node.host for node in opened.nodes if node.role in STAYING or node.host == host]
     return invalid_racks(
-        ClusterTopology(nodes=_entries(opened, hosts), keyspaces=keyspaces),
+        cluster.ClusterTopology(nodes=_entries(opened, hosts), keyspaces=keyspaces),
         leaves=1 << hosts.index(host),
     )
 
 
-def _entries(opened: OpenedTablets, hosts: Sequence[str]) -> tuple[NodeEntry, ...]:
+def _entries(opened: OpenedTablets, hosts: Sequence[str]) -> tuple[cluster.NodeEntry, ...]:
     """As much of nodes as the rules on racks read."""
     places = opened.places
     return tuple(
-        NodeEntry(state="normal", tokens=True, rack="/".join(places[host])) for host in hosts
+        cluster.NodeEntry(state="normal", tokens=True, rack="/".join(places[host]))
+        for host in hosts
     )
 
 
@@ -302,7 +282,7 @@ def lose(opened: OpenedTablets, hosts: Sequence[str]) -> LossReport:
         for number, tablet in enumerate(table.tablets):
             if down.isdisjoint(replica.host for replica in tablet.sets.both):
                 continue
-            left = served(tablet, opened.edition, down, places)
+            left = availability.served(tablet, opened.edition, down, places)
             if left.without_quorum or left.datacenters:
                 counts = len(left.hosts), len(left.alive)
                 refused = left.without_quorum, left.datacenters
@@ -330,13 +310,15 @@ def serving(opened: OpenedTablets, token: int) -> tuple[ServedToken, ...]:
         lasts = table.last_tokens
         number = tablet_of(token, lasts)
         tablet = table.tablets[number]
-        reads, writes = selectors(tablet, opened.edition)
+        reads, writes = availability.selectors(tablet, opened.edition)
         hosts = tuple(
             ServingHost(
                 host,
-                shard_for_reads(tablet, host, reads),
-                shard_for_writes(tablet, host, writes),
-                static_shard_of(token, shards[host], opened.ignore_msb.get(host, IGNORE_MSB)),
+                availability.shard_for_reads(tablet, host, reads),
+                availability.shard_for_writes(tablet, host, writes),
+                availability.static_shard_of(
+                    token, shards[host], opened.ignore_msb.get(host, IGNORE_MSB)
+                ),
             )
             for host in dict.fromkeys(replica.host for replica in tablet.sets.both)
         )
@@ -370,11 +352,7 @@ def joined(opened: OpenedTablets, host: str, like: str) -> OpenedTablets:
 
 # -- what repairs leave out ------------------------------------------------------------------------
 
-GRACE = 864_000
-"""Seconds: ``gc_grace_seconds`` of a table of which the schema says nothing."""
-
-BY_AGE = ("timeout", "")
-"""Tombstone modes in which a tombstone goes by its age alone; empty: nothing tells of one."""
+GRACE = 864_000  # seconds: ``gc_grace_seconds`` of a table of which the schema says nothing
 
 
 class RepairLine(Struct, frozen=True):
@@ -409,7 +387,7 @@ def repair_plan(opened: OpenedTablets, at: datetime) -> RepairReport:
     left = opened.left
     tables = []
     for base, given in opened.bases.items():
-        skipped = skipped_by_primary_repair(given, left, opened.places)
+        skipped = availability.skipped_by_primary_repair(given, left, opened.places)
         repairs = opened.repairs.get(base, {})  # those of the base table's tablets
         repaired = {tablet: int(when.timestamp()) for tablet, when in repairs.items()}
         for table in group(base, opened.maps):
@@ -418,10 +396,10 @@ def repair_plan(opened: OpenedTablets, at: datetime) -> RepairReport:
             if described:
                 mode, seconds = described.gc_mode, described.gc_grace_seconds
             grace = GRACE if seconds is None else seconds
-            late = unrepaired_in_time(given, repaired, int(at.timestamp()), grace)
+            late = availability.unrepaired_in_time(given, repaired, int(at.timestamp()), grace)
             line = RepairLine(
                 *(table, given.count, skipped, mode, grace, given.count - len(repaired)),
-                late if mode in BY_AGE else (),
+                late if mode in ("timeout", "") else (),
             )
             tables.append(line)
     return RepairReport(at.isoformat(timespec="seconds"), tuple(sorted(left)), tuple(tables))
@@ -429,8 +407,7 @@ def repair_plan(opened: OpenedTablets, at: datetime) -> RepairReport:
 
 # -- a change of a keyspace's replication ----------------------------------------------------------
 
-COMES, GOES = "+-"
-"""Before the place of a replica that a step adds, or takes away."""
+COMES, GOES = "+-"  # before the place of a replica that a step adds, or takes away
 
 
 class ChangedTablet(Struct, frozen=True):
@@ -455,8 +432,8 @@ class RfReport(Struct, frozen=True):
     """
 
     keyspace: str
-    before: Mapping[str, Factor]
-    after: Mapping[str, Factor]
+    before: Mapping[str, cluster.Factor]
+    after: Mapping[str, cluster.Factor]
     refused: str
     gains: Mapping[str, int]
     losses: Mapping[str, int]
@@ -498,10 +475,14 @@ def rf_change(opened: OpenedTablets, keyspace: str, words: Sequence[str]) -> RfR
     before = replication_before(held, stated, keyspace)
     nodes = _entries(opened, [node.host for node in opened.nodes if node.role in STAYING])
     # As much of the topology as the refusals read.
-    topology = ClusterTopology(nodes=nodes, keyspaces=((keyspace, before),))
-    request = RequestEntry("keyspace_rf_change", NOBODY, keyspace=keyspace, replication=wanted)
+    topology = cluster.ClusterTopology(nodes=nodes, keyspaces=((keyspace, before),))
+    request = cluster.RequestEntry(
+        "keyspace_rf_change", cluster.NOBODY, keyspace=keyspace, replication=wanted
+    )
     after = replication.altered(topology, request)
-    refused = refused_change(topology, request, Setting(opened.edition), tables=bool(tablets))
+    refused = refused_change(
+        topology, request, cluster.Setting(opened.edition), tables=bool(tablets)
+    )
     changed = () if refused else tuple(_changed(opened, tablets, dict(after)))
     moved = Counter(step.rpartition(":")[0] for each in changed for step in each.steps)
     return RfReport(
@@ -516,7 +497,7 @@ def rf_change(opened: OpenedTablets, keyspace: str, words: Sequence[str]) -> RfR
 def _changed(
     opened: OpenedTablets,
     tablets: Mapping[tuple[str, int], Replicas],
-    wanted: Mapping[str, Factor],
+    wanted: Mapping[str, cluster.Factor],
 ) -> Iterator[ChangedTablet]:
     """The ways of all tablets, which go one step each before any goes the next."""
     places = opened.places

@@ -76,8 +76,6 @@ class ResizeLineFacts(Struct, frozen=True):
     decided: str
     number: int
     polled: int
-    transition: str
-    phase: str
     drained: tuple[str, ...]
     undrained: tuple[str, ...]
     waits: str
@@ -111,8 +109,6 @@ def line(m: Resize, s: ResizeState) -> ResizeLineFacts:
         decided=kind,
         number=s.map.resize_seq_number,
         polled=s.polled,
-        transition=s.transition,
-        phase=s.phase,
         drained=drained,
         undrained=undrained,
         waits=blocked.reason if blocked else "",

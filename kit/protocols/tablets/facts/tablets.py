@@ -6,30 +6,17 @@ placement vs sharding".
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import groupby, pairwise, zip_longest
 
 from msgspec import Struct
 
 from kit.engine.timeline import PassedStep
-from kit.protocols.tablets.cluster import (
-    TabletRow,
-    TabletsState,
-    TabletTransition,
-    excluded_nodes,
-    standing,
-)
-from kit.protocols.tablets.rules.availability import (
-    Sharder,
-    SharderKind,
-    shard_for_reads,
-    shard_for_writes,
-    static_shard_of,
-)
+from kit.protocols.tablets.cluster import TabletsState, TabletTransition, excluded_nodes, standing
+from kit.protocols.tablets.rules import availability
 from kit.protocols.tablets.rules.grid import DECIDED, GridHost, TabletGrid
 from kit.protocols.tablets.rules.maps import (
-    Tablet,
     TabletMap,
     has_replica,
     last_tokens,
@@ -41,9 +28,11 @@ from kit.protocols.tablets.rules.replica_sets import (
     StageChoice,
     TabletReplica,
     choice_of,
+    words,
 )
 from kit.protocols.tablets.rules.stages import STREAM, TRANSITIONS, TransitionKind
-from kit.protocols.tablets.stage_work import Piece, barrier_nodes
+from kit.protocols.tablets.rules.tablet_history import WITHIN_NODE
+from kit.protocols.tablets.stage_work import barrier_nodes
 from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology.facts import NodeFacts, nodes
 from kit.protocols.topology.facts import barrier as cluster_barrier
@@ -111,15 +100,7 @@ NOTES = {
 
 def tablet_map(m: Tablets, s: TabletsState) -> TabletMap:
     """The map that group 0 holds; of a tablet in two transitions with the first one."""
-    rows = zip(last_tokens(len(s.tablets)), s.tablets, strict=True)
-    return TabletMap(m.tables[0], tuple(_tablet(last, row) for last, row in rows))
-
-
-def _tablet(last: int, row: TabletRow) -> Tablet:
-    if not row.transitions:
-        return Tablet(last, row.replicas)
-    way = row.transitions[0]
-    return Tablet(last, row.replicas, way.new, way.stage, way.kind, way.session)
+    return m.maps(s.tablets)[m.tables[0]]
 
 
 def versions(m: Tablets, s: TabletsState, steps: Sequence[PassedStep]) -> tuple[TabletMap, ...]:
@@ -128,9 +109,6 @@ def versions(m: Tablets, s: TabletsState, steps: Sequence[PassedStep]) -> tuple[
     other = (after for before, after in pairwise(states) if before.tablets is not after.tablets)
     maps = (tablet_map(m, each) for each in (states[0], *other))
     return tuple(given for given, _ in groupby(maps))
-
-
-# -- system.tablets --------------------------------------------------------------------------------
 
 
 class TableRow(Struct, frozen=True):
@@ -174,18 +152,7 @@ def table_row(m: Tablets, s: TabletsState, tablet: int) -> TableRow:
 
 def co_located(m: Tablets) -> dict[str, str]:
     """The tables without a map of their own, each with its ``base_table``."""
-    if m.dump is None:
-        base, *others = m.tables
-        return dict.fromkeys(others, base)
-    return {name: table.name for table in m.dump.tables for name in table.colocated}
-
-
-def words(replicas: Replicas) -> str:
-    """Replicas as they are written: ``A:0, B:1``."""
-    return ", ".join(map(str, replicas))
-
-
-# -- stages and their work -------------------------------------------------------------------------
+    return {name: table.name for table in m.layout.tables for name in table.colocated}
 
 
 class WorkFacts(Struct, frozen=True):
@@ -223,10 +190,7 @@ def _stage(m: Tablets, s: TabletsState, tablet: int, t: TabletTransition) -> Sta
     row, chosen = m.table(t).state(t.stage), t.sets.chosen
     several = len(m.tables) > 1
     work = tuple(
-        WorkFacts(
-            f"{each.name} {table}" if table and several else each.name,
-            standing(t, place),
-        )
+        WorkFacts(f"{each.name} {table}" if table and several else each.name, standing(t, place))
         for place, (each, table) in enumerate(m.work(t.kind, t.stage))
     )
     uses = row.reads, chosen(row.reads), row.writes, chosen(row.writes)
@@ -278,11 +242,6 @@ def _left_by_failure(step: PassedStep) -> set[tuple[int, int]]:
     return {(each.tablet, each.place) for each in changes if each.kind != "happy"}
 
 
-def first_kind(m: Tablets) -> TransitionKind:
-    """The kind of transition that comes first, as long as none has come."""
-    return m.begun[0] if m.moves and m.begun else "migration"
-
-
 class TabletBarrier(Struct, frozen=True):
     """The barrier that tablets wait for: for which, and who stands how in it.
 
@@ -316,8 +275,6 @@ def barrier(m: Tablets, s: TabletsState) -> TabletBarrier | None:
 
 # -- copies: by hard links to the target shard within a node, or streamed between nodes ------------
 
-WITHIN_NODE: TransitionKind = "intranode_migration"
-
 
 class Copies(Struct, frozen=True):
     """How many copies of tablets were made in either way; of co-located tables each counts."""
@@ -331,30 +288,19 @@ def copies(m: Tablets, steps: Sequence[PassedStep]) -> Copies:
     kinds = [
         piece.transition.kind
         for step in steps
-        for piece in _done_pieces(m, step)
+        if isinstance(step.action, (Tablets.work_on, Tablets.work_on_all))
+        for piece in m.done_pieces(step.before, step.after)
         if piece.work.name == STREAM and all(m.involved(step.before, piece.transition, STREAM))
     ]
     linked = kinds.count(WITHIN_NODE)
     return Copies(linked, len(kinds) - linked)
 
 
-def _done_pieces(m: Tablets, step: PassedStep) -> Iterator[Piece]:
-    """The pieces of work on data that a step does."""
-    if isinstance(step.action, Tablets.work_on):
-        piece = m.piece_of(step.before, step.action.tablet)
-        assert piece is not None
-        yield piece
-    if isinstance(step.action, Tablets.work_on_all):
-        for piece in m.data_pieces(step.before):
-            if step.after.tablets[piece.tablet] is not step.before.tablets[piece.tablet]:
-                yield piece
-
-
 # -- what hosts are told of keys: by the map, by a sharder, and under static sharding --------------
 
 MOST_KEYS = 8
 MOST_HOSTS = 12
-KINDS: tuple[SharderKind, ...] = ("holding", "auto_refreshing")
+KINDS: tuple[availability.SharderKind, ...] = ("holding", "auto_refreshing")
 
 
 class KeyToken(Struct, frozen=True):
@@ -395,7 +341,7 @@ def asked_hosts(m: Tablets) -> tuple[str, ...]:
 
 def answers(m: Tablets, given: TabletMap, host: str) -> tuple[ShardAnswer, ...]:
     """What a host is told of every key by a version of the map."""
-    sharder = Sharder(host, "auto_refreshing", 0, given, m.edition)
+    sharder = availability.Sharder(host, "auto_refreshing", 0, given, m.edition)
     places = [TabletReplica(host, shard) for shard in range(m.shards)]
     return tuple(
         ShardAnswer(
@@ -403,7 +349,7 @@ def answers(m: Tablets, given: TabletMap, host: str) -> tuple[ShardAnswer, ...]:
             tuple(at.shard for at in places if has_replica(given.of(each.token), at)),
             sharder.shard_for_reads(each.token),
             sharder.shard_for_writes(each.token),
-            static_shard_of(each.token, m.shards),
+            availability.static_shard_of(each.token, m.shards),
         )
         for each in keys(given.count)
     )
@@ -429,8 +375,8 @@ def stage_shards(m: Tablets, given: TabletMap, host: str) -> tuple[StageShards, 
         StageShards(
             row.name,
             row.name == tablet.stage,
-            shard_for_reads(tablet, host, row.reads),
-            shard_for_writes(tablet, host, row.writes),
+            availability.shard_for_reads(tablet, host, row.reads),
+            availability.shard_for_writes(tablet, host, row.writes),
             tuple(dict.fromkeys(r.shard for r in tablet.sets.both if r.host == host)),
         )
         for row in TRANSITIONS[m.edition][tablet.transition].states
@@ -444,8 +390,8 @@ def asked_about(given: TabletMap, before: TabletMap) -> KeyToken:
     return next((each for each in every if each.tablet in changed), every[0])
 
 
-def both_kinds(m: Tablets, maps: Sequence[TabletMap], host: str) -> list[Sharder]:
+def both_kinds(m: Tablets, maps: Sequence[TabletMap], host: str) -> list[availability.Sharder]:
     """A sharder of each kind that a request made under the version before the newest one."""
     newest = len(maps)
-    made = (Sharder(host, kind, newest - 1, maps[-2], m.edition) for kind in KINDS)
+    made = (availability.Sharder(host, kind, newest - 1, maps[-2], m.edition) for kind in KINDS)
     return [each.refreshed(newest, maps[-1]) for each in made]

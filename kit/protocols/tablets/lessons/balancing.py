@@ -18,19 +18,11 @@ from kit.lessons.stills import still, timeline_of
 from kit.protocols.tablets.balance import Balance, BalanceState
 from kit.protocols.tablets.facts import resize as facts
 from kit.protocols.tablets.resize import Resize, ResizeState
+from kit.protocols.tablets.rules import resize
 from kit.protocols.tablets.rules.balance.evening import TableSpread
 from kit.protocols.tablets.rules.balance.loads import Loads
 from kit.protocols.tablets.rules.balance.reasons import load_said, reason_said
 from kit.protocols.tablets.rules.maps import ResizeType
-from kit.protocols.tablets.rules.resize import (
-    THRESHOLDS,
-    ResizeDecision,
-    TableSize,
-    Thresholds,
-    decide,
-    is_growing,
-    resize_said,
-)
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.views.parts import volume
 from kit.views.static import HOLDS, Sheet
@@ -180,10 +172,7 @@ def _moves(timeline: Timeline) -> list[tuple[BalanceState, Any]]:
     return [(before.state, after.action) for before, after in itertools.pairwise(path)]
 
 
-# -- splits and merges -----------------------------------------------------------------------------
-
 RESIZE = "the model resize"
-KINDS: tuple[ResizeType, ...] = ("none", "split", "merge")
 SAID = {"none": "no resize", "split": "a split", "merge": "a merge"}
 
 MOST_ROWS = 1000  # of a sheet
@@ -225,13 +214,13 @@ def waits_for(timeline: Timeline) -> PosedQuestion:
 
 def decision_on(
     average: int, under_way: ResizeType, count: int, initial: int, edition: Edition = "documents"
-) -> ResizeDecision:
+) -> resize.ResizeDecision:
     """What is decided on a table whose average tablet is at so many percent of the target size."""
-    usual = THRESHOLDS[edition]
-    size = TableSize(
-        "", count, 1, average * count, under_way, 0, initial, is_growing(count, initial)
+    usual = resize.THRESHOLDS[edition]
+    size = resize.TableSize(
+        "", count, 1, average * count, under_way, 0, initial, resize.is_growing(count, initial)
     )
-    return decide(size, Thresholds(100, usual.split_percent, usual.merge_percent))
+    return resize.decide(size, resize.Thresholds(100, usual.split_percent, usual.merge_percent))
 
 
 def thresholds() -> Sheet:
@@ -239,7 +228,9 @@ def thresholds() -> Sheet:
     heads = ("edition", "target size", "merge below", "split above", "a split is revoked below",
              "a merge is revoked above")  # fmt: skip
     names = ("target", "merge_below", "split_above", "split_ends_below", "merge_ends_above")
-    rows = ((each, *(volume(getattr(THRESHOLDS[each], n)) for n in names)) for each in EDITIONS)
+    rows = (
+        (each, *(volume(getattr(resize.THRESHOLDS[each], n)) for n in names)) for each in EDITIONS
+    )
     return Sheet("The average tablet against the thresholds", heads, tuple(rows))
 
 
@@ -263,7 +254,7 @@ def decisions(
     whole_number("initial", initial)
     made = [decision_on(each, under_way, count, initial, edition) for each in averages]
     rows = tuple(
-        (f"{average} %", each.resize_type, resize_said(each.reason))
+        (f"{average} %", each.resize_type, resize.resize_said(each.reason))
         for average, each in zip(averages, made, strict=True)
     )
     first = f", {initial} at first" if initial else ""

@@ -7,30 +7,22 @@ from collections.abc import Mapping
 
 from kit.engine.registry import one_of
 from kit.errors import BadInput, BadType, KitError, counted
-from kit.lessons.questions import PosedQuestion, listed
+from kit.lessons.questions import PosedQuestion, listed, posed
 from kit.protocols.tablets.dry_run import what_if
 from kit.protocols.tablets.dry_run.opening import OpenedTablets
 from kit.protocols.tablets.dry_run.report import resizes
-from kit.protocols.tablets.rules.balance.reasons import (
-    Misplaced,
-    OtherDatacenter,
-    RackNamed,
-    RackSpread,
-    ReplicaThere,
-    TakesNone,
-)
+from kit.protocols.tablets.rules.balance import reasons
 from kit.protocols.tablets.rules.maps import ResizeType
 from kit.protocols.tablets.rules.resize import TargetCount, resize_said
 from kit.views.parts import volume
-from kit.views.question import Question
 from kit.views.static import Sheet
 
-KEPT_AWAY: Mapping[type[Misplaced], str] = {
-    ReplicaThere: "has a replica",
-    RackSpread: "rack would have one too many",
-    RackNamed: "other rack than the one that is named",
-    TakesNone: "takes none",
-    OtherDatacenter: "other datacenter",
+KEPT_AWAY: Mapping[type[reasons.Misplaced], str] = {
+    reasons.ReplicaThere: "has a replica",
+    reasons.RackSpread: "rack would have one too many",
+    reasons.RackNamed: "other rack than the one that is named",
+    reasons.TakesNone: "takes none",
+    reasons.OtherDatacenter: "other datacenter",
 }
 SHORT = 8  # digits of a host id that tell nodes apart
 
@@ -43,14 +35,13 @@ def takes_over(opened: OpenedTablets, host: str) -> PosedQuestion:
     """
     report = what_if.drain(opened, _opened(opened).host(host, "host"))
     went = sum(report.targets.values())
-    question = Question(
+    return posed(
         f"{_short(report.host)} holds {counted(report.replicas, 'replica')} and is to be emptied. "
         "Which nodes take some of them?",
         tuple(_short(node.host) for node in opened.nodes if node.host != report.host),
         tuple(map(_short, report.targets)),
         f"{went} can go, {report.replicas - went} cannot{_stalled(report)}.",
     )
-    return PosedQuestion(question)
 
 
 def worst_loss(opened: OpenedTablets) -> PosedQuestion:
@@ -64,14 +55,13 @@ def worst_loss(opened: OpenedTablets) -> PosedQuestion:
     if not costs:
         raise KitError("predict: no node is up")
     more = listed(f"{lost} without {_short(host)}" for host, lost in costs.items())
-    question = Question(
+    return posed(
         "One node more is lost. Without which one do most tablets have no majority?",
         tuple(map(_short, costs)),
         tuple(_short(host) for host, lost in costs.items() if lost == max(costs.values())),
         f"{now.no_quorum} of {now.tablets} tablets have none as it is. With one node more it is "
         f"{more}.",
     )
-    return PosedQuestion(question)
 
 
 def to_resize(opened: OpenedTablets, kind: ResizeType) -> PosedQuestion:
@@ -84,13 +74,12 @@ def to_resize(opened: OpenedTablets, kind: ResizeType) -> PosedQuestion:
     word = {"split": "are to be split", "merge": "are to be merged", "none": "stay as they are"}
     if kind not in list(word):
         raise BadInput("kind", kind, one_of(str(kind), list(word)))
-    question = Question(
+    return posed(
         f"Which tables {word[kind]}?",
         tuple(line.table for line in lines),
         tuple(line.table for line in lines if line.decision == kind),
         " ".join(f"{line.table}: {resize_said(line.reason)}." for line in lines),
     )
-    return PosedQuestion(question)
 
 
 def drain_table(opened: OpenedTablets, host: str) -> Sheet:
@@ -101,7 +90,7 @@ def drain_table(opened: OpenedTablets, host: str) -> Sheet:
     Raises BadType when what is asked is no opened dump.
     """
     report = what_if.drain(opened, _opened(opened).host(host, "host"))
-    kept = Counter[tuple[str, type[Misplaced]]]()
+    kept = Counter[tuple[str, type[reasons.Misplaced]]]()
     for stuck in report.stuck:
         for reason, hosts in stuck.reasons:
             for each in hosts:

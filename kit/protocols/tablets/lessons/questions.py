@@ -10,9 +10,10 @@ from typing import Any
 from kit.engine.registry import edition_of, one_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
-from kit.lessons.questions import PosedQuestion, copied, model_of
+from kit.lessons.questions import PosedQuestion, copied, model_of, posed
 from kit.lessons.stills import still
 from kit.protocols.tablets.facts import tablets as facts
+from kit.protocols.tablets.rules.replica_sets import words
 from kit.protocols.tablets.rules.stages import KINDS, TRANSITIONS, TransitionKind
 from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology.rules.machines import (
@@ -23,7 +24,6 @@ from kit.protocols.topology.rules.machines import (
     Machine,
     StateRow,
 )
-from kit.views.question import Question
 from kit.views.static import Sheet
 
 HEADS = ("stage", "reads", "writes", "work", "then", "if it cannot be done")
@@ -37,8 +37,7 @@ WHEN = {
     "more_new_excluded": "if more new replicas are excluded than old ones",
 }
 """What an error edge asks for, in words, by the names that the tables use."""
-EITHER = {"more_old", "more_new"}
-"""Conditions of which one is always met."""
+EITHER = {"more_old", "more_new"}  # conditions of which one is always met
 
 
 def stage_table(kind: TransitionKind = "migration", edition: Edition = "documents") -> Sheet:
@@ -55,9 +54,7 @@ def stage_table(kind: TransitionKind = "migration", edition: Edition = "document
 
 
 def _row(table: Machine, stage: StateRow) -> tuple[str, ...]:
-    """Of a stage: where its work leads, and failed work, each way with its condition, then what
-    holds without one.
-    """
+    """Of a stage: where its work leads; where failed work does, by condition, then without one."""
     work = ", ".join(row.name.replace("_", " ") for row in stage.work)
     edges = [edge for edge in table.edges if edge.source == stage.name]
     onward = next(_leads_to(edge) for edge in edges if edge.kind == "happy")
@@ -84,13 +81,13 @@ def next_stage(timeline: Timeline) -> PosedQuestion:
     while after == now.stage and ahead.forward() is not None:
         ways = ahead.state.tablets[now.tablet].transitions
         after = ways[0].stage if ways else END
-    question = Question(
+    return posed(
         f"Tablet {now.tablet} is in {now.stage}. Nothing fails. Which stage is next?",
         _choices(m, now),
         (after,),
         f"The table of {now.kind} leads from {now.stage} to {after}.",
+        still(ahead, "stages"),
     )
-    return PosedQuestion(question, still(ahead, "stages"))
 
 
 def written_to(timeline: Timeline) -> PosedQuestion:
@@ -113,13 +110,13 @@ def _used(timeline: Timeline, what: str, does: str) -> PosedQuestion:
     _, now, transition = _moving(timeline)
     is_write = what == "write"
     selector, chosen = (now.writes, now.written_to) if is_write else (now.reads, now.read_from)
-    question = Question(
+    return posed(
         f"Tablet {now.tablet} is in {now.stage}. Which replicas may a {what} be for?",
-        tuple(map(str, transition.sets.both)),
-        tuple(map(str, chosen)),
-        f"In {now.stage} a {what} {does} {selector} replicas: {facts.words(chosen)}.",
+        map(str, transition.sets.both),
+        map(str, chosen),
+        f"In {now.stage} a {what} {does} {selector} replicas: {words(chosen)}.",
+        still(timeline, "grid", "now"),
     )
-    return PosedQuestion(question, still(timeline, "grid", "now"))
 
 
 def stage_fails(timeline: Timeline) -> PosedQuestion:
@@ -134,7 +131,7 @@ def stage_fails(timeline: Timeline) -> PosedQuestion:
     edge = m.error_edge(timeline.state, transition)
     after = STAYS if edge is None else _leads_to(edge)
     lost = ", ".join(sorted(m.lost(timeline.state))) or "nobody"
-    question = Question(
+    return posed(
         f"Tablet {now.tablet} is in {now.stage}, and {piece.replace('_', ' ')} fails. Gone for "
         f"good: {lost}. Where does that lead?",
         (*_choices(m, now), STAYS),
@@ -142,8 +139,8 @@ def stage_fails(timeline: Timeline) -> PosedQuestion:
         f"With {lost} gone the table leads from {now.stage} to {after}."
         if edge is not None
         else f"No edge leads out of {now.stage} with {lost} gone: the coordinator tries again.",
+        still(timeline, "stages"),
     )
-    return PosedQuestion(question, still(timeline, "stages"))
 
 
 def late_arrives(timeline: Timeline) -> PosedQuestion:
@@ -159,14 +156,14 @@ def late_arrives(timeline: Timeline) -> PosedQuestion:
     ahead.do(Tablets.arrive_late())
     choices = ("it lets it in", "it refuses it", "it waits for the coordinator")
     over = "is over for every node" if late.sealed else "is not over for every node"
-    question = Question(
+    return posed(
         f"A {late.work} of tablet {late.tablet}, sent in {late.stage} with session "
-        f"{late.session}, reaches {facts.words(late.targets)} late. What does the node do?",
+        f"{late.session}, reaches {words(late.targets)} late. What does the node do?",
         choices,
         (choices[ahead.state.late is None],),
         f"Its permit is of a stage that {over}.",
+        still(ahead, "grid", "sessions"),
     )
-    return PosedQuestion(question, still(ahead, "grid", "sessions"))
 
 
 def _choices(m: Tablets, now: facts.StageFacts) -> tuple[str, ...]:

@@ -12,11 +12,11 @@ from kit.lessons.judge import Arguments, function_task
 from kit.lessons.questions import model_of
 from kit.lessons.replays import Ground, breaking, broken, run_task
 from kit.protocols.tablets.balance import Balance
-from kit.protocols.tablets.lessons.balancing import BALANCE, KINDS, decision_on
+from kit.protocols.tablets.lessons.balancing import BALANCE, decision_on
 from kit.protocols.tablets.rules.availability import availability
 from kit.protocols.tablets.rules.balance.cluster import BalancerNode, NodeRole, gathered
 from kit.protocols.tablets.rules.balance.loads import Loads
-from kit.protocols.tablets.rules.maps import Tablet, TabletMap, last_tokens
+from kit.protocols.tablets.rules.maps import RESIZE_TYPES, Tablet, TabletMap, last_tokens
 from kit.protocols.tablets.rules.replica_sets import ReplicaSets, TabletReplica
 from kit.protocols.tablets.rules.stages import TRANSITIONS, stages
 from kit.protocols.tablets.tablets import Tablets
@@ -67,10 +67,6 @@ def _request(chance: random.Random) -> Arguments:
     return [chance.choice(stages("documents")), chance.random() < 0.5, old, new]
 
 
-_BACK: dict[str, Any] = {"crashes": 1, "moves": 1}
-_LATE: dict[str, Any] = {"moves": 1, "late": 1}
-
-
 DELETED: dict[str, Any] = {
     "rf": 1,
     "second": "again",
@@ -88,9 +84,6 @@ def turned_away(timeline: Timeline) -> str | None:
     model: Any = timeline.model
     rejects = any(model.rejects_late(step.before, step.action) for step in timeline.passed())
     return None if rejects else "No late stream of your run was turned away."
-
-
-DECISIONS = (1, "split"), (2, "none"), (3, "split")
 
 
 def evened(timeline: Timeline) -> str | None:
@@ -113,7 +106,7 @@ def split_after_all(timeline: Timeline) -> str | None:
     states = _states(timeline)
     first = states[0].map.count
     seen = {(s.map.resize_seq_number, s.map.resize_type) for s in states if s.map.count == first}
-    for number, kind in DECISIONS:
+    for number, kind in ((1, "split"), (2, "none"), (3, "split")):
         if (number, kind) not in seen:
             return f"Before the first split takes effect, decision {number} has to be {kind!r}."
     if states[-1].map.count <= first:
@@ -123,16 +116,18 @@ def split_after_all(timeline: Timeline) -> str | None:
 
 def resize_decided(average: int, under_way: str, count: int, initial: int) -> str:
     """What is decided on a table: the truth is the planner's rule."""
-    kind = next(each for each in KINDS if each == under_way)
+    kind = next(each for each in RESIZE_TYPES if each == under_way)
     return decision_on(average, kind, count, initial).resize_type
 
 
 def _resize(chance: random.Random) -> Arguments:
     average = chance.choice((10, 49, 50, 80, 100, 120, 199, 201, 400))
-    return [average, chance.choice(KINDS), 2 ** chance.randint(0, 4), 2 ** chance.randint(0, 4)]
-
-
-_REVOKED: dict[str, Any] = {"tablets": ("A B",), "nodes": 2, "grows": 2, "shrinks": 1}
+    return [
+        average,
+        chance.choice(RESIZE_TYPES),
+        2 ** chance.randint(0, 4),
+        2 ** chance.randint(0, 4),
+    ]
 
 
 RACKS = {host: f"r{1 + i // 2}" for i, host in enumerate(HOSTS)}
@@ -189,7 +184,7 @@ TASKS = (
         "transition at the end.",
         "let the node die that is to get the tablet, then the work of the stage fail, and go on to "
         "the end. From use_new on it is too late.",
-        Ground("tablets", _BACK),
+        Ground("tablets", {"crashes": 1, "moves": 1}),
         taken_back,
     ),
     run_task(
@@ -199,7 +194,7 @@ TASKS = (
         "and is refused, and the tablet has new replicas and no transition at the end.",
         "delay 0 while the stage's work is still to be done; the coordinator does it once more. "
         "Every node refuses it once a barrier has passed since the stage's end.",
-        Ground("tablets", _LATE),
+        Ground("tablets", {"moves": 1, "late": 1}),
         late_refused,
     ),
     function_task(
@@ -263,7 +258,7 @@ TASKS = (
         "table has more tablets.",
         "grow, resize, shrink, resize: that was the first half. The second split has number 3, and "
         "every replica has to show it.",
-        Ground("resize", _REVOKED),
+        Ground("resize", {"tablets": ("A B",), "nodes": 2, "grows": 2, "shrinks": 1}),
         split_after_all,
     ),
     function_task(

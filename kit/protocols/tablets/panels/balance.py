@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
-
 from kit.errors import counted
 from kit.protocols.tablets.balance import Balance, BalanceState
 from kit.protocols.tablets.panels.grid import grid_panel, storage_panel
@@ -47,37 +45,29 @@ def next_plan(m: Balance, s: BalanceState) -> PlanFacts:
     return planned(m.plan(s), m.edition, lambda *tablet: labels[tablet])
 
 
-class LoadedNode(Struct, frozen=True):
-    """A node: how many replicas it holds, its load in words, that load by the largest one."""
-
-    node: str
-    replicas: int
-    load: str
-    part: float
-
-
-def node_loads(m: Balance, s: BalanceState) -> tuple[LoadedNode, ...]:
-    """The load of each node."""
+def node_loads(m: Balance, s: BalanceState) -> list[tuple[str, int, str, float]]:
+    """Each node: how many replicas it holds, its load in words, that load by the largest one."""
     loads = m.loads(s).node_load.tolist()
     most = max(loads) or 1.0
     held = [each.host for replicas in s.replicas for each in replicas]
-    return tuple(
-        LoadedNode(name, held.count(name), load_said(load, m.edition), load / most)
+    return [
+        (name, held.count(name), load_said(load, m.edition), load / most)
         for name, load in zip(m.names, loads, strict=True)
-    )
+    ]
 
 
-def _bar(each: LoadedNode) -> Frag:
+def _bar(row: tuple[str, int, str, float]) -> Frag:
     """A bar as long as the load."""
-    bar = h("rect", width=max(1.0, BAR * each.part), height=THICK, class_="box")
-    return drawing(f"load {each.load}", BAR, THICK, bar)
+    _, _, load, part = row
+    bar = h("rect", width=max(1.0, BAR * part), height=THICK, class_="box")
+    return drawing(f"load {load}", BAR, THICK, bar)
 
 
 def _badges(scene: Scene) -> Badges:
     """How many replicas there are, and how many moves the plan has."""
     plan = scene.of(next_plan)
     moves = sum(len(each.moves) for each in plan.priorities)
-    replicas = sum(each.replicas for each in scene.of(node_loads))
+    replicas = sum(map(len, scene.state.replicas))
     yield "replicas", f"replicas {replicas}", "plain"
     words = f"plan: {counted(moves, 'move')}" if moves else "no move left"
     yield "plan", words, "busy" if moves else ""
@@ -86,15 +76,10 @@ def _badges(scene: Scene) -> Badges:
 
 LOADS = Table(
     of_state(node_loads),
-    "load:{0.node}",
-    (
-        Column("node", "node"),
-        Column("replicas", "replicas"),
-        Column("load", "load"),
-        Column("as a bar", _bar),
-    ),
-    of="{0.node}",
-    line=lambda each: f"{each.node}: {each.load}, {counted(each.replicas, 'replica')}",
+    "load:{0[0]}",
+    ("node", "replicas", "load", Column("as a bar", _bar)),
+    of="{0[0]}",
+    line=lambda row: f"{row[0]}: {row[2]}, {counted(row[1], 'replica')}",
 )
 BALANCE = Views(
     (

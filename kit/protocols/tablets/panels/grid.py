@@ -23,28 +23,26 @@ from kit.protocols.tablets.rules.grid import (
     Part,
     PlacedTablet,
     TabletGrid,
-    TabletWay,
     held_replicas,
 )
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
+from kit.views.busts import bust
 from kit.views.fragment import Frag, h
 from kit.views.heat import Aspect, draw_heat, heat_lines
 from kit.views.labels import NAME_LETTER, SLOT, measured
 from kit.views.panel import Panel, Scene
 from kit.views.parts import BULBS, box, drawing, scroll, volume, word
-from kit.views.replicas import MARK, asked_words, bust, disk, envelope, eye, legend, pencil
+from kit.views.replicas import MARK, asked_words, disk, envelope, eye, legend, pencil
 from kit.views.replicas import key as session_key
 
-WIDTH, HEIGHT = SLOT, 288.0
-"""What the picture's slot of the smallest board has room for."""
+WIDTH, HEIGHT = SLOT, 288.0  # what the picture's slot of the smallest board has room for
 LEFT, TOP = 60.0, 34.0
 """Of nodes' names with *excluded* below, and of the line of group 0 with the shards' numbers."""
 LEAST_CELL, CHIP, GAP = 44.0, 20.0, 4.0
 LETTER = 7.5  # how wide a letter of a chip is at most
 RACK_LETTER = 7.0  # and one of its rack's, below it
 LEAST_CHIP, MOST_ROW = 6.0, 76.0
-MOST_CHIPS = 300
-"""Tablets that are drawn singly, where they have room."""
+MOST_CHIPS = 300  # tablets that are drawn singly, where they have room
 BOW = 40.0  # how far the way of a move leads aside
 SIGNS: dict[Part, str] = {"pending": "+", "leaving": "−", "stray": "?"}
 LOOKS: dict[Part, tuple[str | None, str]] = {
@@ -54,8 +52,7 @@ LOOKS: dict[Part, tuple[str | None, str]] = {
     "stray": (None, "box"),
 }
 """The classes of a chip and of its shape."""
-PORT = 6
-"""How far a node's place is from its cells."""
+PORT = 6  # how far a node's place is from its cells
 LEADS = "★"
 HEAD, LEAST_OF_HEADS, MOST_LETTERS = 12.0, 44.0, 3
 """A node's head, the least row that has room for it, and letters of a name that fit into it."""
@@ -116,10 +113,7 @@ class ChipPlace(Struct, frozen=True):
 
 
 class GridLayout(Struct, frozen=True):
-    """The picture's size, that of each cell, and the place of each chip by its key.
-
-    ``left`` is the room for the nodes' names.
-    """
+    """The picture's size, the room for names, a cell's size, each chip's place by its key."""
 
     width: float
     height: float
@@ -320,9 +314,7 @@ def asked_lines(grid: TabletGrid) -> Iterator[str]:
 
 
 def _client(tablet: PlacedTablet, lies: GridLayout) -> Iterator[Frag]:
-    """A client of a tablet, with lines over the eyes that it reads by and under the pencils that it
-    writes by.
-    """
+    """A client of a tablet, with lines over the eyes and under the pencils that it goes by."""
     for does, write, bus in (("reads", False, 4), ("writes", True, 1)):
         ways = []
         for each in held_replicas(tablet):
@@ -505,24 +497,21 @@ def _drawn_way(a: ChipPlace, b: ChipPlace, aside: float) -> Iterator[Frag]:
 
     Where chips have eyes and pencils, which are ``aside``, it begins and ends behind those.
     """
-    if aside and a.y != b.y:
-        begins, ends = (each.x + each.width / 2 + aside for each in (a, b))
-        bow, middle = max(begins, ends) + 2 * BOW, (a.y + b.y) / 2
-        yield h("path", d=f"M{begins:.0f} {a.y:.0f}Q{bow:.0f} {middle:.0f} {ends:.0f} {b.y:.0f}",
-                class_="wire")  # fmt: skip
-        yield _tip(ends, b.y, bow - ends, middle - b.y)
-        return
+    (x, y), (end, low), over = (a.x, a.y), (b.x, b.y), (a.y + b.y) / 2
     if a.y == b.y:
-        begin = end = a.y - CHIP / 2
-        bow, over = (a.x + b.x) / 2, a.y - CHIP - 8
-        x, y = (0.5 if b.x > a.x else -0.5, 1.0)
+        y = low = a.y - CHIP / 2
+        bow, over = (x + end) / 2, y - CHIP / 2 - 8
+        right, down = (-0.5 if end > x else 0.5), -1.0
+    elif aside:
+        x, end = (each.x + each.width / 2 + aside for each in (a, b))
+        bow = max(x, end) + 2 * BOW
+        right, down = bow - end, over - low
     else:
-        x, y = -0.4, 1.0 if b.y > a.y else -1.0
-        begin, end = a.y + CHIP / 2 * y, b.y - CHIP / 2 * y
-        bow, over = max(a.x, b.x) + BOW, (a.y + b.y) / 2
-    d = f"M{a.x:.0f} {begin:.0f}Q{bow:.0f} {over:.0f} {b.x:.0f} {end:.0f}"
+        right, down, bow = 0.4, -1.0 if low > y else 1.0, max(x, end) + BOW
+        y, low = y - CHIP / 2 * down, low + CHIP / 2 * down
+    d = f"M{x:.0f} {y:.0f}Q{bow:.0f} {over:.0f} {end:.0f} {low:.0f}"
     yield h("path", d=d, class_="wire")
-    yield _tip(b.x, end, -x, -y)
+    yield _tip(end, low, right, down)
 
 
 def _tip(x: float, y: float, right: float, down: float) -> Frag:
@@ -570,15 +559,11 @@ def grid_text(grid: TabletGrid) -> str:
             ends = [" ".join(map(str, each)) for each in (way.sets.leaving, way.sets.pending)]
             places = " → ".join(filter(None, ends))
             lines.append(f"tablet {tablet.number}: {way.kind} in {way.stage} {places}".rstrip())
-            lines += [] if way.reads == way.writes else [f"tablet {tablet.number}: {_used(way)}"]
+            used = (" ".join(map(str, each)) for each in (way.reads, way.writes))
+            if way.reads != way.writes:
+                lines.append("tablet {}: reads {}; writes {}".format(tablet.number, *used))
     lines += asked_lines(grid)
     return "\n".join(f"  {line}" for line in lines)
-
-
-def _used(way: TabletWay) -> str:
-    """Whom requests use in a stage."""
-    reads, writes = (" ".join(map(str, each)) for each in (way.reads, way.writes))
-    return f"reads {reads}; writes {writes}"
 
 
 # -- very many tablets: each shard with how much it has, against the fullest one -------------------
@@ -586,10 +571,8 @@ def _used(way: TabletWay) -> str:
 LEAST_CELLS = {False: 40.0, True: 72.0}
 """How wide a cell is at least; bytes take more room than counts."""
 ROW = 24.0
-MOST_LISTED = 2048
-"""Tablets that the search box knows."""
-MOST_SHARDS = 1024
-"""Shards that are drawn singly; of more there is a cell for each node."""
+MOST_LISTED = 2048  # tablets that the search box knows
+MOST_SHARDS = 1024  # shards that are drawn singly; of more there is a cell for each node
 Cell = tuple[str, tuple[TabletReplica, ...]]
 """What a cell is called, and the shards that it stands for."""
 

@@ -35,16 +35,13 @@ from kit.views.labels import SLOT
 from kit.views.panel import Scene
 from kit.views.parts import act_button, box, bulb, drawing, lamp, word
 
-GRACE = 10
-"""The default ``gc_grace_seconds`` in days; a step of a run is taken for a day."""
+GRACE = 10  # the default ``gc_grace_seconds`` in days; a step of a run is taken for a day
 WAITING = ("replacing", "normal")
 """The states of a node that boots: it is normal before its tablets are there."""
-MOST_HOSTS = 8
-"""Hosts that have a column of their own."""
+MOST_HOSTS = 8  # hosts that have a column of their own
 MOST_NAMED = 6  # tablets that a line names
 HEIGHT, EDGE, BAR, BOOT = 48.0, 6.0, 26.0, 10.0
 MOST_RANGES = 48  # that are drawn; the words have all
-FATES = {1: "lives", 0: "no replica to spare", -1: "no quorum"}
 CLOCK = (
     "A step is a day, and all was repaired on day 0. In tombstone mode timeout deleted rows may "
     f"come back in a tablet that is not repaired within {GRACE} days (gc_grace_seconds)."
@@ -53,9 +50,6 @@ MARKED = ("✓", "box", "on", "marked as repaired")
 PASSED_OVER = ("!", "wire", None, "passed over, not marked as repaired")
 """How a range looks: its sign, its shape, the look of the sign, in words."""
 NO_WARNING = "Every tablet was repaired within the grace."
-
-
-# -- the boot of a node that replaces another ------------------------------------------------------
 
 
 class Boot(Struct, frozen=True):
@@ -114,9 +108,6 @@ def _boot(each: Boot) -> str:
     return f"{each.node} boots in place of {each.replaced}: {tablets}."
 
 
-# -- availability ----------------------------------------------------------------------------------
-
-
 class TabletLosses(Struct, frozen=True):
     """A tablet: the hosts of its replicas in force, each with whether it lives (✓) or is lost (✗),
     those where a replica is being made (+), and what is to spare.
@@ -129,7 +120,7 @@ class TabletLosses(Struct, frozen=True):
     @property
     def fate(self) -> str:
         """What becomes of it, in words."""
-        return FATES[max(-1, min(1, self.spare))]
+        return {1: "lives", 0: "no replica to spare", -1: "no quorum"}[max(-1, min(1, self.spare))]
 
 
 def left_hosts(m: Tablets, s: TabletsState) -> frozenset[str]:
@@ -161,12 +152,13 @@ def one_more(m: Tablets, s: TabletsState) -> list[tuple[str, tuple[int, ...]]]:
 def _columns(scene: Scene) -> list[Column]:
     names = scene.model.names
     hosts = [Column(name, partial(_cell, name), none="") for name in names]
-    whole = [Column("replicas", _replicas)]
-    return [
-        Column("tablet", "tablet"),
-        *(hosts if len(names) <= MOST_HOSTS else whole),
-        Column("to spare", _spare),
-    ]
+    if len(names) > MOST_HOSTS:
+        hosts = [Column("replicas", _replicas)]
+
+    def spare(each: TabletLosses) -> list[Kid]:
+        return [bulb("✓" if each.spare > 0 else "!", each.fate), f" {max(each.spare, 0)}"]
+
+    return [Column("tablet", "tablet"), *hosts, Column("to spare", spare)]
 
 
 def _cell(host: str, each: TabletLosses) -> str:
@@ -175,10 +167,6 @@ def _cell(host: str, each: TabletLosses) -> str:
 
 def _replicas(each: TabletLosses) -> str:
     return " ".join(f"{sign}{name}" for name, sign in each.hosts)
-
-
-def _spare(each: TabletLosses) -> list[Kid]:
-    return [bulb("✓" if each.spare > 0 else "!", each.fate), f" {max(each.spare, 0)}"]
 
 
 def _tablet(each: TabletLosses) -> str:
@@ -221,9 +209,6 @@ def _cost(each: tuple[str, tuple[int, ...]]) -> str:
     return f"no quorum: tablet{'s' * (len(tablets) > 1)} {names}"
 
 
-# -- repair ----------------------------------------------------------------------------------------
-
-
 class RepairedRange(Struct, frozen=True):
     """A tablet's range: whether a primary-range repair on all nodes would mark it as repaired.
 
@@ -245,14 +230,14 @@ def repair_map(
     m: Tablets, s: TabletsState, steps: Sequence[PassedStep]
 ) -> tuple[RepairedRange, ...]:
     """Each tablet's range, as if all nodes ran a primary-range repair now."""
-    given, places = tablet_map(m, s), {name: m.rack(name).partition("/")[::2] for name in m.names}
+    given = tablet_map(m, s)
     lasts = given.last_tokens
-    skipped = skipped_by_primary_repair(given, left_hosts(m, s), places)
+    skipped = skipped_by_primary_repair(given, left_hosts(m, s), m.places)
     repaired = last_repairs(s, steps)
     late = unrepaired_in_time(given, repaired, len(steps), GRACE)
     return tuple(
         RepairedRange(
-            *(number, first_token(number, lasts), last, primary_replica(given, number, places)),
+            *(number, first_token(number, lasts), last, primary_replica(given, number, m.places)),
             *(number in skipped, repaired[number], number in late),
         )
         for number, last in enumerate(lasts)
@@ -263,12 +248,9 @@ def last_repairs(s: TabletsState, steps: Sequence[PassedStep]) -> dict[int, int]
     """The step in which each tablet's last repair ended; 0 where none did."""
     repaired = dict.fromkeys(range(len(s.tablets)), 0)
     for day, step in enumerate(steps, 1):
-        if step.before.tablets is step.after.tablets:
-            continue
         pairs = zip(step.before.tablets, step.after.tablets, strict=True)
         for number, (was, now) in enumerate(pairs):
-            ended = was.transitions and not now.transitions
-            if ended and was.transitions[0].kind == "repair":
+            if not now.transitions and any(way.kind == "repair" for way in was.transitions[:1]):
                 repaired[number] = day
     return repaired
 

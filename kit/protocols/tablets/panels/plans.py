@@ -35,13 +35,8 @@ from kit.views.parts import box, drawing, scroll, word
 
 LEFT, ROW, BAR = 50.0, 30.0, 24.0
 MOST_TIMES = 12
-MOST_SHARDS = 64
-"""Shards that are drawn; the words say how many more there are."""
-NO_MOVE = "Nothing is to be moved."
+MOST_SHARDS = 64  # shards that are drawn; the words say how many more there are
 DISABLED = "Balancing is disabled: nodes are emptied, nothing else is begun."
-
-
-# -- the next plan ---------------------------------------------------------------------------------
 
 
 class PlannedMove(Struct, frozen=True):
@@ -110,12 +105,8 @@ def tablets_plan(m: Tablets, s: TabletsState) -> PlanFacts:
     """What the balancer would begin in a cluster with tablets."""
     if m.planner is not None:
         return planned(m.planner.plan(s).step, m.edition, "{} {}".format)
-    nodes = [
-        BalancerNode(name, *m.rack(name).partition("/")[::2], m.shards, role=role)
-        for name, role in zip(m.names, m.roles(s), strict=True)
-    ]
-    given = tablets.tablet_map(m, s)
-    view = gathered(nodes, {given.table: given}, enabled=m.balancing)
+    nodes = list(m.balancer_nodes(m.roles(s)))
+    view = gathered(nodes, m.maps(s.tablets), enabled=m.balancing)
     return planned(plan(view, m.edition), m.edition, enabled=m.balancing)
 
 
@@ -184,7 +175,7 @@ def plan_panel(
             ),
             caption="the moves, and why",
             lines=unsaid,
-            empty=NO_MOVE,
+            empty="Nothing is to be moved.",
             most=MOST_ROWS,
             thing="move",
             named=1,
@@ -194,9 +185,6 @@ def plan_panel(
         optional=True,
         tab="Plan",
     )
-
-
-# -- loads over time -------------------------------------------------------------------------------
 
 
 class LoadHistory(Struct, frozen=True):
@@ -289,9 +277,6 @@ def load_lines(given: LoadHistory) -> Iterator[str]:
     for at, place in enumerate(given.places[:MOST_SHARDS]):
         yield f"{place}: {' → '.join(str(column[at]) for column in given.columns)}"
     yield _spread(given)
-
-
-# -- how often the coordinator asks ----------------------------------------------------------------
 
 
 def balancer_calls(steps: Sequence[PassedStep]) -> int:

@@ -12,13 +12,7 @@ from kit.protocols.tablets.facts.resize import Readiness
 from kit.protocols.tablets.hosts import LOG
 from kit.protocols.tablets.panels import plans
 from kit.protocols.tablets.panels.grid import grid_panel, storage_panel
-from kit.protocols.tablets.rules.maps import (
-    TabletMap,
-    colocating,
-    first_token,
-    is_power_of_two,
-    siblings,
-)
+from kit.protocols.tablets.rules import maps
 from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica
 from kit.protocols.topology.panels.states import diagram
 from kit.protocols.topology.rules.editions import MACHINES
@@ -48,7 +42,6 @@ PHASES = {
     "commit": "the new map may be committed",
     "after": "the barrier after the new map",
 }
-NULL = "null"
 HEIGHT, EDGE = 96.0, 12.0
 BAR_TOP, BAR = 40.0, 16.0
 
@@ -68,9 +61,9 @@ def _words(scene: Scene) -> Iterator[tuple[str, str]]:
     yield "growing mode", kept if size.growing else "off"
     yield "decision", f"{now.decided}, number {now.number}"
     yield "sizes ask for", f"{now.asks}: {now.reason}"
-    yield "transition state", now.transition or NULL
+    yield "transition state", scene.state.transition or "null"
     drained = f": {len(now.drained)} of {_waited_on(now)} drained" if _waited_on(now) else ""
-    yield "finalization", PHASES[now.phase] + drained
+    yield "finalization", PHASES[scene.state.phase] + drained
     if now.decided == "split":
         ready = sum(each.is_ready for each in now.readiness)
         awaited = sum(not each.is_ignored for each in now.readiness)
@@ -128,9 +121,6 @@ def _stretch(left: float, right: float, name: str) -> Frag:
     return h("g", box(left, BAR_TOP, wide, BAR, "box"), label if has_room else None)
 
 
-# -- readiness by replica --------------------------------------------------------------------------
-
-
 def _waited_for(scene: Scene) -> str:
     """What replicas have to show; a split alone waits for them."""
     now = scene.of(facts.line)
@@ -180,10 +170,8 @@ def _replicas(scene: Scene) -> Iterator[str]:
 PAIRS_EDGE = 6.0
 LINE, BRACKET, SQUARE = 62.0, 20.0, 24.0
 """How high a line of tablets is, where its brackets are, how high a tablet is."""
-MOST_PAIRS = 64
-"""Pairs that are drawn; the table below has what stands out of more."""
+MOST_PAIRS = 64  # pairs that are drawn; the table below has what stands out of more
 A_LINE = 8  # pairs
-NO_PAIRS = "There are no pairs: tablets are paired from two on, and by powers of two."
 
 
 class SiblingPair(Struct, frozen=True):
@@ -212,17 +200,17 @@ class SiblingPair(Struct, frozen=True):
 
 def pairs(scene: Scene) -> list[SiblingPair]:
     """Every pair; none where there is one tablet, or a count that is no power of two."""
-    given: TabletMap = scene.state.map
-    if given.count < 2 or not is_power_of_two(given.count):
+    given: maps.TabletMap = scene.state.map
+    if given.count < 2 or not maps.is_power_of_two(given.count):
         return []
     lasts, tablets = given.last_tokens, given.tablets
     return [
         SiblingPair(
-            *(even, odd, f"after {first_token(even, lasts)} up to {lasts[odd]}"),
+            *(even, odd, f"after {maps.first_token(even, lasts)} up to {lasts[odd]}"),
             (tablets[even].replicas, tablets[odd].replicas),
-            colocating(tablets[even], tablets[odd]),
+            maps.colocating(tablets[even], tablets[odd]),
         )
-        for even, odd in siblings(given.count)
+        for even, odd in maps.siblings(given.count)
     ]
 
 
@@ -264,23 +252,17 @@ def _pair(pair: SiblingPair, left: float, top: float, wide: float) -> Frag:
     )
 
 
-# -- badges ----------------------------------------------------------------------------------------
-
-
 def _badges(scene: Scene) -> Badges:
     """The decision, and whether it is being finalized; until then how many tablets there are."""
     now = scene.of(facts.line)
-    idle = not now.transition  # its names leave room for little else
+    idle = not scene.state.transition  # its names leave room for little else
     yield "tablets", f"tablets {scene.state.map.count}" * idle, "plain"
     yield "decision", f"resize {now.decided}", "" if now.decided == "none" else "busy"
     yield "number", f"number {now.number}" * idle, ""
     yield "growing", "growing mode" * now.size.growing, ""
-    yield "state", now.transition, "busy"
+    yield "state", scene.state.transition, "busy"
     drained = f"barrier {len(now.drained)}/{_waited_on(now)}" * bool(_waited_on(now))
-    yield "phase", drained or now.phase, "busy"
-
-
-# -- the topology's state, the gate of its barrier -------------------------------------------------
+    yield "phase", drained or scene.state.phase, "busy"
 
 
 def standing(scene: Scene) -> Standing:
@@ -299,27 +281,25 @@ def gates(scene: Scene) -> Iterator[Gate]:
     """The barrier of a finalization: who has applied all, and holds no former map."""
     now = scene.of(facts.line)
     if _waited_on(now):
-        step = "the new map" if now.phase == "barrier" else "the next plan"
+        step = "the new map" if scene.state.phase == "barrier" else "the next plan"
         yield Gate("resize:barrier", step, "drained", now.drained, now.undrained, _waited_on(now))
 
 
-def _log_words(now: facts.ResizeLineFacts, count: int) -> str:
+def _log_words(scene: Scene) -> str:
     """What group 0 holds: the tablets, the decision, whether it is polled; later the phase."""
+    s, now = scene.state, scene.of(facts.line)
     decision = f"{now.decided} (number {now.number})" if now.number else ""
     if now.polled and now.polled == now.number:
         decision += ", ready"
-    phase = now.phase or now.transition.removeprefix("tablet_").replace("_", " ")
-    tablets = "" if decision and phase else counted(count, "tablet")
+    phase = s.phase or s.transition.removeprefix("tablet_").replace("_", " ")
+    tablets = "" if decision and phase else counted(s.map.count, "tablet")
     return f"group 0: {', '.join(filter(None, (tablets, decision, phase)))}"
 
 
 RESIZE = Views(
     (
         status(_badges, "badges"),
-        grid_panel(
-            of_state(facts.grid),
-            lambda scene: {LOG: _log_words(scene.of(facts.line), scene.state.map.count)},
-        ),
+        grid_panel(of_state(facts.grid), lambda scene: {LOG: _log_words(scene)}),
         panel_of(
             "resize",
             "Resize decision",
@@ -372,7 +352,7 @@ RESIZE = Views(
                 caption="what a merge makes one",
                 of=lambda pair: f"tablet ks.t {pair.odd}",
                 line="{0.said}",
-                empty=NO_PAIRS,
+                empty="There are no pairs: tablets are paired from two on, and by powers of two.",
                 alike=Alike(
                     lambda pair: ("apart" if pair.moves else "together",),
                     lambda scene, pair: bool(pair.moves),

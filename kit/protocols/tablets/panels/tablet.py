@@ -1,30 +1,29 @@
 """The panels of one tablet's requests: those of storage, whose epochs are stages; its own tabs.
 
 They say which stage each coordinator and replica stands at, and compare leaving and new replicas,
-write by write. Source: Topology over Raft, "Tablet transitions", the precondition of
-``write_both_read_new``.
+write by write. Sources: Topology over Raft, "Tablet transitions", the precondition of
+``write_both_read_new``; "Topology guards", its example scenario, for a run in numbered steps.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from operator import itemgetter
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.engine.timeline import PassedStep
+from kit.protocols.storage import storage
 from kit.protocols.storage.facts import OUTPUT
 from kit.protocols.storage.panels import VIEWS as STORAGE
-from kit.protocols.storage.rules.requests import AT_WORK, NOTHING, WAITING, Request, timestamp
+from kit.protocols.storage.rules.requests import AT_WORK, DONE, NOTHING, WAITING, Request, timestamp
 from kit.protocols.storage.rules.view import holds, mask_of, members
-from kit.protocols.storage.storage import Commit, StorageState
-from kit.protocols.tablets.facts.story import HARM, KEPT, story
 from kit.protocols.tablets.panels.grid import grid_panel
 from kit.protocols.tablets.panels.tablets import diagram
 from kit.protocols.tablets.rules.grid import GridHost, PlacedTablet, TabletGrid, TabletWay
 from kit.protocols.tablets.rules.replica_sets import Replicas, ReplicaSets, TabletReplica
-from kit.protocols.tablets.rules.stages import REPLACES, TRANSITIONS, TransitionKind
+from kit.protocols.tablets.rules.stages import TRANSITIONS, TransitionKind, ends_well
 from kit.protocols.tablets.rules.tablet_history import (
     NO_TRANSITION,
     WITHIN_NODE,
@@ -32,7 +31,6 @@ from kit.protocols.tablets.rules.tablet_history import (
     stage_of,
 )
 from kit.protocols.tablets.tablet import Tablet
-from kit.protocols.topology.rules.machines import BOUNDARY
 from kit.views.declared import (
     NONE,
     Column,
@@ -47,21 +45,13 @@ from kit.views.declared import (
     unsaid,
 )
 from kit.views.diagrams import END, START, Standing, state_panel
-from kit.views.fragment import Frag, Kid, h
+from kit.views.fragment import Kid, h
 from kit.views.panel import Scene
 from kit.views.parts import bulb
 
 __all__ = ["OUTPUT", "TABLET"]
 
 STREAMING, SWITCH = "streaming", "write_both_read_new"
-ENDS_WELL = frozenset(
-    edge.source
-    for tables in TRANSITIONS.values()
-    for table in tables.values()
-    for edge in table.edges
-    if edge.target == BOUNDARY and REPLACES in edge.effects
-)
-"""The stages after which the new replicas are in force."""
 
 
 # -- the way of a transition, and the grid that it changes -----------------------------------------
@@ -81,11 +71,12 @@ class StagePath(Struct, frozen=True):
     @property
     def replicas(self) -> Replicas:
         """The replicas that are in force: the old ones until it has ended well."""
-        ends_well = self.ended and self.stages and self.stages[-1] in ENDS_WELL
-        return self.sets.new if ends_well else self.sets.old
+        table = TRANSITIONS["server"][self.kind]  # which has the stages of both editions
+        good = self.ended and self.stages and ends_well(table, self.stages[-1])
+        return self.sets.new if good else self.sets.old
 
 
-def path(m: Tablet, s: StorageState) -> StagePath:
+def path(m: Tablet, s: storage.StorageState) -> StagePath:
     """The way of the latest transition; of none yet, that of the first one, without a stage."""
 
     def planned(number: int, replicas: Replicas, *stages: str) -> StagePath:
@@ -112,11 +103,8 @@ def standing(scene: Scene) -> Standing:
     return Standing(diagram(way.kind, scene.model.edition), (START, *way.stages, *ends))
 
 
-def grid(m: Tablet, s: StorageState) -> TabletGrid:
-    """The tablet as the newest version has it, with data where no replica of it is.
-
-    All nodes have as many shards.
-    """
+def grid(m: Tablet, s: storage.StorageState) -> TabletGrid:
+    """The tablet as the newest version has it, with data where no replica of it is."""
 
     def placed(name: str) -> TabletReplica:
         """The shard that a name of a history stands for: that of a node is its first one."""
@@ -175,7 +163,7 @@ class StageInUse(Struct, frozen=True):
     passed: tuple[str, ...]
 
 
-def stages_in_use(m: Tablet, s: StorageState) -> tuple[StageInUse, ...]:
+def stages_in_use(m: Tablet, s: storage.StorageState) -> tuple[StageInUse, ...]:
     """The versions from the oldest that somebody works by to the newest.
 
     The oldest one is that of whoever is furthest behind. Source: Topology over Raft, "Shard
@@ -189,13 +177,13 @@ def stages_in_use(m: Tablet, s: StorageState) -> tuple[StageInUse, ...]:
     return tuple(_in_use(m, s, index, planners) for index in range(oldest, newest + 1))
 
 
-def awaited_versions(m: Tablet, s: StorageState) -> tuple[StageInUse, ...]:
+def awaited_versions(m: Tablet, s: storage.StorageState) -> tuple[StageInUse, ...]:
     """The versions below the committed one that requests hold: what barriers wait for."""
     rows = stages_in_use(m, s)
     return tuple(row for row in rows if row.requests and row.version < rows[-1].version)
 
 
-def awaited_shards(m: Tablet, s: StorageState) -> Iterator[tuple[str, tuple[str, ...]]]:
+def awaited_shards(m: Tablet, s: storage.StorageState) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The writes that a node began by an older stage, and the shards on which it is at work.
 
     Barriers wait for them as for older requests (Topology over Raft, "Tracking replica-side
@@ -208,10 +196,8 @@ def awaited_shards(m: Tablet, s: StorageState) -> Iterator[tuple[str, tuple[str,
             yield m.title_of(number), m.history.names(at_work)
 
 
-def _planners(m: Tablet, s: StorageState) -> dict[str, int]:
-    """The coordinators with a request to come and none that is open: the oldest version that each
-    may plan by.
-    """
+def _planners(m: Tablet, s: storage.StorageState) -> dict[str, int]:
+    """The coordinators with requests to come, none open: the oldest version each may plan by."""
     phases = [(c.coordinator, r.phase) for c, r in zip(m.workload, s.requests, strict=True)]
     busy = {name for name, phase in phases if phase in AT_WORK}
     waiting = {name for name, phase in phases if phase == WAITING} - busy
@@ -219,11 +205,13 @@ def _planners(m: Tablet, s: StorageState) -> dict[str, int]:
     return {name: at for name, at in known if name in waiting}
 
 
-def _is_open(s: StorageState, request: Request) -> bool:
+def _is_open(s: storage.StorageState, request: Request) -> bool:
     return request.phase in AT_WORK or bool(request.in_flight & ~s.down)
 
 
-def _in_use(m: Tablet, s: StorageState, index: int, planners: Mapping[str, int]) -> StageInUse:
+def _in_use(
+    m: Tablet, s: storage.StorageState, index: int, planners: Mapping[str, int]
+) -> StageInUse:
     epoch = m.history.epochs[m.trails[s.trail].nodes[index]]
     view, stage, names = m.views(s)[index], stage_of(epoch), m.history.names
     sharded = m.history.sharded
@@ -276,12 +264,6 @@ def _drain(scene: Scene) -> Iterator[tuple[str, str]]:
         yield "✓", FREE
 
 
-def _draw_drain(scene: Scene) -> list[Frag]:
-    return [
-        h("p", bulb(sign, "drain"), f" {words}", class_="lamp") for sign, words in _drain(scene)
-    ]
-
-
 def _stage(row: StageInUse) -> str:
     return f"{row.stage}, {row.note}" if row.note else row.stage
 
@@ -296,14 +278,6 @@ def _cells(row: StageInUse) -> tuple[str, str, str, str]:
     return reads, writes, ", ".join(replicas), "; ".join((*plans, *row.requests))
 
 
-def _cell(at: int, row: StageInUse) -> str:
-    return _cells(row)[at]
-
-
-def _version(row: StageInUse) -> list[Kid]:
-    return [h("b", str(row.version)), " ", h("small", _stage(row))]
-
-
 def _strips(scene: Scene) -> Iterator[str]:
     """A line for each version in use, the newest first."""
     for row in reversed(scene.of(stages_in_use)):
@@ -316,19 +290,97 @@ def _strips(scene: Scene) -> Iterator[str]:
 # -- the run in numbered steps ---------------------------------------------------------------------
 
 
-def _steps(scene: Scene) -> Iterator[tuple[int, str]]:
-    yield from enumerate(scene.once("story", lambda: story(scene.model, scene.way())), 1)
-
-
 def _step(row: tuple[int, str]) -> list[Kid]:
     sign = next((sign for sign in (HARM, KEPT) if row[1].startswith(sign)), "")
     words = row[1].removeprefix(sign)
     return [bulb(sign.strip(), "a late stream"), f" {words}"] if sign else [words]
 
 
+FAILS = "roll back to", "give up to"  # how the events begin with which a transition fails
+HARM, KEPT = "! ", "✓ "
+"""What a line begins with in which a late stream did harm, or was turned away."""
+
+
+def story(m: Tablet, way: Sequence[PassedStep]) -> tuple[str, ...]:
+    """What happened so far: writes that are on all replicas, transitions, and what they left."""
+    start = ", ".join(m.history.names(m.history.epochs[0].view.writes))
+    lines, whole, begun = [f"The tablet is on {start}."], set[int](), [""]
+    for step in way:
+        match step.action:
+            case storage.Serve() | storage.WriteBack():
+                now = {*_everywhere(m, step.after)} - whole
+                whole |= now
+                lines += (_on_all(m, step.after, number) for number in sorted(now))
+            case storage.Commit(verb) if verb.startswith(FAILS):
+                late = set(m.late_copies(step.after)) - set(m.late_copies(step.before))
+                left = ", ".join(sorted({f"s{each.session}" for each in late}))
+                lines.append(f"It fails{f', and leaves a stream behind: {left}' if left else ''}.")
+                begun.append("")
+            case storage.Commit(verb) if verb.startswith("plan "):
+                what = f"{'A' if verb == 'plan repair' else 'The'} {verb.removeprefix('plan ')}"
+                lines.append(f"{what} {'is tried again' if what in begun else 'begins'}.")
+                begun.append(what)
+            case storage.Commit() if begun[-1] and stage_of(m.newest(step.after)) == NO_TRANSITION:
+                last = _taken(lines, begun[-1])
+                names = ", ".join(m.history.names(m.newest(step.after).view.writes))
+                ends = (
+                    f"{f'{last} and' if last else begun[-1]} completes: the tablet is on {names}."
+                )
+                lines.append("The tablet is repaired." if begun[-1] == "A repair" else ends)
+                begun.append("")
+            case storage.CollectTombstones(replica):
+                mark = timestamp(step.before.cells[m.code[replica]])
+                number = [request.timestamp for request in step.before.requests].index(mark)
+                what = f"The tombstone of {m.title_of(number)} is collected on"
+                last = _taken(lines, what)
+                lines.append(f"{f'{last},' if last else what} {replica}.")
+            case storage.LandLate():
+                lines.append(_landed(m, step))
+    return tuple(lines)
+
+
+def _taken(lines: list[str], beginning: str) -> str:
+    """The last line, taken off, where it begins so: more is to be said in it; else nothing."""
+    return lines.pop().removesuffix(".") if lines[-1].startswith(beginning) else ""
+
+
+def _everywhere(m: Tablet, s: storage.StorageState) -> Iterator[int]:
+    """The mutations that all replicas have, themselves or a later one."""
+    oldest = min(timestamp(s.cells[i]) for i in members(m.newest(s).view.written_at))
+    for number, request in enumerate(s.requests):
+        if m.mutations[number] and 0 < request.timestamp <= oldest:
+            yield number
+
+
+def _on_all(m: Tablet, s: storage.StorageState, number: int) -> str:
+    names = ", ".join(m.history.names(m.newest(s).view.written_at))
+    does = "deletes {} and" if m.workload[number].kind == "delete" else "of {}"
+    title = m.title_of(number).capitalize()
+    return f"{title} {does.format(m.row_key)} is on all replicas: {names}."
+
+
+def _landed(m: Tablet, step: PassedStep) -> str:
+    """What a late stream did: brought back what was deleted, changed nothing, or was rejected."""
+    before, action = step.before, step.action
+    late, to, name = m.late_copy(before, action), action.target, f"s{action.session}"
+    asks = zip(m.workload, before.requests, strict=True)
+    done = [(r.timestamp, ask.kind) for ask, r in asks if ask.writes and r.phase == DONE]
+    mark, kind = max(done, default=(0, ""))
+    deleted = kind == "delete" and 0 < timestamp(late.cell) < mark
+    if m.rejects_late(before, action):
+        stays = f": {m.row_key} stays deleted" if deleted else ""
+        return f"{KEPT}{to} rejects {name}, whose session is closed{stays}."
+    if before.cells == step.after.cells:
+        return f"{name} is applied to {to}, which has nothing to gain from it."
+    return (
+        f"{HARM}{name} is applied to {to}: {m.row_key} is back."
+        if deleted
+        else f"{name} is applied to {to}."
+    )
+
+
 # -- leaving and new replicas, write by write ------------------------------------------------------
 
-NOT_BEGUN = "The comparison begins with the stage streaming."
 NONE_LEAVES = "No replica leaves: a repair changes no replica set."
 
 
@@ -359,7 +411,7 @@ class KeptWrites(Struct, frozen=True):
     writes: tuple[KeptWrite, ...]
 
 
-def kept_writes(m: Tablet, s: StorageState, steps: Sequence[PassedStep]) -> KeptWrites:
+def kept_writes(m: Tablet, s: storage.StorageState, steps: Sequence[PassedStep]) -> KeptWrites:
     """Write by write: the leaving replicas as streaming began beside the new ones now."""
     way, names = path(m, s), m.history.names
     if way.kind == "repair":
@@ -387,7 +439,7 @@ def kept_writes(m: Tablet, s: StorageState, steps: Sequence[PassedStep]) -> Kept
 def _enters(m: Tablet, step: PassedStep) -> bool:
     """Whether a step commits the stage of streaming."""
     stages = [stage_of(m.newest(each)) == STREAMING for each in (step.before, step.after)]
-    return isinstance(step.action, Commit) and stages == [False, True]
+    return isinstance(step.action, storage.Commit) and stages == [False, True]
 
 
 def _kept(scene: Scene) -> KeptWrites:
@@ -397,7 +449,7 @@ def _kept(scene: Scene) -> KeptWrites:
 def _compared(scene: Scene) -> Iterator[Part]:
     kept = _kept(scene)
     if not kept.begun or not (kept.leaving or kept.coming):
-        yield Note(NONE_LEAVES if kept.begun else NOT_BEGUN)
+        yield Note(NONE_LEAVES if kept.begun else "The comparison begins with the stage streaming.")
         return
     then, now = f"{', '.join(kept.leaving)} then", f"{', '.join(kept.coming)} now"
 
@@ -444,16 +496,25 @@ TABLET = replace(
         panel_of(
             "strips",
             "Who stands at which stage",
-            Drawn(_draw_drain, unsaid),
+            Drawn(
+                lambda scene: [
+                    h("p", bulb(sign, "drain"), f" {words}", class_="lamp")
+                    for sign, words in _drain(scene)
+                ],
+                unsaid,
+            ),
             Table(
-                lambda scene: reversed(scene.of(stages_in_use)),
-                "stage:{0.index}",
+                lambda scene: [(row, *_cells(row)) for row in reversed(scene.of(stages_in_use))],
+                "stage:{0[0].index}",
                 (
-                    Column("version", _version),
-                    *(Column(head, partial(_cell, at), none="") for at, head in enumerate(COLUMNS)),
+                    Column(
+                        "version",
+                        lambda row: [h("b", str(row[0].version)), " ", h("small", _stage(row[0]))],
+                    ),
+                    *(Column(head, itemgetter(at), none="") for at, head in enumerate(COLUMNS, 1)),
                 ),
                 caption="Stages in use, the committed one first",
-                of="state:{0.stage}",
+                of="state:{0[0].stage}",
                 lines=_strips,
             ),
             tab="Strips",
@@ -463,12 +524,11 @@ TABLET = replace(
             "steps",
             "The run in steps",
             Table(
-                _steps,
-                "told:{0[0]}",
-                (
-                    Column("step", "{0[0]}".format),
-                    Column("what happened", _step),
+                lambda scene: enumerate(
+                    scene.once("story", lambda: story(scene.model, scene.way())), 1
                 ),
+                "told:{0[0]}",
+                (Column("step", "{0[0]}".format), Column("what happened", _step)),
                 caption="Step by step, as the documents tell it",
                 line="{0[0]}. {0[1]}",
             ),

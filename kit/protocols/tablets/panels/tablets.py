@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -13,10 +14,10 @@ from kit.protocols.tablets.facts import tablets as facts
 from kit.protocols.tablets.hosts import LOG, NETWORK
 from kit.protocols.tablets.panels import losses, plans
 from kit.protocols.tablets.panels.grid import Above, grid_panel
-from kit.protocols.tablets.rules.availability import Sharder
 from kit.protocols.tablets.rules.maps import TabletMap
-from kit.protocols.tablets.rules.replica_sets import StageChoice
+from kit.protocols.tablets.rules.replica_sets import StageChoice, words
 from kit.protocols.tablets.rules.stages import KINDS, TRANSITIONS, TransitionKind, onward
+from kit.protocols.tablets.rules.tablet_history import WITHIN_NODE
 from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology import topology as cluster
 from kit.protocols.topology.panels.coordinating import QUEUE
@@ -46,8 +47,7 @@ from kit.views.promises import LAMPS
 from kit.views.registry import Views
 
 NULL = "null"
-SIGNS = {"done": "✓", "failed": "!", "next": "…", "later": "…"}
-"""The bulbs of pieces of work."""
+SIGNS = {"done": "✓", "failed": "!", "next": "…", "later": "…"}  # the bulbs of pieces of work
 ANSWERS = {
     "answered": ("✓", "has answered"),
     "asked": ("…", "is asked"),
@@ -56,9 +56,6 @@ ANSWERS = {
 }
 """How a node stands in a barrier: a sign and words."""
 NO_TRANSITION = "No tablet is in transition."
-
-
-# -- the picture -----------------------------------------------------------------------------------
 
 
 def above(scene: Scene) -> Above:
@@ -83,7 +80,7 @@ def _badges(scene: Scene) -> Badges:
     yield "state", topology.transition or "no transition state", ""
     yield "moving", f"{moving} in transition" if moving else "", "busy"
     yield "balancing", "" if m.balancing else "balancing is off", ""
-    if facts.WITHIN_NODE in m.begun:  # where hard links may be made
+    if WITHIN_NODE in m.begun:  # where hard links may be made
         done = facts.copies(m, scene.way())
         yield "copies", f"{done.linked} linked, {done.streamed} streamed", ""
     yield "decided", "decided" if s.command else "", "busy"
@@ -115,8 +112,8 @@ def _rest(count: int, what: str) -> str:
 def _transition(scene: Scene, each: facts.StageFacts, place: int, before: str) -> Frag:
     lines: dict[str, Kid] = {
         "stage": h("b", each.stage, class_=None if before == each.stage else "changed"),
-        f"reads: {each.reads}": facts.words(each.read_from),
-        f"writes: {each.writes}": facts.words(each.written_to),
+        f"reads: {each.reads}": words(each.read_from),
+        f"writes: {each.writes}": words(each.written_to),
         "session": str(each.session) if each.session else "none open",
         "work": [_work(work.name.replace("_", " "), work.standing) for work in each.work],
     }
@@ -152,8 +149,8 @@ def _now(scene: Scene) -> Iterator[str]:
         session = f"; session {each.session}" if each.session else ""
         yield (
             f"{scene.model.tablet_words(each.tablet)}, {each.kind}, {each.stage}: reads "
-            f"{each.reads} ({facts.words(each.read_from)}), writes {each.writes} "
-            f"({facts.words(each.written_to)}){session}; {work}"
+            f"{each.reads} ({words(each.read_from)}), writes {each.writes} "
+            f"({words(each.written_to)}){session}; {work}"
             + (f"; if it fails: {_choice(each.choice)}" if each.choice else "")
         )
     yield from filter(None, [_rest(len(rows) - MOST_ROWS, "transition")])
@@ -165,7 +162,8 @@ def standing(scene: Scene) -> Standing:
     """Where the transition stands that moved last; before the first, its diagram at its start."""
     m, way = scene.model, facts.way_of(scene.way())
     if way is None:
-        return Standing(diagram(facts.first_kind(m), m.edition), (START,))
+        kind: TransitionKind = m.begun[0] if m.moves and m.begun else "migration"
+        return Standing(diagram(kind, m.edition), (START,))
     path = (START, *way.stages, *((END,) * way.ended))
     failures = frozenset(number + 1 for number in way.failures)  # the path has its start before
     return Standing(diagram(way.kind, m.edition), path, failures)
@@ -391,15 +389,14 @@ STAGE_COLUMNS = (
 )
 
 
+def _cells(columns: Iterable[Column], row: Any) -> str:
+    """What columns show of a row, each behind its head."""
+    return ", ".join(f"{column.head} {column.cell(row)}" for column in columns)
+
+
 def _sharders(scene: Scene, host: str) -> Iterator[Part]:
     """A row for each key; then both kinds of sharder, made before the newest version."""
     m, maps = scene.model, _versions(scene)
-
-    def answer(each: facts.ShardAnswer) -> str:
-        key, tablet, *cells, sign = (column.cell(each) for column in KEY_COLUMNS)
-        heads = (column.head for column in KEY_COLUMNS[2:])
-        said = ", ".join(f"{head} {cell}" for head, cell in zip(heads, cells, strict=False))
-        return f"{host}, {key} of tablet {tablet}: {said} {sign}".rstrip()
 
     yield Table(
         lambda scene: facts.answers(m, scene.of(facts.tablet_map), host),
@@ -407,14 +404,11 @@ def _sharders(scene: Scene, host: str) -> Iterator[Part]:
         KEY_COLUMNS,
         caption=f"shards of {host}, by the token of the key",
         of=lambda each: f"tablet {m.parameters.tables[0]} {each.key.tablet}",
-        line=answer,
+        line=lambda each: (
+            f"{host}, {each.key.key} of tablet {each.key.tablet}: "
+            f"{_cells(KEY_COLUMNS[2:-1], each)} {_differs(each)}"
+        ).rstrip(),
     )
-
-    def staged(each: facts.StageShards) -> str:
-        stage, *cells = (column.cell(each) for column in STAGE_COLUMNS)
-        heads = (column.head for column in STAGE_COLUMNS[1:])
-        words = ", ".join(f"{head} {cell}" for head, cell in zip(heads, cells, strict=True))
-        return f"{host}, {stage}: {words}"
 
     stages = facts.stage_shards(m, scene.of(facts.tablet_map), host)
     if stages:
@@ -423,7 +417,9 @@ def _sharders(scene: Scene, host: str) -> Iterator[Part]:
             lambda each: f"stage:{host}:{each.stage}",
             STAGE_COLUMNS,
             caption=f"shards of {host} by stage",
-            line=staged,
+            line=lambda each: (
+                f"{host}, {STAGE_COLUMNS[0].cell(each)}: {_cells(STAGE_COLUMNS[1:], each)}"
+            ),
             marked=False,
         )
     if len(maps) < 2:
@@ -435,31 +431,30 @@ def _sharders(scene: Scene, host: str) -> Iterator[Part]:
         Column("map", "version"),
         Column("shard_for_reads()", lambda each: each.shard_for_reads(key.token)),
         Column("shard_for_writes()", lambda each: each.shard_for_writes(key.token), none="{}"),
-        Column("a barrier", _waits),
+        Column(
+            "a barrier",
+            lambda each: (
+                "does not wait: a guard is needed"
+                if each.holds is None
+                else f"! waits for map {each.holds}"
+            ),
+        ),
     )
-
-    def sharder(each: Sharder) -> str:
-        kind, *cells, waits = (f"{column.head} {column.cell(each)}" for column in columns)
-        return f"{host}, {key.key}, {kind.partition(' ')[2]}: {', '.join(cells)}; {waits}"
-
     yield Table(
         lambda scene: facts.both_kinds(m, maps, host),
         lambda each: f"sharder:{host}:{each.kind}",
         columns,
         caption=f"two sharders of {host}, made of map {len(maps) - 1}, asked for {key.key}",
-        line=sharder,
+        line=lambda each: (
+            f"{host}, {key.key}, {SHARDERS[each.kind]}: {_cells(columns[1:-1], each)}; "
+            f"{_cells(columns[-1:], each)}"
+        ),
         marked=False,
     )
 
 
 def _versions(scene: Scene) -> tuple[TabletMap, ...]:
     return scene.once("versions", lambda: facts.versions(scene.model, scene.state, scene.way()))
-
-
-def _waits(each: Sharder) -> str:
-    if each.holds is not None:
-        return f"! waits for map {each.holds}"
-    return "does not wait: a guard is needed"
 
 
 def _lines(scene: Scene) -> Iterator[str]:
@@ -476,19 +471,11 @@ SHARDER = panel_of(
     "sharder",
     "Sharder",
     Choice(
-        "asked-host",
-        "ask host",
-        lambda s: facts.asked_hosts(s.model),
-        _sharders,
-        _lines,
-        "shards",
+        "asked-host", "ask host", lambda s: facts.asked_hosts(s.model), _sharders, _lines, "shards"
     ),
     optional=True,
     tab="Sharder",
 )
-
-
-# -- the cluster's own panels ----------------------------------------------------------------------
 
 
 def lifted(panel: Panel) -> Panel:

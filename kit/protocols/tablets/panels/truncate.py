@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from itertools import groupby, pairwise
 from typing import get_args
 
-from msgspec import Struct
-
 from kit.protocols.tablets.hosts import LOG, NETWORK, host_spot
 from kit.protocols.tablets.truncate import NEW_ROWS, OLD_ROWS, Phase, Truncate, TruncateState
 from kit.views.declared import Badges, Column, Table, of_state, panel_of, status
@@ -25,53 +23,23 @@ DIAGRAM = StateDiagram(
     "phases of a truncate",
     tuple((before, f"→ {after}", after) for before, after in pairwise(PHASES)),
 )
-ROWS = {"old": "rows of before", "new": "new rows"}
-NO_SESSION = "no session"
 
 
-class TruncatedNode(Struct, frozen=True):
-    """A node: the session that it knows, its rows (*old*, *new*), what it has to do with the RPC.
-
-    ``is_replica``: it holds rows of the table. ``behind``: group 0 says another session.
-    """
-
-    name: str
-    is_replica: bool
-    session: str
-    behind: bool
-    rows: tuple[str, ...]
-    answered: bool
-    late: bool
-
-    @property
-    def said(self) -> str:
-        """All of it in words."""
-        rows = " and ".join(ROWS[each] for each in self.rows)
-        words = [rows or ("no rows" if self.is_replica else "no replica")]
-        words.append(self.session + (" (not up to date)" if self.behind else ""))
-        words += ["has answered"] * self.answered + ["an RPC is late"] * self.late
-        return f"{self.name}: {', '.join(words)}"
-
-
-def nodes(m: Truncate, s: TruncateState) -> tuple[TruncatedNode, ...]:
-    """Every node."""
-    return tuple(
-        TruncatedNode(
-            *(name, bool(m.holders >> i & 1), _session(s.views[i]), s.views[i] != s.session),
-            ("old",) * bool(s.rows[i] & OLD_ROWS) + ("new",) * bool(s.rows[i] & NEW_ROWS),
-            *(bool(s.answered >> i & 1), bool(s.late >> i & 1)),
-        )
-        for i, name in enumerate(m.names)
-    )
+def _nodes(m: Truncate, s: TruncateState) -> list[tuple[str, str, bool]]:
+    """Every node: its name, the session that it knows, whether it has answered."""
+    return [
+        (name, _session(view), bool(s.answered >> i & 1))
+        for i, (name, view) in enumerate(zip(m.names, s.views, strict=True))
+    ]
 
 
 def _session(number: int) -> str:
-    return f"session {number}" if number else NO_SESSION
+    return f"session {number}" if number else "no session"
 
 
 def _stage(scene: Scene) -> Stage:
-    m, s, rows = scene.model, scene.state, scene.of(nodes)
-    late = [each.name for each in rows if each.late]
+    m, s = scene.model, scene.state
+    late = m.named(s.late)
     keys = dict(zip(late, (NETWORK, *(f"late:{name}" for name in late[1:])), strict=False))
     path = (scene.model.start().phase, *(step.after.phase for step in scene.way()))
     coordinator = Character(
@@ -84,7 +52,7 @@ def _stage(scene: Scene) -> Stage:
     )
     return Stage(
         m.names,
-        tuple(map(_character, rows)),
+        tuple(_character(m, s, node) for node in range(m.nodes)),
         (coordinator,),
         messages=tuple(Message("g0", at, "late RPC", keys[at], held=True, thing=at) for at in late),
         standing=Standing(DIAGRAM, tuple(phase for phase, _ in groupby(path))),
@@ -92,16 +60,23 @@ def _stage(scene: Scene) -> Stage:
     )
 
 
-def _character(each: TruncatedNode) -> Character:
-    held = tuple(ROWS[name] for name in each.rows) or ("no rows",)
+def _character(m: Truncate, s: TruncateState, node: int) -> Character:
+    """A node: the session that it knows, its rows, what it has to do with the RPC."""
+    rows = ["rows of before"] * bool(s.rows[node] & OLD_ROWS)
+    rows += ["new rows"] * bool(s.rows[node] & NEW_ROWS)
+    none = "no rows" if m.holders >> node & 1 else "no replica"
+    name, session = m.names[node], _session(s.views[node])
+    said = [" and ".join(rows) or none]
+    said.append(session + " (not up to date)" * (s.views[node] != s.session))
+    said += ["has answered"] * (s.answered >> node & 1) + ["an RPC is late"] * (s.late >> node & 1)
     return Character(
-        each.name,
-        host_spot(each.name),
-        sign="key" if each.session != NO_SESSION else "",
-        tag=each.session,
-        holds=held if each.is_replica else ("no replica",),
-        fill=float(bool(each.rows)),
-        title=each.said,
+        name,
+        host_spot(name),
+        sign="key" if s.views[node] else "",
+        tag=session,
+        holds=tuple(rows) or (none,),
+        fill=float(bool(rows)),
+        title=f"{name}: {', '.join(said)}",
     )
 
 
@@ -117,9 +92,9 @@ def gates(scene: Scene) -> Iterator[Gate]:
         yield Gate(LOG, "have deleted", "answered", there, missing, len(there) + len(missing))
 
 
-def _late(scene: Scene, each: TruncatedNode) -> str:
+def _late(scene: Scene, row: tuple[str, str, bool]) -> str:
     """What would happen to an RPC that arrives now."""
-    inside = scene.model.let_in(scene.state, scene.model.number(each.name))
+    inside = scene.model.let_in(scene.state, scene.model.number(row[0]))
     return "carried out" if inside else "refused"
 
 
@@ -133,16 +108,15 @@ def _badges(scene: Scene) -> Badges:
 
 
 SESSION = Table(
-    of_state(nodes),
-    "session:{0.name}",
+    of_state(_nodes),
+    "session:{0[0]}",
     (
-        Column("node", "name"),
-        Column("knows", "session"),
-        Column("answered", lambda each: bulb("✓", "answered") if each.answered else ""),
+        *("node", "knows"),
+        Column("answered", lambda row: bulb("✓", "answered") if row[2] else ""),
         Column("a late RPC would be", draws=_late),
     ),
     caption=lambda scene: f"group 0: {_session(scene.state.session)}",
-    of="{0.name}",
+    of="{0[0]}",
 )
 TRUNCATE = Views(
     (

@@ -32,17 +32,12 @@ from kit.protocols.topology.rules.machines import Edition, Selector
 from kit.ring.tokens import INT64_LOW
 
 SharderKind = Literal["holding", "auto_refreshing"]
-NO_REPLICA_SHARD = 0
-"""The shard for reads of a host without a replica."""
 _MASK = 2**64 - 1
 
 
 def shard_for_reads(tablet: Tablet, host: str, reads: Selector) -> int:
-    """The shard of a host that answers reads of a tablet; shard 0 of a host without a replica.
-
-    The published ``try_get_shard_for_reads`` has none there.
-    """
-    return next(iter(shard_for_writes(tablet, host, reads)), NO_REPLICA_SHARD)
+    """The shard of a host that answers reads of a tablet; without a replica 0 (published: none)."""
+    return next(iter(shard_for_writes(tablet, host, reads)), 0)
 
 
 def shard_for_writes(tablet: Tablet, host: str, writes: Selector) -> tuple[int, ...]:
@@ -174,15 +169,11 @@ def _mask(hosts: Sequence[str], some: Collection[str]) -> int:
     return sum(1 << bit for bit, host in enumerate(hosts) if host in some)
 
 
-Places = Mapping[str, tuple[str, str]]
-"""The datacenter and the rack of each host."""
+Places = Mapping[str, tuple[str, str]]  # the datacenter and the rack of each host
 
 
 class TabletAvailability(Struct, frozen=True):
-    """A tablet's replicas that live, and how many more may be lost before its quorum is.
-
-    ``spare`` is negative where there is no quorum any more.
-    """
+    """A tablet's replicas that live, and how many more may be lost before its quorum is."""
 
     tablet: int
     live: Replicas
@@ -190,7 +181,7 @@ class TabletAvailability(Struct, frozen=True):
 
     @property
     def spare(self) -> int:
-        """How many of the live replicas a quorum can do without."""
+        """How many of the live replicas a quorum can do without; negative: there is none."""
         return len(self.live) - self.quorum
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -91,6 +91,7 @@ def siblings(count: int, isolated: int | None = None) -> tuple[tuple[int, int], 
 
 
 ResizeType = Literal["none", "split", "merge"]
+RESIZE_TYPES: tuple[ResizeType, ...] = get_args(ResizeType)
 
 
 class Tablet(Struct, frozen=True, cache_hash=True):

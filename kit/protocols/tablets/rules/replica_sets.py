@@ -10,7 +10,7 @@ participant is excluded, and counts who is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -57,8 +57,12 @@ def replicas_in(text: str) -> Replicas:
     return replicas
 
 
-REPAIR_WEIGHT = 2
-"""The streams that a repair counts as, where a migration is one."""
+def words(replicas: Iterable[TabletReplica], between: str = ", ") -> str:
+    """Replicas as they are written: ``A:0, B:1``."""
+    return between.join(map(str, replicas))
+
+
+REPAIR_WEIGHT = 2  # the streams that a repair counts as, where a migration is one
 
 
 class ReplicaSets(Struct, frozen=True):

@@ -17,11 +17,9 @@ from msgspec import Struct
 from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica
 from kit.protocols.topology.rules.cluster import Factor
 
-Replication = Mapping[str, Factor]
-"""By datacenter; one that is not named has no replica."""
+Replication = Mapping[str, Factor]  # by datacenter; one that is not named has no replica
 
-Place = tuple[str, str]
-"""A datacenter and a rack."""
+Place = tuple[str, str]  # a datacenter and a rack
 
 
 class Misfit(Struct, frozen=True, order=True):
@@ -105,10 +103,7 @@ class RfPlanner:
             self._held[each.host][each.shard] += 1
 
     def next(self, replicas: Replicas) -> ReplicaChange | None:
-        """The next step of a tablet, counted as done.
-
-        None where it has what is asked for, or no host may get what is missing.
-        """
+        """The next step of a tablet, counted as done; None: it has all, or no host may get more."""
         coming, going = self._steps_for(tuple(each.host for each in replicas))
         if coming:
             host = min(coming, key=lambda each: min(self._held[each]))

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import ceil, floor
-from typing import ClassVar, Literal
+from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
@@ -94,72 +94,73 @@ class TableSize(Struct, frozen=True):
         return None if self.average_table is None else self.average_table // self.count
 
 
-class ResizeReason(Struct, frozen=True, tag=True):
-    """Why a table is resized, or is not, in a sentence that names its fields."""
+class ToldReason(Struct, frozen=True, tag=True):
+    """A reason whose docstring begins with its sentence, in which its fields are named."""
 
-    text: ClassVar[str]
+    @classmethod
+    def sentence(cls) -> str:
+        """That sentence as a part of another one."""
+        words = " ".join((cls.__doc__ or "").partition("\n\n")[0].split())
+        return words[:1].lower() + words[1:].removesuffix(".")
+
+
+class ResizeReason(ToldReason, frozen=True):
+    """Why a table is resized, or is not."""
 
 
 class Compared(ResizeReason, frozen=True):
-    """The average was compared with one threshold."""
+    """The average is {average}, one threshold {threshold}."""
 
     average: int
     threshold: int
 
 
 class AboveSplit(Compared, frozen=True):
-    """The average is larger than the threshold of a split."""
-
-    text = "an average of {average} is above {threshold}"
+    """An average of {average} is above {threshold}."""
 
 
 class BelowMerge(Compared, frozen=True):
-    """The average is smaller than the threshold of a merge."""
-
-    text = "an average of {average} is below {threshold}"
+    """An average of {average} is below {threshold}."""
 
 
 class WithinThresholds(ResizeReason, frozen=True):
-    """The average asks for nothing, or not yet for an end of what is under way."""
+    """An average of {average} lies between {lower} and {upper}.
 
-    text = "an average of {average} lies between {lower} and {upper}"
+    So it asks for nothing, or not yet for an end of what is under way.
+    """
+
     average: int
     lower: int
     upper: int
 
 
 class OppositeAfterwards(Compared, frozen=True):
-    """What is under way would call for its opposite once it is done."""
-
-    text = "the opposite would be needed afterwards: an average of {average}, against {threshold}"
+    """The opposite would be needed afterwards: an average of {average}, against {threshold}."""
 
 
 class SingleTablet(Compared, frozen=True):
-    """A merge is due, but there is one tablet only."""
-
-    text = "{average} is below {threshold}, but there is one tablet only"
+    """{average} is below {threshold}, but there is one tablet only."""
 
 
 class StillGrowing(ResizeReason, frozen=True):
-    """A merge is due, but the table has not been split beyond its initial count."""
+    """The table is growing: {tablets}, {initial} at first."""
 
-    text = "the table is growing: {tablets}, {initial} at first"
     count: int
     initial: int
 
 
 class CountCompared(ResizeReason, frozen=True):
-    """The target count of all rules, which edition ``server`` compares with the present one."""
+    """The target is {tablets}.
 
-    text = "the target is {tablets}"
+    Edition ``server`` compares the target count of all rules with the present one.
+    """
+
     count: int
     target: int
 
 
 class SizesUnknown(ResizeReason, frozen=True):
-    """Some replica's size is not known: nothing is decided."""
-
-    text = "sizes are not known"
+    """Sizes are not known."""
 
 
 def percents_said(*sizes: int) -> tuple[str, ...]:
@@ -175,8 +176,8 @@ def resize_said(reason: ResizeReason, said: Callable[..., tuple[str, ...]] = per
     numbers = asdict(reason)
     if isinstance(reason, StillGrowing | CountCompared):
         tablets = reason.count if isinstance(reason, StillGrowing) else reason.target
-        return reason.text.format(tablets=counted(tablets, "tablet"), **numbers)
-    return reason.text.format(**dict(zip(numbers, said(*numbers.values()), strict=True)))
+        return reason.sentence().format(tablets=counted(tablets, "tablet"), **numbers)
+    return reason.sentence().format_map(dict(zip(numbers, said(*numbers.values()), strict=True)))
 
 
 class ResizeDecision(Struct, frozen=True):
@@ -288,15 +289,12 @@ def group_bytes(sizes: Iterable[int | None]) -> int | None:
     return sum(known) if len(known) == len(every) else None
 
 
-SHARD_GOAL = 100
-"""Tablets a shard that no rack is to pass on the average."""
+SHARD_GOAL = 100  # tablets a shard that no rack is to pass on the average
 
-INITIAL_SCALE = 10
-"""Tablets a shard that a table has at the least where its schema says nothing."""
+INITIAL_SCALE = 10  # tablets a shard that a table has at the least where its schema says nothing
 
 GIB = 2**30
-Shards = Mapping[str, Mapping[str, int]]
-"""How many shards each rack of each datacenter has."""
+Shards = Mapping[str, Mapping[str, int]]  # how many shards each rack of each datacenter has
 
 
 class CountOptions(Struct, frozen=True):
@@ -492,8 +490,7 @@ def decide_by_count(
     return ResizeDecision(size.table, kind, number, reason)
 
 
-MOST_NEW = 10
-"""Resizes that begin in one round."""
+MOST_NEW = 10  # resizes that begin in one round
 
 
 class WantedResize(Struct, frozen=True):

@@ -27,6 +27,7 @@ from typing import Literal, get_args
 
 from kit.protocols.topology.rules.machines import (
     BOUNDARY,
+    EDITIONS,
     EdgeRow,
     Edition,
     Machine,
@@ -36,92 +37,80 @@ from kit.protocols.topology.rules.machines import (
 
 PlayedKind = Literal["migration", "intranode_migration", "rebuild", "rebuild_v2", "repair"]
 TransitionKind = Literal[PlayedKind, "restore"]
-KINDS: tuple[PlayedKind, ...] = get_args(PlayedKind)
-"""The kinds of both editions, which are played."""
+KINDS: tuple[PlayedKind, ...] = get_args(PlayedKind)  # the kinds of both editions, which are played
 
 STREAM, REPAIR = "stream", "repair"
 CLEANUP_LEAVING, CLEANUP_PENDING = "cleanup_leaving", "cleanup_pending"
 """The work of stages, besides barriers."""
-REPLACES = "replaces"
-"""The effect of the edge with which ``new_replicas`` become ``replicas``."""
+REPLACES = "replaces"  # the effect of the edge with which ``new_replicas`` become ``replicas``
 
-# -- edition ``documents`` ------------------------------------------------------------------------
-
-_DOCUMENTS_STATES = """
-    allow_write_both_read_old | old | old  | barrier:rollback
-    write_both_read_old       | old | both | barrier:rollback
-    streaming                 | old | both | stream:rollback
-    write_both_read_new       | new | both | barrier:rollback
-    use_new                   | new | new  | barrier
-    cleanup                   | new | new  | cleanup_leaving
-    end_migration             | new | new  | barrier
-    cleanup_target            | old | old  | barrier cleanup_pending
-    revert_migration          | old | old  | barrier
+# A row that only one edition has begins with its name.
+_STATES = """
+    allow_write_both_read_old                    | old | old  | barrier:rollback
+    write_both_read_old                          | old | both | barrier:rollback
+    streaming                                    | old | both | stream:rollback
+    write_both_read_new                          | new | both | barrier:rollback
+    use_new                                      | new | new  | barrier
+    cleanup                                      | new | new  | cleanup_leaving
+    end_migration                                | new | new  | barrier
+    server: write_both_read_old_fallback_cleanup | old | both | barrier
+    cleanup_target                               | old | old  | barrier cleanup_pending
+    revert_migration                             | old | old  | barrier
 """
-_DOCUMENTS_EDGES = """
+_EDGES = """
     * | allow_write_both_read_old | | happy | version
-    allow_write_both_read_old | write_both_read_old | | happy | version
-    write_both_read_old | streaming | | happy | version opens
+    documents: allow_write_both_read_old | write_both_read_old | | happy | version
+    documents: write_both_read_old | streaming | | happy | version opens
+    server: allow_write_both_read_old | write_both_read_old | | happy | version opens
+    server: write_both_read_old | streaming | | happy | version
     streaming | write_both_read_new | | happy | version closes
     write_both_read_new | use_new | | happy | version
     use_new | cleanup | | happy | version
     cleanup | end_migration | | happy | version
     end_migration | * | | happy | version replaces
-    allow_write_both_read_old | cleanup_target | error | rollback | version
-    write_both_read_old | cleanup_target | error | rollback | version
-    streaming | cleanup_target | error | rollback | version closes
-    write_both_read_new | use_new | error, more new replicas | proceed | version when:more_new
-    write_both_read_new | cleanup_target | error, more old replicas | rollback \
+    documents: allow_write_both_read_old | cleanup_target | error | rollback | version
+    documents: write_both_read_old | cleanup_target | error | rollback | version
+    documents: streaming | cleanup_target | error | rollback | version closes
+    documents: write_both_read_new | use_new | error, more new replicas | proceed \
+        | version when:more_new
+    documents: write_both_read_new | cleanup_target | error, more old replicas | rollback \
         | version when:more_old
+    server: allow_write_both_read_old | cleanup_target | error | rollback | version when:excluded
+    server: write_both_read_old | cleanup_target | error | rollback | version closes when:excluded
+    server: streaming | cleanup_target | error | rollback | version closes when:excluded
+    server: write_both_read_new | write_both_read_old_fallback_cleanup \
+        | error, more new replicas excluded | rollback | version when:more_new_excluded
+    server: write_both_read_old_fallback_cleanup | cleanup_target | | happy | version
     cleanup_target | revert_migration | | happy | version
     revert_migration | * | | happy | version
 """
-# Both of its stages with work need a session, and each has a new one.
-_DOCUMENTS_REBUILD = """
-    write_both_read_old | rebuild_repair | | happy | version opens
-    rebuild_repair | streaming | | happy | version opens
-    rebuild_repair | cleanup_target | error | rollback | version closes
+# In the documents both of its stages with work need a session, and each has a new one.
+_REBUILD = """
+    documents: write_both_read_old | rebuild_repair | | happy | version opens
+    documents: rebuild_repair | streaming | | happy | version opens
+    documents: rebuild_repair | cleanup_target | error | rollback | version closes
+    server: write_both_read_old | rebuild_repair | | happy | version
+    server: rebuild_repair | streaming | | happy | version
+    server: rebuild_repair | cleanup_target | error | rollback | version closes when:excluded
+"""
+_REPAIR_STATES = """
+    repair                | old | old | repair:proceed
+    documents: end_repair | old | old | barrier
+    server: end_repair    | old | old | barrier compaction_control
+"""
+_REPAIR_EDGES = """
+    * | repair | | happy | version opens
+    documents: repair | end_repair | | happy | version closes
+    server: repair | end_repair | | happy | version closes repaired
+    server: repair | end_repair | error | proceed | version closes
+    end_repair | * | | happy | version
 """
 
-# -- edition ``server`` ---------------------------------------------------------------------------
 
-_SERVER_STATES = """
-    allow_write_both_read_old            | old | old  | barrier:rollback
-    write_both_read_old                  | old | both | barrier:rollback
-    streaming                            | old | both | stream:rollback
-    write_both_read_new                  | new | both | barrier:rollback
-    use_new                              | new | new  | barrier
-    cleanup                              | new | new  | cleanup_leaving
-    end_migration                        | new | new  | barrier
-    write_both_read_old_fallback_cleanup | old | both | barrier
-    cleanup_target                       | old | old  | barrier cleanup_pending
-    revert_migration                     | old | old  | barrier
-"""
-_SERVER_EDGES = """
-    * | allow_write_both_read_old | | happy | version
-    allow_write_both_read_old | write_both_read_old | | happy | version opens
-    write_both_read_old | streaming | | happy | version
-    streaming | write_both_read_new | | happy | version closes
-    write_both_read_new | use_new | | happy | version
-    use_new | cleanup | | happy | version
-    cleanup | end_migration | | happy | version
-    end_migration | * | | happy | version replaces
-    allow_write_both_read_old | cleanup_target | error | rollback | version when:excluded
-    write_both_read_old | cleanup_target | error | rollback | version closes when:excluded
-    streaming | cleanup_target | error | rollback | version closes when:excluded
-    write_both_read_new | write_both_read_old_fallback_cleanup | error, more new replicas excluded \
-        | rollback | version when:more_new_excluded
-    write_both_read_old_fallback_cleanup | cleanup_target | | happy | version
-    cleanup_target | revert_migration | | happy | version
-    revert_migration | * | | happy | version
-"""
-_SERVER_REBUILD = """
-    write_both_read_old | rebuild_repair | | happy | version
-    rebuild_repair | streaming | | happy | version
-    rebuild_repair | cleanup_target | error | rollback | version closes when:excluded
-"""
-
-# -- the tables -----------------------------------------------------------------------------------
+def _of(edition: Edition, table: str) -> str:
+    """The rows of a table that an edition has."""
+    rows = (line.strip().rpartition(": ") for line in table.splitlines())
+    return "\n".join(f"    {row}" for own, _, row in rows if row and own in ("", edition))
 
 
 def _within_node(table: str) -> str:
@@ -145,9 +134,10 @@ def _repaired_first(states: str, edges: str, rebuild: str) -> tuple[str, str]:
     return states.replace("streaming  ", repair), edges.replace(into[0], rebuild.strip("\n"))
 
 
-def _tables(
-    states: str, edges: str, rebuild: str, repair: tuple[str, str]
-) -> dict[TransitionKind, Machine]:
+def _tables(edition: Edition) -> dict[TransitionKind, Machine]:
+    states, edges, rebuild, *repair = (
+        _of(edition, each) for each in (_STATES, _EDGES, _REBUILD, _REPAIR_STATES, _REPAIR_EDGES)
+    )
     return {
         "migration": machine("migration", states, edges),
         "intranode_migration": machine(
@@ -159,37 +149,7 @@ def _tables(
     }
 
 
-TRANSITIONS: dict[Edition, dict[TransitionKind, Machine]] = {
-    "documents": _tables(
-        *(_DOCUMENTS_STATES, _DOCUMENTS_EDGES, _DOCUMENTS_REBUILD),
-        (
-            """
-    repair     | old | old | repair:proceed
-    end_repair | old | old | barrier
-    """,
-            """
-    * | repair | | happy | version opens
-    repair | end_repair | | happy | version closes
-    end_repair | * | | happy | version
-    """,
-        ),
-    ),
-    "server": _tables(
-        *(_SERVER_STATES, _SERVER_EDGES, _SERVER_REBUILD),
-        (
-            """
-    repair     | old | old | repair:proceed
-    end_repair | old | old | barrier compaction_control
-    """,
-            """
-    * | repair | | happy | version opens
-    repair | end_repair | | happy | version closes repaired
-    repair | end_repair | error | proceed | version closes
-    end_repair | * | | happy | version
-    """,
-        ),
-    ),
-}
+TRANSITIONS = {edition: _tables(edition) for edition in EDITIONS}
 """Each edition's table of each kind; the boundary of a table is a tablet without a transition."""
 TRANSITIONS["server"]["restore"] = machine(
     "restore",

@@ -30,16 +30,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.errors import BadInput
-from kit.protocols.storage.rules.conditions import (
-    AllKnow,
-    Condition,
-    HaveCleaned,
-    MajorityKnows,
-    MoreLost,
-    NothingBelow,
-    NothingElsewhere,
-    NoWriteBegun,
-)
+from kit.protocols.storage.rules import conditions
 from kit.protocols.storage.rules.history import (
     CopyTask,
     Edge,
@@ -69,7 +60,6 @@ FIRST, TARGET, OTHER_TARGET, OTHER_SHARD = "ABC", "D", "E", 1
 WITHIN_NODE: TransitionKind = "intranode_migration"
 Second = Literal["none", "again", "other"]
 AT_REST = StateRow(BOUNDARY, ())
-LABEL = "tablet 0"
 _CLEANUPS = (stages.CLEANUP_LEAVING, stages.CLEANUP_PENDING)
 NO_TRANSITION = "no transition"
 
@@ -143,24 +133,15 @@ def next_plan(plans: tuple[TransitionPlan, ...], number: int, replicas: Replicas
 class TabletSafeguards(Struct, frozen=True, kw_only=True):
     """One switch a safeguard; each has the name of its safeguard."""
 
-    fencing: bool = True
-    """Off, replicas admit requests of any version."""
-    barrier_drains: bool = True
-    """Off, a barrier drains no version: it waits for no older request, and sets no fence."""
-    allow_stage: bool = True
-    """Off, a transition begins with ``write_both_read_old``."""
-    level_in_both_sets: bool = True
-    """Off, answers of any old or new replicas make up the level."""
-    sessions: bool = True
-    """Off, a replica takes what streaming brings, whichever stage it was begun in."""
-    one_transition: bool = True
-    """Off, a second transition may be written over the first."""
-    stable_ownership: bool = True
-    """Off, a replica serves reads only while the selector of its own stage names it."""
-    stream_from_leaving: bool = True
-    """Off, any other old replica is streamed from."""
-    fallback_stage: bool = True
-    """Off, edition ``server`` leaves ``write_both_read_new`` backwards in one step, too."""
+    fencing: bool = True  # off, replicas admit requests of any version
+    barrier_drains: bool = True  # off, a barrier waits for no older request, and sets no fence
+    allow_stage: bool = True  # off, a transition begins with ``write_both_read_old``
+    level_in_both_sets: bool = True  # off, answers of any old or new replicas make up the level
+    sessions: bool = True  # off, a replica takes a stream, whichever stage it was begun in
+    one_transition: bool = True  # off, a second transition may be written over the first
+    stable_ownership: bool = True  # off, reads are served only by the selector of one's own stage
+    stream_from_leaving: bool = True  # off, any other old replica is streamed from
+    fallback_stage: bool = True  # off, ``server`` leaves ``write_both_read_new`` back in one step
 
 
 def without(table: Machine, stage: str) -> Machine:
@@ -177,9 +158,6 @@ def without(table: Machine, stage: str) -> Machine:
     )
     rows = tuple(row for row in table.states if row.name != stage)
     return replace(table, states=rows, edges=edges)
-
-
-# -- nodes and shards -----------------------------------------------------------------------------
 
 
 class TabletPlaces:
@@ -250,9 +228,6 @@ class TabletPlaces:
         return ShardChoice(node, self.at((reads,)), self.at(tuple(writes)))
 
 
-# -- the history ----------------------------------------------------------------------------------
-
-
 class TabletOptions(Struct, frozen=True):
     """How the stages are read: whose table, the first version, who is excluded, which safeguards.
 
@@ -317,7 +292,7 @@ def history(
     joint = options.safeguards.level_in_both_sets
     names = made.places.names
     return RangeHistory(
-        *(LABEL, 0, 1, names, ("dc1",) * len(names), tuple(made.epochs)),
+        *("tablet 0", 0, 1, names, ("dc1",) * len(names), tuple(made.epochs)),
         unit="version",
         sessions=options.safeguards.sessions,
         admission="fence" if options.safeguards.fencing else "all",
@@ -348,7 +323,7 @@ class _TabletHistory:
             dead=self.dead,
             quiet=place.quiet,
             session=place.session,
-            cleans_after=(*self._all_know(cleans), NoWriteBegun(cleans)),
+            cleans_after=(*self._all_know(cleans), conditions.NoWriteBegun(cleans)),
             cleans=cleans,
             ignored=self.options.excluded_requests * place.excluding,
         )
@@ -460,7 +435,7 @@ class _TabletHistory:
             # An edge that leads back may ask for some who crashed or are excluded.
             old, new = self.places.at(place.sets.old), self.places.at(place.sets.new)
             more, than = (old | new, 0) if row.when == "excluded" else (new, old)
-            waits = (MoreLost(more, than, self._excluded(place)),) if row.when else ()
+            waits = (conditions.MoreLost(more, than, self._excluded(place)),) if row.when else ()
             yield self._edge(place, table, row, now, waits, f"roll back to {target}", aside=True)
             return
         # A copy may go to, or come from, a node that is excluded.
@@ -469,7 +444,7 @@ class _TabletHistory:
         if row.kind == "happy" and not cut_off:
             # The barrier is met, then what is to be cleaned is.
             cleans = self._cleans(place)
-            waits = (*self._barrier(place), *((HaveCleaned(cleans),) if cleans else ()))
+            waits = (*self._barrier(place), *((conditions.HaveCleaned(cleans),) if cleans else ()))
             verb = f"commit {target}"
             yield self._edge(place, table, row, now, waits, verb, streamed=moves_data)
         # Failed work may be followed by the same stage though no edge says so.
@@ -483,7 +458,7 @@ class _TabletHistory:
         table: Machine,
         row: EdgeRow,
         now: View,
-        waits: tuple[Condition, ...],
+        waits: tuple[conditions.Condition, ...],
         verb: str,
         *,
         streamed: bool = False,
@@ -513,7 +488,7 @@ class _TabletHistory:
     def _event(
         self,
         now: View,
-        waits: tuple[Condition, ...],
+        waits: tuple[conditions.Condition, ...],
         after: _TransitionPlace,
         verb: str,
         *,
@@ -527,25 +502,29 @@ class _TabletHistory:
 
     # -- what is waited for -----------------------------------------------------------------------
 
-    def _barrier(self, place: _TransitionPlace) -> tuple[Condition, ...]:
+    def _barrier(self, place: _TransitionPlace) -> tuple[conditions.Condition, ...]:
         """The barrier of a stage: all who live know its version, and older requests are over."""
         if not place.has_barrier:
             return ()
         kept = self.places.everywhere & ~(self.dead | self._excluded(place))
         requests = self.options.excluded_requests * place.excluding
-        know = AllKnow(self.places.knowing(kept), but_down=True, ignored=requests)
+        know = conditions.AllKnow(self.places.knowing(kept), but_down=True, ignored=requests)
         if not self.options.safeguards.barrier_drains:
             return (know,)
-        below = NothingBelow(ignored=requests, replicas=kept)
+        below = conditions.NothingBelow(ignored=requests, replicas=kept)
         choice = self.places.choice(place.sets, place.stage)
         if choice is None or not choice.writes:
             return know, below
-        return know, below, NothingElsewhere(self.places.shards & kept, choice.writes & kept)
+        return (
+            know,
+            below,
+            conditions.NothingElsewhere(self.places.shards & kept, choice.writes & kept),
+        )
 
-    def _all_know(self, places: int) -> tuple[Condition, ...]:
+    def _all_know(self, places: int) -> tuple[conditions.Condition, ...]:
         """The nodes of all these places (a mask) know the newest version."""
         nodes = self.places.knowing(places)
-        return (MajorityKnows(nodes, nodes.bit_count()),) if nodes else ()
+        return (conditions.MajorityKnows(nodes, nodes.bit_count()),) if nodes else ()
 
 
 def _is_retry(table: Machine, row: EdgeRow) -> bool:

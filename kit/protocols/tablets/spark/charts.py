@@ -24,8 +24,7 @@ FILLS = {
 """Fill and hatch of each decision, from the bottom of a bar to its top."""
 PLACES = range(1, len(PARTS) + 1)
 """Where the edges of buckets stand on the axis: all bars are as wide as each other."""
-Rows = Sequence[dict[str, Any]]
-"""Those of ``averages``."""
+Rows = Sequence[dict[str, Any]]  # those of ``averages``
 
 
 def size_histogram(

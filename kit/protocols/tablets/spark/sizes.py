@@ -25,20 +25,9 @@ from kit.edge.arguments import whole_number
 from kit.engine.registry import bounds_of
 from kit.errors import BadInput
 from kit.protocols.storage.rules.levels import majority
+from kit.protocols.tablets.rules import resize
 from kit.protocols.tablets.rules.balance.cluster import UNKNOWN, Bytes, Codes
 from kit.protocols.tablets.rules.maps import ResizeType
-from kit.protocols.tablets.rules.resize import (
-    TARGET_SIZE,
-    THRESHOLDS,
-    CountOptions,
-    TableSize,
-    TargetCount,
-    Thresholds,
-    decide_by_count,
-    group_bytes,
-    is_growing,
-    target_counts,
-)
 from kit.protocols.topology.rules.machines import Edition
 from kit.spark.rows import columns_of
 from kit.spark.schemas import table
@@ -125,7 +114,7 @@ class TabletsSize(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
     empty: Annotated[int, Meta(ge=0)] = 0
     colocated: Annotated[int, Meta(ge=0, le=100)] = 10
     unknown: Annotated[int, Meta(ge=0, le=100)] = 4
-    target_size: Annotated[int, Meta(ge=1, le=2**50)] = TARGET_SIZE
+    target_size: Annotated[int, Meta(ge=1, le=2**50)] = resize.TARGET_SIZE
     seed: Annotated[int, Meta(ge=0, le=2**32)] = 1
 
 
@@ -144,14 +133,6 @@ class DrawnTable(Struct, frozen=True):
     resize_seq_number: int
     initial: int
     growing: bool
-
-
-class ReplicaColumns(Struct, frozen=True, eq=False):
-    """Replicas as columns, (n, k): nodes, shards, bytes."""
-
-    nodes: Codes
-    shards: Codes
-    bytes: Bytes
 
 
 def size_of(given: Mapping[str, Any]) -> TabletsSize:
@@ -184,14 +165,16 @@ def drawn_tables(size: TabletsSize) -> tuple[DrawnTable, ...]:
             kinds[int(chance.integers(len(kinds)))],
             int(chance.integers(9)),
             initial,
-            is_growing(size.tablets, initial),
+            resize.is_growing(size.tablets, initial),
         )
         tables.append(drawn)
     return tuple(tables)
 
 
-def drawn_chunk(size: TabletsSize, table: DrawnTable, chunk: int) -> ReplicaColumns:
-    """The tablets from ``chunk * CHUNK`` on of a table; those that are co-located lie together."""
+def drawn_chunk(size: TabletsSize, table: DrawnTable, chunk: int) -> tuple[Codes, Codes, Bytes]:
+    """The tablets from ``chunk * CHUNK`` on of a table: nodes, shards and bytes of replicas, (n, k)
+    each. Those that are co-located lie together.
+    """
     first = chunk * CHUNK
     count = min(CHUNK, size.tablets - first)
     placed = placed_at_random(np.random.default_rng((size.seed, 1, table.base, chunk)), size, count)
@@ -200,7 +183,7 @@ def drawn_chunk(size: TabletsSize, table: DrawnTable, chunk: int) -> ReplicaColu
     sizes = (tablet * chance.uniform(0.98, 1.02, (count, size.replicas))).astype(np.int64)
     if table.unknown is not None and first <= table.unknown < first + count:
         sizes[table.unknown - first, 0] = UNKNOWN
-    return ReplicaColumns(placed[0], placed[1], sizes)
+    return *placed, sizes
 
 
 def placed_at_random(
@@ -377,9 +360,9 @@ class TabletCluster:
         limits = self.thresholds(edition)
         return decisions(self.tables, self.size, self.sums(tablets), limits, edition)
 
-    def thresholds(self, edition: Edition = "documents") -> Thresholds:
+    def thresholds(self, edition: Edition = "documents") -> resize.Thresholds:
         """When an average asks for a resize, by the cluster's own target size."""
-        return replace(THRESHOLDS[edition], target=self.size.target_size)
+        return replace(resize.THRESHOLDS[edition], target=self.size.target_size)
 
     def histogram(self, tablets: Any = None, edition: Edition = "documents") -> pa.Table:
         """How many tables have which average and decision, as rows of ``averages``."""
@@ -405,7 +388,7 @@ def decisions(
     tables: Iterable[DrawnTable],
     size: TabletsSize,
     sums: Mapping[int, TableSum],
-    limits: Thresholds,
+    limits: resize.Thresholds,
     edition: Edition = "documents",
 ) -> pa.Table:
     """What the engine decides on each group, as rows of ``resizes``.
@@ -417,27 +400,29 @@ def decisions(
     groups: dict[int, list[DrawnTable]] = {}
     for each in tables:
         groups.setdefault(each.base, []).append(each)
-    sizes: dict[str, TableSize] = {}
+    sizes: dict[str, resize.TableSize] = {}
     for base, *others in groups.values():
         added = [sums.get(each.number) for each in (base, *others)]
-        known = group_bytes(
+        known = resize.group_bytes(
             each.bytes if each and each.replicas == size.tablets * size.replicas else None
             for each in added
         )
-        sizes[str(base.number)] = TableSize(
+        sizes[str(base.number)] = resize.TableSize(
             *(str(base.number), size.tablets, size.replicas, known),
             *(base.resize_type, base.resize_seq_number, base.initial),
             base.growing and edition == "documents",
             1 + len(others),
         )
-    targets: Mapping[str, TargetCount] = {}
+    targets: Mapping[str, resize.TargetCount] = {}
     if edition == "server":
-        initial = {str(each.number): CountOptions(initial=each.initial) for each in tables}
+        initial = {str(each.number): resize.CountOptions(initial=each.initial) for each in tables}
         factors = {name: {DATACENTER: size.replicas} for name in sizes}
-        targets = target_counts(sizes, initial, factors, {DATACENTER: rack_shards(size)}, limits)
+        targets = resize.target_counts(
+            sizes, initial, factors, {DATACENTER: rack_shards(size)}, limits
+        )
     rows = []
     for name, judged in sizes.items():
-        decision = decide_by_count(judged, limits, targets.get(name))
+        decision = resize.decide_by_count(judged, limits, targets.get(name))
         row = (
             *(int(name), judged.tables, judged.count, judged.replicas, judged.bytes),
             *(judged.average_tablet, judged.resize_type, decision.resize_type),
@@ -460,13 +445,10 @@ def _drawn(size: TabletsSize, numbers: Iterable[int]) -> Batches:
     tables, chunks = drawn_tables(size), -(-size.tablets // CHUNK)
     for number in numbers:
         table, chunk = tables[number // chunks], number % chunks
-        placed = drawn_chunk(size, table, chunk)
-        count = len(placed.nodes)
+        columns = drawn_chunk(size, table, chunk)
+        count = len(columns[0])
         ends = pa.array(np.arange(count + 1, dtype=np.int32) * size.replicas)
-        lists = (
-            pa.ListArray.from_arrays(ends, pa.array(column.ravel()))
-            for column in (placed.nodes, placed.shards, placed.bytes)
-        )
+        lists = (pa.ListArray.from_arrays(ends, pa.array(column.ravel())) for column in columns)
         first = chunk * CHUNK
         yield TABLETS.batch_of(
             [np.full(count, table.number), np.arange(first, first + count), *lists]

@@ -7,7 +7,7 @@ as in the published balancer, also while it goes back.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Literal
 
@@ -144,23 +144,33 @@ def gathered(
     )
 
 
+def group_rows(
+    base: str, maps: Mapping[str, TabletMap], sizes: TabletSizes | None
+) -> Iterator[list[Mapping[str, int]]]:
+    """For each tablet the known bytes of its replicas by host, in each table of its group."""
+    columns = [(sizes or {}).get(name, ()) for name in group(base, maps)]
+    for number in range(maps[base].count):
+        yield [column[number] if number < len(column) else {} for column in columns]
+
+
+def added_up(rows: Iterable[Mapping[str, int]], host: str) -> int:
+    """The bytes of a replica in all tables of a group; unknown where those of one are."""
+    parts = [row.get(host, UNKNOWN) for row in rows]
+    return UNKNOWN if UNKNOWN in parts else sum(parts)
+
+
 def _known(
     bases: Mapping[str, TabletMap], maps: Mapping[str, TabletMap], sizes: TabletSizes | None
 ) -> Iterator[int]:
-    """The bytes of each replica, of all tables of its group; unknown where those of one are.
-
-    A replica that a transition adds will be as large as the others.
-    """
+    """The bytes of each replica; one that a transition adds will be as large as the others."""
     for base, table in bases.items():
-        columns = [(sizes or {}).get(name, ()) for name in group(base, maps)]
-        for number, tablet in enumerate(table.tablets):
-            rows = [column[number] if number < len(column) else {} for column in columns]
+        for tablet, rows in zip(table.tablets, group_rows(base, maps, sizes), strict=True):
             usual = UNKNOWN
             if tablet.transition and all(rows):
                 usual = sum(max(row.values()) for row in rows)
             for place in tablet.sets.new:
-                parts = [row.get(place.host, UNKNOWN) for row in rows]
-                yield usual if UNKNOWN in parts else sum(parts)
+                known = added_up(rows, place.host)
+                yield usual if known == UNKNOWN else known
 
 
 def _together(bases: Mapping[str, TabletMap]) -> Iterator[int]:

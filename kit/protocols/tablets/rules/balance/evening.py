@@ -33,8 +33,7 @@ from kit.protocols.tablets.rules.balance.loads import (
 )
 from kit.protocols.tablets.rules.balance.reasons import EvensOut, StreamsFull
 
-Places = NDArray[np.intp]
-"""Numbers of shards within the scope."""
+Places = NDArray[np.intp]  # numbers of shards within the scope
 
 AT_ONCE = 256  # pairs of shards; what comes after one that does not fit is looked at again
 LEAST_GAP = 2  # tablets: to move one between closer shards would only swap them
@@ -230,8 +229,7 @@ def _badness(ideal: Numbers, source_after: Numbers, target_after: Numbers) -> Nu
     return worst
 
 
-THRESHOLD = 0.01
-"""Loads are even where they differ by less than this part of the largest one."""
+THRESHOLD = 0.01  # loads are even where they differ by less than this part of the largest one
 
 
 def is_even(most: float, least: float) -> bool:

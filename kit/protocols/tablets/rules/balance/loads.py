@@ -15,30 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from kit.protocols.tablets.rules.balance.cluster import (
-    NOBODY,
-    NOT_MOVED,
-    UNKNOWN,
-    BalancerInput,
-    Bytes,
-    Codes,
-    NodePlaces,
-    first_shards,
-    unread_hosts,
-)
-from kit.protocols.tablets.rules.balance.reasons import (
-    GivesNone,
-    InTransition,
-    Misplaced,
-    MoveReason,
-    OtherDatacenter,
-    RackNamed,
-    RackSpread,
-    Refused,
-    ReplicaThere,
-    StreamsFull,
-    TakesNone,
-)
+from kit.protocols.tablets.rules.balance import cluster, reasons
 from kit.protocols.tablets.rules.replica_sets import ReplicaSets, TabletReplica, stream_load
 from kit.protocols.tablets.rules.stages import TransitionKind
 from kit.protocols.topology.rules.machines import Edition
@@ -63,7 +40,7 @@ class TabletMove(Struct, frozen=True):
     source: TabletReplica
     target: TabletReplica
     bytes: int
-    reason: MoveReason
+    reason: reasons.MoveReason
 
 
 class Loads:
@@ -73,17 +50,17 @@ class Loads:
     edition ``documents``, bytes by capacity in ``server``.
     """
 
-    def __init__(self, given: BalancerInput, edition: Edition) -> None:
-        places = NodePlaces(given, edition)
+    def __init__(self, given: cluster.BalancerInput, edition: Edition) -> None:
+        places = cluster.NodePlaces(given, edition)
         rows, nodes = places.parted(given.rows), given.nodes
         self.given, self.edition = replace(given, rows=rows), edition
         self._codes = {node.host: code for code, node in enumerate(nodes)}
-        self._unread = unread_hosts(nodes)
-        self.first = np.array(first_shards(nodes), np.int32)
+        self._unread = cluster.unread_hosts(nodes)
+        self.first = np.array(cluster.first_shards(nodes), np.int32)
         shards = np.diff(self.first)
         self.node_of = np.repeat(np.arange(len(nodes), dtype=np.int32), shards)
         self.count = int(self.first[-1])
-        self.present = rows.nodes != NOBODY
+        self.present = rows.nodes != cluster.NOBODY
         self.place = np.where(self.present, self.first[rows.nodes] + rows.shards, self.count)
         counts, sizes = np.maximum(rows.together, 0), self.sizes()
         self._copied = self._of_both(sizes)
@@ -113,7 +90,7 @@ class Loads:
         self.starts = np.concatenate(([0], np.cumsum(counts)))
         self.width = rows.nodes.shape[1]
 
-    def _of_both(self, sizes: Bytes) -> Bytes:
+    def _of_both(self, sizes: cluster.Bytes) -> cluster.Bytes:
         """Sizes with those of the odd siblings added to the even ones that they are with."""
         rows = self.given.rows
         even, column = np.nonzero(rows.together == 2)
@@ -125,10 +102,10 @@ class Loads:
         total[even, column] += sizes[even + 1, odd]
         return total
 
-    def sizes(self) -> Bytes:
+    def sizes(self) -> cluster.Bytes:
         """The bytes of every replica; the target size where they are not known."""
         sizes = self.given.rows.sizes
-        return np.where(sizes == UNKNOWN, self.given.target_size, sizes)
+        return np.where(sizes == cluster.UNKNOWN, self.given.target_size, sizes)
 
     @property
     def shard_load(self) -> Numbers:
@@ -195,42 +172,42 @@ class Loads:
         """Whether one of those rows is in transition: the odd one may be by a replica elsewhere."""
         return any(self.busy[each] for each in self.moving(row, column))
 
-    def refusal(self, row: int, column: int, target: int) -> Refused | None:
+    def refusal(self, row: int, column: int, target: int) -> reasons.Refused | None:
         """What forbids to move a replica to a shard; None: nothing does."""
         source = int(self.place[row, column])
         if self.under_way(row, column):
-            return InTransition()
+            return reasons.InTransition()
         role = self.given.nodes[int(self.node_of[source])].role
-        if role in NOT_MOVED:
-            return GivesNone(role)
+        if role in cluster.NOT_MOVED:
+            return reasons.GivesNone(role)
         return self.misplaced(row, column, target) or self.full(row, column, target)
 
-    def misplaced(self, row: int, column: int, target: int) -> Misplaced | None:
+    def misplaced(self, row: int, column: int, target: int) -> reasons.Misplaced | None:
         """What speaks against a shard as the place of a replica, whatever else goes on."""
         source = int(self.place[row, column])
         giver, taker = int(self.node_of[source]), int(self.node_of[target])
         nodes = self.given.nodes
         if not self.takes[taker]:
-            return TakesNone(nodes[taker].role)
+            return reasons.TakesNone(nodes[taker].role)
         if self.dc[giver] != self.dc[taker]:
-            return OtherDatacenter(nodes[giver].datacenter, nodes[taker].datacenter)
+            return reasons.OtherDatacenter(nodes[giver].datacenter, nodes[taker].datacenter)
         crowded = (self._crowded(each, source, target) for each in self.moving(row, column))
         return next((each for each in crowded if each is not None), None)
 
-    def _crowded(self, row: int, source: int, target: int) -> Misplaced | None:
+    def _crowded(self, row: int, source: int, target: int) -> reasons.Misplaced | None:
         """Whether a tablet's other replicas are too near to a shard."""
         giver, taker = int(self.node_of[source]), int(self.node_of[target])
-        there = [node for node in self.given.rows.nodes[row].tolist() if node != NOBODY]
+        there = [node for node in self.given.rows.nodes[row].tolist() if node != cluster.NOBODY]
         if taker in there and (taker != giver or source == target):
-            return ReplicaThere(int(self.given.rows.shards[row, there.index(taker)]))
+            return reasons.ReplicaThere(int(self.given.rows.shards[row, there.index(taker)]))
         if self.rack[giver] != self.rack[taker]:
             if self.named[self.given.rows.table[row], giver]:
-                return RackNamed(self.given.nodes[giver].rack, self.given.nodes[taker].rack)
+                return reasons.RackNamed(self.given.nodes[giver].rack, self.given.nodes[taker].rack)
             local = [int(self.rack[node]) for node in there if self.dc[node] == self.dc[giver]]
             most = max(map(local.count, local))
             after = local.count(int(self.rack[taker])) + 1
             if after > most:
-                return RackSpread(self.given.nodes[taker].rack, after, most)
+                return reasons.RackSpread(self.given.nodes[taker].rack, after, most)
         return None
 
     def kind(self, source: int, target: int) -> TransitionKind:
@@ -255,7 +232,7 @@ class Loads:
                     streams[self.shard_number(place)] += load.weight
         return reads, writes
 
-    def full(self, row: int, column: int, target: int) -> StreamsFull | None:
+    def full(self, row: int, column: int, target: int) -> reasons.StreamsFull | None:
         """What shard has no stream left for a move, of those that it reads from and goes to.
 
         An idle one always takes one.
@@ -268,7 +245,7 @@ class Loads:
             for shard, weight in added[not is_read].items():
                 streams = int(running[shard])
                 if streams and streams + weight > limit:
-                    return StreamsFull(is_read, streams, weight, limit)
+                    return reasons.StreamsFull(is_read, streams, weight, limit)
         return None
 
     def judged(self, source: int, target: int) -> tuple[int, int, Numbers, Numbers]:
@@ -289,7 +266,7 @@ class Loads:
             float((held[taker] + weight) / room[taker]),
         )
 
-    def apply(self, row: int, column: int, target: int, reason: MoveReason) -> TabletMove:
+    def apply(self, row: int, column: int, target: int, reason: reasons.MoveReason) -> TabletMove:
         """Count a move as done, and its streams as running."""
         source = int(self.place[row, column])
         kind, (reads, writes) = self.kind(source, target), self.streams(row, column, target)
@@ -317,7 +294,7 @@ class Loads:
         )
 
     def apply_all(
-        self, places: NDArray[np.int32], targets: Shards, reason: MoveReason
+        self, places: NDArray[np.int32], targets: Shards, reason: reasons.MoveReason
     ) -> Iterator[TabletMove]:
         """``apply`` of single tablets, no two of which have a source or a target in common."""
         rows, columns = places[:, 0], places[:, 1]
@@ -349,15 +326,12 @@ FIRST_FEW = 8  # tablets of a shard that are looked at for many shards at once
 
 
 def candidates(loads: Loads, source: int, target: int) -> NDArray[np.int32]:
-    """The replicas on a shard that nothing forbids to move to another one: rows and columns.
-
-    ``refusal`` of all replicas at once.
-    """
+    """``refusal`` of all replicas on a shard at once: rows and columns of those that may move."""
     slots = loads.slots[loads.starts[source] : loads.starts[source + 1]]
     rows, columns = slots // loads.width, slots % loads.width
     together = loads.given.rows.together[rows, columns]
     fit = ~loads.busy[rows] & _have_room(loads, rows, source, target)
-    fit &= loads.given.nodes[int(loads.node_of[source])].role not in NOT_MOVED
+    fit &= loads.given.nodes[int(loads.node_of[source])].role not in cluster.NOT_MOVED
     pairs = np.flatnonzero(together == 2)
     odd = rows[pairs] + 1
     fit[pairs] &= ~loads.busy[odd] & _have_room(loads, odd, source, target)
@@ -416,7 +390,7 @@ def _first_of_its_own(rows: Shards, fit: NDArray[np.bool_]) -> Shards:
         fit[again, first[again]] = False
 
 
-def _have_room(loads: Loads, rows: Codes, source: int, target: int) -> NDArray[np.bool_]:
+def _have_room(loads: Loads, rows: cluster.Codes, source: int, target: int) -> NDArray[np.bool_]:
     """Which tablets a shard may take from another one: ``misplaced`` of many."""
     giver, taker = loads.node_of[source], loads.node_of[target]
     open_to = loads.takes[taker] and loads.dc[giver] == loads.dc[taker] and source != target
@@ -431,8 +405,10 @@ def _have_room(loads: Loads, rows: Codes, source: int, target: int) -> NDArray[n
     return fit
 
 
-def held_in_racks(loads: Loads, nodes: Codes, inside: NDArray[np.bool_]) -> tuple[Codes, Codes]:
+def held_in_racks(
+    loads: Loads, nodes: cluster.Codes, inside: NDArray[np.bool_]
+) -> tuple[cluster.Codes, cluster.Codes]:
     """For rows of nodes: the rack of each that is inside, and how many of the row are there."""
-    local = (nodes != NOBODY) & inside[nodes]
-    racks = np.where(local, loads.rack[nodes], NOBODY)
+    local = (nodes != cluster.NOBODY) & inside[nodes]
+    racks = np.where(local, loads.rack[nodes], cluster.NOBODY)
     return racks, (racks[:, :, None] == racks[:, None, :]).sum(2) * local

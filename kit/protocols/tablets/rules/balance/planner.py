@@ -16,29 +16,9 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from kit.errors import BadInput
+from kit.protocols.tablets.rules.balance import evening, reasons
 from kit.protocols.tablets.rules.balance.cluster import DRAINED, NOBODY, BalancerInput
-from kit.protocols.tablets.rules.balance.evening import (
-    LEAST_GAP,
-    THRESHOLD,
-    even_counts,
-    even_utilisation,
-    is_even,
-)
 from kit.protocols.tablets.rules.balance.loads import Loads, Numbers, TabletMove
-from kit.protocols.tablets.rules.balance.reasons import (
-    Balanced,
-    Disabled,
-    Drains,
-    DrainsFirst,
-    EvenByRack,
-    JoinsSibling,
-    MovesElsewhere,
-    NoGain,
-    NotEmptier,
-    OthersFirst,
-    Reason,
-    WouldInvert,
-)
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.topology.rules.machines import Edition
 
@@ -74,7 +54,7 @@ def drained(loads: Loads, only: str = "") -> Iterator[TabletMove | DrainFailure]
                 table = loads.given.tables[int(rows.table[row])]
                 yield DrainFailure(table, tablets, loads.replica(shard))
             elif (target := _least_loaded(loads, row, column, nodes)) is not None:
-                reason = Drains(role, float(loads.shard_load[target]))
+                reason = reasons.Drains(role, float(loads.shard_load[target]))
                 yield loads.apply(row, column, target, reason)
 
 
@@ -105,7 +85,7 @@ def brought_together(loads: Loads, datacenter: int) -> Iterator[TabletMove]:
         for column, target in _steps(loads, even, odd):
             inside = loads.dc[loads.node_of[target]] == datacenter
             if inside and loads.refusal(odd, column, target) is None:
-                reason = JoinsSibling(int(loads.given.rows.number[even]))
+                reason = reasons.JoinsSibling(int(loads.given.rows.number[even]))
                 yield loads.apply(odd, column, target, reason)
                 break
 
@@ -133,8 +113,8 @@ def _places(loads: Loads, row: int) -> dict[int, int]:
 
 
 EVEN: dict[Edition, Callable[[Loads, int], Iterator[TabletMove]]] = {
-    "documents": even_counts,
-    "server": even_utilisation,
+    "documents": evening.even_counts,
+    "server": evening.even_utilisation,
 }
 
 
@@ -179,7 +159,7 @@ class WhyAnswer(Struct, frozen=True):
     source: TabletReplica
     target: TabletReplica
     moves: bool
-    reason: Reason
+    reason: reasons.Reason
 
 
 def why(
@@ -223,7 +203,7 @@ def why(
     move = moves.get(leaves)
     if move is not None and move.target == target:
         return WhyAnswer(leaves, target, True, move.reason)
-    elsewhere = None if move is None else MovesElsewhere(*move.target)
+    elsewhere = None if move is None else reasons.MovesElsewhere(*move.target)
     reason = elsewhere or next(_obstacles(before, after, row, column, place))
     return WhyAnswer(leaves, target, False, reason)
 
@@ -256,7 +236,9 @@ def _column(loads: Loads, row: int, place: int, source: TabletReplica | None) ->
     return max(places, key=nearness)
 
 
-def _obstacles(before: Loads, after: Loads, row: int, column: int, target: int) -> Iterator[Reason]:
+def _obstacles(
+    before: Loads, after: Loads, row: int, column: int, target: int
+) -> Iterator[reasons.Reason]:
     """All that keeps a replica from a shard, first what forbids it, then what else goes first."""
     source = int(before.place[row, column])
     refusal = before.refusal(row, column, target)
@@ -265,34 +247,36 @@ def _obstacles(before: Loads, after: Loads, row: int, column: int, target: int) 
     full = after.full(row, column, target)
     if before.given.nodes[int(before.node_of[source])].role not in DRAINED:
         if not before.given.enabled:
-            yield Disabled()
+            yield reasons.Disabled()
         for node in to_drain(before, int(before.dc[before.node_of[target]])):
-            yield DrainsFirst(before.given.nodes[node].host)
+            yield reasons.DrainsFirst(before.given.nodes[node].host)
         yield from _uneven_enough(before, row, column, target)
     if full is not None:
         yield full
     loads, pair = _scope(before, source, target), before.compared(row, column, target)[:2]
-    yield OthersFirst(*pair, float(loads.max()), float(loads.min()))
+    yield reasons.OthersFirst(*pair, float(loads.max()), float(loads.min()))
 
 
-def _uneven_enough(loads: Loads, row: int, column: int, target: int) -> Iterator[Reason]:
+def _uneven_enough(loads: Loads, row: int, column: int, target: int) -> Iterator[reasons.Reason]:
     """Whether the loads ask for the move at all."""
     source = int(loads.place[row, column])
     nodes = [loads.given.nodes[loads.node_of[shard]] for shard in (source, target)]
     if loads.edition == "server" and not loads.scope_of(target)[loads.node_of[source]]:
-        yield EvenByRack(nodes[0].rack, nodes[1].rack)
+        yield reasons.EvenByRack(nodes[0].rack, nodes[1].rack)
     scope = _scope(loads, source, target)
     most, least = float(scope.max()), float(scope.min())
     counts = loads.edition == "documents"
-    if most - least < LEAST_GAP if counts else is_even(most, least):
-        yield Balanced(most, least, LEAST_GAP - 1 if counts else THRESHOLD * most)
+    if most - least < evening.LEAST_GAP if counts else evening.is_even(most, least):
+        yield reasons.Balanced(
+            most, least, evening.LEAST_GAP - 1 if counts else evening.THRESHOLD * most
+        )
     full, empty, full_after, empty_after = loads.compared(row, column, target)
     if full <= empty:
-        yield NotEmptier(full, empty)
+        yield reasons.NotEmptier(full, empty)
     elif not counts and full <= empty_after:
-        yield NoGain(full, empty_after)
+        yield reasons.NoGain(full, empty_after)
     elif counts and full_after < empty_after:
-        yield WouldInvert(full_after, empty_after)
+        yield reasons.WouldInvert(full_after, empty_after)
 
 
 def _scope(loads: Loads, source: int, target: int) -> Numbers:

@@ -1,7 +1,5 @@
 """Why a tablet is moved, and why it is not: a closed set, with the numbers that were compared.
 
-Each reason has its sentence here, with those numbers and how loads are written.
-
 Loads are tablets per shard in edition ``documents``; in ``server`` they are utilisations: bytes by
 capacity, of nodes where a tablet would leave its node, of shards where it would stay.
 """
@@ -10,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import ClassVar
 
-from msgspec import Struct
 from msgspec.structs import asdict, fields
 
 from kit.errors import counted
 from kit.protocols.tablets.rules.balance.cluster import NodeRole
+from kit.protocols.tablets.rules.resize import ToldReason
 from kit.protocols.topology.rules.machines import Edition
 
 UNITS = (("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10))
@@ -24,181 +21,159 @@ HUGE = 10_000  # times a capacity: its percentage is a power of ten
 MOST_DIGITS = 9
 
 
-class TabletReason(Struct, frozen=True, tag=True):
-    """A reason with its sentence, which names its fields."""
+class EvensOut(ToldReason, frozen=True):
+    """Evens out {source} and {target} to {source_after} and {target_after}."""
 
-    text: ClassVar[str]
-
-
-class EvensOut(TabletReason, frozen=True):
-    """Moved from a fuller place to an emptier one: the loads of both, before and after."""
-
-    text = "evens out {source} and {target} to {source_after} and {target_after}"
     source: float
     target: float
     source_after: float
     target_after: float
 
 
-class Drains(TabletReason, frozen=True):
-    """Moved because its node is to be empty; ``load`` is that of the least loaded fit place."""
+class Drains(ToldReason, frozen=True):
+    """Its node is {role}; the target has {load}, the least of those that fit."""
 
-    text = "its node is {role}; the target has {load}, the least of those that fit"
     role: NodeRole
     load: float
 
 
-class JoinsSibling(TabletReason, frozen=True):
-    """Moved to where the even sibling, tablet ``even``, has a replica: both will be one."""
+class JoinsSibling(ToldReason, frozen=True):
+    """Follows its sibling, tablet {even}: both are to be one."""
 
-    text = "follows its sibling, tablet {even}: both are to be one"
     even: int
 
 
-class InTransition(TabletReason, frozen=True):
-    """The tablet has a transition already, or is in the plan: one at a time."""
+class InTransition(ToldReason, frozen=True):
+    """The tablet is in transition already.
 
-    text = "the tablet is in transition already"
+    Or it is in the plan: one at a time.
+    """
 
 
-class _OfRole(TabletReason, frozen=True):
+class _OfRole(ToldReason, frozen=True):
     role: NodeRole
 
 
 class TakesNone(_OfRole, frozen=True):
-    """The target's node takes no tablets."""
-
-    text = "the target's node is {role}: it takes no tablets"
+    """The target's node is {role}: it takes no tablets."""
 
 
 class GivesNone(_OfRole, frozen=True):
-    """The replica's node is left alone: nothing can be read from it."""
-
-    text = "the replica's node is {role}: nothing can be read from it"
+    """The replica's node is {role}: nothing can be read from it."""
 
 
-class _FromTo(TabletReason, frozen=True):
+class _FromTo(ToldReason, frozen=True):
     source: str
     target: str
 
 
 class OtherDatacenter(_FromTo, frozen=True):
-    """A replica stays in its datacenter."""
-
-    text = "the replica is in {source}, the target in {target}"
+    """The replica is in {source}, the target in {target}."""
 
 
-class ReplicaThere(TabletReason, frozen=True):
-    """The target's node has a replica of the tablet, on this shard: one on a node."""
+class ReplicaThere(ToldReason, frozen=True):
+    """The target's node has a replica of the tablet, on shard {shard}."""
 
-    text = "the target's node has a replica of the tablet, on shard {shard}"
     shard: int
 
 
-class RackSpread(TabletReason, frozen=True):
-    """The target's rack would hold more replicas of the tablet than any rack does now."""
+class RackSpread(ToldReason, frozen=True):
+    """Rack {rack} would have {after} of its replicas; none has more than {most} now."""
 
-    text = "rack {rack} would have {after} of its replicas; none has more than {most} now"
     rack: str
     after: int
     most: int
 
 
 class RackNamed(_FromTo, frozen=True):
-    """The keyspace names the racks that have a replica: one stays in its rack."""
-
-    text = "the keyspace names its racks: no replica goes from {source} to {target}"
+    """The keyspace names its racks: no replica goes from {source} to {target}."""
 
 
-class StreamsFull(TabletReason, frozen=True):
-    """A shard has as many streams as it may have: it ``reads`` for some, or takes them."""
+class StreamsFull(ToldReason, frozen=True):
+    """A shard {does} {counted} already; {weight} more would pass its limit of {limit}.
 
-    text = "a shard {does} {counted} already; {weight} more would pass its limit of {limit}"
+    It ``reads`` for some streams, or takes them.
+    """
+
     reads: bool
     streams: int
     weight: int
     limit: int
 
 
-class Balanced(TabletReason, frozen=True):
-    """Loads are even enough: the most loaded, the least loaded, and by how much they may differ."""
+class Balanced(ToldReason, frozen=True):
+    """Loads are even enough: from {least} to {most}, within {allowed} of each other."""
 
-    text = "loads are even enough: from {least} to {most}, within {allowed} of each other"
     most: float
     least: float
     allowed: float | int  # which is not compared with the loads
 
 
-class NotEmptier(TabletReason, frozen=True):
-    """The target is as full as the source."""
+class NotEmptier(ToldReason, frozen=True):
+    """The target has {target}, the source {source}."""
 
-    text = "the target has {target}, the source {source}"
     source: float
     target: float
 
 
-class WouldInvert(TabletReason, frozen=True):
-    """The target would then be fuller than the source: the tablet would come back."""
+class WouldInvert(ToldReason, frozen=True):
+    """Then the target would have {target_after}, the source {source_after}.
 
-    text = "then the target would have {target_after}, the source {source_after}"
+    So the tablet would come back.
+    """
+
     source_after: float
     target_after: float
 
 
-class NoGain(TabletReason, frozen=True):
-    """The target would then be as full as the source is now: the fullest place would be no emptier.
+class NoGain(ToldReason, frozen=True):
+    """Then the target would have {target_after}, no less than the source now: {source}.
 
-    With less than that a move is worth it in edition ``server``, though the target may then be
-    fuller than what is left of the source.
+    So the fullest place would be no emptier. With less than that a move is worth it in edition
+    ``server``, though the target may then be fuller than what is left of the source.
     """
 
-    text = "then the target would have {target_after}, no less than the source now: {source}"
     source: float
     target_after: float
 
 
 class EvenByRack(_FromTo, frozen=True):
-    """Loads are evened out within each rack, for some keyspace names racks in the datacenter."""
-
-    text = (
-        "a keyspace names its racks, so loads are evened out within each: nothing goes from "
-        "{source} to {target} for that"
-    )
+    """A keyspace names its racks, so loads are evened out within each: nothing goes from {source}
+    to {target} for that.
+    """
 
 
-class MovesElsewhere(TabletReason, frozen=True):
-    """The plan moves this tablet to another place."""
+class MovesElsewhere(ToldReason, frozen=True):
+    """The plan moves it to shard {shard} of {host}."""
 
-    text = "the plan moves it to shard {shard} of {host}"
     host: str
     shard: int
 
 
-class OthersFirst(TabletReason, frozen=True):
-    """Nothing forbids it, but a plan is an increment: fuller sources or emptier targets go first,
-    and of one source the tablet that is least bad for the spread of its table.
+class OthersFirst(ToldReason, frozen=True):
+    """Others go first: here {source} and {target}, loads reach from {least} to {most}.
 
-    ``source`` and ``target`` are the loads of these, ``most`` and ``least`` those of the extremes.
+    Nothing forbids it, but a plan is an increment: fuller sources or emptier targets go first, and
+    of one source the tablet that is least bad for the spread of its table.
     """
 
-    text = "others go first: here {source} and {target}, loads reach from {least} to {most}"
     source: float
     target: float
     most: float
     least: float
 
 
-class DrainsFirst(TabletReason, frozen=True):
-    """A node of the datacenter is to be emptied: loads are evened out once it is."""
+class DrainsFirst(ToldReason, frozen=True):
+    """Node {host} is to be emptied first: nothing else moves in its datacenter."""
 
-    text = "node {host} is to be emptied first: nothing else moves in its datacenter"
     host: str
 
 
-class Disabled(TabletReason, frozen=True):
-    """Balancing is switched off; nodes are drained all the same."""
+class Disabled(ToldReason, frozen=True):
+    """Balancing is disabled.
 
-    text = "balancing is disabled"
+    Nodes are drained all the same.
+    """
 
 
 MoveReason = EvensOut | Drains | JoinsSibling
@@ -260,7 +235,7 @@ def sizes_said(*sizes: float) -> tuple[str, ...]:
 
 
 @lru_cache
-def _compared(kind: type[TabletReason]) -> tuple[str, ...]:
+def _compared(kind: type[ToldReason]) -> tuple[str, ...]:
     """The fields of a reason that are loads, which look different if they are."""
     return tuple(each.name for each in fields(kind) if each.type is float)
 
@@ -275,4 +250,4 @@ def reason_said(reason: Reason, edition: Edition) -> str:
     if isinstance(reason, StreamsFull):
         words["does"] = "reads for" if reason.reads else "takes"
         words["counted"] = counted(reason.streams, "stream")
-    return reason.text.format_map(words)
+    return reason.sentence().format_map(words)

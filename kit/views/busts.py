@@ -1,0 +1,40 @@
+"""The bust of a character: its head by its kind, its letter, its crown; the same in any picture."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from kit.views.fragment import Frag, Kid, h
+from kit.views.labels import SIZE, measured, shortened
+
+HEAD, LETTER = 15.0, 15.0
+Kind = Literal["node", "client", "operator"]
+CROWNED = "M-10-15l-2-9l6 4l6-7l6 7l6-4l-2 9z"
+
+
+def head_of(kind: Kind, reach: float = HEAD) -> Frag:
+    """Draw the head alone: a disc, a square or a diamond."""
+    if kind == "node":
+        return h("circle", r=reach, class_="head")
+    rx = 5 if kind == "client" else 0
+    turn = "rotate(45)" if kind == "operator" else None
+    size = reach * (0.85 if kind == "client" else 0.75)
+    return h("rect", x=-size, y=-size, width=2 * size, height=2 * size, rx=rx,
+             transform=turn, class_="head")  # fmt: skip
+
+
+def letter_of(letter: str, head: float) -> Frag:
+    """Write a character's letter or two, as large as its head has room for."""
+    small = measured(letter, LETTER, bold=True) > 2 * head
+    if measured(letter, SIZE, bold=True) > 2 * head + 2:  # what differs is often at the end
+        letter = letter[0] + letter[-1]
+    shown = shortened(letter, 2 * head + 2, SIZE if small else LETTER, bold=True)
+    kind = "letter-of small" if small else "letter-of"
+    return h("text", shown, y=5, text_anchor="middle", class_=kind)
+
+
+def bust(letter: str, head: float, kind: Kind = "node", *, leads: bool = False) -> list[Kid]:
+    """Draw a character without what it holds, for the cast of any picture: crown, head, letter."""
+    larger = f"translate(0 {15 - head:.0f})" if head != 15 else None
+    crown = h("path", d=CROWNED, class_="crown", transform=larger) if leads else None
+    return [crown, head_of(kind, head), letter_of(letter, head)]

@@ -1,0 +1,57 @@
+"""What could go wrong without a safeguard: in a clause for each invariant, the worst first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kit.edge.words import later, say
+from kit.engine.model import Model, Safeguard
+
+CLAUSES = {
+    "INV-VISIBLE": later("an acknowledged write could be lost"),
+    "INV-NORES": later("deleted data could come back"),
+    "INV-QI": later("a read could miss an acknowledged write"),
+    "INV-STREAM": later("reads could go to a node that does not have the data"),
+    "INV-CAUSAL": later("data could be stored in columns that nobody knows"),
+    "INV-RF": later("a range could have too few replicas, or the wrong ones"),
+    "INV-COVER": later("a token could have two owners, or none"),
+    "INV-LIN": later("a change could be made without knowing the one before it"),
+    "INV-ONCE": later("a change could take effect that should not"),
+    "INV-ONEGROUP": later("the nodes could end up in more than one group, or in none"),
+    "INV-SCHEMA": later("nodes could serve with different schemas"),
+    "INV-SAMESTATE": later("nodes could disagree on who owns what"),
+    "INV-MEMBER": later("the wrong nodes could count as members"),
+    "INV-OWN": later("a node that has lost its place could still have a say"),
+    "INV-AVAIL": later("requests could fail that need not fail"),
+    "INV-CL": later("success could be answered with too few replicas"),
+    "INV-FENCE": later("a request of long ago could still take effect"),
+    "INV-SESSION": later("work that was given up could still take effect"),
+    "INV-COLOC": later("data could be merged that is in different places"),
+    "INV-MAP": later("nodes could work by different maps"),
+    "INV-LOCK": later("two operations could get in each other's way"),
+    "INV-EXCL": later("two operations could get in each other's way"),
+    "INV-VALID": later("an event could be committed that makes no sense"),
+    "INV-LOG": later("a node could apply what comes later in the log first"),
+    "INV-CANCEL": later("an operation could be undone that nobody cancelled"),
+    "INV-RESUME": later("an operation could stay half done"),
+    "INV-PROGRESS": later("an operation could never come to its end"),
+    "INV-FEAT": later("a node could hear commands that it does not understand"),
+    "INV-ONESTEP": later("the cluster could be a step ahead of most of its nodes"),
+    "INV-STAGE": later("a stage could begin before what it needs is done"),
+    "INV-ONESTAGE": later("nodes could work in stages that do not fit together"),
+    "INV-TABL-1": later("data could stay on a node that has no replica"),
+    "INV-TABL-2": later("one change could reach into the next"),
+    "INV-RAFT": later("the same commands could have different effects"),
+}
+
+
+def worst(model: Model[Any, Any]) -> tuple[Safeguard, str] | None:
+    """The worst that could happen, and the safeguard without which it could: one that is off, if
+    any is. None where nobody says.
+    """
+    gone = [each for each in model.safeguards if each.name in model.off]
+    for invariant, clause in CLAUSES.items():
+        for safeguard in gone or model.safeguards:
+            if invariant in safeguard.protects:
+                return safeguard, say(clause)
+    return None
