@@ -30,10 +30,7 @@ def opened(path: str, others: Sequence[str], keyspaces: Sequence[str]) -> Import
 
 
 def replicated(path: str, others: Sequence[str], keyspaces: Sequence[str]) -> Imported:
-    """The same, for what has no answer without a keyspace.
-
-    Raises BadInput when no keyspace is known.
-    """
+    """The same, for what needs a keyspace. Raises BadInput when none is known."""
     given = opened(path, others, keyspaces)
     if not given.keyspaces:
         raise BadInput("keyspaces", None, f"one or more: --keyspace '{KEYSPACE}'")

@@ -75,10 +75,7 @@ def _listed(entry: Entry) -> dict[str, Any]:
 
 
 def named(name: str) -> tuple[Entry, Scenario | None]:
-    """The model of this name; or the scenario, with its model.
-
-    Raises BadInput for an unknown name, with the nearest ones.
-    """
+    """A model, or a scenario with its model. Raises BadInput for an unknown name."""
     known = entries()
     if name in known:
         return entry_of(name), None

@@ -87,10 +87,7 @@ def text(field: str, value: object, longest: int = LONGEST_NAME) -> str:
 
 
 def finite(field: str, values: Iterable[T], most: int) -> tuple[T, ...]:
-    """All that something yields, of which there are at most so many.
-
-    Raises BadInput for more; what never ends is more.
-    """
+    """All that something yields. Raises BadInput for more than so many; what never ends is more."""
     kept = tuple(islice(values, most + 1))
     if len(kept) > most:
         raise BadInput(field, f"more than {most}", f"at most {most}")
@@ -141,10 +138,7 @@ def taken(
 
 @cache
 def at_edge(value: Any) -> Any:
-    """What a package hands out under a public name: a function checks its arguments first.
-
-    So do the functions of a module that it lists.
-    """
+    """What a package hands out: a function, or one that a module lists, checks its arguments."""
     if isinstance(value, ModuleType):
         return SimpleNamespace(**{name: at_edge(getattr(value, name)) for name in value.__all__})
     return checked(value) if isinstance(value, FunctionType) else value

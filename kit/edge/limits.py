@@ -63,10 +63,7 @@ def spare() -> int:
 
 
 def check_room(field: str, value: object, estimate: int) -> None:
-    """Refuse work that is estimated to need more memory than there is.
-
-    Raises BadInput with the estimate and with what there is, in bytes.
-    """
+    """Refuse work beyond the memory there is. Raises BadInput with the estimate and the room."""
     room = spare()
     if estimate > room:
         allowed = f"work within {spoken(room)} of memory; this needs about {spoken(estimate)}"

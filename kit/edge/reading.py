@@ -71,10 +71,7 @@ def read_bytes(given: object, field: str, most: int) -> bytes:
 
 
 def read_text(given: object, field: str, most: int) -> str:
-    """As ``read_bytes``, as text; a byte order mark is left out.
-
-    Raises BadInput also for what is no UTF-8, with the line.
-    """
+    """As ``read_bytes``, as text, without a byte order mark. Raises BadInput also for no UTF-8."""
     return text_of(read_bytes(given, field, most), field, str(given))
 
 

@@ -39,10 +39,7 @@ def check_place(given: object, field: str = "file", *, inputs: tuple[str, ...] =
 
 
 def check_new(given: object, field: str) -> Path:
-    """The path of something that does not exist yet.
-
-    Raises BadInput when there is anything of that name, a link that leads nowhere included.
-    """
+    """The path of something new. Raises BadInput for what is there, be it a link to nowhere."""
     path = path_of(given, field, ALLOWED)
     try:
         path.lstat()

@@ -98,19 +98,13 @@ def check_refusal(what: str, judge: Callable[..., Any], refusal: Any) -> None:
 
 
 def check_text(what: str, function: Callable[..., Any], answer: Any) -> None:
-    """See that a model's word for something is a text.
-
-    Raises BadInput naming the function when it is none.
-    """
+    """See that a model's word is a text. Raises BadInput naming the function when it is none."""
     if not isinstance(answer, str):
         raise BadInput(place(what, function), answer, "a text")
 
 
 def check_kind(model: Model[Any, Any], what: str, function: Callable[..., Any], state: Any) -> None:
-    """See that a state is one of the model's own: of its ``State``, where that is a class.
-
-    Raises BadInput naming the function that made it.
-    """
+    """See that a state is of the model's ``State``. Raises BadInput naming the function if not."""
     given = getattr(model, "State", None)
     kinds = tuple(get_origin(each) or each for each in (get_args(given) or (given,)))
     if all(isinstance(kind, type) for kind in kinds) and not isinstance(state, kinds):
@@ -121,34 +115,29 @@ def check_kind(model: Model[Any, Any], what: str, function: Callable[..., Any], 
 def check_stands(value: Any, what: str | Callable[[], str], function: Callable[..., Any]) -> None:
     """See that a value can be hashed, written down and compared, and is not too large.
 
-    ``what`` made it.
-
-    Raises BadInput naming the function that made it.
+    ``what`` made it. Raises BadInput naming the function that did.
     """
-
-    def where() -> str:
-        return place(what if isinstance(what, str) else what(), function)
-
     numbers = _numbers(value)
     if numbers is None:
-        raise BadInput(where(), "a huge value", f"at most {MOST_PARTS:,} parts")
+        raise BadInput(_made_by(what, function), "a huge value", f"at most {MOST_PARTS:,} parts")
     try:
         hash(value)
         content(value)
     except (TypeError, ValueError, RecursionError) as error:
-        raise BadInput(where(), value, f"{LASTING} ({error})") from None
+        raise BadInput(_made_by(what, function), value, f"{LASTING} ({error})") from None
     for number in numbers:
         is_nan = isinstance(number, float) and isnan(number)
         if is_nan or (isinstance(number, int) and number.bit_length() > LONGEST_NUMBER):
             allowed = f"numbers that equal themselves, integers of at most {LONGEST_NUMBER} bits"
-            raise BadInput(where(), number, allowed)
+            raise BadInput(_made_by(what, function), number, allowed)
+
+
+def _made_by(what: str | Callable[[], str], function: Callable[..., Any]) -> str:
+    return place(what if isinstance(what, str) else what(), function)
 
 
 def check_call(what: str, function: Callable[..., Any], *given: str) -> None:
-    """See that a model's function can be called with so many arguments.
-
-    Raises BadType naming the function, and what it is given.
-    """
+    """See that a function takes these arguments. Raises BadType naming it, and what it is given."""
     if is_kits(function):
         return
     try:

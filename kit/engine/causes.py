@@ -42,10 +42,7 @@ class Possible(Struct, frozen=True):
 
 
 def judging(model: Model[Any, Any], name: str) -> PropertyJudges:
-    """What judges one promise of a model, a property or a monitor, and nothing else.
-
-    Raises BadInput when the model has none of this name.
-    """
+    """What judges one promise of a model alone. Raises BadInput when there is none of this name."""
     properties = tuple(p for p in model.properties if p.name == name and p.kind in JUDGED)
     monitors = tuple(monitor for monitor in model.monitors if monitor.name == name)
     if not properties and not monitors:

@@ -480,10 +480,7 @@ def _ordered(acts: Iterable[Act], first: Sequence[str]) -> list[Act]:
 
 
 def _annotations(owner: Any) -> dict[str, Any]:
-    """The annotations of a class or method, which may be written as text.
-
-    Raises TypeError when a name in them is none of its module.
-    """
+    """The annotations of a class or method, be they text. Raises TypeError for an unknown name."""
     try:
         return get_annotations(owner, eval_str=True)
     except NameError as error:

@@ -150,10 +150,7 @@ def drills() -> tuple[str, ...]:
 
 @checked
 def open_drill(name: str) -> Drill:
-    """A drill by the name of a model or of a scenario.
-
-    Raises BadInput for a name that no drill has.
-    """
+    """A drill by the name of a model or scenario. Raises BadInput for a name that no drill has."""
     if name not in drills():
         raise BadInput("drill", name, one_of(name, list(drills())))
     model, _, scenario = name.partition("/")

@@ -361,10 +361,7 @@ class Model(Generic[S, A]):
         return iter(())
 
     def act(self, s: S, action: A) -> S:
-        """The state after ``action``.
-
-        Raises Refused when the action is not enabled; the message is the refusal's reason.
-        """
+        """The state after ``action``. Raises Refused with the reason where that is not enabled."""
         refusal = self.refusal(s, action)
         if refusal is not None:
             raise Refused(refusal.reason)

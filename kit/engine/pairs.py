@@ -29,10 +29,7 @@ def old_rule(
     condition: Callable[[Any, Any], Any],
     effect: Callable[[Any, Any], Any],
 ) -> Rule[Any, Any]:
-    """A student's rule in the old style, with a line that says how to write it today.
-
-    Raises BadType for what is no function.
-    """
+    """A rule in the old style, with a line on today's. Raises BadType for what is no function."""
     warnings.warn(TODAY, FutureWarning, stacklevel=2)
     three = {"candidates": candidates, "condition": condition, "effect": effect}
     for name, function in three.items():

@@ -114,10 +114,7 @@ def budgets_in(given: Struct) -> str:
 
 
 def check_limits(given: Struct) -> None:
-    """Check each parameter against what its own field allows.
-
-    Raises BadInput naming the first one that is out of its limits.
-    """
+    """See that each parameter is within its limits. Raises BadInput naming the first beyond."""
     for parameter in parameters_of(type(given)):
         value = parameter.value_in(given)
         if not is_within(parameter, value):

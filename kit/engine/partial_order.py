@@ -52,10 +52,7 @@ class LargerSteps(Model[Any, Any]):
     """A model that takes larger steps; its states are those of the model that it is made from."""
 
     def __init__(self, model: Model[Any, Any]) -> None:
-        """The larger steps of a model.
-
-        Raises BadInput when it has no partial order, or may rest at its goals only.
-        """
+        """Raises BadInput for a model without a partial order, or that rests at its goals only."""
         if model.partial_order is None or model.rests_at_goals:
             raise BadInput("partial order", model.name, "a model that has one")
         self.model, self.order = model, model.partial_order
@@ -72,10 +69,7 @@ class LargerSteps(Model[Any, Any]):
         return self.model.start()
 
     def after(self, s: Any, lead: tuple[Any, ...]) -> Any:
-        """The state after steps that waited.
-
-        Raises KitError naming a step that the model refuses.
-        """
+        """The state after steps that waited. Raises KitError naming one that the model refuses."""
         for action in lead:
             rule = self._rules[type(action)]
             end = rule.outcome(s, rule.given(action))
@@ -110,10 +104,7 @@ class LargerSteps(Model[Any, Any]):
         )
 
     def judged(self, prop: Property) -> Property:
-        """A property of the model, judged of larger steps.
-
-        Raises BadInput when it looks at steps that wait, or is a goal.
-        """
+        """A property, judged of larger steps. Raises BadInput for goals, and steps that wait."""
         if prop.kind == "goal":
             raise BadInput("partial order", prop.name, "no goals")
         if prop.kind != "step":
@@ -129,10 +120,7 @@ class LargerSteps(Model[Any, Any]):
         return replace(prop, check=check, on=(*prop.on, LargerStep))
 
     def watching(self, monitor: Monitor) -> Monitor:
-        """A monitor of the model that watches larger steps.
-
-        Raises BadInput when it looks at steps that wait.
-        """
+        """A monitor that watches larger steps. Raises BadInput when it looks at steps that wait."""
         self._looks_elsewhere(monitor)
 
         def step(memory: Any, before: Any, action: Any, after: Any) -> Any:
@@ -164,10 +152,7 @@ class OrderCheck:
         self.compared = 0
 
     def replay(self, actions: tuple[Any, ...]) -> None:
-        """See that larger steps from the start are a run of the model.
-
-        Raises KitError naming a step that the model refuses.
-        """
+        """See that larger steps are a run of the model. Raises KitError naming what it refuses."""
         self._taken(self.larger.start(), single_steps(actions))
 
     def compare(self, nodes: Collection[Any]) -> None:

@@ -96,10 +96,7 @@ def check_told(
     monitors: Iterable[Monitor] = (),
     memories: Iterable[Any] = (),
 ) -> None:
-    """See that what is told of a step is text, by careful monitors as well.
-
-    Raises BadInput naming the function that says something else.
-    """
+    """See that what is told of a step is text. Raises BadInput naming the function if it is not."""
     check_text("describe", model.describe, say)
     if milestone is not None:
         check_text("milestone", model.milestone, milestone)
@@ -108,10 +105,7 @@ def check_told(
 
 
 def suggested_by(model: Model[Any, Any], state: Any) -> Any:
-    """What a model suggests: an action, or None.
-
-    Raises BadInput naming the function that suggests something else.
-    """
+    """What a model suggests: an action, or None. Raises BadInput naming the function otherwise."""
     with blaming(model, under_way=lambda: [state]):
         action = model.suggest(state)
     if action is not None and model.rule_of(action) is None:
@@ -121,10 +115,7 @@ def suggested_by(model: Model[Any, Any], state: Any) -> Any:
 
 
 def check_start(model: Model[Any, Any], start: Any) -> None:
-    """See that a model's first state is the same each time.
-
-    Raises BadInput naming the function that made another one, and its line.
-    """
+    """See that the first state is the same each time. Raises BadInput naming what made another."""
     if model.start() != start:
         raise BadInput(place("start", model.start), "another state each time", NO_CHANCE)
 

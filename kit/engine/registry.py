@@ -242,10 +242,7 @@ def entry_of(name: str) -> Entry:
 def build(
     name: str, parameters: Mapping[str, Any] | None = None, off: tuple[str, ...] = ()
 ) -> Model[Any, Any]:
-    """A model by name.
-
-    Raises BadInput for an unknown model, parameter or safeguard, or a value out of its limits.
-    """
+    """A model by name. Raises BadInput for an unknown name, or a value out of its limits."""
     entry = entry_of(name)
     return entry.build(convert(entry, dict(parameters or {})), safeguards_off(entry, off))
 

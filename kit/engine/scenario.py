@@ -107,10 +107,7 @@ def files() -> dict[str, Path]:
 
 @checked
 def file_named(name: str) -> Path:
-    """The scenario file of the kit with this name.
-
-    Raises BadInput for an unknown name, with the nearest ones.
-    """
+    """The kit's scenario file of this name. Raises BadInput naming near ones for others."""
     known = files()
     name = name if name in known else scenario_today(name)
     if name not in known:
@@ -157,10 +154,7 @@ def read(path: str | Path) -> str:
 
 @checked
 def parse(text: str, name: str = "scenario") -> Script:
-    """A file's text, taken apart and said in today's words.
-
-    Raises BadInput naming the file and the line.
-    """
+    """A file's text, taken apart, in today's words. Raises BadInput naming file and line."""
     numbered = enumerate(text.splitlines(), start=1)
     lines = [ScriptLine(number, line.rstrip()) for number, line in numbered]
     parted = groupby(lines, key=lambda line: bool(line.text))
@@ -235,10 +229,7 @@ def _wrong(name: str, line: ScriptLine, allowed: str) -> BadInput:
 
 @checked
 def model_for(script: Script) -> Model[Any, Any]:
-    """The model that the header describes.
-
-    Raises BadInput naming the line of the header that is wrong.
-    """
+    """The model that the header describes. Raises BadInput naming the line that is wrong."""
     given = [line for line in script.header if not line.text.startswith("#")]
     first = given[0] if given else script.header[-1]
     word, _, model = first.text.partition(" ")
@@ -278,10 +269,7 @@ def _value(text: str) -> Any:
 
 @checked
 def run(script: Script) -> tuple[Timeline, tuple[tuple[str, ...], ...]]:
-    """Do all that a script says: the history, and what each step shows.
-
-    Raises BadInput naming the line whose command there is not.
-    """
+    """What a script does: the history, and what each step shows. Raises BadInput with a line."""
     player = _Player(script)
     name = Path(script.name).stem.replace("-", " ")
     player.timeline.tell(name[:1].upper() + name[1:], script.why)

@@ -303,10 +303,7 @@ def look_further(
 def all_lost(
     nodes: Iterable[Any], sources: Mapping[Any, Iterable[Any]], ends: Iterable[Any]
 ) -> list[Any]:
-    """The nodes from which no way leads to any of the ends.
-
-    ``sources`` gives the nodes from which a step leads to one.
-    """
+    """The nodes from which no way leads to any of the ends; ``sources`` are those one step back."""
     todo = list(ends)
     able = set(todo)
     while todo:

@@ -139,10 +139,7 @@ class Servers:
     # What the tools answer
 
     def answering(self, now: DrillMoment, tool: str) -> int:
-        """The number of the machine that one is on, whose server answers.
-
-        Raises Refused as the tool says where it does not.
-        """
+        """The number of the machine that one is on. Raises Refused where its server is down."""
         if not self.is_up(now, now.here):
             raise Refused(f"{tool} on {now.place}: connection refused, the server is down")
         return now.here

@@ -182,10 +182,7 @@ class Timeline:
     @classmethod
     @checked
     def along(cls, model: Model[Any, Any], actions: Iterable[Any]) -> Timeline:
-        """The history of one run (a counterexample, say), at its last step.
-
-        Raises Refused when one of the actions is not enabled.
-        """
+        """The history of a run, at its last step. Raises Refused for a step that is refused."""
         timeline = cls(model)
         for action in actions:
             timeline.do(action)
@@ -608,10 +605,7 @@ MOST = 2_000
 
 
 def played_out(timeline: Timeline) -> Timeline:
-    """The timeline itself, led on to where its script and its model's schedule end.
-
-    Raises BadInput when they do not end within ``MOST`` steps.
-    """
+    """The timeline itself, led on to its end. Raises BadInput for more than ``MOST`` steps."""
     for _ in range(MOST):
         if timeline.forward() is None:
             return timeline

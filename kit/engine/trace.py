@@ -74,20 +74,14 @@ def trace_of(
 
 @checked
 def model_of(trace: Trace) -> Model[Any, Any]:
-    """The model a trace was made with, from the registry.
-
-    Raises BadInput for an unknown model, parameter or safeguard.
-    """
+    """A trace's model, from the registry. Raises BadInput for an unknown name in the trace."""
     recorded = former_of(trace.model).parameters_recorded(trace.parameters)
     return build(trace.model, recorded, trace.off)
 
 
 @checked
 def action_from(model: Model[Any, Any], plain: Any, field: str) -> Any:
-    """An action of ``model`` from plain data, strictly; former words are understood.
-
-    Raises BadInput when the data is no action of this model.
-    """
+    """An action from plain data, be it in former words. Raises BadInput for what is none."""
     kinds = getattr(model, "Action", "none")
     try:
         today = former_of(model.name).action_today(plain)
@@ -107,10 +101,7 @@ def dumps(trace: Trace) -> str:
 
 @checked
 def loads(text: str | bytes, name: str = "trace") -> Trace:
-    """A trace from JSON, strictly.
-
-    Raises BadInput for malformed JSON, an unknown format number, unknown or missing fields.
-    """
+    """A trace from JSON, strictly. Raises BadInput for no JSON, a wrong format or field."""
     if len(text) > MOST_BYTES:
         raise BadInput(name, f"{len(text)} bytes", f"at most {MOST_BYTES} bytes")
     if isinstance(text, bytes):

@@ -95,10 +95,7 @@ def _verdict(task: Task, marks: Marks) -> Judgement:
 
 
 def verbs_of(answer: Any) -> list[str]:
-    """The verbs of a run: a list of them, or what holds a run (Player, Timeline, Trace).
-
-    Raises BadInput when it is none of these.
-    """
+    """The verbs of a list, a Player, a Timeline or a Trace. Raises BadInput for anything else."""
     form = "a list of verbs such as ['bootstrap X --tokens 150', 'apply B'], or a Player or a trace"
     if isinstance(answer, Still):
         raise BadInput("answer", answer, form)
@@ -128,10 +125,7 @@ def _along(trace: Trace) -> list[str]:
 
 
 def ring_of(answer: Any) -> str:
-    """A ring as the text of a ring file, from a dictionary, a text or a file.
-
-    Raises BadInput when it is none of these.
-    """
+    """A dictionary, text or file as the text of a ring file. Raises BadInput for anything else."""
     if isinstance(answer, Path):
         try:
             return answer.read_text(encoding="utf-8")
@@ -148,10 +142,7 @@ def ring_of(answer: Any) -> str:
 
 
 def source_of(answer: Any) -> dict[str, str]:
-    """A function as its own text and name.
-
-    Raises BadInput when it is no function written with ``def``, or its text is not to be had.
-    """
+    """A function's own text and name. Raises BadInput for no ``def``, or where it has no text."""
     form = "a function of yours, written with def"
     if not inspect.isfunction(answer):
         raise BadInput("answer", answer, form)
@@ -166,10 +157,7 @@ def source_of(answer: Any) -> dict[str, str]:
 
 
 def names_of(answer: Any) -> dict[str, Any]:
-    """A hunt's seed and protocol, and what was said of each variant.
-
-    Raises BadInput when it is no hunt.
-    """
+    """A hunt's seed, its protocol, what was said of each variant. Raises BadInput for no hunt."""
     if not isinstance(answer, Hunt):
         raise BadInput("answer", answer, "a hunt, with what you said of its variants")
     names = {str(n): word for n, word in answer.said.items()}

@@ -210,10 +210,7 @@ MOST_TOLD = 3
 
 
 class TypedJudge(Struct, frozen=True):
-    """Types the lines in a drill of this name, and asks for its grade.
-
-    ``solved`` gives lines that pass.
-    """
+    """Types lines in this drill and asks for its grade; ``solved`` gives some that pass."""
 
     drill: str
     solved: Callable[[], tuple[str, ...]]

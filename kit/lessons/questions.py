@@ -28,10 +28,7 @@ M = TypeVar("M", bound=Model[Any, Any])
 
 
 def model_of(timeline: Timeline, kind: type[M], what: str) -> M:
-    """The model of a timeline, where it must be of this kind; ``what`` names it to people.
-
-    Raises BadInput when it is another.
-    """
+    """A timeline's model, of this kind. Raises BadInput for another; ``what`` names the kind."""
     if not isinstance(timeline.model, kind):
         raise BadInput("model", timeline.model.name, what)
     return timeline.model
@@ -67,10 +64,7 @@ def posed(
 
 
 def changes(timeline: Timeline) -> PosedQuestion:
-    """What does the step to the next milestone change, in the words of its family?
-
-    Raises KitError when none comes next.
-    """
+    """What does the step to the next milestone change? Raises KitError when none comes next."""
     ahead = copied(timeline)
     ahead.to_milestone()
     views = for_model(ahead.model)

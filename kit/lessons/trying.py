@@ -81,10 +81,7 @@ def _tried(player: Player, verb: str) -> Attempt:
 
 @checked
 def finished(source: str) -> Timeline:
-    """A scenario by name, played to its end.
-
-    Raises BadInput for an unknown name, or where no end comes.
-    """
+    """A scenario, played to its end. Raises BadInput for an unknown name, or where no end comes."""
     return played_out(open_named(source).timeline)
 
 
@@ -160,10 +157,7 @@ def _harm(ground: Ground) -> tuple[str, ...]:
 
 
 def refusal(call: Callable[..., Any], *arguments: Any, **options: Any) -> str:
-    """The one line in which the kit refuses ``call(*arguments, **options)``.
-
-    Raises KitError when the call is not refused.
-    """
+    """The one line in which the kit refuses a call. Raises KitError when it is not refused."""
     try:
         call(*arguments, **options)
     except KitError as refused:

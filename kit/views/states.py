@@ -76,10 +76,7 @@ class States(Struct, frozen=True):
 
 
 def reached(model: Model[Any, Any], most: int = MOST_COUNTED) -> States:
-    """The states of a model, breadth first; at most so many.
-
-    Raises BadInput when ``most`` is below 1.
-    """
+    """The states of a model, breadth first. Raises BadInput for ``most`` states below 1."""
     if most < 1:
         raise BadInput("most", most, "a number from 1 up")
     start, steps_from = model.start(), steps_of(model)

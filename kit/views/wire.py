@@ -75,10 +75,7 @@ class Pack(Struct, frozen=True):
         return msgspec.structs.replace(self, texts=texts, moments=moments)
 
     def compressed(self, level: int = 9) -> bytes:
-        """The pack as compressed JSON; equal packs give equal bytes (there is no time stamp).
-
-        ``level`` is 1 (quick) to 9 (small).
-        """
+        """The pack as compressed JSON, equal for equal packs; ``level``: 1 (quick) to 9 (small)."""
         return gzip.compress(msgspec.json.encode(self), compresslevel=level, mtime=0)
 
 
@@ -138,10 +135,7 @@ Message: TypeAlias = Act | Sync | Need | Look
 
 
 def read_message(content: object) -> Message:
-    """Read what a page says; nothing in it is ever evaluated.
-
-    Raises BadInput when it is none of the four messages.
-    """
+    """Read what a page says, never evaluated. Raises BadInput for none of the four messages."""
     try:
         message: Message = msgspec.convert(content, Message, strict=True)
     except (msgspec.ValidationError, UnicodeError) as error:

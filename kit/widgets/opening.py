@@ -25,10 +25,7 @@ class Opened(Struct, frozen=True):
 
 
 def open_source(source: Source) -> Opened:
-    """Open anything a Player takes; None is the first worked example.
-
-    Raises BadInput for a name that is neither a scenario nor a model.
-    """
+    """Open what a Player takes (None: the first example). Raises BadInput for an unknown name."""
     if isinstance(source, Timeline):
         return Opened(source)
     if isinstance(source, Model):

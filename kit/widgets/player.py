@@ -212,10 +212,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
 
     @checked
     def seen_by(self, node: str) -> tuple[str, ...]:
-        """The steps until here that a node has seen.
-
-        Raises BadInput for a node that the run does not tell of.
-        """
+        """The steps until here that a node has seen. Raises BadInput for an unknown node."""
         return self.breaks.seen_by(node)
 
     @checked
@@ -263,10 +260,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         return Path(path)
 
     def load(self, path: str | os.PathLike[str]) -> None:
-        """Replay a trace file and show it.
-
-        Raises BadInput when it is no trace, or a step of it is not enabled; what is shown stays.
-        """
+        """Show a trace file. Raises BadInput for what cannot be replayed; what is shown stays."""
         self.show(Timeline.load(traces.read(path)))
 
     @checked
@@ -275,10 +269,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         return export_html(self.timeline, path, limit=limit)
 
     def after(self, act: Callable[[], object]) -> Moment:
-        """Let somebody act on the history, and show what came of it.
-
-        Raises BadType for what cannot be called without arguments.
-        """
+        """Let somebody act; show what came of it. Raises BadType for what cannot be called so."""
         try:
             signature(act).bind()
         except TypeError:

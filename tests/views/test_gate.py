@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import build
+from kit.engine.registry import build, entries
 from kit.errors import Awaited, Refusal
 from kit.protocols.storage.panels import gates as storage_gates
 from kit.protocols.storage.storage import Commit
@@ -14,11 +14,14 @@ from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.moment import range_key
 from kit.protocols.tcm.panels.operation import gates as tcm_gates
 from kit.protocols.tcm.rules.metadata import Advance
+from kit.views.actions import draw_actions
 from kit.views.fragment import Frag
-from kit.views.gate import MOST_GATES, Gate, awaited_gates, gates_above
-from kit.views.panel import Scene
+from kit.views.gate import MOST_GATES, MOST_MISSING, Gate, awaited_gates, gates_above, gates_of
+from kit.views.panel import Scene, scene_of
+from kit.views.registry import for_model
 from tests.keyed import check_keys
 from tests.views.frames import classed, part, scenes, walk
+from tests.views.test_stage import MOST_STEPS, runs
 
 CLOSED = Gate("range:0:100", "(0, 100]", "applied epoch 2", ("B",), ("A", "C", "X"), 3)
 OPEN = Gate("range:100:150", "(100, 150]", "applied epoch 2", ("A", "B"), ("X",), 2)
@@ -139,3 +142,43 @@ def test_any_model_that_counts_nodes_has_gates() -> None:
     model = Counting(Awaited("votes", 2, 1, ("A", "B", "C")))
     assert not list(awaited_gates(Scene(model, None)))
     assert not list(awaited_gates(Scene(build("twophase"), build("twophase").start())))
+
+
+@pytest.mark.parametrize("model", sorted(entries()))
+def test_all_who_are_missing_stand_before_a_gate(model: str) -> None:
+    """At every step of every run those whom a refusal names stand before closed gates, no others
+    beside them; the first of these is in the picture, and nobody says that nothing waits.
+    """
+    seen = set()
+    for _, timeline in runs(model):
+        while len(timeline.moments) <= MOST_STEPS and timeline.forward() is not None:
+            pass
+        views = for_model(timeline.model)
+        picture = next(panel for panel in views.panels if panel.name == (views.picture or "state"))
+        for moment in timeline.moments:
+            scene = scene_of(timeline, moment.id)
+            gates = gates_of(scene, picture.gates or views.gates)
+            closed = [{*gate.missing} for gate in gates if not gate.is_open]
+            for lacking in ({*why.missing} for _, why in scene.options() if why is not None):
+                assert lacking == {name for names in closed if names <= lacking for name in names}
+            if not closed or gates in seen:
+                continue
+            seen.add(gates)
+            drawn = picture.draw(scene) if picture.gates else gates_above(scene, gates)
+            assert drawn is not None
+            before = [one.key or "" for one in classed(drawn, "missing")]
+            if len(gates[0].missing) <= MOST_MISSING and drawn.get("class") != "heat":
+                first = [f"gate:{gates[0].thing}:{name}" for name in gates[0].missing]
+                assert before[: len(first)] == first
+            said = " ".join(part.text() for part in draw_actions(scene, (), gates))
+            assert "must wait" in said
+            assert "nothing waits" not in said
+
+
+def test_a_gate_that_no_refusal_tells_of_is_waited_for() -> None:
+    """The line of what must wait names who is missing there; its sheet has the gate's sentence."""
+    model = build("gossip")
+    parts = draw_actions(Scene(model, model.start()), (), [CLOSED])
+    [line] = [part for part in parts if part.get("class") == "kp-awaited"]
+    assert line.text() == "(0, 100] waits for A, C, X"
+    assert CLOSED.sentence in " ".join(part.text() for part in parts)

@@ -130,10 +130,7 @@ def parse_set(text: str, field: str) -> list[Value]:
 
 
 def parse_map(text: str, field: str) -> dict[str, Value]:
-    """A CQL map from texts to texts or numbers.
-
-    Raises BadInput for any other text, or a key that occurs twice.
-    """
+    """A CQL map to texts or numbers. Raises BadInput for another text, or a key that is twice."""
     value = parse_literal(text, field, MAP)
     if value == [] and text.strip()[:1] == "{":
         return {}
@@ -317,10 +314,7 @@ def _split(text: str) -> list[str]:
 
 
 def from_csv(column: ColumnType, given: str, field: str) -> Cell:
-    """The value of a CSV field, where collections are CQL literals.
-
-    Raises BadInput for what is no value of the column's type.
-    """
+    """The value of a CSV field, with CQL literals. Raises BadInput for what is no such value."""
     kind = cql_type(column.reads or column.type)
     if kind.name not in _COLLECTIONS:
         return from_json(column, given, field)
@@ -330,10 +324,7 @@ def from_csv(column: ColumnType, given: str, field: str) -> Cell:
 
 
 def from_json(column: ColumnType, given: object, field: str) -> Cell:
-    """The value of a member of a JSON object.
-
-    Raises BadInput for what is no value of the column's type.
-    """
+    """The value of a member of a JSON object. Raises BadInput for none of the column's type."""
     return _of_type(cql_type(column.reads or column.type), given, field)
 
 

@@ -101,10 +101,7 @@ STATES: dict[str, State] = {"N": "normal", "J": "joining", "L": "leaving", "M": 
 
 
 def node_name(text: str, field: str) -> str:
-    """A node's address as its name: IPv6 in its one canonical form, a port kept.
-
-    Raises BadInput for what is no address and no host name.
-    """
+    """A node's name: its address in canonical form, a port kept. Raises BadInput for none."""
     with_port = _PORT.fullmatch(text)
     if with_port is None:
         return _canonical(text, text, field)

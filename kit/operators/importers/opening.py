@@ -381,10 +381,7 @@ def import_texts(
 
 
 def listing_of(text: str, source: str) -> Listing:
-    """What one file says, whichever form it has.
-
-    Raises BadInput for a text of no known form, or one that is not well formed.
-    """
+    """What one file says. Raises BadInput for no known form, or one that is not well formed."""
     if text.count("\n") > MOST_LINES:
         raise BadInput(source, "more lines", f"at most {MOST_LINES} lines")
     parse = _parser_of(text)

@@ -49,10 +49,7 @@ def read_ring(path: str | Path) -> RingFile:
 
 
 def parse_ring(text: str) -> RingFile:
-    """Read the text of a ring file.
-
-    Raises BadInput naming the field, with its line and column in the text.
-    """
+    """Read the text of a ring file. Raises BadInput naming the field, its line and its column."""
     value = parse_json(text, "ring file")
     try:
         return _ring_file(value)
@@ -150,10 +147,7 @@ def _keyspace(value: object, field: str) -> Keyspace:
 
 
 def check_keyspaces(keyspaces: tuple[Keyspace, ...]) -> tuple[Keyspace, ...]:
-    """The keyspaces of a cluster by name, of which there may not be too many.
-
-    Raises BadInput when there are.
-    """
+    """The keyspaces of a cluster by name. Raises BadInput when there are too many."""
     if len(keyspaces) > MOST_KEYSPACES:
         raise BadInput("keyspaces", len(keyspaces), f"at most {MOST_KEYSPACES}")
     return by_name(keyspaces)
@@ -247,10 +241,7 @@ def read_sizes(path: str | Path, ring_file: RingFile) -> Sizes:
 
 
 def read_stored(path: str | Path, ring_file: RingFile) -> Stored:
-    """The sizes in a file, for one ring.
-
-    Raises BadInput when the file cannot be read, or names an unknown node, keyspace or bound.
-    """
+    """The sizes in a file, for one ring. Raises BadInput for what is not read, or not of it."""
     text = read_text(path, "sizes file", LARGEST_SIZES)
     content = parse_json(text, "sizes file")
     try:
@@ -267,10 +258,7 @@ def read_stored(path: str | Path, ring_file: RingFile) -> Stored:
 
 
 def sizes_of_nodes(loads: Mapping[str, int], ring_file: RingFile) -> Sizes:
-    """Sizes from what each node holds in all, in bytes.
-
-    Raises BadInput for a node that is not in the ring, or a load that is no number of bytes.
-    """
+    """Sizes from the bytes of each node. Raises BadInput for an unknown node, or no bytes."""
     stored = Stored(checked_nodes(loads, ring_file))
     return sizes_of(stored, ring_file.ring, ring_file.keyspaces)
 
@@ -304,10 +292,7 @@ def _bytes(given: Any, field: str) -> int:
 
 
 def checked_nodes(given: Mapping[str, Any], ring_file: RingFile) -> tuple[tuple[str, int], ...]:
-    """Bytes by node.
-
-    Raises BadInput for a name that is no node of the ring, or a size that is no number of bytes.
-    """
+    """Bytes by node. Raises BadInput for a name of no node, or what is no number of bytes."""
     names = ring_file.ring.names
     known = frozenset(names)
     for name in given:

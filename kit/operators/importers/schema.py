@@ -116,10 +116,7 @@ class SchemaParts:
         self._rows: dict[tuple[str, ...], str] = {}
 
     def once(self, where: str, *row: str) -> None:
-        """See that a row, named by what tells it from others of its table, was not there before.
-
-        Raises BadInput where it was.
-        """
+        """See that a row, named by what tells it apart, is new. Raises BadInput where it is not."""
         if self._rows.setdefault(row, where) != where:
             raise BadInput(where, ".".join(row[:2]), f"each row once; it is in {self._rows[row]}")
 
@@ -290,10 +287,7 @@ def table_counts(options: object, field: str) -> Mapping[str, Count]:
 
 
 def tombstone_mode(options: object, field: str) -> str:
-    """Of a table's ``tombstone_gc``: when tombstones are collected.
-
-    Raises BadInput for what is no such map, or no mode.
-    """
+    """The mode of a table's ``tombstone_gc``. Raises BadInput for no such map, or no mode."""
     mode = options.get("mode") if isinstance(options, Mapping) else None
     if mode not in GC_MODES:
         raise BadInput(field, options, f"a map with a mode, one of {', '.join(GC_MODES)}")
@@ -338,10 +332,7 @@ def is_schema_rows(text: str) -> bool:
 
 
 def read_schema(*paths: str | Path) -> ClusterSchema:
-    """Read the schema that files tell together.
-
-    Raises BadInput for a file that cannot be read, or is no schema, naming the line.
-    """
+    """The schema that files tell together. Raises BadInput naming the file or line that fails."""
     parts = SchemaParts()
     for path in paths:
         add_text(parts, read_text(path, "--schema", LARGEST_FILE), source_name(path))
@@ -349,10 +340,7 @@ def read_schema(*paths: str | Path) -> ClusterSchema:
 
 
 def add_text(parts: SchemaParts, text: str, source: str) -> None:
-    """Add what a text tells of keyspaces and tables.
-
-    Raises BadInput naming the line and what may stand there.
-    """
+    """Add what a text tells. Raises BadInput naming the line and what may stand there."""
     check_room(source, f"{len(text)} characters", len(text) * BYTES)
     head = text.lstrip()
     if head[:1] in ("[", "{"):
@@ -476,10 +464,7 @@ def _full_name(words: Statement, at: int, where: str, used: str) -> tuple[str, s
 def _properties(
     words: Sequence[CqlWord], text: str, where: str, wanted: Collection[str]
 ) -> Options:
-    """The properties behind WITH that are wanted, with their values.
-
-    Raises BadInput for a property that stands twice, or without a value.
-    """
+    """The wanted properties behind WITH. Raises BadInput for one twice, or without a value."""
     seen: set[str] = set()
     options: dict[str, tuple[object, str]] = {}
     for part in _parts(words):

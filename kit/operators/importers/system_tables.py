@@ -117,10 +117,7 @@ def read_topology(path: str | Path) -> TopologyTable:
 
 
 def parse_topology(text: str, source: str) -> TopologyTable:
-    """Read the text of a dump of ``system.topology``.
-
-    Raises BadInput naming the line or row and the column.
-    """
+    """Read a dump of ``system.topology``. Raises BadInput naming the line or row and column."""
     rows = list(_rows(text, source, TOPOLOGY_TABLE))
     if not rows:
         raise BadInput(source, "no row", "rows of system.topology, one for each node")
@@ -147,10 +144,7 @@ def read_requests(path: str | Path) -> RequestsTable:
 
 
 def parse_requests(text: str, source: str) -> RequestsTable:
-    """Read the text of a dump of ``system.topology_requests``; it may have no row.
-
-    Raises BadInput naming the line or row and the column.
-    """
+    """Read a dump of ``system.topology_requests``, be it empty; raises as ``parse_topology``."""
     requests: dict[str, Cells] = {}
     unknown: tuple[str, ...] = ()
     for where, row in _rows(text, source, REQUESTS_TABLE):
@@ -375,10 +369,7 @@ def read_tablets(path: str | Path) -> TabletsTable:
 
 
 def parse_tablets(text: str, source: str) -> TabletsTable:
-    """Read the text of a dump of ``system.tablets``.
-
-    Raises BadInput naming the line or row and the column.
-    """
+    """Read a dump of ``system.tablets``. Raises BadInput naming the line or row, and the column."""
     statics: dict[str, tuple[str, dict[str, Any]]] = {}
     tablets: dict[str, list[TabletLine]] = {}
     known: dict[tuple[str, int], tuple[str, int]] = {}
@@ -439,10 +430,7 @@ def read_sizes(path: str | Path) -> TabletBytes:
 
 
 def read_loads(path: str | Path) -> tuple[NodeLoad, ...]:
-    """Read a dump of ``system.load_per_node``.
-
-    Raises BadInput for a file that cannot be read, is no such dump, or has a negative capacity.
-    """
+    """Read a dump of ``system.load_per_node``. Raises BadInput also for a negative capacity."""
     text, source = read_text(path, "--loads", LARGEST_FILE), source_name(path)
     loads: dict[str, NodeLoad] = {}
     for where, row in _known_rows(text, source, LOADS_TABLE):

@@ -8,6 +8,7 @@ from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.recovery import facts
 from kit.protocols.recovery.facts import ModeRow, PersistedRow
 from kit.protocols.recovery.recovery import Recovery
+from kit.views.gate import Gate
 from kit.views.panel import Scene
 from kit.views.stage import Character, Health, Stage, Wall, stage_panel
 
@@ -84,10 +85,21 @@ def _member(scene: Scene, row: PersistedRow) -> Character:
     )
 
 
+def gates(scene: Scene) -> Iterator[Gate]:
+    """Nodes that live restart into a new group, one after the other; what follows waits for all."""
+    s, named = scene.state, scene.model.named
+    missing = s.where(lambda node: node.takes_part and node.group <= s.abandoned)
+    there = s.where(lambda node: node.takes_part) & ~missing
+    if not s.is_together:
+        all_ = (missing | there).bit_count()
+        yield Gate("group", "a new group", "joined it", named(there), named(missing), all_)
+
+
 STAGE = stage_panel(
     "nodes",
     "Nodes and their groups",
     _stage,
+    gates=gates,
     meanings={
         "crown": "is to lead",
         "on a disk": "last entry it knows committed, group id, old Raft rows",
@@ -133,10 +145,25 @@ def _in_mode(scene: Scene, row: ModeRow) -> Character:
     )
 
 
+def _mode_gates(scene: Scene) -> Iterator[Gate]:
+    """All who live have to be in RECOVERY mode; later all have to go through the Raft upgrade."""
+    s, named = scene.state, scene.model.named
+    upgraded = s.where(lambda node: node.mode in ("synchronize", "group 0")) & s.live
+    recovers = s.where(lambda node: node.mode == "recovery") & s.live
+    if not s.logs_read:
+        there, what, knows = recovers, "RECOVERY mode", "started in it"
+    elif s.where(lambda node: node.waits_for_group) & s.live:
+        there, what, knows = upgraded, "synchronize", "reached it"
+    else:
+        return
+    yield Gate("mode", what, knows, named(there), named(s.live & ~there), s.live.bit_count())
+
+
 MODE_STAGE = stage_panel(
     "nodes",
     "Nodes and their modes",
     _mode_stage,
+    gates=_mode_gates,
     meanings={
         "on a disk": "upgrade state, group id, peers found, history kept",
         "blue": "schema changes it has",

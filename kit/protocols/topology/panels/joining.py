@@ -31,6 +31,7 @@ from kit.protocols.topology.handshake import (
 )
 from kit.protocols.topology.join import Join
 from kit.views.declared import Badges, Column, Note, Table, of_state, panel_of, status
+from kit.views.gate import Gate
 from kit.views.panel import Scene
 from kit.views.parts import lamp
 from kit.views.promises import LAMPS, judged
@@ -185,6 +186,23 @@ def _group0(s: ActorState) -> Character:
                      kind="operator")  # fmt: skip
 
 
+ASKED = {"asking": f"{JOINER}'s question", "requesting": f"{JOINER}'s request"}
+
+
+def gates(scene: Scene) -> Iterator[Gate]:
+    """Who has to answer before the join goes on: who was asked, the coordinator, the joiner."""
+    s, asked = scene.state, scene.model.contact
+    status, lead = joiner(s).status, tables(s).coordinator
+    if any(each.call == "sent" for each in members(s)):
+        yield Gate(JOINER, "the coordinator's call", "been heard", (), (JOINER,), 1)
+    elif status in ASKED:
+        yield Gate(JOINER, ASKED[status], "been heard", (), (asked,), 1)
+    elif status == "waiting" and lead:
+        names = dict.fromkeys((asked, lead))
+        there = tuple(name for name in names if name != lead)
+        yield Gate(JOINER, "the verdict", "been heard", there, (lead,), len(names))
+
+
 HOSTS = (
     Column("host id", lambda row: row[0].host),
     Column("node_state", lambda row: row[0].state),
@@ -227,7 +245,7 @@ VIEWS = Views(
             "stage",
             "The handshake",
             _stage,
-            gates=None,
+            gates=gates,
             meanings={"crown": "the coordinator", "diamond": "group 0 with its table"},
         ),
         MESSAGES,
