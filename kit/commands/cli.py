@@ -31,10 +31,7 @@ NOTEBOOK = re.compile(r'\s*\{\s*"cells"\s*:')
 
 
 def kinds_of(text: str) -> Iterator[FileKind]:
-    """Every kind of file that a text is: a trace, or what the families' own recognisers say.
-
-    A notebook is none, whatever its cells speak of.
-    """
+    """The kinds of file that a text is: a trace, or what families recognise. A notebook is none."""
     if NOTEBOOK.match(text):
         return
     if TRACE.is_one(text):

@@ -138,10 +138,7 @@ def taken(
 
 @cache
 def at_edge(value: Any) -> Any:
-    """What a package hands out under a public name: a function checks its arguments first.
-
-    So do the functions of a module that it lists.
-    """
+    """What a package hands out: a function, or one that a module lists, checks its arguments."""
     if isinstance(value, ModuleType):
         return SimpleNamespace(**{name: at_edge(getattr(value, name)) for name in value.__all__})
     return checked(value) if isinstance(value, FunctionType) else value

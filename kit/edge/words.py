@@ -70,10 +70,7 @@ def said_in(path: Path, known: Catalogue | None = None) -> Catalogue:
 
 @cache
 def catalogue() -> Catalogue:
-    """The words of the chosen language, and English where it has none.
-
-    Raises BadInput for a language that is neither here nor a file.
-    """
+    """The words of the chosen language, else English ones. Raises BadInput for an unknown one."""
     english = said_in(ENGLISH)
     chosen = os.environ.get(VARIABLE) or ENGLISH.stem
     own = {path.stem: path for path in FOLDER.glob("*.json")}

@@ -110,10 +110,7 @@ class NetworkModel(NodeModel[ActorState]):
         cls._receivers = {**cls._receivers, **own}
 
     def connect(self, names: tuple[str, ...], options: NetworkOptions | None = None) -> None:
-        """Put nodes of these names on a network with these options.
-
-        Raises BadInput as for ``kit.engine.network.Carrier``.
-        """
+        """Put nodes of these names on a network. Raises BadInput as ``Carrier`` does."""
         self.names, self.network_options = names, options or NetworkOptions()
         self.carrier = Carrier(names, self.network_options)
         self.index = {name: place for place, name in enumerate(names)}

@@ -115,27 +115,25 @@ def check_kind(model: Model[Any, Any], what: str, function: Callable[..., Any], 
 def check_stands(value: Any, what: str | Callable[[], str], function: Callable[..., Any]) -> None:
     """See that a value can be hashed, written down and compared, and is not too large.
 
-    ``what`` made it.
-
-    Raises BadInput naming the function that made it.
+    ``what`` made it. Raises BadInput naming the function that did.
     """
-
-    def where() -> str:
-        return place(what if isinstance(what, str) else what(), function)
-
     numbers = _numbers(value)
     if numbers is None:
-        raise BadInput(where(), "a huge value", f"at most {MOST_PARTS:,} parts")
+        raise BadInput(_made_by(what, function), "a huge value", f"at most {MOST_PARTS:,} parts")
     try:
         hash(value)
         content(value)
     except (TypeError, ValueError, RecursionError) as error:
-        raise BadInput(where(), value, f"{LASTING} ({error})") from None
+        raise BadInput(_made_by(what, function), value, f"{LASTING} ({error})") from None
     for number in numbers:
         is_nan = isinstance(number, float) and isnan(number)
         if is_nan or (isinstance(number, int) and number.bit_length() > LONGEST_NUMBER):
             allowed = f"numbers that equal themselves, integers of at most {LONGEST_NUMBER} bits"
-            raise BadInput(where(), number, allowed)
+            raise BadInput(_made_by(what, function), number, allowed)
+
+
+def _made_by(what: str | Callable[[], str], function: Callable[..., Any]) -> str:
+    return place(what if isinstance(what, str) else what(), function)
 
 
 def check_call(what: str, function: Callable[..., Any], *given: str) -> None:

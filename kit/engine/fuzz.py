@@ -322,10 +322,7 @@ class Walker:
         check_start(model, model.start())
 
     def check_purity(self, walk: Walk) -> None:
-        """See that the model keeps its word in the last state of a walk.
-
-        Raises BadInput when it does not, naming the place in its code.
-        """
+        """See that the model keeps its word where a walk ends. Raises BadInput naming the place."""
         state = reduce(self.model.apply, walk.actions, self.model.start())
         with blaming(self.model):
             check_purity(self.model, state)

@@ -96,10 +96,7 @@ def check_told(
     monitors: Iterable[Monitor] = (),
     memories: Iterable[Any] = (),
 ) -> None:
-    """See that what is told of a step is text, by careful monitors as well.
-
-    Raises BadInput naming the function that says something else.
-    """
+    """See that what is told of a step is text. Raises BadInput naming the function if it is not."""
     check_text("describe", model.describe, say)
     if milestone is not None:
         check_text("milestone", model.milestone, milestone)

@@ -269,10 +269,7 @@ def _value(text: str) -> Any:
 
 @checked
 def run(script: Script) -> tuple[Timeline, tuple[tuple[str, ...], ...]]:
-    """Do all that a script says: the history, and what each step shows.
-
-    Raises BadInput naming the line whose command there is not.
-    """
+    """What a script does: the history, and what each step shows. Raises BadInput with a line."""
     player = _Player(script)
     name = Path(script.name).stem.replace("-", " ")
     player.timeline.tell(name[:1].upper() + name[1:], script.why)

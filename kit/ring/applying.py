@@ -73,10 +73,7 @@ def _cut(table: Table, cuts: tuple[int, ...]) -> Table:
 
 
 def _split_by(table: Table, marks: NDArray[np.int64]) -> Pairs:
-    """(row, mark) for every mark strictly inside a row; ``table`` cuts the line into pieces.
-
-    Marks are few and rows may be a million, so the marks are looked up among the rows.
-    """
+    """(row, mark) for every mark strictly inside a row; ``table`` cuts the line into pieces."""
     row = np.searchsorted(table.rights, marks)
     inside = row < len(table)
     row, marks = row[inside], marks[inside]
@@ -142,11 +139,7 @@ def _with(groups: Codes, rows: NDArray[np.int64], codes: NDArray[np.int64]) -> C
 
 
 def _with_extra_rows(table: Table, edits: tuple[Edit, ...]) -> Table:
-    """The table with a row of its own for each part of a row that edits reach into.
-
-    Nothing to add where cuts were made first. Where they were not, the part gets the group of the
-    row around it, beside that row.
-    """
+    """The table with a row of its own for each part of a row that uncut edits reach into."""
     bounds = sorted({bound for edit in edits for bound in (edit.left, edit.right)})
     marks = np.array(bounds, np.int64)
     if table.partitions and not len(_split_by(table, marks)[0]):

@@ -71,12 +71,6 @@ class Movement:
         """Bounds of tokens that were given up go (CEP-21, "Decommission", step 4)."""
         return Delta(merges=tuple(self._changes.merges.tolist()))
 
-    @property
-    def steps(self) -> tuple[tuple[str, Delta], ...]:
-        """The five deltas with their names, in order; some may be empty."""
-        names = ("split", "add", "switch", "drop", "merge")
-        return tuple((name, getattr(self, name)) for name in names)
-
     @cached_property
     def _moves(self) -> Edits:
         rows = self._changes
@@ -86,7 +80,7 @@ class Movement:
         )
 
     @cached_property
-    def _locked(self) -> tuple[Tokens, Tokens]:
+    def locked_bounds(self) -> tuple[Tokens, Tokens]:
         """Bounds of rows that change, are halves of a split or parts of a future row, and ends."""
         rows = self._changes
         gaining = _missing(rows.after, rows.before).any(axis=1)
@@ -122,13 +116,13 @@ class Movement:
         (The published code locks rows that gain. One that only loses, since every node holds it or
         because of force, must not lose two at once: majorities of 7 and of 9 need not meet.)
         """
-        lefts, rights = self._locked
+        lefts, rights = self.locked_bounds
         return tuple(map(Range, lefts.tolist(), rights.tolist()))
 
     @cached_property
     def affected(self) -> tuple[tuple[int, ...], ...]:
         """For each locked range the codes of its old and its new replicas, old ones first."""
-        _, rights = self._locked
+        _, rights = self.locked_bounds
         old, new = (replicas(r, self.replication, rights) for r in (self.before, self.after))
         new = np.where(slots_of(new, old) < 0, new, np.int32(-1))
         groups = np.concatenate((old, new[:, (new >= 0).any(axis=0)]), axis=1)

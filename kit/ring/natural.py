@@ -164,11 +164,7 @@ def clockwise(owners: Codes, starts: Index, walks: tuple[ReplicaQuota, ...]) -> 
 
 
 def _one_a_rack(owners: Codes, starts: Index, walks: tuple[ReplicaQuota, ...]) -> Codes:
-    """Codes (slots, n) where no rack is needed twice: of the racks met first the first node each.
-
-    So no walk is needed, only the next place of each rack. A walk that goes past the end of the
-    line goes on where it began: a little further, as a rule, at most once around.
-    """
+    """Codes (slots, n) where no rack is needed twice: of racks met first the first node each."""
     for beyond in (REACH, len(owners)):
         line = np.concatenate((owners, owners[:beyond]))
         racks = walks[0].rack_of[line]

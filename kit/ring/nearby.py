@@ -162,10 +162,7 @@ def _nearby(line: Line, before: Ring, after: Ring, replication: Replication) -> 
 
 
 def _one_walk(line: Line, old: ReplicaQuota, new: ReplicaQuota) -> Walks | None:
-    """The rows whose walk for this quota reaches a changed token that counts for it.
-
-    None where the windows are so much of the ring that all rows are computed.
-    """
+    """The rows whose walk reaches a changed token that counts; None: too many windows."""
     counts = (line.before >= 0) & old.members[line.before]
     counts |= (line.after >= 0) & new.members[line.after]
     places, span = line.changed[counts], FIRST_SPAN
@@ -195,11 +192,7 @@ def _reaching(
     new: ReplicaQuota,
     reached: Walks,
 ) -> bool:
-    """Find the rows of a window whose walk reaches its middle; False where it is too narrow.
-
-    ``at`` are the places of the window's tokens; the codes of both rings are -1 where they do not
-    count.
-    """
+    """Add the rows of a window whose walk reaches its middle; False where it is too narrow."""
     middle = len(at) // 2
     first, last = _walk(before, middle, old), _walk(after, middle, new)
     for start in range(middle, -1, -1):

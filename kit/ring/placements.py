@@ -93,10 +93,7 @@ class Table:
         return tuple(Row(left, right, group) for left, right, group in both)
 
     def named(self, names: tuple[str, ...], known: NamedGroups) -> Iterator[tuple[str, ...]]:
-        """The group of each row with node names; of equal ones, those ``known`` too, one is held.
-
-        A group may be as wide as the cluster, and tables that come of each other share most.
-        """
+        """The group of each row by name; equal ones, those ``known`` too, are held once."""
         content, size = self.groups.tobytes(), self.groups[:1].nbytes
         for at in range(len(self)):
             key = content[at * size : (at + 1) * size]
@@ -133,10 +130,7 @@ class Placement(Struct, frozen=True, dict=True):
 def stable_placement(
     ring: Ring, replication: Replication, rows: slice | Index | None = None
 ) -> Placement:
-    """The placement when nothing is in progress: reads and writes are the natural replicas.
-
-    With ``rows``, only so much of it as those rows of the ring (by index, ascending).
-    """
+    """The natural replicas, to read and to write, of all rows of the ring or of these indices."""
     if isinstance(rows, slice):
         rows = np.arange(*rows.indices(len(ring.rights)))
     rights = ring.rights if rows is None else ring.rights[rows]

@@ -6,8 +6,7 @@ Ranges live on a line, so ``left < right`` always holds and none wraps around.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
 
 from msgspec import Struct
 
@@ -48,37 +47,6 @@ def covering(ranges: Sequence[Range], token: int) -> Range | None:
     """The one of some ascending, disjoint ranges that holds ``token``, if any."""
     at = bisect_left(ranges, token, key=lambda range_: range_.right)
     return ranges[at] if at < len(ranges) and ranges[at].contains(token) else None
-
-
-def cut(ranges: Iterable[Range], tokens: Iterable[int]) -> tuple[Range, ...]:
-    """The ranges, each cut at every one of ``tokens`` that lies strictly inside it."""
-    marks = sorted(set(tokens))
-    pieces: list[Range] = []
-    for whole in ranges:
-        inside = marks[bisect_right(marks, whole.left) : bisect_left(marks, whole.right)]
-        bounds = [whole.left, *inside, whole.right]
-        pieces.extend(Range(a, b) for a, b in pairwise(bounds))
-    return tuple(pieces)
-
-
-def disjoint(ranges: Iterable[Range]) -> tuple[Range, ...]:
-    """The same area as sorted, disjoint ranges, cut at every bound that was given."""
-    given = tuple(ranges)
-    bounds = [bound for range_ in given for bound in (range_.left, range_.right)]
-    return tuple(sorted(set(cut(given, bounds))))
-
-
-def shared(first: Iterable[Range], second: Iterable[Range]) -> tuple[Range, ...]:
-    """The area that both collections cover, as sorted disjoint ranges; empty if there is none."""
-    ours, theirs = disjoint(first), disjoint(second)
-    ranges: list[Range] = []
-    i = j = 0
-    while i < len(ours) and j < len(theirs):
-        mine, other = ours[i], theirs[j]
-        if mine.overlaps(other):
-            ranges.append(Range(max(mine.left, other.left), min(mine.right, other.right)))
-        i, j = (i + 1, j) if mine.right <= other.right else (i, j + 1)
-    return tuple(ranges)
 
 
 Bounds = tuple[int | None, int | None]

@@ -94,11 +94,7 @@ def total(replication: Replication, ring: Ring) -> int:
 
 
 def parse_replication(options: object, field: str = "replication") -> Replication:
-    """Read a map such as ``{"class": "SimpleStrategy", "replication_factor": 3}``.
-
-    The class name may carry Cassandra's package; factors are integers or decimal strings. Anything
-    else raises ``BadInput`` with the field below ``field``.
-    """
+    """Read a map with ``class`` and factors, as Cassandra writes it; BadInput names a field."""
     if not isinstance(options, Mapping):
         raise BadInput(field, options, "a map with a class, as in CQL")
     for key in (key for key in options if not isinstance(key, str)):

@@ -48,10 +48,7 @@ class Sizes(Struct, frozen=True):
 
 
 def sizes_of(stored: Stored, ring: Ring, keyspaces: Iterable[Keyspace]) -> Sizes:
-    """What is known, ready to be asked of any range. Nodes that are not in the ring hold nothing.
-
-    ``ring`` is the stable one that the sizes were taken of.
-    """
+    """What is known of the stable ring, ready to be asked of any range."""
     widths = _widths(ring, keyspaces) if stored.nodes else {}
     densities = {n: Fraction(size, widths[n]) for n, size in stored.nodes if widths.get(n)}
     return Sizes(dict(stored.ranges), densities)

@@ -159,10 +159,7 @@ class Ring:
 
     @classmethod
     def of(cls, nodes: Iterable[Node], space: TokenSpace = MURMUR3) -> Ring:
-        """Validate and build: unique names, tokens of the space, each token owned once.
-
-        The very nodes of a ring that is still there give that ring: large ones are checked once.
-        """
+        """Validate and build: unique names, tokens of the space, each token owned once."""
         given = tuple(nodes)
         known = _BUILT.get(id(given))
         if known is not None and known.nodes is given and known.space == space:
@@ -177,10 +174,7 @@ class Ring:
 
     @classmethod
     def unpacked(cls, packed: Packed) -> Ring:
-        """The ring of flat columns; only that each token is owned once is checked.
-
-        Its nodes, with a Python integer for every token, are made when they are asked for.
-        """
+        """The ring of flat columns, each token owned once; its nodes are made when asked for."""
         owners = np.repeat(np.arange(len(packed.names), dtype=np.int32), packed.counts)
         order = np.argsort(packed.tokens, kind="stable")
         tokens, owners = packed.tokens[order], owners[order]
@@ -324,10 +318,7 @@ class Ring:
         return self._changed(_with_code(self.nodes, code, node), code, node.tokens)
 
     def replace(self, old: int, new: int) -> Ring:
-        """The ring in which ``new`` owns the tokens of ``old``, which then owns none.
-
-        Raises BadInput when ``new`` owns tokens already.
-        """
+        """The ring in which ``new``, which owned none (BadInput), owns the tokens of ``old``."""
         if self.nodes[new].tokens:
             raise BadInput("node", self.nodes[new].name, "a name that owns no token yet")
         return self.leave(old).move(new, self.nodes[old].tokens)

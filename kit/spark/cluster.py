@@ -62,10 +62,8 @@ def start(
 ) -> SparkCluster:
     """Start a master and workers of one core each, and a Connect server when it has a port.
 
-    ``only_connect`` starts the Connect server alone, with an embedded Spark.
-
-    Raises BadInput when a cluster is up already, or a port is taken.
-    Raises SparkUnavailable when there is no fitting Java, or something did not come up in time.
+    ``only_connect`` starts the Connect server alone, with an embedded Spark. BadInput when a
+    cluster is up already, or a port is taken; SparkUnavailable when something does not come up.
     """
     place = folder or usual_folder()
     whole_number("workers", workers, 1, MOST_WORKERS)

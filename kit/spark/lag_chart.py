@@ -22,10 +22,7 @@ LAG_REPORT = table(
 
 
 def lag(frame: pd.DataFrame) -> Chart:
-    """How many epochs each node is behind on average, and at most; of a lag report.
-
-    Raises BadInput for another table.
-    """
+    """How many epochs each node is behind, of a lag report (else BadInput): the mean, the most."""
     frame = columns_of("frame", frame, LAG_REPORT).to_pandas()
     figure, axes = empty_figure(6.4, 2.8)
     places = np.arange(len(frame))

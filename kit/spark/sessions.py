@@ -28,16 +28,7 @@ from msgspec import Struct
 from kit.edge.arguments import whole_number
 from kit.edge.limits import MOST_TASKS, most_cores
 from kit.errors import BadInput, KitError
-from kit.spark.machine import (
-    LOOPBACK,
-    Address,
-    address,
-    answers,
-    find_java,
-    settings,
-    sockets,
-    spark_environment,
-)
+from kit.spark import machine
 
 
 @runtime_checkable
@@ -152,16 +143,16 @@ def session(
         if _Running.master != chosen:
             raise BadInput("master", chosen, f"{_Running.master}, which runs: stop it first")
         return _Running.spark
-    where = address(chosen)
+    where = machine.address(chosen)
     if where is not None:
-        reason = answers(where, min(patience, 5.0))
+        reason = machine.answers(where, min(patience, 5.0))
         if reason is not None:
             raise SparkUnavailable(f"nobody answers at {chosen}: {reason}")
     held = tempfile.TemporaryDirectory(prefix="kit-spark-", ignore_cleanup_errors=True)
     scratch = Path(held.name)
-    given = settings(scratch, here=where is None or where.is_here)
+    given = machine.settings(scratch, here=where is None or where.is_here)
     if where is None:
-        given |= {"spark.python.daemon.module": "kit.spark.daemon", **sockets(scratch)}
+        given |= {"spark.python.daemon.module": "kit.spark.daemon", **machine.sockets(scratch)}
     given |= config or {}
     if where is not None and where.scheme == "sc":
         spark = _connected(chosen, where, given, patience)
@@ -174,11 +165,7 @@ def session(
 
 
 def session_or_none(master: str | None = None, *, say: Callable[[str], None] = print) -> Any | None:
-    """A session as ``session`` gives it; None when Spark cannot be used, and it is said why.
-
-    Whatever takes a session takes None as well, and then does the same in this process. In a
-    notebook a bar moves while Spark starts.
-    """
+    """A session as ``session`` gives it, or None: what takes one then runs in this process."""
     from kit.spark.progress import starting
 
     try:
@@ -263,11 +250,7 @@ def with_spark_or_local(
     master: str | None = None,
     say: Callable[[str], None] = print,
 ) -> T:
-    """What ``spark_job(spark)`` gives; what ``local_job()`` gives when Spark cannot start.
-
-    The second is a smaller run of the plain engine; it is said why. Errors of the job itself are
-    the job's.
-    """
+    """``spark_job(spark)``, or ``local_job()`` when Spark cannot start, which is said."""
     spark = session_or_none(master, say=say)
     return local_job() if spark is None else spark_job(spark)
 
@@ -288,7 +271,7 @@ def _master(given: str | None, environment: Mapping[str, str]) -> str:
     named = (environment.get(name) for name in ("KIT_SPARK_MASTER", "SPARK_REMOTE"))
     chosen = given or next(filter(None, named), "local[*]")
     local = re.fullmatch(r"local(?:\[(\*|[0-9]{1,12})\])?", chosen)
-    if local is None and address(chosen) is None:
+    if local is None and machine.address(chosen) is None:
         raise BadInput("master", chosen, MASTERS)
     if local and local[1] not in (None, "*") and not 0 < int(local[1]) <= most_cores():
         raise BadInput(
@@ -299,7 +282,7 @@ def _master(given: str | None, environment: Mapping[str, str]) -> str:
 
 def _started(
     master: str,
-    where: Address | None,
+    where: machine.Address | None,
     given: Mapping[str, str],
     scratch: Path,
     environment: Mapping[str, str],
@@ -308,15 +291,15 @@ def _started(
     if find_spec("pyspark") is None:
         raise SparkUnavailable("the package pyspark is not installed")
     try:
-        java = find_java(environment)
+        java = machine.find_java(environment)
     except KitError as error:
         raise SparkUnavailable(str(error)) from None
     from kit.spark import driver
 
-    loopback = {"SPARK_LOCAL_IP": LOOPBACK} if where is None or where.is_here else {}
+    loopback = {"SPARK_LOCAL_IP": machine.LOOPBACK} if where is None or where.is_here else {}
     log = scratch / "spark.log"
     # Spark reads these whenever it starts a worker, so they stay.
-    os.environ.update(spark_environment(java))
+    os.environ.update(machine.spark_environment(java))
     with driver.variables(loopback, unset=("SPARK_REMOTE", CONNECT_MODE)):
         try:
             return driver.within(patience, lambda: driver.start(master, given, log))
@@ -331,7 +314,7 @@ def _started(
             raise SparkUnavailable(f"{began}: {why}") from None
 
 
-def _connected(url: str, where: Address, given: Mapping[str, str], patience: float) -> Any:
+def _connected(url: str, where: machine.Address, given: Mapping[str, str], patience: float) -> Any:
     if find_spec("pyspark") is None or find_spec("grpc") is None:
         raise SparkUnavailable("the package pyspark[connect] is not installed")
     import grpc

@@ -53,10 +53,7 @@ class Watching(ABC):
         seconds: float = 60.0,
         show: Callable[[pd.DataFrame], object] | None = None,
     ) -> pd.DataFrame:
-        """Show the live table whenever it changes, until it has seen so many runs.
-
-        ``show`` redraws one chart in a notebook, unless given. After ``seconds`` it ends anyway.
-        """
+        """Show the live table as it changes, until it has seen so many runs, or for ``seconds``."""
         draw = show or (LiveChart() if in_notebook() else lambda _: None)
         end = time.monotonic() + seconds
         last = pd.DataFrame()
@@ -86,10 +83,7 @@ class Watch(Watching):
         self._query = writer.format("memory").queryName(self._name).start()
 
     def lag(self) -> pd.DataFrame:
-        """The live table as it stands.
-
-        Raises KitError when the stream has failed.
-        """
+        """The live table as it stands; KitError when the stream has failed."""
         failure = self._query.exception()
         if failure is not None:
             raise KitError(f"the stream has failed: {str(failure).splitlines()[0]}")
@@ -110,10 +104,7 @@ class PlainWatch(Watching):
         self._place = _epochs_below(folder)
 
     def lag(self) -> pd.DataFrame:
-        """The live table as it stands.
-
-        Raises BadInput when a file cannot be read.
-        """
+        """The live table as it stands; BadInput when a file cannot be read."""
         files = sorted(self._place.glob("*.parquet"))
         tables = [stored(file, EPOCHS) for file in files]
         whole = pa.concat_tables([EPOCHS.arrow.empty_table(), *tables])
@@ -130,12 +121,7 @@ def watch(spark: Spark | None, folder: str | Path) -> Watching:
 
 @contextmanager
 def adding(folder: str | Path, runs: Iterable[Tables], pause: float = PAUSE) -> Iterator[None]:
-    """While this is entered, runs are stored in the folder, one after the other, on a thread.
-
-    ``pause`` is in seconds. At the end it waits for the last run; what a run fails by is raised.
-
-    Raises BadInput for a pause below 0 or of more than an hour.
-    """
+    """While entered, store runs one by one after a ``pause`` in seconds; what fails is raised."""
     if not 0 <= pause <= LONGEST_PAUSE:
         raise BadInput("pause", pause, f"seconds from 0 to {LONGEST_PAUSE}")
 

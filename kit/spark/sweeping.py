@@ -15,7 +15,6 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa
-import pyarrow.parquet as pq
 from msgspec import Struct
 
 from kit.engine.fuzz import STEPS, Walk, Walker
@@ -51,11 +50,7 @@ class Sweep(Struct, frozen=True):
     weights: dict[str, float] | None = None
 
     def walker(self) -> Walker:
-        """The walker of this sweep.
-
-        Raises BadInput for an unknown model, parameter, safeguard or kind, or a number out of
-        limits.
-        """
+        """The walker of this sweep; BadInput names what is unknown or out of limits."""
         model = build(self.model, self.parameters, self.off)
         return Walker(model, steps=self.steps, weights=self.weights)
 
@@ -73,9 +68,7 @@ def sweep(
 ) -> Any:
     """A Spark frame with a row for each seed, made when it is used, in so many tasks.
 
-    Without Spark (None) it is an Arrow table, made here and now.
-
-    Raises BadInput as ``Sweep.walker``, before any task begins; or for seeds below 0.
+    Without Spark (None) it is an Arrow table, made here and now. BadInput as ``Sweep.walker``.
     """
     kinds = None if weights is None else dict(weights)
     wanted = Sweep(model, dict(parameters or {}), tuple(off), steps, kinds)
@@ -84,15 +77,9 @@ def sweep(
 
 
 def stored(frame: Any, folder: str | Path) -> Path:
-    """Write the rows as Parquet into a new folder, all or nothing.
-
-    Raises BadInput when the folder exists, or has no place or room.
-    """
+    """Write the rows as Parquet into a new folder, all or nothing; BadInput if it cannot."""
     with whole_folder(folder) as place:
-        if isinstance(frame, pa.Table):
-            pq.write_table(frame, place / "part-0.parquet")
-        else:
-            write_rows(frame, place)
+        write_rows(frame, place)
     return Path(folder)
 
 

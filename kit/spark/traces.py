@@ -51,10 +51,7 @@ Tables = dict[str, pa.Table]
 
 
 def as_tables(source: Timeline | Trace, run: str = "run") -> Tables:
-    """The tables of one run, by name: what happened on the branch that is looked at, to its tip.
-
-    Raises BadInput when the trace does not replay, or is not of a cluster.
-    """
+    """The tables of one run, by name, on the branch that is looked at; BadInput if it has none."""
     timeline = Timeline.load(source) if isinstance(source, Trace) else source
     model = timeline.model
     known = {name: family for family in families() for name in family.trace_tables}
@@ -87,10 +84,7 @@ def schemas() -> dict[str, Schema]:
 
 
 def schema(name: str) -> Schema:
-    """A table's schema by its name, of placements or of runs; printed, it explains itself.
-
-    Raises BadInput for a name that no table has.
-    """
+    """A table's schema by its name; printed, it explains itself. BadInput for another name."""
     declared = [family.load(place) for family in families() for place in family.pipeline_tables]
     known: dict[str, Schema] = {each.name: each for tables in declared for each in tables}
     known |= schemas()
@@ -100,15 +94,11 @@ def schema(name: str) -> Schema:
 
 
 def store(folder: str | Path, *runs: Tables) -> Path:
-    """Add runs to a folder of traces: a Parquet file a run in the folder of each table.
-
-    A run is what ``as_tables`` makes of it.
+    """Add runs (``as_tables``) to a folder of traces: a Parquet file a run in each table's folder.
 
     The files of a run come into their places when all are written, each whole: a stream that reads
-    the folder sees all of a file or nothing, and a full disk leaves no part of a run.
-
-    Raises BadInput for what are no tables of a run, when a run of that name is there already, or
-    the folder cannot be written.
+    the folder sees all of a file or nothing. BadInput for what is no run, or one that is there
+    already, and for a folder that cannot be written.
     """
     whole = [_whole(f"runs[{place}]", tables) for place, tables in enumerate(runs)]
     for name, tables in whole:
@@ -134,10 +124,7 @@ def _whole(field: str, tables: Tables) -> tuple[str, Tables]:
 
 
 def stored(path: Path, schema: Schema) -> pa.Table:
-    """The rows of a table's file, or of all files in its folder.
-
-    Raises BadInput when one of them cannot be read, or holds another table.
-    """
+    """The rows of a table's file, or of all files in its folder; BadInput for other files."""
     try:
         return pq.read_table(path, schema=schema.arrow)
     except (pa.ArrowException, OSError) as error:
@@ -153,15 +140,7 @@ def drawn(
     off: tuple[str, ...] = (),
     **parameters: Any,
 ) -> Timeline:
-    """A run of a model with every choice drawn by a seed, to its end or ``most`` steps.
-
-    Without a model it is the first that has rows for these tables.
-
-    The same seed and parameters give the same run on every machine; in which order a model lists
-    its actions is of no account.
-
-    Raises BadInput for more steps than any walk may take, or less than none.
-    """
+    """A run of a model drawn by a seed, the same on every machine, of ``most`` steps or fewer."""
     whole_number("most", most, most=MOST_STEPS)
     chance = random.Random(seed)
     first = next(name for family in families() for name in family.trace_tables)
@@ -272,10 +251,7 @@ class Traces(Reports):
         self.folder = _folder_of_traces(folder)
 
     def table(self, name: str) -> Any:
-        """One of the tables as a Spark frame, of all runs, under its fixed schema.
-
-        Raises BadInput for a name that no table has.
-        """
+        """One of the tables as a Spark frame, of all runs, under its fixed schema; or BadInput."""
         schema = _schema(name)
         return self.spark.read.schema(schema.ddl).parquet(str(self.folder / name))
 
@@ -307,36 +283,24 @@ class PlainTraces(Reports):
 
     @classmethod
     def stored(cls, folder: str | Path) -> PlainTraces:
-        """All runs of a folder of traces.
-
-        Raises BadInput when the folder holds no traces, or a file of it cannot be read.
-        """
+        """All runs of a folder of traces; BadInput for one that holds none, or other files."""
         place = _folder_of_traces(folder)
         return cls({name: stored(place / name, schema) for name, schema in schemas().items()})
 
     def table(self, name: str) -> pd.DataFrame:
-        """One of the tables, of all runs.
-
-        Raises BadInput for a name that no table has; BadType: where a run has no such table.
-        """
+        """One of the tables, of all runs; BadInput for its name, BadType where a run lacks it."""
         schema, runs = _schema(name), enumerate(self._runs)
         tables = [columns_of(f"runs[{at}][{name}]", run.get(name), schema) for at, run in runs]
         return pa.concat_tables([schema.arrow.empty_table(), *tables]).to_pandas()
 
 
 def read_traces(spark: Spark | None, folder: str | Path) -> Reports:
-    """The reports on a folder of traces: on a session, or with None in this process.
-
-    Raises BadInput when the folder holds no traces.
-    """
+    """The reports on a folder of traces: on a session, or with None in this process."""
     return PlainTraces.stored(folder) if spark is None else Traces(spark, folder)
 
 
 def replayed(spark: Spark, folder: str | Path, name: str) -> Any:
-    """One table of every trace file (``*.json``) in a folder, replayed by Spark's workers.
-
-    A file that does not replay has a row in the table ``runs`` only, which says why.
-    """
+    """A table of every trace file (``*.json``) in a folder, replayed by Spark's workers."""
     pattern = str(whole_path(folder, "folder", "a folder of trace files") / "*.json")
     files = spark.read.format("binaryFile").load(pattern).select("path", "content")
 

@@ -25,10 +25,8 @@ Batches = Iterator[pa.RecordBatch]
 def keep_worker_quick() -> None:
     """Let a worker's next task begin at once.
 
-    After each task Spark's worker collects garbage among all that was ever imported, 0.07 s a task:
-    what lives when a task begins is set aside. Before each task it drops import caches, and Python
-    3.11 then reads each archive on the path again, 0.1 s a task (3.12 waits until it is asked for a
-    module); the archives never change.
+    After each task Spark's worker collects garbage among all that was ever imported, 0.07 s, and
+    Python 3.11 then reads each archive on the path again, 0.1 s; the archives never change.
     """
     gc.freeze()
     if sys.version_info < (3, 12):
@@ -80,9 +78,7 @@ def seeded(
 ) -> Any:
     """A Spark frame of ``batches`` over the seeds, made when it is used, in so many tasks.
 
-    Without Spark (None) it is an Arrow table, made here and now.
-
-    Raises BadInput for what is no range of seeds from 0 on, no number of tasks, no Spark session.
+    Without Spark (None) it is an Arrow table, made here and now. BadInput for other seeds or tasks.
     """
     if tasks is not None and (type(tasks) is not int or not 0 < tasks <= MOST_TASKS):
         raise BadInput("tasks", tasks, f"a whole number from 1 to {MOST_TASKS}, or None")

@@ -94,7 +94,7 @@ def clause(text: str, width: float, size: float = SIZE, *, bold: bool = False) -
     """
     plain = _BRACKETS.sub(lambda part: "_" * len(part[0]), text)
     for joint in _CLAUSES:
-        ends = (*(found.start() for found in joint.finditer(plain)), len(text))
+        ends = (*(joint_at.start() for joint_at in joint.finditer(plain)), len(text))
         fit = [end for end in ends if measured(text[:end], size, bold=bold) <= width]
         if fit:
             return text[: fit[-1]]
@@ -155,7 +155,7 @@ def fitting(labels: Iterable[tuple[str, tuple[Box, ...]]]) -> frozenset[str]:
 
 
 def seated(
-    labels: Iterable[tuple[str, Sequence[Box]]], taken: Iterable[Box] = ()
+    labels: Iterable[tuple[str, Iterable[Box]]], taken: Iterable[Box] = ()
 ) -> Mapping[str, Box]:
     """The place of each label: the first of its places that is free; none where none is.
 

@@ -154,10 +154,7 @@ def scene_of(timeline: Timeline, moment: int, closed: str | None = None) -> Scen
 
 
 def counted(timeline: Timeline, moment: int, step: int) -> int:
-    """The number that the Player's counter shows for a step (from 0) on the way to a moment.
-
-    A folded run counts as one step.
-    """
+    """The Player's number for a step (from 0) on the way to a moment; a folded run is one step."""
     folds = [timeline.moments[at].fold for at in timeline.path(moment)[1:]]
     ends = [fold == 0 or fold != after for fold, after in zip_longest(folds, folds[1:])]
     return ends[:step].count(True) + 1

@@ -129,6 +129,12 @@ def heads(*words: str) -> Frag:
     return h("thead", h("tr", [h("th", name, scope="col") for name in names]))
 
 
+def fresh(x: float, y: float, width: float, height: float = 15) -> Frag:
+    """Mark what the step changed in a drawing: a framed plate behind it, around a point."""
+    return h("rect", x=round(x - width / 2, 1), y=round(y - height / 2, 1), width=round(width, 1),
+             height=height, rx=3, class_="moved")  # fmt: skip
+
+
 def moved(changed: bool) -> str | None:
     """The class of a row that the step changed."""
     return "moved" if changed else None

@@ -1,21 +1,32 @@
-"""What is asked of a replica, and what it holds: an eye, a pencil, a disk, the key of a session.
+"""What is asked of a replica, what it holds, what is on its way: an eye, a pencil, a disk, letters.
 
-A filled eye is read from now, a filled pencil written to; hollow ones are not. A disk is as full as
-what has arrived of what it is to hold.
+A filled eye is read from now, a filled pencil written to; hollow
+ones are not. A disk is as full as what has arrived of what it is to hold.
 """
 
 from __future__ import annotations
 
+from collections.abc import Container, Mapping, Sequence
+
 from kit.edge.words import say
 from kit.views.fragment import Frag, h
+from kit.views.labels import LINE, SIZE, measured
+from kit.views.parts import fresh
 
 EYE = "M-8 0Q0 -9 8 0Q0 9 -8 0Z"
 PENCIL = "M-7 6L-5 1L3 -7L7 -3L-1 5Z"
 KEY = "M0 0A3.5 3.5 0 1 0 -7 0A3.5 3.5 0 1 0 0 0H9M5 0V4M9 0V4"
-ENVELOPE, OPENED = "M-5 -4H5V4H-5ZM-5 -4L0 1L5 -4", "M-5 -3L0 -7L5 -3V4H-5ZM-5 -3L0 1L5 -3"
+SIGNS: Mapping[str, str] = {
+    "lock": "M-6-1h12v9h-12zM-4-1v-3a4 4 0 0 1 8 0v3",
+    "key": KEY,
+    "ban": "M6 0a6 6 0 1 1-.01-.1zM-4-4l8 8",
+    "joining": "M0-6v12M-6 0h12",
+    "gone": "M-5-5L5 5M-5 5L5-5",
+}
+"""What stands at a shoulder; colour says none of it."""
 MARK = 18
 """How wide an eye or a pencil is, with a little air."""
-DISK_WIDE, DISK_HIGH = 36, 28
+DISK_WIDE, LID = 36, 4.0
 
 
 def legend() -> str:
@@ -56,28 +67,59 @@ def key(x: float, y: float) -> Frag:
     return h("path", d=KEY, class_="inked", transform=f"translate({x:.0f} {y:.0f})")
 
 
+def envelope_path(reach: float = 5, *, opened: bool = False) -> str:
+    """The outline of an envelope around a point; an open one has its flap up."""
+    half = reach * 0.7
+    fold = f"M{-reach} {-half}L0 {reach * 0.2}L{reach} {-half}"
+    top = f"L0 {-half - reach * 0.8}L{reach} {-half}" if opened else f"H{reach}"
+    return f"M{-reach} {-half}{top}V{half}H{-reach}Z{fold}"
+
+
 def envelope(x: float, y: float, *, opened: bool = False) -> Frag:
     """Draw a message on its way; one that is opened has arrived and is worked on."""
-    shape = OPENED if opened else ENVELOPE
+    shape = envelope_path(opened=opened)
     return h("path", d=shape, class_="envelope", transform=f"translate({x:.0f} {y:.0f})")
 
 
-def disk(x: float, y: float, share: float, words: str = "") -> Frag:
-    """Draw a disk around a point, filled so far, with a few letters."""
-    wide, high, lid = DISK_WIDE / 2, DISK_HIGH / 2, 4
-    side = f"V{high - lid}A{wide} {lid} 0 0 1 {-wide} {high - lid}V{lid - high}"
-    body = f"M{-wide} {lid - high}A{wide} {lid} 0 0 1 {wide} {lid - high}{side}"
-    top = high - lid - (2 * (high - lid)) * min(1.0, max(0.0, share))
-    level = (
-        f"M{-wide} {top:.1f}A{wide} {lid} 0 0 0 {wide} {top:.1f}V{high - lid}"
-        f"A{wide} {lid} 0 0 1 {-wide} {high - lid}Z"
-    )
-    rim = f"M{-wide} {lid - high}A{wide} {lid} 0 0 0 {wide} {lid - high}"
+def disk_size(lines: Sequence[str], most: float = DISK_WIDE, least: float = 0) -> tuple[float, ...]:
+    """How wide and how high a disk is that has these lines."""
+    wide = min(most, max([least, *(measured(line) + 12 for line in lines)]))
+    return wide, LINE * max(len(lines), 1) + 5 + 2 * LID
+
+
+def disk(
+    x: float,
+    y: float,
+    share: float,
+    lines: Sequence[str] = (),
+    wide: float = DISK_WIDE,
+    *,
+    news: Container[str] = (),
+    refilled: bool = False,
+) -> Frag:
+    """Draw a disk around a point, filled so far, with short lines; ``news`` are those that the step
+    changed, and a disk is ``refilled`` where it changed how full it is.
+    """
+    half, bottom = wide / 2, disk_size(lines)[1] / 2 - LID
+
+    def drum(top: float) -> str:
+        return (
+            f"M{-half:.0f} {top:.1f}a{half:.0f} {LID:.0f} 0 0 1 {2 * half:.0f} 0"
+            f"V{bottom:.1f}a{half:.0f} {LID:.0f} 0 0 1 {-2 * half:.0f} 0z"
+        )
+
+    level = bottom - 2 * bottom * min(1.0, max(0.0, share))
+    rim = f"M{-half:.0f} {-bottom:.1f}a{half:.0f} {LID:.0f} 0 0 0 {2 * half:.0f} 0"
+    written = [(line, LINE * (i + 1) + 1 - bottom) for i, line in enumerate(lines)]
     return h(
         "g",
-        h("path", d=body, class_="box"),
-        h("path", d=level, class_="level") if share > 0 else None,
-        h("path", d=rim, class_="rim"),
-        h("text", words, y=6, text_anchor="middle", class_="on") if words else None,
-        transform=f"translate({x:.0f} {y:.0f})",
-    )
+        h("path", d=drum(-bottom), class_="drum"),
+        h("path", d=drum(level), class_="level") if share > 0 else None,
+        h("path", d=rim, class_="rim moved" if refilled else "rim"),
+        [
+            (fresh(0, low - SIZE * 0.36, measured(line) + 4) if line in news else None,
+             h("text", line, y=low, text_anchor="middle", class_="on soft"))
+            for line, low in written
+        ],
+        transform=f"translate({x:.0f} {y:.1f})",
+    )  # fmt: skip

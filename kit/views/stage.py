@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from math import ceil
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -32,36 +32,41 @@ from kit.engine.actors import NetworkModel
 from kit.engine.network import DropMessage
 from kit.views.actions import mark
 from kit.views.busts import HEAD, Kind, bust, head_of, letter_of
-from kit.views.diagrams import END, START, Standing
-from kit.views.fragment import Frag, Kid, h
+from kit.views.diagrams import Standing
+from kit.views.fragment import Frag, h
 from kit.views.gate import HIGH, Declared, Gate, awaited_gates, gate_below, gates_of
 from kit.views.heat import MOST_NODES, Aspect, draw_heat, heat_lines
 from kit.views.labels import Box, measured, seated, shortened, tags, wrapped
 from kit.views.panel import Panel, Scene, alternative
+from kit.views.parts import fresh
+from kit.views.replicas import (
+    MARK,
+    SIGNS,
+    asked_words,
+    disk,
+    disk_size,
+    envelope_path,
+    eye,
+    pencil,
+)
+from kit.views.strip import draw_strip
+from kit.views.tape import MOST_CARDS, MOST_MARKS, TAPE, Card, Tape
+from kit.views.wires import Body, Place, Way, ground, on, path
 
 WIDTH, HEIGHT = 460.0, 330.0
 """The picture at 840 × 560, a pixel each."""
-STRIP, TAPE, MARKS = 26.0, 45.0, 18.0
-LINE = 15.0
+STRIP, LINE = 26.0, 15.0
 SIDE = 132.0
 """How wide the column of clients is."""
-SIDEWAYS = 0.7
-"""From which share of its way on a wire leads to the side, rather than up or down."""
-MOST_CARDS, FOLD = 3, 30.0
-"""Cards that are seen, beside the place of the next one; of the others, the count."""
-MOST_MARKS = 6
-"""Nodes of whom each is marked below a card; of more they are counted."""
 MOST_SAID = 4
 """Lines beside a client, of which the first names what it is at."""
 MOST_PARKED, MOST_TRAILS = 24, 12
 LONGEST, SHORT = 104.0, 56.0
 """How wide a label may be, and one for which there is little room."""
 
-Place: TypeAlias = complex
 Health = Literal["up", "down", "gone", "joining"]
 HEALTH = (later("up"), later("down"), later("gone"), later("joining"))
 """The words for it."""
-Reach = Literal["stored", "committed", "applied", ""]
 Sign = Literal["lock", "key", "ban", "joining", "gone", ""]
 
 
@@ -70,8 +75,9 @@ class Character(Struct, frozen=True):
 
     ``tag`` says what it goes by (a version, a term, a word of state), ``holds`` are one or two
     short lines on its disk, ``fill`` how full that is, from 0 to 1. A ``sign`` stands at its
-    shoulder: who holds a lock or a key, who is banned. ``title`` is all of it in words. ``press``
-    is the action that its switch does.
+    shoulder: who holds a lock or a key, who is banned. ``reads`` and ``writes`` say whether it is
+    read and written now: an eye, a pencil; None, where nobody can say. ``title`` is all of it in
+    words. ``press`` is the action that its switch does.
     """
 
     name: str
@@ -85,21 +91,14 @@ class Character(Struct, frozen=True):
     title: str = ""
     kind: Kind = "node"
     press: Any = None
+    reads: bool | None = None
+    writes: bool | None = None
 
-
-class Card(Struct, frozen=True):
-    """An entry of a log: what it says in a few words, and how far each node is with it.
-
-    ``marks`` are names with keys and how far they are. ``void``: it takes no effect; ``open``: it
-    is not committed yet.
-    """
-
-    key: str
-    words: str
-    marks: tuple[tuple[str, str, Reach], ...] = ()
-    void: bool = False
-    open: bool = False
-    title: str = ""
+    @property
+    def requests(self) -> str:
+        """What requests ask of it, in words."""
+        known = self.reads is not None and self.writes is not None
+        return asked_words(bool(self.reads), bool(self.writes)) if known else ""
 
 
 class Message(Struct, frozen=True):
@@ -230,81 +229,79 @@ def _in_rows(
 
 
 class _Set:
-    """A stage that is laid out: the middle of every part by name and by key, what is covered."""
+    """A stage that is laid out: what stands on it by name and by key, and the ways between."""
 
     def __init__(self, stage: Stage, gated: bool) -> None:
         self.stage = stage
-        tape = 0.0 if stage.tape is None else TAPE + MARKS * stage.has_marks
-        self.top = STRIP * stage.has_strip + tape
+        y, tape = STRIP * stage.has_strip, stage.tape
+        self.tape = None
+        if tape is not None:
+            self.tape = Tape(tape, stage.tape_key, y, WIDTH, has_marks=stage.has_marks)
+        self.top = self.tape.bottom if self.tape else y
         self.bottom = HEIGHT - HIGH * gated
-        left = SIDE if stage.sides else 0.0
+        self.left = SIDE if stage.sides else 0.0
         spots, self.looks = places(
-            len(stage.names), left, self.top + 4, self.bottom - 4, stage.lines
+            len(stage.names), self.left, self.top + 4, self.bottom - 4, stage.lines
         )
-        self.left = left
-        self.reach: dict[str, float] = {}
         self.at: dict[str, Place] = dict(zip(stage.names, spots, strict=True))
         self.there = {each.name: each for each in stage.characters}
-        room = (self.bottom - self.top) / max(len(stage.sides), 1)
-        self.words: dict[str, float] = {}
+        self.side_room = (self.bottom - self.top) / max(len(stage.sides), 1)
         for i, side in enumerate(stage.sides):
-            self.at[side.name] = complex(HEAD + 4, self.top + room * (i + 0.5))
-            beside = min(measured(side.tag, bold=True), SIDE - 2 * HEAD - 16) + 4
-            self.words |= dict.fromkeys((side.name, side.key), beside)
-        self.side_room = room
-        self.at |= {each.key: self.at[each.name] for each in (*stage.characters, *stage.sides)}
-        shown = self.cards()
-        first = FOLD if len(shown) < len(stage.tape or ()) else 0.0
-        y = STRIP * stage.has_strip
-        self.card_wide = (WIDTH - FOLD) / (MOST_CARDS + 1) - 4
-        for i, card in enumerate(shown):
-            x = FOLD + (self.card_wide + 4) * i
-            self.put(card.key, complex(x + self.card_wide / 2, self.top - 3), 2)
-            for name, key, x_mark in self.marks(card, x):
-                self.at[key] = self.at.get(name, complex(x_mark, y + 52))
-        if stage.tape is not None:
-            x = FOLD + (self.card_wide + 4) * len(shown) + self.card_wide / 2
-            self.put(stage.tape_key, complex(x, y + TAPE - 2), 2)
-            for card in stage.tape[: len(stage.tape) - len(shown)]:
-                self.put(card.key, complex(first / 2, y + TAPE - 2), 2)
+            self.at[side.name] = Place(HEAD + 4, self.top + self.side_room * (i + 0.5))
+        self.bodies = {name: self._body(name) for name in stage.names}
+        self.bodies |= {side.name: self._side_body(side) for side in stage.sides}
+        standing = [*self.bodies.values()]
+        for each in (*stage.characters, *stage.sides):
+            self.bodies[each.key] = self.bodies[each.name]
+        if self.tape:
+            cards = {
+                key: Body(at, 2, self.tape.covered(key)) for key, at in self.tape.spots.items()
+            }
+            standing += (body for body in cards.values() if body.boxes)
+            of = self.tape.names  # what travels to a mark goes to its node
+            self.bodies |= {key: self.bodies.get(of.get(key, ""), cards[key]) for key in cards}
+        top = y + TAPE - 4 if self.tape else y
+        inside = Box(WIDTH / 2, (top + self.bottom) / 2, WIDTH, self.bottom - top)
+        self.ground = ground(tuple(standing), inside)
 
-    def put(self, key: str, place: Place, reach: float) -> None:
-        """Say where a part is, and how far from there a wire ends."""
-        self.at[key] = place
-        self.reach[key] = reach
+    def _body(self, name: str) -> Body:
+        """What a character covers, or the place of one that is not there."""
+        at, looks, each = self.at[name], self.looks, self.there.get(name)
+        if each is None:
+            letter = (Box(at.real, at.imag + 16, 30, 16),) if looks.tag else ()
+            return Body(at, 6, letter)
+        wide = looks.wide - 10
+        boxes = [Box(at.real, at.imag - looks.head * 1.4, 24, looks.head)] * each.leads
+        if looks.tag and each.tag:
+            tag = min(measured(each.tag, bold=True), wide)
+            boxes.append(Box(at.real, at.imag + looks.head + LINE - 4, _stepped(tag), LINE - 2))
+        if (held := _held(each, looks)) is not None:
+            _, disk_wide, disk_high, low = held
+            boxes.append(Box(at.real, at.imag + low, _stepped(disk_wide), disk_high))
+        switch = [(-1, "")] if each.press is not None else []
+        for right, _ in (*_signs(each), *switch):
+            x = at.real + right * (looks.head * 0.8 + 10)
+            boxes.append(Box(x, at.imag - looks.head * 0.7, 20, 18))
+        if looks.tag and each.requests:
+            aside = looks.head + MARK / 2 + 1
+            boxes += (Box(at.real + x, at.imag + LOW, MARK, 14) for x in (-aside, aside))
+        return Body(at, looks.head, tuple(boxes))
 
-    def cards(self) -> tuple[Card, ...]:
-        """The cards that are seen: the newest."""
-        return (self.stage.tape or ())[-MOST_CARDS:]
-
-    def marks(self, card: Card, x: float) -> Iterator[tuple[str, str, float]]:
-        """Each mark below a card: its name, its key, where its middle is."""
-        if len(card.marks) <= MOST_MARKS:
-            start = x + (self.card_wide - 17 * len(card.marks)) / 2 + 8.5
-            for i, (name, key, _) in enumerate(card.marks):
-                yield name, key, start + 17 * i
-        else:
-            for name, key, _ in card.marks:
-                yield name, key, x + self.card_wide / 2
+    def _side_body(self, side: Character) -> Body:
+        """What somebody who stands aside covers: the head, and the words beside it."""
+        at = self.at[side.name]
+        tag, what = _side_words(side, self.side_room)
+        wide = max([0.0, *(measured(x, bold=True) for x in tag), *map(measured, what)])
+        high = LINE * (len(tag) + len(what))
+        beside = Box(at.real + HEAD + 4 + wide / 2, at.imag, _stepped(wide), high)
+        return Body(at, HEAD, (beside,) if high else ())
 
     def taken(self) -> Iterator[Box]:
-        """What characters cover."""
-        for name in self.stage.names:
-            at, looks = self.at[name], self.looks
-            yield Box(at.real, at.imag - 2, 2 * looks.head + 4, looks.above + looks.head)
-            each = self.there.get(name)
-            if each is not None:
-                lines = [measured(each.tag, bold=True), *(measured(x) + 16 for x in each.holds)]
-                wide = min(looks.wide - 8, max([72.0, *lines]))
-                y = at.imag + (looks.head + looks.below) / 2
-                yield Box(at.real, y, wide, looks.below - looks.head)
-                switch = [(-1, "")] if each.press is not None else []
-                for right, _ in (*_signs(each), *switch):
-                    x = at.real + right * (looks.head * 0.8 + 10)
-                    yield Box(x, at.imag - looks.head * 0.7, 20, 18)
-        for side in self.stage.sides:
-            at = self.at[side.name]
-            yield Box(SIDE / 2, at.imag, SIDE, min(self.side_room, MOST_SAID * LINE + 4))
+        """What all of them cover."""
+        for body, _ in self.ground.bodies:
+            x, y, reach = body.at.real, body.at.imag, body.reach
+            yield Box(x, y, 2 * reach + 4, 2 * reach + 2)
+            yield from body.boxes
 
     def holds(self, box: Box) -> bool:
         """Whether there is room for all of a box among the characters."""
@@ -312,50 +309,24 @@ class _Set:
         inside = box.x >= x and box.x + x <= WIDTH
         return inside and self.top <= box.y - y and box.y + y <= self.bottom
 
-    def way(self, source: str, target: str) -> tuple[Place, Place, Place] | None:
-        """The wire between two parts: both ends and the point that it bends to; None: no such."""
+    def way(self, source: str, target: str) -> Way | None:
+        """The wire between two parts; None: there is no such. Without a target nobody knows yet
+        where it will arrive.
+        """
         tape = self.stage.tape
         if tape and source == self.stage.tape_key:  # what comes from the log is its newest
             source = tape[-1].key
-        start, end = self.at.get(source), self.at.get(target)
-        if not target:  # nobody knows yet where it will arrive
-            end = complex((self.left + WIDTH) / 2, (self.top + self.bottom) / 2)
-        if start is None or end is None or start == end:
+        start, end = self.bodies.get(source), self.bodies.get(target)
+        if not target:
+            end = Body(Place((self.left + WIDTH) / 2, (self.top + self.bottom) / 2), 2)
+        if start is None or end is None or start.at == end.at:
             return None
-        along = (end - start) / abs(end - start)
-        middle = complex((self.left + WIDTH) / 2, (self.top + self.bottom) / 2)
-        side = 1j * along
-        # Characters of one row: the wire bends into the room between the rows.
-        flat = (
-            abs(start.imag - end.imag) < HEAD and abs(start.real - end.real) > 1.5 * self.looks.wide
-        )
-        half = (start + end) / 2
-        to_middle = middle - half
-        towards = 1 if (to_middle * side.conjugate()).real >= 0 else -1
-        down = (towards * side).imag > 0
-        far = 2 * ((self.looks.below if down else self.looks.above) + 8) * towards if flat else 22.0
-        bend = half + side * far
-        ahead, back = self._edge(source, along), self._edge(target, -along)
-        return start + ahead * along, bend, end - (back + 2) * along
-
-    def _edge(self, key: str, along: Place) -> float:
-        """How far from the middle of a part a wire begins: of who stands aside, after the words."""
-        words = self.words.get(key, 0) if along.real > SIDEWAYS else 0
-        return self.reach.get(key, self.looks.head) + words
+        return self.ground.way(start, end)
 
 
-def _on(way: tuple[Place, Place, Place], share: float) -> Place:
-    start, bend, end = way
-    back = 1 - share
-    return back * back * start + 2 * back * share * bend + share * share * end
-
-
-def _path(way: tuple[Place, Place, Place]) -> str:
-    start, bend, end = way
-    return (
-        f"M{start.real:.0f} {start.imag:.0f}Q{bend.real:.0f} {bend.imag:.0f} "
-        f"{end.real:.0f} {end.imag:.0f}"
-    )
+def _stepped(width: float) -> float:
+    """A width, rounded up: the words of the next step seldom need another one."""
+    return 12 * ceil(width / 12)
 
 
 def _at(place: Place) -> str:
@@ -390,27 +361,39 @@ def on_network(scene: Scene, stage: Stage) -> Stage:
 # -- drawing ---------------------------------------------------------------------------------------
 
 
-def draw_stage(scene: Scene, stage: Stage, gates: Sequence[Gate] | None, said: str) -> Frag:
-    """Draw the stage of a scene; ``gates`` is None where its family never has any."""
+def draw_stage(
+    scene: Scene,
+    stage: Stage,
+    gates: Sequence[Gate] | None,
+    said: str,
+    before: Stage | None = None,
+) -> Frag:
+    """Draw the stage of a scene; ``gates`` is None where its family never has any. What was not so
+    ``before`` is marked.
+    """
     laid = _Set(stage, gates is not None)
     labels = _Labels(laid)
     pinned = list(laid.taken())
-    parked = [*_envelopes(laid, labels, pinned)]
-    trails = [*_trails(laid, scene, labels, pinned)]
+    parked = [*_envelopes(laid, labels, pinned, before)]
+    trails = [*_trails(laid, scene, labels, pinned, before)]
     behind = [_wall(laid, wall, labels) for wall in stage.walls]
     words = [*labels.draw(pinned)]
     letters = tags(stage.names)
+    was = {each.key: each for each in (*before.characters, *before.sides)} if before else {}
+    ends = (key for flow in scene.flows() for key in (flow.from_key, flow.to_key))
+    coming = [(sent.words, sent.title) for sent in stage.messages if sent.target == stage.tape_key]
+    former = before.tape if before else None
     return h(
         "svg",
-        _strip(stage) if stage.has_strip else None,
-        _tape(scene, laid, letters) if stage.tape is not None else None,
+        draw_strip(stage.standing, WIDTH) if stage.has_strip else None,
+        laid.tape.draw(letters, former, ends, coming) if laid.tape else None,
         behind,
         [_empty(laid, name) for name in stage.names if name not in laid.there],
         [wire for wire, _ in parked],
         trails,
-        [_character(scene, laid, each, letters[each.name])
+        [_character(scene, laid, each, letters[each.name], was.get(each.key))
          for each in stage.characters],
-        [_side(laid, each) for each in stage.sides],
+        [_side(laid, each, was.get(each.key)) for each in stage.sides],
         [envelope for _, envelope in parked],
         h("g", words, k="labels"),
         gate_below(scene, gates, letters, WIDTH, HEIGHT) if gates is not None else None,
@@ -433,14 +416,6 @@ def _empty(laid: _Set, name: str) -> Frag:
     )
 
 
-SIGNS: Mapping[str, str] = {
-    "lock": "M-6-1h12v9h-12zM-4-1v-3a4 4 0 0 1 8 0v3",
-    "key": "M-2 0a4 4 0 1 1-.01-.1zM-2 0h10v4M4 0v3",
-    "ban": "M6 0a6 6 0 1 1-.01-.1zM-4-4l8 8",
-    "joining": "M0-6v12M-6 0h12",
-    "gone": "M-5-5L5 5M-5 5L5-5",
-}
-"""What stands at a shoulder; colour says none of it."""
 SWITCH = "M-3.5-3.5a5 5 0 1 0 7 0M0-6v5"
 
 
@@ -464,23 +439,46 @@ def _switch(scene: Scene, action: Any, head: float) -> Frag:
     )
 
 
-def _character(scene: Scene, laid: _Set, each: Character, letter: str) -> Frag:
-    looks = laid.looks
-    head, wide = looks.head, looks.wide - 10
-    tag = shortened(each.tag, wide, bold=True) if looks.tag else ""
-    signs = [*_signs(each)]
+def _held(each: Character, looks: Looks) -> tuple[list[str], float, float, float] | None:
+    """The lines on a character's disk, how wide and high that is, how far below the head's middle
+    it is; None: there is no disk.
+    """
+    if not looks.lines or (not each.holds and each.fill is None):
+        return None
+    wide = looks.wide - 10
+    lines = [shortened(line, wide - 6) for line in each.holds[: looks.lines]]
+    disk_wide, high = disk_size(lines, wide, 70)
+    return lines, disk_wide, high, looks.head + LINE + 3 + high / 2
+
+
+def _character(
+    scene: Scene, laid: _Set, each: Character, letter: str, was: Character | None
+) -> Frag:
+    """One of the cast; what was otherwise a step ago is marked."""
+    looks, was = laid.looks, was or each
+    reach, aside = looks.head, looks.head * 0.8 + 10
+    tag = shortened(each.tag, looks.wide - 10, bold=True) if looks.tag else ""
+    signs, had = [*_signs(each)], [sign for _, sign in _signs(was)]
+    held, former, low = _held(each, looks), _held(was, looks), reach + LINE
+    stored = {*former[0]} if former else set()
     return h(
         "g",
         h("title", each.title or each.name),
-        *bust(letter, head, each.kind, leads=each.leads and looks.tag),
+        h("circle", r=reach + 5, class_="moved") if each.health != was.health else None,
+        fresh(0, -reach - 8, 26, 20) if each.leads > was.leads and looks.tag else None,
+        *bust(letter, reach, each.kind, leads=each.leads and looks.tag),
         [
-            h("path", d=SIGNS[sign], class_=f"sign {sign}",
-              transform=f"translate({side * (head * 0.8 + 10):.0f} {-head * 0.7:.0f})")
+            h("g", fresh(0, 0, 20, 20) if sign not in had else None,
+              h("path", d=SIGNS[sign], class_=f"sign {sign}"),
+              transform=f"translate({side * aside:.0f} {-reach * 0.7:.0f})")
             for side, sign in signs
         ],
-        _switch(scene, each.press, head) if each.press is not None else None,
-        h("text", tag, y=head + LINE, text_anchor="middle", class_="strong") if tag else None,
-        _disk(each, head, wide, looks.lines) if looks.lines else None,
+        _switch(scene, each.press, reach) if each.press is not None else None,
+        _eye_and_pencil(each, was, reach + MARK / 2 + 1) if looks.tag and each.requests else None,
+        _words(tag, 0, low, "strong", is_new=each.tag != was.tag) if tag else None,
+        disk(0, held[3], each.fill or 0, held[0], held[1],
+             news={*held[0]} - stored, refilled=each.fill != was.fill or {*held[0]} < stored)
+        if held else None,
         k=each.key,
         class_=f"character {each.health}",
         transform=_at(laid.at[each.name]),
@@ -488,48 +486,53 @@ def _character(scene: Scene, laid: _Set, each: Character, letter: str) -> Frag:
     )  # fmt: skip
 
 
-def _disk(each: Character, head: float, wide: float, lines: int) -> Frag | None:
-    """What a character holds, on a drum below it."""
-    if not each.holds and each.fill is None:
-        return None
-    words = [shortened(line, wide - 6) for line in each.holds[:lines]]
-    wide = min(wide, max([70.0, *(measured(line) + 12 for line in words)]))
-    high = LINE * max(len(words), 1) + 4
-    top, half = head + LINE + 7, wide / 2
+LOW = 7.0
+"""How far below the middle of a head its eye and its pencil are."""
 
-    def drum(over: float) -> str:
-        return (
-            f"M{-half:.0f} {top + over:.0f}a{half:.0f} 4 0 0 1 {wide:.0f} 0"
-            f"V{top + high:.0f}a{half:.0f} 4 0 0 1 {-wide:.0f} 0z"
-        )
 
-    full = None if not each.fill else h("path", d=drum(high * (1 - each.fill)), class_="fill")
-    lid = f"M{-half:.0f} {top:.0f}a{half:.0f} 4 0 0 0 {wide:.0f} 0"
+def _eye_and_pencil(each: Character, was: Character, aside: float) -> Frag:
+    """The eye and the pencil of who is read and written, at both sides of the head."""
     return h(
         "g",
-        h("path", d=drum(0), class_="drum"),
-        full,
-        h("path", d=lid, class_="lid"),
-        [h("text", line, y=top + LINE * (i + 1), text_anchor="middle", class_="on soft")
-         for i, line in enumerate(words)],
-    )  # fmt: skip
+        h("title", f"{each.name}: {each.requests}"),
+        fresh(-aside, LOW, MARK, 16) if each.reads != was.reads else None,
+        eye(-aside, LOW, filled=bool(each.reads)),
+        fresh(aside, LOW, MARK, 16) if each.writes != was.writes else None,
+        pencil(aside, LOW, filled=bool(each.writes)),
+    )
 
 
-def _side(laid: _Set, each: Character) -> Frag:
-    """A client or operator: a square with a letter, and beside it what it asks and was told."""
-    room, most = SIDE - 2 * HEAD - 16, max(1, min(MOST_SAID, int(laid.side_room // LINE)))
+def _words(
+    words: str, x: float, y: float, kind: str, anchor: str | None = "middle", *, is_new: bool
+) -> list[Frag | None]:
+    """Words at a character, on a plate where they are new."""
+    wide = measured(words, bold=kind == "strong")
+    plate = fresh(x if anchor else x + wide / 2, y - 5, wide + 4) if is_new else None
+    return [plate, h("text", words, x=x or None, y=y, text_anchor=anchor, class_=kind)]
+
+
+def _side_words(each: Character, room_high: float) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What somebody asks, and was told: the lines of both."""
+    room, most = SIDE - 2 * HEAD - 16, max(1, min(MOST_SAID, int(room_high // LINE)))
     fits = most < 3 or measured(each.tag, bold=True) <= room
-    tag = [shortened(each.tag, room, bold=True)] if fits else wrapped(each.tag, 0.9 * room)
+    tag = (shortened(each.tag, room, bold=True),) if fits else wrapped(each.tag, 0.9 * room)
     what = wrapped(" ".join(each.holds), room, most - len(tag)) if most > len(tag) else ()
-    shown = [*tag, *what]
-    top = 5 - LINE * (len(shown) - 1) / 2
+    return tuple(filter(None, tag)), what
+
+
+def _side(laid: _Set, each: Character, was: Character | None) -> Frag:
+    """A client or operator: a square with a letter, and beside it what it asks and was told."""
+    was = was or each
+    tag, what = _side_words(each, laid.side_room)
+    changed = [each.tag != was.tag] * len(tag) + [each.holds != was.holds] * len(what)
+    top = 5 - LINE * (len(changed) - 1) / 2
     return h(
         "g",
         h("title", each.title or each.name),
         head_of(each.kind, min(HEAD, laid.side_room / 2)),
         letter_of(tags([each.name])[each.name][:2], HEAD),
-        [h("text", line, x=HEAD + 4, y=top + LINE * i, class_="soft" if i >= len(tag) else "strong")
-         for i, line in enumerate(shown)],
+        [_words(line, HEAD + 4, top + LINE * i, "soft" if i >= len(tag) else "strong", None,
+                is_new=changed[i]) for i, line in enumerate((*tag, *what))],
         k=each.key,
         class_=f"character {each.health}",
         transform=_at(laid.at[each.name]),
@@ -543,6 +546,12 @@ AROUND = (
     *((0.4, 2), (-0.4, 2), (0, -3), (0, 3), (1, -3), (-1, -3), (1, 3), (-1, 3)),
 )
 """Where a label may stand: so far to the right, and so far down."""
+FURTHER = sorted(
+    ((x / 4, y / 2) for x in range(-12, 13) for y in range(-14, 15)),
+    key=lambda at: at[0] ** 2 + at[1] ** 2,
+)
+"""Where else, nearer ones first."""
+ROUNDS = ((LONGEST, AROUND), (SHORT, AROUND), (SHORT, FURTHER))
 
 
 class _Labels:
@@ -561,11 +570,14 @@ class _Labels:
             self.asked[key] = words, tuple(around), gap
 
     def draw(self, pinned: list[Box]) -> Iterator[Frag]:
-        """Draw each where there is room for it, as a whole or, failing that, its beginning."""
+        """Draw each where there is room for it, as a whole or, failing that, its beginning; where
+        all around is full, as near as there is room.
+        """
         left = self.asked
-        for longest in (LONGEST, SHORT) if left else ():
+        for longest, around in ROUNDS if left else ():
             texts = {key: shortened(words, longest) for key, (words, _, _) in left.items()}
-            seats = seated(((key, self._seats(key, text)) for key, text in texts.items()), pinned)
+            wishes = ((key, self._seats(key, text, around)) for key, text in texts.items())
+            seats = seated(wishes, pinned)
             pinned += seats.values()
             left = {key: each for key, each in left.items() if key not in seats}
             for key, seat in seats.items():
@@ -573,26 +585,40 @@ class _Labels:
                 yield h("text", texts[key], x=x, y=y, text_anchor="middle", k=f"label:{key}",
                         class_="said")  # fmt: skip
 
-    def _seats(self, key: str, text: str) -> tuple[Box, ...]:
-        _, around, gap = self.asked[key]
+    def _seats(self, key: str, text: str, around: Sequence[tuple[float, float]]) -> Iterator[Box]:
+        _, points, gap = self.asked[key]
         wide = measured(text) + 4
         boxes = (
             Box(at.real + right * (gap + wide / 2), at.imag + down * (gap + 1), wide, LINE)
-            for at in around
-            for right, down in AROUND
+            for at in points
+            for right, down in around
         )
-        return tuple(filter(self.laid.holds, boxes))
+        return filter(self.laid.holds, boxes)
 
 
-def _envelopes(laid: _Set, labels: _Labels, pinned: list[Box]) -> Iterator[tuple[Frag, Frag]]:
-    """Each wire with messages, and the envelope that is parked on it: equal ones are counted."""
+def _key(sent: Message, look: str) -> str:
+    said = f"sent:{sent.source}:{sent.target}:{sent.words}{':' + look if look else ''}"
+    return sent.key or said
+
+
+def _piles(stage: Stage) -> dict[tuple[str, str, str, str], list[Message]]:
+    """The messages, equal ones together: from whom, to whom, what they say, how they look."""
     alike: dict[tuple[str, str, str, str], list[Message]] = {}
-    for kind, sent in (("", laid.stage.messages), ("torn", laid.stage.lost)):
+    for kind, sent in (("", stage.messages), ("torn", stage.lost)):
         for each in sent:
             look = kind or ("held" if each.held else "")
             alike.setdefault((each.source, each.target, each.words, look), []).append(each)
+    return alike
+
+
+def _envelopes(
+    laid: _Set, labels: _Labels, pinned: list[Box], before: Stage | None
+) -> Iterator[tuple[Frag, Frag]]:
+    """Each wire with messages, and the envelope that is parked on it: equal ones are counted."""
+    was = None if before is None else _piles(before)
     on_wire: dict[tuple[str, str], int] = {}
-    for (source, target, said, look), group in list(alike.items())[:MOST_PARKED]:
+    for pile, group in list(_piles(laid.stage).items())[:MOST_PARKED]:
+        source, target, said, look = pile
         way = laid.way(source, target)
         if way is None:
             continue
@@ -600,17 +626,19 @@ def _envelopes(laid: _Set, labels: _Labels, pinned: list[Box]) -> Iterator[tuple
         shares = PARKED[nth - 1 :] + PARKED[: nth - 1]
         place = _free(laid, way, shares, pinned, BESIDE)
         if place is None:
-            place = _on(way, shares[0])
+            place = on(way, shares[0])
             pinned.append(_around(place))
-        key = group[0].key or f"sent:{source}:{target}:{said}{':' + look if look else ''}"
+        key = _key(group[0], look)
         more = f" ×{len(group)}" if len(group) > 1 else ""
-        laid.put(key, place, 11)
+        laid.bodies[key] = Body(place, 11)
         if target != laid.stage.tape_key:  # else the card that is to come says it
             labels.ask(key, f"{said}{more}", (place,))
         title = f"{source} → {target or '?'}: {group[0].title or said}{more}"
-        wire = h("path", d=f"{_path(way)}{_tip(way, pinned)}", k=f"wire:{key}",
+        wire = h("path", d=f"{path(way)}{_tip(way, pinned)}", k=f"wire:{key}",
                  class_=f"wire thin {look}".rstrip())  # fmt: skip
-        yield wire, _envelope(key, place, look or ("many" if more else ""), title, group[0].thing)
+        look = look or ("many" if more else "")
+        is_new = was is not None and len(was.get(pile, ())) < len(group)
+        yield wire, _envelope(key, place, look, title, group[0].thing, is_new=is_new)
 
 
 def _fate(title: str, look: str) -> str:
@@ -619,10 +647,10 @@ def _fate(title: str, look: str) -> str:
     return say("{what} (lost)", what=title) if look == "torn" else title
 
 
-def _tip(way: tuple[Place, Place, Place], pinned: list[Box]) -> str:
+def _tip(way: Way, pinned: list[Box]) -> str:
     """The head of an arrow on a wire, towards who shall get it, where nothing covers it."""
     for share in HEADED:
-        at, before = _on(way, share), _on(way, share - 0.05)
+        at, before = on(way, share), on(way, share - 0.05)
         box = Box(at.real, at.imag, 10, 10)
         if not any(box.meets(other) for other in pinned):
             pinned.append(box)
@@ -635,14 +663,14 @@ def _tip(way: tuple[Place, Place, Place], pinned: list[Box]) -> str:
     return ""
 
 
-def _envelope(key: str, place: Place, look: str, title: str, thing: str) -> Frag:
+def _envelope(key: str, place: Place, look: str, title: str, thing: str, *, is_new: bool) -> Frag:
     """A closed envelope; a held one has two bars, a torn one a rift, many are a pile."""
     return h(
         "g",
         h("title", _fate(title, look)),
+        fresh(0, 0, 26, 20) if is_new else None,
         h("rect", x=-7, y=-9, width=20, height=14, class_="box") if look == "many" else None,
-        h("rect", x=-10, y=-7, width=20, height=14, rx=1.5, class_="box"),
-        h("path", d="M-10-6L0 2L10-6", class_="flap"),
+        h("path", d=envelope_path(10), class_="box"),
         h("path", d="M-3-10l5 6l-5 4l5 8", class_="rift") if look == "torn" else None,
         h("path", d="M-3-11v22M3-11v22", class_="bars") if look == "held" else None,
         k=key,
@@ -662,7 +690,7 @@ BESIDE = (0.0, 24.0, -24.0, 44.0, -44.0)
 
 def _free(
     laid: _Set,
-    way: tuple[Place, Place, Place],
+    way: Way,
     shares: Sequence[float],
     pinned: list[Box],
     beside: Sequence[float] = (0.0,),
@@ -670,8 +698,8 @@ def _free(
     """The first of these places on a wire, or beside it, that nothing covers; it is covered from
     then on.
     """
-    out = 1j * (way[2] - way[0]) / (abs(way[2] - way[0]) or 1)
-    for place in (_on(way, share) + far * out for far in beside for share in shares):
+    out = 1j * (way[3] - way[0]) / (abs(way[3] - way[0]) or 1)
+    for place in (on(way, share) + far * out for far in beside for share in shares):
         box = _around(place)
         if laid.holds(box) and not any(box.meets(other) for other in pinned):
             pinned.append(box)
@@ -683,25 +711,29 @@ def _around(place: Place) -> Box:
     return Box(place.real, place.imag, 24, 20)
 
 
-OPEN = "M-8-2v8h16v-8L0-9zM-8-2L0 3L8-2"
-
-
-def _trails(laid: _Set, scene: Scene, labels: _Labels, pinned: list[Box]) -> Iterator[Frag]:
+def _trails(
+    laid: _Set, scene: Scene, labels: _Labels, pinned: list[Box], before: Stage | None
+) -> Iterator[Frag]:
     """What travelled in this step: a line that fades, and an open envelope at its end."""
     seen: set[tuple[str, str]] = set()
+    tape, was = laid.stage.tape or (), (before and before.tape) or ()
+    added = {card.key for card in tape[-1:]}.difference(card.key for card in was)
     for flow in scene.flows()[:MOST_TRAILS]:
-        way = laid.way(flow.from_key, flow.to_key)
+        is_added = flow.to_key == laid.stage.tape_key and added
+        way = laid.way(flow.from_key, tape[-1].key if is_added else flow.to_key)
         if way is None or (flow.from_key, flow.to_key) in seen:
             continue
         seen.add((flow.from_key, flow.to_key))
         key = f"trail:{flow.from_key}>{flow.to_key}"
         place = _free(laid, way, ENDING, pinned)
-        labels.ask(key, flow.label, [_on(way, share) for share in (0.5, 0.7, 0.3)])
+        labels.ask(key, flow.label, [on(way, share) for share in (0.5, 0.7, 0.3)])
         yield h(
             "g",
             h("title", flow.text),
-            h("path", d=_path(way), class_="way"),
-            h("path", d=OPEN, transform=_at(place), class_="opened") if place else None,
+            h("path", d=path(way), class_="way"),
+            h("path", d=envelope_path(8, opened=True), transform=_at(place), class_="opened")
+            if place
+            else None,
             k=key,
             class_=f"trail {flow.kind}",
         )
@@ -736,7 +768,7 @@ def _wall(laid: _Set, wall: Wall, labels: _Labels) -> Frag:
     return h(
         "g",
         h("title", title),
-        h("path", d=_path(wire), class_="wire thin") if wire else None,
+        h("path", d=path(wire), class_="wire thin") if wire else None,
         h("path", d=way, class_="wall"),
         tip,
         k=key,
@@ -747,7 +779,7 @@ def _wall(laid: _Set, wall: Wall, labels: _Labels) -> Frag:
 def _across(laid: _Set, wall: Wall) -> Iterator[tuple[Place, Place, Place]]:
     """A bar in the middle of the wire between two characters."""
     if way := laid.way(wall.group[0], wall.beyond):
-        middle, out = _on(way, 0.5), (way[2] - way[0]) / abs(way[2] - way[0])
+        middle, out = on(way, 0.5), (way[3] - way[0]) / abs(way[3] - way[0])
         yield middle - 8j * out, middle + 8j * out, out
 
 
@@ -782,156 +814,6 @@ def _between(laid: _Set, group: set[str]) -> Iterator[tuple[Place, Place, Place]
         above = cells
 
 
-# -- the tape --------------------------------------------------------------------------------------
-
-
-def _tape(scene: Scene, laid: _Set, letters: Mapping[str, str]) -> Frag:
-    tape, shown = laid.stage.tape or (), laid.cards()
-    y = STRIP * laid.stage.has_strip
-    earlier = len(tape) - len(shown)
-    fold = h(
-        "g",
-        h("title", say("{n} earlier entries", n=earlier)),
-        h("rect", x=2, y=y + 6, width=FOLD - 8, height=34, rx=3, class_="log-card"),
-        h("text", f"+{earlier}" if earlier < 100 else "…", x=FOLD / 2 - 2, y=y + 28,
-          text_anchor="middle", class_="on soft"),
-        k="tape:fold",
-    ) if earlier else None  # fmt: skip
-    line = h("path", d=f"M0 {y + 23:.0f}H{WIDTH:.0f}", class_="rail")
-    cards = [_card(laid, card, y, letters) for card in shown]
-    # What travels to or from a card that is out of sight goes where it is folded.
-    ends = {key for flow in scene.flows() for key in (flow.from_key, flow.to_key)}
-    old = [card.key for card in tape[: len(tape) - len(shown)] if card.key in ends]
-    cards += [h("g", k=key, transform=_at(laid.at[key])) for key in old]
-    # What travels to the log goes to where its next card will be.
-    key = laid.stage.tape_key
-    cards.append(h("g", k=key, transform=_at(laid.at[key])))
-    sent = [message for message in laid.stage.messages if message.target == key]
-    if sent:
-        more = f"{len(sent)} × " if len(sent) > 1 else ""
-        coming = Card("tape:next", f"{more}{sent[0].words}", open=True, title=sent[0].title)
-        laid.put(coming.key, laid.at[key], 2)
-        cards.append(_card(laid, coming, y, letters))
-    return h("g", line, fold, cards, k="tape", class_="tape")
-
-
-def _card(laid: _Set, card: Card, y: float, letters: Mapping[str, str]) -> Frag:
-    middle, wide = laid.at[card.key], laid.card_wide
-    x = middle.real - wide / 2
-    lines = wrapped(card.words, wide - 4)
-    look = "".join((" dashed" * card.open, " void" * card.void))
-    first = 27 - LINE * (len(lines) - 1) / 2
-    return h(
-        "g",
-        h("title", card.title or card.words),
-        h("rect", x=x, y=y + 4, width=wide, height=37, rx=4, class_=f"log-card{look}"),
-        [h("text", line, x=middle.real, y=y + first + LINE * i, text_anchor="middle",
-           class_="on soft") for i, line in enumerate(lines)],
-        _marks(laid, card, x, y, letters),
-        k=card.key,
-        class_="void" if card.void else None,
-    )  # fmt: skip
-
-
-def _reach_words(reach: str) -> str:
-    words = {"stored": say("stored"), "known": say("known"), "applied": say("applied")}
-    return words.get(reach, reach or say("not stored"))
-
-
-def _marks(laid: _Set, card: Card, x: float, y: float, letters: Mapping[str, str]) -> Kid:
-    """How far each node is: its letter is there once it stores the card, framed once it knows that
-    it is committed, filled once it has applied it. Many are counted.
-    """
-    if len(card.marks) > MOST_MARKS:
-        done = sum(reach == "applied" for _, _, reach in card.marks)
-        has = sum(reach != "" for _, _, reach in card.marks)
-        words = say("{n} of {all}", n=done, all=has) if done < has else say("all {n}", n=done)
-        return h("text", words, x=x + laid.card_wide / 2, y=y + 57, text_anchor="middle",
-                 class_="soft")  # fmt: skip
-    reached = {key: reach for _, key, reach in card.marks}
-    return [
-        h(
-            "g",
-            h("title", f"{name}: {_reach_words(reached[key])}"),
-            h("rect", x=-8, y=-8, width=16, height=16, rx=3, class_="seat-of"),
-            h("text", letters.get(name, name)[:1], y=5, text_anchor="middle"),
-            k=key,
-            class_=f"reached {reached[key]}".rstrip(),
-            transform=f"translate({at:.0f} {y + 52:.0f})",
-        )
-        for name, key, at in laid.marks(card, x)
-    ]
-
-
-# -- the strip of states ---------------------------------------------------------------------------
-
-GAP, PAD, COUNT = 14.0, 12.0, 58.0
-BACK = "↩"
-
-
-def _strip(stage: Stage) -> Frag:
-    """The way through the state machine on one line: what was passed, now, what may follow."""
-    standing = stage.standing
-    if standing is None:
-        return h("g", k="strip", class_="state-strip")
-    now = standing.state
-    following = dict.fromkeys(
-        (after, event in standing.diagram.rollbacks) for _, event, after in standing.ways
-    )
-    ahead = sorted(following, key=lambda way: way[1])
-    chips: list[tuple[str, str, str]] = [(_called(now), "now", now)]
-    # Beside the state of now there is room for what usually follows, and for a count of the rest.
-    room = WIDTH - _chip_wide(chips[0][0]) - 2 - COUNT * (len(standing.path) > 1)
-    for name, back in ahead:
-        words = f"{BACK} {_called(name)}" if back else _called(name)
-        if _chip_wide(words) + GAP > room - COUNT * (name != ahead[-1][0]):
-            break
-        room -= _chip_wide(words) + GAP
-        chips.append((words, "next", name))
-    if untold := len(ahead) + 1 - len(chips):
-        chips.append((f"+{untold}", "next", "more"))
-        room -= COUNT
-    room += COUNT * (len(standing.path) > 1)
-    past = list(standing.path[:-1])
-    folded = 0
-    before: list[tuple[str, str, str]] = []
-    for i, name in enumerate(reversed(past)):
-        wide = _chip_wide(_called(name)) + GAP
-        if wide > room - COUNT * (i + 1 < len(past)):
-            folded = len(past) - i
-            break
-        room -= wide
-        before.insert(0, (_called(name), "passed", f"{len(past) - 1 - i}:{name}"))
-    if folded:
-        before.insert(0, (str(folded), "passed", "folded"))
-    drawn, x = [], 2.0
-    for words, kind, name in (*before, *chips):
-        wide = _chip_wide(words)
-        drawn.append(
-            h(
-                "g",
-                h("rect", x=x, y=2, width=wide, height=20, rx=10, class_=f"state-of {kind}"),
-                h("text", words, x=x + wide / 2, y=17, text_anchor="middle",
-                  class_=f"word-of {kind}"),
-                None if name == chips[-1][2] else
-                h("path", d=f"M{x + wide + 3:.0f} 12h{GAP - 6:.0f}m-4-3l4 3l-4 3", class_="wire"),
-                k=f"strip:{kind}:{words if kind == 'next' else name}",
-                data_of=f"state:{now}" if kind == "now" else None,
-            )
-        )  # fmt: skip
-        x += wide + GAP
-    title = say("{what}; now: {state}", what=standing.diagram.label, state=now)
-    return h("g", h("title", title), drawn, k="strip", class_="state-strip")
-
-
-def _called(state: str) -> str:
-    return {START: "●", END: "◉"}.get(state, state)
-
-
-def _chip_wide(words: str) -> float:
-    return measured(words, bold=True) + PAD
-
-
 # -- words, and the panel --------------------------------------------------------------------------
 
 
@@ -964,6 +846,7 @@ def _unsaid(stage: Stage) -> Iterator[str]:
         if each.title:
             rest = [words for words in (each.tag, *each.holds) if words and words not in each.title]
             yield from (f"{each.name}: {words}" for words in rest)
+        yield from (f"{each.name}: {each.requests}",) * bool(each.requests)
 
 
 MEANINGS = {
@@ -976,6 +859,7 @@ MEANINGS = {
     "hollow": later("hollow: down"),
     "square": later("square: client"),
     "diamond": later("diamond: operator"),
+    "eye": later("eye: read; pencil: written; filled: asked now"),
     "dashed card": later("dashed card: not committed"),
     "struck": later("struck: no effect"),
     "letters": later("letters: stored, framed committed, black applied"),
@@ -985,6 +869,7 @@ MEANINGS = {
     "torn": later("torn: lost"),
     "open envelope": later("open envelope: arrived"),
     "dot": later("dot: nobody there"),
+    "yellow": later("yellow: new in this step"),
 }
 """What the marks mean, unless a family says better."""
 
@@ -1003,6 +888,7 @@ def _marks_seen(scene: Scene, stage: Stage) -> Iterator[str]:
     yield from ("hollow",) * any(each.health == "down" for each in looks)
     kinds = {each.kind for each in stage.sides}
     yield from ("square",) * ("client" in kinds) + ("diamond",) * ("operator" in kinds)
+    yield from ("eye",) * any(each.requests for each in looks)
     coming = any(each.target == stage.tape_key for each in stage.messages)
     yield from ("dashed card",) * (coming or any(card.open for card in tape))
     yield from ("struck",) * any(card.void for card in tape)
@@ -1012,6 +898,7 @@ def _marks_seen(scene: Scene, stage: Stage) -> Iterator[str]:
     yield from ("with bars",) * any(each.held for each in stage.messages)
     yield from ("torn",) * bool(stage.lost) + ("open envelope",) * bool(scene.flows())
     yield from ("dot",) * (len(stage.names) > len(stage.characters))
+    yield from ("yellow",) * (scene.action is not None)
 
 
 def _keys(stage: Stage) -> dict[str, str]:
@@ -1101,7 +988,9 @@ def stage_panel(
             return draw_heat(_keys(stage), aspects(scene), said, _movers(stage))
         shown = awaited(scene) if gates else None
         said = "\n".join((words(scene), *_unsaid(stage)))
-        return draw_stage(scene, stage, shown, alternative(title, said))
+        former = scene.former()
+        before = on(former) if former else None
+        return draw_stage(scene, stage, shown, alternative(title, said), before)
 
     def legend(scene: Scene) -> str:
         stage = on(scene)

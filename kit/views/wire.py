@@ -75,10 +75,7 @@ class Pack(Struct, frozen=True):
         return msgspec.structs.replace(self, texts=texts, moments=moments)
 
     def compressed(self, level: int = 9) -> bytes:
-        """The pack as compressed JSON; equal packs give equal bytes (there is no time stamp).
-
-        ``level`` is 1 (quick) to 9 (small).
-        """
+        """The pack as compressed JSON, equal for equal packs; ``level``: 1 (quick) to 9 (small)."""
         return gzip.compress(msgspec.json.encode(self), compresslevel=level, mtime=0)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
@@ -24,7 +24,7 @@ from kit.engine.model import Model
 from kit.engine.registry import Scenario, build, entry_of
 from kit.engine.timeline import Timeline
 from kit.engine.trace import dumps
-from tests.recording.walking import COLUMNS, STATE, Line, Visit
+from tests.recording.walking import COLUMNS, STATE, Line, Step, Visit
 
 HERE = Path(__file__).parent
 RECORDED = HERE / "recorded"
@@ -122,11 +122,18 @@ def _digest(text: str) -> str:
     return blake2b(text.encode(), digest_size=6).hexdigest()
 
 
-def blocks_of(model: str, *, deep: bool = False) -> Iterator[tuple[str, Block]]:
-    """What a model says now, each block by its name; ``deep``: the large looks alone."""
+def blocks_of(
+    model: str, *, deep: bool = False, reader: Callable[[Step], None] | None = None
+) -> Iterator[tuple[str, Block]]:
+    """What a model says now, each block by its name; ``deep``: the large looks alone.
+
+    ``reader`` is told of each step on the way.
+    """
     for look in table()[model].looks:
         if look.deep == deep:
-            yield f"{model}: {look.about}", look_at(look.visit(model))
+            visit = look.visit(model)
+            visit.reader = reader
+            yield f"{model}: {look.about}", look_at(visit)
     if not deep:
         for scenario in entry_of(model).scenarios:
             played = play(build(model, scenario.parameters, scenario.off), scenario)

@@ -17,14 +17,14 @@ state moves a number: when a field is renamed, ``content`` differs alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from random import Random
 from typing import Any, NamedTuple
 
 import msgspec
 
-from kit.engine.flows import flows
+from kit.engine.flows import Flow, flows
 from kit.engine.model import Model, Property, verdicts
 from kit.engine.registry import weights_of
 from kit.errors import Refusal
@@ -49,6 +49,17 @@ class Line(NamedTuple):
     column: str
     kind: str
     text: str
+
+
+class Step(NamedTuple):
+    """A step that was taken, what is said of it, and what travels in it."""
+
+    model: Any
+    before: Any
+    action: Any
+    after: Any
+    said: str
+    flows: tuple[Flow, ...]
 
 
 def sentences_of(reason: str) -> list[str]:
@@ -98,8 +109,10 @@ class Visit:
     """One look at a configuration: every reachable state, or those on ``walks`` drawn walks.
 
     ``lines`` says all; afterwards ``states``, ``transitions`` and ``refused`` tell how many there
-    were, and ``sentences`` how often each refusal's sentence came.
+    were, and ``sentences`` how often each refusal's sentence came. ``reader`` is told of each step.
     """
+
+    reader: Callable[[Step], None] | None = None
 
     def __init__(self, model: Model[Any, Any], *, walks: int = 0, steps: int = 60) -> None:
         """A look at ``model``; ``steps`` is the most that a walk takes."""
@@ -248,10 +261,13 @@ class Visit:
         """What is said of a step."""
         model = self.model
         told = [model.describe(before, action, after)]
+        moved = flows(model, before, action, after)
+        if self.reader:
+            self.reader(Step(model, before, action, after, told[0], moved))
         milestone = model.milestone(before, action, after)
         if milestone is not None:
             told.append(f"milestone {milestone}")
-        told += (as_text(flow) for flow in flows(model, before, action, after))
+        told += map(as_text, moved)
         if self._log:
             told += (as_text(line) for line in self._log.writes(model, before, action, after))
         return " | ".join(told)

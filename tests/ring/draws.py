@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
+from kit.ring.deltas import Delta
+from kit.ring.movement import Movement
 from kit.ring.replication import (
     EverywhereStrategy,
     LocalStrategy,
@@ -87,3 +89,9 @@ def probes(*some: Ring) -> list[int]:
     bounds = {space.low, space.high}.union(*(ring.tokens.tolist() for ring in some))
     near = {token + 1 for token in bounds if token < space.high}
     return sorted((bounds | near) - {space.low})
+
+
+def steps(plan: Movement) -> tuple[tuple[str, Delta], ...]:
+    """The five deltas of a plan with their names, in order; some may be empty."""
+    names = ("split", "add", "switch", "drop", "merge")
+    return tuple((name, getattr(plan, name)) for name in names)

@@ -17,7 +17,7 @@ from kit.ring.placements import stable_placement
 from kit.ring.replication import Replication
 from kit.ring.tokens import small
 from kit.ring.topology import Packed, Ring
-from tests.ring.draws import changed, replications, rings
+from tests.ring.draws import changed, replications, rings, steps
 from tests.saying import like
 
 
@@ -72,7 +72,7 @@ def test_settling_near_a_change_is_settling_all(
     before, after = ring, data.draw(changed(ring))
     moved = movement(before, after, replication)
     placement = stable_placement(before, replication)
-    for name, delta in moved.steps:
+    for name, delta in steps(moved):
         walked = before if name in ("split", "add") else after
         placement = apply(placement, delta)
         near = settle(placement, walked, replication, moved.area)

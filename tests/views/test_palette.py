@@ -172,7 +172,7 @@ PLANNED_BY = {
     "resize.py": "two tablets that are still apart",
     "ring.py": "a node that comes or goes",
     "spacetime.py": "a message that is held",
-    "stage.py": "a card that is not committed",
+    "tape.py": "a card that is not committed",
 }
 """Drawings that give a part the class."""
 

@@ -23,7 +23,8 @@ from kit.views.gate import Gate
 from kit.views.panel import Scene
 from kit.views.promises import LAMPS
 from kit.views.registry import Views
-from kit.views.stage import Card, Character, Message, Stage, Wall, stage_panel
+from kit.views.stage import Character, Message, Stage, Wall, stage_panel
+from kit.views.tape import Card
 
 NAMES = ("Α", "Β", "Γ", "Δ")
 WHO: TypeAlias = Annotated[int, Each(lambda m: range(len(NAMES)), NAMES.__getitem__)]

@@ -36,10 +36,7 @@ ALLOWED = (
 
 
 def parse_json_rows(text: str, source: str) -> list[tuple[str, Row]]:
-    """Rows of JSON, each with the words that name it in messages.
-
-    Raises BadInput for malformed JSON, or a count of rows that is not theirs.
-    """
+    """Rows of JSON, each with its name in messages. Raises BadInput for no JSON, a wrong count."""
     if text.lstrip()[:1] == "[" and not text.lstrip().startswith("[json]"):
         given = parse_json(text, source)
         assert isinstance(given, list)

@@ -241,10 +241,7 @@ def read_sizes(path: str | Path, ring_file: RingFile) -> Sizes:
 
 
 def read_stored(path: str | Path, ring_file: RingFile) -> Stored:
-    """The sizes in a file, for one ring.
-
-    Raises BadInput when the file cannot be read, or names an unknown node, keyspace or bound.
-    """
+    """The sizes in a file, for one ring. Raises BadInput for what is not read, or not of it."""
     text = read_text(path, "sizes file", LARGEST_SIZES)
     content = parse_json(text, "sizes file")
     try:
@@ -261,10 +258,7 @@ def read_stored(path: str | Path, ring_file: RingFile) -> Stored:
 
 
 def sizes_of_nodes(loads: Mapping[str, int], ring_file: RingFile) -> Sizes:
-    """Sizes from what each node holds in all, in bytes.
-
-    Raises BadInput for a node that is not in the ring, or a load that is no number of bytes.
-    """
+    """Sizes from the bytes of each node. Raises BadInput for an unknown node, or no bytes."""
     stored = Stored(checked_nodes(loads, ring_file))
     return sizes_of(stored, ring_file.ring, ring_file.keyspaces)
 

@@ -464,10 +464,7 @@ def _full_name(words: Statement, at: int, where: str, used: str) -> tuple[str, s
 def _properties(
     words: Sequence[CqlWord], text: str, where: str, wanted: Collection[str]
 ) -> Options:
-    """The properties behind WITH that are wanted, with their values.
-
-    Raises BadInput for a property that stands twice, or without a value.
-    """
+    """The wanted properties behind WITH. Raises BadInput for one twice, or without a value."""
     seen: set[str] = set()
     options: dict[str, tuple[object, str]] = {}
     for part in _parts(words):

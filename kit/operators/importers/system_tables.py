@@ -430,10 +430,7 @@ def read_sizes(path: str | Path) -> TabletBytes:
 
 
 def read_loads(path: str | Path) -> tuple[NodeLoad, ...]:
-    """Read a dump of ``system.load_per_node``.
-
-    Raises BadInput for a file that cannot be read, is no such dump, or has a negative capacity.
-    """
+    """Read a dump of ``system.load_per_node``. Raises BadInput also for a negative capacity."""
     text, source = read_text(path, "--loads", LARGEST_FILE), source_name(path)
     loads: dict[str, NodeLoad] = {}
     for where, row in _known_rows(text, source, LOADS_TABLE):

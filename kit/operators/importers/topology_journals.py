@@ -129,10 +129,7 @@ def is_journal(text: str) -> bool:
 
 
 def _check_dates(text: str, source: str) -> None:
-    """See that every line's date is one, also of lines that say nothing of the topology.
-
-    Raises BadInput for the first that is none.
-    """
+    """See that every line's date is one. Raises BadInput for the first that is none."""
     for month, day, whole in dict.fromkeys(_DATE.findall(text)):
         try:
             if month:

@@ -235,10 +235,7 @@ class Coordinator(solo.Coordinator):
     safeguards = (PLAN_REVALIDATION.seen_by("INV-CL").shown_by({"rf": 1}),)
 
     def placement_history(self) -> RangeHistory:
-        """The plan's epochs, as the range sees them that moves most.
-
-        Raises BadInput when the coordinator is one of the replicas.
-        """
+        """The plan's epochs, as the range sees them that moves most; no replica asks."""
         self.switches, tcm = exchange_of(self.exchange, {*self.off}), tcm_of(self.cluster)
         history = replace(project(tcm, busiest(tcm)), acknowledgement=self.acknowledgement)
         asks = self.workload[0].coordinator
@@ -264,10 +261,7 @@ class Replica(solo.Replica):
     safeguards = (MEMBERSHIP_CHECK.seen_by("INV-OWN").shown_by({"rf": 1}),)
 
     def placement_history(self) -> RangeHistory:
-        """The plan's epochs, as the range sees them that moves most.
-
-        Raises BadInput when the replica is none of the range's.
-        """
+        """The plan's epochs, as the range sees them that moves most; the replica is its."""
         self.switches, tcm = exchange_of(self.exchange, {*self.off}), tcm_of(self.cluster)
         history = project(tcm, busiest(tcm))
         last = history.epochs[-1].view.writes

@@ -47,10 +47,7 @@ WHOLE, BOTH = "of the whole group (union)", "of the old and of the new replicas 
 
 @checked
 def sent_at(epoch: int, level: str = "QUORUM", **parameters: Any) -> Player:
-    """A Player on a write of this level that was planned and sent at an epoch of the bootstrap.
-
-    Raises BadInput when the bootstrap never comes to this epoch, or for an unknown parameter.
-    """
+    """A Player on a write of this level, sent at an epoch of the bootstrap; else BadInput."""
     from kit.widgets.player import Player  # noqa: PLC0415  # judging a task needs no widget
 
     model = build("dataplane", {**parameters, "requests": [f"K1 write {level}"]})
@@ -84,10 +81,7 @@ def _needs(row: RequestRow) -> str:
 def outcome(timeline: Timeline, verb: str) -> PosedQuestion:
     """What comes of a step: what the client is told, what a replica makes of a message.
 
-    ``verb`` names the step, as ``answer read 2`` or ``write 1 reaches B``.
-
-    Raises BadInput when there is no such step now.
-    Raises KitError when it may not happen, or there is nothing to ask about it.
+    ``verb`` names it: ``answer read 2``; else BadInput. KitError when there is nothing to ask.
     """
     ahead = copied(timeline)
     model = ahead.model
@@ -103,10 +97,7 @@ def outcome(timeline: Timeline, verb: str) -> PosedQuestion:
 
 
 def holders(timeline: Timeline, cell: str) -> PosedQuestion:
-    """Which replicas hold a cell (``write 1``) now, and can be reached?
-
-    Raises BadInput when no request writes such a cell.
-    """
+    """Which replicas hold a cell (``write 1``, else BadInput) now, and can be reached?"""
     m, s = dataplane_of(timeline), timeline.state
     written = [row.title for row in facts.requests(m, s) if not row.title.startswith("read")]
     if cell not in written:
@@ -137,12 +128,7 @@ def not_owned(timeline: Timeline) -> PosedQuestion:
 
 
 def enough_answers(timeline: Timeline, request: int = 0) -> PosedQuestion:
-    """Which sets of answers are enough for a request that is open?
-
-    Of many sets those nearest to the border are offered.
-
-    Raises KitError when the request is not open.
-    """
+    """Which sets of answers, of those nearest the border, are enough for an open request?"""
     m, s = dataplane_of(timeline), timeline.state
     rows = facts.requests(m, s)
     if not 0 <= request < len(rows) or rows[request].phase != "open":
@@ -169,10 +155,7 @@ def enough_answers(timeline: Timeline, request: int = 0) -> PosedQuestion:
 
 
 def dataplane_of(timeline: Timeline) -> Dataplane:
-    """The model of a timeline, where it must be one of reads and writes.
-
-    Raises BadInput when it is another.
-    """
+    """The model of a timeline; BadInput when it is none of reads and writes."""
     return model_of(timeline, Dataplane, "dataplane, reads and writes of a range")
 
 
@@ -180,11 +163,7 @@ _FAR = 2  # epochs apart, at most, of the pairs that are offered
 
 
 def crossed(timeline: Timeline, label: str) -> PosedQuestion:
-    """On one range, at which epochs may a read miss an acknowledged write?
-
-    Raises BadInput for a range that no operation changes.
-    Raises KitError when no pair of different epochs is in use.
-    """
+    """On one range that an operation changes, when may a read miss an acknowledged write?"""
     rows = simulator.quorums(cluster_of(timeline), levels=[("QUORUM", "QUORUM")]).rows
     known = list(dict.fromkeys(row.range for row in rows))
     if label not in known:
@@ -228,12 +207,7 @@ class Worlds(Struct, frozen=True):
 
 
 def both_worlds(story: str) -> Worlds:
-    """Play a scenario file of requests with a log, and by gossip.
-
-    The commands are the same; only gossip has the ticks for which it waits.
-
-    Raises BadInput for an unknown file, or a command that one of the worlds does not know.
-    """
+    """Play a scenario file of requests with a log, and by gossip, which alone has ticks."""
     script = parse(read(file_named(f"dataplane/{story}")), story)
     commands = [line for step in script.steps for line in step.commands]
     log, gossip = (_shown(script, mode, commands) for mode in MODES)

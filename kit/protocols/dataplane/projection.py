@@ -52,10 +52,7 @@ MOST_EPOCHS = 400
 
 
 def tcm_of(given: ClusterParameters, off: tuple[str, ...] = ()) -> Tcm:
-    """The tcm model of a cluster, whose first keyspace is the one to project.
-
-    Raises BadInput when that one is not replicated, or a parameter is out of its limits.
-    """
+    """The tcm model of a cluster; BadInput where its first keyspace is not replicated."""
     tcm = Tcm(TcmParameters(**asdict(given)), off)
     first = tcm.cluster.keyspaces[0]
     if isinstance(first.replication, LocalStrategy):
@@ -66,9 +63,7 @@ def tcm_of(given: ClusterParameters, off: tuple[str, ...] = ()) -> Tcm:
 def busiest(tcm: Tcm) -> int:
     """The right end of the range worth watching: with the most replicas old and new.
 
-    Of several, one that ends at a token which the operation brings.
-
-    Raises BadInput when no operation moves a replica.
+    Of several, one that ends at a token which the operation brings; BadInput when none moves.
     """
     ranked: list[tuple[int, bool, int]] = []
     for action, after in tcm.successors(tcm.start()):
@@ -90,10 +85,7 @@ def busiest(tcm: Tcm) -> int:
 def project(tcm: Tcm, token: int, lag: int | None = None) -> RangeHistory:
     """The history of the first keyspace's range that holds ``token``, through all its futures.
 
-    Nobody is more than ``lag`` epochs behind (None: any number).
-
-    Raises BadInput when the token is none of the ring's, or there are more futures than can be
-    shown.
+    Nobody is more than ``lag`` epochs behind (None: any number). BadInput when there are too many.
     """
     space = tcm.cluster.ring.space
     if not space.low < token <= space.high:

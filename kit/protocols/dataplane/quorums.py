@@ -182,10 +182,7 @@ def quorums(
 
     ``model`` is a model of a cluster (or of one range of it); its first keyspace counts. ``levels``
     are pairs (write, read); None for QUORUM and, where there are several datacenters, the local
-    ones too.
-
-    Raises BadInput for a model without such a plan, an unknown level or acknowledgement, or a range
-    with too many replicas.
+    ones too. BadInput for a model without such a plan, or a range with too many replicas.
     """
     if acknowledgement not in ACKNOWLEDGEMENTS:
         raise BadInput(
@@ -252,10 +249,7 @@ class PassedBarrier(Struct, frozen=True):
 
 
 def _passed(ways: tuple[Trail, ...]) -> list[tuple[PassedBarrier, ...]]:
-    """What had to be known, and by how many, for all the events up to each trail.
-
-    Nobody's lag is bounded here: each trail has one way to it, and comes after that one.
-    """
+    """What had to be known, and by how many, for all the events on the way to each trail."""
     passed: list[tuple[PassedBarrier, ...]] = [()] * len(ways)
     for at, trail in enumerate(ways):
         newest = len(trail.nodes) - 1
@@ -303,10 +297,7 @@ def _crossing(
 
 @lru_cache(4096)
 def smallest(quotas: tuple[AnswerQuota, ...], live: int) -> tuple[int, ...]:
-    """Every smallest set of live replicas (masks) that meets all quotas.
-
-    Quotas of different sets of replicas, as the old and the new ones, may be met by the same ones.
-    """
+    """Every smallest set of live replicas (masks) that meets all quotas, also by the same ones."""
     fewest = {0}
     for quota in quotas:
         able = members(quota.replicas & live)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from msgspec.structs import replace
+
 from kit.errors import counted
 from kit.protocols.gossip import facts
 from kit.protocols.gossip.facts import ChangeRow, VersionRow, ViewRow
@@ -193,10 +195,13 @@ HEALTH: dict[str, Health] = {"shadow": "joining", "boot": "joining", "streamed":
 
 def _ring(scene: Scene) -> Stage:
     m, s = scene.model, scene.state
-    there = (row for row in scene.of(facts.views) if row.phase != "out")
+    rows = scene.of(facts.views)
+    reads = {name for row in rows for name in row.reads}
+    writes = reads.union(name for row in rows for name in row.pending)
+    cast = (_of_ring(scene, row) for row in rows if row.phase != "out")
     return Stage(
         m.names,
-        tuple(_of_ring(scene, row) for row in there),
+        tuple(replace(x, reads=x.name in reads, writes=x.name in writes) for x in cast),
         walls=(Wall((s.cut_off,)),) if s.cut_off else (),
         lines=4,
     )
@@ -276,6 +281,7 @@ JOIN_VIEWS = Views(
             meanings={
                 "on a disk": "data, what it heard, whom it reads and writes",
                 "blue": "share of the writes",
+                "eye": "somebody reads from it; pencil: somebody writes to it",
             },
         ),
         panel_of(

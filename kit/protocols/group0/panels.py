@@ -27,7 +27,8 @@ from kit.views.promises import LAMPS, judged
 from kit.views.question import Question
 from kit.views.registry import Views
 from kit.views.spacetime import MESSAGES
-from kit.views.stage import Card, Character, Message, Stage, stage_panel
+from kit.views.stage import Character, Message, Stage, stage_panel
+from kit.views.tape import Card
 
 # -- the stage: members with their guards, clients, the log with who has it ----------------------
 

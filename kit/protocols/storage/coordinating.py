@@ -36,9 +36,6 @@ from kit.protocols.storage.rules.requests import (
 )
 from kit.protocols.storage.rules.view import View, mask_of
 
-HAS_ANSWERS = refused("it has its answers")
-ON_THEIR_WAY = refused("answers are still on their way")
-
 
 class Start(Struct, frozen=True, tag="start"):
     """A coordinator, at some epoch that it has learned by now, plans a request and sends it."""
@@ -64,10 +61,7 @@ class Coordinating(Range):
     repair: levels.ReadRepair = "none"
 
     def set_up(self) -> None:
-        """Datacenters as masks; what a level needs is asked for again and again.
-
-        Who holds what a read found counts where it waits to be repaired.
-        """
+        """Datacenters as masks; what a level needs is asked for again and again."""
         super().set_up()
         history = self.history
         self.datacenters, self.dcs = zip(*history.datacenters.items(), strict=True)
@@ -263,10 +257,7 @@ class Coordinating(Range):
     # -- count answers ----------------------------------------------------------------------------
 
     def answered(self, s: StorageState, number: int, i: int, answer: Answer, seen: int) -> Request:
-        """The request after an answer of replica ``i``, which returned the cell ``seen``.
-
-        When the client has its answer already, nobody listens any more.
-        """
+        """The request after an answer of replica ``i`` with the cell ``seen``, if it is open."""
         request, begun = s.requests[number], s.requests[number].begun
         in_flight, shards = request.in_flight & ~(1 << i), self.with_shards[i] & self.all_shards
         if request.phase not in AT_WORK:
@@ -295,11 +286,7 @@ class Coordinating(Range):
     # -- answer the client ------------------------------------------------------------------------
 
     def _at_work(self, s: StorageState) -> int:
-        mask = 0
-        for number, request in enumerate(s.requests):
-            if request.phase in AT_WORK:
-                mask |= 1 << number
-        return mask
+        return mask_of(i for i, request in enumerate(s.requests) if request.phase in AT_WORK)
 
     def _finish_label(self, s: StorageState, action: Any) -> str:
         number = action.request
@@ -394,9 +381,9 @@ class Coordinating(Range):
     def time_out(self, s: StorageState, request: Number) -> Next:
         """The coordinator gives up: too few answers will ever come, or none came in time."""
         if self.satisfied(s, request):
-            return HAS_ANSWERS
+            return refused("it has its answers")
         if not self.timeouts and s.requests[request].in_flight & ~s.down:
-            return ON_THEIR_WAY
+            return refused("answers are still on their way")
         return self._closed(s, request, FAILED)
 
     def _closed(self, s: StorageState, number: int, phase: int) -> StorageState:

@@ -219,10 +219,7 @@ def _exchange(event: Delivered, unit: str) -> Iterator[Travel]:
 
 
 def _copy(event: Copied, source: str, target: str) -> Travel:
-    """The range is read at its source and is then on its way; later it arrives.
-
-    It carries the permit of its step; what comes late may be turned away for it.
-    """
+    """The range is read at its source and on its way, or arrives, with the permit of its step."""
     permit = f"frozen_topology_guard of session {event.session}"
     label = f"{event.cell}, session {event.session}" if event.session else event.cell
     kind: FlowKind = "refusal" if event.refused else "data"

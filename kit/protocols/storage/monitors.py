@@ -38,10 +38,7 @@ class RegisterOperation(Struct, frozen=True):
 
 @lru_cache(1 << 14)
 def linearizable(operations: tuple[RegisterOperation, ...], value: int = 0) -> bool:
-    """Whether such an order exists; ``value`` is what the key holds before.
-
-    Reads without an answer promise nothing and are to be left out.
-    """
+    """Whether one order of all that promise something exists; ``value`` is held before."""
     must = [operation for operation in operations if operation.ended != NEVER]
     if not must:
         return True

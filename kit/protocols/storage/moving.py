@@ -41,8 +41,6 @@ from kit.protocols.storage.rules.history import CopyTask
 from kit.protocols.storage.rules.requests import AT_WORK
 from kit.protocols.storage.rules.view import holds, mask_of
 
-NO_CRASH_LEFT = refused("the run's budget of crashes is used up")
-
 
 class Moving(Range):
     """A data range on its way through its history.
@@ -359,7 +357,7 @@ class Moving(Range):
     def crash(self, s: StorageState, replica: Replica) -> Next:
         """A replica stops for good, its shards with it; what is on its disk is out of reach."""
         if s.crashes >= self.crashes:
-            return NO_CRASH_LEFT
+            return refused("the run's budget of crashes is used up")
         return s.but(down=s.down | self.with_shards[replica], crashes=s.crashes + 1)
 
     # -- what streaming leaves behind --------------------------------------------------------------

@@ -110,10 +110,7 @@ class Range(Declared[StorageState]):
         return parse_workload(self.requests)
 
     def placement_history(self) -> RangeHistory:
-        """Who reads and writes the range at each epoch, what may come next, who may lag.
-
-        ``workload`` is known by then.
-        """
+        """Who reads and writes the range at each epoch, what may come next, who may lag."""
         raise NotImplementedError
 
     def set_up(self) -> None:
@@ -194,10 +191,7 @@ class Range(Declared[StorageState]):
         return () if s.late_copies is UNSET else s.late_copies
 
     def applied(self, s: StorageState, i: int, index: int) -> StorageState:
-        """Replica ``i`` has applied the epoch ``index``; a member again has cleaning to do.
-
-        Its shards know what it knows.
-        """
+        """Replica ``i`` and its shards have applied an epoch; a member again has to clean."""
         again = s.cleaned & self._views[s.trail][index].writes & 1 << i
         cleaned = s.cleaned & ~(1 << i) if again else s.cleaned
         known = put(s.known, i, index)
@@ -247,10 +241,7 @@ class Range(Declared[StorageState]):
     def stored(
         self, s: StorageState, i: int, cell: int, number: int | None = None
     ) -> tuple[int, ...]:
-        """The cells once replica ``i`` has stored one, as a request asked, or of its own accord.
-
-        The write of a node with shards is on all shards that take it.
-        """
+        """The cells once replica ``i`` has stored one, on all of its shards that take it."""
         if i != self.split:
             return put(s.cells, i, max(s.cells[i], cell))
         cells = s.cells
@@ -259,10 +250,7 @@ class Range(Declared[StorageState]):
         return cells
 
     def returned(self, s: StorageState, i: int, number: int | None = None) -> int:
-        """The cell that replica ``i`` returns to a request, or would return by now.
-
-        With shards it is what that shard has that it reads.
-        """
+        """The cell that replica ``i`` returns to a request or would by now, from its shard."""
         if i != self.split:
             return s.cells[i]
         shards = members(self.chosen(s, number, write=False))

@@ -164,8 +164,6 @@ class Coordinator(Coordinating):
         return f"{who} gives up."
 
 
-NO_WRITE_LEFT = refused("the run's budget of writes is used up")
-
 Itself: TypeAlias = Annotated[int, Each(lambda m: (m.replica,), by_place=True)]
 
 
@@ -279,7 +277,7 @@ class Replica(Declared[ReplicaState]):
         if not holds(self.seen[self.trail.index(epoch)].group(write), self.index):
             return refused(f"at epoch {epoch} nobody asks {self.replica} for that")
         if write and s.timestamp >= self.messages:
-            return NO_WRITE_LEFT
+            return refused("the run's budget of writes is used up")
         answer, latest = self.answer(s, Send(write, epoch)), s.timestamp + write
         takes = write and answer.verdict == "ok"
         cell = max(s.cell, written(latest)) if takes else s.cell

@@ -98,10 +98,7 @@ SLOW = parameter(
 )
 COLLECTING = parameter(False, "replicas may forget deletions", title="collect tombstones")
 
-NO_LOSS_LEFT = refused("the run's budget of lost messages is used up")
 SESSION_OPEN = "a late copy's session is still open to its target: a tombstone outlives it"
-MESSAGES_LEFT = refused("messages are still on their way: a tombstone outlives them")
-COPY_LEFT = refused("a copy is still on its way: a tombstone outlives it")
 NOT_REPAIRED = "no repair has brought the tombstone to every replica"
 
 
@@ -121,10 +118,7 @@ class Storage(Moving, Coordinating):
     )
 
     def set_up(self) -> None:
-        """Coordinators are no replicas, and are in datacenters that the range has.
-
-        Raises BadInput naming the coordinator or the datacenter.
-        """
+        """Coordinators are no replicas, in datacenters that the range has; else BadInput."""
         super().set_up()
         names, known = self.history.replicas, sorted(self.history.datacenters)
         for ask in self.workload:
@@ -214,11 +208,7 @@ class Storage(Moving, Coordinating):
 
     def _beside(self, masks: list[int]) -> int:
         """Masks of replicas, one for each request, as a mask of replicas of requests."""
-        whole = shift = 0
-        for mask in masks:
-            whole |= mask << shift
-            shift += self.replicas
-        return whole
+        return sum(mask << number * self.replicas for number, mask in enumerate(masks))
 
     def _new(self, s: StorageState) -> int:
         return self._beside(
@@ -226,10 +216,7 @@ class Storage(Moving, Coordinating):
         )
 
     def _asking(self, s: StorageState, *, back: bool = False) -> int:
-        """Messages that may be answered now: those of requests, or those that write back.
-
-        Where that takes time, a replica at work answers.
-        """
+        """Messages that may be answered now, by who is at work: of requests, or that write back."""
         return self._beside(
             [
                 (r.in_flight if r.begun is UNSET else r.in_flight & r.begun)
@@ -361,7 +348,7 @@ class Storage(Moving, Coordinating):
         """The message of a request to a replica is lost: nobody waits for its answer any more."""
         assert s.lost is not UNSET
         if s.lost >= self.losses:
-            return NO_LOSS_LEFT
+            return refused("the run's budget of lost messages is used up")
         sent = s.requests[request]
         left = replace(sent, in_flight=sent.in_flight & ~(1 << replica))
         return self.with_request(s.but(lost=s.lost + 1), request, left)
@@ -412,9 +399,9 @@ class Storage(Moving, Coordinating):
         if still_open:
             return refused(SESSION_OPEN, still_open)
         if any(request.phase in AT_WORK or request.in_flight for request in s.requests):
-            return MESSAGES_LEFT
+            return refused("messages are still on their way: a tombstone outlives them")
         if any(map(is_under_way, s.copies)):
-            return COPY_LEFT
+            return refused("a copy is still on its way: a tombstone outlives it")
         mark, owners = timestamp(s.cells[replica]), members(self.views(s)[-1].written_at)
         older = mask_of(i for i in owners if NOTHING < timestamp(s.cells[i]) < mark)
         if older:
@@ -455,10 +442,7 @@ class Storage(Moving, Coordinating):
         return False
 
     def judges_streaming(self) -> bool:
-        """Whether it is judged at the switch what the new group holds.
-
-        Where it is not, a search goes on until a client misses something.
-        """
+        """Whether it is judged at the switch what the new group holds, not by clients alone."""
         return True
 
     def judges_quorums(self) -> bool:

@@ -58,7 +58,6 @@ NOT_POLLED = refused("the coordinator has not polled the replicas since they are
 NOT_DUE = refused("a resize is ready: the track is left for its finalization")
 MOVING = refused("tablets are in transition")
 OVERDUE = "The decision is no longer due: the map stays"
-HELD = refused("a repair holds a map")
 TRACK, FINALIZATION = "tablet_migration", "tablet_resize_finalization"
 STAGE = "streaming"  # the stage that stands for all of a migration
 
@@ -354,7 +353,7 @@ class Resize(Hosts[ResizeState]):
         if behind := self.behind(s):
             return refused("nodes have not applied all", self.named(behind))
         if s.repair is not None:
-            return HELD
+            return refused("a repair holds a map")
         return s.but(phase="commit" if s.phase == "barrier" else "")
 
     def drained(self, s: ResizeState) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -58,9 +58,7 @@ from kit.protocols.topology.rules.cluster import NOBODY, mask_of
 from kit.protocols.topology.rules.machines import BOUNDARY, NODE_STATE_OF, EdgeRow, WorkRow
 
 MOST_SHOWN = 60  # ways that are shown of a step in which very much travels
-NOTHING_MOVES = refused("no tablet moves")
 NO_SOURCE = refused("nobody is left to stream from")
-AGAIN = refused("it is tried again until it succeeds")
 LATE_SAID = "coordinator → network: {after.late.work} of tablet {after.late.tablet}"
 
 
@@ -95,7 +93,7 @@ class Stages(TabletCluster):
         if s.command is not None:
             return IN_HAND
         if s.control.topology.tablets != "moving" and not s.in_transition:
-            return NOTHING_MOVES
+            return refused("no tablet moves")
         on_track = s.control.topology.transition in TRACKS
         return None if on_track or not self.tablet_track_excludes else HELD
 
@@ -470,7 +468,7 @@ class Stages(TabletCluster):
         if blocked := self.busy(s):
             return blocked
         if self.error_edge(s, piece.transition) is None:
-            return AGAIN
+            return refused("it is tried again until it succeeds")
         return (
             None
             if not piece.goes(s) or s.failures

@@ -235,11 +235,6 @@ class TcmCluster(Product):
     def _epochs_of(self, counts: tuple[int, ...]) -> tuple[int, ...]:
         return tuple(self.parameters.epoch + count for count in counts)
 
-    def applied_by(self, s: Any, node: str) -> int:
-        """The epoch that one node has applied."""
-        counts: tuple[int, ...] = s.log.applied
-        return self.parameters.epoch + counts[self.codes[node]]
-
     def barriers(self, s: Any, sequence: Sequence) -> tuple[Barrier, ...]:
         """What must hold before the sequence's next step."""
         return self._barriers(s.tcm.events, sequence.node, self.level(s, sequence.node))
@@ -258,11 +253,9 @@ class TcmCluster(Product):
         """Every commit is the log's next entry, in the same atomic step; levels begin again."""
         if not isinstance(action, Event):
             return ()
-        node = getattr(action, "node", "")
-        fell_back = node and any(
-            name == node for name, _ in getattr(s, "levels", LevelState()).relaxed
-        )
-        return (("log", Append(action)), *((("levels", BeginBarrier(node)),) if fell_back else ()))
+        node, levels = getattr(action, "node", ""), getattr(s, "levels", LevelState())
+        begins = [("levels", BeginBarrier(node))] if node in dict(levels.relaxed) else []
+        return (("log", Append(action)), *begins)
 
     # -- conditions over both parts: the test's, presence, knowledge, the barrier ------------------
 
@@ -294,7 +287,7 @@ class TcmCluster(Product):
         """A driver reads in the metadata what comes next, so it must have applied its last step."""
         node, sequence = action.node, self.tcm.under_way(s.tcm, action.node)
         driven = driver(sequence.plan.operation) is not None and not sequence.undoing
-        if not driven or self.applied_by(s, node) >= sequence.epoch:
+        if not driven or self.applied(s)[self.codes[node]] >= sequence.epoch:
             return None
         return refused(
             f"{node} drives the operation, and has not applied epoch {sequence.epoch} itself",
@@ -494,11 +487,7 @@ class TcmCluster(Product):
         return None
 
     def place(self, key: str, before: Any, after: Any) -> str:
-        """A node is at its first token on the ring, the log in the middle.
-
-        One that has just left is where it was; one without tokens has its row among those that
-        apply.
-        """
+        """A node is at its first token on the ring, now or before, or on its row."""
         name = key.removeprefix("node:")
         if name == key:
             return key
@@ -560,10 +549,7 @@ def commit(m: TcmCluster, s: Any, node: str | None = None) -> Iterator[Any]:
 
 
 def bring_about(m: TcmCluster, s: Any, event: Any) -> Iterator[Any]:
-    """Yield what leads to the commit of an event, and the commit itself, last, if it may happen.
-
-    A step of an operation comes after its streaming; whoever is waited for comes back and follows.
-    """
+    """Yield what a commit waits for, streaming and those who lag, then it; nothing when in vain."""
     action = m.wrap["tcm"](event)
     if not isinstance(event, Advance):
         if m.refusal(s, action) is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -29,7 +30,7 @@ from kit.protocols.tcm.dry_run.plan import (
     json_parts,
 )
 from kit.protocols.tcm.dry_run.survival import survival
-from kit.protocols.tcm.parameters import Each, Once, OperationWords, operation_of, parse_operation
+from kit.protocols.tcm.parameters import OPTIONS, operation_of, parse_operation, read_words
 from kit.protocols.tcm.rules.operations import EDITIONS, LEVELS, Operation
 from kit.ring.ranges import Bounds, label
 from kit.ring.sizes import Sizes
@@ -94,35 +95,31 @@ examples
 """
 
 
-class PlanWords(OperationWords):
-    """The words of a ``plan`` command: its own options beside those of the operation."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        for option in ("--while", "--with", "--keyspace"):
-            self.add_argument(option, action=Each, default=[])
-        self.add_argument("--edition", "--variant", "--shape", action=Once)
-        self.add_argument("--sizes", action=Once)
-        self.add_argument("--barrier", action=Once)
-        self.add_argument("--json", action="store_true")
-        self.add_argument("-h", "--help", action="store_true")
+PLAN_OPTIONS = (
+    OPTIONS
+    | dict.fromkeys(("--while", "--with", "--keyspace"), "several")
+    | dict.fromkeys(("--edition", "--sizes", "--barrier"), "once")
+    | dict.fromkeys(("--json", "--help"), "flag")
+)
+FORMER = re.compile("--(variant|shape)(?==|$)")
+"""What the option for an edition was called."""
 
 
 def plan(argv: list[str]) -> int:
     """Rehearse an operation on a ring file; 0 when it is accepted, 1 when it is refused."""
-    given = PlanWords().read(argv)
-    if given.help:
+    words, given = read_words((FORMER.sub("--edition", word) for word in argv), PLAN_OPTIONS)
+    if "--help" in given or "-h" in words:
         put(PLAN_HELP.rstrip())
         return ACCEPTED
-    edition = edition_of(given.edition or "server", EDITIONS, "--edition")
-    if not given.words:
+    edition = edition_of(given.get("--edition", "server"), EDITIONS, "--edition")
+    if not words:
         _without_a_ring(given)
-    ring = replicated(given.words[0], getattr(given, "with"), given.keyspace)
-    check_work(ring, DRY_RUN_AS_JSON if given.json else DRY_RUN_IN_WORDS)
-    operation = operation_of(given.words[1:], given)
-    in_flight = operations_of(ring) + tuple(map(_in_flight, getattr(given, "while")))
-    sizes = _sizes(given.sizes, ring)
-    level = given.barrier
+    ring = replicated(words[0], given["--with"], given["--keyspace"])
+    check_work(ring, DRY_RUN_AS_JSON if "--json" in given else DRY_RUN_IN_WORDS)
+    operation = operation_of(words[1:], given)
+    in_flight = operations_of(ring) + tuple(map(_in_flight, given["--while"]))
+    sizes = _sizes(given.get("--sizes"), ring)
+    level = given.get("--barrier")
     if level not in (None, *LEVELS):
         raise BadInput("--barrier", level, one_of(level, list(LEVELS)))
     given_too: Any = {"in_flight": in_flight, "edition": edition, "sizes": sizes, "level": level}
@@ -139,7 +136,7 @@ def plan(argv: list[str]) -> int:
         report.warnings,
         ACCEPTED if report.accepted else REFUSED,
     )
-    return answer.put(as_json=given.json)
+    return answer.put(as_json="--json" in given)
 
 
 def _in_flight(text: str) -> Operation:
@@ -149,12 +146,10 @@ def _in_flight(text: str) -> Operation:
         raise about(f"--while {text}", error) from None
 
 
-def _without_a_ring(given: Namespace) -> NoReturn:
+def _without_a_ring(given: Collection[str]) -> NoReturn:
     """Nothing can be planned: an option of an operation is named where there is one."""
-    for option in ("tokens", "dc", "rack", "force"):
-        if getattr(given, option) is not None:
-            allowed = "a ring file and an operation as well (plan --help)"
-            raise BadInput("option", f"--{option}", allowed)
+    for option in filter(given.__contains__, OPTIONS):
+        raise BadInput("option", option, "a ring file and an operation as well (plan --help)")
     raise BadInput("RINGFILE", None, "a ring file, then an operation (plan --help)")
 
 
@@ -256,11 +251,7 @@ def _groups(tables: Tables) -> dict[Bounds, Pair]:
 
 
 def _rows(was: dict[Bounds, Pair], now: dict[Bounds, Pair]) -> list[tuple[bool, Cells]]:
-    """Rows that went (−), that came (+), and those whose groups changed, from left to right; each
-    after whether it is there now.
-
-    Where some went and others came in their place, those that went are listed first.
-    """
+    """Rows that went (−), came (+) or changed, from left to right; each after: is it there?"""
     runs: list[list[tuple[bool, Cells]]] = []
     reach = float("-inf")
     for range_ in sorted({*was, *now}, key=_place):

@@ -13,16 +13,7 @@ from kit.engine.model import Refinement, TransitionRows
 from kit.engine.registry import Diagram, Entry, Former, Fuzzing, Scenario
 from kit.protocols.tcm.cluster import SAFEGUARDS, TcmCluster
 from kit.protocols.tcm.parameters import ALSO, TcmParameters
-from kit.protocols.tcm.rules.metadata import (
-    Advance,
-    Begin,
-    Cancel,
-    Event,
-    Sequence,
-    has_switched,
-    node_of,
-    state_of,
-)
+from kit.protocols.tcm.rules import metadata
 from kit.protocols.tcm.rules.operations import (
     BEFORE,
     EDITIONS,
@@ -35,7 +26,7 @@ from kit.ring.topology import Node
 _MOST_LOGS = 4096
 _PART = {name: parts[0] for name, parts in EDITIONS["documents"] if parts}
 _FOUR = tuple(parts for _, parts in EDITIONS["server"])
-Image: TypeAlias = tuple[tuple[Event, ...], int | None]
+Image: TypeAlias = tuple[tuple[metadata.Event, ...], int | None]
 """The coarser events of one finer event, and the node that carries them out, by code: None where
 anybody may, in a compensation or an operation on a dead node.
 """
@@ -140,17 +131,17 @@ class _Editions:
 
     def _image_of(self, events: Log) -> Image:
         last = events[len(events) - 1]
-        node = node_of(last)
+        node = metadata.node_of(last)
         before = self.fine.tcm.snapshot(events.shorter()).metadata.sequence(node)
         after = self.fine.tcm.snapshot(events).metadata.sequence(node)
-        if isinstance(last, Begin):
+        if isinstance(last, metadata.Begin):
             steps = 1 if not OPERATION_SPECS[last.operation.kind].streams else _steps_done(after)
-            return (last, *(Advance(node),) * (steps - 1)), self._driver(last.operation)
+            return (last, *(metadata.Advance(node),) * (steps - 1)), self._driver(last.operation)
         assert before is not None, f"{node} has nothing under way"
-        if isinstance(last, Cancel):
+        if isinstance(last, metadata.Cancel):
             # Where reads switch without any gain, the coarser one has switched them already.
-            twice = _steps_done(before) == 3 and not has_switched(before)
-            return ((last, Advance(node)) if twice else (last,)), None
+            twice = _steps_done(before) == 3 and not metadata.has_switched(before)
+            return ((last, metadata.Advance(node)) if twice else (last,)), None
         if before.undoing:
             return (last,), None
         steps = _steps_done(after) - _steps_done(before)
@@ -161,7 +152,7 @@ class _Editions:
         return self.fine.codes[operation.node] if driven else None
 
 
-def _steps_done(sequence: Sequence | None) -> int:
+def _steps_done(sequence: metadata.Sequence | None) -> int:
     """How many of the four steps have no part left in the plan: all when the operation is over."""
     if sequence is None:
         return len(_FOUR)
@@ -254,11 +245,11 @@ def rows(model: TcmCluster) -> TransitionRows:
     }
 
     def taken(before: Any, action: Any, after: Any) -> tuple[str, ...]:
-        if not isinstance(action.action, Begin | Advance | Cancel):
+        if not isinstance(action.action, metadata.Begin | metadata.Advance | metadata.Cancel):
             return (model.kind(action),)
         event = model.tcm.committed(after.tcm.events)
         kind = event.operation.kind
-        state = BEFORE[kind] if event.before is None else state_of(event.before)
+        state = BEFORE[kind] if event.before is None else metadata.state_of(event.before)
         row = drawn.get((kind, state, event.step))
         return (model.kind(action),) if row is None else (model.kind(action), row)
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterable
-from difflib import get_close_matches
+from collections.abc import Iterable, Mapping
 from functools import partial
 from itertools import pairwise
 from typing import Annotated, Any, Literal, get_args
@@ -16,7 +14,7 @@ from msgspec import Meta, Struct
 
 from kit.edge.arguments import text
 from kit.engine.parameters import BUDGET, check_limits
-from kit.errors import BadInput, about, counted
+from kit.errors import BadInput, about, counted, nearest
 from kit.protocols.tcm.rules.operations import (
     BRINGS,
     LEVELS,
@@ -57,62 +55,40 @@ FORM = (
 )
 
 
-class Once(argparse.Action):
-    """An option that may be given once, with a value that is not empty (or a flag)."""
-
-    def __call__(self, parser: Any, namespace: Any, values: Any, option: Any = None) -> None:
-        """Keep the value; BadInput when it is empty, or the option was given before."""
-        if values == "":
-            raise BadInput(str(option), values, "a value")
-        if getattr(namespace, self.dest) is not None:
-            raise BadInput("option", option, "each option once")
-        setattr(namespace, self.dest, True if self.nargs == 0 else values)
+OPTIONS = {"--tokens": "once", "--dc": "once", "--rack": "once", "--force": "flag once"}
+"""The options of an operation: each stands once, with a value or as a flag."""
 
 
-class Each(argparse.Action):
-    """An option that may be given several times, with values that are not empty."""
+def read_words(argv: Iterable[str], options: Mapping[str, str]) -> tuple[list[str], dict[str, Any]]:
+    """Plain words, and options by name, in any order; BadInput names what is unknown or wrong.
 
-    def __call__(self, parser: Any, namespace: Any, values: Any, option: Any = None) -> None:
-        """Keep one more value; BadInput when it is empty."""
-        if not values:
-            raise BadInput(str(option), values, "a value")
-        setattr(namespace, self.dest, [*getattr(namespace, self.dest), values])
-
-
-class OperationWords(argparse.ArgumentParser):
-    """Reads plain words and the options of an operation, in any order."""
-
-    def __init__(self) -> None:
-        super().__init__(add_help=False, allow_abbrev=False, exit_on_error=False)
-        # Whatever has one dash is a value or a name: `--tokens -5,7`.
-        self._negative_number_matcher = re.compile(r"-(?!-)")
-        self.add_argument("words", nargs="*")
-        for option in ("--tokens", "--dc", "--rack"):
-            self.add_argument(option, action=Once)
-        self.add_argument("--force", action=Once, nargs=0)
-
-    def read(self, argv: list[str]) -> argparse.Namespace:
-        """The words and options of a line; BadInput names one that is unknown, twice or wrong."""
-        known = [action.option_strings[0] for action in self._actions if action.option_strings]
-        if "--" in argv:
-            raise BadInput("option", "--", _one_of("", known))
-        try:
-            given, unknown = self.parse_known_intermixed_args(argv)
-        except argparse.ArgumentError as error:
-            option = str(error.argument_name).split("/", maxsplit=1)[0]
-            value = next((w.partition("=")[2] for w in argv if w.startswith(f"{option}=")), None)
-            wanted = "a value" if value is None else "no value"
-            raise BadInput(option, value, wanted) from None
-        if unknown:
-            word = unknown[0].partition("=")[0]
-            raise BadInput("option", word, _one_of(word, known))
-        return given
-
-
-def _one_of(word: str, known: Iterable[str]) -> str:
-    *others, last = known
-    near = get_close_matches(word, [*others, last], 1)
-    return f"{', '.join(others)} or {last}" + (f" (nearest: {near[0]})" if near else "")
+    An option stands ``once`` or ``several`` times, each with a value, or is a ``flag``. Whatever
+    has one dash is a value or a name: ``--tokens -5,7``.
+    """
+    words, known, left = list[str](), [*options], [*argv]
+    given: dict[str, Any] = {name: [] for name in known if options[name] == "several"}
+    while left:
+        word = left.pop(0)
+        name, equals, rest = word.partition("=")
+        kind = options.get(name)
+        if not word.startswith("--"):
+            words.append(word)
+        elif kind is None:
+            allowed = f"{', '.join(known[:-1])} or {known[-1]}{nearest(name, known)}"
+            raise BadInput("option", name, allowed)
+        elif "once" in kind and name in given:
+            raise BadInput("option", name, "each option once")
+        elif "flag" in kind:
+            if equals:
+                raise BadInput(name, rest, "no value")
+            given[name] = True
+        else:
+            follows = bool(left) and not left[0].startswith("--")
+            value = rest if equals else left.pop(0) if follows else None
+            if not value:
+                raise BadInput(name, value, "a value")
+            given[name] = [*given[name], value] if kind == "several" else value
+    return words, given
 
 
 def parse_operation(text: str) -> Operation:
@@ -123,35 +99,34 @@ def parse_operation(text: str) -> Operation:
         words = shlex.split(text)
     except ValueError as error:
         raise BadInput("operation", text, f"{FORM} ({error})") from None
-    given = OperationWords().read(words)
-    return operation_of(given.words, given)
+    return operation_of(*read_words(words, OPTIONS))
 
 
-def operation_of(words: list[str], given: argparse.Namespace) -> Operation:
+def operation_of(words: list[str], given: Mapping[str, Any]) -> Operation:
     """The operation of plain words and the options beside them; BadInput names a wrong word."""
     first, *nodes = words or [""]
     kind = next((kind for kind in KINDS if kind == ALSO.get(first, first)), None)
     line = " ".join(words)
     if kind is None:
-        near = get_close_matches(first.casefold(), (*KINDS, *ALSO), 1)
-        raise BadInput("operation", line, FORM + (f" (nearest: {near[0]})" if near else ""))
+        raise BadInput("operation", line, FORM + nearest(first.casefold(), (*KINDS, *ALSO)))
     wanted = 2 if kind == "replace" else 1
     if len(nodes) != wanted or not all(nodes):
         raise BadInput("operation", line, f"{kind} with {counted(wanted, 'node name')}: {FORM}")
-    if (given.tokens is not None) != (kind in TAKES_TOKENS):
+    tokens, dc, rack = map(given.get, ("--tokens", "--dc", "--rack"))
+    if (tokens is not None) != (kind in TAKES_TOKENS):
         needed = "needs --tokens" if kind in TAKES_TOKENS else "takes no --tokens"
-        raise BadInput("--tokens", given.tokens, f"{kind} {needed}")
-    for option, value in (("--dc", given.dc), ("--rack", given.rack)):
+        raise BadInput("--tokens", tokens, f"{kind} {needed}")
+    for option, value in (("--dc", dc), ("--rack", rack)):
         if value is not None and kind not in TAKES_PLACE:
             raise BadInput(option, value, "only with bootstrap and replace")
     return Operation(
         kind,
         nodes[-1],
-        _tokens(given.tokens or ""),
+        _tokens(tokens or ""),
         nodes[0] if kind == "replace" else None,
-        given.dc,
-        given.rack,
-        bool(given.force),
+        dc,
+        rack,
+        "--force" in given,
     )
 
 
@@ -163,11 +138,7 @@ def _tokens(text: str) -> tuple[int, ...]:
 
 
 def register(ring: Ring, operations: Iterable[Operation]) -> Ring:
-    """The ring in which the newcomers of operations are known, still without tokens.
-
-    Unless its operation says where, a replacement is put where the replaced node is; a joining
-    node where it was before, or beside the ring's first one.
-    """
+    """The ring that knows the newcomers of operations, without tokens, where they belong."""
     for operation in operations:
         if operation.kind not in BRINGS:
             continue

@@ -8,7 +8,6 @@ from typing import Any
 from kit.errors import BadInput
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.facts.moment import touches
 
 MARKS = {"done": "x", "next": ">", "pending": " "}
 
@@ -24,14 +23,14 @@ def columns(lines: Sequence[tuple[str, ...]], gap: str = "   ") -> list[str]:
 
 def rows(m: TcmCluster, s: Any, keyspace: str) -> list[str]:
     """Both tables of a keyspace (the first one when none is named), in the focus."""
-    shown = [row for row in facts.rows(m, s, keyspace or None) if touches(m, row)]
+    shown = [row for row in facts.rows(m, s, keyspace or None) if facts.touches(m, row)]
     lines = [("range", "reads", "writes")] if shown else []
     return columns([*lines, *((x.label, ",".join(x.reads), ",".join(x.writes)) for x in shown)])
 
 
 def log(m: TcmCluster, s: Any, _: str) -> list[str]:
     """Every committed epoch."""
-    return columns([(str(line.epoch), line.text, line.operation) for line in facts.log(m, s)])
+    return columns([(str(line.epoch), line.text, line.operation.title) for line in facts.log(m, s)])
 
 
 def epochs(m: TcmCluster, s: Any, _: str) -> list[str]:
@@ -59,7 +58,7 @@ def barrier(m: TcmCluster, s: Any, node: str) -> list[str]:
             )
             for operation in _operations(m, s, node)
             for row in operation.barriers
-            if touches(m, row)
+            if facts.touches(m, row)
         ]
     )
 
@@ -71,7 +70,7 @@ def streams(m: TcmCluster, s: Any, node: str) -> list[str]:
             (x.label, f"{','.join(x.sources) or 'nobody'} -> {x.target}", "done" if x.done else "")
             for operation in _operations(m, s, node)
             for x in operation.streams
-            if touches(m, x)
+            if facts.touches(m, x)
         ]
     )
 

@@ -33,6 +33,7 @@ from kit.engine.log import Log
 from kit.engine.model import KeptAnyhow
 from kit.errors import BadInput, Refusal, counted
 from kit.protocols.tcm.parameters import TcmParameters, cluster, level_of
+from kit.protocols.tcm.rules import quorums
 from kit.protocols.tcm.rules.barrier import (
     awaits_streams,
     enough,
@@ -67,16 +68,6 @@ from kit.protocols.tcm.rules.operations import (
     TcmSafeguards,
     validate,
 )
-from kit.protocols.tcm.rules.quorums import (
-    Pairing,
-    covered,
-    locks_disjoint,
-    neighbouring,
-    quorums_meet,
-    reads_in_writes,
-    replicated,
-    settled,
-)
 from kit.ring.ranges import Range
 from kit.ring.replication import EverywhereStrategy
 
@@ -88,7 +79,6 @@ LONGEST_LABEL = 16
 NEAREST = 8
 """A way along the ring is at least this part of it, where the source has a token so far away."""
 LOG, RING = "log", "ring"
-CRASHES_SPENT = refused("the run's budget of crashes is used up")
 CANCELS_SPENT = refused("the run's budget of cancellations is used up")
 
 
@@ -636,7 +626,7 @@ class Tcm(Declared[TcmState]):
         Pending steps are in the metadata; without that safeguard they die with the driver.
         """
         if s.crashes >= self.parameters.crashes:
-            return CRASHES_SPENT
+            return refused("the run's budget of crashes is used up")
         sequence = self.sequence(s, node)
         driven = sequence is not None and driver(sequence.plan.operation) is not None
         lost = {node} if driven and not self.pending_in_metadata else set()
@@ -691,47 +681,47 @@ class Tcm(Declared[TcmState]):
     @of_events
     def replicas(self, events: Log) -> str | None:
         """Each range has its replicas."""
-        return replicated(self.snapshot(events), self.floor)
+        return quorums.replicated(self.snapshot(events), self.floor)
 
     @always("INV-QI", name="quorums")
     @of_events
     def quorums_meet(self, events: Log) -> str | None:
         """Every read majority meets every write majority."""
-        return quorums_meet(self.neighbours(events))
+        return quorums.quorums_meet(self.neighbours(events))
 
     def missed(self, events: Log) -> bool:
         """Whether a read majority could miss a write majority at the newest epoch."""
         return self.quorums_meet(TcmState(events)) is not None
 
-    def neighbours(self, events: Log) -> Iterator[Pairing]:
+    def neighbours(self, events: Log) -> Iterator[quorums.Pairing]:
         """The newest epoch and the one before, whose quorums must meet, and who is dead in them."""
         now = self.snapshot(events)
         if not events:
-            return neighbouring(now, None)
+            return quorums.neighbouring(now, None)
         previous = self.snapshot(events.shorter())
         last = events[len(events) - 1]
         begun = [self.cluster.resolved[last.operation]] if isinstance(last, Begin) else []
         operations = [x.plan.resolved for x in previous.metadata.sequences] + begun
         dead = frozenset(x.dead for x in operations if x.dead is not None)
-        return neighbouring(now, previous, dead)
+        return quorums.neighbouring(now, previous, dead)
 
     @always("INV-COVER")
     @of_events
     def cover(self, events: Log) -> str | None:
         """Every token is owned, exactly once."""
-        return covered(self.snapshot(events))
+        return quorums.covered(self.snapshot(events))
 
     @always("INV-RF")
     @of_events
     def reads_in_writes(self, events: Log) -> str | None:
         """Reads are covered by writes."""
-        return reads_in_writes(self.snapshot(events))
+        return quorums.reads_in_writes(self.snapshot(events))
 
     @always("INV-LOCK")
     @of_events
     def locks(self, events: Log) -> str | None:
         """Operations in flight keep to disjoint ranges."""
-        return locks_disjoint(self.snapshot(events))
+        return quorums.locks_disjoint(self.snapshot(events))
 
     @always("INV-RESUME", name="settled")
     def whole(self, s: TcmState) -> str | None:
@@ -772,7 +762,7 @@ SAFEGUARD = {each.name: each for each in Tcm.safeguards}
 
 
 def _unsettled(m: Tcm, events: Log, forgotten: frozenset[str]) -> str | None:
-    return settled(m.snapshot(events), forgotten)
+    return quorums.settled(m.snapshot(events), forgotten)
 
 
 def driver(operation: Operation) -> str | None:

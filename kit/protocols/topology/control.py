@@ -12,8 +12,6 @@ from functools import partial, reduce
 from operator import and_
 from typing import Any, TypeAlias
 
-from msgspec.structs import replace
-
 from kit.engine.declared import (
     Node,
     State,
@@ -402,21 +400,20 @@ class Control(VotingModel[ControlState]):
         members, zero = self.plan.members, self.plan.mask(self.zero_tokens, "zero_tokens")
         self.plan.mask(self.newer, "newer")  # only names of nodes
         supported = [features(self.parameters, name) for name in self.names]
-        rows = (
+        nodes = (
             NodeEntry(
                 state="normal",
                 supported=able,
                 tokens=not zero >> i & 1,
                 zero_token=bool(zero >> i & 1),
+                rack=rack,
             )
             if members >> i & 1
-            else NodeEntry()
-            for i, able in enumerate(supported)
+            else NodeEntry(rack=rack)
+            for i, (able, rack) in enumerate(zip(supported, self.plan.racks, strict=True))
         )
         topology = ClusterTopology(
-            nodes=tuple(
-                replace(row, rack=rack) for row, rack in zip(rows, self.plan.racks, strict=True)
-            ),
+            nodes=tuple(nodes),
             members=members,
             ignored=self.plan.mask(self.ignored, "ignored"),
             tablets_on=self.plan.mask(self.on_tablets, "on_tablets"),

@@ -32,8 +32,6 @@ UNDECIDED, COMMITTED, ABORTED = 0, 1, 2
 DECISIONS, ENDS = ("", "commit", "abort"), ("undecided", "committed", "aborted")
 MOST_MANAGERS = 16
 DECIDED = refused("the transaction manager has decided")
-NOT_DECIDED = refused("the transaction manager has not decided")
-PROMISED = refused("this resource manager is prepared: it gave up its right to abort")
 
 RM: TypeAlias = Annotated[int, Each(lambda m: range(m.rms), "RM{}".format)]
 Commit: TypeAlias = Annotated[bool, Each((True, False), ("abort", "commit").__getitem__)]
@@ -97,7 +95,7 @@ class TwoPhase(Declared[TwoPhaseState]):
     def give_up(self, s: TwoPhaseState, rm: RM) -> Next:
         """{rm} aborts on its own; it had promised nothing yet."""
         if s.prepared >> rm & 1:
-            return PROMISED
+            return refused("this resource manager is prepared: it gave up its right to abort")
         return s.but(aborted=s.aborted | 1 << rm)
 
     @action(each=unread, travels=[Travel("message", "{rm}", "TM", "prepared")])
@@ -122,7 +120,7 @@ class TwoPhase(Declared[TwoPhaseState]):
     def receive_decision(self, s: TwoPhaseState, rm: RM) -> Next:
         """{rm} reads the decision: {outcome}."""
         if not s.tm:
-            return NOT_DECIDED
+            return refused("the transaction manager has not decided")
         if s.tm == COMMITTED:
             return s.but(committed=s.committed | 1 << rm)
         return s.but(aborted=s.aborted | 1 << rm)

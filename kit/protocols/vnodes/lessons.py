@@ -22,10 +22,7 @@ TAKES, TURNS_AWAY = "it takes the copy", "it turns the copy away"
 
 
 def refusers(timeline: Timeline, request: str) -> PosedQuestion:
-    """Which replicas would refuse a request (``write 1``), if its messages reached them now?
-
-    Raises BadInput when no such request is on its way.
-    """
+    """Which replicas would refuse a request (``write 1``) if it reached them now, on its way?"""
     m, s = versions_of(timeline), timeline.state
     rows = {row.title: row for row in facts.requests(m, s) if row.on_the_way}
     if request not in rows:
@@ -49,10 +46,7 @@ def refusers(timeline: Timeline, request: str) -> PosedQuestion:
 
 
 def late_copy(timeline: Timeline) -> PosedQuestion:
-    """What does its target make of a copy that comes later than its session?
-
-    Raises KitError when no copy was left behind.
-    """
+    """What does its target make of a copy that comes later than its session?"""
     m, s = versions_of(timeline), timeline.state
     late = next((action for action in m.actions(s) if isinstance(action, LandLate)), None)
     if late is None:
@@ -73,10 +67,7 @@ def late_copy(timeline: Timeline) -> PosedQuestion:
 
 
 def versions_of(timeline: Timeline) -> Storage:
-    """The model of a timeline, where it must be one of requests under the topology coordinator.
-
-    Raises BadInput when it is another.
-    """
+    """The model of a timeline; BadInput when it is none of requests under the coordinator."""
     model = timeline.model
     if not isinstance(model, Storage) or model.history.unit != "version":
         raise BadInput("model", model.name, "requests under the coordinator: vnodes, tablet")

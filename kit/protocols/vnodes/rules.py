@@ -79,12 +79,10 @@ class _Change(Struct, frozen=True):
 def moved(
     operation: Operation, nodes: int, factor: int, *, from_displaced: bool = True
 ) -> MovedRange:
-    """The range worth watching of a ring of ``nodes`` nodes, for one operation.
+    """The range worth watching of a ring of ``nodes`` nodes (2 at least), for one operation.
 
     It is the one with the most replicas old and new; of several, one that ends at a token of the
     operation's node. Without ``from_displaced`` some other old replica is streamed from.
-
-    Raises BadInput when the ring has too few nodes for the operation.
     """
     return _of_range(_changed(operation, nodes), factor, from_displaced)
 
@@ -95,8 +93,6 @@ def moved_again(
     """The same range in the operation that comes next, and that operation's verb.
 
     Who has joined leaves; who was to leave, and stayed, is to leave again.
-
-    Raises BadInput when the ring has too few nodes for the first operation.
     """
     first = moved(operation, nodes, factor, from_displaced=from_displaced)
     if not first.joins:
@@ -166,9 +162,7 @@ def _of_range(
 def _copies(
     moves: Movement, place: Range, old: tuple[str, ...], dead: tuple[str, ...], from_displaced: bool
 ) -> list[tuple[str, str]]:
-    """Who streams to whom: the displaced replica, or where it is dead or nobody is displaced, all
-    old ones that live: only together they hold every successful write.
-    """
+    """Who streams to whom: the displaced replica, else all old ones that live."""
     names, live = moves.after.names, tuple(name for name in old if name not in dead)
     copies = []
     for stream in moves.streams:

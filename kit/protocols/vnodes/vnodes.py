@@ -149,10 +149,7 @@ class Vnodes(Fenced):
     )
 
     def placement_history(self) -> RangeHistory:
-        """The versions of the operation's table, as one range sees them.
-
-        Raises BadInput where the documents try again what is to fail here.
-        """
+        """The versions of the operation's table, as one range sees them."""
         for name in ("drain_fails", "barrier_fails"):
             if getattr(self, name) and self.edition != "server":
                 raise BadInput(name, True, "true with edition server only: the documents try again")

@@ -146,8 +146,8 @@ def test_a_read_that_writes_back_says_that_it_waits() -> None:
     assert [one.get("class") for one in away].count("message away") == 1
     then = after("read-repair-blocking", "read 2 writes back to X")
     assert line_with(spacetime_text(then), "write 1 back", "@101", "X", "takes write 1")
-    read = next(one for one in operations(then) if one.event.title == "read 2")
-    assert (read.begin, read.end) == (2, None)
+    first, last = next(span for span in operations(then) if span[0].event.title == "read 2")
+    assert (first.step, last) == (1, None)
 
 
 def test_a_repair_in_the_step_of_the_answer_is_told() -> None:

@@ -202,7 +202,7 @@ def test_locks_are_drawn_while_they_are_held(cancelled: bool) -> None:
     drive.finish("X")
     assert classed(drive.drawn("placements"), "lock-sign") == []
     assert classed(drive.drawn("ring"), "lock-glyph") == []
-    assert says(*drive.words("locks"), "no range")
+    assert says(*drive.words("locks"), "No range")
     drive.act(joins[1])
 
 

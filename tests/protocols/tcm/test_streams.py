@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kit.engine.timeline import Timeline
-from kit.protocols.tcm.panels.operation import streams_text
+from kit.protocols.tcm.panels.operation import STREAMS
 from kit.protocols.tcm.rules.barrier import enough, sources
 from kit.protocols.tcm.rules.metadata import Transfer
 from kit.protocols.tcm.rules.operations import ProtocolSwitches, TcmSafeguards
@@ -193,8 +193,8 @@ def test_what_was_streamed_keeps_its_sources() -> None:
     while not todo():
         timeline.forward()
     act(*todo())
-    before = streams_text(scene_of(timeline, timeline.at))
+    before = STREAMS.wording(scene_of(timeline, timeline.at))
     assert "[x] one (100, 150] B -> X" in before
     assert "[x] three (100, 150] D -> X" in before
     act("crash B")
-    assert streams_text(scene_of(timeline, timeline.at)) == before
+    assert STREAMS.wording(scene_of(timeline, timeline.at)) == before

@@ -27,9 +27,7 @@ from kit.views.registry import Views
 
 
 def gates(scene: Scene) -> Iterator[Gate]:
-    """Yield a gate for each barrier that counts replicas before an event that may be the next, met
-    or not.
-    """
+    """Yield a gate for each barrier that counts replicas before an event that may be the next."""
     m, s = scene.model, scene.state
     newest, number = len(m.views(s)) - 1, count()
     conditions = ((edge, condition) for edge in m.newest(s).edges for condition in edge.conditions)

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from msgspec import Struct
-
-from kit.engine.timeline import Breach
 from kit.protocols.storage import facts
-from kit.protocols.storage.events import Completed, EpochCommitted, QuotaRow, Sent
+from kit.protocols.storage.events import EpochCommitted, QuotaRow
 from kit.protocols.storage.facts import ReplicaRow, RequestRow, request_key
-from kit.protocols.storage.panels.spacetime import events, wrong_answers
+from kit.protocols.storage.panels.spacetime import Placed, Span, events, layout, wrong_answers
 from kit.views.fragment import Frag, h
 from kit.views.labels import SIZE, Box, fitting, wide
 from kit.views.panel import Panel, Scene
@@ -172,47 +168,28 @@ EDGE = 6
 LETTERS = SIZE
 
 
-class RequestSpan(Struct, frozen=True):
-    """A request as its client saw it, in steps from 1; ``end`` is None while it waits.
-
-    ``event`` is its answer, or that it was sent.
-    """
-
-    event: Any
-    begin: int
-    end: int | None = None
-    wrong: Breach | None = None
-
-
-def operations(scene: Scene) -> tuple[RequestSpan, ...]:
+def operations(scene: Scene) -> list[Span]:
     """The requests that were asked so far, in the order of their numbers."""
-    wrong, spans = wrong_answers(scene), dict[int, RequestSpan]()
-    for step, event in events(scene):
-        if isinstance(event, Sent) and event.first:
-            spans[event.request] = RequestSpan(event, step + 1)
-        elif isinstance(event, Completed):
-            begun = spans.get(event.request)
-            begin = begun.begin if begun else step + 1
-            spans[event.request] = RequestSpan(event, begin, step + 1, wrong.get(event.request))
-    return tuple(spans[number] for number in sorted(spans))
+    return sorted(layout(scene).spans, key=lambda span: span[0].event.request)
 
 
 def draw_operations(scene: Scene) -> Frag:
     """Draw a bar per request, over the steps of the whole run."""
-    spans, steps = operations(scene), len(scene.way())
+    spans = operations(scene)
     if not spans:
         return h("p", "Nobody has asked for anything yet.", k="no-operations", class_="soft")
-    unit = (WIDTH - 2 * EDGE) / max(steps, 1)
+    unit = (WIDTH - 2 * EDGE) / max(len(scene.way()), 1)
     height = TOP + ASKED_ROW * len(spans) + 4
+    words = "; ".join(_asked_line(scene, *span) for span in spans)
     return h(
         "div",
         h(
             "svg",
             _epoch_lines(scene, unit, height),
-            [_bar(span, i, unit, steps) for i, span in enumerate(spans)],
+            [_bar(scene, *span, i, unit) for i, span in enumerate(spans)],
             viewBox=f"0 0 {WIDTH} {height}",
             role="img",
-            aria_label=f"requests in time: {'; '.join(_asked_line(scene, each) for each in spans)}",
+            aria_label=f"requests in time: {words}",
             class_="operations-drawing",
         ),
         h("ul", [h("li", h("b", "! "), words, k=f"wrong:{i}", class_="witness")
@@ -241,15 +218,16 @@ def _epoch_lines(scene: Scene, unit: float, height: float) -> list[Frag]:
     ]
 
 
-def _bar(span: RequestSpan, i: int, unit: float, steps: int) -> Frag:
+def _bar(scene: Scene, first: Placed, last: Placed | None, i: int, unit: float) -> Frag:
     y = TOP + ASKED_ROW * i + 4
-    left = EDGE + unit * (span.begin - 0.5)
-    right = EDGE + unit * ((steps if span.end is None else span.end) + 0.3)
-    event, kind, sign, result = span.event, "open", "…", "no answer yet"
-    if span.end is not None:
-        kind, sign = ("good", "✓") if event.ok else ("failed", "✗")
-        kind, sign = ("wrong", "!") if span.wrong else (kind, sign)
-        result = event.result
+    left = EDGE + unit * (first.step + 0.5)
+    right = EDGE + unit * ((last.step + 1 if last else len(scene.way())) + 0.3)
+    event, kind, sign, result = first.event, "open", "…", "no answer yet"
+    if last:
+        kind, sign = ("good", "✓") if last.event.ok else ("failed", "✗")
+        if event.request in wrong_answers(scene):
+            kind, sign = "wrong", "!"
+        result = last.event.result
     words = f"{sign} {event.title}, {event.coordinator}: {result}"
     width = round(max(right - left, 10), 1)
     return h(
@@ -257,16 +235,17 @@ def _bar(span: RequestSpan, i: int, unit: float, steps: int) -> Frag:
         tag(words, 0, y + 10, "tag strong", "start"),
         h("rect", x=round(left, 1), y=y + 15, width=width, height=14, rx=3,
           class_=f"request {kind}"),
-        k=f"op:{span.event.request}",
+        k=f"op:{event.request}",
     )  # fmt: skip
 
 
-def _asked_line(scene: Scene, span: RequestSpan) -> str:
-    title, begin = f"{span.event.title} by {span.event.coordinator}", scene.counted(span.begin - 1)
-    if span.end is None:
+def _asked_line(scene: Scene, first: Placed, last: Placed | None) -> str:
+    title, begin = f"{first.event.title} by {first.event.coordinator}", scene.counted(first.step)
+    if last is None:
         return f"{title} from step {begin}, no answer yet"
-    mark = f", BROKEN: {span.wrong.witness}" if span.wrong else ""
-    return f"{title}, steps {begin} to {scene.counted(span.end - 1)}: {span.event.result}{mark}"
+    wrong = wrong_answers(scene).get(first.event.request)
+    mark = f", BROKEN: {wrong.witness}" if wrong else ""
+    return f"{title}, steps {begin} to {scene.counted(last.step)}: {last.event.result}{mark}"
 
 
 def _witnesses(scene: Scene) -> list[str]:
@@ -275,7 +254,7 @@ def _witnesses(scene: Scene) -> list[str]:
 
 def operations_text(scene: Scene) -> str:
     """Write a line per request, and what was broken."""
-    lines = [f"  {_asked_line(scene, span)}" for span in operations(scene)]
+    lines = [f"  {_asked_line(scene, *span)}" for span in operations(scene)]
     lines += [f"! {words}" for words in _witnesses(scene)]
     return "\n".join(lines) or "  nobody has asked for anything yet"
 

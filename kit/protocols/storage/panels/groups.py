@@ -17,10 +17,7 @@ Pair = tuple[EpochRow, EpochRow]
 
 
 def _chips(now: Sequence[str], before: Sequence[str], other: Sequence[str], key: str) -> list[Frag]:
-    """Draw a group: who came since the epoch before has a plus, who went follows with a minus.
-
-    Members that the ``other`` group of the same epoch lacks are drawn with a dashed border.
-    """
+    """Draw who came, who went, and dashed who is not in the ``other`` group of the epoch."""
     drawn = []
     for name in now:
         came: list[Mark] = ["added"] if name not in before else []

@@ -15,8 +15,9 @@ from kit.protocols.storage.facts import AskedRow, CopyRow, ReplicaRow
 from kit.protocols.storage.storage import Storage
 from kit.views.busts import Kind, bust
 from kit.views.fragment import Frag, h
+from kit.views.labels import measured
 from kit.views.panel import Scene
-from kit.views.parts import word
+from kit.views.parts import fresh, word
 from kit.views.replicas import DISK_WIDE, MARK, asked_words, disk, envelope, eye, key, pencil
 
 NAME, LINE, ASIDE = 66, 9, 9
@@ -50,7 +51,10 @@ def draw_heads(scene: Scene, rows: Mapping[str, int]) -> list[Frag]:
     drawn = [_client(row, m.history.unit, rows[row.client]) for row in lines if not row.write]
     for at, line in enumerate(lines):
         drawn.append(_asks(line, NAME + LINE * at, marks - MARK // 2 - 2, rows))
-    drawn += [_replica(row, facts.arrived(m, s, row), marks, disks, rows) for row in replicas]
+    was = _former(scene)
+    for row in replicas:
+        share = facts.arrived(m, s, row)
+        drawn.append(_replica(row, share, was.get(row.name, (row, share)), marks, disks, rows))
     ways = dict.fromkeys(way for row in replicas for way in row.copies if way.status != "arrived")
     session = facts.session(m, s)
     for at, way in enumerate(ways):
@@ -58,7 +62,25 @@ def draw_heads(scene: Scene, rows: Mapping[str, int]) -> list[Frag]:
     return drawn
 
 
-def _name(name: str, below: str, y: int, *, up: bool, said: str = "", kind: Kind = "node") -> Frag:
+def _former(scene: Scene) -> dict[str, tuple[ReplicaRow, float]]:
+    """Each replica of the moment before, and how full its disk was."""
+    former = scene.former()
+    if former is None:
+        return {}
+    m, s = former.model, former.state
+    return {row.name: (row, facts.arrived(m, s, row)) for row in former.of(facts.replicas)}
+
+
+def _name(
+    name: str,
+    below: str,
+    y: int,
+    *,
+    up: bool,
+    said: str = "",
+    kind: Kind = "node",
+    is_new: bool = False,
+) -> Frag:
     """A node's head as in every picture, and below it the epochs by which it goes."""
     is_short = len(name) <= MOST_LETTERS
     head = h("g", bust(name, HEAD, kind), transform=f"translate({HEAD + 3:.0f} -5)")
@@ -66,6 +88,7 @@ def _name(name: str, below: str, y: int, *, up: bool, said: str = "", kind: Kind
         "g",
         h("title", said or name),
         head if is_short else word(name if up else f"✗ {name}", 2, 0, None, "start"),
+        fresh(2 + measured(below) / 2, 14, measured(below) + 4) if is_new else None,
         word(below, 2, 19, "soft", "start") if below else None,
         k=f"who:{name}",
         transform=f"translate(0 {y})",
@@ -82,22 +105,45 @@ def _client(row: AskedRow, unit: str, y: int) -> Frag:
 
 
 def _replica(
-    row: ReplicaRow, share: float, marks: int, disks: int, rows: Mapping[str, int]
+    row: ReplicaRow,
+    share: float,
+    former: tuple[ReplicaRow, float],
+    marks: int,
+    disks: int,
+    rows: Mapping[str, int],
 ) -> Frag:
-    reads, writes = (row.role in ("reads and writes", f"{way} only") for way in ("reads", "writes"))
+    """A replica; what the step changed of it is marked."""
+    was, was_share = former
+    reads, writes = _asked_for(row)
+    read, written = _asked_for(was)
     words = f"{row.name}: {asked_words(reads, writes)}, holds {row.cell}{'; down' * (not row.up)}"
     kind, _, number = row.cell.partition(" ")
     held = f"{kind[0]}{number}" if number else "–" if share or row.not_owned else ""
     return h(
         "g",
         h("title", words),
-        _name(row.name, row.tag, 0, up=row.up, said=words),
+        _name(row.name, row.tag, 0, up=row.up, said=words, is_new=row.tag != was.tag),
+        fresh(marks, -ASIDE, MARK, 16) if reads != read else None,
         eye(marks, -ASIDE, filled=reads),
+        fresh(marks, ASIDE, MARK, 16) if writes != written else None,
         pencil(marks, ASIDE, filled=writes),
-        disk(disks, 0, share, held),
+        disk(
+            disks,
+            0,
+            share,
+            (held,) if held else (),
+            news=(held,) if row.cell != was.cell else (),
+            refilled=share != was_share,
+        ),
         k=f"head:{row.name}",
         transform=f"translate(0 {rows[row.name]})",
     )
+
+
+def _asked_for(row: ReplicaRow) -> tuple[bool, bool]:
+    """Whether a replica is read, and written."""
+    both = row.role == "reads and writes"
+    return both or row.role == "reads only", both or row.role == "writes only"
 
 
 def asks_words(line: AskedRow) -> str:

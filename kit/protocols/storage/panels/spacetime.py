@@ -560,10 +560,7 @@ def _met(drawing: Layout, at: float, event: what.Delivered) -> list[Frag]:
 
 
 def _alarms(scene: Scene, drawing: Layout) -> list[Frag]:
-    """A sign over every step that was the first to break a promise.
-
-    It stands beside the number of the epoch where the step commits one.
-    """
+    """A sign over each first step to break a promise, beside the number of an epoch there."""
     placed = {dot.step: dot for dot in drawing.placed}
     titles = {breach.step: breach.title for breach in scene.breaches() if breach.step in placed}
     alarms = []

@@ -177,10 +177,7 @@ class Trail(Struct, frozen=True):
 
 
 def trails(history: RangeHistory) -> tuple[Trail, ...]:
-    """Every trail of a history; number 0 is the start.
-
-    Raises BadInput when there are too many, as of a history that leads back without a bounded lag.
-    """
+    """Every trail of a history; number 0 is the start. BadInput when there are too many."""
     ways: list[tuple[int, ...]] = [(0,)]
     numbers = {ways[0]: 0}
     leads: list[tuple[int, ...]] = []

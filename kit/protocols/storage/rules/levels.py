@@ -55,10 +55,7 @@ def majority(group: int) -> int:
 
 
 def quotas(level: Level, group: int, dcs: tuple[int, ...], home: int) -> Quotas:
-    """What a level wants of one group.
-
-    ``dcs`` holds the replicas of each datacenter (masks), ``home`` the coordinator's own.
-    """
+    """What a level wants of a group, with each datacenter's replicas (masks) and one's own."""
     match level:
         case "QUORUM":
             return (AnswerQuota(group, majority(group)),)

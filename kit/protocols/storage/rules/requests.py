@@ -98,10 +98,7 @@ class Request(Struct, frozen=True):
 
 
 def parse_request(text: str) -> ClientRequest:
-    """A request from a line such as ``K1 write QUORUM``.
-
-    Raises BadInput when the line has another form, or names an unknown kind or level.
-    """
+    """A request from a line such as ``K1 write QUORUM``; BadInput names what is wrong."""
     line = _LINE.fullmatch(text.strip())
     if line is None:
         raise BadInput("requests", text, _FORM)
@@ -114,11 +111,7 @@ def parse_request(text: str) -> ClientRequest:
 
 
 def parse_workload(lines: tuple[str, ...]) -> tuple[ClientRequest, ...]:
-    """A workload: one request a line, in the order of their timestamps.
-
-    Raises BadInput for a malformed line, none at all, too many, or a coordinator of two
-    datacenters.
-    """
+    """A workload: one request a line, in the order of their timestamps; or BadInput."""
     if not 1 <= len(lines) <= MOST_REQUESTS:
         raise BadInput("requests", len(lines), f"1 to {MOST_REQUESTS} lines")
     asks = tuple(parse_request(line) for line in lines)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import groupby, pairwise, zip_longest
+from typing import Any
 
 from msgspec import Struct
 
@@ -311,20 +312,6 @@ class KeyToken(Struct, frozen=True):
     tablet: int
 
 
-class ShardAnswer(Struct, frozen=True):
-    """What a host is told of a key.
-
-    ``holds`` are its shards with a replica by ``has_replica()``; ``reads`` and ``writes`` are the
-    sharder's answers; ``static`` is the key's shard if tables were sharded statically.
-    """
-
-    key: KeyToken
-    holds: tuple[int, ...]
-    reads: int
-    writes: tuple[int, ...]
-    static: int
-
-
 @lru_cache(32)
 def keys(count: int) -> tuple[KeyToken, ...]:
     """The keys that are asked about, K1 and those after it, by token."""
@@ -339,40 +326,35 @@ def asked_hosts(m: Tablets) -> tuple[str, ...]:
     return m.names[:MOST_HOSTS]
 
 
-def answers(m: Tablets, given: TabletMap, host: str) -> tuple[ShardAnswer, ...]:
-    """What a host is told of every key by a version of the map."""
+def answers(m: Tablets, given: TabletMap, host: str) -> list[tuple[Any, ...]]:
+    """What a host is told of every key by a version of the map: the key, its tablet, the shards
+    with a replica by ``has_replica()``, the sharder's answers for reads and for writes, the key's
+    shard if tables were sharded statically.
+    """
     sharder = availability.Sharder(host, "auto_refreshing", 0, given, m.edition)
     places = [TabletReplica(host, shard) for shard in range(m.shards)]
-    return tuple(
-        ShardAnswer(
-            each,
+    return [
+        (
+            *(each.key, each.tablet),
             tuple(at.shard for at in places if has_replica(given.of(each.token), at)),
             sharder.shard_for_reads(each.token),
             sharder.shard_for_writes(each.token),
             availability.static_shard_of(each.token, m.shards),
         )
         for each in keys(given.count)
-    )
+    ]
 
 
-class StageShards(Struct, frozen=True):
-    """What a host's sharder says of a tablet in one stage of its transition, and who holds it."""
-
-    stage: str
-    now: bool
-    reads: int
-    writes: tuple[int, ...]
-    holds: tuple[int, ...]
-
-
-def stage_shards(m: Tablets, given: TabletMap, host: str) -> tuple[StageShards, ...]:
-    """Every stage of the first transition in which a host takes part."""
+def stage_shards(m: Tablets, given: TabletMap, host: str) -> list[tuple[Any, ...]]:
+    """Every stage of the first transition in which a host takes part: whether it is now, what the
+    sharder says for reads and for writes, and the shards that hold the tablet.
+    """
     moving = (t for t in given.tablets if t.transition and shard_on(t.sets.both, host) is not None)
     tablet = next(moving, None)
     if tablet is None or not tablet.transition:
-        return ()
-    return tuple(
-        StageShards(
+        return []
+    return [
+        (
             row.name,
             row.name == tablet.stage,
             availability.shard_for_reads(tablet, host, row.reads),
@@ -380,7 +362,7 @@ def stage_shards(m: Tablets, given: TabletMap, host: str) -> tuple[StageShards, 
             tuple(dict.fromkeys(r.shard for r in tablet.sets.both if r.host == host)),
         )
         for row in TRANSITIONS[m.edition][tablet.transition].states
-    )
+    ]
 
 
 def asked_about(given: TabletMap, before: TabletMap) -> KeyToken:

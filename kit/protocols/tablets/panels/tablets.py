@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from operator import itemgetter
 from typing import Any
 
 from msgspec.structs import replace
@@ -367,25 +368,27 @@ SHARDERS = {"holding": "holding its map", "auto_refreshing": "auto-refreshing"}
 NO_VERSION = "Two sharders are compared once there is a second map."
 
 
-def _differs(each: facts.ShardAnswer) -> str:
+def _differs(answer: tuple[Any, ...]) -> str:
     """Whether the sharder names other shards than those that hold a replica."""
-    return "" if {each.reads, *each.writes} == {*each.holds} else "≠"
+    _, _, holds, reads, writes, _ = answer
+    return "" if {reads, *writes} == {*holds} else "≠"
 
 
 KEY_COLUMNS = (
-    Column("key", "key.key"),
-    Column("tablet", "key.tablet"),
-    Column("has_replica()", "holds", none="no"),
-    Column("shard_for_reads()", "reads"),
-    Column("shard_for_writes()", "writes", none="{}"),
-    Column("static", "static"),
+    Column("key", itemgetter(0)),
+    Column("tablet", itemgetter(1)),
+    Column("has_replica()", itemgetter(2), none="no"),
+    Column("shard_for_reads()", itemgetter(3)),
+    Column("shard_for_writes()", itemgetter(4), none="{}"),
+    Column("static", itemgetter(5)),
     Column("differs", _differs, none=""),
 )
 
 STAGE_COLUMNS = (
-    Column("stage", lambda each: f"{each.stage} ← now" if each.now else each.stage),
-    *(Column("shard_for_reads()", "reads"), Column("shard_for_writes()", "writes", none="{}")),
-    Column("has_replica()", "holds"),
+    Column("stage", lambda row: f"{row[0]} ← now" if row[1] else row[0]),
+    Column("shard_for_reads()", itemgetter(2)),
+    Column("shard_for_writes()", itemgetter(3), none="{}"),
+    Column("has_replica()", itemgetter(4)),
 )
 
 
@@ -400,12 +403,12 @@ def _sharders(scene: Scene, host: str) -> Iterator[Part]:
 
     yield Table(
         lambda scene: facts.answers(m, scene.of(facts.tablet_map), host),
-        lambda each: f"shards:{host}:{each.key.key}",
+        lambda each: f"shards:{host}:{each[0]}",
         KEY_COLUMNS,
         caption=f"shards of {host}, by the token of the key",
-        of=lambda each: f"tablet {m.parameters.tables[0]} {each.key.tablet}",
+        of=lambda each: f"tablet {m.parameters.tables[0]} {each[1]}",
         line=lambda each: (
-            f"{host}, {each.key.key} of tablet {each.key.tablet}: "
+            f"{host}, {each[0]} of tablet {each[1]}: "
             f"{_cells(KEY_COLUMNS[2:-1], each)} {_differs(each)}"
         ).rstrip(),
     )
@@ -414,7 +417,7 @@ def _sharders(scene: Scene, host: str) -> Iterator[Part]:
     if stages:
         yield Table(
             lambda scene: stages,
-            lambda each: f"stage:{host}:{each.stage}",
+            lambda each: f"stage:{host}:{each[0]}",
             STAGE_COLUMNS,
             caption=f"shards of {host} by stage",
             line=lambda each: (

@@ -20,7 +20,6 @@ from kit.operators.importers.ringfile import RingFile, place_name
 from kit.protocols.tcm import cluster as schedule
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.facts.moment import Planned
 from kit.protocols.tcm.parameters import TcmParameters
 from kit.protocols.tcm.rules.metadata import Advance, Begin
 from kit.protocols.tcm.rules.operations import Edition, Level, Operation
@@ -39,10 +38,7 @@ def operations_of(given: Imported) -> tuple[Operation, ...]:
 
 
 def check_begins(operation: Operation, refusal: Refusal | None) -> None:
-    """What the tools show in flight must have been able to begin.
-
-    Raises BadInput naming the operation, with the reason of the refusal.
-    """
+    """BadInput names an operation in flight that could not have begun, with the reason."""
     if refusal is not None:
         allowed = f"one that may begin ({refusal.reason})"
         raise BadInput("operation in flight", operation.text, allowed)
@@ -58,11 +54,9 @@ def model_for(
     stored: Stored | None = None,
     level: Level | None = None,
 ) -> TcmCluster:
-    """The tcm model of somebody's own ring; the first ``begun`` operations (None: all but the last)
-    are in flight already. ``stored`` is how much it holds, to show in a player; ``level`` that of
-    its barriers.
-
-    Raises BadInput when an operation does not speak of this ring.
+    """The tcm model of somebody's own ring, with the first ``begun`` operations (None: all but one)
+    in flight. ``stored`` is how much it holds, to show in a player; ``level`` that of its barriers.
+    BadInput when an operation does not speak of this ring.
     """
     space = ring_file.ring.space
     ends = (None, None) if space == MURMUR3 else (space.low, space.high)
@@ -89,10 +83,7 @@ def model_for(
 
 
 def begin_in_flight(timeline: Timeline, operations: Iterable[Operation]) -> None:
-    """Commit the first event of what is in flight already.
-
-    Raises BadInput when those in flight exclude each other.
-    """
+    """Commit the first event of what is in flight; BadInput when those exclude each other."""
     m: Any = timeline.model
     for operation in operations:
         action = m.wrap["tcm"](Begin(operation))
@@ -101,10 +92,7 @@ def begin_in_flight(timeline: Timeline, operations: Iterable[Operation]) -> None
 
 
 def turn(timeline: Timeline, node: str | None = None) -> bool:
-    """Everybody follows, data is streamed, each operation (or one) commits its next step.
-
-    Whether any committed. What is followed and what is streamed is one folded step each.
-    """
+    """Everybody follows, data is streamed, each operation (or one) commits a step: did any?"""
     m: Any = timeline.model
     followed = tuple(schedule.follow(m, timeline.state))
     if followed:
@@ -157,10 +145,8 @@ def dry_run_of(
 ) -> Timeline:
     """Rehearse operations to the end, or as far as they go; the history stands where they begin.
 
-    ``in_flight`` are operations under way beside those that the files show.
-
-    Raises BadInput when an operation does not speak of this ring, is given twice, or those in
-    flight exclude each other.
+    ``in_flight`` are operations under way beside those that the files show. BadInput when one does
+    not speak of this ring, is given twice, or those in flight exclude each other.
     """
     seen = operations_of(given)
     begun = tuple(dict.fromkeys((*seen, *in_flight)))
@@ -206,14 +192,14 @@ def steps(timeline: Timeline) -> tuple[StepSummary, ...]:
 
 
 def _summary(m: Any, at: Moment) -> StepSummary:
-    copies = [copy for copy in facts.copies(m, at.state) if not copy.done]
+    copies = [(name, copy) for name, copy in facts.copies(m, at.state) if not copy.done]
     loads = facts.traffic_of(copies)
-    sizes = [copy.bytes for copy in copies if copy.bytes is not None]
+    sizes = [copy.bytes for _, copy in copies if copy.bytes is not None]
     lost = facts.losses(m, at.state)
     line = facts.log(m, at.state)[-1]
     return StepSummary(
         facts.epoch(m, at.state),
-        f"{line.text} ({line.operation})",
+        f"{line.text} ({line.operation.title})",
         at.id,
         len(copies),
         sum(sizes) if sizes or not copies else None,
@@ -236,7 +222,7 @@ def standstill(timeline: Timeline) -> Iterator[str]:
             yield f"{title} stands still: {refusal.reason if refusal else 'nobody goes on'}"
 
 
-def outcome(timeline: Timeline) -> tuple[Planned, ...]:
+def outcome(timeline: Timeline) -> tuple[facts.Planned, ...]:
     """Every operation as it stands at the end of the branch that is shown."""
     m: Any = timeline.model
     return facts.planned(m, timeline.moments[timeline.tip].state)

@@ -19,6 +19,7 @@ from kit.operators.importers.ringfile import RingFile
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.dry_run.history import begin_in_flight, model_for, turn
 from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.rules import operations
 from kit.protocols.tcm.rules.barrier import awaits_streams, sources
 from kit.protocols.tcm.rules.metadata import (
     Begin,
@@ -28,15 +29,6 @@ from kit.protocols.tcm.rules.metadata import (
     busy,
     conflicts,
     under_replicated,
-)
-from kit.protocols.tcm.rules.operations import (
-    BRINGS,
-    Edition,
-    Level,
-    Operation,
-    ResolvedOperation,
-    placed,
-    ring_after,
 )
 from kit.ring.placements import NamedGroups, Table
 from kit.ring.ranges import Bounds, Line, bounds, label
@@ -108,24 +100,22 @@ class PlanReport(Struct, frozen=True):
 
 def dry_run(
     ring_file: RingFile,
-    operation: Operation,
+    operation: operations.Operation,
     *,
-    in_flight: tuple[Operation, ...] = (),
-    edition: Edition = "server",
+    in_flight: tuple[operations.Operation, ...] = (),
+    edition: operations.Edition = "server",
     sizes: Sizes | None = None,
-    level: Level | None = None,
+    level: operations.Level | None = None,
 ) -> PlanReport:
     """Run an operation on a ring through all its steps, everybody following.
 
     ``in_flight`` are operations that are prepared already: their first event is committed, at an
     epoch up to the ring file's. ``level`` is that of the progress barriers; None: the edition's.
-
-    Raises BadInput when an operation does not speak of this ring, or those in flight exclude each
-    other.
+    BadInput when an operation does not speak of this ring, or those in flight exclude each other.
     """
     # The member that it speaks of; a bootstrap speaks of none.
     subject = {"bootstrap": None, "replace": operation.target}.get(operation.kind, operation.node)
-    half_in = subject in {other.node for other in in_flight if other.kind in BRINGS}
+    half_in = subject in {other.node for other in in_flight if other.kind in operations.BRINGS}
     every = in_flight if half_in else (*in_flight, operation)
     m = model_for(ring_file, every, edition, level=level)
     timeline = Timeline(m)
@@ -150,7 +140,7 @@ def dry_run(
 
 
 def _accepted(
-    timeline: Timeline, operation: Operation, opening: int, sizes: Sizes | None
+    timeline: Timeline, operation: operations.Operation, opening: int, sizes: Sizes | None
 ) -> PlanReport:
     m: Any = timeline.model
     before = timeline.moments[opening].state
@@ -188,10 +178,7 @@ def _step(
 
 
 def tables(m: TcmCluster, s: Any, known: NamedGroups) -> dict[str, Tables]:
-    """The tables of every keyspace as they stand; a local keyspace has no rows.
-
-    Groups are held once that other tables have had: ``known`` grows.
-    """
+    """The tables of every keyspace as they stand; groups that are ``known`` are held once."""
     snapshot = m.snapshot(s)
     tables_of = dict.fromkeys(facts.keyspaces(m), Tables((), ()))
     for group, placement in enumerate(snapshot.placements):
@@ -210,7 +197,9 @@ def _lines(m: TcmCluster, table: Table, known: NamedGroups) -> tuple[Line, ...]:
     return tuple((*bounds(space, left, right), group) for left, right, group in rows)
 
 
-def _refused(m: TcmCluster, s: Any, operation: Operation, refusal: Refusal) -> PlanReport:
+def _refused(
+    m: TcmCluster, s: Any, operation: operations.Operation, refusal: Refusal
+) -> PlanReport:
     metadata, space, order = m.snapshot(s).metadata, facts.space(m), facts.keyspaces(m)
     planned = m.tcm.plan(metadata, m.tcm.cluster.resolved[operation], m.tcm.switches)
     clashes = [
@@ -262,13 +251,13 @@ def _locks(m: TcmCluster, metadata: Metadata, planned: Plan) -> dict[str, tuple[
     return locks
 
 
-def _assumed_place(metadata: Metadata, given: ResolvedOperation) -> list[str]:
+def _assumed_place(metadata: Metadata, given: operations.ResolvedOperation) -> list[str]:
     """Where a joining node is put when nobody says, and there is a choice."""
     operation = given.operation
     if operation.kind != "bootstrap":
         return []
     members = [node for node in metadata.ring.nodes if node.tokens]
-    place = placed(metadata.ring, given).nodes[given.node]
+    place = operations.placed(metadata.ring, given).nodes[given.node]
     assumed = []
     if operation.dc is None and len({node.dc for node in members}) > 1:
         assumed.append(f"datacenter {place.dc}")
@@ -277,9 +266,9 @@ def _assumed_place(metadata: Metadata, given: ResolvedOperation) -> list[str]:
     return [f"{operation.node} is taken to be in {' and '.join(assumed)}"] if assumed else []
 
 
-def _warnings(metadata: Metadata, given: ResolvedOperation) -> tuple[str, ...]:
+def _warnings(metadata: Metadata, given: operations.ResolvedOperation) -> tuple[str, ...]:
     operation = given.operation
-    after = ring_after(placed(metadata.ring, given), given)
+    after = operations.ring_after(operations.placed(metadata.ring, given), given)
     warnings = []
     for keyspace in metadata.keyspaces:
         if isinstance(keyspace.replication, LocalStrategy):
@@ -300,10 +289,7 @@ def _warnings(metadata: Metadata, given: ResolvedOperation) -> tuple[str, ...]:
 
 
 def json_parts(report: PlanReport) -> Iterator[str]:
-    """A dry run as JSON in ASCII, piece by piece: as one text it may take gigabytes.
-
-    ``conflicts`` are there only where it was refused.
-    """
+    """A dry run as JSON in ASCII, piece by piece: as one text it may take gigabytes."""
     plain: dict[str, Any] = msgspec.structs.asdict(report)
     for name in ("steps", "before", *(("conflicts",) if report.accepted else ())):
         del plain[name]

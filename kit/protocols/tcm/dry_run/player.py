@@ -14,26 +14,12 @@ from kit.engine.registry import edition_of
 from kit.engine.server import aligned
 from kit.engine.timeline import LONGEST_RUN, Timeline
 from kit.errors import BadInput, are, counted
+from kit.operators.importers import ringfile
 from kit.operators.importers.cql import parse_keyspace
 from kit.operators.importers.opening import Imported, import_texts, open_ring
-from kit.operators.importers.ringfile import (
-    LARGEST_FILE,
-    MOST_KEYSPACES,
-    RingFile,
-    checked_nodes,
-    read_stored,
-)
 from kit.operators.workload import PLAYER, check_work
-from kit.protocols.tcm.dry_run.history import (
-    StepSummary,
-    dry_run_of,
-    opening_state,
-    outcome,
-    standstill,
-    steps,
-)
+from kit.protocols.tcm.dry_run import history
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.facts.moment import Load, OperationPair, Planned
 from kit.protocols.tcm.panels.dry_run import MOST_NODES
 from kit.protocols.tcm.parameters import FORM, parse_operation
 from kit.protocols.tcm.rules.operations import EDITIONS, Edition, Operation
@@ -43,7 +29,7 @@ from kit.views.fragment import Frag, h
 from kit.views.parts import volume
 from kit.widgets.rehearsing import Rehearsal
 
-RingSource: TypeAlias = RingFile | str | Path | Sequence[str | Path]
+RingSource: TypeAlias = ringfile.RingFile | str | Path | Sequence[str | Path]
 Operations: TypeAlias = str | Operation | Iterable[str | Operation]
 SizesSource: TypeAlias = Stored | Mapping[str, int] | str | Path | None
 MOST_SOURCES = 10_000  # files or texts that are one ring together
@@ -61,17 +47,17 @@ class DryRun(Rehearsal):
     def __init__(self, ring: Imported, timeline: Timeline, *, controls: bool = False) -> None:
         """What a finished history comes to; the player shows it where it stands."""
         self.ring = ring
-        self.steps: tuple[StepSummary, ...] = steps(timeline)
-        self.operations: tuple[Planned, ...] = outcome(timeline)
+        self.steps: tuple[history.StepSummary, ...] = history.steps(timeline)
+        self.operations: tuple[facts.Planned, ...] = history.outcome(timeline)
         m: Any = timeline.model
-        self._opening = m, opening_state(timeline)
+        self._opening = m, history.opening_state(timeline)
         last = timeline.moments[timeline.tip].state
-        self.loads: tuple[Load, ...] = facts.traffic(m, last)
-        warnings = (*ring.warnings, *_down(ring), *standstill(timeline))
+        self.loads: tuple[facts.Load, ...] = facts.traffic(m, last)
+        warnings = (*ring.warnings, *_down(ring), *history.standstill(timeline))
         super().__init__(timeline, warnings, controls=controls)
 
     @property
-    def pairs(self) -> tuple[OperationPair, ...]:
+    def pairs(self) -> tuple[facts.OperationPair, ...]:
         """Whether two operations may be under way at once, before any has begun."""
         return facts.pairs(*self._opening)
 
@@ -122,9 +108,7 @@ def rehearse(
     what files do not tell: ``ks={"class": "SimpleStrategy", "replication_factor": 3}``. ``sizes``
     are bytes by node, or a file of sizes; without them the loads that the files tell count. The
     rules are those of the published server; ``edition`` documents chooses those of CEP-21's text.
-
-    Raises BadInput for a file, a keyspace, an operation or a size that is not acceptable, in one
-    line that names it; nothing is opened then.
+    BadInput names in one line what is not acceptable, and nothing is opened then.
     """
     given = opened(ring, keyspaces)
     planned = _lines("operations", operations)
@@ -134,24 +118,21 @@ def rehearse(
     edition = edition_of(edition, EDITIONS)
     begun = _lines("in_flight", in_flight)
     if isinstance(sizes, Mapping):
-        sizes = Stored(checked_nodes(sizes, given))
-    stored = read_stored(sizes, given) if isinstance(sizes, str | Path) else sizes
-    timeline = dry_run_of(given, planned, in_flight=begun, edition=edition, stored=stored)
+        sizes = Stored(ringfile.checked_nodes(sizes, given))
+    stored = ringfile.read_stored(sizes, given) if isinstance(sizes, str | Path) else sizes
+    timeline = history.dry_run_of(given, planned, in_flight=begun, edition=edition, stored=stored)
     return DryRun(given, timeline, controls=controls)
 
 
 def opened(ring: RingSource, keyspaces: str | Keyspace | Iterable[str | Keyspace] = ()) -> Imported:
-    """A ring from whatever holds one.
-
-    Raises BadInput when it is none, or no keyspace is known.
-    """
+    """A ring from whatever holds one; BadInput when it is none, or no keyspace is known."""
     several = (keyspaces,) if isinstance(keyspaces, str | Keyspace) else keyspaces
-    named = finite("keyspaces", map(_keyspace, several), MOST_KEYSPACES)
-    if named and isinstance(ring, RingFile):
+    named = finite("keyspaces", map(_keyspace, several), ringfile.MOST_KEYSPACES)
+    if named and isinstance(ring, ringfile.RingFile):
         raise BadInput("keyspaces", named[0].name, "none beside a ring that was opened already")
     if isinstance(ring, Imported):
         imported = ring
-    elif isinstance(ring, RingFile):
+    elif isinstance(ring, ringfile.RingFile):
         imported = Imported(ring.epoch, ring.ring, ring.keyspaces)
     else:
         imported = _read([ring] if isinstance(ring, str | Path) else ring, named)
@@ -186,7 +167,7 @@ def _read(sources: Any, keyspaces: Sequence[Keyspace]) -> Imported:
         if _is_text(source):
             texts.append((f"text {i}", str(source)))
         else:
-            texts.append((str(source), read_text(source, "ring file", LARGEST_FILE)))
+            texts.append((str(source), read_text(source, "ring file", ringfile.LARGEST_FILE)))
     return import_texts(texts, keyspaces)
 
 
@@ -219,7 +200,7 @@ def _down(ring: Imported) -> Iterator[str]:
         yield f"{down}: nothing is streamed from there, nothing acknowledged"
 
 
-def _cells(step: StepSummary) -> tuple[str, str, str, str, str]:
+def _cells(step: history.StepSummary) -> tuple[str, str, str, str, str]:
     size = "" if step.bytes is None else f"{volume(step.bytes)} in "
     copied = f"{size}{counted(step.streams, 'stream')}" if step.streams else "–"
     broken = f"{counted(step.broken, 'range')} broken now; " if step.broken else ""

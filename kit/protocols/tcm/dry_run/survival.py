@@ -86,22 +86,16 @@ def survive(
 ) -> Survival:
     """Say which nodes must stay up, with the ring as it is and nothing planned.
 
-    ``ring`` and ``keyspaces`` are as in ``kit.rehearse``. ``down`` names nodes that are down
-    beside those that the files tell. QUORUM is judged everywhere, LOCAL_QUORUM in each datacenter
-    that has its own factor; operations in flight count with both of their groups. In both editions
-    these groups are the same.
-
-    Raises BadInput for a ring, a keyspace or a name that is not acceptable, in one line.
+    ``ring`` and ``keyspaces`` are as in ``kit.rehearse``; ``down`` names nodes that are down beside
+    those that the files tell. QUORUM is judged everywhere, LOCAL_QUORUM in each datacenter that
+    has its own factor; operations in flight count with both of their groups, in both editions.
     """
     given = opened(ring, keyspaces)
     return survival(given, (down,) if isinstance(down, str) else tuple(down))
 
 
 def survival(given: Imported, down: Iterable[str]) -> Survival:
-    """The same of a ring that was opened already.
-
-    Raises BadInput for a node that the ring does not have, or a ring that is too large.
-    """
+    """The same of an opened ring; BadInput for a node that it lacks, or one that is too large."""
     names = given.ring.names
     for name in (also := tuple(down)):
         if name not in names:
@@ -117,10 +111,7 @@ def survival(given: Imported, down: Iterable[str]) -> Survival:
 
 
 def as_it_stands(given: Imported) -> Snapshot:
-    """The ring with the operations in flight: begun, and with their pending replicas.
-
-    Raises BadInput when those in flight exclude each other.
-    """
+    """The ring with the operations in flight: begun, and with their pending replicas."""
     ring, operations = enter(given.ring, operations_of(given))
     snapshot = initial(ring, given.keyspaces, given.epoch)
     for resolved in operations:

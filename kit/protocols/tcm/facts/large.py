@@ -30,15 +30,11 @@ from kit.protocols.tcm.facts.moment import (
 )
 from kit.protocols.tcm.rules.barrier import majority
 from kit.ring.placements import Placement, Table, same_sets
+from kit.ring.ranges import Range
 from kit.ring.topology import Tokens
 
-
-class Served(Struct, frozen=True):
-    """How many ranges a node is read from and written to."""
-
-    node: str
-    reads: int
-    writes: int
+Served = tuple[str, int, int]
+"""A node, and how many ranges it is read from and written to."""
 
 
 class Spread(Struct, frozen=True):
@@ -108,7 +104,7 @@ def _row(m: TcmCluster, placement: Placement, at: int, holder: str | None = None
     left, right = int(reads.lefts[at]), int(reads.rights[at])
     names = tuple(m.names[code] for code in reads.codes(at))
     others = names if reads is writes else tuple(m.names[code] for code in writes.codes(at))
-    return RangeRow(left, right, line.label(left), line.label(right), names, others, holder)
+    return RangeRow(left, right, Range(left, right).label(line), names, others, holder)
 
 
 def rows_of(
@@ -123,9 +119,7 @@ def rows_of(
 
 @kept_rows("tcm.events", "tcm.down")
 def spread(m: TcmCluster, s: Any, bins: int) -> Iterator[Spread]:
-    """In which of so many equal parts of the line there are tokens: nodes that no operation
-    is about together, first; each other node by itself.
-    """
+    """In which of so many parts of the line are tokens: of stable nodes together, then of each."""
     others = [node for node in nodes(m, s) if node.status != "joined" or not node.up]
     ring = m.snapshot(s).metadata.ring
     apart = np.array([m.codes[node.name] for node in others], np.int64)
@@ -154,7 +148,7 @@ def served(m: TcmCluster, s: Any, keyspace: str) -> Iterator[Served]:
     writes = reads if placement.writes is placement.reads else counts(placement.writes)
     for name, code in sorted(m.codes.items()):
         if reads[code] or writes[code]:
-            yield Served(name, int(reads[code]), int(writes[code]))
+            yield name, int(reads[code]), int(writes[code])
 
 
 def changes(m: TcmCluster, s: Any, before: Any, keyspace: str, most: int) -> ChangedRanges:

@@ -29,6 +29,7 @@ from kit.protocols.tcm.rules.barrier import Barrier, is_done, tasks
 from kit.protocols.tcm.rules.metadata import (
     Begin,
     Cancel,
+    Committed,
     Sequence,
     Snapshot,
     StreamTask,
@@ -224,29 +225,15 @@ class RangeRow(Struct, frozen=True):
 
     left: int
     right: int
-    left_label: str
-    right_label: str
+    label: str
     reads: tuple[str, ...]
     writes: tuple[str, ...]
     locked_by: str | None = None
 
     @property
-    def label(self) -> str:
-        """``(100, 150]``."""
-        return f"({self.left_label}, {self.right_label}]"
-
-    @property
     def key(self) -> str:
         """The key of its picture."""
         return range_key(self.left, self.right)
-
-
-class LogLine(Struct, frozen=True):
-    """One committed epoch: what the event did, and for which operation."""
-
-    epoch: int
-    text: str
-    operation: str
 
 
 class AppliedEpochs(Struct, frozen=True):
@@ -375,7 +362,7 @@ def rows(
     held, line, rows = holders(snapshot, group), space(m), []
     for left, right in sorted({*reads, *writes}):
         owner = next((title for r, title in held if r.left < right and left < r.right), None)
-        bounds = (left, right, line.label(left), line.label(right))
+        bounds = (left, right, Range(left, right).label(line))
         pair = (reads.get((left, right), ()), writes.get((left, right), ()))
         rows.append(RangeRow(*bounds, *pair, owner))
     return tuple(rows)
@@ -399,13 +386,11 @@ def owners(m: TcmCluster, s: Any, token: int, keyspace: str | None = None) -> Ra
     raise BadInput("token", token, f"above {space(m).low}, of a keyspace that is replicated")
 
 
-def log(m: TcmCluster, s: Any) -> tuple[LogLine, ...]:
-    """Every committed epoch, oldest first."""
-    lines = []
-    events = s.tcm.events
+def log(m: TcmCluster, s: Any) -> tuple[Committed, ...]:
+    """Every committed epoch, oldest first: what the event did, and for which operation."""
+    lines, events = [], s.tcm.events
     while len(events):
-        event = m.tcm.committed(events)
-        lines.append(LogLine(event.epoch, event.text, event.operation.title))
+        lines.append(m.tcm.committed(events))
         events = events.shorter()
     return tuple(reversed(lines))
 
@@ -450,9 +435,7 @@ def token_count(m: TcmCluster, s: Any) -> int:
 
 @kept_rows("log", "tcm.events", "tcm.down")
 def outside(m: TcmCluster, s: Any) -> Iterator[AppliedEpochs]:
-    """How far each node is that owns nothing of the ring, and is to own nothing: not yet, or no
-    longer.
-    """
+    """How far each node is that owns nothing of the ring, and is to own nothing."""
     present = {*m.tcm.present(s.tcm), *s.tcm.down}
     alone = {node.name for node in nodes(m, s) if not node.tokens} - present
     yield from _applied(m, s, alone)
@@ -544,14 +527,8 @@ Side = Literal["reads", "writes", "reads and writes"]
 Status = Literal["planned", "under way", "done"]
 
 
-class RangeCopy(Struct, frozen=True):
-    """One range that one node streams to another; ``bytes`` is None when no size is known."""
-
-    keyspace: str
-    source: str
-    target: str
-    bytes: int | None
-    done: bool
+RangeCopy: TypeAlias = tuple[str, StreamRow]
+"""A range that is streamed, after one of the nodes that stream it."""
 
 
 class Load(Struct, frozen=True):
@@ -612,8 +589,7 @@ def copies(m: TcmCluster, s: Any) -> Iterator[RangeCopy]:
     """All that the operations begun so far stream, done or not; not what was cancelled."""
     for sequence, mask in _begun(m, s):
         for row in to_stream(m, s, sequence, mask):
-            for name in row.sources:
-                yield RangeCopy(row.keyspace, name, row.target, row.bytes, row.done)
+            yield from ((name, row) for name in row.sources)
 
 
 def _begun(m: TcmCluster, s: Any) -> Iterator[tuple[Sequence, int]]:
@@ -643,9 +619,9 @@ def traffic_of(copies: Iterable[RangeCopy]) -> tuple[Load, ...]:
     """What each node sends and receives of these copies, who sends the most first."""
     sums: dict[str, list[int]] = {}
     known = False
-    for copy in copies:
+    for source, copy in copies:
         known = known or copy.bytes is not None
-        for name, at in ((copy.source, 0), (copy.target, 3)):
+        for name, at in ((source, 0), (copy.target, 3)):
             node = sums.setdefault(name, [0] * 6)
             node[at] += 1
             node[at + 1] += copy.done
@@ -662,11 +638,7 @@ def traffic_of(copies: Iterable[RangeCopy]) -> tuple[Load, ...]:
 
 @kept("tcm.events", "tcm.down")
 def losses(m: TcmCluster, s: Any) -> tuple[Loss, ...]:
-    """Which quorums one more death would break, for every keyspace that has replicas.
-
-    QUORUM everywhere, and LOCAL_QUORUM in each datacenter that has its own factor. Nodes that are
-    down answer nobody, but count as replicas.
-    """
+    """Which quorums one more death would break: QUORUM, and LOCAL_QUORUM by datacenter."""
     return losses_of(m.snapshot(s), s.tcm.down)
 
 

@@ -6,8 +6,5 @@ from kit.protocols.tcm.cluster import TcmCluster
 
 
 def cluster_of(timeline: Timeline) -> TcmCluster:
-    """The model of a timeline, where it must be one of the epoch protocol.
-
-    Raises BadInput when it is another.
-    """
+    """The model of a timeline; BadInput when it is none of the epoch protocol."""
     return model_of(timeline, TcmCluster, "tcm, the epoch protocol")

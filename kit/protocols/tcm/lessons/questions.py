@@ -1,4 +1,4 @@
-"""Questions on the epoch protocol: barriers, groups, events, streams."""
+"""Questions on the epoch protocol; KitError where there is nothing to ask about."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from kit.lessons.stills import still
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.dry_run.history import opening_state
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.facts.moment import StreamRow
 from kit.protocols.tcm.lessons import cluster_of
 from kit.protocols.tcm.rules.operations import EDITIONS, SENTENCES
 from kit.views.parts import volume
@@ -24,12 +23,7 @@ if TYPE_CHECKING:
 
 
 def barrier(timeline: Timeline) -> PosedQuestion:
-    """How many replicas of a range must have applied the last epoch before the next step?
-
-    It asks about the first range of the first operation under way.
-
-    Raises KitError when no step waits for anybody.
-    """
+    """How many replicas of the first waiting range must have applied the last epoch first?"""
     m, s = cluster_of(timeline), timeline.state
     waiting = [(row, barrier_row) for row in facts.operations(m, s) for barrier_row in row.barriers]
     if not waiting:
@@ -75,10 +69,7 @@ def _serving(timeline: Timeline, token: int, side: str) -> PosedQuestion:
 
 
 def events(timeline: Timeline) -> PosedQuestion:
-    """Which steps will the next operation commit, each in an epoch of its own?
-
-    Raises KitError when no operation comes next.
-    """
+    """Which steps will the next operation commit, each in an epoch of its own?"""
     m = cluster_of(timeline)
     ahead = copied(timeline)
     known = len(facts.log(m, ahead.state))
@@ -90,7 +81,7 @@ def events(timeline: Timeline) -> PosedQuestion:
     offered = [SENTENCES[name] for name, _ in EDITIONS[m.parameters.edition]]
     texts = tuple(line.text for line in ours)
     return posed(
-        f"The operation: {log[0].operation}. Which of these events will it commit?",
+        f"The operation: {log[0].operation.title}. Which of these events will it commit?",
         [*offered, *texts],
         texts,
         "; ".join(f"epoch {line.epoch}: {line.text}" for line in ours) + ".",
@@ -99,10 +90,7 @@ def events(timeline: Timeline) -> PosedQuestion:
 
 
 def sources(timeline: Timeline) -> PosedQuestion:
-    """From which nodes will the operation that is under way, or comes next, stream data?
-
-    Raises KitError when none streams anything.
-    """
+    """From which nodes will the operation that is under way, or comes next, stream data?"""
     m = cluster_of(timeline)
     ahead = copied(timeline)
     while not _streams(m, ahead.state):
@@ -120,15 +108,12 @@ def sources(timeline: Timeline) -> PosedQuestion:
     )
 
 
-def _streams(m: TcmCluster, s: Any) -> tuple[StreamRow, ...]:
+def _streams(m: TcmCluster, s: Any) -> tuple[facts.StreamRow, ...]:
     return tuple(row for operation in facts.operations(m, s) for row in operation.streams)
 
 
 def busiest(timeline: Timeline) -> PosedQuestion:
-    """Which node sends the most, of all that the operations begun so far copy?
-
-    Raises KitError when nothing is copied.
-    """
+    """Which node sends the most, of all that the operations begun so far copy?"""
     m, s = cluster_of(timeline), timeline.state
     loads = [load for load in facts.traffic(m, s) if load.sends]
     if not loads:
@@ -149,12 +134,7 @@ def busiest(timeline: Timeline) -> PosedQuestion:
 
 
 def victims(timeline: Timeline, level: str) -> PosedQuestion:
-    """Whose death, in this step, would take a quorum of a level from some range?
-
-    ``level`` is ``QUORUM``, or ``LOCAL_QUORUM`` and a datacenter.
-
-    Raises BadInput for a level that no keyspace has.
-    """
+    """Whose death would take a quorum of ``QUORUM`` or ``LOCAL_QUORUM dc1`` from some range?"""
     m, s = cluster_of(timeline), timeline.state
     lost = facts.losses(m, s)
     known = tuple(dict.fromkeys(loss.level for loss in lost))
@@ -174,10 +154,7 @@ def victims(timeline: Timeline, level: str) -> PosedQuestion:
 
 
 def at_once(timeline: Timeline) -> PosedQuestion:
-    """Which two of the planned operations may be under way at once?
-
-    Raises KitError when there are not two that may begin.
-    """
+    """Which two of the planned operations may be under way at once?"""
     m = cluster_of(timeline)
     pairs = facts.pairs(m, opening_state(timeline))
     if not pairs:
@@ -222,10 +199,7 @@ def spread(job: Pipeline) -> PosedQuestion:
 
 
 def senders(job: Pipeline) -> PosedQuestion:
-    """In which racks are the nodes that send data to the others?
-
-    Raises KitError when nothing is streamed.
-    """
+    """In which racks are the nodes that send data to the others?"""
     streams = job.streams()
     if streams.empty:
         raise KitError("predict: nothing is streamed here")

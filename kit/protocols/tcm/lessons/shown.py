@@ -22,7 +22,7 @@ from kit.views.fragment import Frag, h
 from kit.views.palette import LIGHT, OKABE_ITO, OUTLINE, SIGNS
 from kit.views.panel import scene_at
 from kit.views.parts import volume
-from kit.views.static import BROKEN, HOLDS, Sheet, static_html
+from kit.views.static import BROKEN, HOLDS, Sheet, Shown
 
 FILLS = {
     "split": OKABE_ITO["yellow"],
@@ -34,12 +34,7 @@ FILLS = {
 
 
 def group_sizes(source: Any, token: int) -> Chart:
-    """How many nodes are read from and written to for a token, epoch by epoch so far.
-
-    Two bars per epoch, side by side: reads plain, writes hatched, each with its number.
-
-    Raises BadInput for a token outside the space.
-    """
+    """How many nodes are read from and written to for a token, epoch by epoch so far."""
     timeline = timeline_of(source)
     m = cluster_of(timeline)
     states = [timeline.moments[moment].state for moment in timeline.path(timeline.at)]
@@ -70,14 +65,12 @@ def group_sizes(source: Any, token: int) -> Chart:
 
 
 def step_table(*sources: Any) -> Chart:
-    """Which steps the operation of each timeline has committed so far: a row per operation.
-
-    The tiles are the epochs, in order; each names its step.
-    """
+    """Which steps the operation of each timeline has committed so far: a row per operation."""
     logs: list[tuple[str, list[str]]] = []
     for timeline in map(timeline_of, sources):
         log = facts.log(cluster_of(timeline), timeline.state)
-        logs.append((log[0].operation if log else "nothing yet", [line.text for line in log]))
+        title = log[0].operation.title if log else "nothing yet"
+        logs.append((title, [line.text for line in log]))
     longest = max((len(lines) for _, lines in logs), default=0)
     figure, axes = empty_figure(1.6 + 1.5 * longest, 0.7 + 0.42 * len(logs))
     for i, (_, lines) in enumerate(logs):
@@ -99,13 +92,7 @@ def step_table(*sources: Any) -> Chart:
 
 
 def meetings(source: Any, token: int) -> Sheet:
-    """Whether a majority of readers meets one of writers, for each two epochs of an operation.
-
-    The epochs are those committed so far. A cross stands with a read majority and a write
-    majority that share no node.
-
-    Raises BadInput for a token outside the space.
-    """
+    """Whether each two epochs' majorities of readers and writers meet; a cross: some do not."""
     timeline = timeline_of(source)
     m, s = cluster_of(timeline), timeline.state
     facts.space(m).check(token, "token")
@@ -147,7 +134,7 @@ def barriers(*sources: Any) -> Sheet:
     return Sheet("Before the next event", heads, tuple(rows))
 
 
-class RingPicture(Struct, frozen=True):
+class RingPicture(Struct, Shown, frozen=True):
     """A ring as a drawing; its words say how large it is and list no tokens."""
 
     drawing: Frag
@@ -156,9 +143,9 @@ class RingPicture(Struct, frozen=True):
     def __repr__(self) -> str:
         return self.words
 
-    def _repr_mimebundle_(self, **_options: Any) -> dict[str, str]:
-        body = h("div", h("p", f"{self.words}."), self.drawing)
-        return {"text/plain": self.words, "text/html": static_html(body)}
+    def draw(self) -> Frag:
+        """Draw it below its words."""
+        return h("div", h("p", f"{self.words}."), self.drawing)
 
 
 @checked
@@ -179,10 +166,7 @@ def ring_picture(sample: Sample) -> RingPicture:
 
 @checked
 def estimates(sample: Sample, *rings: tuple[int, int]) -> Sheet:
-    """What one table of all ranges costs the plain engine, for rings of nodes with tokens each.
-
-    They are replicated as the keyspaces of ``sample``; the figures are estimates.
-    """
+    """What one table of all ranges costs the plain engine, for rings of nodes and tokens."""
     replicas = sum(total(keyspace.replication, sample.ring) for keyspace in sample.keyspaces)
     rows = []
     for nodes, tokens in rings:

@@ -16,26 +16,18 @@ from kit.widgets.player import Player
 def story(name: str, *, controls: bool = False) -> Player:
     """A Player on a story that is told in a scenario file of the kit, looked at from its start.
 
-    ``name`` is the file's, without ``.txt``, after its model's: ``dataplane/anomaly-lost-write``.
-
-    Raises BadInput for an unknown name, with the nearest ones.
+    ``name`` is the file's, after its model's: ``dataplane/anomaly-lost-write``; else BadInput.
     """
     return Player(open_file(file_named(name)), controls=controls)
 
 
 def before(player: Player, verb: str) -> Player:
-    """A copy of the Player before the first step of its branch with this verb: it is to come.
-
-    Raises BadInput when the branch has no such step.
-    """
+    """A copy of the Player before the first step of its branch with this verb; else BadInput."""
     return _beside(player, verb, parent=True)
 
 
 def after(player: Player, verb: str) -> Player:
-    """A copy of the Player after the first step of its branch with this verb.
-
-    Raises BadInput when the branch has no such step.
-    """
+    """A copy of the Player after the first step of its branch with this verb; else BadInput."""
     return _beside(player, verb)
 
 
@@ -56,9 +48,7 @@ def _beside(player: Player, verb: str, *, parent: bool = False) -> Player:
 def to_epoch(player: Player, epoch: int) -> Player:
     """A copy of the Player at the moment at which ``epoch`` was committed, played as far as needed.
 
-    A cell that does this may be run again and shows the same.
-
-    Raises BadInput when the branch that is shown does not get to that epoch.
+    BadInput when the branch does not get there. A cell that does this shows the same again.
     """
     twin = player.copy()
     timeline = twin.timeline

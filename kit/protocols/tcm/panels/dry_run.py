@@ -5,11 +5,10 @@ These panels are shown for somebody's own ring (see ``kit.protocols.tcm.dry_run.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 
 from kit.errors import Refusal, counted
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.facts.moment import Load, Loss, OperationPair, Planned
 from kit.protocols.tcm.panels.placement import GroupChange, Lines, changed_lines
 from kit.protocols.tcm.panels.spots import draw_nodes
 from kit.views.declared import Column, Drawn, Table, panel_of
@@ -28,38 +27,27 @@ def own_ring(scene: Scene) -> bool:
     return scene.model.parameters.stored is not None
 
 
-def _yes(good: bool, sign: str = "!") -> Frag:
-    """A bulb: yes, no, or (with another sign) not yet."""
-    return bulb("✓", "yes") if good else bulb(sign, "no" if sign == "!" else "not yet")
+def _yes(good: bool) -> Frag:
+    return bulb("✓", "yes") if good else bulb("!", "no")
 
 
 def _draw_planned(scene: Scene) -> Frag:
     pairs = scene.of(facts.pairs)
     return h(
         "div",
-        h("ul", [_operation(planned) for planned in scene.of(facts.planned)]),
+        h("ul", [_planned(scene, planned, "planned") for planned in scene.of(facts.planned)]),
         h("h4", "May two begin and run at once?", class_="soft") if pairs else None,
         h("ul", [_pair(pair) for pair in pairs]) if pairs else None,
     )
 
 
-def _operation(planned: Planned) -> Frag:
-    waits = planned.refusal is not None
-    standing: str = planned.status
-    if planned.status == "planned":
-        standing = "must wait:" if waits else "may begin now"
-    return h(
-        "li",
-        _yes(planned.status != "planned" or not waits, "…"),
-        h(
-            "span",
-            h("b", planned.operation.title),
-            f" {standing}",
-            h("small", f" {_reason(planned.refusal)}") if planned.refusal is not None else None,
-        ),
-        k=f"planned:{planned.operation.text}",
-        class_="lamp",
-    )
+def _planned(scene: Scene, planned: facts.Planned, name: str) -> Frag:
+    """How an operation stands, and on its own tab why it has to wait."""
+    words: list[Kid] = [h("b", planned.operation.title), f" {standing(scene, planned)}"]
+    if planned.refusal is not None and name == "planned":
+        words.append(h("small", f": {_reason(planned.refusal)}"))
+    sign = bulb("✓", "done") if planned.status == "done" else bulb("…", "not yet")
+    return h("li", sign, h("span", words), k=f"{name}:{planned.operation.text}", class_="lamp")
 
 
 def _reason(refusal: Refusal) -> str:
@@ -69,7 +57,7 @@ def _reason(refusal: Refusal) -> str:
     return "; ".join([*(held or [refusal.reason]), *more])
 
 
-def _pair(pair: OperationPair) -> Frag:
+def _pair(pair: facts.OperationPair) -> Frag:
     words, look = "yes, they have no range in common", "lamp"
     if pair.refusal is not None:
         words, look = f"no; once the first has begun, {_reason(pair.refusal)}", "lamp bad"
@@ -94,7 +82,7 @@ def verdict(scene: Scene) -> str:
     return f"{now}The death of any of {counted(nodes, 'node')} would break a quorum."
 
 
-def _breaks(loss: Loss) -> str:
+def _breaks(loss: facts.Loss) -> str:
     if loss.ok:
         return "no single node"
     parts = []
@@ -114,59 +102,54 @@ def _draw_traffic(scene: Scene) -> Frag:
         return h("p", "Nothing has to be copied.", k="no-traffic", class_="soft")
     total, done = sum(load.sends for load in loads), sum(load.sent for load in loads)
     bar = h("progress", max=total, value=done)
-    tables = h("div", LOADS.draw(scene), _matrix(scene, loads), class_="beside")
-    rest = unlisted(len(loads) - len(_shown(loads)), "more node", "not listed.")
+    shown = _shown(loads)
+    table = _loads(shown, {}, "load", "Bytes and streams by node")
+    tables = h("div", table.draw(scene), _matrix(scene, loads), class_="beside")
+    rest = unlisted(len(loads) - len(shown), "more node", "not listed.")
     return h("div", h("p", f"{busiest(loads)} ", bar, f" {done} of {total}"), tables, rest)
 
 
-def _shown(loads: Sequence[Load]) -> list[Load]:
+def _shown(loads: Sequence[facts.Load]) -> list[facts.Load]:
     if len(loads) <= 2 * MOST_NODES:
         return list(loads)
     return list(dict.fromkeys((*loads[:MOST_NODES], *_by_received(loads)[:MOST_NODES])))
 
 
-def _by_received(loads: Sequence[Load]) -> list[Load]:
+def _by_received(loads: Sequence[facts.Load]) -> list[facts.Load]:
     return sorted(loads, key=lambda load: (-(load.receives_bytes or 0), -load.receives))
 
 
-def busiest(loads: Sequence[Load]) -> str:
+def busiest(loads: Sequence[facts.Load]) -> str:
     """The most loaded source, in words."""
     first = loads[0]
     size = "" if first.sends_bytes is None else f"{volume(first.sends_bytes)} in "
     return f"Most loaded source: {first.node}, {size}{counted(first.sends, 'stream')}."
 
 
-def _matrix(scene: Scene, loads: Sequence[Load]) -> Frag | None:
+def _matrix(scene: Scene, loads: Sequence[facts.Load]) -> Kid:
+    """How much each source sends to each target, those that send or get little together."""
     sources = _most([load.node for load in loads if load.sends])
     targets = _most([load.node for load in _by_received(loads) if load.receives])
     if len(sources) * len(targets) < 2:
         return None
     cells: dict[tuple[str, str], tuple[int, int | None]] = {}
-    for copy in scene.of(facts.copies):
-        source = copy.source if copy.source in sources else OTHERS
-        place = source, copy.target if copy.target in targets else OTHERS
+    for source, copy in scene.of(facts.copies):
+        place = (
+            source if source in sources else OTHERS,
+            copy.target if copy.target in targets else OTHERS,
+        )
         count, size = cells.get(place, (0, None))
         cells[place] = (count + 1, size if copy.bytes is None else (size or 0) + copy.bytes)
-    head = [h("th", name, scope="col", k=f"to:{name}") for name in targets]
-    body = [
-        h(
-            "tr",
-            h("th", source, scope="row"),
-            [
-                h("td", _cell(*cells.get((source, target), (0, None))), k=f"cell:{source}:{target}")
-                for target in targets
-            ],
-            k=f"from:{source}",
-        )
-        for source in sources
-    ]
-    return h(
-        "table",
-        h("caption", "From (rows) to (columns)"),
-        h("thead", h("tr", h("th", "from", scope="col"), head, k="matrix:head")),
-        h("tbody", body),
-        class_="figures",
-    )
+    nothing = 0, None
+    rows = [(x, *(_cell(*cells.get((x, y), nothing)) for y in targets)) for x in sources]
+    return Table(
+        lambda scene: rows,
+        "from:{0[0]}",
+        ("from", *targets),
+        caption="From (rows) to (columns)",
+        marked=False,
+        look="figures",
+    ).draw(scene)
 
 
 OTHERS = "others"
@@ -182,56 +165,46 @@ def _cell(streams: int, size: int | None) -> str:
     return counted(streams, "stream") if size is None else volume(size)
 
 
-def _traffic(scene: Scene) -> Iterator[str]:
-    loads = scene.of(facts.traffic)
-    if not loads:
-        yield "nothing has to be copied"
-        return
-    yield busiest(loads)
-    shown = _shown(loads)
-    for load in shown:
-        ways = (
-            ("sends", load.sends, load.sends_bytes),
-            ("receives", load.receives, load.receives_bytes),
-        )
-        parts = [f"{way} {counted(n, 'stream')}, {volume(size)}; " for way, n, size in ways if n]
-        yield f"{load.node}: {''.join(parts)}{done(load)} done"
-    if len(shown) < len(loads):
-        yield f"{counted(len(loads) - len(shown), 'more node')} not listed"
-
-
-def done(load: Load) -> str:
+def done(load: facts.Load) -> str:
     """How many of a node's streams are done."""
     return f"{load.sent + load.received} of {load.sends + load.receives}"
 
 
-LOADS = Table(
-    lambda scene: _shown(scene.of(facts.traffic)),
-    "load:{0.node}",
-    (
-        Column("node", "node"),
-        Column("sends", "sends"),
-        Column("bytes", lambda load: volume(load.sends_bytes) if load.sends else "", none=""),
-        Column("receives", "receives"),
-        Column("bytes", lambda load: volume(load.receives_bytes) if load.receives else "", none=""),
-        Column("done", done),
-    ),
-    caption="Bytes and streams by node",
-    of="{0.node}",
-    marked=False,
-    look="figures",
-)
+def _loads(loads: Sequence[facts.Load], names: Mapping[str, str], key: str, caption: str) -> Table:
+    """What each node sends and receives; ``names`` are the short ones."""
+    return Table(
+        lambda scene: loads,
+        lambda load: f"{key}:{load.node}",
+        (
+            Column(
+                "node", lambda load: h("span", names.get(load.node, load.node), title=load.node)
+            ),
+            Column("sends", lambda load: _size(load.sends, load.sends_bytes)),
+            Column("receives", lambda load: _size(load.receives, load.receives_bytes)),
+            Column("done", done),
+        ),
+        caption=caption,
+        of="{0.node}",
+        marked=False,
+        look="figures",
+    )
+
+
+def _size(streams: int, size: int | None) -> str:
+    return _cell(streams, size) + (f" in {streams}" if size is not None and streams else "")
+
+
+def _verdict(scene: Scene) -> Frag:
+    return h("p", _yes(not any(fragile(scene))), h("span", verdict(scene)), class_="lamp")
+
+
 PLANNED = panel_of(
     *("planned", "Planned operations", Drawn(_draw_planned)), still=True, shown=own_ring, tab="Plan"
 )
 DEATHS = panel_of(
     "deaths",
     "If one more node dies",
-    Drawn(
-        lambda scene: h(
-            "p", _yes(not any(fragile(scene))), h("span", verdict(scene)), class_="lamp"
-        )
-    ),
+    Drawn(_verdict),
     Table(
         lambda scene: scene.of(facts.losses),
         lambda loss: f"loss:{','.join(loss.keyspaces)}:{loss.side}:{loss.level}",
@@ -248,7 +221,7 @@ DEATHS = panel_of(
     tab="Deaths",
 )
 TRAFFIC = panel_of(
-    *("traffic", "Bytes and streams", Drawn(_draw_traffic, _traffic)),
+    *("traffic", "Bytes and streams", Drawn(_draw_traffic)),
     still=True,
     shown=own_ring,
     tab="Bytes",
@@ -265,7 +238,7 @@ def draw_rehearsal(scene: Scene) -> Frag:
     shared = beginning(scene.model.names)
     return h(
         "div",
-        h("ul", [_rehearsed(scene, each) for each in scene.of(facts.planned)], class_="lamps"),
+        h("ul", [_planned(scene, x, "rehearsed") for x in scene.of(facts.planned)], class_="lamps"),
         _deaths(scene),
         _bytes(scene),
         [_changed(scene, keyspace) for keyspace in facts.keyspaces(scene.model)],
@@ -274,17 +247,7 @@ def draw_rehearsal(scene: Scene) -> Frag:
     )
 
 
-def _rehearsed(scene: Scene, planned: Planned) -> Frag:
-    return h(
-        "li",
-        bulb("✓", "done") if planned.status == "done" else bulb("…", "not yet"),
-        h("span", h("b", planned.operation.title), f" {standing(scene, planned)}"),
-        k=f"rehearsed:{planned.operation.text}",
-        class_="lamp",
-    )
-
-
-def standing(scene: Scene, planned: Planned) -> str:
+def standing(scene: Scene, planned: facts.Planned) -> str:
     """Where an operation is, and what comes next of it."""
     if planned.status == "done":
         return "is done"
@@ -309,7 +272,7 @@ def _deaths(scene: Scene) -> Frag:
     rest = len(worst) - MOST_FRAGILE
     return h(
         "div",
-        h("p", _yes(not any(fragile(scene))), h("span", h("b", verdict(scene))), class_="lamp"),
+        _verdict(scene),
         h(
             "p",
             [(_node(scene, name), " ") for name in worst[:MOST_FRAGILE]],
@@ -334,31 +297,16 @@ def _bytes(scene: Scene) -> Frag:
     if not loads:
         return h("p", "Nothing has to be copied.", k="rehearsed bytes", class_="soft")
 
-    def weight(load: Load) -> tuple[int, int]:
+    def weight(load: facts.Load) -> tuple[int, int]:
         moved = (load.sends_bytes or 0) + (load.receives_bytes or 0)
         return -moved, -(load.sends + load.receives)
 
     shown = sorted(loads, key=weight)[:MOST_LOADS]
-    table = Table(
-        lambda scene: shown,
-        "rehearsed load:{0.node}",
-        (
-            Column("node", lambda load: h("span", _short(scene, load.node), title=load.node)),
-            Column("sends", lambda load: _size(load.sends, load.sends_bytes)),
-            Column("receives", lambda load: _size(load.receives, load.receives_bytes)),
-            Column("done", done),
-        ),
-        caption="Bytes by node, the most loaded first",
-        of="{0.node}",
-        marked=False,
-        look="figures",
+    table = _loads(
+        shown, apart(scene.model.names), "rehearsed load", "Bytes by node, the most loaded first"
     )
     rest = unlisted(len(loads) - len(shown), "more node", "in the tab Bytes.")
     return h("div", table.draw(scene), rest, k="rehearsed bytes")
-
-
-def _size(streams: int, size: int | None) -> str:
-    return _cell(streams, size) + (f" in {streams}" if size is not None and streams else "")
 
 
 def _changed(scene: Scene, keyspace: str) -> Frag | None:

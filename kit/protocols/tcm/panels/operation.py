@@ -17,22 +17,14 @@ from msgspec.structs import replace
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.large import length
-from kit.protocols.tcm.facts.moment import (
-    AppliedEpochs,
-    BarrierRow,
-    OperationRow,
-    RangeRow,
-    StepRow,
-    StreamRow,
-    range_key,
-    rows,
-)
+from kit.protocols.tcm.facts.moment import rows
 from kit.protocols.tcm.rules.metadata import Advance
 from kit.protocols.tcm.rules.operations import Edition, Kind, transitions
 from kit.protocols.tcm.tcm import Stream
 from kit.views.actions import mark, refusal_text
+from kit.views.declared import Column, Drawn, Table, panel_of, unsaid
 from kit.views.diagrams import Standing, StateDiagram, diagram_text, draw_diagram
-from kit.views.fragment import Frag, h
+from kit.views.fragment import Frag, Kid, h
 from kit.views.gate import Gate
 from kit.views.panel import Panel, Scene
 from kit.views.parts import act_button, bulb, scroll, soft, volume
@@ -41,7 +33,7 @@ COLUMNS = 6
 MOST_NODES = 24
 
 
-def barriers(scene: Scene) -> list[BarrierRow]:
+def barriers(scene: Scene) -> list[facts.BarrierRow]:
     """Return the barriers of all operations under way, unmet ones first."""
     rows = (row for operation in scene.of(facts.operations) for row in operation.barriers)
     return sorted(rows, key=lambda row: row.met)
@@ -87,7 +79,7 @@ def draw_epochs(scene: Scene) -> Frag:
     )
 
 
-def _cell(row: AppliedEpochs, epoch: int, line: bool) -> Frag:
+def _cell(row: facts.AppliedEpochs, epoch: int, line: bool) -> Frag:
     if epoch <= row.epoch:
         sign, kind, word = "✓", "has", "applied"
     elif epoch in row.held:
@@ -102,7 +94,7 @@ def _cell(row: AppliedEpochs, epoch: int, line: bool) -> Frag:
     )
 
 
-def meters(shown: Sequence[BarrierRow], rest: str) -> Frag | None:
+def meters(shown: Sequence[facts.BarrierRow], rest: str) -> Frag | None:
     """Draw a meter per barrier: how many of its replicas applied the epoch, and who did not."""
     if not shown:
         return None
@@ -110,14 +102,14 @@ def meters(shown: Sequence[BarrierRow], rest: str) -> Frag | None:
     return h("div", drawn, soft(rest), k="meters")
 
 
-def _others(scene: Scene, shown: Sequence[BarrierRow]) -> str:
+def _others(scene: Scene, shown: Sequence[facts.BarrierRow]) -> str:
     waiting = [row.awaiting for row in scene.of(facts.operations)]
     rest = sum(each.count for each in waiting) - len(shown)
     lacking = sum(each.unmet for each in waiting) - sum(not row.met for row in shown)
     return f"{rest} more barriers, {lacking} of them not met" if rest else ""
 
 
-def _gauge(row: BarrierRow) -> Frag:
+def _gauge(row: facts.BarrierRow) -> Frag:
     return h(
         "li",
         bulb("✓", "met") if row.met else bulb("…", "waits"),
@@ -129,7 +121,7 @@ def _gauge(row: BarrierRow) -> Frag:
     )
 
 
-def _missing(row: BarrierRow, joint: str) -> str:
+def _missing(row: facts.BarrierRow, joint: str) -> str:
     return f"{joint}missing {', '.join(row.missing)}" if row.missing else ""
 
 
@@ -157,7 +149,7 @@ def gates(scene: Scene) -> Iterator[Gate]:
     """Yield a gate for each barrier before the next step of an operation, met or not."""
     for row in barriers(scene)[:MOST_GATES]:
         yield Gate(
-            range_key(row.left, row.right),
+            facts.range_key(row.left, row.right),
             row.where,
             f"applied epoch {row.epoch}",
             row.acked,
@@ -172,13 +164,13 @@ EPOCHS = Panel("epochs", "Epochs and barriers", draw_epochs, epochs_text, tab="E
 class Neighbours(Struct, frozen=True):
     """Two ranges side by side; ``apart`` says why the merge does not join them, or is empty."""
 
-    left: RangeRow
-    right: RangeRow
+    left: facts.RangeRow
+    right: facts.RangeRow
     apart: str
 
 
 def neighbours(
-    m: TcmCluster, s: Any, operation: OperationRow, keyspace: str | None = None
+    m: TcmCluster, s: Any, operation: facts.OperationRow, keyspace: str | None = None
 ) -> tuple[Neighbours, ...]:
     """The neighbours that an operation with a merge has locked, as it would treat them now."""
     sequence = m.tcm.sequence(s.tcm, operation.node)
@@ -188,7 +180,7 @@ def neighbours(
     merges = (step.deltas[group].merges for step in sequence.steps if step.name == "merge")
     given_up = {bound for bounds in merges for bound in bounds}
 
-    def apart(row: RangeRow, other: RangeRow) -> str:
+    def apart(row: facts.RangeRow, other: facts.RangeRow) -> str:
         if (row.reads, row.writes) != (other.reads, other.writes):
             return "their replicas differ"
         return "" if row.right in given_up else "a token lies between them"
@@ -224,7 +216,7 @@ def draw_operations(scene: Scene) -> Frag:
     return h("div", [_operation(scene, operation) for operation in operations])
 
 
-def _operation(scene: Scene, operation: OperationRow) -> Frag:
+def _operation(scene: Scene, operation: facts.OperationRow) -> Frag:
     steps = [_step(scene, operation, i) for i in range(len(operation.steps))]
     return h(
         "div",
@@ -237,7 +229,7 @@ def _operation(scene: Scene, operation: OperationRow) -> Frag:
     )
 
 
-def _standing(scene: Scene, operation: OperationRow) -> Standing:
+def _standing(scene: Scene, operation: facts.OperationRow) -> Standing:
     """Where an operation stands in its diagram; a cancelled one is on its way back."""
     machine = diagram(cast(Kind, operation.kind), scene.model.parameters.edition)
     forwards = [way for way in machine.transitions if way[1] not in machine.rollbacks]
@@ -266,10 +258,8 @@ def operations_text(scene: Scene) -> str:
 # -- the steps as numbered buttons, with what the next one waits for below it ----------------------
 
 
-def _step(scene: Scene, operation: OperationRow, i: int) -> Frag:
-    """A step as a button; only the next one can be pressed, once nothing holds it: it does the same
-    as its button among the actions.
-    """
+def _step(scene: Scene, operation: facts.OperationRow, i: int) -> Frag:
+    """A step as a button, which does the same as its button among the actions."""
     step = operation.steps[i]
     key = f"op:{operation.node}:step:{i}:{step.name}"
     action = scene.model.wrap["tcm"](Advance(operation.node))
@@ -292,7 +282,7 @@ def _step(scene: Scene, operation: OperationRow, i: int) -> Frag:
     )
 
 
-def _held_back(scene: Scene, operation: OperationRow, i: int, action: object) -> str | None:
+def _held_back(scene: Scene, operation: facts.OperationRow, i: int, action: object) -> str | None:
     if operation.steps[i].status == "done":
         return "This event is committed already."
     if operation.steps[i].status == "pending":
@@ -301,14 +291,14 @@ def _held_back(scene: Scene, operation: OperationRow, i: int, action: object) ->
     return refusal_text(refusal) if refusal else scene.closed
 
 
-def _waits(operation: OperationRow, step: StepRow) -> tuple[BarrierRow, ...]:
+def _waits(operation: facts.OperationRow, step: facts.StepRow) -> tuple[facts.BarrierRow, ...]:
     """The barriers before a step, unmet ones first; only the next step has any."""
     if step.status != "next":
         return ()
     return tuple(sorted(operation.barriers, key=lambda row: row.met))[:MOST_BARRIERS]
 
 
-def _meter(row: BarrierRow, key: str) -> Frag:
+def _meter(row: facts.BarrierRow, key: str) -> Frag:
     return h(
         "label",
         h("progress", max=row.needed, value=min(len(row.acked), row.needed)),
@@ -318,12 +308,14 @@ def _meter(row: BarrierRow, key: str) -> Frag:
     )
 
 
-def _acknowledged(row: BarrierRow) -> str:
+def _acknowledged(row: facts.BarrierRow) -> str:
     acked = f"{len(row.acked)} of {len(row.replicas)} acknowledged"
     return f"{row.where}: {acked}, {row.needed} needed"
 
 
-def _pairs(scene: Scene, operation: OperationRow, step: StepRow) -> tuple[Neighbours, ...]:
+def _pairs(
+    scene: Scene, operation: facts.OperationRow, step: facts.StepRow
+) -> tuple[Neighbours, ...]:
     """The neighbours that a merge still to come will join or not, where they can be listed."""
     name = facts.keyspaces(scene.model)[0]
     if step.name != "merge" or step.status == "done":
@@ -344,11 +336,8 @@ def _merged(pair: Neighbours) -> str:
     return f"{both} stay apart: {pair.apart}" if pair.apart else f"{both} become one range"
 
 
-def all_streams(scene: Scene) -> list[tuple[str, StreamRow]]:
-    """Return every stream of the operations under way, with its operation's node.
-
-    Who would stream depends on who is up: what was done while others were has other sources.
-    """
+def all_streams(scene: Scene) -> list[tuple[str, facts.StreamRow]]:
+    """Every stream of the operations under way, with its node; done ones by who was up then."""
     rows = [(each.node, row) for each in scene.of(facts.operations) for row in each.streams]
     then = scene.once("sources", lambda: _sources_then(scene)) if rows else {}
     return [
@@ -357,7 +346,7 @@ def all_streams(scene: Scene) -> list[tuple[str, StreamRow]]:
     ]
 
 
-def _of(row: StreamRow) -> tuple[str, int, str]:
+def _of(row: facts.StreamRow) -> tuple[str, int, str]:
     return row.keyspace, row.right, row.target
 
 
@@ -379,76 +368,63 @@ def _sources_then(scene: Scene) -> dict[tuple[str, str, int, str], tuple[str, ..
     return then
 
 
-def draw_streams(scene: Scene) -> Frag:
-    """Draw what is copied, from whom to whom, with the progress of the whole."""
+def _progress(scene: Scene) -> Frag | None:
+    """How much of the whole is copied."""
+    done = [row.done for _, row in all_streams(scene)]
+    bar = h("progress", max=len(done), value=sum(done))
+    return h("label", f"{sum(done)} of {len(done)} ranges ", bar) if done else None
+
+
+def _pending_first(scene: Scene) -> list[tuple[str, facts.StreamRow]]:
     rows = all_streams(scene)
-    if not rows:
-        return h("p", "Nothing is to be streamed.", k="no-streams", class_="soft")
-    done, count = sum(row.done for _, row in rows), len(rows)
-    shown = rows if count <= MOST else [pair for pair in rows if not pair[1].done][:MOST]
-    items = [
-        h(
-            "li",
-            bulb("✓", "done") if row.done else bulb("…", "waits"),
-            h("b", f"{', '.join(row.sources) or 'nobody'} → {row.target}"),
-            h("span", row.label),
-            h("small", row.keyspace),
-            None if row.bytes is None else h("small", volume(row.bytes)),
-            k=f"stream:{node}:{row.keyspace}:{row.left}:{row.right}:{row.target}",
-            class_="lamp",
-        )
-        for node, row in shown
-    ]
-    return h(
-        "div",
-        h("label", f"{done} of {count} ranges ", h("progress", max=count, value=done)),
-        h("ul", items),
-        soft(f"Not listed: {count - len(shown)} more." if len(shown) < count else ""),
-    )
+    return sorted(rows, key=lambda pair: pair[1].done) if len(rows) > MOST else rows
 
 
-def streams_text(scene: Scene) -> str:
-    """Write the streams, a line each."""
-    lines = [
-        f"  [{'x' if row.done else ' '}] {row.keyspace} {row.label} "
-        f"{', '.join(row.sources) or 'nobody'} -> {row.target}"
-        for _, row in all_streams(scene)
-    ]
-    return "\n".join(lines) or "  nothing is to be streamed"
-
-
-def draw_locks(scene: Scene) -> Frag:
-    """Draw the locked ranges, by operation."""
-    operations = scene.of(facts.operations)
-    if not any(operation.locks for operation in operations):
-        return h("p", "No range is locked.", k="no-locks", class_="soft")
-    items = [
-        h(
-            "li",
-            h("b", lock.label),
-            h("span", lock.keyspace),
-            h("small", operation.title),
-            k=f"held:{operation.node}:{lock.keyspace}:{lock.left}:{lock.right}",
-            class_="lamp",
-        )
-        for operation in operations
-        for lock in operation.locks[:MOST]
-    ]
-    rest = [(len(operation.locks) - MOST, operation.title) for operation in operations]
-    more = [h("li", f"{n} more of {title}", class_="soft") for n, title in rest if n > 0]
-    return h("ul", items, more)
-
-
-def locks_text(scene: Scene) -> str:
-    """Write the locked ranges, a line each."""
-    lines = [
-        f"  {lock.keyspace} {lock.label}: {operation.title}"
-        for operation in scene.of(facts.operations)
-        for lock in operation.locks
-    ]
-    return "\n".join(lines) or "  no range is locked"
+def _copied(pair: tuple[str, facts.StreamRow]) -> list[Kid]:
+    """From whom to whom a range is copied, and whether it was."""
+    sign = bulb("✓", "done") if pair[1].done else bulb("…", "waits")
+    return [sign, f" {', '.join(pair[1].sources) or 'nobody'} → {pair[1].target}"]
 
 
 OPERATION = Panel("operation", "Operations", draw_operations, operations_text)
-STREAMS = Panel("streams", "Streams", draw_streams, streams_text, optional=True)
-LOCKS = Panel("locks", "Range locks", draw_locks, locks_text, optional=True, tab="Locks")
+STREAMS = panel_of(
+    "streams",
+    "Streams",
+    Drawn(_progress, unsaid),
+    Table(
+        _pending_first,
+        "stream:{0[0]}:{0[1].keyspace}:{0[1].left}:{0[1].right}:{0[1].target}",
+        (
+            Column("from → to", _copied),
+            Column("range", lambda pair: f"{pair[1].keyspace} {pair[1].label}"),
+            Column("bytes", lambda pair: pair[1].bytes and volume(pair[1].bytes)),
+        ),
+        line=lambda pair: (
+            f"[{'x' if pair[1].done else ' '}] {pair[1].keyspace} {pair[1].label} "
+            f"{', '.join(pair[1].sources) or 'nobody'} -> {pair[1].target}"
+        ),
+        empty="Nothing is to be streamed.",
+        most=MOST,
+        thing="range",
+    ),
+    optional=True,
+)
+LOCKS = panel_of(
+    "locks",
+    "Range locks",
+    Table(
+        lambda scene: [
+            (lock.keyspace, lock.label, operation.title)
+            for operation in scene.of(facts.operations)
+            for lock in operation.locks
+        ],
+        "held:{0[2]}:{0[0]}:{0[1]}",
+        ("keyspace", "range", "locked by"),
+        line="{0[0]} {0[1]}: {0[2]}",
+        empty="No range is locked.",
+        most=MOST,
+        thing="range",
+    ),
+    optional=True,
+    tab="Locks",
+)

@@ -5,7 +5,6 @@ What the step changed is marked and comes first.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Sequence
 
 from msgspec import Struct
@@ -24,7 +23,7 @@ from kit.protocols.tcm.facts.large import (
 from kit.protocols.tcm.facts.moment import RangeRow, about, memo, missed
 from kit.protocols.tcm.scenario_output import columns
 from kit.ring.replication import NetworkTopologyStrategy
-from kit.views.declared import Column, Table
+from kit.views.declared import Choice, Drawn, Table, unsaid
 from kit.views.fragment import Frag, Kid, h
 from kit.views.panel import Panel, Scene
 from kit.views.parts import Mark, chip, heads, moved, scroll, signed, soft, unlisted
@@ -122,16 +121,13 @@ def _plain(row: RangeRow) -> str:
 
 
 def summary(scene: Scene, keyspace: str) -> Frag:
-    """Draw how many ranges each node reads and writes, as a table that opens.
-
-    Of many nodes those that serve the most and the fewest; the others are counted.
-    """
+    """Draw how many ranges each node reads and writes, as a table that opens."""
     rows = served(scene.model, scene.state, keyspace)
     shown, rest = ends(rows)
     table = Table(
         lambda scene: shown,
-        lambda each: f"serves:{keyspace}:{each.node}",
-        (Column("node", "node"), Column("reads", "reads"), Column("writes", "writes")),
+        lambda each: f"serves:{keyspace}:{each[0]}",
+        ("node", "reads", "writes"),
         caption="Ranges each node serves",
         marked=False,
     )
@@ -147,12 +143,10 @@ def summary(scene: Scene, keyspace: str) -> Frag:
 
 
 def ends(rows: Sequence[Served]) -> tuple[Sequence[Served], int]:
-    """All rows, where they are few; else those that serve the most, then the fewest; and how many
-    there are between them.
-    """
+    """All rows where they are few, else those that serve most and fewest; how many are between."""
     if len(rows) <= MOST_NODES:
         return rows, 0
-    order = sorted(rows, key=lambda row: (-row.reads - row.writes, row.node))
+    order = sorted(rows, key=lambda row: (-row[1] - row[2], row[0]))
     return [*order[:MOST_ENDS], *order[-MOST_ENDS:]], len(rows) - 2 * MOST_ENDS
 
 
@@ -219,9 +213,7 @@ class Lines(Struct, frozen=True):
 
 
 def lines(scene: Scene, keyspace: str) -> list[Lines]:
-    """Return the rows of a keyspace, each beside the same former one, or else the
-    first one that held its last token.
-    """
+    """Return the rows, each beside the same former one, or the one that held its last token."""
     now = facts.rows(scene.model, scene.state, keyspace)
     then = now if scene.before is None else facts.rows(scene.model, scene.before, keyspace)
     same = {(row.left, row.right): row for row in then}
@@ -271,31 +263,13 @@ def changed_lines(scene: Scene, keyspace: str) -> tuple[list[Lines], int]:
 def draw_placements(scene: Scene) -> Frag:
     """Draw the table of every keyspace; a drop-down chooses among several."""
     names = facts.keyspaces(scene.model)
-    options = [h("option", name, value=name) for name in names]
-    several = len(names) > 1
-    return h(
-        "div",
-        h("label", "keyspace ", h("select", options, data_choose="keyspace"), class_="choose")
-        if several
-        else None,
-        [
-            h(
-                "div",
-                soft(f"{name}: {facts.replication(scene.model, name)}"),
-                _keyspace(scene, name),
-                k=f"keyspace:{name}",
-                class_="keyspace",
-                data_choice=json.dumps(["keyspace", name]) if several else None,
-                hidden=name != names[0],
-            )
-            for name in names
-        ],
-    )
+    return h("div", KEYSPACES.draw(scene) if len(names) > 1 else _keyspace(scene, names[0]))
 
 
 def _keyspace(scene: Scene, name: str) -> list[Kid]:
+    replicated = soft(f"{name}: {facts.replication(scene.model, name)}")
     if large(scene, name) is not None:
-        return _large_keyspace(scene, name)
+        return [replicated, *_large_keyspace(scene, name)]
     rows = lines(scene, name)
     named = guilty_parts(scene)
     within = [line for line in rows if facts.inside(scene.model, line.row)]
@@ -303,6 +277,7 @@ def _keyspace(scene: Scene, name: str) -> list[Kid]:
     elsewhere, far = told_apart([line for line in rows if line not in within], named, room=0)
     folded = rest + far
     return [
+        replicated,
         _parts(scene, name, shown, named, "") if shown or not folded else None,
         _parts(scene, name, elsewhere, named, " changed elsewhere") if elsewhere else None,
         h(
@@ -321,11 +296,7 @@ def _keyspace(scene: Scene, name: str) -> list[Kid]:
 def told_apart(
     rows: Sequence[Lines], named: Collection[str], room: int = MOST_SHOWN
 ) -> tuple[Sequence[Lines], list[Lines]]:
-    """The rows to show and those to fold away.
-
-    Where there is room for all they stay in their order. Else only what the step changed or a
-    broken promise names is shown; and what is on its way, where there is room for that.
-    """
+    """The rows to show, and those to fold away where there is no room: what nothing happens to."""
     if len(rows) <= room:
         return rows, []
     urgent = [line for line in rows if line.changed or line.row.key in named]
@@ -480,6 +451,11 @@ def placements_text(scene: Scene) -> str:
     return "\n".join(parts)
 
 
+KEYSPACES = Choice(
+    *("keyspace", "keyspace", lambda scene: facts.keyspaces(scene.model)),
+    lambda scene, name: [Drawn(lambda scene: _keyspace(scene, name))],
+    unsaid,
+)
 PLACEMENTS = Panel("placements", "Placements", draw_placements, placements_text, still=True)
 
 

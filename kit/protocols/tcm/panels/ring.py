@@ -10,14 +10,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from math import hypot
 
 from msgspec import Struct
 
 from kit.errors import counted
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.large import DENSITY, spread
-from kit.protocols.tcm.facts.moment import LockRow, RangeRow, memo, range_key
 from kit.protocols.tcm.panels.placement import (
     Lines,
     changed_of_many,
@@ -74,9 +72,10 @@ from kit.views.labels import LINE as HIGH
 from kit.views.labels import Box, fitting, tags, wide
 from kit.views.panel import Panel, Scene
 from kit.views.parts import soft
+from kit.views.spacetime import arrow_path
 
 
-def locked(scene: Scene, keyspace: str | None = None) -> list[LockRow]:
+def locked(scene: Scene, keyspace: str | None = None) -> list[facts.LockRow]:
     """Return the ranges that operations hold, of a keyspace or of all, each once."""
     held = (lock for operation in scene.of(facts.operations) for lock in operation.locks)
     rows = {(lock.left, lock.right): lock for lock in held if keyspace in (None, lock.keyspace)}
@@ -97,7 +96,7 @@ def covered_parts(scene: Scene, keyspace: str | None = None) -> list[tuple[float
         return [(left / DENSITY, min((right + 1) / DENSITY, 0.9999)) for left, right in runs]
 
     key = ("covered", scene.state.tcm.events, scene.state.tcm.forgotten, keyspace)
-    return memo(scene.model, key, work)
+    return facts.memo(scene.model, key, work)
 
 
 def draw_covered(scene: Scene, keyspace: str) -> Frag | None:
@@ -130,10 +129,7 @@ class Arc(Struct, frozen=True):
 
 
 def arcs(scene: Scene, keyspace: str, named: frozenset[str]) -> tuple[Arc, ...]:
-    """The arcs of a keyspace, clockwise; ``named`` are keys of parts that a promise names.
-
-    Of a table that is too long to compare row by row only what changed.
-    """
+    """The arcs of a keyspace, clockwise; ``named`` are keys of parts that a promise names."""
     if large(scene, keyspace) is not None:
         rows = changed_of_many(scene, keyspace)[1][:MOST_SINGLE]
     else:
@@ -154,7 +150,7 @@ def _arc(space: TokenSpace, run: Sequence[Lines]) -> Arc:
     left, right, held = run[0].row.left, run[-1].row.right, run[0].row.locked_by
     ends = share(space, left), share(space, right)
     line = run[0] if len(run) == 1 else None
-    return Arc(*ends, range_key(left, right), held, line, len(run))
+    return Arc(*ends, facts.range_key(left, right), held, line, len(run))
 
 
 def letters(arc: Arc, short: Mapping[str, str]) -> tuple[Letter, ...]:
@@ -233,10 +229,9 @@ def dense(scene: Scene, keyspace: str) -> Frag | None:
 
 
 INNER = RADIUS - 22
-HEAD = 7
 
 
-def shown_row(scene: Scene) -> RangeRow | None:
+def shown_row(scene: Scene) -> facts.RangeRow | None:
     """The range that the arrows begin at: the first in the focus that is locked, or the first."""
     rows = [row for row in scene.of(facts.rows) if row.reads and facts.touches(scene.model, row)]
     return next((row for row in rows if row.locked_by), rows[0] if rows else None)
@@ -254,19 +249,10 @@ def arrows(scene: Scene) -> list[Frag]:
     for name in row.reads:
         ahead = [token for token in tokens[name] if token >= row.right] or tokens[name]
         if ahead:
-            path = _arrow(middle, share(space, min(ahead)))
+            token = share(space, min(ahead))
+            path = arrow_path(*point(middle, RADIUS - 4), *point(token, INNER))
             drawn.append(h("path", d=path, k=f"arrow:{name}", class_="to-replica"))
     return drawn
-
-
-def _arrow(start: float, end: float) -> str:
-    (x1, y1), (x2, y2) = point(start, RADIUS - 4), point(end, INNER)
-    far = hypot(x2 - x1, y2 - y1) or 1.0
-    ux, uy = (x2 - x1) / far * HEAD, (y2 - y1) / far * HEAD
-    return (
-        f"M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}M{x2 - ux + uy / 2:.1f} {y2 - uy - ux / 2:.1f}"
-        f"L{x2:.1f} {y2:.1f}L{x2 - ux - uy / 2:.1f} {y2 - uy + ux / 2:.1f}"
-    )
 
 
 def arrows_words(scene: Scene) -> str:

@@ -93,20 +93,22 @@ def shapes(scene: Scene) -> dict[str, str]:
 class Labelled(Struct, frozen=True):
     """What stands at a token: the short name, the token, the applied epoch; empty: nothing.
 
-    ``arrived`` is the share of what is streamed to its node that has arrived.
+    ``arrived`` is the share of what is streamed to its node that has arrived. ``is_new``: the step
+    changed the epoch.
     """
 
     name: str
     token: str
     epoch: str
     arrived: float | None = None
+    is_new: bool = False
 
 
 def labelled(scene: Scene, spots: Sequence[TokenPlace]) -> dict[str, Labelled]:
     """What stands at each token, by the key of its disc."""
     rows = scene.of(facts.nodes)
     short, dcs = tags(node.name for node in rows), datacenter_letters(scene)
-    epochs = {row.node: epoch_words(row) for row in scene.of(facts.applied)}
+    epochs, new = _epochs(scene), newly_applied(scene)
     texts, arriving = {}, scene.of(facts.arriving)
     for place in spots:
         token = str(place.token)
@@ -114,8 +116,22 @@ def labelled(scene: Scene, spots: Sequence[TokenPlace]) -> dict[str, Labelled]:
         epoch = epochs.get(place.node.name, "") if place.first else ""
         outside = "" if place.inner else words.strip()
         share = arriving.get(place.node.name) if place.first else None
-        texts[place.key] = Labelled(short[place.node.name], outside, epoch, share)
+        is_new = place.node.name in new
+        texts[place.key] = Labelled(short[place.node.name], outside, epoch, share, is_new)
     return texts
+
+
+def _epochs(scene: Scene) -> dict[str, str]:
+    return {row.node: epoch_words(row) for row in scene.of(facts.applied)}
+
+
+def newly_applied(scene: Scene) -> frozenset[str]:
+    """The nodes whose applied epoch the step changed."""
+    former = scene.former()
+    known = _epochs(former) if former else {}
+    return frozenset(
+        node for node, words in _epochs(scene).items() if known.get(node, words) != words
+    )
 
 
 def epoch_words(row: AppliedEpochs) -> str:
@@ -293,7 +309,9 @@ def _spot(
         h("text", text.token, x=at[0], y=at[1], text_anchor="middle", class_="soft")
         if has_token
         else None,
-        _badge(badge_box(place, text.epoch), text.epoch, x, y) if has_epoch else None,
+        _badge(badge_box(place, text.epoch), text.epoch, x, y, is_new=text.is_new)
+        if has_epoch
+        else None,
         _disk(place, text.arrived) if f"disk:{place.key}" in shown else None,
         k=place.key,
         class_=" ".join(filter(None, kinds)),
@@ -319,7 +337,7 @@ def draw_outside(scene: Scene) -> list[Frag]:
     rows = scene.of(facts.outside)
     if len(rows) > MOST_OUTSIDE:
         return [word(f"{counted(len(rows), 'node')} outside", 4, HEIGHT - 6, "soft", None)]
-    drawn = []
+    drawn, new = [], newly_applied(scene)
     for i, row in enumerate(rows):
         x, y = DISC + 2, HEIGHT - DISC - 2 - i * (2 * DISC + 4)
         box = Box(x + DISC + 14, y, wide(epoch_words(row)) + 4, BADGE_HIGH)
@@ -329,7 +347,7 @@ def draw_outside(scene: Scene) -> list[Frag]:
                 h("title", f"{row.node}: no part of the ring, epoch {row.epoch} applied"),
                 h("circle", r=DISC, class_="body"),
                 h("text", row.node, text_anchor="middle", dy=4, class_="on"),
-                _badge(box, epoch_words(row), x, y),
+                _badge(box, epoch_words(row), x, y, is_new=row.node in new),
                 k=f"outside:{row.node}",
                 class_="outside" if row.up else "outside down",
                 transform=f"translate({x} {y})",
@@ -339,11 +357,12 @@ def draw_outside(scene: Scene) -> list[Frag]:
     return drawn
 
 
-def _badge(box: Box, text: str, x: float, y: float) -> Frag:
+def _badge(box: Box, text: str, x: float, y: float, *, is_new: bool) -> Frag:
+    kind = "plate moved" if is_new else "plate"
     left, top = -box.width / 2, -BADGE_HIGH / 2
     return h(
         "g",
-        h("rect", x=left, y=top, width=box.width, height=BADGE_HIGH, rx=3, class_="plate"),
+        h("rect", x=left, y=top, width=box.width, height=BADGE_HIGH, rx=3, class_=kind),
         h("text", text, text_anchor="middle", dy=4, class_="count"),
         transform=f"translate({box.x - x:.1f} {box.y - y:.1f})",
     )

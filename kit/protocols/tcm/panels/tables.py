@@ -40,9 +40,7 @@ class LogicalRow(Struct, frozen=True):
 def logical(
     m: TcmCluster, s: Any, keyspace: str, most: int | None = None
 ) -> tuple[LogicalRow, ...]:
-    """The rows of a keyspace as logical replicas; of a table with more than ``most`` rows only
-    those in which something moves, and of these so many.
-    """
+    """A keyspace's logical replicas; of more than ``most`` rows only so many that move."""
     key = ("logical", s.tcm.events, keyspace, most)
     return memo(m, key, lambda: tuple(_recorded(m, s, keyspace, most)))
 
@@ -91,7 +89,7 @@ def _draw_log(scene: Scene) -> list[Frag | None]:
             "li",
             h("b", str(line.epoch)),
             h("span", line.text),
-            h("small", line.operation),
+            h("small", line.operation.title),
             [h("small", words) for words in _groups(scene, line.epoch)],
             k=f"log:{line.epoch}",
             class_="entry",
@@ -128,7 +126,7 @@ def _log(scene: Scene) -> Iterator[str]:
         yield "nothing is committed yet"
     for line in lines:
         groups = _groups(scene, line.epoch)
-        yield "; ".join((f"{line.epoch}  {line.text} ({line.operation})", *groups))
+        yield "; ".join((f"{line.epoch}  {line.text} ({line.operation.title})", *groups))
     yield _computed(scene)
 
 
@@ -197,11 +195,11 @@ def _in_transition(scene: Scene) -> Iterator[tuple[str, Majorities]]:
 
 
 def _matrices(scene: Scene) -> list[Frag]:
-    several = len(facts.keyspaces(scene.model)) > 1
-    return [_matrix(*each, several=several) for each in _in_transition(scene)]
+    none = h("p", "No range that is shown is replicated.", class_="soft")
+    return [_matrix(*each) for each in _in_transition(scene)] or [none]
 
 
-def _matrix(keyspace: str, row: Majorities, *, several: bool) -> Frag:
+def _matrix(keyspace: str, row: Majorities) -> Frag:
     head = [h("th", ", ".join(writing), scope="col") for writing in row.writes]
     body = [
         h(
@@ -213,7 +211,7 @@ def _matrix(keyspace: str, row: Majorities, *, several: bool) -> Frag:
     ]
     return h(
         "table",
-        h("caption", f"{f'{keyspace} ' * several}{row.row.label}: {_verdict(row)}"),
+        h("caption", f"{keyspace} {row.row.label}: {_verdict(row)}"),
         h("thead", h("tr", h("th", "read by \\ written to", scope="col"), head)),
         h("tbody", body),
         k=f"meet:{keyspace}:{row.row.left}:{row.row.right}",
@@ -225,20 +223,6 @@ def _verdict(row: Majorities) -> str:
     if row.meet:
         return "every read majority meets every write majority"
     return "! a read majority and a write majority share nobody"
-
-
-def _meetings(scene: Scene) -> Iterator[str]:
-    row = None
-    for name, row in _in_transition(scene):
-        yield f"{name} {row.row.label}: {_verdict(row)}"
-        for reading, line in zip(row.reads, row.shared, strict=True):
-            cells = (
-                f"{', '.join(writing)} -> {', '.join(both) or 'nobody'}"
-                for writing, both in zip(row.writes, line, strict=True)
-            )
-            yield f"  read by {', '.join(reading)}; written to {'; '.join(cells)}"
-    if row is None:
-        yield "nothing is replicated"
 
 
 # -- badges: the epoch, whether all is stable, whom a ring of one's own needs ----------------------
@@ -283,7 +267,7 @@ LOGICAL = panel_of(
 MAJORITIES = panel_of(
     "majorities",
     "Read and write majorities",
-    Drawn(_matrices, _meetings),
+    Drawn(_matrices),
     optional=True,
     shown=_few,
     tab="Majorities",

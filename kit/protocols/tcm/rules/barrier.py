@@ -87,10 +87,7 @@ def barriers(
 def _quotas(
     level: Level, counted: tuple[int, ...], dcs: list[str], home: str
 ) -> Iterator[tuple[str | None, tuple[int, ...], int]]:
-    """Of which replicas of a range (in which datacenter) a level needs how many.
-
-    A datacenter without replicas of the range never gives a ``LOCAL_QUORUM`` its one answer.
-    """
+    """Of which replicas of a range (in which datacenter, if it has some) a level needs how many."""
     if level == "ALL":
         yield None, counted, len(counted)
     elif level == "ONE":

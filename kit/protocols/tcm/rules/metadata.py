@@ -472,11 +472,10 @@ SHRINKS = ("decommission", "removenode", "assassinate")
 
 
 class LockConflict(Struct, frozen=True):
-    """Two locked ranges that stand in each other's way: ours, theirs, and whose theirs is."""
+    """A range of ours that stands in the way of another operation, which has it locked."""
 
     group: int
     ours: Range
-    theirs: Range
     operation: Operation
 
 
@@ -604,34 +603,31 @@ def conflicts(
     metadata: Metadata, planned: Plan, switches: ProtocolSwitches
 ) -> tuple[LockConflict, ...]:
     """Every range of the plan that an operation in flight has locked."""
-    clashes = []
-    for sequence in metadata.sequences:
-        for group, moved in enumerate(planned.movements):
-            held = sequence.plan.movements[group].locked
-            for ours in moved.locked:
-                theirs = _clash(metadata, ours, held, switches)
-                if theirs is not None:
-                    clashes.append(LockConflict(group, ours, theirs, sequence.plan.operation))
-    return tuple(clashes)
+    return tuple(
+        LockConflict(group, ours, sequence.plan.operation)
+        for sequence in metadata.sequences
+        for group, moved in enumerate(planned.movements)
+        for ours in moved.locked
+        if _clash(metadata, ours, sequence.plan.movements[group].locked, switches)
+    )
 
 
 def _clash(
     metadata: Metadata, ours: Range, held: Several[Range], switches: ProtocolSwitches
-) -> Range | None:
-    """The first of the held ranges (ascending, disjoint) that shares a token with ours.
+) -> bool:
+    """Whether any of the held ranges (ascending, disjoint) shares a token with ours.
 
     In edition ``server`` two ranges that both touch an end of the line clash too: they are
     neighbours on the wrapped ring of the published code.
     """
-    space, shared = metadata.ring.space, first_overlap(held, ours)
+    space = metadata.ring.space
 
     def at_an_end(range_: Range) -> bool:
         return range_.left == space.low or range_.right == space.high
 
-    if switches.edition != "server" or not at_an_end(ours):
-        return shared
-    ends = filter(at_an_end, (*held[:1], *held[-1:]))
-    return min([*ends, *([shared] if shared else [])], default=None)
+    wrapped = switches.edition == "server" and at_an_end(ours)
+    touched = wrapped and any(map(at_an_end, (*held[:1], *held[-1:])))
+    return touched or first_overlap(held, ours) is not None
 
 
 def together(

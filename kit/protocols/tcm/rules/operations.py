@@ -95,9 +95,7 @@ class ResolvedOperation(Struct, frozen=True):
 
 
 def validate(ring: Ring, keyspaces: tuple[Keyspace, ...], given: ResolvedOperation) -> None:
-    """Check that an operation makes sense on this ring: BadInput for a newcomer that is a member, a
-    node that is none, an unknown datacenter, a token that is owned already or outside the space.
-    """
+    """BadInput names what makes no sense on this ring: a node, a datacenter or a token."""
     operation, node = given.operation, ring.nodes[given.node]
     if operation.kind in BRINGS and node.tokens:
         raise BadInput("node", node.name, "a name that is not in the ring yet")
@@ -142,11 +140,7 @@ def place(operation: Operation, beside: Node) -> tuple[str, str]:
 
 
 def placed(ring: Ring, given: ResolvedOperation) -> Ring:
-    """The ring in which the newcomer of an operation is where it belongs, still without tokens.
-
-    Unless the operation says where, a replacement is put where the replaced node is, and a joining
-    node stays where it is registered.
-    """
+    """The ring with the newcomer of an operation where it belongs, still without tokens."""
     if given.operation.kind not in BRINGS:
         return ring
     beside = ring.nodes[given.node if given.target is None else given.target]

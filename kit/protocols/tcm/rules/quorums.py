@@ -280,10 +280,7 @@ def neighbouring(
 
 
 def quorums_apart(pairings: Iterable[Pairing]) -> Apart | None:
-    """The first majorities that miss each other.
-
-    Where each datacenter has its own factor, majorities of each alone (LOCAL_QUORUM) must meet too.
-    """
+    """The first majorities that miss each other, of all or in a datacenter with its factor."""
     for reader, writer, *silent in pairings:
         for group in range(min(len(reader.placements), len(writer.placements))):
             reads, writes = reader.placements[group].reads, writer.placements[group].writes

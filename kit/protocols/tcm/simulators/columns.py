@@ -66,11 +66,7 @@ class Columns:
     """The columns for one model of a cluster."""
 
     def __init__(self, model: TcmCluster) -> None:
-        """Ready to look at the states of ``model``.
-
-        Keyspaces that every node, or each for itself, replicates have no RF to be checked and are
-        left out.
-        """
+        """Ready to look at the states of ``model``, at keyspaces that have an RF to be checked."""
         self.model = model
         self.names = model.names
         self.groups: list[tuple[int, Factors]] = []

@@ -62,18 +62,12 @@ class Size(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def size_of(given: Mapping[str, Any]) -> Size:
-    """A size from its fields by name.
-
-    Raises BadInput for an unknown field, or a value of another type or out of its limits.
-    """
+    """A size from its fields by name; BadInput names one that is unknown or out of its limits."""
     return checked(bounds_of(Size, "size", given, "as a size has it"))
 
 
 def checked(size: Size) -> Size:
-    """The size itself.
-
-    Raises BadInput naming what is out of its limits.
-    """
+    """The size itself; BadInput names what is out of its limits."""
     most = {"rf": MOST_FACTOR, "parallelism": MOST_AT_ONCE, "tokens": MOST_TOKENS}
     for field, high in (most | {"dcs": 4, "racks": 12}).items():
         if not 1 <= (value := getattr(size, field)) <= high:
@@ -183,11 +177,7 @@ MANY = 250  # actions: a longer run stays as it is once no event can be left out
 
 
 def smaller(model: TcmCluster, actions: Sequence[Any], column: str) -> tuple[Any, ...]:
-    """A shorter run that does not keep the same column.
-
-    Without any one of its events it would keep it; nor is any single action without need, unless
-    there are very many.
-    """
+    """A shorter run that does not keep the same column, without any event that it can lack."""
     columns = Columns(model)
     events = tuple(action.action for action in actions if isinstance(action.action, Event))
 
@@ -307,10 +297,7 @@ class Simulation(Struct, frozen=True):
         return TcmCluster(draw(self.seed, self.size).parameters, self.off)
 
     def timeline(self, *, small: bool = False) -> Timeline:
-        """The run as a history, at its last step: what the Player shows.
-
-        With ``small`` a run that fails is made small first.
-        """
+        """The run as a history, at its last step; one that fails may be made ``small`` first."""
         model, actions = self.model(), self.actions
         if small and not self.ok:
             actions = smaller(model, actions, self.verdict)
@@ -326,9 +313,7 @@ def simulate(
 ) -> Simulation:
     """Grow and shrink a cluster at random, up to the first step at which a column is not kept.
 
-    ``sizes`` are the fields of ``Size``, in place of ``size``.
-
-    Raises BadInput for a size out of its limits, or an unknown safeguard.
+    ``sizes`` are fields of ``Size``, in place of ``size``; BadInput for one out of its limits.
     """
     if type(seed) is not int or seed < 0:
         raise BadInput("seed", seed, "a whole number from 0 on")
@@ -362,10 +347,7 @@ class _Run:
         return Simulation(self.seed, self.size, self.model.off, *done, *counts, cancelled, *ends)
 
     def _carry_out(self) -> None:
-        """Begin, advance and cancel at random until nothing is left to do.
-
-        What is refused is tried again, unless nothing is under way that it could wait for.
-        """
+        """Begin, advance and cancel at random, what was refused again, until nothing is left."""
         idle, seen = 0, len(self.turns)
         while self.failed is None:
             idle = idle + 1 if len(self.turns) == seen else 0

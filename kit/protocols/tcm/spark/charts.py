@@ -26,10 +26,7 @@ UNITS = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
 
 
 def ownership(job: Pipeline, group: int = 0) -> Chart:
-    """How evenly the nodes share the line, before the first step and after the last one.
-
-    The horizontal axis is a node's share of reads as a multiple of the mean.
-    """
+    """How evenly the nodes share the line, before the first step and after the last one."""
     first, last = job.ownership(0, group), job.ownership(None, group)
     figure, axes = empty_figure(6.4, 3.0)
     lines = ["How evenly the nodes share the line (reads, as multiples of the mean)"]
@@ -167,10 +164,7 @@ COLUMNS = ("step", "left", "right", "changed", "locked")
 
 
 def changes(job: Pipeline, group: int = 0) -> Chart:
-    """Which ranges light up at each step, and which are locked, along the whole line.
-
-    A range is drawn at its place; one that is too thin to be seen is drawn wider.
-    """
+    """Which ranges light up at each step, and which are locked, along the whole line."""
     rows, space = touched(job, group), job.history.ring.space
     counts = job.affected(group)
     figure, axes = empty_figure(7.2, 0.9 + 0.42 * len(counts))

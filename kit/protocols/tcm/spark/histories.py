@@ -21,7 +21,6 @@ from kit.protocols.tcm.rules.metadata import (
     Plan,
     ResolvedEvent,
     advance,
-    locks,
     permit,
     plan,
     reading_ring,
@@ -115,11 +114,8 @@ def history(
 ) -> History:
     """Plan operations, one after the other, each through all its steps.
 
-    ``off`` names safeguards to do without, of those in ``SWITCHABLE``.
-
-    Raises BadInput when an operation does not speak of this ring, or no keyspace is replicated.
-    Raises Refused when an operation may not begin, for instance because too few nodes would be
-    left.
+    ``off`` names safeguards to do without, of those in ``SWITCHABLE``. BadInput when an operation
+    does not speak of this ring, or no keyspace is replicated; Refused when one may not begin.
     """
     parsed = tuple(o if isinstance(o, Operation) else parse_operation(o) for o in operations)
     given = tuple(keyspaces)
@@ -181,17 +177,13 @@ class _Planner:
         ring = reading_ring(self.metadata)
         if ring != self.rings[-1]:
             self.rings.append(ring)
-        sequence = self.metadata.sequence(planned.operation.node)
-        held = locks(sequence) if sequence is not None else ()
-        locked: list[Spans] = []
-        for group in range(len(self.metadata.groups)):
-            spans = sorted((r.left, r.right) for at, r in held if at == group)
-            bounds = np.array(spans, np.int64).reshape(-1, 2)
-            locked.append((bounds[:, 0], bounds[:, 1]))
         areas = tuple(moved.area for moved in planned.movements)
+        locked = tuple(moved.locked_bounds for moved in planned.movements)
+        if self.metadata.sequence(planned.operation.node) is None:
+            locked = (NOWHERE,) * len(locked)
         what = len(self.stages), self.metadata.epoch, step.name, planned.operation.title
         ring_at = len(self.rings) - 1
-        stage = EpochStage(*what, step.deltas, ring_at, areas, tuple(locked), dead)
+        stage = EpochStage(*what, step.deltas, ring_at, areas, locked, dead)
         self.stages.append(stage)
 
 
@@ -213,8 +205,7 @@ def sample(
     """A ring of ``tokens`` random Murmur3 tokens per node, dealt to datacenters and racks in turn.
 
     The keyspace ``ks`` keeps ``rf`` replicas per datacenter. The same seed gives the same ring.
-
-    Raises BadInput naming what is out of its limits.
+    BadInput names what is out of its limits.
     """
     limits = {
         "nodes": (nodes, 1, MOST),

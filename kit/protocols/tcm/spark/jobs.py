@@ -38,10 +38,7 @@ Ways = tuple[tuple[int, int], ...]
 
 
 def pairs(history: History) -> tuple[Ways, ...]:
-    """Every pair of adjacent epochs, each way round; the first is the start with itself.
-
-    The barrier keeps coordinators within adjacent epochs (CEP-21, "Consistency Guarantees").
-    """
+    """Every pair of adjacent epochs, each way round; the first is the start with itself."""
     steps = range(1, len(history.stages))
     return (((0, 0),), *(((step - 1, step), (step, step - 1), (step, step)) for step in steps))
 

@@ -164,11 +164,7 @@ def has_no_unit(name: str) -> bool:
 
 
 def measures(rows: Rows, given: Frame) -> Iterator[tuple[str, Sums]]:
-    """Every measure of some rows; those of no range may be left out.
-
-    Where a range is read and written by the same nodes, and that is nearly everywhere, what is said
-    of reads is said of writes too, so it is worked out once.
-    """
+    """Every measure of some rows; what is said of reads is said of writes where they are equal."""
     width = widths(rows.lefts, rows.rights)
     reads = _slots(rows.reads)
     writes = reads if rows.writes is rows.reads else _slots(rows.writes)
@@ -245,10 +241,7 @@ def _losses(
 
 
 def _patterns(members: Codes, given: Frame) -> tuple[Index, Index]:
-    """The first row of each set of racks, of nodes that are dead or not, and each row's set.
-
-    Of groups as wide as a cluster each row is taken for a set of its own.
-    """
+    """The first row of each set of racks, of nodes that are dead or not, and each row's set."""
     width, count = members.shape
     own = given.units["rack"] * 2 + given.dead
     base = int(own.max(initial=0)) + 2

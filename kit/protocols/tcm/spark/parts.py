@@ -53,10 +53,7 @@ class Rows(Struct, frozen=True):
 
 
 def cut_evenly(ring: Ring, count: int) -> tuple[Part, ...]:
-    """Parts with equally many ranges each; fewer parts where there are not so many ranges.
-
-    Raises BadInput for a count below one.
-    """
+    """At most ``count`` parts, with equally many ranges each; BadInput for a count below one."""
     if type(count) is not int or count < 1:
         raise BadInput("parts", count, "a number from 1")
     rows = len(ring.rights)
@@ -66,11 +63,7 @@ def cut_evenly(ring: Ring, count: int) -> tuple[Part, ...]:
 
 
 def cut_at(ring: Ring, bounds: Sequence[int]) -> tuple[Part, ...]:
-    """The parts between these tokens; a bound may lie inside a range.
-
-    Raises BadInput for a bound that is no token of the ring's space, or one of its ends, and for
-    more bounds than ``MOST_VALUES``.
-    """
+    """The parts between these tokens, which may lie inside a range; BadInput for other bounds."""
     low, high = ring.space.low, ring.space.high
     bounds = finite("parts", bounds, MOST_VALUES)
     for bound in bounds:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -16,23 +17,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from kit.errors import BadInput, KitError
+from kit.protocols.tcm.spark import tables
 from kit.protocols.tcm.spark.histories import History
 from kit.protocols.tcm.spark.jobs import JOBS, JobInput, SharedValue, counting, numbered
 from kit.protocols.tcm.spark.measures import KINDS, Tally
 from kit.protocols.tcm.spark.parts import Part, cut_at, cut_evenly
-from kit.protocols.tcm.spark.tables import (
-    KEYSPACES,
-    MEASURES,
-    NODES,
-    PLACEMENT_TABLES,
-    REPLICAS,
-    STEPS,
-    STREAMS,
-    SUMS,
-)
 from kit.spark.schemas import Schema
 from kit.spark.sessions import Spark, ended_with_us, is_remote
 from kit.spark.storing import temporary_room, whole_folder, write_rows
@@ -64,7 +55,6 @@ class Pipeline(ABC):
         self.history = history
         self.case = JobInput(history, _parts(history, parts))
         self.small = small_tables(history, sizes or {})
-        self._measures: pd.DataFrame | None = None
 
     @abstractmethod
     def table(self, name: str) -> Any:
@@ -80,41 +70,29 @@ class Pipeline(ABC):
         return table if isinstance(table, pa.Table) else table.toArrow()
 
     def write(self, folder: str | Path) -> Path:
-        """Write every table as Parquet below a new folder, all or nothing.
-
-        Raises BadInput when the folder exists, or has no place or room.
-        """
+        """Write every table as Parquet below a new folder, all or nothing, or BadInput."""
         with whole_folder(folder) as place:
             self._fill(place)
         return Path(folder)
 
     def _fill(self, place: Path) -> None:
         """Every table in a folder of its own; what is in this process as one file."""
-        for name in (schema.name for schema in PLACEMENT_TABLES):
+        for name in (schema.name for schema in tables.PLACEMENT_TABLES):
             table = self.small[name] if name in self.small else self.table(name)
-            if isinstance(table, pa.Table):
-                (place / name).mkdir()
-                pq.write_table(table, place / name / "part-0.parquet")
-            else:
-                write_rows(table, place / name)
+            write_rows(table, place / name)
 
-    @property
+    @cached_property
     def measures(self) -> pd.DataFrame:
         """What ``measured`` gives, worked out once."""
-        if self._measures is None:
-            keys = ["group", "step", "measure", "unit"]
-            self._measures = self.measured().sort_values(keys, ignore_index=True)
-        return self._measures
+        keys = ["group", "step", "measure", "unit"]
+        return self.measured().sort_values(keys, ignore_index=True)
 
     def steps(self) -> pd.DataFrame:
         """The steps: number, epoch, name, operation, text."""
         return self.small["steps"].to_pandas()
 
     def ownership(self, step: int | None = None, group: int = 0) -> pd.DataFrame:
-        """What each node serves at a step (None: the last): ranges, and its share of the line.
-
-        Raises BadInput for an unknown step or group.
-        """
+        """What each node serves at a step (None: the last): ranges, and its share of the line."""
         last = len(self.history.stages) - 1
         at = last if step is None else step
         if at not in range(last + 1):
@@ -130,10 +108,7 @@ class Pipeline(ABC):
         return table
 
     def affected(self, group: int = 0) -> pd.DataFrame:
-        """A row per step: ranges, and how many are changed, locked, moving, over-replicated.
-
-        For extra copies also their share of one whole copy.
-        """
+        """A row per step: ranges, and how many are changed, locked, moving, over-replicated."""
         rows = self._of_group(group)
         steps = [(stage.step, stage.epoch, stage.name) for stage in self.history.stages]
         table = pd.DataFrame(steps, columns=["step", "epoch", "name"])
@@ -199,10 +174,7 @@ class Pipeline(ABC):
         return total.sort_values(order, ascending=False, kind="stable", ignore_index=True)
 
     def quorums(self) -> pd.DataFrame:
-        """For every pair of adjacent epochs: tasks, ranges looked at, and majorities that miss.
-
-        With the first witness of each pair whose majorities do.
-        """
+        """For each pair of adjacent epochs: ranges, majorities that miss, the first witness."""
         rows = self.fetched("quorums").to_pandas()
         keys = ["group", "reader", "writer"]
         total = rows.groupby(keys, as_index=False).agg(
@@ -291,10 +263,7 @@ class OnSpark(Pipeline):
         parts: int | Sequence[int] | None = None,
         sizes: Mapping[str, int] | None = None,
     ) -> None:
-        """The ring travels to the workers once, as columns, through a temporary file.
-
-        Raises BadInput when that file cannot be written.
-        """
+        """The ring travels to the workers once, as columns, through a temporary file."""
         super().__init__(history, parts, sizes)
         self.spark = spark
         with temporary_room():
@@ -305,42 +274,36 @@ class OnSpark(Pipeline):
 
     def table(self, name: str) -> Any:
         """A table as Spark has it: read from where it was written, else made when it is used."""
-        if self._stored is not None and name in {schema.name for schema in PLACEMENT_TABLES}:
+        if self._stored is not None and name in {schema.name for schema in tables.PLACEMENT_TABLES}:
             return self.spark.read.parquet(str(self._stored / name))
         if name in self.small:
             return self.spark.createDataFrame(self.small[name])
         return self.made(name)
 
     def made(self, name: str, tasks: int | None = None) -> Any:
-        """A big table, to be made again; in so many tasks, if a number is given.
-
-        ``measures`` and ``sums`` have rows of every task then, still to be added up.
-        """
+        """A big table, to be made again in so many tasks; ``measures`` and ``sums`` in parts."""
         job = JOBS[name]
         count = job.pieces(self.case)
         numbers = self.spark.range(0, count, 1, tasks or (None if job.adds_up else count))
         return numbers.mapInArrow(numbered(name, self._held), job.schema.ddl)
 
     def measured(self, tasks: int | None = None) -> pd.DataFrame:
-        """The sums over all parts, by tasks; from the written replicas, if there are.
-
-        What tasks give is few rows of whole columns, which are added up here: Spark would make a
-        row of each number.
-        """
+        """The sums over all parts, by tasks, added up here; from written replicas, if there are."""
         if self._stored is None:
             sums = self.made("sums", tasks)
         else:
-            pieces = stored_pieces(self._stored / REPLICAS.name)
+            pieces = stored_pieces(self._stored / tables.REPLICAS.name)
             numbers = self.spark.range(0, len(pieces), 1, tasks)
-            sums = numbers.mapInArrow(counting(self._held, pieces), SUMS.ddl)
+            sums = numbers.mapInArrow(counting(self._held, pieces), tables.SUMS.ddl)
         tally = Tally(self.history)
         tally.include(sums.toArrow())
-        return pa.Table.from_batches(tally.batches(), MEASURES.arrow).to_pandas()
+        return pa.Table.from_batches(tally.batches(), tables.MEASURES.arrow).to_pandas()
 
     def write(self, folder: str | Path) -> Path:
         """Write every table; reports are then made from what was written."""
         written = super().write(folder)
-        self._stored, self._measures = written.resolve(), None
+        self._stored = written.resolve()
+        self.__dict__.pop("measures", None)
         return written
 
     def _fill(self, place: Path) -> None:
@@ -355,10 +318,7 @@ def pipeline(
     parts: int | Sequence[int] | None = None,
     sizes: Mapping[str, int] | None = None,
 ) -> Pipeline:
-    """The pipeline on a session, or with None in this process.
-
-    Raises BadInput for a bound of a part that is no token, or a size of an unknown keyspace.
-    """
+    """The pipeline on a session, or with None in this process; BadInput as of its parts."""
     if spark is None:
         return PlainPipeline(history, parts, sizes)
     return OnSpark(spark, history, parts, sizes)
@@ -373,10 +333,7 @@ def _parts(history: History, given: int | Sequence[int] | None) -> tuple[Part, .
 
 
 def small_tables(history: History, sizes: Mapping[str, int]) -> dict[str, pa.Table]:
-    """These tables by name; ``sizes`` are the bytes of one copy of a keyspace.
-
-    Raises BadInput for an unknown keyspace, or a size that is no whole number of bytes.
-    """
+    """Small tables by name; ``sizes`` are the bytes of one copy of a keyspace, else BadInput."""
     names = [name for name, _ in history.keyspaces]
     for name, size in sizes.items():
         if name not in names:
@@ -387,10 +344,12 @@ def small_tables(history: History, sizes: Mapping[str, int]) -> dict[str, pa.Tab
     nodes = zip(packed.names, packed.places, packed.counts, strict=True)
     # Every node of any step: a newcomer owns no token before.
     rows: dict[Schema, Iterable[Sequence[Any]]] = {
-        NODES: [(code, name, *place, count) for code, (name, place, count) in enumerate(nodes)],
-        KEYSPACES: [(name, group, groups[group].label) for name, group in history.keyspaces],
-        STEPS: [(s.step, s.epoch, s.name, s.operation, s.text) for s in history.stages],
-        STREAMS: _streams(history, sizes),
+        tables.NODES: [
+            (code, name, *place, count) for code, (name, place, count) in enumerate(nodes)
+        ],
+        tables.KEYSPACES: [(name, group, groups[group].label) for name, group in history.keyspaces],
+        tables.STEPS: [(s.step, s.epoch, s.name, s.operation, s.text) for s in history.stages],
+        tables.STREAMS: _streams(history, sizes),
     }
     return {s.name: pa.Table.from_batches([s.batch(given)]) for s, given in rows.items()}
 
@@ -412,16 +371,13 @@ REPORTS = ("steps", "ownership", "affected", "availability", "streams", "quorums
 
 
 def same_as_engine(job: Pipeline, other: Pipeline | None = None) -> str:
-    """One line that says how much was compared, when all of it is equal.
+    """One line that says how much was compared, when all of it is equal; else KitError says what.
 
-    ``other`` is the plain engine on the same history, unless given. For small rings: every table
-    is fetched.
-
-    Raises KitError naming the first table or report that differs.
+    ``other`` is the plain engine on the same history, unless given. Every table is fetched.
     """
     engine = other or PlainPipeline(job.history)
     rows = 0
-    for schema in PLACEMENT_TABLES:
+    for schema in tables.PLACEMENT_TABLES:
         ours, theirs = (_sorted(run.fetched(schema.name)) for run in (job, engine))
         if not ours.equals(theirs):
             raise KitError(f"{schema.name}: {job.engine} and {engine.engine} differ")

@@ -66,22 +66,16 @@ def simulations(
     """A Spark frame with a row for each seed, made when it is used, in so many tasks.
 
     ``sizes`` are the fields of ``kit.protocols.tcm.simulators.placements.Size``. Without Spark
-    (None) it is an Arrow table, made here and now.
-
-    Raises BadInput for a size out of its limits, an unknown safeguard, seeds that are no range from
-    0 on; before any task begins.
+    (None) it is an Arrow table, made here and now. BadInput comes before any task begins.
     """
     without = safeguards_off(entry_of("tcm"), tuple(off))
     return seeded(spark, seeds, partial(_batches, size_of(sizes), without), SIMULATIONS, tasks)
 
 
 def replay(row: Any) -> Simulation:
-    """A row's simulation, run again here, without Spark.
+    """A row's simulation (of Spark's, of pandas' or a mapping), run again here, without Spark.
 
-    ``row`` is a row of Spark's, of pandas' or a mapping; also one of an earlier version.
-
-    Raises BadInput for what is no such row.
-    Raises KitError when the run does not end as the row says.
+    BadInput for what is no such row; KitError when the run does not end as the row says.
     """
     try:
         seed, size, off = int(row["seed"]), row["size"], tuple(row["off"])
@@ -98,10 +92,7 @@ def replay(row: Any) -> Simulation:
 
 
 def repeated(row: Any) -> Timeline | None:
-    """The run of a row of simulations, done again; None for any other row.
-
-    Raises KitError when the run does not end as the row says.
-    """
+    """The run of a row of simulations, done again as by ``replay``; None for any other row."""
     try:
         row["fingerprint"], row["size"]
     except (KeyError, ValueError, TypeError, IndexError):
@@ -110,10 +101,7 @@ def repeated(row: Any) -> Timeline | None:
 
 
 def shrunk(row: Any, run: Timeline) -> Timeline | None:
-    """The run of a simulation that fails, made small: the same column is not kept.
-
-    None for a row that is no simulation's, of this table or of ``violations``.
-    """
+    """The run of a simulation that fails, made small, its column not kept; None for other rows."""
     values = row.asDict() if hasattr(row, "asDict") else dict(row)
     simulated = values.get("source") == SOURCE or {"fingerprint", "size"} <= values.keys()
     if not simulated or not isinstance(run.model, TcmCluster):
@@ -125,9 +113,7 @@ def shrunk(row: Any, run: Timeline) -> Timeline | None:
 def violations(*tables: Any) -> Any:
     """All failing rows of simulations and of sweeps (``kit.spark.sweep``) in one table, by seed.
 
-    Spark frames give a Spark frame, Arrow tables an Arrow table.
-
-    Raises BadInput when nothing is given, when the two kinds are mixed, or for other tables.
+    Spark frames give a Spark frame, Arrow tables an Arrow table; BadInput for anything else.
     """
     plain = [isinstance(table, pa.Table) for table in tables]
     if not tables or len(set(plain)) != 1:

@@ -7,41 +7,28 @@ from typing import Any
 
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.facts.moment import awaiting
-from kit.spark.schemas import (
-    BARRIERS,
-    EPOCHS,
-    EVENTS,
-    OPERATIONS,
-    PLACEMENTS,
-    Makers,
-    Moments,
-    Row,
-    epochs_with,
-    events_with,
-    of_states,
-)
+from kit.spark import schemas
 
 
 def _nodes(m: TcmCluster, s: Any) -> Iterator[tuple[str, int, bool]]:
     return ((row.node, row.epoch, row.up) for row in facts.applied(m, s))
 
 
-def _operations(m: TcmCluster, s: Any) -> Iterator[Row]:
+def _operations(m: TcmCluster, s: Any) -> Iterator[schemas.Row]:
     newest = facts.epoch(m, s)
     return ((row.title, row.state, newest) for row in facts.operations(m, s))
 
 
-def _barriers(m: TcmCluster, s: Any) -> Iterator[Row]:
+def _barriers(m: TcmCluster, s: Any) -> Iterator[schemas.Row]:
     for row in facts.operations(m, s):
         sequence = m.tcm.sequence(s.tcm, row.node)
         assert sequence is not None
-        for b in awaiting(m, s, sequence, None).rows:
+        for b in facts.awaiting(m, s, sequence, None).rows:
             range_ = row.title, b.keyspace, b.left, b.right
             yield *range_, b.epoch, b.needed, len(b.acked), b.met
 
 
-def _placements(run: str, m: TcmCluster, moments: Moments) -> Iterator[Row]:
+def _placements(run: str, m: TcmCluster, moments: schemas.Moments) -> Iterator[schemas.Row]:
     last = moments[-1].state
     for epoch in range(m.parameters.epoch, facts.epoch(m, last) + 1):
         for keyspace in facts.keyspaces(m):
@@ -49,10 +36,10 @@ def _placements(run: str, m: TcmCluster, moments: Moments) -> Iterator[Row]:
                 yield run, epoch, keyspace, row.left, row.right, row.reads, row.writes
 
 
-ROWS: Makers = {
-    EVENTS: events_with(facts.epoch),
-    EPOCHS: epochs_with(facts.epoch, _nodes),
-    OPERATIONS: of_states(_operations),
-    BARRIERS: of_states(_barriers),
-    PLACEMENTS: _placements,
+ROWS: schemas.Makers = {
+    schemas.EVENTS: schemas.events_with(facts.epoch),
+    schemas.EPOCHS: schemas.epochs_with(facts.epoch, _nodes),
+    schemas.OPERATIONS: schemas.of_states(_operations),
+    schemas.BARRIERS: schemas.of_states(_barriers),
+    schemas.PLACEMENTS: _placements,
 }

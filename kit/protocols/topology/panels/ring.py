@@ -68,8 +68,7 @@ class TokenRing(Struct, frozen=True):
 def ring(m: Topology, s: ControlState) -> TokenRing:
     """The ring of a state."""
     old, new = _rings(s.topology)
-    operation = under_way(s.topology)
-    row = StateRow("", ()) if operation is None else state_of(operation, m.setting)
+    row = _selectors(m, s)
     has_token_of = list(range(len(m.names)))
     for asks in m.plan.requests:
         if asks.replaced != NOBODY:
@@ -102,6 +101,19 @@ def ring(m: Topology, s: ControlState) -> TokenRing:
     known = (i for i in nodes_in(s.topology.members & s.up) if s.applied[i] == newest)
     named = m.named(sum(1 << i for i in known))
     return TokenRing(max(place) + 1, row.reads, row.writes, nodes, tuple(arcs), named)
+
+
+def replicas_in_use(m: Topology, s: ControlState) -> tuple[int, int]:
+    """The nodes that are read and that are written, by the newest state of the log (masks)."""
+    old, new = _rings(s.topology)
+    masks, row = {"old": old, "new": new, "both": old | new}, _selectors(m, s)
+    return masks[row.reads], masks[row.writes]
+
+
+def _selectors(m: Topology, s: ControlState) -> StateRow:
+    """The state of the operation under way: which rings requests use meanwhile."""
+    operation = under_way(s.topology)
+    return StateRow("", ()) if operation is None else state_of(operation, m.setting)
 
 
 def _rings(t: ClusterTopology) -> tuple[int, int]:

@@ -10,12 +10,14 @@ from kit.protocols.topology import facts
 from kit.protocols.topology.control import NETWORK, spot
 from kit.protocols.topology.coordinator import LOG
 from kit.protocols.topology.facts import NodeFacts, history
+from kit.protocols.topology.panels.ring import replicas_in_use
 from kit.protocols.topology.panels.states import standing
 from kit.protocols.topology.rules.cluster import NOBODY
 from kit.protocols.topology.rules.work import state_of, under_way
 from kit.views.gate import Gate, awaited_gates
 from kit.views.panel import Scene
-from kit.views.stage import Card, Character, Health, Message, Sign, Stage, Wall, stage_panel
+from kit.views.stage import Character, Health, Message, Sign, Stage, Wall, stage_panel
+from kit.views.tape import Card
 
 DECIDES = {
     "begin": "begins",
@@ -55,6 +57,7 @@ def _character(scene: Scene, node: NodeFacts) -> Character:
     if node.health == "down" and health != "gone":
         health = "down"
     holds_session: Sign = "key" if view and view.session else ""
+    reads, writes = scene.of(replicas_in_use)
     runs = [*_runs(scene, node, at)]
     lines, title = runs, f"{node.name}: {state}{', coordinator' * node.is_coordinator}"
     if view:
@@ -70,6 +73,8 @@ def _character(scene: Scene, node: NodeFacts) -> Character:
         tag="down" if health == "down" and state == "normal" else state,
         holds=tuple(lines),
         fill=_streamed(scene, at),
+        reads=bool(reads >> at & 1),
+        writes=bool(writes >> at & 1),
         title=", ".join([title, *runs, node.health]).rstrip(", "),
     )
 

@@ -24,7 +24,8 @@ from kit.views.panel import Scene
 from kit.views.parts import act_button, bulb
 from kit.views.promises import LAMPS
 from kit.views.registry import Views
-from kit.views.stage import Card, Character, Stage, stage_panel
+from kit.views.stage import Character, Stage, stage_panel
+from kit.views.tape import Card
 
 TOKENS_APART = 100
 

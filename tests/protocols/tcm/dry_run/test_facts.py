@@ -102,7 +102,7 @@ def test_traffic_adds_up_to_the_rehearsal_as_data() -> None:
     ]
     first = timeline.moments[timeline.at].state
     copies = facts.copies(m, first)
-    assert sorted((c.keyspace, c.source, c.target, c.bytes) for c in copies) == sorted(wanted)
+    assert sorted((c.keyspace, name, c.target, c.bytes) for name, c in copies) == sorted(wanted)
     loads = facts.traffic(m, first)
     assert sum(one.sends for one in loads) == sum(one.receives for one in loads) == len(wanted)
     total = sum(size or 0 for *_, size in wanted)
@@ -117,7 +117,7 @@ def test_what_was_copied_stays_in_the_sums() -> None:
     shares = []
     for moment in timeline.path():
         copies = facts.copies(m, timeline.moments[moment].state)
-        shares.append((sum(c.done for c in copies), len(copies)))
+        shares.append((sum(c.done for _, c in copies), len(copies)))
     assert shares[0] == (0, 0)
     assert (0, 6) in shares
     assert shares[-1] == (6, 6)

@@ -14,7 +14,6 @@ from kit.engine.timeline import Timeline
 from kit.protocols.tcm import cluster as tcm_cluster
 from kit.protocols.tcm.facts import large as facts_large
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.facts.large import Served
 from kit.protocols.tcm.facts.moment import MOST, awaiting, memo
 from kit.protocols.tcm.panels.placement import MOST_ENDS, MOST_NODES, ends, lines
 from kit.views.actions import refusal_text
@@ -56,18 +55,18 @@ def test_counts_and_lists_are_those_of_the_rows(timeline: Timeline) -> None:
         ]
         reads = Counter(name for row in rows for name in row.reads)
         writes = Counter(name for row in rows for name in row.writes)
-        served = {one.node: (one.reads, one.writes) for one in facts_large.served(m, s, "shop")}
-        assert served == {n: (reads[n], writes[n]) for n in {*reads, *writes}}
+        served = {node: counts for node, *counts in facts_large.served(m, s, "shop")}
+        assert served == {n: [reads[n], writes[n]] for n in {*reads, *writes}}
 
 
 def test_of_many_nodes_both_ends_are_listed() -> None:
     """Who serves the most ranges and who serves the fewest; all, where they are few."""
-    few = [Served(f"n{i}", i, i) for i in range(MOST_NODES)]
+    few = [(f"n{i}", i, i) for i in range(MOST_NODES)]
     assert ends(few) == (few, 0)
-    many = [*few, Served("most", 999, 999)]
+    many = [*few, ("most", 999, 999)]
     shown, rest = ends(many)
-    assert [one.node for one in shown[:2]] == ["most", f"n{MOST_NODES - 1}"]
-    assert shown[-1].node == "n0"
+    assert [node for node, *_ in shown[:2]] == ["most", f"n{MOST_NODES - 1}"]
+    assert shown[-1][0] == "n0"
     assert len(shown) + rest == len(many) > len(set(shown)) == 2 * MOST_ENDS
 
 

@@ -116,7 +116,7 @@ def test_every_step_answers_an_operators_questions(friday: DryRun) -> None:
     now = scenes(friday)[friday.timeline.path().index(friday.timeline.at)]
     traffic = drawn(now, "traffic")
     assert "Most loaded source: 10.20.0.2, 464.1 GiB in 6 streams." in traffic
-    assert "10.20.0.10 0 4 382.8 GiB 0 of 4" in traffic
+    assert "10.20.0.10 – 382.8 GiB in 4 0 of 4" in traffic
     assert "LOCAL_QUORUM east shop: reads and writes ! 10.20.0.5 (3 ranges)" in drawn(now, "deaths")
     assert "QUORUM shop: reads and writes ✓ no single node" in drawn(now, "deaths")
     third = written(now, "planned").splitlines()[2]

@@ -1,0 +1,207 @@
+"""The tape of a log: its newest cards, each with what it says and how far every node is with it.
+
+A node's letter is below a card once it stores it, framed once it knows that it is committed, filled
+once it has applied it. Many are counted. A dashed card is not committed; what is on its way to the
+log is the dashed card that comes next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from kit.edge.words import say
+from kit.views.fragment import Frag, Kid, h
+from kit.views.labels import LINE, Box, measured, wrapped
+from kit.views.parts import fresh
+from kit.views.wires import Place
+
+TAPE, MARKS = 45.0, 18.0
+MOST_CARDS, FOLD = 3, 30.0
+"""Cards that are seen, beside the place of the next one; of the others, the count."""
+MOST_MARKS = 6
+"""Nodes of whom each is marked below a card; of more they are counted."""
+
+Reach = Literal["stored", "committed", "applied", ""]
+
+
+class Card(Struct, frozen=True):
+    """An entry of a log: what it says in a few words, and how far each node is with it.
+
+    ``marks`` are names with keys and how far they are. ``void``: it takes no effect; ``open``: it
+    is not committed yet.
+    """
+
+    key: str
+    words: str
+    marks: tuple[tuple[str, str, Reach], ...] = ()
+    void: bool = False
+    open: bool = False
+    title: str = ""
+
+    @property
+    def counted(self) -> str:
+        """How many have applied it, of those who store it."""
+        done = sum(reach == "applied" for _, _, reach in self.marks)
+        has = sum(reach != "" for _, _, reach in self.marks)
+        return say("{n} of {all}", n=done, all=has) if done < has else say("all {n}", n=done)
+
+
+class Tape:
+    """A tape that is laid out: ``spots`` are the middles of its parts, where wires end."""
+
+    def __init__(
+        self, cards: Sequence[Card], key: str, y: float, width: float, *, has_marks: bool = True
+    ) -> None:
+        self.cards, self.shown, self.key, self.y = cards, cards[-MOST_CARDS:], key, y
+        self.bottom = y + TAPE + MARKS * has_marks
+        self.width = width
+        self.card_wide = (width - FOLD) / (MOST_CARDS + 1) - 4
+        self.spots: dict[str, Place] = {}
+        self.names: dict[str, str] = {}
+        """The keys of marks, with the names of the nodes that they are of."""
+        for card in self.earlier:
+            self.spots[card.key] = Place(FOLD / 2, y + TAPE - 2)
+        for i, card in enumerate(self.shown):
+            x = self._x(i)
+            self.spots[card.key] = Place(x + self.card_wide / 2, self.bottom - 3)
+            for name, mark, middle in self._marks(card, x):
+                self.spots[mark] = Place(middle, y + 52)
+                self.names[mark] = name
+        self.spots[key] = Place(self._x(len(self.shown)) + self.card_wide / 2, y + TAPE - 2)
+
+    def _x(self, place: int) -> float:
+        return FOLD + (self.card_wide + 4) * place
+
+    @property
+    def earlier(self) -> Sequence[Card]:
+        """The cards that are folded."""
+        return self.cards[: len(self.cards) - len(self.shown)]
+
+    def covered(self, key: str) -> tuple[Box, ...]:
+        """What a card covers below it: its marks."""
+        card = next((each for each in self.shown if each.key == key and each.marks), None)
+        if card is None:
+            return ()
+        few = len(card.marks) <= MOST_MARKS
+        wide = 17 * len(card.marks) if few else measured(card.counted)
+        return (Box(self.spots[key].real, self.y + 52, wide, 18),)
+
+    def _marks(self, card: Card, x: float) -> Iterator[tuple[str, str, float]]:
+        """Each mark below a card: its name, its key, where its middle is."""
+        is_few = len(card.marks) <= MOST_MARKS
+        for i, (name, key, _) in enumerate(card.marks):
+            aside = 17 * (i - (len(card.marks) - 1) / 2) if is_few else 0
+            yield name, key, x + self.card_wide / 2 + aside
+
+    def draw(
+        self,
+        letters: Mapping[str, str],
+        before: Sequence[Card] | None,
+        ends: Iterable[str],
+        coming: Sequence[tuple[str, str]] = (),
+    ) -> Frag:
+        """Draw it. ``ends`` are the keys of what something travels to or from, ``coming`` the words
+        and title of each that is on its way to the log; marked is what was not so ``before``.
+        """
+        was = {card.key: card for card in before or ()}
+        former = None if before is None else len(before) - len(before[-MOST_CARDS:])
+        cards = []
+        for i, card in enumerate(self.shown):
+            is_new = before is not None and card.key not in was
+            cards.append(self._card(card, self._x(i), letters, was.get(card.key), is_new=is_new))
+        # What travels to or from a card that is out of sight goes where it is folded, what travels
+        # to the log goes to where its next card will be.
+        sought = {*ends}
+        hidden = [card.key for card in self.earlier if card.key in sought]
+        cards += [h("g", k=key, transform=_at(self.spots[key])) for key in (*hidden, self.key)]
+        if coming:
+            words, title = coming[0]
+            more = f"{len(coming)} × " if len(coming) > 1 else ""
+            next_card = Card("tape:next", f"{more}{words}", open=True, title=title)
+            cards.append(self._card(next_card, self._x(len(self.shown)), letters))
+        rail = h("path", d=f"M0 {self.y + 23:.0f}H{self.width:.0f}", class_="rail")
+        return h("g", rail, self._fold(former), cards, k="tape", class_="tape")
+
+    def _fold(self, former: int | None) -> Frag | None:
+        earlier = len(self.earlier)
+        if not earlier:
+            return None
+        moved = " moved" if former not in (None, earlier) else ""
+        return h(
+            "g",
+            h("title", say("{n} earlier entries", n=earlier)),
+            h("rect", x=2, y=self.y + 6, width=FOLD - 8, height=34, rx=3,
+              class_=f"log-card{moved}"),
+            h("text", f"+{earlier}" if earlier < 100 else "…", x=FOLD / 2 - 2, y=self.y + 28,
+              text_anchor="middle", class_="on soft"),
+            k="tape:fold",
+        )  # fmt: skip
+
+    def _card(
+        self,
+        card: Card,
+        x: float,
+        letters: Mapping[str, str],
+        was: Card | None = None,
+        *,
+        is_new: bool = False,
+    ) -> Frag:
+        middle, wide, y = x + self.card_wide / 2, self.card_wide, self.y
+        lines = wrapped(card.words, wide - 4)
+        is_new = is_new or (was is not None and (was.words, was.open) != (card.words, card.open))
+        look = "".join((" dashed" * card.open, " void" * card.void, " moved" * is_new))
+        first = 27 - LINE * (len(lines) - 1) / 2
+        return h(
+            "g",
+            h("title", card.title or card.words),
+            h("rect", x=x, y=y + 4, width=wide, height=37, rx=4, class_=f"log-card{look}"),
+            [h("text", line, x=middle, y=y + first + LINE * i, text_anchor="middle",
+               class_="on soft") for i, line in enumerate(lines)],
+            self._reached(card, x, letters, was),
+            k=card.key,
+            class_="void" if card.void else None,
+        )  # fmt: skip
+
+    def _reached(self, card: Card, x: float, letters: Mapping[str, str], was: Card | None) -> Kid:
+        low = self.y + 52
+        if len(card.marks) > MOST_MARKS:
+            middle, words = x + self.card_wide / 2, card.counted
+            is_new = was is not None and was.counted != words
+            return [
+                fresh(middle, low, measured(words) + 6) if is_new else None,
+                h("text", words, x=middle, y=low + 5, text_anchor="middle", class_="soft"),
+            ]
+        former = {key: reach for _, key, reach in was.marks} if was else {}
+        reached = {key: reach for _, key, reach in card.marks}
+        return [
+            self._mark(key, f"{name}: {_reach_words(reached[key])}", letters.get(name, name)[:1],
+                       Place(middle, low), reached[key], former.get(key, reached[key]))
+            for name, key, middle in self._marks(card, x)
+        ]  # fmt: skip
+
+    def _mark(
+        self, key: str, title: str, letter: str, at: Place, reach: Reach, former: Reach
+    ) -> Frag:
+        seat = h("rect", x=-8, y=-8, width=16, height=16, rx=3, class_="seat-of")
+        words = h("text", letter, y=5, text_anchor="middle")
+        return h(
+            "g",
+            h("title", title),
+            fresh(0, 0, 17, 21) if reach != former else None,
+            (seat, words) if reach == "applied" else (words, seat),
+            k=key,
+            class_=f"reached {reach}".rstrip(),
+            transform=_at(at),
+        )
+
+
+def _reach_words(reach: str) -> str:
+    words = {"stored": say("stored"), "known": say("known"), "applied": say("applied")}
+    return words.get(reach, reach or say("not stored"))
+
+
+def _at(place: Place) -> str:
+    return f"translate({place.real:.0f} {place.imag:.0f})"

@@ -1,0 +1,170 @@
+"""Wires: how they go round what stands in a picture, and where there is room beside them.
+
+A wire is a curve between two bodies. It begins and ends at their edges, and it bends so far that it
+crosses nobody else, if that can be done. What stands in a picture seldom moves, so each way is
+found once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from itertools import product
+
+from msgspec import Struct
+
+from kit.views.labels import Box
+
+Place = complex
+Way = tuple[Place, Place, Place, Place]
+"""A curve: its start, the two points that it bends to, its end."""
+STEPS = 40
+"""The points of a curve that are looked at."""
+AIR, SHORTEST = 2.0, 24.0
+"""How far a wire keeps from others, and how long it is at least, if it can be."""
+BENDS = (22, -22, 50, -50, 80, -80, 115, -115, 155, -155, 200, -200, 260, -260)
+"""How far a wire is bent, in this order: first towards the middle of the picture."""
+SHAPES = (
+    *((0.33 + 1j, 0.67 + 1j), (1j, 1 + 1j), (1j, 0.5 + 1j), (0.5 + 1j, 1 + 1j)),
+    *((1j, 0.8 - 1j), (0.2 + 1j, 1 - 1j), (0.2 + 1j, 0.8 + 0j), (0.2 + 0j, 0.8 + 1j)),
+)
+"""Where the two points are that it bends to: how far along; how far out, in parts of the bend."""
+
+
+class Body(Struct, frozen=True):
+    """What wires lead to and go round: a round head, and boxes at it."""
+
+    at: Place
+    reach: float
+    boxes: tuple[Box, ...] = ()
+
+    def covers(self, point: Place, air: float = AIR) -> bool:
+        """Whether a point lies on it, or nearly so."""
+        return abs(point - self.at) < self.reach + air or any(
+            abs(point.real - box.x) < box.width / 2 + air
+            and abs(point.imag - box.y) < box.height / 2 + air
+            for box in self.boxes
+        )
+
+    @property
+    def around(self) -> Box:
+        """A box around all of it."""
+        head = Box(self.at.real, self.at.imag, 2 * self.reach, 2 * self.reach)
+        return bounds(
+            Place(box.x + x * box.width / 2, box.y + y * box.height / 2)
+            for box in (head, *self.boxes)
+            for x, y in ((-1, -1), (1, 1))
+        )
+
+
+def bounds(points: Iterable[Place]) -> Box:
+    """The smallest box around some points."""
+    every = [*points]
+    xs, ys = [each.real for each in every], [each.imag for each in every]
+    left, right, top, bottom = min(xs), max(xs), min(ys), max(ys)
+    return Box((left + right) / 2, (top + bottom) / 2, right - left, bottom - top)
+
+
+class Ground:
+    """What stands in a picture, and the ways between."""
+
+    def __init__(self, bodies: tuple[Body, ...], inside: Box) -> None:
+        self.bodies = [(body, body.around) for body in bodies]
+        self.inside = inside
+        self.known: dict[tuple[Body, Body], Way] = {}
+
+    def way(self, start: Body, end: Body) -> Way:
+        """The wire from one body to another: of those that cross nobody, the least bent one."""
+        if (start, end) not in self.known:
+            self.known[start, end] = min(self._ways(start, end), key=lambda each: each[0])[1]
+        return self.known[start, end]
+
+    def _ways(self, start: Body, end: Body) -> Iterator[tuple[int, Way]]:
+        """The ways to choose from, with how many points of each are crossed; the first free one is
+        the last.
+        """
+        others = [each for each in self.bodies if each[0] not in (start, end)]
+        for curve in self._curves(start.at, end.at):
+            crossed, first, last = self._seen(curve, start, end, others)
+            yield crossed, cut(curve, first, last)
+            if not crossed:
+                return
+
+    def _curves(self, start: Place, end: Place) -> Iterator[Way]:
+        """Curves from the middle of a body to that of another: more and more bent, then angular."""
+        across = end - start
+        side = 1j * across / abs(across)
+        to_middle = Place(self.inside.x, self.inside.y) - (start + end) / 2
+        side *= 1 if (to_middle * side.conjugate()).real >= 0 else -1
+        for bend, shape in product(BENDS, SHAPES):
+            out = bend * side * 2 / 3
+            near_start, near_end = (start + p.real * across + p.imag * out for p in shape)
+            yield start, near_start, near_end, end
+        for corner in (Place(start.real, end.imag), Place(end.real, start.imag)):
+            yield start, corner, corner, end
+
+    def _seen(
+        self, curve: Way, start: Body, end: Body, others: list[tuple[Body, Box]]
+    ) -> tuple[int, float, float]:
+        """How many points of a curve between two bodies are crossed, and its shares at both."""
+        points = [on(curve, i / STEPS) for i in range(STEPS + 1)]
+        first = max((i for i, at in enumerate(points) if start.covers(at)), default=0)
+        rest = range(first + 1, STEPS + 1)
+        last = next((i for i in rest if end.covers(points[i])), STEPS)
+        seen = points[first + 1 : last]
+        if not seen:
+            return STEPS, first / STEPS, last / STEPS
+        around = bounds(seen)
+        hull = Box(around.x, around.y, around.width + 2 * AIR, around.height + 2 * AIR)
+        near = [body for body, box in others if box.meets(hull)]
+        crossed = sum(any(body.covers(at) for body in near) for at in seen)
+        crossed += sum(not _holds(self.inside, at) for at in seen)
+        is_short = abs(seen[-1] - seen[0]) < min(SHORTEST, abs(points[-1] - points[0]) / 3)
+        begins = _edge(curve, start, first, first + 1)
+        return crossed + is_short, begins, _edge(curve, end, last, last - 1)
+
+
+def _edge(curve: Way, body: Body, within: float, beside: float) -> float:
+    """The share of a curve at the edge of a body, between a point on it and one beside it."""
+    for _ in range(4):
+        middle = (within + beside) / 2
+        if body.covers(on(curve, middle / STEPS)):
+            within = middle
+        else:
+            beside = middle
+    return beside / STEPS
+
+
+@lru_cache(64)
+def ground(bodies: tuple[Body, ...], inside: Box) -> Ground:
+    """The same ground for the same bodies, with the ways that were found on it."""
+    return Ground(bodies, inside)
+
+
+def _holds(box: Box, at: Place) -> bool:
+    return abs(at.real - box.x) <= box.width / 2 and abs(at.imag - box.y) <= box.height / 2
+
+
+def on(way: Way, share: float) -> Place:
+    """The point at a share of a wire."""
+    back = 1 - share
+    a, b, c, d = way
+    return back**3 * a + 3 * back * share * (back * b + share * c) + share**3 * d
+
+
+def cut(way: Way, first: float, last: float) -> Way:
+    """The part of a wire from one share of it to another."""
+    return _until(_until(way, last)[::-1], 1 - first / (last or 1))[::-1]
+
+
+def _until(way: Way, share: float) -> Way:
+    a, b, c, d = way
+    ab, bc, cd = (p + (q - p) * share for p, q in ((a, b), (b, c), (c, d)))
+    abc, bcd = ab + (bc - ab) * share, bc + (cd - bc) * share
+    return a, ab, abc, abc + (bcd - abc) * share
+
+
+def path(way: Way) -> str:
+    """A wire as a path."""
+    a, b, c, d = (f"{at.real:.0f} {at.imag:.0f}" for at in way)
+    return f"M{a}C{b} {c} {d}"
