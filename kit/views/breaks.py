@@ -46,10 +46,10 @@ def facts(witness: str) -> tuple[str, ...]:
     if said := WHICH.match(witness):
         now, thing, then, others = said.groups()
         return (f"{thing} {then}", now) if then else (now, f"{others} {thing}")
-    for one, other in (witness.split(cut[0], 1) for cut in CONTRADICTS.finditer(witness)):
-        if min(len(one.split()), len(other.split())) >= LEAST:
-            subject = one.partition(" ")[0].rstrip(",")
-            return one, f"{subject} {other}" if HEADLESS.match(other) else other
+    for first, other in (witness.split(cut[0], 1) for cut in CONTRADICTS.finditer(witness)):
+        if min(len(first.split()), len(other.split())) >= LEAST:
+            subject = first.partition(" ")[0].rstrip(",")
+            return first, f"{subject} {other}" if HEADLESS.match(other) else other
     return (witness,)
 
 

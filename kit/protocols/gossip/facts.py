@@ -143,11 +143,11 @@ def _news(m: GossipJoin, s: RingState) -> Iterator[EndpointState]:
         yield max(heard, key=lambda each: (each.generation, each.version))
 
 
-News = tuple[str, str, tuple[str, ...], tuple[str, ...]]
+Rumour = tuple[str, str, tuple[str, ...], tuple[str, ...]]
 """Of whom something is said, in words what, who has heard it, and who has not."""
 
 
-def news(m: GossipJoin, s: RingState) -> Iterator[News]:
+def news(m: GossipJoin, s: RingState) -> Iterator[Rumour]:
     """Everything that all shall hear."""
     for each in _news(m, s):
         knows = {node.name: endpoint_of(node.view, each.endpoint) == each for node in talking(s)}

@@ -233,7 +233,7 @@ def hears(timeline: Timeline) -> PosedQuestion:
     """
     m, s = _recovery(timeline)
     rows = facts.gossip(m, s)
-    pairs = {f"{one} and {other}": (accepted, why) for one, other, accepted, why in rows}
+    pairs = {f"{node} and {other}": (accepted, why) for node, other, accepted, why in rows}
     if not pairs:
         raise KitError("predict: no two nodes are up")
     return posed(

@@ -289,9 +289,9 @@ def group_bytes(sizes: Iterable[int | None]) -> int | None:
     return sum(known) if len(known) == len(every) else None
 
 
-SHARD_GOAL = 100  # tablets a shard that no rack is to pass on the average
+SHARD_GOAL = 100  # tablets per shard that no rack is to pass on the average
 
-INITIAL_SCALE = 10  # tablets a shard that a table has at the least where its schema says nothing
+INITIAL_SCALE = 10  # tablets per shard that a table has at the least where its schema says nothing
 
 GIB = 2**30
 Shards = Mapping[str, Mapping[str, int]]  # how many shards each rack of each datacenter has

@@ -191,14 +191,14 @@ ASKED = {"asking": f"{JOINER}'s question", "requesting": f"{JOINER}'s request"}
 
 def gates(scene: Scene) -> Iterator[Gate]:
     """Who has to answer before the join goes on: who was asked, the coordinator, the joiner."""
-    s, asked = scene.state, scene.model.contact
+    s, contact = scene.state, scene.model.contact
     status, lead = joiner(s).status, tables(s).coordinator
     if any(each.call == "sent" for each in members(s)):
         yield Gate(JOINER, "the coordinator's call", "been heard", (), (JOINER,), 1)
     elif status in ASKED:
-        yield Gate(JOINER, ASKED[status], "been heard", (), (asked,), 1)
+        yield Gate(JOINER, ASKED[status], "been heard", (), (contact,), 1)
     elif status == "waiting" and lead:
-        names = dict.fromkeys((asked, lead))
+        names = dict.fromkeys((contact, lead))
         there = tuple(name for name in names if name != lead)
         yield Gate(JOINER, "the verdict", "been heard", there, (lead,), len(names))
 
