@@ -106,6 +106,24 @@ def test_the_gate_opens_and_each_range_has_its_own(desk: MakeDesk) -> None:
     assert page.locator(".gate.open").count() == ranges.count() > 1
 
 
+def test_who_is_missing_does_its_step_by_keys(desk: MakeDesk) -> None:
+    """Enter on one before the gate does its step; a step back it is there again, a stop of Tab."""
+    table = desk(walked("tcm/bootstrap", 1))
+    page = table.page
+    page.focus(".gate .missing")
+    name = page.evaluate("document.activeElement.dataset.of")
+    waits = page.locator(f".gate .missing[data-of='{name}']")
+    page.keyboard.press("Enter")
+    table.wait_where("2 / 2")
+    assert waits.count() == 0
+    page.focus("[data-do=scrub]")
+    page.keyboard.press("k")
+    table.wait_where("1 / 2")
+    assert waits.get_attribute("tabindex") == "0"
+    waits.focus()
+    assert page.evaluate("document.activeElement.dataset.of") == name
+
+
 def test_a_broken_promise_lights_what_it_names(desk: MakeDesk) -> None:
     """A broken lamp lights the arcs, rows and nodes of its own witness; one that holds nothing."""
     entry, scenario = scenario_of("tcm/rf3")

@@ -143,7 +143,9 @@ export class Picture {
 
 function copyAttributes(element, like) {
   for (const { name, value } of like.attributes) {
-    const kept = element.isConnected && isReaders(like, name);
+    // What was no control before has no place yet in the walk of the reader.
+    const kept = element.isConnected && isReaders(like, name)
+      && (name !== "tabindex" || element.hasAttribute(name));
     if (element.getAttribute(name) !== value && !kept) element.setAttribute(name, value);
   }
   for (const { name } of [...element.attributes])
