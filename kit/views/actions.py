@@ -156,7 +156,7 @@ def _awaited(scene: Scene, closed: Sequence[Gate]) -> Frag:
         meter = h("progress", value=len(gate.there), max=gate.needed, aria_label=gate.sentence)
     else:
         return h("p", class_="kp-awaited")
-    return h("p", h("small", what, meter), h("span", line), class_="kp-awaited")
+    return h("p", h("small", what, meter), h("span", line), class_="kp-awaited", tabindex=0)
 
 
 def first_waiting(scene: Scene) -> tuple[Any, Refusal] | None:

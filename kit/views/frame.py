@@ -82,9 +82,9 @@ class Slots(Struct, frozen=True, kw_only=True):
 
 
 PLAIN = Slots()
-LINE, WIDER = 812.0, 1250.0
-"""How wide a line of the narration is on the smallest board and where half a screen is the window,
-in pixels."""
+LINE, WIDER = 740.0, 1250.0
+"""How wide a line of the narration is on the smallest board, with letters as on a projector, and
+from 1,200 pixels on."""
 SHEET, BADGE = 96.0, 26.0
 """What the sheet that has all of it takes of a line, and the milestone beside its letters."""
 SHORT = 5
@@ -197,22 +197,22 @@ def _picture(scene: Scene, panel: Panel, gates: Sequence[Gate]) -> Frag:
         )
     ]
     above = None if panel.gates else gates_above(scene, gates)
-    title = say(panel.title) + edition_in(scene.model.parameters, " · {}")
-    marks = panel.legend(scene) if panel.legend else ""
-    legend = h(
-        "p",
-        marks,
-        k="legend",
-        class_="kp-marks",
-        tabindex=0,
-        role="region",
-        aria_label=say("what the marks mean"),
-    ) if marks else None  # fmt: skip
-    top = h("div", h("h3", title), legend, above, zoom, class_="kp-top")
-    body = section(
-        panel, panel.draw(scene), "kp-scroll", say("picture: {title}", title=say(panel.title))
-    )
+    edition = edition_in(scene.model.parameters, " · {}")
+    title = [say(panel.title), h("span", edition, class_="edition") if edition else None]
+    drawn = panel.draw(scene)
+    top = h("div", h("h3", title), _legend(scene, panel, drawn), above, zoom, class_="kp-top")
+    body = section(panel, drawn, "kp-scroll", say("picture: {title}", title=say(panel.title)))
     return h("div", top, body, k="picture", class_="kp-picture")
+
+
+def _legend(scene: Scene, panel: Panel, drawn: Frag) -> Frag | None:
+    """Say what the marks of a picture mean: as many as fit beside its title, a sheet has all."""
+    legends = (part.text() for part in drawn.walk() if "legend" in (part.get("class") or ""))
+    words = panel.legend(scene) if panel.legend else next(legends, "").replace("; ", " · ")
+    marks = [*filter(None, words.split(" · "))]
+    summary = h("summary", [h("span", each) for each in marks], title=say("what the marks mean"))
+    listed = h("ul", [h("li", each) for each in marks])
+    return sheet(summary, listed, key="legend", kind="kp-pop kp-marks") if marks else None
 
 
 def _is_short(page: Frag) -> bool:

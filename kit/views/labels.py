@@ -71,9 +71,16 @@ def measured(text: str, size: float = SIZE, *, bold: bool = False) -> float:
 
 @lru_cache(1 << 13)
 def shortened(text: str, width: float, size: float = SIZE, *, bold: bool = False) -> str:
-    """A text as far as there is room for it, with an ellipsis where it is cut."""
+    """A text as far as there is room for it, with an ellipsis where it is cut: between words, if
+    one has room.
+    """
     if measured(text, size, bold=bold) <= width:
         return text
+    words = text.split()
+    while words and measured(f"{' '.join(words)} …", size, bold=bold) > width:
+        words.pop()
+    if words:
+        return f"{' '.join(words)} …"
     kept = text
     while kept and measured(f"{kept}…", size, bold=bold) > width:
         kept = kept[:-1]

@@ -120,7 +120,7 @@ VIEWS = Views(
             gates=None,
             meanings={
                 "below a node": "its schema version",
-                "on a disk": "B 1:2 is the newest it heard of B (generation:version)",
+                "on a disk": "B 1:2: generation and version it heard of B",
             },
         ),
         panel_of(
@@ -279,7 +279,7 @@ JOIN_VIEWS = Views(
             _ring,
             gates=gates,
             meanings={
-                "on a disk": "data, what it heard, whom it reads and writes",
+                "on a disk": "data, what it heard, whom it asks",
                 "blue": "share of the writes",
                 "eye": "somebody reads from it; pencil: somebody writes to it",
             },

@@ -1,7 +1,6 @@
 // What the reader chose survives every frame: tabs, drop-downs, the lit thing, words searched for.
 
 import { Ghosts } from "./ghosts.js";
-import { bounds } from "./motion.js";
 import { all } from "./picture.js";
 import { say } from "./words.js";
 
@@ -51,7 +50,7 @@ export class Choices {
     const part = rowIn(page);
     for (let around = part; around !== page; around = around.parentNode)
       if (around.matches("details")) around.open = true;
-    reveal(part, page);
+    part.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
 
   // What is pointed at, has the focus or is walked to is lit meanwhile.
@@ -135,15 +134,6 @@ export function thingAt(target) {
 
 function partsOf(thing) {
   return `[data-of="${CSS.escape(thing)}"]`;
-}
-
-// Scroll a box until a part of it is in sight.
-function reveal(part, box) {
-  const [inner, outer] = [part, box].map(bounds);
-  if (inner.top < outer.top || inner.bottom > outer.bottom)
-    box.scrollTop += inner.top - outer.top - 40;
-  if (inner.left < outer.left || inner.right > outer.right)
-    box.scrollLeft += inner.left - outer.left - 40;
 }
 
 // Items that hold what is typed and what the drop-downs beside it say, in their words or tags.

@@ -101,7 +101,8 @@ export class Forks {
     peek.replaceChildren(captioned(player, leaf, player.fullPath(leaf).length - 1));
     peek.hidden = false;
     const [outer, inner] = [player.part("board"), row.children[1]].map(bounds);
-    peek.style.left = `${Math.min(inner.left - outer.left, outer.width - peek.offsetWidth)}px`;
+    const left = (100 * (inner.left - outer.left)) / outer.width;
+    peek.style.left = `min(${left}%,100% - ${peek.offsetWidth}px)`;
     peek.style.top = `${this.box.offsetTop + this.box.offsetHeight}px`;
   }
 

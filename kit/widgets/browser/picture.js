@@ -143,8 +143,9 @@ export class Picture {
 
 function copyAttributes(element, like) {
   for (const { name, value } of like.attributes) {
-    const isNew = name === "tabindex" && !element.hasAttribute(name); // it is no control yet
-    const kept = element.isConnected && isReaders(like, name) && !isNew;
+    // What was no control before has no place yet in the walk of the reader.
+    const kept = element.isConnected && isReaders(like, name)
+      && (name !== "tabindex" || element.hasAttribute(name));
     if (element.getAttribute(name) !== value && !kept) element.setAttribute(name, value);
   }
   for (const { name } of [...element.attributes])

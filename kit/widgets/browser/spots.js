@@ -89,7 +89,7 @@ function scrolled(now, part, size) {
 function pin(slot) {
   for (const part of all(slot, "svg [data-pinned]")) {
     const { ownerSVGElement: drawing } = part;
-    const scale = bounds(drawing).width / drawing.viewBox.baseVal.width;
+    const scale = bounds(drawing).width / drawing.viewBox.baseVal.width / slot.currentCSSZoom;
     const [left, top] = part.dataset.pinned ? [0, slot.scrollTop] : [slot.scrollLeft, 0];
     part.style.transform = `translate(${left / scale}px,${top / scale}px)`;
   }

@@ -102,7 +102,7 @@ STAGE = stage_panel(
     gates=gates,
     meanings={
         "crown": "is to lead",
-        "on a disk": "last entry it knows committed, group id, old Raft rows",
+        "on a disk": "last committed entry, group id, Raft rows",
         "blue": "share of the log",
     },
 )
@@ -165,7 +165,7 @@ MODE_STAGE = stage_panel(
     _mode_stage,
     gates=_mode_gates,
     meanings={
-        "on a disk": "upgrade state, group id, peers found, history kept",
+        "on a disk": "upgrade state, group id, peers, history",
         "blue": "schema changes it has",
     },
 )

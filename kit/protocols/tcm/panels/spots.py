@@ -292,6 +292,7 @@ def _spot(
     node, shape, (x, y) = place.node, by_rack[place.node.rack], place.middle
     epoch = f", epoch {text.epoch} applied" if text.epoch else ""
     words = f"{node.name}: token {place.token}, {node.dc}, rack {node.rack}, {node.status}{epoch}"
+    words += "" if node.up else ", down"  # the title is the name of the button
     kinds = [_classes(node, place.token), shape * (len(by_rack) > 1), "guilty" * guilty]
     has_name, has_token, has_epoch = (
         f"{label}:{place.key}" in shown for label in ("name", "token", "epoch")
@@ -316,7 +317,7 @@ def _spot(
         k=place.key,
         class_=" ".join(filter(None, kinds)),
         transform=f"translate({x:.1f} {y:.1f})",
-        **choosable(node.name, words if node.up else f"{words}, down", first=first),
+        **choosable(node.name, "", first=first),
     )
 
 
@@ -391,7 +392,7 @@ def choosable(thing: str, words: str, *, first: bool = False) -> dict[str, Any]:
     return {
         "role": "button",
         "tabindex": "0" if first else "-1",
-        "aria_label": words,
+        "aria_label": words or None,
         "aria_pressed": "false",
         "data_roving": True,
         "data_spot": thing,

@@ -176,7 +176,7 @@ VIEWS = Views(
             gates=gates,
             meanings={
                 "crown": "the coordinator",
-                "on a disk": "its version, the state it knows, what it goes by",
+                "on a disk": "version, state it knows, what it goes by",
                 "blue": "goes by the table",
             },
         ),
