@@ -21,7 +21,7 @@ from kit.views.fragment import Frag, h
 from kit.views.labels import brief, measured, shortened, tags
 from kit.views.panel import Scene
 
-MOST_GATES = 4
+MOST_GATES = 3
 """Gates that are drawn over a picture."""
 MOST_TOLD = 40
 """Refusals that are looked at."""
