@@ -9,14 +9,14 @@ import pytest
 from tests.protocols.vnodes.runs import FENCED, GUARDS, ONE
 from tests.quality.scratching import cut, search
 
-TABLES = "protocols/topology/rules/documents_tables.py"
+TABLES = "protocols/topology/rules/editions.py"
 PROJECTION = RANGES = "protocols/vnodes/rules.py"
 LATE_COPIES = "protocols/storage/moving.py"
-BOOTSTRAP_OLD = "    write_both_read_old   | old | both | barrier:rollback stream:rollback\n"
-BOOTSTRAP_NEW = "    write_both_read_new   | new | both | barrier\n"
-LEAVING = "    left_token_ring     | new | new  | barrier shut_down:proceed leave_group0\n"
-ENDS = "    write_both_read_new | * | | happy | version cleanup done becomes:normal\n"
-BACK = "    write_both_read_new | left_token_ring | | rollback | version\n"
+BOOTSTRAP_OLD = "  write_both_read_old   | old | both | barrier:rollback stream:rollback\n"
+BOOTSTRAP_NEW = "D write_both_read_new   | new | both | barrier\n"
+LEAVING = "D left_token_ring     | new | new  | barrier shut_down:proceed leave_group0\n"
+ENDS = "  write_both_read_new | * | | happy | version cleanup done becomes:normal\n"
+BACK = "  write_both_read_new | left_token_ring | | rollback | version\n"
 
 # safeguard -> (file, text that is there, text that takes its place), and what is found then
 PLANTED: dict[str, tuple[tuple[str, str, str], str]] = {

@@ -31,8 +31,8 @@ from tests.protocols.vnodes.runs import FENCED, ONE, OPERATIONS
 from tests.quality.scratching import cut, search
 
 Spoils = Callable[[Machine], Machine]
-TABLES = "protocols/topology/rules/documents_tables.py"
-BOTH_ROW = "    write_both_read_old   | old | both | barrier:rollback stream:rollback\n"
+TABLES = "protocols/topology/rules/editions.py"
+BOTH_ROW = "  write_both_read_old   | old | both | barrier:rollback stream:rollback\n"
 INTO = "commit_cdc_generation | write_both_read_old | | happy | version opens"
 
 
