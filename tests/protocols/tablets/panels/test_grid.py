@@ -127,7 +127,7 @@ def test_a_tablet_in_transition_is_in_both_cells_and_its_chip_travels() -> None:
 
 def test_stages_of_tablets_of_one_shard_have_lines_of_their_own() -> None:
     """Two tablets that come to one shard name their numbers, each on another line."""
-    coming = {"new_replicas": moved((A0, B0, C0), A0, D0), "stage": "streaming"}
+    coming = {"new_replicas": moved((A0, B0, C0), A0, D0), "stage": "write_both_read_old"}
     rows = [
         replace(Tablet(last, (A0, B0, C0)), **coming, transition="migration")
         for last in last_tokens(2)
