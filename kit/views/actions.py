@@ -149,7 +149,8 @@ def _awaited(scene: Scene, closed: Sequence[Gate]) -> Frag:
     none does, for whom a closed gate does.
     """
     if first := first_waiting(scene):
-        what, (line, meter) = scene.model.label(scene.state, first[0]), _line(first[1])
+        what = scene.model.label(scene.state, first[0]).partition(" (")[0]  # the sheet has the rest
+        line, meter = _line(first[1])
     elif closed:
         gate = closed[0]
         what, line = gate.what, say("waits for {names}", names=_named(gate.missing))

@@ -13,6 +13,7 @@ from itertools import chain
 from math import ceil, hypot
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kit.errors import counted
 from kit.protocols.tablets.hosts import host_spot, replica_spot, shard_spot
@@ -29,7 +30,7 @@ from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.views.busts import bust
 from kit.views.fragment import Frag, h
 from kit.views.heat import Aspect, draw_heat, heat_lines
-from kit.views.labels import NAME_LETTER, SLOT, measured
+from kit.views.labels import LINE, NAME_LETTER, SLOT, Box, measured
 from kit.views.panel import Panel, Scene
 from kit.views.parts import BULBS, box, drawing, scroll, volume, word
 from kit.views.replicas import MARK, asked_words, disk, envelope, eye, legend, pencil
@@ -265,7 +266,7 @@ def draw_grid(grid: TabletGrid, above: Above = NOTHING, *, by_storage: bool = Fa
             for each in every
             if each.key in lies.chips
         ],
-        [_work(tablet, lies) for tablet in grid.moving] if not by_storage else None,
+        list(_works(grid, lies)) if not by_storage else None,
     )
     said = f"tablets by shard: {'; '.join([*grid_lines(grid), *notes])}"
     said = "; ".join(
@@ -420,23 +421,34 @@ def _at_node(host: GridHost) -> Iterator[Frag]:
 BARRIER_SIGNS = {"answered": "✓", "asked": "…", "unheard": "!", "passed over": "–"}
 
 
-def _work(tablet: PlacedTablet, lies: GridLayout) -> Frag | None:
-    """A tablet's stage, how its work stands, and the key of its session, below its last chip."""
-    chips = [each for each in held_replicas(tablet) if each.key in lies.chips]
-    at = next((each for each in chips if each.part == "pending"), chips[0] if chips else None)
-    if at is None or lies.row < 2 * CHIP + 4 * GAP:
-        return None
-    place, way = lies.chips[at.key], tablet.ways[0]
-    words = f"{way.stage} {''.join(PIPS[each] for each in way.work)}".rstrip()
-    wide = measured(words) + (30 if way.session else 0)
-    x = max(0.0, min(place.x - place.width / 2, lies.width - wide))
-    return h(
-        "g",
-        word(words, 0, 0, "soft", None),
-        session_key(wide - 14, -4) if way.session else None,
-        k=f"work:{tablet.table}:{tablet.number}",
-        transform=f"translate({x:.0f} {place.y + CHIP + 3:.0f})",
-    )
+def _works(grid: TabletGrid, lies: GridLayout) -> Iterator[Frag]:
+    """The stage of each tablet, how its work stands, and the key of its session, below its last
+    chip; where several would meet, each names its tablet and has a line of its own.
+    """
+    if lies.row < 2 * CHIP + 4 * GAP:
+        return
+    taken: list[Box] = []
+    for tablet in grid.moving:
+        chips = [each for each in held_replicas(tablet) if each.key in lies.chips]
+        if not chips:
+            continue
+        at = next((each for each in chips if each.part == "pending"), chips[0])
+        place, way = lies.chips[at.key], tablet.ways[0]
+        number = f"{tablet.number}: " * (len(grid.moving) > 1)
+        words = f"{number}{way.stage} {''.join(PIPS[each] for each in way.work)}".rstrip()
+        wide = measured(words) + (30 if way.session else 0)
+        x = max(0.0, min(place.x - place.width / 2, lies.width - wide))
+        covers = Box(x + wide / 2, place.y + CHIP, wide)
+        while any(covers.meets(other) for other in taken):
+            covers = replace(covers, y=covers.y + LINE)
+        taken.append(covers)
+        yield h(
+            "g",
+            word(words, 0, 0, "soft", None),
+            session_key(wide - 14, -4) if way.session else None,
+            k=f"work:{tablet.table}:{tablet.number}",
+            transform=f"translate({x:.0f} {covers.y + 3:.0f})",
+        )
 
 
 def _marks(held: HeldReplica, x: float) -> Iterator[Frag]:

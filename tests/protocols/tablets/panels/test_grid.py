@@ -30,6 +30,7 @@ from kit.protocols.tablets.rules.grid import GridHost, TabletGrid, TabletWay, gr
 from kit.protocols.tablets.rules.maps import Tablet, TabletMap, last_tokens
 from kit.protocols.tablets.rules.replica_sets import ReplicaSets, TabletReplica
 from kit.views.fragment import Frag
+from kit.views.labels import LINE
 from tests.keyed import check_keys
 from tests.protocols.tablets.rules.drawn_maps import HOSTS, SHARDS, maps, moved
 from tests.views.frames import classed, part
@@ -122,6 +123,21 @@ def test_a_tablet_in_transition_is_in_both_cells_and_its_chip_travels() -> None:
     assert grid_lines(grids["within"]) == ["A: −0", "B: 0", "C: 0", "D: +0"]
     assert "tablet 0: migration in streaming A:0 → D:0" in grid_text(grids["within"])
     assert [bool(classed(frag, "pending")) for frag in drawn.values()] == [False, True, False]
+
+
+def test_stages_of_tablets_of_one_shard_have_lines_of_their_own() -> None:
+    """Two tablets that come to one shard name their numbers, each on another line."""
+    coming = {"new_replicas": moved((A0, B0, C0), A0, D0), "stage": "write_both_read_old"}
+    rows = [
+        replace(Tablet(last, (A0, B0, C0)), **coming, transition="migration")
+        for last in last_tokens(2)
+    ]
+    hosts = tuple(GridHost(name) for name in "ABCD")
+    drawn = draw_grid(grid_of_maps([TabletMap("ks.t", tuple(rows))], hosts))
+    works = [part(drawn, f"work:ks.t:{number}") for number in range(2)]
+    assert [work and work.text().startswith(f"{i}: ") for i, work in enumerate(works)] == [True] * 2
+    first, second = (_shift(work)[1] for work in works if work)
+    assert round(second - first) >= LINE - 1  # places are whole pixels
 
 
 def test_areas_stand_to_each_other_as_storage_does() -> None:
