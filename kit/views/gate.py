@@ -108,7 +108,7 @@ def gates_of(scene: Scene, declared: Declared) -> tuple[Gate, ...]:
         for action, refusal in _refused(scene):
             closed = (gate.missing for gate in gates.values() if not gate.is_open)
             before = {name for names in closed if {*names} <= {*refusal.missing} for name in names}
-            rest = tuple(name for name in refusal.missing if name not in before)
+            rest = tuple(dict.fromkeys(name for name in refusal.missing if name not in before))
             if rest:
                 thing, what = mark(scene.model, action), scene.model.label(scene.state, action)
                 gates[thing] = Gate(thing, what, "", (), rest, len(rest), refusal.reason)

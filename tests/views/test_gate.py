@@ -166,6 +166,7 @@ def test_all_who_are_missing_stand_before_a_gate(model: str) -> None:
             seen.add(gates)
             drawn = picture.draw(scene) if picture.gates else gates_above(scene, gates)
             assert drawn is not None
+            check_keys(drawn)
             before = [one.key or "" for one in classed(drawn, "missing")]
             if len(gates[0].missing) <= MOST_MISSING and drawn.get("class") != "heat":
                 first = [f"gate:{gates[0].thing}:{name}" for name in gates[0].missing]
