@@ -87,9 +87,9 @@ def _stake(story: Story, scene: Scene) -> Iterator[Frag]:
 
 def _cast(picture: Frag) -> Iterator[tuple[str, str]]:
     """Each character of a picture, else each thing that is no part of another one, with what its
-    part says of itself. What is on its way is nobody.
+    part says of itself. What is on its way is nobody; who stands before a gate was named already.
     """
-    things = [part for part in picture.walk() if part.get("data-of")]
+    things = [part for part in picture.walk() if part.get("data-of") and not _is_a(part, "missing")]
     played = [part for part in things if _is_a(part, "character")]
     for part in played or (part for part in things if not _is_a(part, "envelope")):
         thing = part.get("data-of") or ""

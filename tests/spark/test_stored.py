@@ -86,7 +86,7 @@ def test_a_full_disk_leaves_nothing(
         if len(written) == 3:
             raise FULL
 
-    monkeypatch.setattr("kit.protocols.tcm.spark.pipelines.pq.write_table", write_some)
+    monkeypatch.setattr("kit.spark.storing.pq.write_table", write_some)
     with pytest.raises(BadInput, match=r"folder: got .*No space left on device\)$") as caught:
         pipeline(None, planned).write(tmp_path / "new" / "cluster")
     assert "\n" not in str(caught.value)
