@@ -157,7 +157,15 @@ def _awaited(scene: Scene, closed: Sequence[Gate]) -> Frag:
         meter = h("progress", value=len(gate.there), max=gate.needed, aria_label=gate.sentence)
     else:
         return h("p", class_="kp-awaited")
-    return h("p", h("small", what, meter), h("span", line), class_="kp-awaited", tabindex=0)
+    return h(
+        "p",
+        h("small", what, meter),
+        h("span", line),
+        class_="kp-awaited",
+        tabindex=0,
+        role="region",
+        aria_label=say("What must wait, and why"),
+    )
 
 
 def first_waiting(scene: Scene) -> tuple[Any, Refusal] | None:
@@ -173,13 +181,14 @@ def first_waiting(scene: Scene) -> tuple[Any, Refusal] | None:
 
 
 def end_words(scene: Scene) -> str:
-    """Say kindly that this is the end, what was reached, and what holds up the rest, if any."""
+    """Say kindly that this is the end, and what holds up the rest, or else what was reached."""
     words = [say("This is the end.")]
-    goals = (each for each in scene.model.properties if each.kind == "sometimes")
-    reached = [each.title for each in goals if each.check(scene.state)]
-    words += (f"{title}." for title in reached[-1:])
     if cause := first_waiting(scene):
         words.append(say("No more happens by itself: {why}.", why=cause[1].reason.rstrip(".")))
+    else:
+        goals = (each for each in scene.model.properties if each.kind == "sometimes")
+        reached = [each.title for each in goals if each.check(scene.state)]
+        words += (f"{title}." for title in reached[-1:])
     return " ".join(words)
 
 
@@ -213,14 +222,11 @@ def _faults(scene: Scene, options: Sequence[Option]) -> Frag | None:
 def _line(refusal: Refusal) -> tuple[str, Frag | None]:
     if not refusal.awaited:
         return say("waits for {names}", names=_named(refusal.missing)), None
-    first, more = refusal.awaited[0], len(refusal.awaited) - 1 + refusal.untold
-    rest = say("; {n} more groups", n=more) if more else ""
+    first = refusal.awaited[0]  # the sheet has the others
     done, needed = min(first.done, first.needed), first.needed
     label = say("{done} of {needed}, {what}", done=done, needed=needed, what=first.what)
     meter = h("progress", value=done, max=needed, aria_label=label)
-    return say(
-        "waits for {needed} of {names}", needed=needed, names=_named(first.nodes)
-    ) + rest, meter
+    return say("waits for {needed} of {names}", needed=needed, names=_named(first.nodes)), meter
 
 
 def _named(nodes: Sequence[str]) -> str:

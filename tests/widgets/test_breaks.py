@@ -156,7 +156,8 @@ HEADS = """() => {
   const which = ".kp-picture [data-pinned] :is(.paper,[data-of]:not([data-of^=request]))";
   const heads = [...document.querySelectorAll(which)];
   return Object.fromEntries(heads.map((part) => {
-    const { x, y } = part.getBoundingClientRect();
+    const own = part.querySelector(".head") ?? part;
+    const { x, y } = own.getBoundingClientRect();  // its tag may get a mark around it
     return [part.dataset.of || "paper", [Math.round(x), Math.round(y), seen(part)]];
   }));
 }"""
