@@ -50,12 +50,19 @@ TIGHT = """() => {
   for (const one of document.querySelectorAll(`.kp :is(${words})`)) {
     if (!seen(one) || !one.textContent.trim() || one.closest("svg, .kp-page, .kp-sheet")) continue;
     const { width, right, left } = one.getBoundingClientRect();
-    const cuts = getComputedStyle(one).overflowX !== "visible";
+    // A legend's summary shows whole marks (below); a press shows the rest.
+    const cuts = getComputedStyle(one).overflowX !== "visible" && !one.closest(".kp-marks");
     if (cuts && one.scrollWidth > one.clientWidth + 1) found.push(`cut: ${named(one)}`);
     const board = one.closest(".kp").getBoundingClientRect();
     const line = one.closest(".kp-line, .kp-badges>.scroll");
     if (!line && width && (right > board.right + 1 || left < board.left - 1))
       found.push(`beyond the board: ${named(one)}`);
+  }
+  for (const mark of document.querySelectorAll(".kp-marks>summary>span")) {
+    const [a, b] = [mark, mark.parentNode].map((each) => each.getBoundingClientRect());
+    const isIn = a.left < b.right - 1 && a.top < b.bottom - 1;
+    if (isIn && (a.right > b.right + 1 || a.bottom > b.bottom + 1 || mark.scrollWidth > a.width + 1))
+      found.push(`cut mark: ${named(mark)}`);
   }
   const rows = ".kp-modes, .kp-acts, .kp-top, .kp-time";
   for (const row of document.querySelectorAll(rows)) {
