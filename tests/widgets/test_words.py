@@ -61,8 +61,8 @@ TIGHT = """() => {
   for (const mark of document.querySelectorAll(".kp-marks>summary>span")) {
     const [a, b] = [mark, mark.parentNode].map((each) => each.getBoundingClientRect());
     const isIn = a.left < b.right - 1 && a.top < b.bottom - 1;
-    if (isIn && (a.right > b.right + 1 || a.bottom > b.bottom + 1 || mark.scrollWidth > a.width + 1))
-      found.push(`cut mark: ${named(mark)}`);
+    const isOut = a.right > b.right + 1 || a.bottom > b.bottom + 1;
+    if (isIn && (isOut || mark.scrollWidth > a.width + 1)) found.push(`cut mark: ${named(mark)}`);
   }
   const rows = ".kp-modes, .kp-acts, .kp-top, .kp-time";
   for (const row of document.querySelectorAll(rows)) {
