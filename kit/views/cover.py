@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from kit.edge.words import say
+from kit.engine.model import Safeguard
 from kit.views.dangers import worst
 from kit.views.fragment import Frag, h
 from kit.views.panel import Scene
@@ -46,7 +47,7 @@ def draw_cover(story: Story, scene: Scene, picture: Frag | None) -> Frag:
         h("button", "×", type="button", data_do="uncover", aria_label=say("close the cover")),
         h("h3", story.title),
         h("p", story.premise) if story.premise else None,
-        list(_stake(story, scene)),
+        list(_stake(story, scene, guarded)),
         h(
             "p",
             h("button", watch, type="button", class_="act suggested", data_do="watch"),
@@ -64,11 +65,10 @@ def draw_cover(story: Story, scene: Scene, picture: Frag | None) -> Frag:
     )
 
 
-def _stake(story: Story, scene: Scene) -> Iterator[Frag]:
+def _stake(story: Story, scene: Scene, danger: tuple[Safeguard, str] | None) -> Iterator[Frag]:
     """What could go wrong; where a safeguard is off, whether it does in this run."""
     model = scene.model
     gone = ", ".join(each.id for each in model.safeguards if each.name in model.off)
-    danger = worst(model)
     promise = next((each.title for each in model.properties if each.kind == "always"), "")
     if danger is None:
         words = say("What must always hold: {title}.", title=promise) if promise else ""

@@ -86,11 +86,12 @@ class RenderedTimeline:
             return Story(timeline.story or self.model.title, premise, shown, _breaks(timeline))
         if not timeline.story:
             return None
-        ahead = timeline if steps else Timeline(self.model, timeline.script)
-        while ahead is not timeline and steps < MOST_AHEAD and ahead.forward() is not None:
-            steps += 1
+        if not steps:
+            timeline = Timeline(self.model, timeline.script)
+            while steps < MOST_AHEAD and timeline.forward() is not None:
+                steps += 1
         known = steps if steps < MOST_AHEAD else 0
-        return Story(timeline.story, premise, known, _breaks(ahead))
+        return Story(self.timeline.story, premise, known, _breaks(timeline))
 
     def _find_causes(self) -> None:
         """Find out why promises break: whoever reads a page has nobody to ask."""

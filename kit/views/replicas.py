@@ -1,7 +1,7 @@
 """What is asked of a replica, what it holds, what is on its way: an eye, a pencil, a disk, letters.
 
-A filled eye is read from now, a filled pencil written to; hollow
-ones are not. A disk is as full as what has arrived of what it is to hold.
+A filled eye is read from now, a filled pencil written to; hollow ones are not. A disk is as full as
+what has arrived of what it is to hold.
 """
 
 from __future__ import annotations

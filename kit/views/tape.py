@@ -22,7 +22,7 @@ TAPE, MARKS = 45.0, 18.0
 MOST_CARDS, FOLD = 3, 30.0
 """Cards that are seen, beside the place of the next one; of the others, the count."""
 MOST_MARKS = 6
-"""Nodes of whom each is marked below a card; of more they are counted."""
+"""Nodes that are marked one by one below a card; more are counted."""
 
 Reach = Literal["stored", "committed", "applied", ""]
 

@@ -144,7 +144,7 @@ def _news(m: GossipJoin, s: RingState) -> Iterator[EndpointState]:
 
 
 Rumour = tuple[str, str, tuple[str, ...], tuple[str, ...]]
-"""Of whom something is said, in words what, who has heard it, and who has not."""
+"""Whom it is about, what it says, who has heard it, and who has not."""
 
 
 def news(m: GossipJoin, s: RingState) -> Iterator[Rumour]:

@@ -11,6 +11,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from kit.masks import chosen
+
 
 def holds(mask: int, i: int) -> bool:
     """Whether replica ``i`` is in the set."""
@@ -19,7 +21,7 @@ def holds(mask: int, i: int) -> bool:
 
 def members(mask: int) -> tuple[int, ...]:
     """The replicas in a set, by number."""
-    return tuple(i for i in range(mask.bit_length()) if mask >> i & 1)
+    return chosen(range(mask.bit_length()), mask)
 
 
 def mask_of(numbers: Iterable[int]) -> int:
