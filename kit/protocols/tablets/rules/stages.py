@@ -33,6 +33,7 @@ from kit.protocols.topology.rules.machines import (
     Machine,
     machine,
     machine_in_words,
+    own_rows,
 )
 
 PlayedKind = Literal["migration", "intranode_migration", "rebuild", "rebuild_v2", "repair"]
@@ -44,73 +45,72 @@ CLEANUP_LEAVING, CLEANUP_PENDING = "cleanup_leaving", "cleanup_pending"
 """The work of stages, besides barriers."""
 REPLACES = "replaces"  # the effect of the edge with which ``new_replicas`` become ``replicas``
 
-# A row that only one edition has begins with its name.
+# A row that only one edition has begins with its letter: D for documents, S for server.
 _STATES = """
-    allow_write_both_read_old                    | old | old  | barrier:rollback
-    write_both_read_old                          | old | both | barrier:rollback
-    streaming                                    | old | both | stream:rollback
-    write_both_read_new                          | new | both | barrier:rollback
-    use_new                                      | new | new  | barrier
-    cleanup                                      | new | new  | cleanup_leaving
-    end_migration                                | new | new  | barrier
-    server: write_both_read_old_fallback_cleanup | old | both | barrier
-    cleanup_target                               | old | old  | barrier cleanup_pending
-    revert_migration                             | old | old  | barrier
+  allow_write_both_read_old            | old | old  | barrier:rollback
+  write_both_read_old                  | old | both | barrier:rollback
+  streaming                            | old | both | stream:rollback
+  write_both_read_new                  | new | both | barrier:rollback
+  use_new                              | new | new  | barrier
+  cleanup                              | new | new  | cleanup_leaving
+  end_migration                        | new | new  | barrier
+S write_both_read_old_fallback_cleanup | old | both | barrier
+  cleanup_target                       | old | old  | barrier cleanup_pending
+  revert_migration                     | old | old  | barrier
 """
 _EDGES = """
-    * | allow_write_both_read_old | | happy | version
-    documents: allow_write_both_read_old | write_both_read_old | | happy | version
-    documents: write_both_read_old | streaming | | happy | version opens
-    server: allow_write_both_read_old | write_both_read_old | | happy | version opens
-    server: write_both_read_old | streaming | | happy | version
-    streaming | write_both_read_new | | happy | version closes
-    write_both_read_new | use_new | | happy | version
-    use_new | cleanup | | happy | version
-    cleanup | end_migration | | happy | version
-    end_migration | * | | happy | version replaces
-    documents: allow_write_both_read_old | cleanup_target | error | rollback | version
-    documents: write_both_read_old | cleanup_target | error | rollback | version
-    documents: streaming | cleanup_target | error | rollback | version closes
-    documents: write_both_read_new | use_new | error, more new replicas | proceed \
+  * | allow_write_both_read_old | | happy | version
+D allow_write_both_read_old | write_both_read_old | | happy | version
+D write_both_read_old | streaming | | happy | version opens
+S allow_write_both_read_old | write_both_read_old | | happy | version opens
+S write_both_read_old | streaming | | happy | version
+  streaming | write_both_read_new | | happy | version closes
+  write_both_read_new | use_new | | happy | version
+  use_new | cleanup | | happy | version
+  cleanup | end_migration | | happy | version
+  end_migration | * | | happy | version replaces
+D allow_write_both_read_old | cleanup_target | error | rollback | version
+D write_both_read_old | cleanup_target | error | rollback | version
+D streaming | cleanup_target | error | rollback | version closes
+D write_both_read_new | use_new | error, more new replicas | proceed \
         | version when:more_new
-    documents: write_both_read_new | cleanup_target | error, more old replicas | rollback \
+D write_both_read_new | cleanup_target | error, more old replicas | rollback \
         | version when:more_old
-    server: allow_write_both_read_old | cleanup_target | error | rollback | version when:excluded
-    server: write_both_read_old | cleanup_target | error | rollback | version closes when:excluded
-    server: streaming | cleanup_target | error | rollback | version closes when:excluded
-    server: write_both_read_new | write_both_read_old_fallback_cleanup \
+S allow_write_both_read_old | cleanup_target | error | rollback | version when:excluded
+S write_both_read_old | cleanup_target | error | rollback | version closes when:excluded
+S streaming | cleanup_target | error | rollback | version closes when:excluded
+S write_both_read_new | write_both_read_old_fallback_cleanup \
         | error, more new replicas excluded | rollback | version when:more_new_excluded
-    server: write_both_read_old_fallback_cleanup | cleanup_target | | happy | version
-    cleanup_target | revert_migration | | happy | version
-    revert_migration | * | | happy | version
+S write_both_read_old_fallback_cleanup | cleanup_target | | happy | version
+  cleanup_target | revert_migration | | happy | version
+  revert_migration | * | | happy | version
 """
 # In the documents both of its stages with work need a session, and each has a new one.
 _REBUILD = """
-    documents: write_both_read_old | rebuild_repair | | happy | version opens
-    documents: rebuild_repair | streaming | | happy | version opens
-    documents: rebuild_repair | cleanup_target | error | rollback | version closes
-    server: write_both_read_old | rebuild_repair | | happy | version
-    server: rebuild_repair | streaming | | happy | version
-    server: rebuild_repair | cleanup_target | error | rollback | version closes when:excluded
+D write_both_read_old | rebuild_repair | | happy | version opens
+D rebuild_repair | streaming | | happy | version opens
+D rebuild_repair | cleanup_target | error | rollback | version closes
+S write_both_read_old | rebuild_repair | | happy | version
+S rebuild_repair | streaming | | happy | version
+S rebuild_repair | cleanup_target | error | rollback | version closes when:excluded
 """
 _REPAIR_STATES = """
-    repair                | old | old | repair:proceed
-    documents: end_repair | old | old | barrier
-    server: end_repair    | old | old | barrier compaction_control
+  repair     | old | old | repair:proceed
+D end_repair | old | old | barrier
+S end_repair | old | old | barrier compaction_control
 """
 _REPAIR_EDGES = """
-    * | repair | | happy | version opens
-    documents: repair | end_repair | | happy | version closes
-    server: repair | end_repair | | happy | version closes repaired
-    server: repair | end_repair | error | proceed | version closes
-    end_repair | * | | happy | version
+  * | repair | | happy | version opens
+D repair | end_repair | | happy | version closes
+S repair | end_repair | | happy | version closes repaired
+S repair | end_repair | error | proceed | version closes
+  end_repair | * | | happy | version
 """
 
 
 def _of(edition: Edition, table: str) -> str:
     """The rows of a table that an edition has."""
-    rows = (line.strip().rpartition(": ") for line in table.splitlines())
-    return "\n".join(f"    {row}" for own, _, row in rows if row and own in ("", edition))
+    return "\n".join(own_rows(edition, table.strip("\n").splitlines()))
 
 
 def _within_node(table: str) -> str:

@@ -23,6 +23,7 @@ from kit.protocols.topology.rules.machines import (
     Machine,
     machine,
     machine_in_words,
+    own_rows,
 )
 
 TABLES = """
@@ -210,7 +211,7 @@ def _machines(edition: Edition) -> Iterator[Machine]:
     """The machines of an edition, in the order of the tables."""
     for block in TABLES.strip().split("\n\n"):
         name, *rows = (line for line in block.splitlines() if not line.startswith("#"))
-        own = [row[2:] for row in rows if row[0] in (" ", edition[0].upper())]
+        own = own_rows(edition, rows)
         states = [row for row in own if row.count("|") == 3]
         yield machine(name, "\n".join(states), "\n".join(row for row in own if row not in states))
 

@@ -8,7 +8,7 @@ states.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Literal
 
@@ -233,6 +233,11 @@ def _changes(edge: EdgeRow) -> str:
     becomes, when = f"node becomes {edge.becomes}", f"only when {edge.when.replace('_', ' ')}"
     said = (edge.label, when * bool(edge.when), "version + 1" * edge.version, session)
     return "; ".join(filter(None, (*said, *effects, becomes * bool(edge.becomes)))) or "–"
+
+
+def own_rows(edition: Edition, rows: Iterable[str]) -> list[str]:
+    """The rows that an edition has, of which one that it alone has begins with its letter."""
+    return [row[2:] for row in rows if row[0] in (" ", edition[0].upper())]
 
 
 @cache  # what editions share is one machine

@@ -12,8 +12,8 @@ from tests.quality.scratching import cut, search
 HISTORY = "protocols/tablets/rules/tablet_history.py"
 STAGES = "protocols/tablets/rules/stages.py"
 EDGES = '_EDGES = """\n'
-INTO_ALLOW = f"{EDGES}    * | allow_write_both_read_old | | happy | version\n"
-FALLBACK = "    server: write_both_read_new | write_both_read_old_fallback_cleanup"
+INTO_ALLOW = f"{EDGES}  * | allow_write_both_read_old | | happy | version\n"
+FALLBACK = "S write_both_read_new | write_both_read_old_fallback_cleanup"
 
 # safeguard -> what is cut out: file, text that is there, text that takes its place; what is found
 PLANTED: dict[str, tuple[tuple[str, str, str], str]] = {
@@ -23,7 +23,7 @@ PLANTED: dict[str, tuple[tuple[str, str, str], str]] = {
         "stage-asks",
     ),
     "allow-stage": (
-        (STAGES, INTO_ALLOW, f"{EDGES}    * | write_both_read_old | | happy | version\n"),
+        (STAGES, INTO_ALLOW, f"{EDGES}  * | write_both_read_old | | happy | version\n"),
         "stage-asks",
     ),
     # The stage that asks for both sets is judged as it is committed, before a client reads.
@@ -45,7 +45,7 @@ PLANTED: dict[str, tuple[tuple[str, str, str], str]] = {
         "streamed",
     ),
     "fallback-stage": (
-        (STAGES, FALLBACK, "    server: write_both_read_new | cleanup_target"),
+        (STAGES, FALLBACK, "S write_both_read_new | cleanup_target"),
         "one-stage-apart",
     ),
 }
