@@ -31,6 +31,7 @@ from kit.engine.declared import (
 from kit.engine.network import Envelope, NetworkOptions
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput, Refusal
+from kit.masks import where
 
 Names = tuple[str, ...]
 Boot = Literal["discovery", "saved state"]
@@ -250,7 +251,7 @@ class Discovery(NetworkModel):
 
     def groupless(self, s: ActorState) -> int:
         """The nodes that neither have a group nor are about to, as a bit mask."""
-        return sum(1 << i for i, peers in enumerate(s.nodes) if not (peers.group or peers.joining))
+        return where(not (peers.group or peers.joining) for peers in s.nodes)
 
     @action(kind="found", each=groupless, label="{node} founds group 0")
     @purpose("Exactly one node may found the group, or there would be two.")

@@ -262,11 +262,7 @@ VIEWS = Views(
     (
         status(_badges, "badges"),
         stage_panel(
-            "nodes",
-            "Nodes",
-            _stage,
-            gates=gates,
-            meanings={"blue": "schema changes it has"},
+            "nodes", "Nodes", _stage, gates=gates, meanings={"blue": "schema changes it has"}
         ),
         panel_of(
             "presses",
