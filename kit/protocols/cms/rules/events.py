@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from functools import lru_cache, partial
 
-from kit.engine.declared import State
+from msgspec import Struct
+
 from kit.errors import BadInput
 from kit.protocols.cms.rules.log import SNAPSHOT, Entry, Machine
 
@@ -25,7 +26,7 @@ EVENTS = {
 """Of each kind of event: of what it is, in which states that may be, and what becomes of it."""
 
 
-class Fact(State, frozen=True, cache_hash=True):
+class Fact(Struct, frozen=True, cache_hash=True):
     """What became of a table or node, and the epoch of the event that made it so."""
 
     thing: str
@@ -33,7 +34,7 @@ class Fact(State, frozen=True, cache_hash=True):
     epoch: int = 0
 
 
-class Metadata(State, frozen=True, cache_hash=True):
+class Metadata(Struct, frozen=True, cache_hash=True):
     """What the events up to an epoch have made."""
 
     facts: tuple[Fact, ...] = ()
@@ -43,7 +44,7 @@ class Metadata(State, frozen=True, cache_hash=True):
         return next((each for each in self.facts if each.thing == thing), Fact(thing, ""))
 
 
-class Objection(State, frozen=True, cache_hash=True):
+class Objection(Struct, frozen=True, cache_hash=True):
     """Why an event makes no sense, and the epoch that made it so (0: before the log began)."""
 
     reason: str

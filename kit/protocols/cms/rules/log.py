@@ -17,14 +17,13 @@ from itertools import pairwise
 from typing import Any
 
 from msgspec import Struct
-
-from kit.engine.declared import State
+from msgspec.structs import replace
 
 SNAPSHOT = "snapshot"
 """The event that changes nothing, and at which each node stores a snapshot."""
 
 
-class Entry(State, frozen=True, cache_hash=True):
+class Entry(Struct, frozen=True, cache_hash=True):
     """An entry of the log: its epoch, the event, and the id that the submitter gave it."""
 
     epoch: int
@@ -32,14 +31,14 @@ class Entry(State, frozen=True, cache_hash=True):
     id: str
 
 
-class Snapshot(State, frozen=True, cache_hash=True):
+class Snapshot(Struct, frozen=True, cache_hash=True):
     """The metadata of an epoch, as a node stored it."""
 
     epoch: int
     metadata: Any
 
 
-class Slice(State, frozen=True, cache_hash=True):
+class Slice(Struct, frozen=True, cache_hash=True):
     """What a node answers to who asks for the log: entries, perhaps on top of a snapshot."""
 
     snapshot: Snapshot | None
@@ -53,7 +52,7 @@ class Machine(Struct, frozen=True):
     enact: Callable[[Any, Entry], Any]
 
 
-class NodeLog(State, frozen=True, cache_hash=True):
+class NodeLog(Struct, frozen=True, cache_hash=True):
     """What a node has stored: the entries it applied, snapshots, and entries ``held`` above a gap.
 
     Entries up to the epoch ``cut`` are in its archive. Who caught up by a snapshot does not have
@@ -96,11 +95,11 @@ def metadata(log: NodeLog, machine: Machine) -> Any:
 
 def applied(log: NodeLog, entry: Entry, machine: Machine) -> NodeLog:
     """The log after one more entry; at a snapshot event the node stores a snapshot."""
-    log = log.but(entries=(*log.entries, entry))
+    log = replace(log, entries=(*log.entries, entry))
     if entry.event != SNAPSHOT:
         return log
     taken = Snapshot(entry.epoch, metadata(log, machine))
-    return log.but(snapshots=(*log.snapshots, taken))
+    return replace(log, snapshots=(*log.snapshots, taken))
 
 
 def received(log: NodeLog, entry: Entry, machine: Machine, *, in_order: bool = True) -> NodeLog:
@@ -112,7 +111,7 @@ def received(log: NodeLog, entry: Entry, machine: Machine, *, in_order: bool = T
         return log
     if in_order and entry.epoch > log.epoch + 1:
         held = {each.epoch: each for each in (*log.held, entry)}
-        return log.but(held=tuple(held[epoch] for epoch in sorted(held)))
+        return replace(log, held=tuple(held[epoch] for epoch in sorted(held)))
     return _drained(applied(log, entry, machine), machine)
 
 
@@ -121,13 +120,13 @@ def _drained(log: NodeLog, machine: Machine) -> NodeLog:
     held = tuple(each for each in log.held if each.epoch > log.epoch)
     while held and held[0].epoch == log.epoch + 1:
         log, held = applied(log, held[0], machine), held[1:]
-    return log if log.held == held else log.but(held=held)
+    return log if log.held == held else replace(log, held=held)
 
 
 def caught_up(log: NodeLog, got: Slice, machine: Machine) -> NodeLog:
     """The log after an answer to "what is above my epoch?": first the snapshot, then entries."""
     if got.snapshot and got.snapshot.epoch > log.epoch:
-        log = _drained(log.but(snapshots=(*log.snapshots, got.snapshot)), machine)
+        log = _drained(replace(log, snapshots=(*log.snapshots, got.snapshot)), machine)
     return reduce(lambda log, entry: received(log, entry, machine), got.entries, log)
 
 
@@ -149,4 +148,4 @@ def slice_since(log: NodeLog, epoch: int, *, snapshots: bool = True) -> Slice:
 
 def truncated(log: NodeLog) -> NodeLog:
     """The log cut off below its newest snapshot; what is cut goes to the archive."""
-    return log.but(cut=log.snapshots[-1].epoch) if log.snapshots else log
+    return replace(log, cut=log.snapshots[-1].epoch) if log.snapshots else log
