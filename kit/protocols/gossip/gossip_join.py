@@ -287,7 +287,7 @@ class GossipJoin(NodeModel[RingState]):
     )
     @purpose("A newcomer must know the ring before it shows itself.")
     def shadow_round(self, s: RingState, node: Node, contact: Node) -> Next:
-        """{node} asks {contact} what there is; nobody hears of {node}.
+        """{node} asks {contact} what there is, and says nothing of itself.
 
         It learns what the contact knows. Its generation is a new one.
         """

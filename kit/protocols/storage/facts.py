@@ -289,7 +289,11 @@ def known_text(m: Storage, s: StorageState, index: int) -> str:
 
 
 def arrived(m: Storage, s: StorageState, row: ReplicaRow) -> float:
-    """The share of the range that a replica has on its disk: of the copies that it is to get."""
+    """The share of the range that a replica has on its disk: of the copies that it is to get. Who
+    holds nothing has nothing there.
+    """
+    if row.held == "nothing":
+        return 0.0
     to_come = [way.status for way in row.copies if way.target == row.name]
     if to_come:
         return to_come.count("arrived") / len(to_come)

@@ -323,7 +323,7 @@ class Moving(Range):
         says=_landed,
         travels=travels,
     )
-    @purpose("Only with this copy does the new replica have the older writes.")
+    @purpose("Only a copy brings a replica the older writes that it lacks.")
     def land(self, s: StorageState, source: Replica, target: Replica) -> Next:
         """What a copy read arrives at its target."""
         if s.down >> target & 1:

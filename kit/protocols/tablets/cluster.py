@@ -359,9 +359,8 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
     # What is given
 
     def set_up(self) -> None:
-        """The tablets' first rows, and the cluster that they are in.
-
-        Raises BadInput for words that are no request or replica, or that do not fit each other.
+        """The tablets' first rows, and the cluster that they are in. BadInput for words that are no
+        request or replica, or that do not fit each other.
         """
         # Edition ``server`` drains nodes before their requests begin.
         self.paused = self.edition == "server"
@@ -408,10 +407,8 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
     def _first_rows(
         self, placed: tuple[Replicas, ...], members: tuple[str, ...]
     ) -> Iterator[TabletRow]:
-        """The first row of each tablet.
-
-        Raises BadInput for a host that is no member, a shard that it lacks, a dump that does not
-        fit.
+        """The first row of each tablet. BadInput for a host that is no member, a shard that it
+        lacks, a dump that does not fit.
         """
         self.layout.check(len(members), len(placed))
         shards = dict(zip(members, self.layout.shards, strict=True))
@@ -425,9 +422,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
 
     def _keyspaces_before(self, plan: RequestPlan) -> tuple[str, ...]:
         """The keyspaces with the replication that they have, where their RF is to be changed.
-
-        Raises BadInput for a request on another keyspace or table, or tablets that differ in
-        replicas.
+        BadInput for a request on another keyspace or table, or tablets that differ in replicas.
         """
         tables = [name for t in self.layout.tables for name in (t.name, *t.colocated)]
         known = sorted({keyspace_of(table) for table in tables})
@@ -651,9 +646,8 @@ def replication_before(
 ) -> Replication:
     """What a keyspace asks for: as stated, else as many replicas as all its tablets have.
 
-    ``places`` are the datacenters and racks of each tablet's replicas.
-
-    Raises BadInput where a tablet's replicas are not these.
+    ``places`` are the datacenters and racks of each tablet's replicas. BadInput where a tablet's
+    replicas are not these.
     """
     before = _counted(places[0]) if stated is None else stated
     for each in places:

@@ -205,10 +205,8 @@ class Tablet(Fenced):
     )  # fmt: skip
 
     def placement_history(self) -> RangeHistory:
-        """The stages of the planned transitions.
-
-        Raises BadInput when a dead replica is to be rebuilt and no other holds the data, or who is
-        to be excluded takes no part.
+        """The stages of the planned transitions. BadInput when a dead replica is to be rebuilt and
+        no other holds the data, or who is to be excluded takes no part.
         """
         self.plans = plans(self.transition, self.rf, self.second, self.repaired)
         self.first_replicas = replicas = first_replicas(self.rf)

@@ -105,8 +105,7 @@ def plans(
     kind: TransitionKind, rf: int, second: Second, repaired: bool = False
 ) -> tuple[TransitionPlan, ...]:
     """The transitions, in the order in which they are planned; ``repaired``: a repair is the last.
-
-    Raises BadInput when a dead replica is to be rebuilt and no other holds the data.
+    BadInput when a dead replica is to be rebuilt and no other holds the data.
     """
     if kind.startswith("rebuild") and rf < 2:
         raise BadInput("rf", rf, "2 or more, so that a dead replica can be rebuilt")
