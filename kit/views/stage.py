@@ -14,8 +14,6 @@ Of a model on ``kit.engine.network`` messages, losses and walls need no declarat
 filling say how a node is, never who it is; *dashed* is what is planned or not yet so.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache

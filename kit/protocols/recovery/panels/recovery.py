@@ -2,8 +2,6 @@
 data by range, causality.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from operator import itemgetter
 

@@ -1,7 +1,5 @@
 """A recovery and its old procedure on the stage: groups, what each node has persisted, walls."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kit.masks import nodes_in
