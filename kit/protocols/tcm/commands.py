@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from msgspec.structs import replace
 
 from kit.commands.answer import GAP, UNBROKEN, WIDTH, Answer, Part, Rows, fits, listed, put, wrap
-from kit.commands.parsing import Command, Parser, add_ring
+from kit.commands.parsing import RING_WORDS, Command, Word
 from kit.commands.rings import replicated
 from kit.engine.registry import edition_of, one_of
 from kit.errors import BadInput, about, counted
@@ -348,16 +348,15 @@ examples
 
 
 def _survive(given: Namespace) -> Answer:
-    return survival(replicated(given.file, given.others, given.keyspace), given.down).answer()
+    return survival(
+        replicated(given.file, vars(given)["with"], given.keyspace), given.down
+    ).answer()
 
 
-def _options(parser: Parser) -> None:
-    add_ring(parser)
-    parser.several(
-        "--down",
-        metavar="NODE",
-        help="a node that is down, beside those that the files tell (repeatable)",
-    )
-
-
-SURVIVE = Command("survive", _survive, _options, SURVIVE_ABOUT, SURVIVE_AFTER)
+DOWN = Word(
+    "--down",
+    "NODE",
+    "a node that is down, beside those that the files tell (repeatable)",
+    several=True,
+)
+SURVIVE = Command("survive", _survive, (*RING_WORDS, DOWN), SURVIVE_ABOUT, SURVIVE_AFTER)
