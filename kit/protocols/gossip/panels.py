@@ -1,7 +1,5 @@
 """How a schema by gossip, and an operation by gossip, are drawn: nodes, what each of them knows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 
