@@ -139,7 +139,7 @@ class Directory(Struct, frozen=True):
     rows: tuple[DirectoryNode, ...]
 
 
-Told: TypeAlias = Log | Directory | ServiceView
+DumpedMetadata: TypeAlias = Log | Directory | ServiceView
 
 
 def is_metadata(text: str) -> bool:
@@ -147,7 +147,7 @@ def is_metadata(text: str) -> bool:
     return _form(text) is not None
 
 
-def parse_metadata(text: str, source: str) -> Told:
+def parse_metadata(text: str, source: str) -> DumpedMetadata:
     """Entries by epoch, nodes by number, or one node's view.
 
     Raises BadInput for no known form, one that is cut short, an entry or a field that is missing,
@@ -179,7 +179,7 @@ def _form(text: str) -> str | None:
     if first[:1] in ("[", "{"):
         head = text[:20_000]
         named = '"transformation"' in head or '"serialization_version"' in head
-        return "json" if named or first == "[json]" else None
+        return "json" if named else None
     columns = header_names(text)
     named = {"epoch", "transformation"} <= columns or {"node_id", "host_id"} <= columns
     return "csv" if named else None
@@ -249,9 +249,9 @@ def _rows(text: str, source: str, form: str) -> tuple[str, list[Row]]:
             raise BadInput(f"{where} {key}", value, "a number from 0")
         rows.append((number, row, where))
     rows.sort(key=lambda row: row[0])
-    for (one, _, _), (other, _, where) in pairwise(rows):
-        if one == other:
-            raise BadInput(f"{where} {key}", other, "each once")
+    for (before, _, _), (number, _, where) in pairwise(rows):
+        if before == number:
+            raise BadInput(f"{where} {key}", number, "each once")
     return "Epoch" if is_log else "NodeId", rows
 
 
@@ -273,18 +273,18 @@ def _parts(kind: str, text: str, where: str) -> dict[str, Any]:
     """What is known of a rendered transformation; a base state names everybody, so nobody."""
     if kind in ("PRE_INITIALIZE_CMS", "INITIALIZE_CMS", "FORCE_SNAPSHOT", "SCHEMA_CHANGE"):
         return {}
-    found = {name: part.search(text) for name, part in _PARTS.items()}
+    matches = {name: part.search(text) for name, part in _PARTS.items()}
     parts: dict[str, Any] = {}
     for name in ("node", "replaced"):
-        if match := found[name]:
+        if match := matches[name]:
             parts[name] = int(match[1])
-    if match := found["tokens"]:
+    if match := matches["tokens"]:
         parts["tokens"] = _tokens(match[1].split(","), f"{where} tokens")
-    if match := found["force"]:
+    if match := matches["force"]:
         parts["force"] = match[1] == "true"
-    if kind == "REGISTER" and (match := found["address"]):
+    if kind == "REGISTER" and (match := matches["address"]):
         parts["address"] = _address(match[1], f"{where} broadcastAddress")
-    if kind == "REGISTER" and (match := found["place"]):
+    if kind == "REGISTER" and (match := matches["place"]):
         parts["dc"], parts["rack"] = (place_name(part.strip(), where) for part in match.groups())
     return parts
 
@@ -339,11 +339,11 @@ def _tokens(given: Any, field: str) -> tuple[int, ...]:
     for text, token in zip(filter(None, texts), tokens, strict=True):
         if token is None:
             raise BadInput(field, text, "signed 64-bit integers")
-    found = sorted(token for token in tokens if token is not None)
-    for token, other in pairwise(found):
-        if token == other:
+    ascending = sorted(token for token in tokens if token is not None)
+    for token, following in pairwise(ascending):
+        if token == following:
             raise BadInput(field, token, "each token once")
-    return tuple(found)
+    return tuple(ascending)
 
 
 def _address(text: str, field: str) -> str:
@@ -368,26 +368,26 @@ def _view(text: str, source: str) -> ServiceView:
     return ServiceView(tuple(values.items()))
 
 
-def read_metadata(path: str | Path) -> Told:
+def read_metadata(path: str | Path) -> DumpedMetadata:
     """As ``parse_metadata``, from a file. Raises BadInput also for one that cannot be read."""
     return parse_metadata(read_text(path, "log", LARGEST_FILE), source_name(path))
 
 
-def differences(one: Told, other: Told) -> Iterator[tuple[str, str, str]]:
+def differences(first: DumpedMetadata, second: DumpedMetadata) -> Iterator[tuple[str, str, str]]:
     """How two of a kind differ: what, as the first has it, as the other has it.
 
     Of two logs it is the first epoch that differs: a log that ends earlier is an older one. What
     only one of two views or directories tells is no difference.
     """
-    if isinstance(one, ServiceView) and isinstance(other, ServiceView):
-        values = dict(other.values)
-        for label, value in one.values:
+    if isinstance(first, ServiceView) and isinstance(second, ServiceView):
+        values = dict(second.values)
+        for label, value in first.values:
             if values.get(label, value) != value:
                 yield label, value, values[label]
-    elif isinstance(one, Log) and isinstance(other, Log):
-        yield from _first_difference(one.rows, other.rows)
-    elif isinstance(one, Directory) and isinstance(other, Directory):
-        ours, theirs = ({node.node: node for node in each.rows} for each in (one, other))
+    elif isinstance(first, Log) and isinstance(second, Log):
+        yield from _first_difference(first.rows, second.rows)
+    elif isinstance(first, Directory) and isinstance(second, Directory):
+        ours, theirs = ({node.node: node for node in each.rows} for each in (first, second))
         for number in sorted({*ours, *theirs}):
             if number not in ours or number not in theirs:
                 here, there = (
@@ -405,9 +405,12 @@ COMPARED = ("host_id", "state", "dc", "rack", "address", "tokens")
 
 
 def _first_difference(
-    one: tuple[LogEntry, ...], other: tuple[LogEntry, ...]
+    log: tuple[LogEntry, ...], another: tuple[LogEntry, ...]
 ) -> Iterator[tuple[str, str, str]]:
-    ours, theirs = ({e.epoch: f"{e.kind}, entry {e.entry_id}" for e in log} for log in (one, other))
+    ours, theirs = (
+        {entry.epoch: f"{entry.kind}, entry {entry.entry_id}" for entry in each}
+        for each in (log, another)
+    )
     first, last = max(min(ours), min(theirs)), min(max(ours), max(theirs))
     if first > last:
         yield "epochs", f"{min(ours)} to {max(ours)}", f"{min(theirs)} to {max(theirs)}"

@@ -20,7 +20,12 @@ from kit.edge.paths import source_name
 from kit.edge.writing import check_place
 from kit.engine.registry import edition_of, one_of
 from kit.errors import BadInput, about, counted
-from kit.operators.importers.metadata_log import ServiceView, Told, differences, read_metadata
+from kit.operators.importers.metadata_log import (
+    ServiceView,
+    DumpedMetadata,
+    differences,
+    read_metadata,
+)
 from kit.operators.importers.opening import Imported
 from kit.operators.importers.ringfile import read_sizes, sizes_of_nodes
 from kit.operators.workload import DRY_RUN_AS_JSON, DRY_RUN_IN_WORDS, check_work
@@ -394,21 +399,21 @@ examples
 
 
 def _metadata(given: Namespace) -> Answer:
-    told = [(source_name(path), read_metadata(path)) for path in given.files]
-    kinds = [type(one) for _, one in told]
-    if len(told) == 2 and kinds[0] is kinds[1]:
+    files = [(source_name(path), read_metadata(path)) for path in given.files]
+    kinds = [type(dumped) for _, dumped in files]
+    if len(files) == 2 and kinds[0] is kinds[1]:
         for option in ("at", "html"):
             if getattr(given, option) is not None:
                 raise BadInput(f"--{option}", getattr(given, option), "one log")
-        return _compared(*told)
+        return _compared(*files)
     if kinds == [ServiceView]:
-        (_, view), *_ = told
+        (_, view), *_ = files
         assert isinstance(view, ServiceView)
         rows = [(label, value) for label, value in view.values]
         return Answer({"view": dict(view.values)}, ["one node's own view"], [Rows(rows)])
     if given.html is not None:
         check_place(given.html, "--html", inputs=tuple(given.files))
-    history = history_of(told)
+    history = history_of(files)
     if given.html is not None:
         # The page needs the widgets, which take a while to load.
         from kit.protocols.tcm.dry_run.time_machine import log_timeline
@@ -453,14 +458,14 @@ def _at(history: MetadataHistory, epoch: int) -> Answer:
     )
 
 
-def _compared(one: tuple[str, Told], other: tuple[str, Told]) -> Answer:
+def _compared(first: tuple[str, DumpedMetadata], second: tuple[str, DumpedMetadata]) -> Answer:
     """Two of a kind: the first epoch that differs, or every difference of two nodes."""
-    found = [*differences(one[1], other[1])]
-    names = f"{one[0]} and {other[0]}"
-    rows = [(what, f"{one[0]}: {was}", f"{other[0]}: {now}") for what, was, now in found]
-    data = {"files": (one[0], other[0]), "differences": found}
-    said = f"{names} tell the same" if not found else f"{names} differ"
-    return Answer(data, [said], [Rows(rows, "differences")], (), REFUSED if found else ACCEPTED)
+    (name, dumped), (other, another) = first, second
+    unlike = [*differences(dumped, another)]
+    rows = [(what, f"{name}: {was}", f"{other}: {now}") for what, was, now in unlike]
+    data = {"files": (name, other), "differences": unlike}
+    verdict = f"{name} and {other} {'differ' if unlike else 'tell the same'}"
+    return Answer(data, [verdict], [Rows(rows, "differences")], (), REFUSED if unlike else ACCEPTED)
 
 
 def _of_a_log(parser: Parser) -> None:

@@ -27,7 +27,7 @@ from kit.operators.importers.metadata_log import (
     Log,
     LogEntry,
     ServiceView,
-    Told,
+    DumpedMetadata,
     read_metadata,
 )
 from kit.protocols.tcm.rules.operations import SENTENCES, Kind, usual_steps
@@ -154,7 +154,7 @@ class MetadataHistory:
                     first.setdefault(node, entry)
             if entry.kind.startswith(("FINISH_", "UNSAFE_JOIN", "ASSASSINATE")):
                 changed |= {entry.node, entry.replaced}
-        found = {}
+        members = {}
         for node in sorted({*first, *self.directory} - came):
             known, begins = self.directory.get(node), first.get(node)
             state = known.state if known and begins is None else "JOINED"
@@ -162,15 +162,15 @@ class MetadataHistory:
                 state = "REGISTERED"
             tokens = known.tokens if known and node not in changed else None
             member = Member(node, self.name(node), state)
-            found[node] = replace(member, tokens=() if state == "REGISTERED" else tokens)
+            members[node] = replace(member, tokens=() if state == "REGISTERED" else tokens)
             if known:
-                found[node] = replace(found[node], dc=known.dc, rack=known.rack)
-        return found
+                members[node] = replace(members[node], dc=known.dc, rack=known.rack)
+        return members
 
     def _gaps(self) -> Iterator[str]:
-        for one, other in pairwise(self.entries):
-            if other.epoch != one.epoch + 1:
-                yield f"epochs {one.epoch + 1} to {other.epoch - 1} are missing"
+        for entry, following in pairwise(self.entries):
+            if following.epoch != entry.epoch + 1:
+                yield f"epochs {entry.epoch + 1} to {following.epoch - 1} are missing"
         unknown = sorted({entry.kind for entry in self.entries} - {*KINDS})
         if unknown:
             yield f"kinds that this kit does not know, kept as text: {', '.join(unknown)}"
@@ -355,14 +355,14 @@ def metadata_history(files: str | Path | Sequence[str | Path]) -> MetadataHistor
     return history_of([(source_name(path), read_metadata(path)) for path in paths])
 
 
-def history_of(files: Sequence[tuple[str, Told]]) -> MetadataHistory:
+def history_of(files: Sequence[tuple[str, DumpedMetadata]]) -> MetadataHistory:
     """As ``metadata_history``, from what was read, with the names of the files."""
-    told: dict[type, Told] = {}
-    for name, one in files:
-        if isinstance(one, ServiceView) or type(one) in told:
+    by_kind: dict[type, DumpedMetadata] = {}
+    for name, dumped in files:
+        if isinstance(dumped, ServiceView) or type(dumped) in by_kind:
             raise BadInput("log", name, "one log, and one directory beside it")
-        told[type(one)] = one
-    log, directory = told.get(Log), told.get(Directory, Directory(()))
+        by_kind[type(dumped)] = dumped
+    log, directory = by_kind.get(Log), by_kind.get(Directory, Directory(()))
     if not isinstance(log, Log) or not isinstance(directory, Directory):
         raise BadInput("log", ", ".join(name for name, _ in files), "a log among the files")
     return MetadataHistory(log.rows, directory.rows)
