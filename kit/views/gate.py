@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from kit.edge.words import later, say
-from kit.errors import Refusal
+from kit.errors import Awaited, Refusal
 from kit.views.actions import first_waiting, mark, some_of
 from kit.views.busts import head_of, letter_of
 from kit.views.fragment import Frag, h
@@ -111,7 +111,11 @@ def gates_of(scene: Scene, declared: Declared) -> tuple[Gate, ...]:
             rest = tuple(dict.fromkeys(name for name in refusal.missing if name not in before))
             if rest:
                 thing, what = mark(scene.model, action), scene.model.label(scene.state, action)
-                gates[thing] = Gate(thing, what, "", (), rest, len(rest), refusal.reason)
+                there, needed = next(
+                    ((come, group.needed) for group, lacking, come in _counted(refusal)
+                     if lacking == rest), ((), len(rest)),
+                )  # fmt: skip
+                gates[thing] = Gate(thing, what, "", there, rest, needed, refusal.reason)
         return tuple(sorted(gates.values(), key=lambda gate: gate.is_open))
 
     kept: tuple[Gate, ...] = scene.once(("gates", declared), work)
@@ -135,11 +139,17 @@ def _refused(scene: Scene) -> Iterator[tuple[Any, Refusal]]:
 def awaited_gates(scene: Scene) -> Iterator[Gate]:
     """The gates that refusals tell of: whatever the model, where it counts nodes."""
     for refusal in filter(None, (refusal for _, refusal in scene.options())):
-        for group in refusal.awaited:
-            lacking = tuple(name for name in group.nodes if name in refusal.missing)
-            there = tuple(name for name in group.nodes if name not in refusal.missing)
-            if len(there) == group.done:  # else it is not said who is missing here
-                yield Gate(group.what, group.what, say("done it"), there, lacking, group.needed)
+        for group, lacking, there in _counted(refusal):
+            yield Gate(group.what, group.what, say("done it"), there, lacking, group.needed)
+
+
+def _counted(refusal: Refusal) -> Iterator[tuple[Awaited, tuple[str, ...], tuple[str, ...]]]:
+    """Each group that a refusal counts, with who is missing there, and who has come."""
+    for group in refusal.awaited:
+        lacking = tuple(name for name in group.nodes if name in refusal.missing)
+        there = tuple(name for name in group.nodes if name not in refusal.missing)
+        if len(there) == group.done:  # else it is not said who is missing here
+            yield group, lacking, there
 
 
 # -- drawing ---------------------------------------------------------------------------------------
@@ -155,11 +165,13 @@ def gate_below(
     said = say("{n} have come", n=len(gate.there))
     room = width - post - 20 - measured(gate.count, bold=True)
     come = _some(gate.there, MOST_COME if _BEHIND * len(gate.there) < room else 0)
+    before = _BEFORE * len(_some(gate.missing, MOST_MISSING)) or measured(gate.untold)
+    what = shortened(gate.what, post - before - 16, bold=True)
     return h(
         "g",
         h("title", gate.sentence),
         h("path", d=f"M0 {bottom - HIGH + 1:.0f}H{width:.0f}", class_="rail"),
-        h("text", shortened(gate.what, 150), x=2, y=y + 5, class_="strong"),
+        h("text", what, x=2, y=y + 5, class_="strong"),
         h("text", gate.untold, x=post - 12, y=y + 5, text_anchor="end") if gate.untold else None,
         _crowd(scene, gate, letters, post, y, come),
         h("text", said, x=post + 12, y=y + 5)

@@ -239,13 +239,7 @@ def shell(stage: Kid = None, note: str = "") -> Frag:
             _parting(),
             _modes(),
             _help(),
-            h(
-                "div",
-                class_="kp-film kp-sheet",
-                hidden=True,
-                role="group",
-                aria_label=say("film"),
-            ),
+            h("div", class_="kp-film kp-sheet", hidden=True, role="group", aria_label=say("film")),
             h("div", class_="kp-peek kp-sheet", hidden=True, aria_hidden="true"),
             h(
                 "div",

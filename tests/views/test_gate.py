@@ -161,6 +161,11 @@ def test_all_who_are_missing_stand_before_a_gate(model: str) -> None:
             closed = [{*gate.missing} for gate in gates if not gate.is_open]
             for lacking in ({*why.missing} for _, why in scene.options() if why is not None):
                 assert lacking == {name for names in closed if names <= lacking for name in names}
+            for gate in gates:
+                for why in (why for _, why in scene.options() if why and why.reason == gate.why):
+                    for group in why.awaited:
+                        if {*gate.missing} == {*group.nodes} & {*why.missing}:
+                            assert (len(gate.there), gate.needed) == (group.done, group.needed)
             if not closed or gates in seen:
                 continue
             seen.add(gates)

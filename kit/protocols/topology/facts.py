@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from kit.engine.timeline import PassedStep
-from kit.protocols.group0.rules.voters import nodes_in
+from kit.masks import nodes_in
 from kit.protocols.topology import coordinator as work
 from kit.protocols.topology import topology as act
 from kit.protocols.topology.control import ControlState, drain_refusal, view_of

@@ -34,6 +34,7 @@ from kit.engine.declared import (
 from kit.engine.network import DeliverMessage, Envelope, NetworkOptions, posted
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput
+from kit.masks import mask_of, where
 from kit.protocols.topology.handshake import (
     ACCEPTED,
     CHECKS,
@@ -307,9 +308,7 @@ class Join(NetworkModel):
 
     @action(
         tag="place",
-        each=lambda m, s: sum(
-            1 << i for i, state in enumerate(s.nodes) if getattr(state, "handling", ())
-        ),
+        each=lambda m, s: where(bool(getattr(state, "handling", ())) for state in s.nodes),
         label="{node} checks the request with group 0",
         says=_place_words,
     )
@@ -556,7 +555,7 @@ class Join(NetworkModel):
 
     def able(self, s: ActorState) -> int:
         """The members that are up, as a bit mask."""
-        return sum(1 << self.index[name] for name in up(s))
+        return mask_of(self.index[name] for name in up(s))
 
     @action(
         tag="restart-member",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kit.protocols.group0.rules.voters import nodes_in
+from kit.masks import nodes_in
 from kit.protocols.recovery import facts
 from kit.protocols.recovery.facts import ModeRow, PersistedRow
 from kit.protocols.recovery.recovery import Recovery

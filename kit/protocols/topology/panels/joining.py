@@ -200,7 +200,9 @@ def gates(scene: Scene) -> Iterator[Gate]:
     elif status == "waiting" and lead:
         names = dict.fromkeys((contact, lead))
         there = tuple(name for name in names if name != lead)
-        yield Gate(JOINER, "the verdict", "been heard", there, (lead,), len(names))
+        row = tables(s).row(joiner(s).host)
+        due = "the verdict" if row is None or row.state == "none" else "the response"
+        yield Gate(JOINER, due, "been heard", there, (lead,), len(names))
 
 
 HOSTS = (

@@ -9,14 +9,7 @@ from msgspec.structs import replace
 from kit.protocols.topology import facts
 from kit.protocols.topology.control import spot
 from kit.protocols.topology.facts import NodeFacts
-from kit.views.declared import (
-    NONE,
-    Alike,
-    Column,
-    Table,
-    of_state,
-    panel_of,
-)
+from kit.views.declared import NONE, Alike, Column, Table, of_state, panel_of
 from kit.views.panel import Scene
 
 LEADS = "★"

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from kit.errors import BadInput
-from kit.protocols.group0.rules.voters import nodes_in
+from kit.masks import nodes_in
 from kit.protocols.topology.rules.cluster import (
     ClusterTopology,
     Factor,

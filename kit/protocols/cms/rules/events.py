@@ -1,0 +1,95 @@
+"""Events that are submitted, and when one makes sense: by what was committed before it.
+
+An event is a line of text: ``drop table t``, ``decommission C``, ``replace C D``. Metadata is a
+row for each table and node that events have named: what became of it, and at which epoch, so that
+a rejection can name the epoch that stands in the way.
+Source: CEP-21, "Event Submission Protocol".
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache, partial
+
+from msgspec import Struct
+
+from kit.errors import BadInput
+from kit.protocols.cms.rules.log import SNAPSHOT, Entry, Machine
+
+TABLE, NODE = "table", "node"
+EVENTS = {
+    "create table": (TABLE, ("", "dropped"), "there"),
+    "alter table": (TABLE, ("there",), "there"),
+    "drop table": (TABLE, ("there",), "dropped"),
+    "decommission": (NODE, ("there",), "left"),
+    "replace": (NODE, ("there",), "replaced"),
+}
+"""Of each kind of event: of what it is, in which states that may be, and what becomes of it."""
+
+
+class Fact(Struct, frozen=True, cache_hash=True):
+    """What became of a table or node, and the epoch of the event that made it so."""
+
+    thing: str
+    state: str
+    epoch: int = 0
+
+
+class Metadata(Struct, frozen=True, cache_hash=True):
+    """What the events up to an epoch have made."""
+
+    facts: tuple[Fact, ...] = ()
+
+    def fact(self, thing: str) -> Fact:
+        """What is known of a thing; its state is empty where it never was."""
+        return next((each for each in self.facts if each.thing == thing), Fact(thing, ""))
+
+
+class Objection(Struct, frozen=True, cache_hash=True):
+    """Why an event makes no sense, and the epoch that made it so (0: before the log began)."""
+
+    reason: str
+    epoch: int
+
+
+@lru_cache(256)
+def parsed(event: str) -> tuple[str, str, str]:
+    """The kind of an event, the thing that it changes, and the node that comes for it, if any.
+
+    Raises BadInput for what is no event.
+    """
+    if event == SNAPSHOT:
+        return SNAPSHOT, "", ""
+    for kind, (of, _, _) in EVENTS.items():
+        names = event.removeprefix(kind).split()
+        if event.startswith(f"{kind} ") and len(names) == 1 + (kind == "replace"):
+            return kind, f"{of} {names[0]}", f"{NODE} {names[1]}" if names[1:] else ""
+    raise BadInput("event", event, f"{', '.join(EVENTS)} with a name, or {SNAPSHOT}")
+
+
+def objection(metadata: Metadata, event: str) -> Objection | None:
+    """Why an event makes no sense after all that was committed before; None where it does."""
+    kind, thing, new = parsed(event)
+    if kind == SNAPSHOT:
+        return None
+    fact, comes = metadata.fact(thing), metadata.fact(new)
+    if fact.state not in EVENTS[kind][1]:
+        became = {"": "does not exist", "there": "exists"}.get(fact.state, f"is {fact.state}")
+        return Objection(f"{thing} {became.replace('is left', 'has left')}", fact.epoch)
+    if new and comes.state:
+        return Objection(f"{new} is in the cluster already", comes.epoch)
+    return None
+
+
+def enact(metadata: Metadata, entry: Entry) -> Metadata:
+    """The metadata after one more entry."""
+    kind, thing, new = parsed(entry.event)
+    if kind == SNAPSHOT:
+        return metadata
+    changed = [Fact(thing, EVENTS[kind][2], entry.epoch)]
+    changed += [Fact(new, "there", entry.epoch)] if new else []
+    facts = {each.thing: each for each in (*metadata.facts, *changed)}
+    return Metadata(tuple(facts[name] for name in sorted(facts)))
+
+
+machine_of = partial(Machine, enact=enact)
+"""The machine that begins with this metadata."""

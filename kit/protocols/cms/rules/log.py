@@ -1,0 +1,151 @@
+"""The log of metadata as one node keeps it: entries, snapshots, what waits above a gap, an archive.
+
+An entry is an event with its epoch and the id that its submitter gave it. A node applies entries
+one by one and holds back what arrives above a gap. A snapshot is an event as well: each node that
+applies it stores the metadata of that moment, so it can later serve who is far behind. What is
+truncated is served no more, but it stays in an archive. What metadata is, is the caller's
+business: a ``Machine`` says where it begins and what an entry makes of it.
+Sources: CEP-21, "Event Submission Protocol", "Node Level Changes", "Snapshotting Metadata Log";
+published code, ``LocalLog``, ``LogState`` and ``LogReader.getLogState``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import lru_cache, reduce
+from itertools import pairwise
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+SNAPSHOT = "snapshot"
+"""The event that changes nothing, and at which each node stores a snapshot."""
+
+
+class Entry(Struct, frozen=True, cache_hash=True):
+    """An entry of the log: its epoch, the event, and the id that the submitter gave it."""
+
+    epoch: int
+    event: str
+    id: str
+
+
+class Snapshot(Struct, frozen=True, cache_hash=True):
+    """The metadata of an epoch, as a node stored it."""
+
+    epoch: int
+    metadata: Any
+
+
+class Slice(Struct, frozen=True, cache_hash=True):
+    """What a node answers to who asks for the log: entries, perhaps on top of a snapshot."""
+
+    snapshot: Snapshot | None
+    entries: tuple[Entry, ...]
+
+
+class Machine(Struct, frozen=True):
+    """Where metadata begins, and what an entry makes of it."""
+
+    initial: Any
+    enact: Callable[[Any, Entry], Any]
+
+
+class NodeLog(Struct, frozen=True, cache_hash=True):
+    """What a node has stored: the entries it applied, snapshots, and entries ``held`` above a gap.
+
+    Entries up to the epoch ``cut`` are in its archive. Who caught up by a snapshot does not have
+    the entries below it.
+    """
+
+    entries: tuple[Entry, ...] = ()
+    snapshots: tuple[Snapshot, ...] = ()
+    held: tuple[Entry, ...] = ()
+    cut: int = 0
+
+    @property
+    def epoch(self) -> int:
+        """The epoch of the node: that of the newest entry, or of the newest snapshot."""
+        last = self.entries[-1].epoch if self.entries else 0
+        return max(last, self.snapshots[-1].epoch if self.snapshots else 0)
+
+    def entry(self, epoch: int) -> Entry | None:
+        """Its entry of an epoch."""
+        return next((each for each in self.entries if each.epoch == epoch), None)
+
+    @property
+    def archive(self) -> tuple[Entry, ...]:
+        """The entries that were truncated."""
+        return tuple(each for each in self.entries if each.epoch <= self.cut)
+
+
+def replay(machine: Machine, entries: Iterable[Entry], start: Snapshot | None = None) -> Any:
+    """The metadata that entries make, from the beginning or on top of a snapshot."""
+    return reduce(machine.enact, entries, start.metadata if start else machine.initial)
+
+
+@lru_cache(1 << 16)
+def metadata(log: NodeLog, machine: Machine) -> Any:
+    """The metadata of a node: its newest snapshot, and the entries that it applied after that."""
+    start = log.snapshots[-1] if log.snapshots else None
+    after = start.epoch if start else 0
+    return replay(machine, (each for each in log.entries if each.epoch > after), start)
+
+
+def applied(log: NodeLog, entry: Entry, machine: Machine) -> NodeLog:
+    """The log after one more entry; at a snapshot event the node stores a snapshot."""
+    log = replace(log, entries=(*log.entries, entry))
+    if entry.event != SNAPSHOT:
+        return log
+    taken = Snapshot(entry.epoch, metadata(log, machine))
+    return replace(log, snapshots=(*log.snapshots, taken))
+
+
+def received(log: NodeLog, entry: Entry, machine: Machine, *, in_order: bool = True) -> NodeLog:
+    """The log after an entry has arrived: applied, and those held right behind it, or held back.
+
+    Without the order it is applied at once, and the gap below is never filled.
+    """
+    if entry.epoch <= log.epoch:
+        return log
+    if in_order and entry.epoch > log.epoch + 1:
+        held = {each.epoch: each for each in (*log.held, entry)}
+        return replace(log, held=tuple(held[epoch] for epoch in sorted(held)))
+    return _drained(applied(log, entry, machine), machine)
+
+
+def _drained(log: NodeLog, machine: Machine) -> NodeLog:
+    """The log with what it held back applied, as far as there is no gap."""
+    held = tuple(each for each in log.held if each.epoch > log.epoch)
+    while held and held[0].epoch == log.epoch + 1:
+        log, held = applied(log, held[0], machine), held[1:]
+    return log if log.held == held else replace(log, held=held)
+
+
+def caught_up(log: NodeLog, got: Slice, machine: Machine) -> NodeLog:
+    """The log after an answer to "what is above my epoch?": first the snapshot, then entries."""
+    if got.snapshot and got.snapshot.epoch > log.epoch:
+        log = _drained(replace(log, snapshots=(*log.snapshots, got.snapshot)), machine)
+    return reduce(lambda log, entry: received(log, entry, machine), got.entries, log)
+
+
+def slice_since(log: NodeLog, epoch: int, *, snapshots: bool = True) -> Slice:
+    """What a node sends to one that is at ``epoch``.
+
+    Entries alone where they have no gap and at most one snapshot would be skipped: a snapshot is
+    taken to cost more. Else the newest snapshot and what follows it. Without a snapshot, whatever
+    entries there are.
+    """
+    entries = tuple(each for each in log.entries if each.epoch > max(epoch, log.cut))
+    newer = [each for each in log.snapshots if each.epoch > epoch] if snapshots else []
+    epochs = (epoch, *(each.epoch for each in entries))
+    is_whole = all(b == a + 1 for a, b in pairwise(epochs)) and epochs[-1] == log.epoch
+    if not newer or (is_whole and len(newer) == 1):
+        return Slice(None, entries)
+    return Slice(newer[-1], tuple(each for each in entries if each.epoch > newer[-1].epoch))
+
+
+def truncated(log: NodeLog) -> NodeLog:
+    """The log cut off below its newest snapshot; what is cut goes to the archive."""
+    return replace(log, cut=log.snapshots[-1].epoch) if log.snapshots else log

@@ -1,0 +1,1 @@
+"""The metadata service and its log."""
