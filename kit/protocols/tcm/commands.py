@@ -21,8 +21,8 @@ from kit.edge.writing import check_place
 from kit.engine.registry import edition_of, one_of
 from kit.errors import BadInput, about, counted
 from kit.operators.importers.metadata_log import (
-    ServiceView,
     DumpedMetadata,
+    ServiceView,
     differences,
     read_metadata,
 )

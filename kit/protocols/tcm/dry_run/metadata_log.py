@@ -24,10 +24,10 @@ from kit.operators.importers.metadata_log import (
     KINDS,
     Directory,
     DirectoryNode,
+    DumpedMetadata,
     Log,
     LogEntry,
     ServiceView,
-    DumpedMetadata,
     read_metadata,
 )
 from kit.protocols.tcm.rules.operations import SENTENCES, Kind, usual_steps
