@@ -1,7 +1,5 @@
 """The bust of a character: its head by its kind, its letter, its crown; the same in any picture."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from kit.views.fragment import Frag, Kid, h

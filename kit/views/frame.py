@@ -5,8 +5,6 @@ fixed size (``kit/views/css/board.css``), so that no step moves anything: the ba
 pane of tabs whose first explains the picture, the narration, the actions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 
 from msgspec import Struct

@@ -6,8 +6,6 @@ other picture in the line above it, where another one takes its place while its 
 at. Who is missing does a step of its own by a press, or has its menu.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, get_args
 

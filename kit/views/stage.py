@@ -14,8 +14,6 @@ Of a model on ``kit.engine.network`` messages, losses and walls need no declarat
 filling say how a node is, never who it is; *dashed* is what is planned or not yet so.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -39,16 +37,7 @@ from kit.views.heat import MOST_NODES, Aspect, draw_heat, heat_lines
 from kit.views.labels import Box, measured, seated, shortened, tags, wrapped
 from kit.views.panel import Panel, Scene, alternative
 from kit.views.parts import fresh
-from kit.views.replicas import (
-    MARK,
-    SIGNS,
-    asked_words,
-    disk,
-    disk_size,
-    envelope_path,
-    eye,
-    pencil,
-)
+from kit.views.replicas import MARK, SIGNS, asked_words, disk, disk_size, envelope_path, eye, pencil
 from kit.views.strip import draw_strip
 from kit.views.tape import MOST_CARDS, MOST_MARKS, TAPE, Card, Tape
 from kit.views.wires import Body, Place, Way, ground, on, path
@@ -361,11 +350,7 @@ def on_network(scene: Scene, stage: Stage) -> Stage:
 
 
 def draw_stage(
-    scene: Scene,
-    stage: Stage,
-    gates: Sequence[Gate] | None,
-    said: str,
-    before: Stage | None = None,
+    scene: Scene, stage: Stage, gates: Sequence[Gate] | None, said: str, before: Stage | None = None
 ) -> Frag:
     """Draw the stage of a scene; ``gates`` is None where its family never has any. What was not so
     ``before`` is marked.

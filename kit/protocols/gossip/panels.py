@@ -1,7 +1,5 @@
 """How a schema by gossip, and an operation by gossip, are drawn: nodes, what each of them knows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 
@@ -87,15 +85,15 @@ def state_of(row: ChangeRow) -> str:
     """What became of a change, in words."""
     if row.timestamp is None:
         return "not asked yet"
-    if not row.overwritten:
+    if not row.newer:
         return "done"
-    nodes = f"overwritten on {', '.join(row.overwritten)}"
+    nodes = f"something newer on {', '.join(row.newer)}"
     return f"! {nodes if row.known else 'lost: something newer took its place'}"
 
 
 def _state(row: ChangeRow) -> str | Frag:
     words = state_of(row)
-    return h("span", words, class_="witness") if row.overwritten else words
+    return h("span", words, class_="witness") if row.newer else words
 
 
 def _change(row: ChangeRow) -> str:
@@ -105,7 +103,7 @@ def _change(row: ChangeRow) -> str:
 
 def _badges(scene: Scene) -> Badges:
     count = len({row.version for row in scene.of(facts.versions)})
-    lost = sum(bool(row.overwritten) for row in scene.of(facts.changes))
+    lost = sum(row.overwritten for row in scene.of(facts.changes))
     yield "versions", counted(count, "schema version"), "busy" if count > 1 else ""
     yield "split", _split(scene), "broken"
     yield "lost", f"! {counted(lost, 'change')} overwritten" if lost else "", "broken"

@@ -2,8 +2,6 @@
 documents' table of failures, filled row by row as nodes fail in a run; data by level and range.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 from operator import attrgetter, itemgetter
@@ -276,11 +274,7 @@ VIEWS = Views(
     (
         status(_badges, "badges"),
         stage_panel(
-            "nodes",
-            "Nodes",
-            _stage,
-            gates=gates,
-            meanings={"blue": "schema changes it has"},
+            "nodes", "Nodes", _stage, gates=gates, meanings={"blue": "schema changes it has"}
         ),
         panel_of(
             "presses",

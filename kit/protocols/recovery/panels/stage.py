@@ -1,10 +1,8 @@
 """A recovery and its old procedure on the stage: groups, what each node has persisted, walls."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
-from kit.protocols.group0.rules.voters import nodes_in
+from kit.masks import nodes_in
 from kit.protocols.recovery import facts
 from kit.protocols.recovery.facts import ModeRow, PersistedRow
 from kit.protocols.recovery.recovery import Recovery

@@ -1,7 +1,5 @@
 """A join: its messages, the rows of host ids, what each process is at, every check."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """The topology on the stage: nodes by their state, the barrier as a gate, the log as a tape."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kit.errors import counted

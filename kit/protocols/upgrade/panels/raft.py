@@ -1,7 +1,5 @@
 """The Raft upgrade: nodes, their five phases, the tables that tell of it, what to do when stuck."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from operator import itemgetter

@@ -9,7 +9,7 @@ import pytest
 
 from kit.engine.registry import build, entries
 from kit.errors import BadInput
-from kit.protocols.group0.rules.voters import nodes_in
+from kit.masks import nodes_in
 from kit.protocols.recovery import facts
 from kit.protocols.recovery.rules.availability import FAILURES, FailureRow, standings
 from kit.protocols.recovery.rules.quorum import after_deaths
