@@ -17,6 +17,7 @@ from kit.protocols.tcm.panels.operation import gates as tcm_gates
 from kit.protocols.tcm.rules.metadata import Advance
 from kit.views.actions import draw_actions, end_words, ends_well
 from kit.views.fragment import Frag
+from kit.views.frame import frame
 from kit.views.gate import MOST_GATES, MOST_MISSING, Gate, awaited_gates, gates_above, gates_of
 from kit.views.panel import Scene, is_shown, scene_of
 from kit.views.registry import for_model
@@ -207,6 +208,28 @@ def test_a_gate_may_name_nobody() -> None:
     assert "drain F no node may take its replica" in said
     assert "No more happens by itself: no node may take its replica." in end_words(scene, [gate])
     assert not ends_well(scene, [gate])
+
+
+@pytest.mark.parametrize("name", ["recovery/majority-is-lost", "vnodes/write-during-removenode"])
+def test_heads_at_a_gate_are_those_of_the_cast(name: str) -> None:
+    """Who is down or dead in the picture is so before the gate, on a stage and over a picture."""
+    seen = set()
+    for scene in scenes(walk(name)):
+        views = for_model(scene.model)
+        drawn = frame(scene, views.panels, slots=views)
+        cast = {each.get("data-of"): each for each in classed(drawn, "character")
+                if not (each.key or "").startswith("gate:")}  # fmt: skip
+        for each in (*classed(drawn, "missing"), *classed(drawn, "come")):
+            node = cast[(each.key or "").rpartition(":")[2]]
+            for look in ("down", "gone", "joining"):
+                assert (look in looks(each)) is (look in looks(node))
+                seen.add((look, look in looks(each)))
+    assert {("down", True), ("gone", True)} & seen
+
+
+def looks(drawn: Frag) -> set[str]:
+    """The classes of a part."""
+    return {*(drawn.get("class") or "").split()}
 
 
 def test_a_gate_that_no_refusal_tells_of_is_waited_for() -> None:
