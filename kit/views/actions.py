@@ -235,11 +235,7 @@ def _named(nodes: Sequence[str]) -> str:
 
 
 def _reasons(
-    scene: Scene,
-    title: str,
-    waiting: Sequence[Option],
-    none: str = "",
-    closed: Sequence[Gate] = (),
+    scene: Scene, title: str, waiting: Sequence[Option], none: str = "", closed: Sequence[Gate] = ()
 ) -> Frag | None:
     if not waiting and not none:
         return None

@@ -4,8 +4,6 @@ Messages arrive in any order; a node may crash and start again at any moment.
 Source: "Establishing group 0 in a fresh cluster".
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Literal
@@ -31,6 +29,7 @@ from kit.engine.declared import (
 from kit.engine.network import Envelope, NetworkOptions
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput, Refusal
+from kit.masks import where
 
 Names = tuple[str, ...]
 Boot = Literal["discovery", "saved state"]
@@ -255,7 +254,7 @@ class Discovery(NetworkModel):
 
     def groupless(self, s: ActorState) -> int:
         """The nodes that neither have a group nor are about to, as a bit mask."""
-        return sum(1 << i for i, peers in enumerate(s.nodes) if not (peers.group or peers.joining))
+        return where(not (peers.group or peers.joining) for peers in s.nodes)
 
     def _found_label(self, s: ActorState, action: Any) -> str:
         """Who knows of a lower Raft id will not found a group: it looks for one."""

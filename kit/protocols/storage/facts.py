@@ -16,6 +16,7 @@ from typing import Any, Literal
 from msgspec import UNSET, Struct
 
 from kit.errors import BadInput, Refusal
+from kit.masks import holds
 from kit.protocols.storage.coordinating import Coordinating
 from kit.protocols.storage.events import QuotaRow
 from kit.protocols.storage.ranges import COPIED, NOT_COPIED, is_under_way
@@ -28,7 +29,7 @@ from kit.protocols.storage.rules.requests import (
     Request,
     is_tombstone,
 )
-from kit.protocols.storage.rules.view import View, holds
+from kit.protocols.storage.rules.view import View
 from kit.protocols.storage.solo import Coordinator, Replica, ReplicaState, Reply, Send
 from kit.protocols.storage.storage import Finish, Start, Storage, StorageState, TimeOut
 

@@ -15,6 +15,7 @@ from msgspec import Struct, field
 
 from kit.engine.declared import Declared, Each, State, action, purpose, refused, sometimes, step
 from kit.errors import Refusal
+from kit.masks import holds, members
 from kit.protocols.storage.coordinating import Coordinating, Finish, Start
 from kit.protocols.storage.events import ERRORS, Applied, Delivered, Happenings, seat_of
 from kit.protocols.storage.moving import ApplyEpoch
@@ -23,7 +24,6 @@ from kit.protocols.storage.ranges import Replica as Played
 from kit.protocols.storage.rules import requests
 from kit.protocols.storage.rules.exchange import Answer, ExchangeSwitches, Verdict, receive, sent
 from kit.protocols.storage.rules.history import RangeHistory, to_the_end, trails
-from kit.protocols.storage.rules.view import holds, members
 
 
 class Reply(Struct, frozen=True, tag="reply"):

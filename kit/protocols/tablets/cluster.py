@@ -18,6 +18,7 @@ from kit.engine.compose import Lifting
 from kit.engine.declared import State, action, budget, parameter, purpose, refused, safeguard
 from kit.engine.flows import FlowTable
 from kit.errors import BadInput, Refusal
+from kit.masks import mask_of
 from kit.protocols.group0.voting import VotingModel
 from kit.protocols.tablets.dump import DumpedTable, TabletDump, holders
 from kit.protocols.tablets.hosts import HIDDEN, LOG, NETWORK, WRITTEN, Hosts, host_spot
@@ -523,10 +524,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
 
     def nodes_of(self, replicas: Iterable[replica_sets.TabletReplica]) -> int:
         """The nodes of replicas (a mask)."""
-        mask = 0
-        for replica in replicas:
-            mask |= 1 << self._places[replica.host]
-        return mask
+        return mask_of(self._places[replica.host] for replica in replicas)
 
     def excluded(self, s: TabletsState) -> frozenset[str]:
         """The hosts that barriers and work of tablets pass over."""
@@ -603,14 +601,14 @@ def stale(command: TabletCommand | None) -> TabletCommand | None:
 def removed_nodes(topology: cluster.ClusterTopology) -> int:
     """The nodes that will not come back: what they hold is made again from others (a mask)."""
     leaving = sum(1 << i for i, entry in enumerate(topology.nodes) if entry.request == "remove")
-    return leaving | cluster.mask_of(topology, "removing", "left")
+    return leaving | cluster.in_state(topology, "removing", "left")
 
 
 @lru_cache(1 << 10)
 def gone_nodes(topology: cluster.ClusterTopology) -> int:
     """The nodes that have left without a successor: none has a replica any more (a mask)."""
     succeeded = {entry.replaced for entry in topology.nodes} - {cluster.NOBODY}
-    return cluster.mask_of(topology, "left") & ~sum(1 << node for node in succeeded)
+    return cluster.in_state(topology, "left") & ~sum(1 << node for node in succeeded)
 
 
 def excluded_nodes(topology: cluster.ClusterTopology) -> int:
@@ -623,7 +621,7 @@ def staying_nodes(topology: cluster.ClusterTopology) -> int:
     """The nodes that may get replicas if they are heard (a mask): normal ones, that are to stay."""
     pairs = enumerate(topology.nodes)
     going = sum(1 << i for i, e in pairs if e.request in ("leave", "remove") or e.zero_token)
-    return cluster.mask_of(topology, "normal") & ~(going | topology.ignored)
+    return cluster.in_state(topology, "normal") & ~(going | topology.ignored)
 
 
 def targets(s: TabletsState) -> int:

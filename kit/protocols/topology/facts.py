@@ -1,14 +1,12 @@
 """One state as people ask of it, and what a run committed and logged."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct
 
 from kit.engine.timeline import PassedStep
-from kit.protocols.group0.rules.voters import nodes_in
+from kit.masks import nodes_in
 from kit.protocols.topology import coordinator as work
 from kit.protocols.topology import topology as act
 from kit.protocols.topology.control import ControlState, drain_refusal, view_of

@@ -10,8 +10,6 @@ give no words. Table and routes are those of the published server, ``system.raft
 ``/raft/...``; the start in maintenance mode is our own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -34,7 +32,8 @@ from kit.engine.model import Model
 from kit.engine.server import CONFIGURATION, LOG_FILE, SELECT, NodeTable, Row
 from kit.engine.timeline import Moment, Timeline
 from kit.errors import Refused, are
-from kit.protocols.group0.rules.voters import majority, nodes_in
+from kit.masks import nodes_in, union
+from kit.protocols.group0.rules.voters import majority
 from kit.protocols.recovery import facts
 from kit.protocols.recovery import recovery as act
 from kit.protocols.recovery.drill.lost_majority import (
@@ -498,9 +497,7 @@ def grade(now: DrillMoment) -> Grade:
     clients were worse off than at the start.
     """
     m, s = now.model, now.state
-    had = 0
-    for heard in s.acknowledged[OLD + 1 :]:
-        had |= heard
+    had = union(s.acknowledged[OLD + 1 :])
     dangling = (
         f"{row.node} has data in column {row.column}, which its group does not know"
         for row in facts.effects(m, s)

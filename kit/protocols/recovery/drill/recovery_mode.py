@@ -4,8 +4,6 @@ The model knows of a mistyped ``group0_upgrade_state`` only that it is no known 
 typed is in a mark of the drill.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -24,7 +22,7 @@ from kit.engine.drill import (
 from kit.engine.forms import Form, Given
 from kit.engine.server import LOG_FILE, NodeTable, Row
 from kit.errors import Refused
-from kit.protocols.group0.rules.voters import nodes_in
+from kit.masks import nodes_in, union
 from kit.protocols.recovery import recovery_mode as act
 from kit.protocols.recovery.drill.lost_majority import (
     TIMES,
@@ -200,9 +198,7 @@ FORMS: tuple[Form, ...] = (
 
 def grade(now: DrillMoment) -> Grade:
     """The run, graded; the same run has the same grade, whatever was typed."""
-    answered = 0
-    for step in now.run:
-        answered |= step.state.answered
+    answered = union(step.state.answered for step in now.run)
     needed = steps_needed(RecoveryMode(now.model.parameters), act.BY_OPERATOR)
     whole = "every node that lives runs in one group 0, after the Raft upgrade"
     return Grade(

@@ -30,6 +30,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.errors import BadInput
+from kit.masks import mask_of
 from kit.protocols.storage.rules import conditions
 from kit.protocols.storage.rules.history import (
     CopyTask,
@@ -38,7 +39,7 @@ from kit.protocols.storage.rules.history import (
     RangeHistory,
     ShardedReplica,
 )
-from kit.protocols.storage.rules.view import ShardChoice, View, mask_of
+from kit.protocols.storage.rules.view import ShardChoice, View
 from kit.protocols.tablets.rules import stages
 from kit.protocols.tablets.rules.availability import (
     ACKNOWLEDGEMENT,

@@ -1,11 +1,10 @@
 """What the coordinator is at: the queue with reasons, the barrier node by node, the badges."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kit.errors import counted
-from kit.protocols.group0.rules.voters import majority, nodes_in
+from kit.masks import nodes_in
+from kit.protocols.group0.rules.voters import majority
 from kit.protocols.topology import facts
 from kit.protocols.topology.control import has_majority, voting
 from kit.protocols.topology.facts import HistoryLine, LoggedLine, NodeFacts, history, log_lines

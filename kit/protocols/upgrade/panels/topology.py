@@ -2,20 +2,12 @@
 how a node joins.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from operator import itemgetter
 
 from kit.protocols.upgrade.panels.states import UPGRADE, of_cluster
 from kit.protocols.upgrade.rules import BUILDING, FEATURE, NOT_UPGRADED, ROUTE, join_way
-from kit.protocols.upgrade.topology_upgrade import (
-    GENERATIONS,
-    Cluster,
-    Post,
-    Serve,
-    TopologyNode,
-)
+from kit.protocols.upgrade.topology_upgrade import GENERATIONS, Cluster, Post, Serve, TopologyNode
 from kit.views.actions import mark
 from kit.views.declared import NONE, Badges, Column, Drawn, Note, Table, panel_of, status
 from kit.views.fragment import Frag, h
