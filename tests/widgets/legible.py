@@ -36,11 +36,14 @@ FLAWS = """() => {
     const around = box(svg);
     const papers = [...svg.querySelectorAll(".paper")];
     const hidden = (text) => papers.some((paper) => after(text, paper)
-      && meet(ink(text), box(paper)));
+      && within(ink(text), box(paper)));
+    const halved = (text) => papers.some((paper) => after(text, paper)
+      && meet(ink(text), box(paper)) && !within(ink(text), box(paper)));
     const texts = [...svg.querySelectorAll("text")].filter((one) =>
       words(one) && one.checkVisibility({ visibilityProperty: true }) && !hidden(one));
     texts.forEach((one, i) => {
       if (!within(ink(one), around)) found.add(`cut: ${words(one)}`);
+      if (halved(one)) found.add(`half under another: ${words(one)}`);
       if (size(one) < LEAST) found.add(`${size(one).toFixed(1)} px: ${words(one)}`);
       for (const other of texts.slice(i + 1))
         if (meet(ink(one), ink(other))) found.add(`${words(one)} over ${words(other)}`);
