@@ -95,8 +95,8 @@ FLAWS = """() => {
   if (new Set(tabs.map((tab) => box(tab).top)).size > 1) found.add("tabs in two lines");
   for (const tab of tabs)
     if (!within(box(tab), box(tab.parentNode))) found.add(`half a tab: ${words(tab)}`);
-  for (const badge of document.querySelectorAll(".kp-badges>.scroll li"))
-    if (badge.offsetHeight > 30) found.add(`${words(badge)}: higher than its row`);
+  for (const badge of document.querySelectorAll(".kp-badges>.scroll li, .kp-acts summary"))
+    if (badge.offsetHeight > (innerWidth < 840 ? 30 : 29)) found.add(`${words(badge)}: in lines`);
   for (const sign of document.querySelectorAll(".kp-page tr svg:not([width])"))
     if (sign.clientWidth > 24) found.add(`a sign of ${sign.clientWidth} px in a row`);
   return [...found];

@@ -262,13 +262,13 @@ def _badges(scene: Scene) -> Badges:
     where = f" at {nodes}" if able and state.apart else ""
     yield (
         "schema",
-        *((f"✓ schema changes{where}", "") if able else _broken("refuses schema changes")),
+        *((f"✓ schema changes{where}", "") if able else _broken("no new schema")),
     )
     levels = [
         each for side in state.sides() for each in facts.level_lines(scene.model, state, side)
     ]
     best = max((each for each in levels if each.level == "QUORUM"), key=attrgetter("met"))
-    data = f"data at QUORUM in {best.met} of {counted(best.ranges, 'range')}"
+    data = f"QUORUM in {best.met} of {counted(best.ranges, 'range')}"
     yield "data", *(("✓ data at QUORUM", "") if best.standing == "available" else _broken(data))
 
 
