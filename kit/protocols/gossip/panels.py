@@ -261,7 +261,7 @@ def _join_badges(scene: Scene) -> Badges:
     behind, state = scene.of(facts.unheard), scene.state
     yield "heard", f"{behind} not heard" if behind else "all have heard", "busy" * bool(behind)
     yield "streams", counted(state.streams, "stream"), ""
-    yield "writes", f"{counted(state.acknowledged.bit_count(), 'write')} acknowledged", ""
+    yield "writes", f"{counted(state.acknowledged.bit_count(), 'write')} acked", ""
     yield "cut", f"{state.cut_off} is cut off" if state.cut_off else "", "broken"
 
 
