@@ -6,8 +6,6 @@ is up follows, data is streamed, each operation commits its next step, and those
 begin as soon as they may.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -51,6 +49,7 @@ def model_for(
     *,
     begun: int | None = None,
     crashes: int = 0,
+    cancels: int = 0,
     stored: Stored | None = None,
     level: Level | None = None,
 ) -> TcmCluster:
@@ -76,6 +75,7 @@ def model_for(
             edition=edition,
             epoch=ring_file.epoch - (len(operations) - 1 if begun is None else begun),
             crashes=crashes,
+            cancels=cancels,
             stored=stored,
             level=level or "own",
         )
