@@ -114,7 +114,9 @@ class Stages(TabletCluster):
         ways = ((each, each.transition, self.table(each.transition)) for each in pieces)
         return TabletCommand(
             tuple(
-                StageChange(each.tablet, each.place, way.stage, onward(table, way.stage).kind)
+                StageChange(
+                    each.tablet, each.place, way.stage, stages.onward(table, way.stage).kind
+                )
                 for each, way, table in ways
             )
         )

@@ -144,8 +144,8 @@ def test_the_table_has_the_columns_of_system_tablets() -> None:
     until(timeline, stage("streaming"))
     row = panel_text(timeline, "tablets")
     new = timeline.state.tablets[0].transitions[0].new
-    for words in (f"new_replicas {replica_sets.words(new)}", "stage streaming", "transition migration",
-                  "session 1"):  # fmt: skip
+    named = f"new_replicas {replica_sets.words(new)}"
+    for words in (named, "stage streaming", "transition migration", "session 1"):
         assert words in row
     assert "session 1: tablet 0 in streaming" in panel_text(timeline, "sessions")
 
