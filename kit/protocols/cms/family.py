@@ -6,5 +6,8 @@ FAMILY = Family(
     "cms",
     "The cluster metadata service and its log (CEP-21)",
     order=25,
-    models={"commit": "commit:ENTRY"},
+    models={"commit": "commit:ENTRY", "schema": "schema:ENTRY"},
+    views={"schema": "panels.schema:VIEWS"},
+    scenario_output={"schema": "panels.schema:OUTPUT"},
+    composes=("gossip",),
 )
