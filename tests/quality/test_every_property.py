@@ -11,6 +11,7 @@ from collections.abc import Collection
 import pytest
 
 from kit.engine.registry import build, entries
+from tests.protocols.cms.test_schema_reported import SCHEMA
 from tests.protocols.dataplane.test_reported import BROKEN, SOLO, UNREACHED
 from tests.protocols.gossip.test_reported import GOSSIP, JOIN
 from tests.protocols.group0.test_reported import DISCOVERY, GROUP0
@@ -35,6 +36,7 @@ SPOILED: dict[str, Collection[str]] = {
     "tcm": REPORTED["tcm"],
     "dataplane": {*BROKEN, *UNREACHED},
     **SOLO,
+    "schema": SCHEMA,
     "group0": GROUP0,
     "discovery": DISCOVERY,
     "gossip": GOSSIP,

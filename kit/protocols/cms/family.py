@@ -8,6 +8,6 @@ FAMILY = Family(
     order=25,
     models={"commit": "commit:ENTRY", "schema": "schema:ENTRY"},
     views={"schema": "panels.schema:VIEWS"},
-    scenario_output={"schema": "panels.schema:OUTPUT"},
+    scenario_output={"schema": "facts.schema:OUTPUT"},
     composes=("gossip",),
 )

@@ -1,6 +1,6 @@
 """A schema that one log puts in order, and beside it the same one by gossip.
 
-Switch S-64 off, and the same clients, joiner and faults meet in the world of gossip: each node does
+Switch S-80 off, and the same clients, joiner and faults meet in the world of gossip: each node does
 a change by itself, says that it is done, and hears of others by and by. On, a change is an event.
 Any node sends it to the metadata service, which checks it against all that was committed before.
 How an event is committed is the matter of ``commit``: here it is one step, and members of the CMS
@@ -41,7 +41,7 @@ from kit.engine.declared import (
     sometimes,
     step,
 )
-from kit.engine.registry import Fuzzing
+from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import Refusal
 from kit.protocols.cms.rules.log import Entry, Machine
 from kit.protocols.cms.rules.schema import (
@@ -142,6 +142,12 @@ class SchemaNode(State, frozen=True, cache_hash=True):
         table = schema_of(self.cells).table(KEYSPACE, TABLE)
         return table.id if table else ""
 
+    @property
+    def knows(self) -> tuple[Any, ...]:
+        """All by which it acts: its schema, and what it has heard that each node is."""
+        heard = ((each.endpoint, each.generation, each.says(STATUS)) for each in self.view)
+        return self.cells, *heard
+
     def with_cells(self, cells: Mutations) -> SchemaNode:
         """The node with this schema, whose version it gossips."""
         if cells == self.cells:
@@ -217,6 +223,13 @@ def _seed_travels(m: Schema, before: SchemaState, a: Any, after: SchemaState) ->
     yield Travel("answer", a.seed, a.node, answer, leg=1)
 
 
+def _inject_says(m: Schema, before: SchemaState, a: Any, after: SchemaState) -> str:
+    said = "A gossip message is injected into {node}: {about} has LEFT."
+    if m.by_log:
+        return f"{said} {{node}} repeats that in gossipinfo, and its tables stay as they are."
+    return f"{said} {{node}} believes it."
+
+
 def _start_says(m: Schema, before: SchemaState, a: Any, after: SchemaState) -> str:
     node = after.nodes[m.number(a.node)]
     if node.health == "failed":
@@ -230,7 +243,7 @@ def _start_says(m: Schema, before: SchemaState, a: Any, after: SchemaState) -> s
 
 def _write_says(m: Schema, before: SchemaState, a: Any, after: SchemaState) -> str:
     heard = " It hears of epoch {epoch} and catches up first." if a.node in m.behind(before) else ""
-    return f"{{node}} writes {{number}} to {{stored}}.{heard}"
+    return f"{{node}} sends write {{number}} to {{stored}}.{heard}"
 
 
 class Schema(NodeModel[SchemaState]):
@@ -239,7 +252,7 @@ class Schema(NodeModel[SchemaState]):
     name, title, State = "schema", "A schema: ordered by the log, or by gossip", SchemaState
     premise = (
         "One log puts all changes of the schema in order, so of two that race one is rejected. "
-        "Without S-64, nodes change it by themselves and hear of each other by gossip."
+        "Without S-80, nodes change it by themselves and hear of each other by gossip."
     )
     about = "The nodes, what clients ask of them, who joins, what may go wrong."
 
@@ -261,7 +274,7 @@ class Schema(NodeModel[SchemaState]):
     injections: int = budget(0, "how often somebody injects a gossip message", le=MOST)
 
     ordered: bool = safeguard(
-        "S-64",
+        "S-80",
         "Changes of metadata go through one log; nodes do none by themselves",
         ("INV-SCHEMA", "INV-VISIBLE", "INV-STREAM", "INV-RF", "INV-SAMESTATE"),
         smallest={"nodes": 2},
@@ -274,7 +287,7 @@ class Schema(NodeModel[SchemaState]):
     validate_committed: bool = safeguard(
         "S-10",
         "What is proposed must make sense in the committed state",
-        ("INV-SCHEMA",),
+        ("INV-VALID",),
         smallest={"nodes": 2},
     )
     operator_cancel: bool = safeguard(
@@ -284,20 +297,20 @@ class Schema(NodeModel[SchemaState]):
         smallest={"nodes": 2, "race": "none", "joins": 1, "cuts": 1},
     )
     log_decides: bool = safeguard(
-        "S-65",
+        "S-81",
         "Who owns data is in the log; what gossip says of it changes nothing",
         ("INV-SAMESTATE",),
         smallest={"nodes": 2, "race": "none", "injections": 1},
     )
     schema_first: bool = safeguard(
-        "S-66",
+        "S-82",
         "A joiner streams once it has applied the log up to the epoch of its start",
         ("INV-SCHEMA", "INV-STREAM"),
         smallest={"nodes": 2, "race": "none", "joins": 1},
         wider={"INV-STREAM": {"writes": 1}},
     )
     ranges_stay: bool = safeguard(
-        "S-67",
+        "S-83",
         "While ranges are locked, no statement changes replication",
         ("INV-RF",),
         smallest={"nodes": 2, "race": "replication", "joins": 1},
@@ -318,6 +331,7 @@ class Schema(NodeModel[SchemaState]):
             cells = merged(cells, cells_of(planned.change, epoch, members[planned.node]))
         self.base = len(earlier)
         statuses = tuple((name, NORMAL) for name in members)
+        self.by_log = self.ordered and self.log_decides
         self.machine = Machine(SchemaMetadata(cells, statuses, members[:1]), enact)
 
     def start(self) -> SchemaState:
@@ -348,7 +362,7 @@ class Schema(NodeModel[SchemaState]):
     def status(self, s: SchemaState, node: SchemaNode, *names: str) -> tuple[str, ...]:
         """The nodes that a node takes for NORMAL, or for what ``names`` say: log or gossip."""
         wanted = names or (NORMAL,)
-        if self.ordered and self.log_decides:
+        if self.by_log:
             known = self.metadata(s, node.epoch).statuses
             return tuple(name for name, said in known if said in wanted)
         return tuple(each.endpoint for each in node.view if each.says(STATUS) in wanted)
@@ -454,7 +468,7 @@ class Schema(NodeModel[SchemaState]):
             talk = [i for i, n in enumerate(s.nodes) if n.is_up and n.phase not in ("out", "asked")]
             for i, j in combinations(talk, 2):
                 a, b = s.nodes[i], s.nodes[j]
-                if (a.view, a.cells) != (b.view, b.cells) and self.reaches(s, a.name, b.name):
+                if a.knows != b.knows and self.reaches(s, a.name, b.name):
                     yield i, j
             return
         for i, j in permutations(range(len(s.nodes)), 2):
@@ -478,13 +492,11 @@ class Schema(NodeModel[SchemaState]):
         """A node learns of another one."""
         if self.ordered:
             return self.applying(s, node, s.nodes[source].epoch)
-        a, b = s.nodes[node], s.nodes[source]
-        for place, mine, theirs in ((node, a, b), (source, b, a)):
-            after = mine.but(view=heard(mine.view, theirs.view)).with_cells(
-                merged(mine.cells, theirs.cells)
-            )
-            s = s.at(place, view=after.view, cells=after.cells)
-        return s
+        both = s.nodes[node], s.nodes[source]
+        cells = merged(*(each.cells for each in both))
+        a, b = (each.with_cells(cells) for each in both)
+        s = s.at(node, view=heard(a.view, b.view), cells=cells)
+        return s.at(source, view=heard(b.view, a.view), cells=cells)
 
     # -- a node joins ------------------------------------------------------------------------------
 
@@ -628,6 +640,8 @@ class Schema(NodeModel[SchemaState]):
             return s.at(node, view=forgetting(s.nodes[node].view, JOINER))
         if self.operator_cancel:
             return refused("silence cancels nothing: an operator has to")
+        if not self.metadata(s, self.newest(s)).those(BOOT):
+            return None  # somebody else has cancelled it
         return self.undone(s, self.names[node])
 
     # -- clients write -----------------------------------------------------------------------------
@@ -727,7 +741,7 @@ class Schema(NodeModel[SchemaState]):
             if node.health == "back" and peer.serves and m.reaches(s, node.name, peer.name)
         ],
         when=lambda m: m.ordered and m.restarts,
-        says="{node} asks {peer} whether its list is still right: {verdict}.",
+        says="{node} asks {peer} whether its list is still right. By what {peer} knows, {verdict}.",
         travels=[
             Travel("request", "{node}", "{peer}", "is {stored} the CMS?"),
             Travel("answer", "{peer}", "{node}", "{members}"),
@@ -763,11 +777,7 @@ class Schema(NodeModel[SchemaState]):
             and endpoint_of(s.nodes[i].view, m.names[j]).says(STATUS) not in ("", LEFT)
         ],
         spends="injections",
-        says=either(
-            "A gossip message is injected into {node}: {about} has LEFT. {node} repeats that in "
-            "gossipinfo, and its tables stay as they are.",
-            "A gossip message is injected into {node}: {about} has LEFT. {node} believes it.",
-        ),
+        says=_inject_says,
         fault=True,
     )
     @purpose("What gossip says may be wrong, so nothing that matters hangs on it.")
@@ -798,6 +808,15 @@ class Schema(NodeModel[SchemaState]):
         return s.but(cut="")
 
     # -- what must hold ----------------------------------------------------------------------------
+
+    @always("INV-VALID", when=lambda m: m.ordered)
+    def valid(self, s: SchemaState) -> str | None:
+        """Each committed change makes sense after all that was committed before."""
+        for place, each in enumerate(s.log):
+            before = metadata_after(self.machine, s.log[:place])
+            if why := objection(before, each.event, locks=self.ranges_stay):
+                return f"epoch {each.epoch} is “{each.event}”, and {why}"
+        return None
 
     @always("INV-SCHEMA")
     def loadable(self, s: SchemaState) -> str | None:
@@ -969,9 +988,68 @@ class Schema(NodeModel[SchemaState]):
 Ask, Decide, Learn, AskSeed, Begin, Stream, Finish, Cancel, TimeOut, Write, *_rest = Schema.acts
 Stop, StartAgain, CheckList, Reconfigure, Inject, CutOff, Heal = _rest
 
+RACING = ("create table ks.t using ud at A", "drop type ks.ud at B")
+SCENARIOS = (
+    Scenario(
+        "two-changes",
+        "A type is used on A and dropped on B: one change is committed, the other one rejected",
+        {"nodes": 2},
+        script=(*RACING, f"decide {RACING[0]}", f"decide {RACING[1]}", "learn B A"),
+    ),
+    Scenario(
+        "two-changes-by-gossip",
+        "The same two changes without a log: both are done, and A cannot start any more",
+        {"nodes": 2, "restarts": 1},
+        off=("ordered",),
+        script=(*RACING, "learn A B", "stop A", "start-again A"),
+    ),
+    Scenario(
+        "two-ids",
+        "Two clients create one table by gossip: it gets two ids, and a write is lost",
+        {"race": "table", "writes": 1},
+        off=("ordered",),
+        script=(
+            *("create table ks.t at A", "create table ks.t at B", "learn A C", "write A"),
+            *("learn A B", "learn A C"),
+        ),
+    ),
+    Scenario(
+        "late-news",
+        "X joins by gossip, and a node that has not heard of X writes past it",
+        {"race": "none", "joins": 1, "writes": 1},
+        off=("ordered",),
+        script=("ask-seed X A", "join X", "learn A X", "stream X A", "write B", "joined X"),
+    ),
+    Scenario(
+        "whole-schema-first",
+        "X joins in the log: CMS from a seed, the whole schema, then the data",
+        {"race": "none", "joins": 1, "writes": 1},
+        script=(
+            *("ask-seed X A", "join X", "learn X A", "write B", "stream X A", "joined X"),
+            *("learn X A", "learn B A", "learn C A"),
+        ),
+    ),
+    Scenario(
+        "silent-joiner",
+        "B loses sight of X: the log does not change until an operator cancels the join",
+        {"nodes": 2, "race": "none", "joins": 1, "cuts": 1, "cancels": 1},
+        script=("ask-seed X A", "join X", "learn B A", "cut-off B", "cancel X", "learn B A"),
+    ),
+)
 ENTRY = entry(
     Schema,
+    scenarios=SCENARIOS,
     fuzzing=Fuzzing(
-        {"nodes": 3, "joins": 2, "writes": 2, "cuts": 1, "cancels": 1, "injections": 1}, {}
+        {
+            "changes": ("create keyspace k rf 2 at C",),
+            "joins": 2,
+            "writes": 2,
+            "cuts": 1,
+            "cancels": 1,
+            "restarts": 1,
+            "reconfigurations": 1,
+            "injections": 1,
+        },
+        {"stop": 0.2, "cut": 0.2, "inject": 0.2, "cancel": 0.2},
     ),
 )

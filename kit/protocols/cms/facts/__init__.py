@@ -1,0 +1,1 @@
+"""Moments of the models of the metadata service as rows."""
