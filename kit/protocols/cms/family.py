@@ -7,7 +7,7 @@ FAMILY = Family(
     "The cluster metadata service and its log (CEP-21)",
     order=25,
     models={"commit": "commit:ENTRY", "schema": "schema:ENTRY"},
-    views={"schema": "panels.schema:VIEWS"},
-    scenario_output={"schema": "facts.schema:OUTPUT"},
+    views={"commit": "panels.commit:VIEWS", "schema": "panels.schema:VIEWS"},
+    scenario_output={"commit": "facts.commit:OUTPUT", "schema": "facts.schema:OUTPUT"},
     composes=("gossip",),
 )
