@@ -1,0 +1,1 @@
+"""How the models of the metadata service are drawn."""
