@@ -3,8 +3,6 @@
 Models keep sets of nodes, replicas and requests so: a number is hashed and compared at once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from itertools import compress

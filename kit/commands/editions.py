@@ -1,7 +1,5 @@
 """``editions``: every state, edge and stage of both editions, side by side."""
 
-from __future__ import annotations
-
 from argparse import Namespace
 from collections.abc import Iterable, Iterator
 

@@ -1,7 +1,5 @@
 """``ring``: the placements of somebody's own stable ring."""
 
-from __future__ import annotations
-
 import sys
 from argparse import Namespace
 from collections.abc import Iterator, Sequence

@@ -9,8 +9,6 @@ The kinds of network are those of stateright's actors (in order; each message on
 of times), with budgets, holding and partitions added.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable

@@ -4,8 +4,6 @@ A Player shown twice is one Player in two places, and both move on. A still keep
 seen when its cell ran, so that a stored notebook tells its story epoch by epoch.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from msgspec import Struct

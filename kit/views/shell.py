@@ -1,7 +1,5 @@
 """What surrounds the frames: time, modes, messages, the list of keys. Drawn once."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable

@@ -16,6 +16,7 @@ from kit.protocols.tcm.panels.operation import gates as tcm_gates
 from kit.protocols.tcm.rules.metadata import Advance
 from kit.views.actions import draw_actions
 from kit.views.fragment import Frag
+from kit.views.frame import frame
 from kit.views.gate import MOST_GATES, MOST_MISSING, Gate, awaited_gates, gates_above, gates_of
 from kit.views.panel import Scene, scene_of
 from kit.views.registry import for_model
@@ -179,6 +180,28 @@ def test_all_who_are_missing_stand_before_a_gate(model: str) -> None:
             said = " ".join(part.text() for part in draw_actions(scene, (), gates))
             assert "must wait" in said
             assert "nothing waits" not in said
+
+
+@pytest.mark.parametrize("name", ["recovery/majority-is-lost", "vnodes/write-during-removenode"])
+def test_heads_at_a_gate_are_those_of_the_cast(name: str) -> None:
+    """Who is down or dead in the picture is so before the gate, on a stage and over a picture."""
+    seen = set()
+    for scene in scenes(walk(name)):
+        views = for_model(scene.model)
+        drawn = frame(scene, views.panels, slots=views)
+        cast = {each.get("data-of"): each for each in classed(drawn, "character")
+                if not (each.key or "").startswith("gate:")}  # fmt: skip
+        for each in (*classed(drawn, "missing"), *classed(drawn, "come")):
+            node = cast[(each.key or "").rpartition(":")[2]]
+            for look in ("down", "gone", "joining"):
+                assert (look in looks(each)) is (look in looks(node))
+                seen.add((look, look in looks(each)))
+    assert {("down", True), ("gone", True)} & seen
+
+
+def looks(drawn: Frag) -> set[str]:
+    """The classes of a part."""
+    return {*(drawn.get("class") or "").split()}
 
 
 def test_a_gate_that_no_refusal_tells_of_is_waited_for() -> None:

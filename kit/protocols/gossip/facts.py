@@ -1,7 +1,5 @@
 """One moment of a schema or of an operation by gossip as rows, and what scenario files show."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from msgspec import Struct

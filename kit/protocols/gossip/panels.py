@@ -1,7 +1,5 @@
 """How a schema by gossip, and an operation by gossip, are drawn: nodes, what each of them knows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 
@@ -11,6 +9,7 @@ from kit.errors import counted
 from kit.protocols.gossip import facts
 from kit.protocols.gossip.facts import ChangeRow, VersionRow, ViewRow
 from kit.protocols.gossip.rules import SCHEMA, EndpointState
+from kit.views.busts import Health
 from kit.views.declared import NONE, Badges, Column, Table, of_state, panel_of, status
 from kit.views.fragment import Frag, h
 from kit.views.gate import Gate
@@ -18,7 +17,7 @@ from kit.views.panel import Scene
 from kit.views.promises import LAMPS
 from kit.views.registry import Views
 from kit.views.spacetime import MESSAGES
-from kit.views.stage import Character, Health, Stage, Wall, stage_panel
+from kit.views.stage import Character, Stage, Wall, stage_panel
 
 # -- a schema: versions, as each node says and hears them ------------------------------------------
 

@@ -19,8 +19,6 @@ Sources: published code of both databases, ``Gossiper`` and ``gossiper``, ``Toke
 Management"; manual on Raft, "Schema with Raft".
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence

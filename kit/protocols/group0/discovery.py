@@ -4,8 +4,6 @@ Messages arrive in any order; a node may crash and start again at any moment.
 Source: "Establishing group 0 in a fresh cluster".
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Literal

@@ -9,8 +9,6 @@ What a node does for a change is in ``guards``, the log and its faults in ``raft
 in ``serving``.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any
 

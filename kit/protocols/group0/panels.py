@@ -5,8 +5,6 @@ tenth of a microsecond, so that greater ids are later, and the node's bytes say 
 RFC 9562, section 5.1 (version 1).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import zip_longest
 

@@ -2,8 +2,6 @@
 what all its rules ask of that and of who takes part.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any, Literal, Self, TypeAlias, TypeVar
 

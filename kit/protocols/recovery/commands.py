@@ -1,7 +1,5 @@
 """``recover``: what to do about a cluster that lost nodes."""
 
-from __future__ import annotations
-
 import re
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence

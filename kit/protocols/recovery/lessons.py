@@ -1,7 +1,5 @@
 """Questions, tables and exercises on failures and recoveries."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """A group 0 that lost its majority: what the models of both recoveries begin with."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from string import ascii_uppercase
 from typing import Annotated, Any, TypeVar

@@ -5,8 +5,6 @@ concern the whole cluster; these rows mix in every way. With a crash a live node
 started again at one more point. At the end a client changes the schema at every live node.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from itertools import zip_longest
 from typing import Any, TypeAlias

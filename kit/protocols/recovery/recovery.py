@@ -10,8 +10,6 @@ on Raft), and so are the two by which the published manual has each restarted no
 ``server``); of the rest no document gives the words.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Annotated, Any, TypeAlias

@@ -9,8 +9,6 @@ schema versioning" and "Discovery"; published code of the servers that still had
 of those that limit voters.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, TypeAlias

@@ -5,8 +5,6 @@ consistency level. The rules that ``python -m kit recover`` asks answer it. From
 the adviser's report, or to the Player. Source: manual on Raft, "Handling Failures".
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Annotated, Any, get_args

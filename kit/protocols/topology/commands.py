@@ -1,7 +1,5 @@
 """``topology``: what a coordinator would do next on one's own tables; a journal's history."""
 
-from __future__ import annotations
-
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping

@@ -5,8 +5,6 @@ node's lag counts only commands that change what steers its requests and streams
 stand clients' requests by a version, and RPCs of a session that are left behind.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial, reduce
 from operator import and_

@@ -7,8 +7,6 @@ Group 0 to perform schema changes"; Topology over Raft, "Topology guards"; publi
 the global token metadata barrier.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import lru_cache
 from re import match, sub

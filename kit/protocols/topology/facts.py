@@ -1,7 +1,5 @@
 """One state as people ask of it, and what a run committed and logged."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

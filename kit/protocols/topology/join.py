@@ -8,8 +8,6 @@ blog post on 6.0, on features and host ids; published code, ``join_node_request_
 ``validate_joining_node`` and ``finish_accepting_node``.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, TypeAlias
 
 from msgspec.structs import replace

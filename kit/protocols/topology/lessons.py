@@ -1,7 +1,5 @@
 """What the lessons on the topology ask and check."""
 
-from __future__ import annotations
-
 import random
 from functools import partial
 from typing import Any

@@ -6,8 +6,6 @@ off. Who has left is not heard at any address. Source: blog post on 6.0, "Additi
 id in every handshake; a quick restart with another address).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

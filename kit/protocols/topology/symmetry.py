@@ -4,8 +4,6 @@ A bystander is a member that no request names and nobody ignores; as far as the 
 goes, two of them are alike. A state id matters only as equal, next or older than another one.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 from msgspec.structs import replace

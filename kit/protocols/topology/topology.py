@@ -7,8 +7,6 @@ Topology over Raft; blog post on 6.0, "Driving Topology Changes from a Centraliz
 Coordinator".
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any

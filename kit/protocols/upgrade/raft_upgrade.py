@@ -8,8 +8,6 @@ Sources: manual on Raft, "Enabling Raft", "Verifying", and its two logs; publish
 ``raft_group0``. Lines of logs that the documents give in full words are in words of the kit's own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations, permutations
 from string import ascii_uppercase

@@ -5,8 +5,6 @@ Nodes are numbers from 0; sets of them are bit masks. Source: "Quorum requiremen
 orders of nodes, racks and datacenters, ``update_nodes``).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import combinations, zip_longest

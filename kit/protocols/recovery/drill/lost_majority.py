@@ -1,7 +1,5 @@
 """What the drills of both recoveries share: servers of which some are given up, and the grade."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from itertools import pairwise

@@ -10,8 +10,6 @@ give no words. Table and routes are those of the published server, ``system.raft
 ``/raft/...``; the start in maintenance mode is our own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 

@@ -4,8 +4,6 @@ The model knows of a mistyped ``group0_upgrade_state`` only that it is no known 
 typed is in a mark of the drill.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

@@ -2,8 +2,6 @@
 documents' table of failures, filled row by row as nodes fail in a run; data by level and range.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 from operator import attrgetter, itemgetter
@@ -16,6 +14,7 @@ from kit.protocols.recovery import failures as act
 from kit.protocols.recovery.facts import LevelLine
 from kit.protocols.recovery.rules.availability import FailureRow
 from kit.views.actions import mark
+from kit.views.busts import Health
 from kit.views.declared import Badges, Column, Drawn, Several, Table, panel_of, status, unsaid
 from kit.views.fragment import Frag
 from kit.views.gate import Gate
@@ -23,7 +22,7 @@ from kit.views.panel import Scene
 from kit.views.parts import act_button, bulb, lamp
 from kit.views.promises import LAMPS
 from kit.views.registry import Views
-from kit.views.stage import Character, Health, Stage, Wall, stage_panel
+from kit.views.stage import Character, Stage, Wall, stage_panel
 
 HEALTH: dict[str, Health] = {"serving": "up", "down": "down"}
 NO_TABLE = "The documents have tables for one, two and three datacenters of three nodes, RF 3."
@@ -255,7 +254,10 @@ def _badges(scene: Scene) -> Badges:
     able = [side for side in state.sides() if _able(scene, side)]
     nodes = ", ".join(name for side in able for name in scene.model.named(side))
     where = f" at {nodes}" if able and state.apart else ""
-    yield "schema", *((f"✓ schema changes{where}", "") if able else _broken("no schema changes"))
+    yield (
+        "schema",
+        *((f"✓ schema changes{where}", "") if able else _broken("refuses schema changes")),
+    )
     levels = [
         each for side in state.sides() for each in facts.level_lines(scene.model, state, side)
     ]

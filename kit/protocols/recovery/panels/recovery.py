@@ -2,8 +2,6 @@
 data by range, causality.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from operator import itemgetter
 
@@ -274,7 +272,7 @@ def _badges(scene: Scene) -> Badges:
 def _lamps(scene: Scene) -> Badges:
     able, ranges = scene.state.can_change_schema, scene.of(facts.ranges)
     met = sum("QUORUM" in row.levels for row in ranges)
-    yield "schema", *(("✓ schema changes", "") if able else ("! no schema changes", "broken"))
+    yield "schema", *(("✓ schema changes", "") if able else ("! refuses schema changes", "broken"))
     less = f"! QUORUM in {met} of {len(ranges)} ranges"
     yield "data", *(("✓ data at QUORUM", "") if met == len(ranges) else (less, "broken"))
 

@@ -1,16 +1,15 @@
 """A recovery and its old procedure on the stage: groups, what each node has persisted, walls."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kit.masks import nodes_in
 from kit.protocols.recovery import facts
 from kit.protocols.recovery.facts import ModeRow, PersistedRow
 from kit.protocols.recovery.recovery import Recovery
+from kit.views.busts import Health
 from kit.views.gate import Gate
 from kit.views.panel import Scene
-from kit.views.stage import Character, Health, Stage, Wall, stage_panel
+from kit.views.stage import Character, Stage, Wall, stage_panel
 
 HEALTH: dict[str, Health] = {"down": "down", "dead": "gone"}
 SHORT = {"RECOVERY mode": "recovery", "Raft upgrade": "upgrade", "group 0": "Raft"}

@@ -1,7 +1,5 @@
 """Data and group 0 with nodes down."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache

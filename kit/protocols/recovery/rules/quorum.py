@@ -6,8 +6,6 @@ each death that it survives: so it matters who died at once and who one after an
 manual on Raft, "Handling Failures"; published code, ``group0_voter_handler``.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache

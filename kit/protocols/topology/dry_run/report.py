@@ -4,8 +4,6 @@
 case that differs: with all nodes up, and with one node of a kind down.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 

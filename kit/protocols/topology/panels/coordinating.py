@@ -1,7 +1,5 @@
 """What the coordinator is at: the queue with reasons, the barrier node by node, the badges."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kit.errors import counted

@@ -1,7 +1,5 @@
 """A table of the nodes' rows."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from msgspec.structs import replace

@@ -5,8 +5,6 @@ the first replica's, by the ring without the operation (*old*) or the changed on
 them counts is the selector of the transition state.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence

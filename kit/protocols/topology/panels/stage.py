@@ -1,7 +1,5 @@
 """The topology on the stage: nodes by their state, the barrier as a gate, the log as a tape."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kit.errors import counted
@@ -14,9 +12,10 @@ from kit.protocols.topology.panels.ring import replicas_in_use
 from kit.protocols.topology.panels.states import standing
 from kit.protocols.topology.rules.cluster import NOBODY
 from kit.protocols.topology.rules.work import state_of, under_way
+from kit.views.busts import Health
 from kit.views.gate import Gate, awaited_gates
 from kit.views.panel import Scene
-from kit.views.stage import Character, Health, Message, Sign, Stage, Wall, stage_panel
+from kit.views.stage import Character, Message, Sign, Stage, Wall, stage_panel
 from kit.views.tape import Card
 
 DECIDES = {

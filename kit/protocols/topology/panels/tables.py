@@ -8,8 +8,6 @@ working. Sources: Topology over Raft, "Topology state persistence table"; blog p
 Raft", "CDC on Raft".
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from operator import itemgetter

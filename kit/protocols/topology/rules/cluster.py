@@ -8,8 +8,6 @@ who drains, whose work is let in. Source: Topology over Raft, "Topology guards",
 persistence table"; read by Q-21 and Q-46.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import zip_longest

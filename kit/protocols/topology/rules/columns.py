@@ -9,8 +9,6 @@ only the published code has are not played here), "Topology state machine", "Sta
 diagram for nodes", "Zero-token nodes"; published coordinator, its loading of the topology.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache

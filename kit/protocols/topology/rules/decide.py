@@ -9,8 +9,6 @@ balancing"; blog post on 6.0, "Driving Topology Changes from a Centralized Topol
 published coordinator, its main loop and its choice of the next task.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import lru_cache, reduce
 from operator import and_

@@ -7,8 +7,6 @@ over Raft, ``keyspace_rf_change`` and its columns; published coordinator, its ha
 request, its checks before a node leaves and while one joins, and ``check_rf_rack_valid``.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 

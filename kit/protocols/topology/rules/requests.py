@@ -8,8 +8,6 @@ refused for ever), Q-42 (liveness is what the node sees); for edition ``server``
 ``raft_removenode``, ``raft_decommission`` and ``join_node_request_handler``.
 """
 
-from __future__ import annotations
-
 import re
 from string import ascii_uppercase
 from typing import Any

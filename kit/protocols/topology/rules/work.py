@@ -8,8 +8,6 @@ on 6.0 (a node tracks whether it needs cleanup); published code, its updates of 
 ``left_token_ring`` entered once more, ``group0_voter_handler``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 

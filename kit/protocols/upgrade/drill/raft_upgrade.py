@@ -3,8 +3,6 @@
 Source: manual on Raft, "Enabling Raft", "Verifying that the Raft upgrade procedure finished".
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

@@ -4,8 +4,6 @@ What the coordinator and the nodes do by themselves takes time: ``wait`` lets on
 Source: Topology over Raft, "Upgrade from legacy topology to raft-based topology".
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace

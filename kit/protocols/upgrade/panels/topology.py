@@ -2,8 +2,6 @@
 how a node joins.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from operator import itemgetter
 
