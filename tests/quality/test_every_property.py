@@ -11,6 +11,7 @@ from collections.abc import Collection
 import pytest
 
 from kit.engine.registry import build, entries
+from tests.protocols.cms.test_migration import REPORTED as MIGRATION
 from tests.protocols.dataplane.test_reported import BROKEN, SOLO, UNREACHED
 from tests.protocols.gossip.test_reported import GOSSIP, JOIN
 from tests.protocols.group0.test_reported import DISCOVERY, GROUP0
@@ -47,6 +48,7 @@ SPOILED: dict[str, Collection[str]] = {
     "truncate": TRUNCATE,
     "balance": BALANCE,
     "tablet": TABLET,
+    "migration": MIGRATION,
     "raft_upgrade": RAFT_UPGRADE,
     "topology_upgrade": TOPOLOGY_UPGRADE,
     "recovery": RECOVERY,

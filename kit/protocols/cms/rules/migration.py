@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Literal
 
 from kit.engine.declared import State
-from kit.masks import chosen
+from kit.masks import chosen, members, union
 
 Status = Literal["up", "down", "lost", "absent"]
 Edition = Literal["documents", "server"]
@@ -146,10 +146,7 @@ class MigratingCluster(State, frozen=True, cache_hash=True, kw_only=True):
 
     def facts_on(self, nodes: int) -> int:
         """The changes that any of these nodes has (a mask)."""
-        facts = 0
-        for node in chosen(self.nodes, nodes):
-            facts |= node.facts
-        return facts
+        return union(node.facts for node in chosen(self.nodes, nodes))
 
     def running(self, log: int, least: int = FIRST) -> int:
         """The nodes that are up and run by a log, at an epoch or later (a mask)."""
@@ -158,8 +155,8 @@ class MigratingCluster(State, frozen=True, cache_hash=True, kw_only=True):
     def has_majority(self, log: int) -> bool:
         """Whether a majority of the members of a log is up."""
         at = self.logs[log - 1]
-        members = at.members_at(at.top)
-        return is_majority(members & self.up, members)
+        voters = at.members_at(at.top)
+        return is_majority(voters & self.up, voters)
 
     def learn(self, node: int, log: int, epoch: int) -> MigratingCluster:
         """A node runs by a log from now on: what gossip told it does not count any more."""
@@ -186,9 +183,8 @@ class MigratingCluster(State, frozen=True, cache_hash=True, kw_only=True):
         at = self.logs[log - 1]
         longer = at.but(entries=(*at.entries, (kind, number)))
         after = self.but(logs=(*self.logs[: log - 1], longer, *self.logs[log:]))
-        for place in range(len(self.nodes)):
-            if (at.members_at(at.top) & self.up | 1 << node) >> place & 1:
-                after = after.learn(place, log, longer.top)
+        for place in members(at.members_at(at.top) & self.up | 1 << node):
+            after = after.learn(place, log, longer.top)
         return after
 
 
