@@ -237,7 +237,6 @@ class Migration(NodeModel[MigratingCluster]):
 
     @action(
         each=brings,
-        when=lambda m: m.spares or m.deaths,
         says=lambda m, before, act, after: (
             "{node} joins with the {version} version."
             if before.nodes[m.number(act.node)].status == "absent"
@@ -390,13 +389,26 @@ class Migration(NodeModel[MigratingCluster]):
         logs = (*s.logs, MetadataLog(node, s.nodes[node].facts, skipped))
         return s.but(logs=logs, owed=owed).learn(node, len(logs), INITIALIZED)
 
+    def is_stuck(self, s: MigratingCluster, node: int) -> bool:
+        """Whether the migration in which a node takes part cannot go on.
+
+        Its initiator forgot whom it asked, found a mismatch, or misses somebody who is lost, or who
+        takes part in another migration or log.
+        """
+        first = s.nodes[node].initiator
+        if first is None or not s.nodes[first].answered:
+            return first is not None
+        missing = chosen(s.nodes, self.unanswered(s, first))
+        elsewhere = any(n.status == "lost" or n.log or n.initiator is not None for n in missing)
+        return elsewhere or bool(self.equal_metadata and s.nodes[first].unlike)
+
     @action(
         each=lambda m, s: s.where(lambda n: n.waits_for_log and n.initiator is not None),
         says=lambda m, before, act, after: (
             f"The operator aborts the migration of "
             f"{m.names[before.nodes[m.number(act.node)].initiator]}: all who are up forget it."
         ),
-        unasked=True,
+        relied=lambda m, s, act: m.is_stuck(s, m.number(act.node)),
     )
     @purpose("A migration that cannot end must not hold the cluster for ever.")
     def abort(self, s: MigratingCluster, node: Node) -> Next:
@@ -627,26 +639,12 @@ class Migration(NodeModel[MigratingCluster]):
     def suggest(self, s: MigratingCluster) -> Any | None:
         """What the nodes do by themselves; then the operator goes on from node to node.
 
-        A migration that cannot end is aborted first: it found a mismatch, its initiator forgot it,
-        or another one has begun the log.
+        A migration that cannot go on is aborted first.
         """
         enabled = {kind: [*each] for kind, each in self.by_kind(s)}
-        found = any(n.unlike for n in s.nodes) and self.equal_metadata
-        stale = any(n.initiator == i and not n.answered for i, n in enumerate(s.nodes))
-        turn: tuple[str, ...] = (
-            "freeze",
-            "restart",
-            "gossip",
-            "answer",
-            "begin log",
-            "ask members",
-            "catch up",
-        )
-        turn = (
-            ("abort",) * (found or stale or s.has_log)
-            + turn
-            + ("inject", "initialize", "upgrade", "grow")
-        )
+        turn = (*("abort", "freeze", "restart", "gossip", "answer", "begin log", "ask members"),
+                *("catch up", "inject", "initialize", "upgrade", "grow"))  # fmt: skip
+        enabled["abort"] = [a for a in enabled.get("abort", ()) if self.relied(s, a)]
         return next((enabled[kind][0] for kind in turn if enabled.get(kind)), None)
 
     def by_kind(self, s: MigratingCluster) -> Iterator[tuple[str, Iterable[Any]]]:
@@ -702,7 +700,7 @@ ENTRY = entry(
         Scenario("to-the-log", "Three nodes go over to the log, one upgrade after another"),
         Scenario(
             "mismatch",
-            "An old node changes the schema while versions are mixed: found, and mended by hand",
+            "On the server nobody stops an old node: the mismatch is found, and mended by hand",
             {"edition": "server"},
             script=("upgrade A", "change C schema", "gossip B C", *_ALL[1:], "initialize A",
                     "answer A B", "answer A C", "abort A", "inject B A", "initialize A"),
@@ -716,7 +714,7 @@ ENTRY = entry(
         ),
         Scenario(
             "initiator-dies",
-            "The initiator goes down right after the point of no return: nobody else knows",
+            "On the server the initiator goes down right after the point of no return",
             {"edition": "server", "crashes": 1},
             script=(*_ALL, "initialize A", "answer A B", "answer A C", "begin-log A", "crash A",
                     "restart A"),

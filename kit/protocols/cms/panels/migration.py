@@ -13,7 +13,7 @@ from kit.views.gate import Gate
 from kit.views.panel import Scene
 from kit.views.promises import LAMPS
 from kit.views.registry import Views
-from kit.views.stage import Character, Health, Stage, stage_panel
+from kit.views.stage import Character, Stage, stage_panel
 from kit.views.tape import Card, Reach
 
 HEALTH: dict[str, Health] = {"down": "down", "lost": "gone"}
@@ -42,7 +42,7 @@ class BeliefRow(Struct, frozen=True):
     def switch(self) -> str:
         """Whether it takes changes of metadata."""
         if self.node.waits_for_log:
-            return "waits for the log"
+            return "no log yet"
         return "set" if self.node.frozen else ""
 
 
@@ -170,10 +170,9 @@ VIEWS = Views(
                 (
                     Column("node", "name"),
                     Column("version", "version"),
-                    Column("rules", "rules"),
+                    Column("epoch", lambda row: str(row.node.epoch or "")),
                     Column("switch", "switch"),
-                    Column("changes", lambda row: numbered(row.node.facts)),
-                    Column("same", lambda row: "! differs" if row.differs else "="),
+                    Column("changes", lambda row: numbered(row.node.facts) + " ≠" * row.differs),
                     Column("CMS", "members"),
                     Column("asked by", "initiator"),
                 ),

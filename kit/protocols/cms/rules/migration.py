@@ -95,9 +95,9 @@ class MetadataLog(State, frozen=True, cache_hash=True):
     def text_of(self, epoch: int, names: tuple[str, ...]) -> str:
         """What an epoch says."""
         if epoch == FIRST:
-            return "PRE_INITIALIZE_CMS"
+            return "blank"
         if epoch == INITIALIZED:
-            return "INITIALIZE_CMS"
+            return "INITIALIZE"
         kind, number = self.entries[epoch - INITIALIZED - 1]
         return f"change {number + 1}" if kind == "change" else f"{names[number]} joins the CMS"
 
