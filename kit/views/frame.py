@@ -132,7 +132,7 @@ def frame(
         k="frame",
         class_=f"kp-frame{kind}",
         data_say=scene.say,
-        data_well=ends_well(scene),
+        data_well=ends_well(scene, gates),
     )
 
 

@@ -41,7 +41,7 @@ class Gate(Struct, frozen=True):
 
     ``thing`` is the key of what it is about, which is lit with it (a range), ``what`` its name.
     ``knows`` says what is to be known: ``applied epoch 2``. Who knows it is ``there``. Where nobody
-    is counted, ``why`` is the reason to wait.
+    is counted, ``why`` is the reason to wait; it may name nobody.
     """
 
     thing: str
@@ -86,7 +86,9 @@ class Gate(Struct, frozen=True):
 
     @property
     def count(self) -> str:
-        """How many have come, of how many."""
+        """How many have come, of how many; nothing where nobody is counted."""
+        if not (self.there or self.missing):
+            return ""
         if len(self.there) + len(self.missing) > self.needed:  # some of them are enough
             return say("{n}, needs {all}", n=len(self.there), all=self.needed)
         return say("{n} of {all}", n=len(self.there), all=self.needed)

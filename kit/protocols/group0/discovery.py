@@ -54,8 +54,13 @@ class Peers(Struct, frozen=True, cache_hash=True):
 
     @property
     def unanswered(self) -> Names:
-        """Those that it has to wait for."""
+        """Those that it knows and that have not answered."""
         return tuple(name for name in self.known if name not in self.answered)
+
+    @property
+    def awaited(self) -> Names:
+        """Those that it has to wait for, until it has found a group."""
+        return () if self.group or self.joining else self.unanswered
 
 
 def fresh(name: str, seeds: Iterable[str]) -> Peers:
@@ -102,8 +107,8 @@ def obstacle(peers: Peers, *, closure: bool = True) -> str | None:
     """
     if peers.group or peers.joining:
         return f"{peers.name} has found a group"
-    if closure and peers.unanswered:
-        return f"{peers.name} waits for the answer of {', '.join(peers.unanswered)}"
+    if closure and peers.awaited:
+        return f"{peers.name} waits for the answer of {', '.join(peers.awaited)}"
     lowest = lowest_known(peers, closure)
     return None if lowest == peers.name else f"{lowest} has a lower Raft id than {peers.name}"
 
@@ -437,7 +442,7 @@ def _started_again(peers: Peers) -> Turn:
 def _peers(m: Discovery, s: ActorState, _: str) -> str:
     return "\n".join(
         f"{p.name}: knows {', '.join(p.known)}"
-        + (f"; waits for {', '.join(p.unanswered)}" if p.unanswered and not p.group else "")
+        + (f"; waits for {', '.join(p.awaited)}" if p.awaited else "")
         for p in s.nodes
     )
 

@@ -265,7 +265,7 @@ class Balance(Hosts[BalanceState]):
         return max(map(racks.count, racks))
 
     @goal("INV-PROGRESS", name="ends", title="Loads can still be evened out")
-    @sometimes(name="even", title="The loads are even")
+    @sometimes(name="even", title="No move is left")
     def is_even(self, s: BalanceState) -> bool:
         """Whether the planner has nothing to do."""
         return not self.plan(s).moves

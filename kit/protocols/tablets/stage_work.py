@@ -11,7 +11,7 @@ Sources: Topology over Raft, "Tablet transitions", its error edges, "Shard assig
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import count, islice
 from typing import Any
 
@@ -115,6 +115,16 @@ class Stages(TabletCluster):
                 lost = row.name == STREAM and bool(transition.sets.pending) and not sources
                 hosts, last = self.nodes_of(sources + written), table == self.tables[-1]
                 yield Piece(tablet, place, transition, row, hosts, not lost, table, last)
+
+    def led_to(self, pieces: Iterable[Piece]) -> TabletCommand:
+        """The command that is due once these pieces, the last of their stages, are done."""
+        ways = ((each, each.transition, self.table(each.transition)) for each in pieces)
+        return TabletCommand(
+            tuple(
+                StageChange(each.tablet, each.place, way.stage, onward(table, way.stage).kind)
+                for each, way, table in ways
+            )
+        )
 
     def barriers(self, s: TabletsState) -> list[Piece]:
         """The pieces that wait for the barrier."""
