@@ -40,7 +40,7 @@ from kit.engine.declared import (
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import Refusal
 from kit.masks import chosen
-from kit.protocols.cms.rules.migration import (
+from kit.protocols.cms.migrating_cluster import (
     INITIALIZED,
     NO_LOG,
     Edition,
@@ -305,6 +305,7 @@ class Migration(NodeModel[MigratingCluster]):
             "The operator runs nodetool cms initialize on {node}"
             + (", and has it ignore {ignored}." if act.ignored != NOBODY else ".")
         ),
+        relied=lambda m, s, act: all(n.initiator is None for n in s.nodes),
     )
     @purpose("One node asks all others whether the log may begin.")
     def initialize(self, s: MigratingCluster, node: Node, ignored: Ignored = NOBODY) -> Next:

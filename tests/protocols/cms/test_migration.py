@@ -13,6 +13,7 @@ from kit.engine.flows import flows
 from kit.engine.registry import build, entry_of
 from kit.engine.timeline import Timeline
 from kit.errors import Refusal
+from kit.protocols.cms.migrating_cluster import NO_LOG
 from kit.protocols.cms.migration import (
     KINDS,
     Abort,
@@ -24,7 +25,6 @@ from kit.protocols.cms.migration import (
     Initialize,
     Inject,
 )
-from kit.protocols.cms.rules.migration import NO_LOG
 from tests.protocols.storage.proofs import assert_holds
 from tests.quality.breaking import broken, doing, never
 from tests.quality.reporting import assert_reported, judges

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from kit.protocols.cms.migrating_cluster import NO_LOG, MigratingNode
 from kit.protocols.cms.migration import numbered
-from kit.protocols.cms.rules.migration import NO_LOG, MigratingNode
+from kit.views.busts import Health
 from kit.views.declared import NONE, Badges, Column, Table, panel_of, status
 from kit.views.gate import Gate
 from kit.views.panel import Scene
