@@ -7,7 +7,8 @@ FAMILY = Family(
     "The cluster metadata service and its log (CEP-21)",
     order=25,
     models={"commit": "commit:ENTRY", "migration": "migration:ENTRY"},
-    views={"migration": "panels.migration:VIEWS"},
+    views={"commit": "panels.commit:VIEWS", "migration": "panels.migration:VIEWS"},
+    scenario_output={"commit": "facts.commit:OUTPUT"},
     hunts={
         "migration": HuntGround(
             "migration",
