@@ -67,6 +67,6 @@ def test_the_sibling_travels_to_where_the_other_one_is() -> None:
         grid = facts.grid(timeline.model, timeline.state)
         behind |= {host.note for host in grid.hosts}
     assert [(flow.kind, flow.from_key, flow.to_key) for flow in moved] == [
-        ("data", "host:C", "host:B")
+        ("data", "shard:C:0", "shard:B:0")
     ]
     assert {"", "has 2"} <= behind
