@@ -55,14 +55,11 @@ class Frames(Shown):
         scene = self.stills[place].scene
         broke = "a promise broke" if breaking(scene) else ""
         names = ", ".join(filter(None, (scene.milestone, broke)))
-        return f"Frame {place + 1} of {len(self.stills)}: {names or _ends(place)}"
+        ends = "the start", "the end"
+        return f"Frame {place + 1} of {len(self.stills)}: {names or ends[place > 0]}"
 
     def __repr__(self) -> str:
         return "\n\n".join(f"{self._head(i)}\n{each!r}" for i, each in enumerate(self.stills))
-
-
-def _ends(place: int) -> str:
-    return "the end" if place else "the start"
 
 
 def timeline_of(source: Any) -> Timeline:

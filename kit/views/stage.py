@@ -983,11 +983,6 @@ def _keys(stage: Stage) -> dict[str, str]:
     return {each.name: each.key for each in stage.characters} | aside | tape
 
 
-def _movers(stage: Stage) -> Mapping[tuple[str, str], int]:
-    """How many messages are on their way from one to another."""
-    return Counter((each.source, each.target) for each in stage.messages)
-
-
 def _aspects(
     stage: Stage, gates: Sequence[Gate], before: Stage | None, then: Sequence[Gate]
 ) -> Iterator[Aspect]:
@@ -1064,7 +1059,8 @@ def stage_panel(
         stage = on(scene)
         if len(stage.characters) > MOST_NODES:
             said = alternative(title, words(scene))
-            return draw_heat(_keys(stage), aspects(scene), said, _movers(stage))
+            moving = Counter((each.source, each.target) for each in stage.messages)
+            return draw_heat(_keys(stage), aspects(scene), said, moving)
         shown = awaited(scene) if gates else None
         said = "\n".join((words(scene), *_unsaid(stage)))
         return draw_stage(scene, stage, shown, alternative(title, said), was(scene))

@@ -7,4 +7,6 @@ FAMILY = Family(
     "The cluster metadata service and its log (CEP-21)",
     order=25,
     models={"commit": "commit:ENTRY"},
+    views={"commit": "panels:VIEWS"},
+    scenario_output={"commit": "facts:OUTPUT"},
 )

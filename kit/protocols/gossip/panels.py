@@ -233,10 +233,6 @@ def gates(scene: Scene) -> Iterator[Gate]:
         yield Gate(scene.model.spot(endpoint), said, "heard it", there, missing, count)
 
 
-def _cut(scene: Scene) -> str:
-    return f"{scene.state.cut_off} is cut off" if scene.state.cut_off else ""
-
-
 def _said(at: int, row: ViewRow) -> str:
     return row.says[at]
 
@@ -266,7 +262,7 @@ def _join_badges(scene: Scene) -> Badges:
     yield "heard", f"{behind} not heard yet" if behind else "all have heard", "busy" * bool(behind)
     yield "streams", f"{counted(state.streams, 'stream')} so far", ""
     yield "writes", f"{counted(state.acknowledged.bit_count(), 'write')} acknowledged", ""
-    yield "cut", _cut(scene), "broken"
+    yield "cut", f"{state.cut_off} is cut off" if state.cut_off else "", "broken"
 
 
 JOIN_VIEWS = Views(

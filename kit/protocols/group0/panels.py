@@ -299,7 +299,7 @@ def question(scene: Scene) -> Question | None:
     entry = scene.of(facts.entries)[-1]
     rows = [row.new for row in facts.entries(scene.model, scene.before) if row.effective]
     newest = rows[-1] if rows else 0
-    built = "any state" if entry.previous is None else f"state {entry.previous}"
+    built = _built(entry.previous)
     return Question(
         f"{entry.text} of {entry.creator}, built on {built}, is committed. What becomes of it?",
         (EFFECT, NOTHING),

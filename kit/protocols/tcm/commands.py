@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from msgspec.structs import replace
 
 from kit.commands.answer import GAP, UNBROKEN, WIDTH, Answer, Part, Rows, fits, listed, put, wrap
-from kit.commands.parsing import Command, Parser, add_ring
+from kit.commands.parsing import RING_WORDS, Command, Word
 from kit.commands.rings import replicated
 from kit.edge.paths import source_name
 from kit.edge.writing import check_place
@@ -359,19 +359,17 @@ examples
 
 
 def _survive(given: Namespace) -> Answer:
-    return survival(replicated(given.file, given.others, given.keyspace), given.down).answer()
+    ring = replicated(given.file, vars(given)["with"], given.keyspace)
+    return survival(ring, given.down).answer()
 
 
-def _options(parser: Parser) -> None:
-    add_ring(parser)
-    parser.several(
-        "--down",
-        metavar="NODE",
-        help="a node that is down, beside those that the files tell (repeatable)",
-    )
-
-
-SURVIVE = Command("survive", _survive, _options, SURVIVE_ABOUT, SURVIVE_AFTER)
+DOWN = Word(
+    "--down",
+    "NODE",
+    "a node that is down, beside those that the files tell (repeatable)",
+    several=True,
+)
+SURVIVE = Command("survive", _survive, (*RING_WORDS, DOWN), SURVIVE_ABOUT, SURVIVE_AFTER)
 
 
 # -- metadata --------------------------------------------------------------------------------------
@@ -468,10 +466,9 @@ def _compared(first: tuple[str, DumpedMetadata], second: tuple[str, DumpedMetada
     return Answer(data, [verdict], [Rows(rows, "differences")], (), REFUSED if unlike else ACCEPTED)
 
 
-def _of_a_log(parser: Parser) -> None:
-    parser.add_argument("files", metavar="FILE", nargs="+", help="a log, a directory, or views")
-    parser.add_argument("--at", type=int, metavar="EPOCH", help="who and what was there then")
-    parser.add_argument("--html", metavar="OUT", help="also one page to step through")
-
-
-METADATA = Command("metadata", _metadata, _of_a_log, METADATA_ABOUT, METADATA_AFTER)
+LOG_WORDS = (
+    Word("files", "FILE", "a log, a directory, or views", number="+"),
+    Word("--at", "EPOCH", "who and what was there then", read=int),
+    Word("--html", "OUT", "also one page to step through"),
+)
+METADATA = Command("metadata", _metadata, LOG_WORDS, METADATA_ABOUT, METADATA_AFTER)

@@ -322,13 +322,9 @@ def _sent(m: Topology, s: ControlState) -> str:
 def command_words(m: Topology, before: ControlState, after: ControlState) -> str:
     """What an effective command did, in one line: a new coordinator's first one changes nothing."""
     tables = before.topology, after.topology
-    changed = change_words(m, *tables) or ", ".join(changed_cells(*tables, m.names))
+    changed = "; ".join((*_changed_nodes(m, *tables), *_changed(*tables)))
+    changed = changed or ", ".join(changed_cells(*tables, m.names))
     return changed or (TABLETS if before.started else START_MARKER)
-
-
-def change_words(m: Topology, before: ClusterTopology, after: ClusterTopology) -> str:
-    """What a command changed, in one line; empty when nothing."""
-    return "; ".join((*_changed_nodes(m, before, after), *_changed(before, after)))
 
 
 def _changed_nodes(m: Topology, before: ClusterTopology, after: ClusterTopology) -> Iterator[str]:

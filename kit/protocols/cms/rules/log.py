@@ -44,6 +44,14 @@ class Slice(Struct, frozen=True, cache_hash=True):
     snapshot: Snapshot | None
     entries: tuple[Entry, ...]
 
+    @property
+    def text(self) -> str:
+        """``the snapshot of epoch 2 and epochs 3, 4``."""
+        epochs = [str(each.epoch) for each in self.entries]
+        entries = f"epoch{'s' * (len(epochs) > 1)} {', '.join(epochs)}" if epochs else ""
+        snapshot = f"the snapshot of epoch {self.snapshot.epoch}" if self.snapshot else ""
+        return " and ".join(filter(None, (snapshot, entries))) or "nothing"
+
 
 class Machine(Struct, frozen=True):
     """Where metadata begins, and what an entry makes of it."""
@@ -123,11 +131,11 @@ def _drained(log: NodeLog, machine: Machine) -> NodeLog:
     return log if log.held == held else replace(log, held=held)
 
 
-def caught_up(log: NodeLog, got: Slice, machine: Machine) -> NodeLog:
+def caught_up(log: NodeLog, sent: Slice, machine: Machine) -> NodeLog:
     """The log after an answer to "what is above my epoch?": first the snapshot, then entries."""
-    if got.snapshot and got.snapshot.epoch > log.epoch:
-        log = _drained(replace(log, snapshots=(*log.snapshots, got.snapshot)), machine)
-    return reduce(lambda log, entry: received(log, entry, machine), got.entries, log)
+    if sent.snapshot and sent.snapshot.epoch > log.epoch:
+        log = _drained(replace(log, snapshots=(*log.snapshots, sent.snapshot)), machine)
+    return reduce(lambda log, entry: received(log, entry, machine), sent.entries, log)
 
 
 def slice_since(log: NodeLog, epoch: int, *, snapshots: bool = True) -> Slice:

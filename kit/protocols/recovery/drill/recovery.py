@@ -294,7 +294,7 @@ def replace_node(now: DrillMoment, given: Given) -> CommandReply:
     node = _leaving(now, given)
     why = now.model.refusal(now.state, act.Remove(node, ignoring=False))
     if why is not None and not _ignores_all(now, given):
-        raise Refused(f"{why.reason} ({', '.join(why.missing)})")
+        raise Refused(refusal_line(why))
     return CommandReply(actions=(act.Replace(node),))
 
 
@@ -429,10 +429,6 @@ def maintain(now: DrillMoment, given: Given) -> CommandReply:
     )
 
 
-def _of_group(now: DrillMoment, given: Given) -> CommandReply:
-    return SERVERS.select(now, {**given, "value": given["group_id"]})
-
-
 COMMIT_INDEX = "SELECT commit_idx, group_id FROM system.raft"
 THE_ID = f"SELECT value FROM system.scylla_local WHERE key = '{GROUP_ID}'"
 TRUNCATED, DELETED = half_of_deletion("discovery", "id"), half_of_deletion("id", "discovery")
@@ -452,7 +448,9 @@ FORMS: tuple[Form, ...] = (
     SERVERS.reading(COMMIT_INDEX, "the commit index of this node",
                     columns=("group_id", "commit_idx"), table="system.raft"),
     *SERVERS.understood("SELECT"),
-    Form(f"{SELECT} WHERE {{column}} = {{group_id}}", "rows of a group", _of_group, offered=False),
+    Form(f"{SELECT} WHERE {{column}} = {{group_id}}", "rows of a group",
+         lambda now, given: SERVERS.select(now, {**given, "value": given["group_id"]}),
+         offered=False),
     SERVERS.reading(THE_ID, "the id of group 0",
                     columns=("value",), table="system.scylla_local", column="key", value=GROUP_ID),
     Form(TRUNCATE, "delete the state of discovery", TRUNCATED),

@@ -34,6 +34,7 @@ from kit.protocols.recovery.drill.lost_majority import (
 )
 from kit.protocols.recovery.lost_majority import MOST_FAULTS, NO_GROUP, group_uuid
 from kit.protocols.recovery.mode_cluster import MODES, ModeNode, ModeState
+from kit.protocols.recovery.orders import by_servers
 from kit.protocols.recovery.recovery_mode import LOG, RecoveryMode
 from kit.protocols.recovery.rules.procedure import OLD_STEPS
 
@@ -293,11 +294,6 @@ def opened(model: RecoveryMode) -> RecoveryMode:
     )
 
 
-def own_step(model: RecoveryMode, state: ModeState) -> Any:
-    """What servers do by themselves: they pull schema, and go through the Raft upgrade."""
-    return next((a for a in model.actions(state) if isinstance(a, act.BY_SERVERS)), None)
-
-
 DRILL = DrillKind(
     title="Recover a group 0 by RECOVERY mode",
     task="The dead will not come back by themselves. Enter RECOVERY mode, remove them, leave it "
@@ -306,7 +302,7 @@ DRILL = DrillKind(
     slots=SERVERS.slots(),
     opened=opened,
     starts_at=lambda model: model.named(model.start().live)[0],
-    own_step=own_step,
+    own_step=by_servers,
     checklist=checklist,
     grade=grade,
 )

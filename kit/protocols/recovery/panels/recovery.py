@@ -374,13 +374,9 @@ VIEWS = Views(
 MARKS = {"done": "✓", "begun": "…", "left out": "!", "to do": "–"}
 
 
-def _runs(row: ModeRow) -> str:
-    return f"{row.mode} in {row.group}" if row.group else row.mode
-
-
 COLUMNS = (
     Column("node", "name"),
-    Column("runs", _runs),
+    Column("runs", lambda row: f"{row.mode} in {row.group}" if row.group else row.mode),
     Column("group0_upgrade_state", "node.value", none="no row"),
     Column("raft_group0_id", "group_id"),
     Column("discovery", "discovery"),

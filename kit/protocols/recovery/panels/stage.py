@@ -20,11 +20,6 @@ VALUES = {
 }
 
 
-def wall(scene: Scene) -> str:
-    """Whether the dead nodes are cut off."""
-    return "cut off from the dead" if scene.state.isolated else "the dead are not cut off"
-
-
 def _walls(scene: Scene) -> Iterator[Wall]:
     s = scene.state
     if s.isolated and s.dead:
@@ -35,7 +30,8 @@ def _walls(scene: Scene) -> Iterator[Wall]:
 
 
 def _operator(scene: Scene, tag: str, *holds: str) -> Character:
-    title = f"operator: {', '.join((tag, *holds, wall(scene)))}"
+    wall = "cut off from the dead" if scene.state.isolated else "the dead are not cut off"
+    title = f"operator: {', '.join((tag, *holds, wall))}"
     return Character("op", "operator", tag=tag, holds=holds, title=title, kind="operator")
 
 

@@ -60,11 +60,7 @@ Member = tuple[NodeFacts, str, str, tuple[str, ...], tuple[str, str]]
 """A member, its version, its requests in flight, its sessions; its answer as a sign and words."""
 
 
-def _members(scene: Scene) -> tuple[Member, ...]:
-    return scene.once("members", lambda: tuple(_member_rows(scene)))
-
-
-def _member_rows(scene: Scene) -> Iterator[Member]:
+def _members(scene: Scene) -> Iterator[Member]:
     m, s, runs = scene.model, scene.state, scene.of(facts.barrier)
     answers: dict[str, tuple[str, str]] = {}
     if runs is not None:

@@ -132,10 +132,6 @@ def wait(now: DrillMoment, given: Given) -> CommandReply:
 # -- the grade, and the checklist that the run ticks -----------------------------------------------
 
 
-def _answered(now: DrillMoment) -> bool:
-    return {seen(ANSWERED, i) for i in nodes_in(now.state.normal)} <= now.marks
-
-
 STEPS: dict[str, tuple[str, Callable[[DrillMoment], bool]]] = {
     "versions": (
         "upgrade every node to the newest version",
@@ -146,7 +142,10 @@ STEPS: dict[str, tuple[str, Callable[[DrillMoment], bool]]] = {
         f"no topology operation runs: POST {ROUTE}",
         lambda now: now.state.upgrade_state != NOT_UPGRADED,
     ),
-    "watch": (f"GET {ROUTE} on each node, until all of them answer done", _answered),
+    "watch": (
+        f"GET {ROUTE} on each node, until all of them answer done",
+        lambda now: {seen(ANSWERED, i) for i in nodes_in(now.state.normal)} <= now.marks,
+    ),
 }
 
 
