@@ -79,6 +79,12 @@ def removal(**parameters: Any) -> Build:
     return lambda: build("gossip_join", {"operation": "removenode", **parameters})
 
 
+def commit(**parameters: Any) -> Build:
+    """Two members that race for an epoch, with these parameters."""
+    events = ("drop table t at A to A", "drop table t at B to B")
+    return lambda: build("commit", {"nodes": 2, "events": events, **parameters})
+
+
 def raft_upgrade(**parameters: Any) -> Build:
     """Two nodes on the way into Raft with these parameters."""
     return lambda: build("raft_upgrade", {"nodes": 2, **parameters})
@@ -212,6 +218,11 @@ MODELS: dict[str, tuple[Build, ...]] = {
         lambda: build("gossip", {"nodes": 2, "losses": 1, "at_once": 2}),
         lambda: build("gossip", {"changes": ("create table ks.t at A", "drop table ks.t at B")}),
         Limited(lambda: build("gossip", {}), few_under_way),
+    ),
+    "commit": (
+        commit(nodes=3),
+        commit(crashes=1),
+        commit(snapshot_every=2, members=1),
     ),
     "gossip_join": (
         lambda: build("gossip_join", {"nodes": 2, "crashes": 1, "cuts": 1}),

@@ -1,7 +1,5 @@
 """Exercises on the epoch protocol: runs, rings, functions of placements, deaths."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable, Iterator
