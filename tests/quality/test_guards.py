@@ -90,6 +90,11 @@ def raft_upgrade(**parameters: Any) -> Build:
     return lambda: build("raft_upgrade", {"nodes": 2, **parameters})
 
 
+def migration(**parameters: Any) -> Build:
+    """Two nodes on the way to the metadata log with these parameters."""
+    return lambda: build("migration", {"nodes": 2, **parameters})
+
+
 def recovery(**parameters: Any) -> Build:
     """A group 0 of four that lost two, with these parameters."""
     return lambda: build("recovery", {"commit_indexes": (1, 2, 2, 2), "dead": "C D", **parameters})
@@ -247,6 +252,15 @@ MODELS: dict[str, tuple[Build, ...]] = {
         recovery(returns=1, changes=1),
         recovery(deaths=1, operation=True),
         recovery(edition="server", crashes=1),
+    ),
+    "migration": (
+        migration(),
+        migration(changes=0, crashes=1),
+        migration(edition="server", changes=0, nodes=3, crashes=1),
+        migration(spares=1),
+        migration(edition="server", spares=1),
+        migration(crashes=1),
+        migration(deaths=1, spares=1),
     ),
     "failures": (lambda: build("failures", {"datacenters": (3,), "changes": 2}),),
 }
