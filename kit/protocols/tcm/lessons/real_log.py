@@ -88,7 +88,7 @@ def _some_log(chance: random.Random) -> Arguments:
 
 def first_difference(before: list[list[int]], after: list[list[int]]) -> int | None:
     """The first epoch of both logs that has another entry, or none."""
-    entries = {epoch: entry for epoch, entry in before}
+    entries = {row[0]: row[1] for row in before}
     return next((epoch for epoch, entry in after if entries.get(epoch, entry) != entry), None)
 
 
