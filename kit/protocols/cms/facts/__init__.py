@@ -1,1 +1,1 @@
-"""Moments of the models of the metadata service as rows."""
+"""What pictures and texts need to know of a moment of the metadata service."""

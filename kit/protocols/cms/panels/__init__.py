@@ -1,1 +1,1 @@
-"""How the models of the metadata service are drawn."""
+"""How the metadata service is drawn."""
