@@ -143,6 +143,7 @@ NO_BUDGETS = {
     "dataplane": {"lag"},  # how far something may be behind
     "group0": {"kept", "newcomers"},  # who there is, and what is kept
     "resize": {"initial"},  # a setting of a table
+    "migration": {"spares"},  # who there is
     "topology": {"rf"},
     "topology_upgrade": {"older"},  # who there is
 }

@@ -9,9 +9,9 @@ from msgspec import Struct
 
 from kit.engine.flows import flows
 from kit.errors import counted
-from kit.protocols.cms import facts
 from kit.protocols.cms.commit import Answer
-from kit.protocols.cms.facts import RequestRow, StoreRow
+from kit.protocols.cms.facts import commit as facts
+from kit.protocols.cms.facts.commit import RequestRow, StoreRow
 from kit.protocols.cms.rules.designs import DESIGNS, usable
 from kit.views.declared import NONE, Badges, Column, Table, of_state, panel_of, status
 from kit.views.gate import Gate
