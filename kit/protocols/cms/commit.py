@@ -365,7 +365,7 @@ class Commit(NodeModel[CommitState]):
         work, epoch = s.nodes[member].handles, s.nodes[member].log.epoch + 1
         promised = other.slot(epoch).promised
         if work and self.promises_bind and promised > work.ballot and other.log.epoch < epoch:
-            return refused(f"{name} has promised the higher ballot {self.ballot_name(promised)}")
+            return refused(f"{name} has promised a higher ballot")
         return None
 
     # -- submitting --------------------------------------------------------------------------------
@@ -428,9 +428,7 @@ class Commit(NodeModel[CommitState]):
             return None
         ballot = next(each for each in count(highest + 1) if self.leader(each) == node)
         if ballot > self.ballots * self.size and self.is_led(s, highest, epoch):
-            return refused(
-                f"{self.ballot_name(highest)} is higher, and the duel has gone on enough"
-            )
+            return refused("another member leads, and the run's budget of rounds is used up")
         slot = mine.slot(epoch)
         opened = Handling(work.request, ballot, 1 << node, slot.accepted)
         return s.at(node, slots=mine.keeping(promise(slot, ballot)), handles=opened)
@@ -503,9 +501,7 @@ class Commit(NodeModel[CommitState]):
         assert work is not None
         if work.promises.bit_count() < self.quorum:
             lacking = self.named(self.cms & ~work.promises)
-            return refused(
-                f"no majority has promised ballot {self.ballot_name(work.ballot)}", lacking
-            )
+            return refused("no majority has promised its ballot", lacking)
         if work.newest and self.accepted_first:
             value = work.newest.entry
         else:
@@ -526,10 +522,9 @@ class Commit(NodeModel[CommitState]):
 
     def judged(self, log: NodeLog, request: int) -> Answer | None:
         """The end of a request by what is committed: it stands in the log, or makes no sense."""
-        own = self.id_of(request)
-        done = next((each for each in log.entries if self.entry_id and each.id == own), None)
+        done = dict(log.ids).get(self.id_of(request)) if self.entry_id else None
         if done:
-            return Answer("committed", done.epoch)
+            return Answer("committed", done)
         against = objection(metadata(log, self.machine), self.submissions[request].event)
         if against and self.validation:
             return Answer("rejected", against.epoch, against.reason)
@@ -587,7 +582,7 @@ class Commit(NodeModel[CommitState]):
         assert work.value is not None
         if work.accepts.bit_count() < self.quorum:
             lacking = self.named(self.cms & ~work.accepts)
-            return refused(f"no majority has accepted {work.value.id}", lacking)
+            return refused("no majority has accepted its value", lacking)
         return self.settled_entry(s, node, work.request, work.value)
 
     def settled_entry(self, s: CommitState, node: int, request: int, new: Entry) -> CommitState:

@@ -8,9 +8,9 @@ from functools import partial
 from msgspec import Struct
 
 from kit.errors import counted
-from kit.protocols.cms import facts
 from kit.protocols.cms.commit import Answer
-from kit.protocols.cms.facts import RequestRow, StoreRow
+from kit.protocols.cms.facts import commit as facts
+from kit.protocols.cms.facts.commit import RequestRow, StoreRow
 from kit.protocols.cms.rules.designs import DESIGNS, usable
 from kit.views.declared import NONE, Badges, Column, Table, of_state, panel_of, status
 from kit.views.gate import Gate
@@ -38,10 +38,9 @@ def _node(scene: Scene, row: StoreRow) -> Character:
     """A node with its epoch; a member has a key, and says what it promised and accepted."""
     m, node = scene.model, scene.state.nodes[scene.model.number(row.name)]
     is_member = bool(m.cms >> m.number(row.name) & 1)
-    newest = row.snapshots[-1] if row.snapshots else ""
     promised = f"≥ {row.promised}" if row.promised else ""
     held = f"held {', '.join(row.held)}" if row.held else ""
-    snapshot = f"snap {newest}" if newest else ""
+    snapshot = f"snap {row.snapshots[-1].split()[-1]}" if row.snapshots else ""
     holds = tuple(filter(None, (promised, row.accepted, held, snapshot)))[:3]
     what = "member of the CMS" if is_member else "no member of the CMS"
     return Character(
@@ -187,11 +186,21 @@ VIEWS = Views(
                     Column("held back", "held"),
                     Column("snapshots", "snapshots"),
                     Column("archive", "archive"),
+                ),
+                caption="Logs: what is truncated is in the archive",
+                of="{0.name}",
+            ),
+            Table(
+                lambda scene: (row for row in scene.of(facts.stores) if row.promised),
+                "slot:{0.name}",
+                (
+                    Column("acceptor", "name"),
                     Column("promised", "promised"),
                     Column("accepted", "accepted"),
                 ),
-                caption="Disks: what is truncated is in the archive",
+                caption="Acceptors: of epochs that they have not applied",
                 of="{0.name}",
+                empty="Nobody has promised a ballot for an epoch to come.",
             ),
             tab="Disks",
         ),
