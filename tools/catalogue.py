@@ -74,7 +74,8 @@ class Shown(Struct, frozen=True):
     def judge(self) -> Property | Monitor:
         """The property itself, in the default configuration. Raises KeyError for an unknown one."""
         model = build(self.model)
-        return {one.name: one for one in (*model.properties, *model.monitors)}[self.name]
+        judges: dict[str, Property | Monitor] = {one.name: one for one in model.properties}
+        return (judges | {one.name: one for one in model.monitors})[self.name]
 
 
 class CatalogueRow(Struct, frozen=True):
