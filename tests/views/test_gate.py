@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -228,6 +229,27 @@ def test_heads_at_a_gate_are_those_of_the_cast(name: str) -> None:
                 assert (look in looks(each)) is (look in looks(node))
                 seen.add((look, look in looks(each)))
     assert {("down", True), ("gone", True)} & seen
+
+
+@pytest.mark.parametrize("name", ["topology/stuck-barrier", "vnodes/write-during-bootstrap"])
+def test_who_has_come_in_a_step_is_marked(name: str) -> None:
+    """Behind the gate they have a plate, on a stage and over a picture; nobody else has."""
+    seen = 0
+    moments = scenes(walk(name))
+    for before, scene in pairwise(moments):
+        views = for_model(scene.model)
+        drawn = frame(scene, views.panels, slots=views)
+        picture = next(panel for panel in views.panels if panel.name == views.picture)
+        declared = picture.gates or views.gates
+        then = {gate.thing: {*gate.missing} for gate in gates_of(before, declared)}
+        for gate in gates_of(scene, declared):
+            for each in gate.there:
+                head = part(drawn, f"gate:{gate.thing}:{each}")
+                if head is not None:
+                    is_new = each in then.get(gate.thing, set())
+                    assert bool(classed(head, "moved")) is is_new
+                    seen += is_new
+    assert seen
 
 
 def looks(drawn: Frag) -> set[str]:

@@ -6,9 +6,17 @@ FAMILY = Family(
     "cms",
     "The cluster metadata service and its log (CEP-21)",
     order=25,
-    models={"commit": "commit:ENTRY", "migration": "migration:ENTRY"},
-    views={"commit": "panels.commit:VIEWS", "migration": "panels.migration:VIEWS"},
-    scenario_output={"commit": "facts.commit:OUTPUT"},
+    models={
+        "commit": "commit:ENTRY",
+        "schema": "schema:ENTRY",
+        "migration": "migration:ENTRY",
+    },
+    views={
+        "commit": "panels.commit:VIEWS",
+        "schema": "panels.schema:VIEWS",
+        "migration": "panels.migration:VIEWS",
+    },
+    scenario_output={"commit": "facts.commit:OUTPUT", "schema": "facts.schema:OUTPUT"},
     hunts={
         "migration": HuntGround(
             "migration",
@@ -18,4 +26,5 @@ FAMILY = Family(
             {"crashes": 1},
         ),
     },
+    composes=("gossip",),
 )
