@@ -12,6 +12,8 @@ import pytest
 
 from kit.engine.registry import build, entries
 from tests.protocols.cms.test_commit_reported import REPORTED as COMMIT
+from tests.protocols.cms.test_migration import REPORTED as MIGRATION
+from tests.protocols.cms.test_schema_reported import SCHEMA
 from tests.protocols.dataplane.test_reported import BROKEN, SOLO, UNREACHED
 from tests.protocols.gossip.test_reported import GOSSIP, JOIN
 from tests.protocols.group0.test_reported import DISCOVERY, GROUP0
@@ -37,6 +39,7 @@ SPOILED: dict[str, Collection[str]] = {
     "commit": COMMIT,
     "dataplane": {*BROKEN, *UNREACHED},
     **SOLO,
+    "schema": SCHEMA,
     "group0": GROUP0,
     "discovery": DISCOVERY,
     "gossip": GOSSIP,
@@ -49,6 +52,7 @@ SPOILED: dict[str, Collection[str]] = {
     "truncate": TRUNCATE,
     "balance": BALANCE,
     "tablet": TABLET,
+    "migration": MIGRATION,
     "raft_upgrade": RAFT_UPGRADE,
     "topology_upgrade": TOPOLOGY_UPGRADE,
     "recovery": RECOVERY,

@@ -74,14 +74,30 @@ def two_at_once() -> Model[Any, Any]:
     return model
 
 
+def schema(**parameters: Any) -> Build:
+    """Two nodes and perhaps a joiner that change a schema in the log, with these parameters."""
+    return lambda: build("schema", {"nodes": 2, **parameters})
+
+
 def removal(**parameters: Any) -> Build:
     """A dead node that a neighbour removes by gossip, with these parameters."""
     return lambda: build("gossip_join", {"operation": "removenode", **parameters})
 
 
+def commit(**parameters: Any) -> Build:
+    """Two members that race for an epoch, with these parameters."""
+    events = ("drop table t at A to A", "drop table t at B to B")
+    return lambda: build("commit", {"nodes": 2, "events": events, **parameters})
+
+
 def raft_upgrade(**parameters: Any) -> Build:
     """Two nodes on the way into Raft with these parameters."""
     return lambda: build("raft_upgrade", {"nodes": 2, **parameters})
+
+
+def migration(**parameters: Any) -> Build:
+    """Two nodes on the way to the metadata log with these parameters."""
+    return lambda: build("migration", {"nodes": 2, **parameters})
 
 
 def recovery(**parameters: Any) -> Build:
@@ -132,6 +148,12 @@ MODELS: dict[str, tuple[Build, ...]] = {
         Limited(
             lambda: logging_lift(2), lambda s: len(s.log.entries) < 4 and max(s.log.applied) < 6
         ),
+    ),
+    "schema": (
+        schema(),
+        schema(race="replication", joins=1, writes=1, cuts=1),
+        schema(race="none", joins=1, writes=1, restarts=1),
+        lambda: build("schema", {"nodes": 3, "race": "table", "writes": 1}, ("ordered",)),
     ),
     "group0": (
         group0(elections=1, crashes=1, losses=1),
@@ -213,6 +235,11 @@ MODELS: dict[str, tuple[Build, ...]] = {
         lambda: build("gossip", {"changes": ("create table ks.t at A", "drop table ks.t at B")}),
         Limited(lambda: build("gossip", {}), few_under_way),
     ),
+    "commit": (
+        commit(nodes=3),
+        commit(crashes=1),
+        commit(snapshot_every=2, members=1),
+    ),
     "gossip_join": (
         lambda: build("gossip_join", {"nodes": 2, "crashes": 1, "cuts": 1}),
         lambda: build("gossip_join", {"nodes": 2, "joiners": 2}),
@@ -236,6 +263,15 @@ MODELS: dict[str, tuple[Build, ...]] = {
         recovery(returns=1, changes=1),
         recovery(deaths=1, operation=True),
         recovery(edition="server", crashes=1),
+    ),
+    "migration": (
+        migration(),
+        migration(changes=0, crashes=1),
+        migration(edition="server", changes=0, nodes=3, crashes=1),
+        migration(spares=1),
+        migration(edition="server", spares=1),
+        migration(crashes=1),
+        migration(deaths=1, spares=1),
     ),
     "failures": (lambda: build("failures", {"datacenters": (3,), "changes": 2}),),
 }

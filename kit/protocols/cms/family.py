@@ -1,12 +1,30 @@
 """What the rest of the kit may know of this family."""
 
-from kit.engine.family import Family
+from kit.engine.family import Family, HuntGround
 
 FAMILY = Family(
     "cms",
     "The cluster metadata service and its log (CEP-21)",
     order=25,
-    models={"commit": "commit:ENTRY"},
-    views={"commit": "panels:VIEWS"},
-    scenario_output={"commit": "facts:OUTPUT"},
+    models={
+        "commit": "commit:ENTRY",
+        "schema": "schema:ENTRY",
+        "migration": "migration:ENTRY",
+    },
+    views={
+        "commit": "panels.commit:VIEWS",
+        "schema": "panels.schema:VIEWS",
+        "migration": "panels.migration:VIEWS",
+    },
+    scenario_output={"commit": "facts.commit:OUTPUT", "schema": "facts.schema:OUTPUT"},
+    hunts={
+        "migration": HuntGround(
+            "migration",
+            "the migration to the log: versions, switches, who begins it",
+            ("S-19", "S-71", "S-72", "S-73"),
+            "under_way",
+            {"crashes": 1},
+        ),
+    },
+    composes=("gossip",),
 )

@@ -32,10 +32,16 @@ class Entry(Struct, frozen=True, cache_hash=True):
 
 
 class Snapshot(Struct, frozen=True, cache_hash=True):
-    """The metadata of an epoch, as a node stored it."""
+    """The metadata of an epoch, as a node stored it.
+
+    It also keeps the ``ids`` of all entries that it stands for, with their epochs. Without them
+    whoever starts from it could not recognise an unknown outcome: a search shows that such an event
+    is committed twice.
+    """
 
     epoch: int
     metadata: Any
+    ids: tuple[tuple[str, int], ...] = ()
 
 
 class Slice(Struct, frozen=True, cache_hash=True):
@@ -83,6 +89,13 @@ class NodeLog(Struct, frozen=True, cache_hash=True):
         return next((each for each in self.entries if each.epoch == epoch), None)
 
     @property
+    def ids(self) -> tuple[tuple[str, int], ...]:
+        """The ids of all that is committed up to its epoch, each with its own epoch."""
+        before = self.snapshots[-1] if self.snapshots else Snapshot(0, None)
+        after = (each for each in self.entries if each.epoch > before.epoch)
+        return (*before.ids, *((each.id, each.epoch) for each in after))
+
+    @property
     def archive(self) -> tuple[Entry, ...]:
         """The entries that were truncated."""
         return tuple(each for each in self.entries if each.epoch <= self.cut)
@@ -106,7 +119,7 @@ def applied(log: NodeLog, entry: Entry, machine: Machine) -> NodeLog:
     log = replace(log, entries=(*log.entries, entry))
     if entry.event != SNAPSHOT:
         return log
-    taken = Snapshot(entry.epoch, metadata(log, machine))
+    taken = Snapshot(entry.epoch, metadata(log, machine), log.ids)
     return replace(log, snapshots=(*log.snapshots, taken))
 
 

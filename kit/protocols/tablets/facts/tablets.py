@@ -74,7 +74,9 @@ def _host(m: Tablets, node: NodeFacts, role: str, hand: str) -> GridHost:
     leads = node.is_coordinator
     tag = f"@{node.view.version}" if node.view else ""
     shards, rack = m.shards_of(node.name), m.rack(node.name)
-    return GridHost(node.name, shards, rack, note, leads, role, hand * leads, tag)
+    hand *= leads
+    is_banned = node.is_ignored or row.state == "left"
+    return GridHost(node.name, shards, rack, note, leads, role, hand, tag, node.how, is_banned)
 
 
 NOTES = {
