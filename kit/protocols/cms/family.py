@@ -6,5 +6,7 @@ FAMILY = Family(
     "cms",
     "The cluster metadata service and its log (CEP-21)",
     order=25,
-    models={"commit": "commit:ENTRY"},
+    models={"commit": "commit:ENTRY", "cms": "cms:ENTRY"},
+    views={"cms": "panels.members:VIEWS"},
+    scenario_output={"cms": "facts.members:OUTPUT"},
 )

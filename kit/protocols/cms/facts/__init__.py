@@ -1,0 +1,1 @@
+"""What pictures and texts need to know of a moment of the metadata service."""

@@ -1,0 +1,1 @@
+"""How the metadata service is drawn."""
