@@ -4,8 +4,6 @@ Status 0: fine. 1: refused by the protocol, or a violation was found. 2: bad inp
 stderr, nothing on stdout) or a bounded search.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import sys

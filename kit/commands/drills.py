@@ -1,7 +1,5 @@
 """``drill``: a drill on the command line, for keyboards and for files of commands."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from itertools import count

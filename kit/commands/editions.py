@@ -1,14 +1,11 @@
 """``editions``: every state, edge and stage of both editions, side by side."""
 
-from __future__ import annotations
-
-from argparse import Namespace
 from collections.abc import Iterable, Iterator
 
 from msgspec import Struct, to_builtins
 
 from kit.commands.answer import GAP, Answer, Part, Rows
-from kit.commands.parsing import Command, Parser
+from kit.commands.parsing import Command, Word
 from kit.engine.family import families
 from kit.engine.registry import one_of
 from kit.errors import BadInput, counted
@@ -108,19 +105,13 @@ def _parts(chosen: Iterable[ComparedTable]) -> Iterator[Part]:
         yield Rows(tuple(each.cells()), title=title, heads=HEADS)
 
 
-def _answer(given: Namespace) -> Answer:
-    return editions(*given.tables, differences=given.differences)
-
-
-def _options(parser: Parser) -> None:
-    parser.add_argument("tables", metavar="TABLE", nargs="*", help="such as decommissioning: all")
-    parser.add_argument("--differences", action="store_true", help="only what differs")
-
-
 COMMAND = Command(
     "editions",
-    _answer,
-    _options,
+    lambda given: editions(*given.tables, differences=given.differences),
+    (
+        Word("tables", "TABLE", "such as decommissioning: all", number="*"),
+        Word("--differences", "", "only what differs"),
+    ),
     "The states, edges and stages of both editions, side by side: of the documents, and of the\n"
     "published server. What differs is marked.",
 )

@@ -1,7 +1,5 @@
 """``handout``: a page to hand out for a notebook, and the page with its answers."""
 
-from __future__ import annotations
-
 from argparse import Namespace
 
 from kit.commands.answer import Answer

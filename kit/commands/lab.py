@@ -5,8 +5,6 @@ the address to open. From a checkout it serves the checkout; after a plain ``pip
 copies the notebooks that came with the package into ``kit-notebooks/`` of the current folder.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket

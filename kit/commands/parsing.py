@@ -50,17 +50,15 @@ class Parser(argparse.ArgumentParser):
 
     def add(self, word: Word) -> None:
         """Add a word of a table."""
-        names = word.names.split()
-        if not word.value:
-            self.add_argument(*names, action="store_true", help=word.help)
-        elif word.several:
-            self.several(*names, metavar=word.value, help=word.help)
-        else:
-            self.add_argument(*names, default=word.default, metavar=word.value, help=word.help)
-
-    def several(self, *names: str, **options: Any) -> None:
-        """Add an option that may be given several times."""
-        self.add_argument(*names, action="append", default=[], **options)
+        taken: dict[str, Any] = {"default": word.default, "metavar": word.value or None}
+        if word.several:
+            taken |= {"action": "append", "default": []}
+        elif not word.value and not word.choices:
+            taken = {"action": "store_true"}
+        taken |= {"nargs": word.number} if word.number else {}
+        taken |= {"choices": word.choices} if word.choices else {}
+        taken |= {"type": word.read} if word.read else {}
+        self.add_argument(*word.names.split(), help=word.help, **taken)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """A word that is none of those to choose from is refused, and the nearest named."""
@@ -111,30 +109,33 @@ class Parser(argparse.ArgumentParser):
 class Word(Struct, frozen=True):
     """A word of a command line: its names, and how help calls its value; without one it has none.
 
-    One that is ``several`` may be given several times.
+    One that is ``several`` may be given several times. ``number`` says how many values it takes,
+    as ``?``, ``*`` or ``+``, and ``read`` makes one of its text; it is one of the ``choices``.
     """
 
     names: str
     value: str
     help: str
-    default: str | None = None
+    default: Any = None
     several: bool = False
+    number: str = ""
+    choices: tuple[str, ...] = ()
+    read: Callable[[str], Any] | None = None
 
 
 class Command(Struct, frozen=True):
     """A command that answers: called with its words it prints the answer and gives the status.
 
-    ``words`` are its own, ``options`` adds further ones to a parser, whose help ``about`` opens and
-    ``after`` ends; without ``as_json`` the answer is in words only.
+    ``words`` are its own. The help of its parser is opened by ``about`` and ended by ``after``;
+    without ``as_json`` the answer is in words only.
     """
 
     name: str
     answer: Callable[[argparse.Namespace], Answer]
-    options: Callable[[Parser], None] = lambda parser: None
+    words: tuple[Word, ...] = ()
     about: str | None = None
     after: str | None = None
     as_json: bool = True
-    words: tuple[Word, ...] = ()
 
     def __call__(self, argv: Sequence[str]) -> int:
         """Answer to the words after the command's name."""
@@ -143,26 +144,20 @@ class Command(Struct, frozen=True):
         )
         for word in self.words:
             parser.add(word)
-        self.options(parser)
         if self.as_json:
             parser.add_argument("--json", action="store_true", help="the same as JSON")
         given = parser.parse_args(argv)
         return self.answer(given).put(as_json=self.as_json and given.json)
 
 
-def add_ring(parser: Parser) -> None:
-    """Add the words that say which ring: ``file``, ``others``, ``keyspace``."""
-    parser.add_argument(
-        "file", metavar="RINGFILE", help="a ring file (JSON), or what nodetool ring prints"
-    )
-    parser.several(
-        "--with",
-        dest="others",
-        metavar="FILE",
-        help="another file of the same cluster (repeatable)",
-    )
-    parser.several(
+RING_WORDS = (
+    Word("file", "RINGFILE", "a ring file (JSON), or what nodetool ring prints"),
+    Word("--with", "FILE", "another file of the same cluster (repeatable)", several=True),
+    Word(
         "--keyspace",
-        metavar="KS={...}",
-        help="a keyspace and its replication, which nodetool leaves out (repeatable)",
-    )
+        "KS={...}",
+        "a keyspace and its replication, which nodetool leaves out (repeatable)",
+        several=True,
+    ),
+)
+"""The words that say which ring."""

@@ -1,13 +1,11 @@
 """``ring``: the placements of somebody's own stable ring."""
 
-from __future__ import annotations
-
 import sys
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 
 from kit.commands.answer import Answer, Rows, listed
-from kit.commands.parsing import Command, add_ring
+from kit.commands.parsing import RING_WORDS, Command
 from kit.edge.reading import beginning
 from kit.errors import BadInput, counted, one_line
 from kit.operators.importers.opening import Imported, is_rows, open_ring
@@ -39,7 +37,7 @@ def replicated(path: str, others: Sequence[str], keyspaces: Sequence[str]) -> Im
 
 def _ring(given: Namespace) -> Answer:
     """The placements of a stable ring: (left, right, replicas in walk order)."""
-    imported = opened(given.file, given.others, given.keyspace)
+    imported = opened(given.file, vars(given)["with"], given.keyspace)
     check_work(imported, PLACEMENTS)
     for warning in imported.warnings:
         print(f"kit: {one_line(warning)}", file=sys.stderr)
@@ -72,4 +70,4 @@ def _tables(given: RingFile, rows_of: dict[str, list[Line]]) -> Iterator[Rows]:
         )
 
 
-RING = Command("ring", _ring, add_ring)
+RING = Command("ring", _ring, RING_WORDS)

@@ -1,7 +1,5 @@
 """``play``: running one thing that can happen."""
 
-from __future__ import annotations
-
 import sys
 from argparse import Namespace
 from pathlib import Path

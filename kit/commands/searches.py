@@ -1,7 +1,5 @@
 """``models``, ``show``, ``check`` and ``fuzz``: what models there are, searching them, walking."""
 
-from __future__ import annotations
-
 import json
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -3,8 +3,6 @@
 ``tools/lab/server.json``, installed with the kit, names this module.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 CONVERTER = "kit.widgets.converted.PicturesOfWidgets"

@@ -1,7 +1,5 @@
 """JSON: read strictly (each key once, integers of 64 bits, a bounded depth), written in ASCII."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any, NoReturn

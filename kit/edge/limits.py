@@ -1,7 +1,5 @@
 """How much memory this process may take, how many cores and tasks a Spark may be asked for."""
 
-from __future__ import annotations
-
 import os
 import resource
 import sys

@@ -1,7 +1,5 @@
 """Names of files as they are given, and what kind of thing a file is."""
 
-from __future__ import annotations
-
 import os
 import stat
 from pathlib import Path

@@ -5,8 +5,6 @@ a pipe is read as long as its writer does not fall silent. It can be read only o
 look twice does so within ``pipes_kept``.
 """
 
-from __future__ import annotations
-
 import os
 import select
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE

@@ -12,8 +12,6 @@ places for values. To add words, write ``say`` around them and run
 are said when they are drawn, never as a module is loaded; a declaration marks them ``later``.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

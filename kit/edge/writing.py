@@ -4,8 +4,6 @@ A file is written beside its place and put there in one step, so that it is alwa
 one or the new one. Only a regular file that may be written is ever replaced.
 """
 
-from __future__ import annotations
-
 import os
 from contextlib import suppress
 from pathlib import Path

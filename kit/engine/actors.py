@@ -83,6 +83,10 @@ def receives(*kinds: Any, says: str = "") -> Callable[[T], T]:
     return mark
 
 
+def _in_flight(m: NetworkModel, s: ActorState) -> Iterable[Envelope[Any]]:
+    return m.carrier.in_flight(s.network)
+
+
 def _travels(m: NetworkModel, before: Any, action: Any, after: Any) -> Iterable[Travel]:
     sent = action.envelope
     ends = m.spot(sent.source), m.spot(sent.target)
@@ -161,21 +165,12 @@ class NetworkModel(NodeModel[ActorState]):
 
     # -- what the network does ---------------------------------------------------------------------
 
-    def messages(self, s: ActorState) -> Iterable[Envelope[Any]]:
-        """Every message in flight or held, equal ones once."""
-        return self.carrier.messages(s.network)
-
-    def in_flight(self, s: ActorState) -> Iterable[Envelope[Any]]:
-        """Every message in flight, equal ones once."""
-        return self.carrier.in_flight(s.network)
-
-    def held(self, s: ActorState) -> Iterable[Envelope[Any]]:
-        """Every message that is held, equal ones once."""
-        return self.carrier.held(s.network)
+    def _through(self, s: ActorState, network: Network | Refusal) -> Next:
+        return network if isinstance(network, Refusal) else ActorState(s.nodes, network)
 
     @action(
         struct=DeliverMessage,
-        each=messages,
+        each=lambda m, s: m.carrier.messages(s.network),
         sure=lambda m: m.carrier.free,
         says="{received}",
         travels=_travels,
@@ -195,44 +190,44 @@ class NetworkModel(NodeModel[ActorState]):
     @purpose("A cut need not last: messages can pass again.")
     def heal(self, s: ActorState) -> Next:
         """The network is whole again."""
-        why = self.carrier.may_heal(s.network)
-        return why or ActorState(s.nodes, self.carrier.heal(s.network))
+        return self._through(s, self.carrier.heal(s.network))
 
-    @action(struct=ReleaseMessage, each=held, when=lambda m: m.network_options.holds != 0)
+    @action(
+        struct=ReleaseMessage,
+        each=lambda m, s: m.carrier.held(s.network),
+        when=lambda m: m.network_options.holds != 0,
+    )
     @purpose("A message that is late is not lost: it may still arrive.")
     def release(self, s: ActorState, envelope: Sent) -> Next:
         """The network lets {sent} go."""
         return ActorState(s.nodes, self.carrier.release(s.network, envelope))
 
     @action(
-        struct=DropMessage, each=in_flight, when=lambda m: m.network_options.drops != 0, fault=True
+        struct=DropMessage, each=_in_flight, when=lambda m: m.network_options.drops != 0, fault=True
     )
     @purpose("Networks lose messages; a protocol has to bear that.")
     def drop(self, s: ActorState, envelope: Sent) -> Next:
         """The network loses {sent}."""
-        why = self.carrier.may_drop(s.network, envelope)
-        return why or ActorState(s.nodes, self.carrier.drop(s.network, envelope))
+        return self._through(s, self.carrier.drop(s.network, envelope))
 
     @action(
         struct=DuplicateMessage,
-        each=in_flight,
+        each=_in_flight,
         when=lambda m: m.network_options.duplicates not in (0, None),
         fault=True,
     )
     @purpose("A message may arrive twice, which must do no harm.")
     def duplicate(self, s: ActorState, envelope: Sent) -> Next:
         """The network makes one more copy of {sent}."""
-        why = self.carrier.may_duplicate(s.network, envelope)
-        return why or ActorState(s.nodes, self.carrier.duplicate(s.network, envelope))
+        return self._through(s, self.carrier.duplicate(s.network, envelope))
 
     @action(
-        struct=HoldMessage, each=in_flight, when=lambda m: m.network_options.holds != 0, fault=True
+        struct=HoldMessage, each=_in_flight, when=lambda m: m.network_options.holds != 0, fault=True
     )
     @purpose("A message may take any time; nobody can tell late from lost.")
     def hold(self, s: ActorState, envelope: Sent) -> Next:
         """The network holds {sent} back."""
-        why = self.carrier.may_hold(s.network, envelope)
-        return why or ActorState(s.nodes, self.carrier.hold(s.network, envelope))
+        return self._through(s, self.carrier.hold(s.network, envelope))
 
     @action(
         struct=Partition,
@@ -243,8 +238,7 @@ class NetworkModel(NodeModel[ActorState]):
     @purpose("Neither side can tell whether the other one is dead.")
     def partition(self, s: ActorState, nodes: Apart) -> Next:
         """The network splits: {sides}."""
-        why = self.carrier.may_split(s.network)
-        return why or ActorState(s.nodes, self.carrier.split(s.network, nodes))
+        return self._through(s, self.carrier.split(s.network, nodes))
 
     # -- words -------------------------------------------------------------------------------------
 

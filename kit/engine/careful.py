@@ -6,8 +6,6 @@ Whoever changes a state, draws from chance or answers in a type that nobody unde
 with the line of its code.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import linecache
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator

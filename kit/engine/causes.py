@@ -1,7 +1,5 @@
 """Why a promise broke: the steps without which it does not, and from where a search reaches it."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Models put together: products, whose parts step side by side or in unison, and one in another."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, cached_property, reduce, update_wrapper
 from operator import attrgetter, or_

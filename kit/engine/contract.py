@@ -1,7 +1,5 @@
 """What a model must have before anything is done with it; said in one line when it has not."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any, get_args, get_origin

@@ -6,8 +6,6 @@ family declares are *places*, ``module:NAME`` below its own folder, so that noth
 it is needed and ``import kit`` stays quick.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module

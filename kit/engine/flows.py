@@ -5,8 +5,6 @@ Each action of a declared model says what moves in it; for other models the fami
 it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable

@@ -6,8 +6,6 @@ or any text. Words are read in any case, but in quotes letter by letter. Lines a
 forms; nothing is ever evaluated.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches

@@ -9,8 +9,6 @@ The kinds of network are those of stateright's actors (in order; each message on
 of times), with budgets, holding and partitions added.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -46,7 +44,7 @@ class Budget(Struct, frozen=True, cache_hash=True):
     partitions: int | None = 0
 
 
-class NetworkOptions(Struct, frozen=True, forbid_unknown_fields=True):
+class NetworkOptions(Budget, frozen=True, forbid_unknown_fields=True):
     """What a network does: whether a link keeps its order (``fifo``), and the budget of each fault.
 
     Where ``duplicates`` is None a message stays in flight for good: it may be received any number
@@ -54,10 +52,6 @@ class NetworkOptions(Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     fifo: bool = False
-    drops: int | None = 0
-    duplicates: int | None = 0
-    holds: int | None = 0
-    partitions: int | None = 0
 
     @property
     def budget(self) -> Budget:
@@ -242,30 +236,6 @@ class Carrier:
             return _cut(envelope.source, envelope.target)
         return self._in_turn(n, envelope) if n.held or self._fifo else None
 
-    def may_drop(self, n: Network, envelope: Envelope[Any]) -> Refusal | None:
-        """As long as the budget lasts. On a link that keeps its order only the first message:
-        until it would be received nobody can tell that a message is lost.
-        """
-        return _spent("drops") if n.left.drops == 0 else self._in_turn(n, envelope)
-
-    def may_duplicate(self, n: Network, envelope: Envelope[Any]) -> Refusal | None:
-        """As long as the budget lasts; in order, as for losses."""
-        return _spent("duplicates") if n.left.duplicates == 0 else self._in_turn(n, envelope)
-
-    def may_hold(self, n: Network, envelope: Envelope[Any]) -> Refusal | None:
-        """As long as the budget lasts; in order, as for losses."""
-        return _spent("holds") if n.left.holds == 0 else self._in_turn(n, envelope)
-
-    def may_split(self, n: Network) -> Refusal | None:
-        """Only a whole network can be split."""
-        if n.apart:
-            return _SPLIT
-        return _spent("partitions") if n.left.partitions == 0 else None
-
-    def may_heal(self, n: Network) -> Refusal | None:
-        """Only a split network can heal."""
-        return None if n.apart else _NOT_SPLIT
-
     def cut(self, n: Network, source: str, target: str) -> bool:
         """Whether a partition parts these two nodes."""
         apart, bits = n.apart, self._bits
@@ -295,20 +265,31 @@ class Carrier:
         bag = n.in_flight if self.lasting else without(n.in_flight, envelope)
         return Network(self._added(bag, sent) if sent else bag, n.held, n.apart, n.left)
 
-    def drop(self, n: Network, envelope: Envelope[Any]) -> Network:
-        """The bag without a message."""
+    def drop(self, n: Network, envelope: Envelope[Any]) -> Network | Refusal:
+        """The bag without a message. On a link that keeps its order only the first one is lost:
+        until it would be received nobody can tell that a message is.
+        """
+        if why := self._may_not(n, envelope, "drops"):
+            return why
         return Network(without(n.in_flight, envelope), n.held, n.apart, less(n.left, "drops"))
 
-    def duplicate(self, n: Network, envelope: Envelope[Any]) -> Network:
-        """The bag with one more copy of a message, right behind it."""
+    def duplicate(self, n: Network, envelope: Envelope[Any]) -> Network | Refusal:
+        """The bag with one more copy of a message, right behind it; in order, as for losses."""
+        if why := self._may_not(n, envelope, "duplicates"):
+            return why
         i = n.in_flight.index(envelope)
         in_flight = (*n.in_flight[:i], envelope, *n.in_flight[i:])
         return Network(in_flight, n.held, n.apart, less(n.left, "duplicates"))
 
-    def hold(self, n: Network, envelope: Envelope[Any]) -> Network:
-        """The bag with a message set aside."""
+    def hold(self, n: Network, envelope: Envelope[Any]) -> Network | Refusal:
+        """The bag with a message set aside; in order, as for losses."""
+        if why := self._may_not(n, envelope, "holds"):
+            return why
         in_flight, held = without(n.in_flight, envelope), self._added(n.held, (envelope,))
         return Network(in_flight, held, n.apart, less(n.left, "holds"))
+
+    def _may_not(self, n: Network, envelope: Envelope[Any], fault: str) -> Refusal | None:
+        return _spent(fault) if getattr(n.left, fault) == 0 else self._in_turn(n, envelope)
 
     def release(self, n: Network, envelope: Envelope[Any]) -> Network:
         """The bag with a held message back in flight: before those that wait behind it."""
@@ -316,14 +297,18 @@ class Carrier:
         in_flight = (*n.in_flight[:i], envelope, *n.in_flight[i:])
         return Network(in_flight, without(n.held, envelope), n.apart, n.left)
 
-    def split(self, n: Network, apart: Iterable[str]) -> Network:
+    def split(self, n: Network, apart: Iterable[str]) -> Network | Refusal:
         """The network in two: what is in flight between the sides waits there."""
+        if n.apart:
+            return _SPLIT
+        if n.left.partitions == 0:
+            return _spent("partitions")
         bits = sum(self._bits[name] for name in apart)
         return Network(n.in_flight, n.held, bits, less(n.left, "partitions"))
 
-    def heal(self, n: Network) -> Network:
-        """The network is whole."""
-        return Network(n.in_flight, n.held, 0, n.left)
+    def heal(self, n: Network) -> Network | Refusal:
+        """The network is whole again."""
+        return Network(n.in_flight, n.held, 0, n.left) if n.apart else _NOT_SPLIT
 
     def sides(self, apart: Iterable[str]) -> str:
         """The two sides of a split as people write them: ``A B | C``."""

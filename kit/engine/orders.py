@@ -1,7 +1,5 @@
 """Steps in an order: what follows from a list of them, and how many orders end in what."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache

@@ -5,8 +5,6 @@ student's model that says ``Rule(action, kind, candidates, condition, effect)`` 
 told how to write it now.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from functools import wraps

@@ -5,8 +5,6 @@ are those that the drill offers, on every machine, and what they do is asked of 
 model: nothing of a procedure is written down here.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Sequence
 from time import monotonic

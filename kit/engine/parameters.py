@@ -8,8 +8,6 @@ for it), *written* (a person writes it as text; several lines with a semicolon b
 has; ``own``: a ring that is given).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache

@@ -12,8 +12,6 @@ reached from one of the search by steps that wait, and none of these breaks anyt
 search is compared, of a larger one a part, spread evenly.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any

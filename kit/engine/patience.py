@@ -10,8 +10,6 @@ look: a regular expression that tries for ever, a huge power. What never comes b
 for no signal, such as ``sum(iter(int, 1))``, nobody can stop but who ends the process.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import signal

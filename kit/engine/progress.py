@@ -4,8 +4,6 @@ Nothing is shown of what is done within a moment, and nothing stays when it is o
 outputs do not depend on how fast a machine is.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -5,8 +5,6 @@ follows then (a search that finds nothing, a history that changes behind one's b
 understand; so it is looked for, and told in one line with the place in the code.
 """
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext

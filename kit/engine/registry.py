@@ -1,7 +1,5 @@
 """The models by name: what they are called, what they take, which scenarios come with them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from functools import cache

@@ -1,7 +1,5 @@
 """One kind of action of a model: which of them there are, and what each comes to."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any, Generic, TypeVar
 

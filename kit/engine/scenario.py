@@ -23,8 +23,6 @@ so on of those whose registry entry has such output. A word of an earlier versio
 today's, and noted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from copy import copy
 from inspect import signature

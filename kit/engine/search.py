@@ -7,8 +7,6 @@ run of the model; a key remembers only the key that it was reached from, and the
 by replay.
 """
 
-from __future__ import annotations
-
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial

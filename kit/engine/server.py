@@ -4,8 +4,6 @@
 ``Servers`` has the words that all drills share; a drill says what its model knows of a server.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise

@@ -4,8 +4,6 @@ A trace says which revision of the model made it. Where that is another one toda
 of format 1 does not say it, its actions are what counts: where they lead is not compared.
 """
 
-from __future__ import annotations
-
 import os
 from typing import Annotated, Any
 

@@ -5,8 +5,6 @@ change the model that the answer is replayed on. A learner's function runs in ye
 which sees the cases but not the answers (``kit.lessons.solo``).
 """
 
-from __future__ import annotations
-
 import ast
 import inspect
 import json

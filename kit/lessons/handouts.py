@@ -4,8 +4,6 @@ The hand-out has what is learned, the words, one picture, the questions with spa
 the exercises. The key has the answers, which the models give while the notebook's cells run again.
 """
 
-from __future__ import annotations
-
 import ast
 import io
 import os

@@ -3,8 +3,6 @@
 Each button does what the method of the hunt does, and shows what it gives in place.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import ipywidgets

@@ -5,8 +5,6 @@ run that fails and says what is missing. A wrong word is refuted by a run; the r
 given away. What is in force and what is not is found out on the models, nothing is typed in.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from importlib import import_module
 from operator import attrgetter

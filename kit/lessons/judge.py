@@ -5,8 +5,6 @@ data; a function is run by ``kit.lessons.solo`` in a process of its own, which i
 arguments of each case and nothing else. Only here are results compared.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -5,8 +5,6 @@ that what the learner sees stays where it is. Anyone may write another: what it 
 ``posed``. Families add questions of their own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, TypeVar
 

@@ -1,7 +1,5 @@
 """Exercises whose answer is a run: a list of verbs, replayed step by step on the model."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

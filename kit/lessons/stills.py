@@ -4,8 +4,6 @@ A Player shown twice is one Player in two places, and both move on. A still keep
 seen when its cell ran, so that a stored notebook tells its story epoch by epoch.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from msgspec import Struct
@@ -57,14 +55,11 @@ class Frames(Shown):
         scene = self.stills[place].scene
         broke = "a promise broke" if breaking(scene) else ""
         names = ", ".join(filter(None, (scene.milestone, broke)))
-        return f"Frame {place + 1} of {len(self.stills)}: {names or _ends(place)}"
+        ends = "the start", "the end"
+        return f"Frame {place + 1} of {len(self.stills)}: {names or ends[place > 0]}"
 
     def __repr__(self) -> str:
         return "\n\n".join(f"{self._head(i)}\n{each!r}" for i, each in enumerate(self.stills))
-
-
-def _ends(place: int) -> str:
-    return "the end" if place else "the start"
 
 
 def timeline_of(source: Any) -> Timeline:

@@ -1,7 +1,5 @@
 """A report as a table to read: no index, no styles, the same as text."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

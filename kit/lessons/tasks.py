@@ -1,7 +1,5 @@
 """What an exercise is, and the list of them. What each one wants is judged by the models."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any, Literal
 

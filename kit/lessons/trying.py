@@ -1,7 +1,5 @@
 """What a cell tries: actions that may have to wait, and a model with rules switched off."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import subprocess

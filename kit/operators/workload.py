@@ -1,7 +1,5 @@
 """How large a question about somebody's ring is, before it is worked on."""
 
-from __future__ import annotations
-
 from msgspec import Struct
 
 from kit.edge.limits import check_room

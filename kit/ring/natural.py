@@ -8,7 +8,7 @@ replicas are listed as they are met: that is the order of the servers of Cassand
 but list such repetitions only where every rack has a replica.
 
 The walk of all ranges is done together, step by step; each step extends only the unfinished rows.
-The readable form of the same rules is in ``kit.ring.reference``.
+It is compared with a readable form of the same rules, ``tests/ring/reference.py``.
 """
 
 from __future__ import annotations

@@ -21,10 +21,8 @@ def timeline(row: Any, *, small: bool = False) -> Timeline:
 
     ``row`` is a row of Spark's, of pandas' or a mapping: of a sweep, of violations, or of a table
     that a family makes and whose runs it can repeat. With ``small`` a run that fails is shrunk
-    first. ``kit.Player(kit.spark.timeline(row))`` shows it.
-
-    Raises BadType for a whole table.
-    Raises BadInput for a row without a run, or naming the first step that differs.
+    first. ``kit.Player(kit.spark.timeline(row))`` shows it. BadType for a whole table. BadInput for
+    a row without a run, or naming the first step that differs.
     """
     if isinstance(row, pd.DataFrame | pa.Table):
         raise BadType("row", row, "one row of a table")

@@ -128,10 +128,9 @@ def session(
 
     ``master`` is ``local[*]`` unless given here, or in the environment as ``KIT_SPARK_MASTER`` or
     Spark's own ``SPARK_REMOTE`` (``sc://…``: Spark Connect). ``config`` are settings of Spark's
-    that take precedence over those that fit the machine. ``patience`` is in seconds.
-
-    Raises BadInput for a master of another form, or while a session of another master runs.
-    Raises SparkUnavailable when there is no fitting Java, or nobody answers at that address.
+    that take precedence over those that fit the machine. ``patience`` is in seconds. BadInput for a
+    master of another form, or while a session of another master runs. SparkUnavailable when there
+    is no fitting Java, or nobody answers at that address.
     """
     variables = os.environ if environment is None else environment
     chosen = _master(master, variables)

@@ -97,7 +97,8 @@ def draw_actions(
     closed = [
         gate
         for gate in gates
-        if not gate.is_open and not any(names.issuperset(gate.missing) for names in absent)
+        if not gate.is_open
+        and not (gate.missing and any(names.issuperset(gate.missing) for names in absent))
     ]
     number = len(waiting) + len(closed)
     must_wait = h("summary", say("{n} must wait", n=number) if number else say("nothing waits"))
@@ -110,7 +111,7 @@ def draw_actions(
         _reasons(scene, say("What is not possible now"), impossible),
     )
     parts = (
-        _next(scene),
+        _next(scene, closed),
         _awaited(scene, closed),
         _faults(scene, options),
         sheet(must_wait, reasons, kind="kp-pop waiting"),
@@ -124,10 +125,10 @@ def _waits(refusal: Refusal | None) -> bool:
     return refusal is not None and bool(refusal.awaited or refusal.missing)
 
 
-def _next(scene: Scene) -> Frag:
+def _next(scene: Scene, closed: Sequence[Gate]) -> Frag:
     action = scene.suggested
     if action is None:
-        return draw_end(scene, end_words(scene))
+        return draw_end(scene, end_words(scene, closed))
     verb = scene.model.label(scene.state, action)
     long = " long" if len(verb) > ONE_LINE else ""
     return h(
@@ -153,8 +154,10 @@ def _awaited(scene: Scene, closed: Sequence[Gate]) -> Frag:
         line, meter = _line(first[1])
     elif closed:
         gate = closed[0]
-        what, line = gate.what, say("waits for {names}", names=_named(gate.missing))
-        meter = h("progress", value=len(gate.there), max=gate.needed, aria_label=gate.sentence)
+        what, line, meter = gate.what, gate.why, None
+        if gate.missing:
+            line = say("waits for {names}", names=_named(gate.missing))
+            meter = h("progress", value=len(gate.there), max=gate.needed, aria_label=gate.sentence)
     else:
         return h("p", class_="kp-awaited")
     return h(
@@ -180,11 +183,13 @@ def first_waiting(scene: Scene) -> tuple[Any, Refusal] | None:
     return min(waits, key=lambda option: not option[1].awaited, default=None)
 
 
-def end_words(scene: Scene) -> str:
+def end_words(scene: Scene, closed: Sequence[Gate] = ()) -> str:
     """Say kindly that this is the end, and what holds up the rest, or else what was reached."""
     words = [say("This is the end.")]
-    if cause := first_waiting(scene):
-        words.append(say("No more happens by itself: {why}.", why=cause[1].reason.rstrip(".")))
+    cause = first_waiting(scene)
+    reasons = [cause[1].reason] if cause else [gate.why or gate.sentence for gate in closed]
+    if reasons:
+        words.append(say("No more happens by itself: {why}.", why=reasons[0].rstrip(".")))
     else:
         goals = (each for each in scene.model.properties if each.kind == "sometimes")
         reached = [each.title for each in goals if each.check(scene.state)]
@@ -192,11 +197,11 @@ def end_words(scene: Scene) -> str:
     return " ".join(words)
 
 
-def ends_well(scene: Scene) -> bool:
+def ends_well(scene: Scene, gates: Sequence[Gate] = ()) -> bool:
     """Whether a run has come to its end, waits for nothing and has broken no promise."""
     if scene.suggested is not None or scene.breaches():
         return False
-    return first_waiting(scene) is None
+    return first_waiting(scene) is None and all(gate.is_open for gate in gates)
 
 
 def _faults(scene: Scene, options: Sequence[Option]) -> Frag | None:
@@ -235,11 +240,7 @@ def _named(nodes: Sequence[str]) -> str:
 
 
 def _reasons(
-    scene: Scene,
-    title: str,
-    waiting: Sequence[Option],
-    none: str = "",
-    closed: Sequence[Gate] = (),
+    scene: Scene, title: str, waiting: Sequence[Option], none: str = "", closed: Sequence[Gate] = ()
 ) -> Frag | None:
     if not waiting and not none:
         return None

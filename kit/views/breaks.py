@@ -1,7 +1,5 @@
 """A step that breaks a promise: what contradicts it, who is to blame in the picture, and why."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """The bust of a character: its head by its kind, its letter, its crown; the same in any picture."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from kit.views.fragment import Frag, Kid, h
@@ -9,6 +7,7 @@ from kit.views.labels import SIZE, measured, shortened
 
 HEAD, LETTER = 15.0, 15.0
 Kind = Literal["node", "client", "operator"]
+Health = Literal["up", "down", "gone", "joining"]
 CROWNED = "M-10-15l-2-9l6 4l6-7l6 7l6-4l-2 9z"
 
 

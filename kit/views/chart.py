@@ -1,7 +1,5 @@
 """A chart: a drawn figure and the same facts in words, whoever draws it."""
 
-from __future__ import annotations
-
 import io
 from importlib import import_module
 from typing import Any

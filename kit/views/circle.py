@@ -4,8 +4,6 @@ From the middle outwards: the log, who is read from, applied epochs, the arcs wi
 on them, tokens, who is written to but not read from.
 """
 
-from __future__ import annotations
-
 import math
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """How a run begins and ends: a card with what is told and who is who, and a kind last word."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from msgspec import Struct

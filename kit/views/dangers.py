@@ -1,7 +1,5 @@
 """What could go wrong without a safeguard: in a clause for each invariant, the worst first."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kit.edge.words import later, say

@@ -5,8 +5,6 @@ count the rest, an empty one says so, and the same rows are written in words. A 
 tables, notes and drawings is the list of them, from top to bottom.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence

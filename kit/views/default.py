@@ -4,8 +4,6 @@ one another messages on a stage.
 A model written in a notebook has a player at once; views of its own may come later.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

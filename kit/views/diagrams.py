@@ -6,8 +6,6 @@ Letters are legible in the smallest board, where a drawing has some 380 by 298 p
 below one another. The arrows that lead back are purple, with hollow heads.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import shutil

@@ -5,8 +5,6 @@ compares branches and asks predictions; acting needs the notebook, and the page 
 content security policy lets nothing in and nothing out.
 """
 
-from __future__ import annotations
-
 import base64
 import gzip
 import hashlib

@@ -5,8 +5,6 @@ fixed size (``kit/views/css/board.css``), so that no step moves anything: the ba
 pane of tabs whose first explains the picture, the narration, the actions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 
 from msgspec import Struct
@@ -134,7 +132,7 @@ def frame(
         k="frame",
         class_=f"kp-frame{kind}",
         data_say=scene.say,
-        data_well=ends_well(scene),
+        data_well=ends_well(scene, gates),
     )
 
 
@@ -196,10 +194,10 @@ def _picture(scene: Scene, panel: Panel, gates: Sequence[Gate]) -> Frag:
             ("in", "+", say("picture larger")),
         )
     ]
-    above = None if panel.gates else gates_above(scene, gates)
     edition = edition_in(scene.model.parameters, " · {}")
     title = [say(panel.title), h("span", edition, class_="edition") if edition else None]
     drawn = panel.draw(scene)
+    above = None if panel.gates else gates_above(scene, gates, drawn)
     top = h("div", h("h3", title), _legend(scene, panel, drawn), above, zoom, class_="kp-top")
     body = section(panel, drawn, "kp-scroll", say("picture: {title}", title=say(panel.title)))
     return h("div", top, body, k="picture", class_="kp-picture")

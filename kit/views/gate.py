@@ -6,20 +6,19 @@ other picture in the line above it, where another one takes its place while its 
 at. Who is missing does a step of its own by a press, or has its menu.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 from msgspec import Struct
 
 from kit.edge.words import later, say
-from kit.errors import Refusal
+from kit.errors import Awaited, Refusal
 from kit.views.actions import first_waiting, mark, some_of
-from kit.views.busts import head_of, letter_of
+from kit.views.busts import Health, head_of, letter_of
 from kit.views.fragment import Frag, h
 from kit.views.labels import brief, measured, shortened, tags
 from kit.views.panel import Scene
+from kit.views.replicas import SIGNS
 
 MOST_GATES = 3
 """Gates that are drawn over a picture."""
@@ -42,7 +41,7 @@ class Gate(Struct, frozen=True):
 
     ``thing`` is the key of what it is about, which is lit with it (a range), ``what`` its name.
     ``knows`` says what is to be known: ``applied epoch 2``. Who knows it is ``there``. Where nobody
-    is counted, ``why`` is the reason to wait.
+    is counted, ``why`` is the reason to wait; it may name nobody.
     """
 
     thing: str
@@ -87,7 +86,9 @@ class Gate(Struct, frozen=True):
 
     @property
     def count(self) -> str:
-        """How many have come, of how many."""
+        """How many have come, of how many; nothing where nobody is counted."""
+        if not (self.there or self.missing):
+            return ""
         if len(self.there) + len(self.missing) > self.needed:  # some of them are enough
             return say("{n}, needs {all}", n=len(self.there), all=self.needed)
         return say("{n} of {all}", n=len(self.there), all=self.needed)
@@ -111,7 +112,11 @@ def gates_of(scene: Scene, declared: Declared) -> tuple[Gate, ...]:
             rest = tuple(dict.fromkeys(name for name in refusal.missing if name not in before))
             if rest:
                 thing, what = mark(scene.model, action), scene.model.label(scene.state, action)
-                gates[thing] = Gate(thing, what, "", (), rest, len(rest), refusal.reason)
+                there, needed = next(
+                    ((come, group.needed) for group, lacking, come in _counted(refusal)
+                     if lacking == rest), ((), len(rest)),
+                )  # fmt: skip
+                gates[thing] = Gate(thing, what, "", there, rest, needed, refusal.reason)
         return tuple(sorted(gates.values(), key=lambda gate: gate.is_open))
 
     kept: tuple[Gate, ...] = scene.once(("gates", declared), work)
@@ -135,33 +140,46 @@ def _refused(scene: Scene) -> Iterator[tuple[Any, Refusal]]:
 def awaited_gates(scene: Scene) -> Iterator[Gate]:
     """The gates that refusals tell of: whatever the model, where it counts nodes."""
     for refusal in filter(None, (refusal for _, refusal in scene.options())):
-        for group in refusal.awaited:
-            lacking = tuple(name for name in group.nodes if name in refusal.missing)
-            there = tuple(name for name in group.nodes if name not in refusal.missing)
-            if len(there) == group.done:  # else it is not said who is missing here
-                yield Gate(group.what, group.what, say("done it"), there, lacking, group.needed)
+        for group, lacking, there in _counted(refusal):
+            yield Gate(group.what, group.what, say("done it"), there, lacking, group.needed)
+
+
+def _counted(refusal: Refusal) -> Iterator[tuple[Awaited, tuple[str, ...], tuple[str, ...]]]:
+    """Each group that a refusal counts, with who is missing there, and who has come."""
+    for group in refusal.awaited:
+        lacking = tuple(name for name in group.nodes if name in refusal.missing)
+        there = tuple(name for name in group.nodes if name not in refusal.missing)
+        if len(there) == group.done:  # else it is not said who is missing here
+            yield group, lacking, there
 
 
 # -- drawing ---------------------------------------------------------------------------------------
 
 
 def gate_below(
-    scene: Scene, gates: Sequence[Gate], letters: Mapping[str, str], width: float, bottom: float
+    scene: Scene,
+    gates: Sequence[Gate],
+    letters: Mapping[str, str],
+    health: Mapping[str, str],
+    width: float,
+    bottom: float,
 ) -> Frag | None:
-    """Draw the first of these gates at the foot of a stage."""
+    """Draw the first of these gates at the foot of a stage; each head as ``health`` says."""
     if not gates:
         return None
     gate, y, post = gates[0], bottom - HIGH / 2, 300.0
     said = say("{n} have come", n=len(gate.there))
     room = width - post - 20 - measured(gate.count, bold=True)
     come = _some(gate.there, MOST_COME if _BEHIND * len(gate.there) < room else 0)
+    before = _BEFORE * len(_some(gate.missing, MOST_MISSING)) or measured(gate.untold)
+    what = shortened(gate.what, post - before - 16, bold=True)
     return h(
         "g",
         h("title", gate.sentence),
         h("path", d=f"M0 {bottom - HIGH + 1:.0f}H{width:.0f}", class_="rail"),
-        h("text", shortened(gate.what, 150), x=2, y=y + 5, class_="strong"),
+        h("text", what, x=2, y=y + 5, class_="strong"),
         h("text", gate.untold, x=post - 12, y=y + 5, text_anchor="end") if gate.untold else None,
-        _crowd(scene, gate, letters, post, y, come),
+        _crowd(scene, gate, letters, health, post, y, come),
         h("text", said, x=post + 12, y=y + 5)
         if gate.there and not come and measured(said) < room else None,
         h("text", gate.count, x=width - 2, y=y + 5, text_anchor="end", class_="strong"),
@@ -172,13 +190,24 @@ def gate_below(
     )  # fmt: skip
 
 
-def gates_above(scene: Scene, gates: Sequence[Gate]) -> Frag | None:
-    """Draw the gates in the line over a picture; nothing where nobody waits."""
-    shown = [_above(scene, gate, is_first=gate is gates[0]) for gate in gates[:MOST_GATES]]
+def gates_above(scene: Scene, gates: Sequence[Gate], picture: Frag | None = None) -> Frag | None:
+    """Draw the gates in the line over a picture, whose cast has the same heads here; nothing where
+    nobody waits.
+    """
+    health = dict(_cast_of(picture)) if picture and gates else {}
+    shown = [_above(scene, gate, health, is_first=gate is gates[0]) for gate in gates[:MOST_GATES]]
     return h("div", shown, k="gates", class_="kp-gates") if shown else None
 
 
-def _above(scene: Scene, gate: Gate, *, is_first: bool) -> Frag:
+def _cast_of(picture: Frag) -> Iterator[tuple[str, str]]:
+    """How each is in a picture in which there are characters."""
+    for part in picture.walk():
+        name, looks = part.get("data-of"), (part.get("class") or "").split()
+        if name and "character" in looks:
+            yield name, next((each for each in looks if each in get_args(Health)), "")
+
+
+def _above(scene: Scene, gate: Gate, health: Mapping[str, str], *, is_first: bool) -> Frag:
     come = _some(gate.there, MOST_COME)
     post = _BEFORE * len(_some(gate.missing, MOST_MISSING)) + 8
     width, high = post + _BEHIND * len(come) + 8, 2 * _MIDDLE
@@ -189,7 +218,7 @@ def _above(scene: Scene, gate: Gate, *, is_first: bool) -> Frag:
         h("span", gate.untold) if gate.untold else None,
         h(
             "svg",
-            _crowd(scene, gate, letters, post, _MIDDLE, come, pressed=is_first),
+            _crowd(scene, gate, letters, health, post, _MIDDLE, come, pressed=is_first),
             viewBox=f"0 0 {width:.0f} {high:.0f}",
             role="group",
             aria_label=gate.sentence,
@@ -211,6 +240,7 @@ def _crowd(
     scene: Scene,
     gate: Gate,
     letters: Mapping[str, str],
+    health: Mapping[str, str],
     post: float,
     y: float,
     come: Sequence[str],
@@ -232,8 +262,9 @@ def _crowd(
             "g",
             head_of("node", LARGE),
             letter_of(letters.get(name, name), LARGE),
+            _dead(LARGE) if health.get(name) == "gone" else None,
             k=f"{key}:{name}",
-            class_="character missing",
+            class_=f"character missing {health.get(name, '')}".rstrip(),
             transform=at(post - 22 - _BEFORE * i),
             **(_control(scene, name, steps.get(name), i) if pressed else {}),
         )
@@ -246,7 +277,7 @@ def _crowd(
             head_of("node", SMALL),
             letter_of(letters.get(name, name), SMALL),
             k=f"{key}:{name}",
-            class_="character come",
+            class_=f"character come {health.get(name, '')}".rstrip(),
             transform=at(post + 17 + _BEHIND * i),
         )
         for i, name in enumerate(come)
@@ -257,6 +288,12 @@ def _crowd(
         for way in (-1, 1)
     ]  # fmt: skip
     return [*before, *leaves, *behind]
+
+
+def _dead(head: float) -> Frag:
+    """The cross at the shoulder of who is dead."""
+    place = f"translate({0.8 * head:.0f} {-0.75 * head:.0f}) scale(.8)"
+    return h("path", d=SIGNS["gone"], class_="sign gone", transform=place)
 
 
 def _control(scene: Scene, name: str, step: Any, nth: int) -> dict[str, Any]:

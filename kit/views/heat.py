@@ -5,8 +5,6 @@ shape of its own for each other value; what the step changed has a heavy line. W
 between two cells, as thick as much moves. Hover or focus shows a node's line below.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice

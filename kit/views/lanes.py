@@ -1,7 +1,5 @@
 """Who takes part in a run: what each has seen of it, and the run as a sequence diagram in text."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence

@@ -4,8 +4,6 @@ Lines are picked by node, by component and by what is typed; the choices survive
 a script all lines are there. A family declares it in one line: ``LOG = log_panel(LOG)``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from itertools import chain
 

@@ -7,8 +7,6 @@ Universal Design" (the set); WCAG 2.2 (contrast). ``tests/views/eyes.py`` measur
 them for every kind of eye.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 OKABE_ITO = {

@@ -26,10 +26,6 @@ def worked_out(work: Callable[[Any, Any], Any], model: Any, state: Any) -> Any:
     return work(model, state)
 
 
-def _following(step: int) -> int:
-    return step + 1
-
-
 class Scene(Struct, frozen=True):
     """One moment to draw: the state, the step that led to it, and whether one may act.
 
@@ -57,7 +53,7 @@ class Scene(Struct, frozen=True):
     why: str = ""
     past: Callable[[], Sequence[PassedStep]] = tuple
     broken: Callable[[], tuple[Breach, ...]] | None = None
-    counted: Callable[[int], int] = _following
+    counted: Callable[[int], int] = lambda step: step + 1
     moments: Callable[[], Sequence[int]] = tuple
     inquiry: Inquiry | None = None
     kept: dict[Any, Any] = field(default_factory=dict)

@@ -3,8 +3,6 @@
 Each is drawn with a sign or a shape beside its colour.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Literal
 

@@ -3,8 +3,6 @@
 A promise that was broken once stays marked: a later state in which all is well does not heal it.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable
 from typing import TypeAlias

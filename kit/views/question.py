@@ -1,7 +1,5 @@
 """Predict, then reveal: questions whose answers are computed from the step itself."""
 
-from __future__ import annotations
-
 import re
 from itertools import zip_longest
 

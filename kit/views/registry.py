@@ -1,7 +1,5 @@
 """From a model to its panels and macros; a model nobody drew yet gets the default ones."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A rendered timeline: its frames, each drawn once, to be packed whole or sent piece by piece."""
 
-from __future__ import annotations
-
 from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from itertools import pairwise

@@ -4,8 +4,6 @@ A filled eye is read from now, a filled pencil written to; hollow ones are not. 
 what has arrived of what it is to hold.
 """
 
-from __future__ import annotations
-
 from collections.abc import Container, Mapping, Sequence
 
 from kit.edge.words import say

@@ -1,7 +1,5 @@
 """What surrounds the frames: time, modes, messages, the list of keys. Drawn once."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -239,13 +237,7 @@ def shell(stage: Kid = None, note: str = "") -> Frag:
             _parting(),
             _modes(),
             _help(),
-            h(
-                "div",
-                class_="kp-film kp-sheet",
-                hidden=True,
-                role="group",
-                aria_label=say("film"),
-            ),
+            h("div", class_="kp-film kp-sheet", hidden=True, role="group", aria_label=say("film")),
             h("div", class_="kp-peek kp-sheet", hidden=True, aria_hidden="true"),
             h(
                 "div",

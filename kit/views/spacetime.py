@@ -7,8 +7,6 @@ ends in a cross. A copy is dotted and begins between the lifelines, in the step 
 arrows are one arrow with their number. ``MESSAGES`` draws any model of actors on a network so.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import starmap

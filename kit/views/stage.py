@@ -14,8 +14,6 @@ Of a model on ``kit.engine.network`` messages, losses and walls need no declarat
 filling say how a node is, never who it is; *dashed* is what is planned or not yet so.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -31,7 +29,7 @@ from kit.engine import network
 from kit.engine.actors import NetworkModel
 from kit.engine.network import DropMessage
 from kit.views.actions import mark
-from kit.views.busts import HEAD, Kind, bust, head_of, letter_of
+from kit.views.busts import HEAD, Health, Kind, bust, head_of, letter_of
 from kit.views.diagrams import Standing
 from kit.views.fragment import Frag, h
 from kit.views.gate import HIGH, Declared, Gate, awaited_gates, gate_below, gates_of
@@ -39,16 +37,7 @@ from kit.views.heat import MOST_NODES, Aspect, draw_heat, heat_lines
 from kit.views.labels import Box, measured, seated, shortened, tags, wrapped
 from kit.views.panel import Panel, Scene, alternative
 from kit.views.parts import fresh
-from kit.views.replicas import (
-    MARK,
-    SIGNS,
-    asked_words,
-    disk,
-    disk_size,
-    envelope_path,
-    eye,
-    pencil,
-)
+from kit.views.replicas import MARK, SIGNS, asked_words, disk, disk_size, envelope_path, eye, pencil
 from kit.views.strip import draw_strip
 from kit.views.tape import MOST_CARDS, MOST_MARKS, TAPE, Card, Tape
 from kit.views.wires import Body, Place, Way, ground, on, path
@@ -64,7 +53,6 @@ MOST_PARKED, MOST_TRAILS = 24, 12
 LONGEST, SHORT = 104.0, 56.0
 """How wide a label may be, and one for which there is little room."""
 
-Health = Literal["up", "down", "gone", "joining"]
 HEALTH = (later("up"), later("down"), later("gone"), later("joining"))
 """The words for it."""
 Sign = Literal["lock", "key", "ban", "joining", "gone", ""]
@@ -362,11 +350,7 @@ def on_network(scene: Scene, stage: Stage) -> Stage:
 
 
 def draw_stage(
-    scene: Scene,
-    stage: Stage,
-    gates: Sequence[Gate] | None,
-    said: str,
-    before: Stage | None = None,
+    scene: Scene, stage: Stage, gates: Sequence[Gate] | None, said: str, before: Stage | None = None
 ) -> Frag:
     """Draw the stage of a scene; ``gates`` is None where its family never has any. What was not so
     ``before`` is marked.
@@ -383,6 +367,7 @@ def draw_stage(
     ends = (key for flow in scene.flows() for key in (flow.from_key, flow.to_key))
     coming = [(sent.words, sent.title) for sent in stage.messages if sent.target == stage.tape_key]
     former = before.tape if before else None
+    health = {each.name: each.health for each in stage.characters}
     return h(
         "svg",
         draw_strip(stage.standing, WIDTH) if stage.has_strip else None,
@@ -396,7 +381,7 @@ def draw_stage(
         [_side(laid, each, was.get(each.key)) for each in stage.sides],
         [envelope for _, envelope in parked],
         h("g", words, k="labels"),
-        gate_below(scene, gates, letters, WIDTH, HEIGHT) if gates is not None else None,
+        gate_below(scene, gates, letters, health, WIDTH, HEIGHT) if gates is not None else None,
         viewBox=f"0 0 {WIDTH:.0f} {HEIGHT:.0f}",
         role="img" if gates is None else "group",
         aria_label=said,
@@ -551,7 +536,21 @@ FURTHER = sorted(
     key=lambda at: at[0] ** 2 + at[1] ** 2,
 )
 """Where else, nearer ones first."""
-ROUNDS = ((LONGEST, AROUND), (SHORT, AROUND), (SHORT, FURTHER))
+ROUNDS = ((LONGEST, AROUND), (SHORT, AROUND), (LONGEST, FURTHER), (SHORT, FURTHER))
+"""How wide a label may be, and where it may stand, in this order."""
+NEARER = 4.0
+"""How much nearer to another thing a label may be than to its own."""
+
+
+class _Label(Struct, frozen=True):
+    """Words, the points beside which they may stand, how far from these, and what they are about:
+    all of its line.
+    """
+
+    words: str
+    points: tuple[Place, ...]
+    gap: float
+    about: tuple[Place, ...]
 
 
 class _Labels:
@@ -559,41 +558,87 @@ class _Labels:
 
     def __init__(self, laid: _Set) -> None:
         self.laid = laid
-        self.asked: dict[str, tuple[str, tuple[Place, ...], float]] = {}
+        self.asked: dict[str, _Label] = {}
+        self.trails: list[_Label] = []
 
-    def ask(self, key: str, words: str, around: Iterable[Place], gap: float = 12) -> None:
+    def ask(
+        self,
+        key: str,
+        words: str,
+        around: Iterable[Place],
+        gap: float = 12,
+        about: Iterable[Place] = (),
+    ) -> None:
         """Ask for a place beside one of these points, over it or below it; the same words are
         said of one trail only.
         """
-        again = key.startswith("trail:") and any(words == each[0] for each in self.asked.values())
-        if words and not again:
-            self.asked[key] = words, tuple(around), gap
+        points = tuple(around)
+        label = _Label(words, points, gap, (*points, *about))
+        is_trail = key.startswith("trail:")
+        if words and not (is_trail and any(words == each.words for each in self.trails)):
+            self.asked[key] = label
+        self.trails += [label] * is_trail
 
     def draw(self, pinned: list[Box]) -> Iterator[Frag]:
-        """Draw each where there is room for it, as a whole or, failing that, its beginning; where
-        all around is full, as near as there is room.
+        """Draw each as a whole where there is room for it, in lines where it is long; where all
+        around is full, as near as there is room.
         """
         left = self.asked
         for longest, around in ROUNDS if left else ():
-            texts = {key: shortened(words, longest) for key, (words, _, _) in left.items()}
-            wishes = ((key, self._seats(key, text, around)) for key, text in texts.items())
+            texts = {key: _in_lines(each.words, longest) for key, each in left.items()}
+            wishes = ((key, self._seats(key, lines, around)) for key, lines in texts.items())
             seats = seated(wishes, pinned)
             pinned += seats.values()
             left = {key: each for key, each in left.items() if key not in seats}
             for key, seat in seats.items():
-                x, y = round(seat.x), round(seat.y + 4)
-                yield h("text", texts[key], x=x, y=y, text_anchor="middle", k=f"label:{key}",
-                        class_="said")  # fmt: skip
+                top = seat.y + 4 - LINE * (len(texts[key]) - 1) / 2
+                lines = [
+                    h("text", line, x=round(seat.x), y=round(top + LINE * i), text_anchor="middle",
+                      class_="said")
+                    for i, line in enumerate(texts[key])
+                ]  # fmt: skip
+                yield h("g", lines, k=f"label:{key}")
 
-    def _seats(self, key: str, text: str, around: Sequence[tuple[float, float]]) -> Iterator[Box]:
-        _, points, gap = self.asked[key]
-        wide = measured(text) + 4
+    def _seats(
+        self, key: str, lines: Sequence[str], around: Sequence[tuple[float, float]]
+    ) -> Iterator[Box]:
+        own = self.asked[key]
+        others = [
+            at
+            for each in (*self.asked.values(), *self.trails)
+            if each.words != own.words
+            for at in each.about
+        ]
+        wide, high = max(map(measured, lines)) + 4, LINE * len(lines)
+
+        def is_own(box: Box) -> bool:
+            reach = min(_away(box, at) for at in own.about) - NEARER
+            return not any(_away(box, at) < reach for at in others)
+
         boxes = (
-            Box(at.real + right * (gap + wide / 2), at.imag + down * (gap + 1), wide, LINE)
-            for at in points
+            Box(
+                at.real + right * (own.gap + wide / 2),
+                at.imag + down * (own.gap + 1 + (high - LINE) / 2),
+                wide,
+                high,
+            )
+            for at in own.points
             for right, down in around
         )
-        return filter(self.laid.holds, boxes)
+        return filter(is_own, filter(self.laid.holds, boxes))
+
+
+def _away(box: Box, at: Place) -> float:
+    """How far a point is from a box."""
+    right = max(abs(at.real - box.x) - box.width / 2, 0)
+    return max(right, abs(at.imag - box.y) - box.height / 2)
+
+
+@lru_cache(1 << 10)
+def _in_lines(words: str, width: float) -> tuple[str, ...]:
+    """All of some words, in as many lines as they need."""
+    room = max(width, *map(measured, words.split()))
+    return wrapped(words, room, len(words))
 
 
 def _key(sent: Message, look: str) -> str:
@@ -671,7 +716,7 @@ def _envelope(key: str, place: Place, look: str, title: str, thing: str, *, is_n
         fresh(0, 0, 26, 20) if is_new else None,
         h("rect", x=-7, y=-9, width=20, height=14, class_="box") if look == "many" else None,
         h("path", d=envelope_path(10), class_="box"),
-        h("path", d="M-3-10l5 6l-5 4l5 8", class_="rift") if look == "torn" else None,
+        _rift() if look == "torn" else None,
         h("path", d="M-3-11v22M3-11v22", class_="bars") if look == "held" else None,
         k=key,
         class_=f"envelope {look}".rstrip(),
@@ -716,6 +761,7 @@ def _trails(
 ) -> Iterator[Frag]:
     """What travelled in this step: a line that fades, and an open envelope at its end."""
     seen: set[tuple[str, str]] = set()
+    unheard = _unheard(scene, laid.stage, before)
     tape, was = laid.stage.tape or (), (before and before.tape) or ()
     added = {card.key for card in tape[-1:]}.difference(card.key for card in was)
     for flow in scene.flows()[:MOST_TRAILS]:
@@ -726,17 +772,44 @@ def _trails(
         seen.add((flow.from_key, flow.to_key))
         key = f"trail:{flow.from_key}>{flow.to_key}"
         place = _free(laid, way, ENDING, pinned)
-        labels.ask(key, flow.label, [on(way, share) for share in (0.5, 0.7, 0.3)])
+        about = [on(way, share) for share in PARKED]
+        labels.ask(key, flow.label, [on(way, share) for share in (0.5, 0.7, 0.3)], about=about)
+        is_lost = flow.to_key in unheard
         yield h(
             "g",
-            h("title", flow.text),
+            h("title", _fate(flow.text, "torn" if is_lost else "")),
             h("path", d=path(way), class_="way"),
-            h("path", d=envelope_path(8, opened=True), transform=_at(place), class_="opened")
+            h(
+                "g",
+                h(
+                    "path",
+                    d=envelope_path(8, opened=not is_lost),
+                    class_="unread" if is_lost else "opened",
+                ),
+                _rift() if is_lost else None,
+                transform=_at(place),
+            )
             if place
             else None,
             k=key,
             class_=f"trail {flow.kind}",
         )
+
+
+def _unheard(scene: Scene, stage: Stage, before: Stage | None) -> set[str]:
+    """The keys of those who were down and are: what a model without a network sends them is lost.
+    A network says itself who hears of what.
+    """
+
+    def down(stage: Stage | None) -> set[str]:
+        cast = stage.characters if stage else ()
+        return {each.key for each in cast if each.health in ("down", "gone")}
+
+    return set() if isinstance(scene.model, NetworkModel) else down(stage) & down(before)
+
+
+def _rift() -> Frag:
+    return h("path", d="M-3-10l5 6l-5 4l5 8", class_="rift")
 
 
 def _wall(laid: _Set, wall: Wall, labels: _Labels) -> Frag:
@@ -874,7 +947,7 @@ MEANINGS = {
 """What the marks mean, unless a family says better."""
 
 
-def _marks_seen(scene: Scene, stage: Stage) -> Iterator[str]:
+def _marks_seen(scene: Scene, stage: Stage, before: Stage | None) -> Iterator[str]:
     """The marks of a stage at this moment; what a family says of tags and disks is always there."""
     yield from ("below a node", "on a disk")
     looks = (*stage.characters, *stage.sides)
@@ -896,7 +969,9 @@ def _marks_seen(scene: Scene, stage: Stage) -> Iterator[str]:
     yield from ("counts",) * any(len(each) > MOST_MARKS for each in marked)
     yield from ("envelope",) * bool(stage.messages)
     yield from ("with bars",) * any(each.held for each in stage.messages)
-    yield from ("torn",) * bool(stage.lost) + ("open envelope",) * bool(scene.flows())
+    lost = [flow.to_key in _unheard(scene, stage, before) for flow in scene.flows()]
+    yield from ("torn",) * (bool(stage.lost) or any(lost))
+    yield from ("open envelope",) * (not all(lost))
     yield from ("dot",) * (len(stage.names) > len(stage.characters))
     yield from ("yellow",) * (scene.action is not None)
 
@@ -906,11 +981,6 @@ def _keys(stage: Stage) -> dict[str, str]:
     aside = {each.name: each.key for each in stage.sides}
     tape = {stage.tape[-1].words: stage.tape_key} if stage.tape else {}
     return {each.name: each.key for each in stage.characters} | aside | tape
-
-
-def _movers(stage: Stage) -> Mapping[tuple[str, str], int]:
-    """How many messages are on their way from one to another."""
-    return Counter((each.source, each.target) for each in stage.messages)
 
 
 def _aspects(
@@ -964,6 +1034,10 @@ def stage_panel(
 
         return scene.once(f"stage:{name}", work)
 
+    def was(scene: Scene) -> Stage | None:
+        former = scene.former()
+        return on(former) if former else None
+
     def awaited(scene: Scene) -> tuple[Gate, ...]:
         return gates_of(scene, gates) if gates else ()
 
@@ -976,8 +1050,8 @@ def stage_panel(
     def aspects(scene: Scene) -> list[Aspect]:
         def work() -> list[Aspect]:
             before = scene.former()
-            then, waited = (on(before), awaited(before)) if before else (None, ())
-            return [*_aspects(on(scene), awaited(scene), then, waited)]
+            waited = awaited(before) if before else ()
+            return [*_aspects(on(scene), awaited(scene), was(scene), waited)]
 
         return scene.once(f"aspects:{name}", work)
 
@@ -985,18 +1059,17 @@ def stage_panel(
         stage = on(scene)
         if len(stage.characters) > MOST_NODES:
             said = alternative(title, words(scene))
-            return draw_heat(_keys(stage), aspects(scene), said, _movers(stage))
+            moving = Counter((each.source, each.target) for each in stage.messages)
+            return draw_heat(_keys(stage), aspects(scene), said, moving)
         shown = awaited(scene) if gates else None
         said = "\n".join((words(scene), *_unsaid(stage)))
-        former = scene.former()
-        before = on(former) if former else None
-        return draw_stage(scene, stage, shown, alternative(title, said), before)
+        return draw_stage(scene, stage, shown, alternative(title, said), was(scene))
 
     def legend(scene: Scene) -> str:
         stage = on(scene)
         if len(stage.characters) > MOST_NODES:
             return ""
-        seen = (mark for mark in _marks_seen(scene, stage) if mark in meant)
+        seen = (mark for mark in _marks_seen(scene, stage, was(scene)) if mark in meant)
         return " · ".join(meant[mark] if mark in own else say(meant[mark]) for mark in seen)
 
     return Panel(name, title, draw, words, still=True, gates=gates, legend=legend)

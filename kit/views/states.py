@@ -5,8 +5,6 @@ than that a drawing would be a tangle, and a table by kind of action says how ma
 there are instead. Both have the same content in words.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -5,8 +5,6 @@ An untrusted notebook keeps tables, classes and inline styles but loses ``<svg>`
 as the text alternative, and the few styles a table needs are written on its cells.
 """
 
-from __future__ import annotations
-
 import base64
 import re
 from typing import Any

@@ -5,8 +5,6 @@ have equal ids, so a frame is one number and two frames share whatever did not c
 same store serves the live widget (new texts only) and the exported page (all of them, compressed).
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter, OrderedDict
 

@@ -1,7 +1,5 @@
 """The strip of a state machine: on one line the way taken, the state of now, what may follow."""
 
-from __future__ import annotations
-
 from kit.edge.words import say
 from kit.views.diagrams import END, START, Standing
 from kit.views.fragment import Frag, h

@@ -5,8 +5,6 @@ Generic rules lie in ``kit/views/css``, those of a family in its ``css``, each a
 sent has neither comments nor layout.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache

@@ -5,8 +5,6 @@ once it has applied it. Many are counted. A dashed card is not committed; what i
 log is the dashed card that comes next.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 

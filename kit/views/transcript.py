@@ -1,7 +1,5 @@
 """What a drill shows beside its picture: typed lines, buttons, the checklist, the grade."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from kit.edge.words import say

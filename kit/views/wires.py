@@ -5,8 +5,6 @@ crosses nobody else, if that can be done. What stands in a picture seldom moves,
 found once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import product

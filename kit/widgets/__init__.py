@@ -1,7 +1,5 @@
 """Widgets for people: the Player and its controls, a drill with its terminal."""
 
-from __future__ import annotations
-
 from kit.widgets.drilling import DrillBoard
 from kit.widgets.player import Player
 

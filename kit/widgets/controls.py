@@ -66,11 +66,7 @@ def outcome_box(model: Model[Any, Any], result: Result) -> Frag:
     broken = result.violation
     sign = "✓" if result.sentence == WHOLE else "!" if broken else "…"
     parts: list[Frag] = [
-        h(
-            "p",
-            h("strong", f"{sign} {verdict(model, result)}"),
-            f" ({model.name} {which})",
-        )
+        h("p", h("strong", f"{sign} {verdict(model, result)}"), f" ({model.name} {which})")
     ]
     if other := elsewhere(model, result):
         parts.append(h("p", other))

@@ -7,8 +7,6 @@ picture; widgets of others stay as they are. Two files are installed with the ki
 ``kit.commands.server`` to JupyterLab's server.
 """
 
-from __future__ import annotations
-
 import base64
 from typing import Any
 from urllib.parse import quote

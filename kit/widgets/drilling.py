@@ -1,7 +1,5 @@
 """A drill in a notebook: the picture of a Player, and beside it a terminal."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a Player can be opened on: a timeline, a model, a scenario, or a name."""
 
-from __future__ import annotations
-
 from typing import Any, TypeAlias
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """What becomes of a cluster of one's own: its files, opened by the family that reads them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from inspect import signature
 from typing import Any

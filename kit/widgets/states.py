@@ -1,7 +1,5 @@
 """The states that a model reaches, in a notebook: a graph while one can read it, else a table."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Work beside the kernel's loop: a search in a thread of its own, which one may stop."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Callable

@@ -11,7 +11,7 @@ from contextlib import redirect_stdout
 import pytest
 
 from kit.commands.answer import MOST_LINES, Answer, Part, Rows
-from kit.commands.parsing import Command, Parser
+from kit.commands.parsing import Command, Parser, Word
 from kit.errors import BadInput, KitError
 
 NODES = Rows([("n1", "up"), ("n10", "<down>")], "nodes", "2 nodes")
@@ -92,7 +92,7 @@ def test_a_command_prints_words_or_json_and_gives_its_status() -> None:
     def answer(given: Namespace) -> Answer:
         return Answer({"node": given.node}, (), never() if given.json else [given.node], status=1)
 
-    command = Command("look", answer, lambda parser: parser.several("--node"))
+    command = Command("look", answer, (Word("--node", "NODE", "a node", several=True),))
     assert said(command, "--node", "n1", "--json") == (1, '{\n "node": [\n  "n1"\n ]\n}\n')
     words = Command("look", lambda given: Answer(1, ["one"]), as_json=False)
     assert said(words) == (0, "one\n")
@@ -111,8 +111,8 @@ def test_json_may_come_in_parts() -> None:
 def test_an_option_stands_once_unless_several_are_taken() -> None:
     """A second value is refused, but where a parser takes several."""
     parser = Parser(prog="look")
-    parser.add_argument("--down")
-    parser.several("--lost")
+    parser.add(Word("--down", "HOST", "one"))
+    parser.add(Word("--lost", "HOST", "several", several=True))
     assert parser.parse_args(["--lost", "a", "--lost", "b"]).lost == ["a", "b"]
     assert parser.parse_args([]).lost == []
     with pytest.raises(BadInput, match="each option once"):

@@ -137,6 +137,7 @@ CASES: dict[str, tuple[Word, ...]] = {
     "plan, move": ("plan", (RING, JSON), "move", "n3", "--tokens", "275,277"),
     "plan, replace": ("plan", (RING, JSON), "replace", "n3", "n9", "--sizes", (SIZES, JSON)),
     "plan, decommission": ("plan", (RING, JSON), "decommission", "n3", "--force"),
+    "metadata": ("metadata", (FOLDER.parent / "metadata" / "log.json", JSON), "--at", "38"),
     "survive": ("survive", (RING, JSON)),
     "survive, down": ("survive", (RING, JSON), ("--down n3", "--down n2", "--down n6")),
     "survive, dumps": (

@@ -41,6 +41,7 @@ REFUSED: tuple[tuple[str, Any, str], ...] = (
     ("properties", (PROPERTY, PROPERTY), "property of lift: got 'held'.*each name once"),
     ("properties", (replace(PROPERTY, name=""),), "property of lift: .*a name"),
     ("properties", (replace(PROPERTY, name=NOTHING),), "property of lift: .*a name"),
+    ("properties", (replace(PROPERTY, title="It \a holds"),), "title of property held"),
     ("monitors", (PROPERTY,), r"monitors\[0\] of lift: .*a tuple of Monitors"),
     ("monitors", (replace(MONITOR, begin=NOTHING),), "begin of a Monitor of lift"),
     ("monitors", (replace(MONITOR, step=NOTHING),), "step of a Monitor of lift"),

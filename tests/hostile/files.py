@@ -17,6 +17,8 @@ from kit.operators.importers.topology_journals import read_journals
 from kit.protocols.tablets.dry_run.opening import open_tablets
 from kit.protocols.tablets.dry_run.report import resizes, tablets_report
 from kit.protocols.tablets.dry_run.what_if import balance
+from kit.protocols.tcm.dry_run.metadata_log import metadata_history
+from kit.protocols.tcm.dry_run.time_machine import what_if
 from kit.ring.placements import stable_placement
 from kit.ring.replication import LocalStrategy
 from tests.hostile.judging import answered
@@ -24,6 +26,7 @@ from tests.hostile.mutating import (
     EVIL,
     RING,
     SIZES,
+    metadata_logs,
     outputs,
     rings,
     scenarios,
@@ -70,6 +73,17 @@ def topology_dump(chance: Random, folder: Path) -> None:
     path.write_bytes(spoiled(chance, topologies()))
     for read in (read_topology, read_requests, lambda one: read_journals([one])):
         answered(lambda read=read: read(path))
+
+
+def metadata_log(chance: Random, folder: Path) -> None:
+    """A log beside a directory, one of them spoiled: told, and gone on from."""
+    path, other = folder / "log.txt", folder / "directory.txt"
+    path.write_bytes(spoiled(chance, metadata_logs()))
+    other.write_text(chance.choice(metadata_logs()), "utf-8")
+    history = answered(lambda: metadata_history([path, other]))
+    if history is not None:
+        epoch = chance.choice(history.entries).epoch
+        answered(lambda: what_if(history, epoch, KEYSPACES[0]))
 
 
 def tablet_dump(chance: Random, folder: Path) -> None:

@@ -75,6 +75,13 @@ def topologies() -> tuple[str, ...]:
 
 
 @cache
+def metadata_logs() -> tuple[str, ...]:
+    """Logs and directories of cluster metadata, and views of its service."""
+    folder = ROOT / "tests" / "fixtures" / "metadata"
+    return tuple(path.read_text("utf-8") for path in sorted(folder.iterdir()))
+
+
+@cache
 def tablets() -> tuple[str, ...]:
     """Dumps of tablets, of their sizes, of loads and of the topology."""
     folder = ROOT / "tests" / "fixtures" / "tablets"

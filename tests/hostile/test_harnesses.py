@@ -25,6 +25,7 @@ HARNESSES = (
     Harness("ring files", files.ring_file, 200, 14_000),
     Harness("outputs of tools", files.tool_output, 200, 14_000),
     Harness("dumps of the topology", files.topology_dump, 200, 10_000),
+    Harness("metadata logs", files.metadata_log, 150, 8_000),
     Harness("dumps of tablets", files.tablet_dump, 150, 8_000),
     Harness("keyspaces", files.keyspace, 300, 6_000),
     Harness("sizes files", files.sizes_file, 200, 6_000),

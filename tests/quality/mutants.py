@@ -3,7 +3,8 @@
 A mutant replaces one expression or statement. Its other lines keep their numbers, so that what is
 known of a line (which tests run it) holds for the mutant, too. What only documents, declares or
 makes sure is left alone: docstrings, annotations, decorators, texts, the bases of classes,
-assertions, and that columns that are read side by side (``strict=True``) are equally long.
+assertions, how much a cache keeps, and that columns that are read side by side (``strict=True``)
+are equally long.
 """
 
 from __future__ import annotations
@@ -276,6 +277,8 @@ def _children(node: ast.AST) -> Iterator[ast.AST]:
         names = ["body", "args"] if isinstance(node, ast.FunctionDef) else ["body"]
     if isinstance(node, ast.Raise):
         names = []  # what an error says is for the tests of texts
+    if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "lru_cache":
+        names = []
     if isinstance(node, ast.keyword) and node.arg == "strict":
         names = []
     for name in names:

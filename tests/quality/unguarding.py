@@ -150,9 +150,14 @@ def _returned(value: ast.expr, test: str = "not PASSED(END)") -> list[ast.stmt]:
         passed = (_returned(each, f"END and {test}") for each in guards)
         return [*(line for lines in passed for line in lines), *_returned(last, test)]
     if isinstance(value, ast.Call):
-        asked = [value.func, *value.args]
-        value = ast.Call(ast.Name("let_through", ast.Load()), asked, value.keywords)
+        value = _let_through(value)
     return [
         ast.Assign([ast.Name("END", ast.Store())], value),
         *ast.parse(f"if {test}: return END").body,
     ]
+
+
+def _let_through(call: ast.Call) -> ast.Call:
+    """The call without refusals of its own, nor of the calls that it is given the answers of."""
+    given = [_let_through(each) if isinstance(each, ast.Call) else each for each in call.args]
+    return ast.Call(ast.Name("let_through", ast.Load()), [call.func, *given], call.keywords)

@@ -26,8 +26,17 @@ from tests.recording.records import (
     table,
     written,
 )
-from tests.recording.truth import LEADS, UP, acting, false_words, no_value
-from tests.recording.walking import Visit
+from tests.recording.truth import (
+    LEADS,
+    UP,
+    acting,
+    false_words,
+    known_after_all,
+    no_new_replica,
+    no_value,
+)
+from tests.recording.walking import Step, Visit
+from tests.views.frames import walk
 
 MODELS = tuple(entries())
 MOST = 40_000
@@ -66,7 +75,10 @@ def test_a_model_says_what_is_recorded(model: str) -> None:
 
 @pytest.mark.parametrize("model", sorted(UP))
 def test_every_sentence_is_true(model: str) -> None:
-    """Nobody who is down acts, the coordinator is who it is called, and cells hold their types."""
+    """Nobody who is down acts, the coordinator is who it is called, and cells hold their types.
+
+    Nobody knows of whom nobody hears, and what is for a new replica goes to one.
+    """
     _, false = looked_at(model)
     assert false == []
 
@@ -77,6 +89,26 @@ def test_a_false_sentence_is_found() -> None:
     assert [*acting(said)] == [("C", "streams")]
     assert [*no_value(said)] == ["global_topology_request (text) = 1"]
     assert LEADS.findall(said) == ["B"]
+
+
+def last_step(scenario: str, verb: str, said: str) -> Step:
+    """The last step with this verb in a scenario, as if this were said of it."""
+    timeline = walk(scenario)
+    while timeline.forward() is not None:
+        pass
+    m, moments = timeline.model, timeline.moments
+    last = next(each for each in reversed(moments) if each.action and m.verb(each.action) == verb)
+    return Step(m, moments[last.parent].state, last.action, last.state, said, ())
+
+
+def test_a_claim_about_others_is_held_against_the_state() -> None:
+    """X is known when it asks again after its death; B was a replica before the repair."""
+    again = last_step("gossip_join/death-of-the-joiner", "shadow X A", "Nobody hears of X.")
+    assert [*known_after_all(again)] == ["A, B, C heard of X"]
+    landed = last_step("tablet/tablet-repaired", "land A to B", "The new replica has it.")
+    assert [*no_new_replica(landed)] == ["B is no new replica"]
+    moved = last_step("tablet/tablet-moves", "land A to D", "The new replica has it.")
+    assert not [*no_new_replica(moved)]
 
 
 @pytest.mark.deep

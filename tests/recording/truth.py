@@ -2,7 +2,7 @@
 
 The recorder's walks read every step so. Whoever is said to do something, or sends something, is up
 before or after the step; whoever is called the coordinator is it; a cell holds what its column is
-for.
+for. Of whom nobody is said to hear, nobody knows; what is for a new replica goes to one.
 """
 
 from __future__ import annotations
@@ -35,6 +35,9 @@ UP: dict[str, Callable[[Any, Any], set[str]]] = {
     "tcm": lambda m, s: {*m.names} - {*s.tcm.down},
     **dict.fromkeys(("dataplane", "vnodes", "tablet", "coordinator"), storing),
     "group0": masked(lambda s: s.up),
+    "gossip_join": lambda m, s: {
+        each.name for each in s.nodes if each.phase not in ("out", "down")
+    },
     "topology": masked(lambda s: s.up),
     "tablets": masked(lambda s: s.control.up),
     "join": lambda m, s: {"group0", "N", "N1", "N2", "N3", "Z", *members_up(s)},
@@ -126,11 +129,33 @@ def no_value(said: str) -> Iterator[str]:
             yield f"{column} ({kind}) = {value}"
 
 
+def known_after_all(step: Step) -> Iterator[str]:
+    """Who is known, though nobody is said to hear of it."""
+    for name in re.findall(rf"obody (?:hears|knows|has heard) of ({NAME})", step.said):
+        views = {node.name: {each.endpoint for each in node.view} for node in step.before.nodes}
+        if heard := sorted(node for node in views if node != name and name in views[node]):
+            yield f"{', '.join(heard)} heard of {name}"
+
+
+def no_new_replica(step: Step) -> Iterator[str]:
+    """What a step is said to bring to a new replica, though its target was one before."""
+    told = f"{step.said} {step.model.why_here(step.before, step.action, step.after)}"
+    target = getattr(step.action, "target", None)
+    if re.search(r"\bnew replica\b", told) and target in getattr(step.model, "code", ()):
+        view = step.model.newest(step.before).view
+        if view.old_replicas >> step.model.code[target] & 1:
+            yield f"{target} is no new replica"
+
+
 def false_words(step: Step) -> Iterator[str]:
     """What the sentence of a step says that is not so: who acts, who leads, what a cell holds."""
     if step.model.name not in UP:
         return
     found = [*idle(step)]
+    if step.model.name == "gossip_join":
+        found += known_after_all(step)
+    if hasattr(step.model, "history"):
+        found += no_new_replica(step)
     if step.model.name in ("topology", "tablets"):
         found += [*not_leading(step), *no_value(step.said)]
     yield from (f"{type(step.action).__name__}: {each}: {step.said}" for each in found)

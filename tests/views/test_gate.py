@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -14,10 +15,11 @@ from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.moment import range_key
 from kit.protocols.tcm.panels.operation import gates as tcm_gates
 from kit.protocols.tcm.rules.metadata import Advance
-from kit.views.actions import draw_actions
+from kit.views.actions import draw_actions, end_words, ends_well
 from kit.views.fragment import Frag
+from kit.views.frame import frame
 from kit.views.gate import MOST_GATES, MOST_MISSING, Gate, awaited_gates, gates_above, gates_of
-from kit.views.panel import Scene, scene_of
+from kit.views.panel import Scene, is_shown, scene_of
 from kit.views.registry import for_model
 from tests.keyed import check_keys
 from tests.views.frames import classed, part, scenes, walk
@@ -144,12 +146,17 @@ def test_any_model_that_counts_nodes_has_gates() -> None:
     assert not list(awaited_gates(Scene(build("twophase"), build("twophase").start())))
 
 
+WAITING = re.compile(r"[^.;\n]*\b(?:waits|wait for|must wait|awaited|stuck)\b[^.;\n]*")
+"""What a picture, its table or its badges may not say while nothing waits."""
+
+
 @pytest.mark.parametrize("model", sorted(entries()))
 def test_all_who_are_missing_stand_before_a_gate(model: str) -> None:
     """At every step of every run those whom a refusal names stand before closed gates, no others
-    beside them; the first of these is in the picture, and nobody says that nothing waits.
+    beside them; the first of these is in the picture. Where nothing is said to wait, neither the
+    picture nor what explains it says that something does.
     """
-    seen = set()
+    seen, quiet = set(), set[str]()
     for _, timeline in runs(model):
         while len(timeline.moments) <= MOST_STEPS and timeline.forward() is not None:
             pass
@@ -159,8 +166,20 @@ def test_all_who_are_missing_stand_before_a_gate(model: str) -> None:
             scene = scene_of(timeline, moment.id)
             gates = gates_of(scene, picture.gates or views.gates)
             closed = [{*gate.missing} for gate in gates if not gate.is_open]
+            if not closed:
+                quiet |= {
+                    each.text(scene)
+                    for each in views.panels
+                    if each.name in (views.picture, views.table, views.badges)
+                    and is_shown(each, scene)
+                }
             for lacking in ({*why.missing} for _, why in scene.options() if why is not None):
                 assert lacking == {name for names in closed if names <= lacking for name in names}
+            for gate in gates:
+                for why in (why for _, why in scene.options() if why and why.reason == gate.why):
+                    for group in why.awaited:
+                        if {*gate.missing} == {*group.nodes} & {*why.missing}:
+                            assert (len(gate.there), gate.needed) == (group.done, group.needed)
             if not closed or gates in seen:
                 continue
             seen.add(gates)
@@ -174,6 +193,43 @@ def test_all_who_are_missing_stand_before_a_gate(model: str) -> None:
             said = " ".join(part.text() for part in draw_actions(scene, (), gates))
             assert "must wait" in said
             assert "nothing waits" not in said
+    assert [found.group().strip() for text in quiet for found in WAITING.finditer(text)] == []
+
+
+def test_a_gate_may_name_nobody() -> None:
+    """Where nobody can come, the reason is told: beside *next*, in the sheet, and at the end."""
+    model = build("gossip")
+    gate = Gate("F", "drain F", "", (), (), 1, "no node may take its replica")
+    assert not gate.is_open
+    assert gate.sentence == "drain F must wait: no node may take its replica"
+    assert over(gate) is not None
+    scene = Scene(model, model.start())
+    said = " ".join(part.text() for part in draw_actions(scene, (), [gate]))
+    assert "drain F no node may take its replica" in said
+    assert "No more happens by itself: no node may take its replica." in end_words(scene, [gate])
+    assert not ends_well(scene, [gate])
+
+
+@pytest.mark.parametrize("name", ["recovery/majority-is-lost", "vnodes/write-during-removenode"])
+def test_heads_at_a_gate_are_those_of_the_cast(name: str) -> None:
+    """Who is down or dead in the picture is so before the gate, on a stage and over a picture."""
+    seen = set()
+    for scene in scenes(walk(name)):
+        views = for_model(scene.model)
+        drawn = frame(scene, views.panels, slots=views)
+        cast = {each.get("data-of"): each for each in classed(drawn, "character")
+                if not (each.key or "").startswith("gate:")}  # fmt: skip
+        for each in (*classed(drawn, "missing"), *classed(drawn, "come")):
+            node = cast[(each.key or "").rpartition(":")[2]]
+            for look in ("down", "gone", "joining"):
+                assert (look in looks(each)) is (look in looks(node))
+                seen.add((look, look in looks(each)))
+    assert {("down", True), ("gone", True)} & seen
+
+
+def looks(drawn: Frag) -> set[str]:
+    """The classes of a part."""
+    return {*(drawn.get("class") or "").split()}
 
 
 def test_a_gate_that_no_refusal_tells_of_is_waited_for() -> None:

@@ -16,6 +16,7 @@ from kit.views.panel import Scene, at_rest, scene_at
 from kit.views.registry import for_model
 from kit.views.replicas import asked_words, disk, envelope, eye, pencil
 from kit.widgets.opening import open_source
+from tests.views.frames import classed, panel_text, part
 
 FAMILIES = (
     *("tablet", "tablets", "resize", "balance", "truncate"),
@@ -36,11 +37,16 @@ def bare(timeline: Timeline, moment: int) -> Scene:
     return msgspec.structs.replace(at_rest(scene_at(timeline, moment)), past=tuple, kept={})
 
 
-def pictures(timeline: Timeline) -> list[str]:
-    """The picture of each moment, from the state alone."""
+def drawn_at(timeline: Timeline, moment: int) -> Frag:
+    """The picture of a moment, from the state alone."""
     views = for_model(timeline.model)
     [panel] = [each for each in views.panels if each.name == views.picture]
-    return [panel.draw(bare(timeline, at)).html() for at in range(len(timeline.moments))]
+    return panel.draw(bare(timeline, moment))
+
+
+def pictures(timeline: Timeline) -> list[str]:
+    """The picture of each moment."""
+    return [drawn_at(timeline, at).html() for at in range(len(timeline.moments))]
 
 
 def scenarios() -> list[str]:
@@ -80,9 +86,7 @@ def test_the_stages_of_a_move_make_different_pictures() -> None:
 def test_at_the_start_one_sees_whom_clients_would_ask(source: str) -> None:
     """Before anything has happened the picture has every node, and each client's two ways."""
     timeline = open_source(source).timeline
-    views = for_model(timeline.model)
-    [panel] = [each for each in views.panels if each.name == views.picture]
-    drawn = panel.draw(bare(timeline, 0))
+    drawn = drawn_at(timeline, 0)
     parts = {part.key: part for part in drawn.walk() if part.key}
     m: Any = timeline.model
     s: Any = timeline.now.state
@@ -94,7 +98,7 @@ def test_at_the_start_one_sees_whom_clients_would_ask(source: str) -> None:
         assert asked_words(
             row.role in ("reads and writes", "reads only"), "writes" in row.role
         ) in (head.text())
-    assert "now K1 reads from" in panel.text(bare(timeline, 0))
+    assert "now K1 reads from" in panel_text(timeline, "spacetime")
 
 
 def test_a_client_may_ask_by_several_epochs() -> None:
@@ -111,22 +115,26 @@ def test_a_client_may_ask_by_several_epochs() -> None:
     assert all(line.oldest == line.newest for line in opened)
 
 
-def test_a_disk_fills_as_copies_arrive() -> None:
-    """A replica that comes has nothing, then all; one that has always been there has all."""
-    timeline = played("dataplane/write-and-read")
+@pytest.mark.parametrize("name", ["dataplane/write-and-read", "vnodes/write-during-removenode"])
+def test_a_disk_fills_as_copies_arrive(name: str) -> None:
+    """Who holds nothing has an empty disk, with a dash where it should hold something; who has
+    what was written, and every copy that it is to get, has a full one.
+    """
+    timeline = played(name)
     m: Any = timeline.model
-    shares = {
-        row.name: [
-            facts.arrived(m, moment.state, each)
-            for moment in timeline.moments
-            for each in facts.replicas(m, moment.state)
-            if each.name == row.name
-        ]
-        for row in facts.replicas(m, timeline.now.state)
-    }
-    assert shares["X"][0] == 0
-    assert shares["X"][-1] == 1
-    assert set(shares["B"]) == {1}
+    shares: dict[str, list[float]] = {}
+    for moment in timeline.moments:
+        for row in facts.replicas(m, moment.state):
+            share = facts.arrived(m, moment.state, row)
+            assert not share or row.held != "nothing"
+            shares.setdefault(row.name, []).append(share)
+            head = part(drawn_at(timeline, moment.id), f"head:{row.name}")
+            assert head is not None
+            assert bool(classed(head, "level")) is (share > 0)
+            assert ("–" in head.text()) <= (row.role != "no replica" and not share)
+    assert all(each[0] == 0 for each in shares.values())
+    assert {each[-1] for each in shares.values()} <= {0.0, 1.0}
+    assert 1.0 in shares["C"]
 
 
 def _looks(*drawn: Frag) -> list[str]:

@@ -11,6 +11,7 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kit.engine.actors import NetworkModel
 from kit.engine.registry import build, entries
 from kit.engine.scenario import files, open_file
 from kit.engine.timeline import Timeline
@@ -35,6 +36,7 @@ from kit.views.tape import Card
 from kit.views.wires import on
 from kit.widgets.opening import open_named
 from tests.keyed import check_keys
+from tests.views.frames import classed
 
 NOT_YET = {
     *("tcm", "dataplane", "coordinator", "replica"),
@@ -347,6 +349,71 @@ def test_no_wire_runs_behind_anybody(model: str) -> None:
         if name not in NO_WAY
     }
     assert not sorted(found)[:10], len(found)
+
+
+def words_apart(frag: Frag) -> Iterator[str]:
+    """Words at a trail that were cut, or are nearer to a trail of which other words are said."""
+    trails = {part.key: part for part in frag.walk() if (part.key or "").startswith("trail:")}
+    ways = {
+        key: [at for each in trail.walk() if each.get("class") == "way"
+              for at in curve(each.get("d") or "", 30)]
+        for key, trail in trails.items()
+    }  # fmt: skip
+    said: dict[str, list[Part]] = {}
+    for part in parts(frag):
+        if part.owner.startswith("label:"):
+            said.setdefault(part.owner.removeprefix("label:"), []).append(part)
+            if "…" in part.what:
+                yield f"{part.what} is cut"
+    for key in said.keys() & ways.keys():
+        own = away(said[key], ways[key])
+        for other in said.keys() & ways.keys():
+            if away(said[key], ways[other]) + AIR < own:
+                yield f"{said[key][0].what} stands at {other}, not at {key}"
+
+
+AIR = 12.0
+"""How much nearer to another line words may be, between the points of both that are looked at."""
+
+
+def away(lines: list[Part], way: list[complex]) -> float:
+    """How far a line is from words."""
+    return min(
+        max(abs(at.real - box.x) - box.width / 2, abs(at.imag - box.y) - box.height / 2, 0)
+        for box in (line.box for line in lines)
+        for at in way
+    )
+
+
+@pytest.mark.parametrize("model", PORTED)
+def test_words_are_whole_and_stand_at_what_they_say(model: str) -> None:
+    """In no frame of any run are words of what travels cut, or those of another line."""
+    found = {
+        (name, at, what)
+        for name, frames in drawn(model)
+        for at, (_, frag) in enumerate(frames)
+        for what in words_apart(frag)
+    }
+    assert not sorted(found)[:10], len(found)
+
+
+@pytest.mark.parametrize("model", PORTED)
+def test_nobody_who_is_dead_opens_a_letter(model: str) -> None:
+    """What is sent to who was down and stays so is lost, unless a network says that it came."""
+    for _, frames in drawn(model):
+        for (_, before), (scene, frag) in pairwise(frames):
+            down = silent(before) & silent(frag)
+            if isinstance(scene.model, NetworkModel):
+                continue
+            for trail in classed(frag, "trail"):
+                opened = [each for each in trail.walk() if each.get("class") == "opened"]
+                assert not opened or (trail.key or "").partition(">")[2] not in down
+
+
+def silent(frag: Frag) -> set[str]:
+    """The keys of who is down or dead in a picture."""
+    gone = (*classed(frag, "down"), *classed(frag, "gone"))
+    return {each.key or "" for each in gone if "character" in (each.get("class") or "")}
 
 
 def test_overlaps_are_found() -> None:

@@ -5,8 +5,6 @@ their count) is read too. CSV is what ``COPY … TO … WITH HEADER = TRUE`` wri
 its columns; columns that are not needed may stay in. Tokens are a list, or a set as CQL writes it.
 """
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Iterator, Mapping

@@ -4,8 +4,6 @@ The same columns are printed by Apache Cassandra and by ScyllaDB; the latter wri
 bytes, as older versions of the former do. A comma before the decimals comes from the locale.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from fractions import Fraction

@@ -5,8 +5,6 @@ and ``describering``, dumps of the system tables as JSON or CSV. What nodetool l
 replication of keyspaces, comes with the call.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from pathlib import Path

@@ -9,8 +9,6 @@ Tokens are JSON integers or decimal texts; ``dc`` and ``rack`` default to ``dc1`
 Whatever else is there, or is wrong, raises ``BadInput`` with one line that names the field.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise

@@ -9,8 +9,6 @@ form; its change (PR 26429) that keeps ``replication`` readable for older driver
 lists in ``replication_v2``.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from fractions import Fraction

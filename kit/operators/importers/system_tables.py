@@ -11,8 +11,6 @@ and those of the system keyspace; ``supported_features`` holds texts, as ``enabl
 (the document has a set of UUIDs).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path

@@ -9,8 +9,6 @@ Times of journalctl's short form have no year. Within one journal January comes 
 several journals the years are those by which all of them together last the shortest time.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta

@@ -15,12 +15,13 @@ from kit.engine.declared import entry, parameter
 from kit.engine.model import LaterCase, Safeguard, switched_off
 from kit.engine.registry import Former, Fuzzing, Scenario
 from kit.errors import BadInput
+from kit.masks import holds
 from kit.protocols.dataplane.projection import busiest, project, tcm_of
 from kit.protocols.storage import solo, storage
 from kit.protocols.storage.rules.exchange import Exchange, ExchangeSwitches, RequestSafeguards
 from kit.protocols.storage.rules.history import RangeHistory
 from kit.protocols.storage.rules.levels import ReadRepair
-from kit.protocols.storage.rules.view import Acknowledgement, holds
+from kit.protocols.storage.rules.view import Acknowledgement
 from kit.protocols.tcm.parameters import ALSO, ClusterParameters
 from kit.protocols.tcm.tcm import SAFEGUARD, Tcm
 

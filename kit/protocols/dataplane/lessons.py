@@ -23,12 +23,12 @@ from kit.lessons.questions import PosedQuestion, copied, model_of, posed
 from kit.lessons.replays import Ground, breaking, run_task, takes
 from kit.lessons.stills import scene_of, still
 from kit.lessons.tasks import Case, Marks, Task
+from kit.masks import mask_of
 from kit.protocols.dataplane import quorums as simulator
 from kit.protocols.dataplane.dataplane import Dataplane
 from kit.protocols.storage import facts
 from kit.protocols.storage.facts import RequestRow
 from kit.protocols.storage.rules.levels import AnswerQuota, enough, majority
-from kit.protocols.storage.rules.view import mask_of
 from kit.protocols.tcm.lessons import cluster_of
 from kit.protocols.tcm.simulators.plain import regrouped
 from kit.views.actions import refusal_text

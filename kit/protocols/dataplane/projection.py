@@ -19,9 +19,10 @@ import numpy as np
 from msgspec.structs import asdict, replace
 
 from kit.errors import BadInput
+from kit.masks import mask_of
 from kit.protocols.storage.rules.conditions import MajorityKnows
 from kit.protocols.storage.rules.history import CopyTask, Edge, RangeEpoch, RangeHistory
-from kit.protocols.storage.rules.view import View, mask_of
+from kit.protocols.storage.rules.view import View
 from kit.protocols.tcm.parameters import ClusterParameters, TcmParameters
 from kit.protocols.tcm.rules.barrier import (
     Barrier,

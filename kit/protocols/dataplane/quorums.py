@@ -22,6 +22,7 @@ from msgspec import Struct
 
 from kit.engine.registry import one_of
 from kit.errors import BadInput, counted
+from kit.masks import members
 from kit.protocols.dataplane.projection import project
 from kit.protocols.storage.rules.conditions import MajorityKnows
 from kit.protocols.storage.rules.history import RangeHistory, Trail, trails
@@ -33,7 +34,7 @@ from kit.protocols.storage.rules.levels import (
     read_quotas,
     write_quotas,
 )
-from kit.protocols.storage.rules.view import Acknowledgement, members
+from kit.protocols.storage.rules.view import Acknowledgement
 from kit.protocols.tcm.rules.metadata import Begin
 from kit.protocols.tcm.tcm import Tcm
 from kit.views.static import BROKEN, HOLDS, Sheet

@@ -1,7 +1,5 @@
 """One moment of a schema or of an operation by gossip as rows, and what scenario files show."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from msgspec import Struct
@@ -41,14 +39,16 @@ class VersionRow(Struct, frozen=True):
 class ChangeRow(Struct, frozen=True):
     """A change that a client asked for: its timestamp once it is done, and what became of it.
 
-    ``overwritten`` are the nodes that have something newer in its place, ``defines`` is what it
-    made: ``table ks.t: id 2@A``.
+    ``newer`` are the nodes that have something newer in its place, whether or not they ever knew
+    it; ``overwritten``: the node that made it is one of them. ``defines`` is what it made:
+    ``table ks.t: id 2@A``.
     """
 
     text: str
     timestamp: int | None
     defines: tuple[str, ...] = ()
-    overwritten: tuple[str, ...] = ()
+    newer: tuple[str, ...] = ()
+    overwritten: bool = False
     known: tuple[str, ...] = ()
 
 
@@ -100,9 +100,10 @@ def changes(m: Gossip, s: ActorState) -> tuple[ChangeRow, ...]:
             continue
         cells = cells_of(planned.change, timestamp, s.nodes[planned.node].name)
         defines = tuple(f"{name}: {value}" for name, value in definitions(cells).items())
-        over = tuple(n.name for n in s.nodes if any(is_dominated(c, n) for c in cells))
+        newer = tuple(n.name for n in s.nodes if any(is_dominated(c, n) for c in cells))
+        over = m.names[planned.node] in newer
         known = tuple(n.name for n in s.nodes if all(c in n.cells for c in cells))
-        rows.append(ChangeRow(planned.text, timestamp, defines, over, known))
+        rows.append(ChangeRow(planned.text, timestamp, defines, newer, over, known))
     return tuple(rows)
 
 
@@ -179,7 +180,7 @@ def schemas_shown(m: Gossip, s: ActorState, _: str = "") -> str:
 def _changes(m: Gossip, s: ActorState, _: str) -> str:
     lines = (
         f"{row.text}: timestamp {row.timestamp}, known to {', '.join(row.known) or 'nobody'}"
-        + (f", overwritten on {', '.join(row.overwritten)}" if row.overwritten else "")
+        + (f", something newer on {', '.join(row.newer)}" if row.newer else "")
         for row in changes(m, s)
         if row.timestamp is not None
     )

@@ -11,7 +11,7 @@ FAMILY = Family(
     scenario_output={"gossip": "facts:OUTPUT", "gossip_join": "facts:JOIN_OUTPUT"},
     public={
         "lessons": {
-            "lessons": "digest_costs logins overwritten same_crash same_split service_level_delays",
-        },
+            "lessons": "digest_costs logins overwritten same_crash same_split service_level_delays"
+        }
     },
 )

@@ -42,6 +42,7 @@ from kit.engine.declared import (
 )
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput, Refusal
+from kit.masks import mask_of, union, where
 from kit.protocols.gossip.rules import (
     BOOT,
     NORMAL,
@@ -131,7 +132,7 @@ def leg(kind: Any, source: str, target: str, label: str, what: str, number: int 
 
 def so_far(how: JoinPhase | RemovalStage) -> Any:
     """The nodes that are so far in their join, or in a removal, as a bit mask."""
-    return lambda m, s: sum(1 << i for i, n in enumerate(s.nodes) if how in (n.phase, n.drives))
+    return lambda m, s: where(how in (n.phase, n.drives) for n in s.nodes)
 
 
 def _range_travels(m: GossipJoin, before: RingState, a: Any, after: RingState) -> Iterable[Travel]:
@@ -286,7 +287,7 @@ class GossipJoin(NodeModel[RingState]):
     )
     @purpose("A newcomer must know the ring before it shows itself.")
     def shadow_round(self, s: RingState, node: Node, contact: Node) -> Next:
-        """{node} asks {contact} what there is; nobody hears of {node}.
+        """{node} asks {contact} what there is, and says nothing of itself.
 
         It learns what the contact knows. Its generation is a new one.
         """
@@ -422,9 +423,7 @@ class GossipJoin(NodeModel[RingState]):
 
     @action(
         tag="restart",
-        each=lambda m, s: sum(
-            1 << i for i, node in enumerate(s.nodes[: len(m.members)]) if node.phase == "down"
-        ),
+        each=lambda m, s: where(node.phase == "down" for node in s.nodes[: len(m.members)]),
         when=lambda m: m.dead,
     )
     @purpose("No log keeps the plan, so the removal has to begin again.")
@@ -485,8 +484,8 @@ class GossipJoin(NodeModel[RingState]):
     def forgotten(self, s: RingState) -> int:
         """The nodes that are out, and of which some node still knows, as a bit mask."""
         out = ((i, node.name) for i, node in enumerate(s.nodes) if node.phase == "out")
-        return sum(
-            1 << i for i, name in out if any(endpoint_of(n.view, name).generation for n in s.nodes)
+        return mask_of(
+            i for i, name in out if any(endpoint_of(n.view, name).generation for n in s.nodes)
         )
 
     @action(tag="forget", each=forgotten)
@@ -499,7 +498,7 @@ class GossipJoin(NodeModel[RingState]):
     def drivers(self, s: RingState) -> int:
         """The nodes that drive an operation, as a bit mask."""
         begun = ("shadow", "boot", "streamed")
-        return sum(1 << i for i, node in enumerate(s.nodes) if node.phase in begun or node.drives)
+        return where(bool(node.phase in begun or node.drives) for node in s.nodes)
 
     @action(
         tag="crash",
@@ -551,11 +550,8 @@ class GossipJoin(NodeModel[RingState]):
             owners = replicas(node.view, self.walk, self.rf)
             up = [name for name in owners if name in data and self.reaches(s, node.name, name)]
             for some in combinations(up, quorum(len(owners))):
-                held = 0
-                for name in some:
-                    held |= data[name]
-                if s.acknowledged & ~held:
-                    write = (s.acknowledged & ~held).bit_length()
+                if missed := s.acknowledged & ~union(data[name] for name in some):
+                    write = missed.bit_length()
                     yield f"{node.name} reads {', '.join(some)}, and misses write {write}"
 
     def is_at_rest(self, s: RingState) -> bool:

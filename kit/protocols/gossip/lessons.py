@@ -1,7 +1,5 @@
 """What the lessons on gossip draw, compare and ask."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from operator import attrgetter
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """How a schema by gossip, and an operation by gossip, are drawn: nodes, what each of them knows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 
@@ -11,6 +9,7 @@ from kit.errors import counted
 from kit.protocols.gossip import facts
 from kit.protocols.gossip.facts import ChangeRow, VersionRow, ViewRow
 from kit.protocols.gossip.rules import SCHEMA, EndpointState
+from kit.views.busts import Health
 from kit.views.declared import NONE, Badges, Column, Table, of_state, panel_of, status
 from kit.views.fragment import Frag, h
 from kit.views.gate import Gate
@@ -18,7 +17,7 @@ from kit.views.panel import Scene
 from kit.views.promises import LAMPS
 from kit.views.registry import Views
 from kit.views.spacetime import MESSAGES
-from kit.views.stage import Character, Health, Stage, Wall, stage_panel
+from kit.views.stage import Character, Stage, Wall, stage_panel
 
 # -- a schema: versions, as each node says and hears them ------------------------------------------
 
@@ -86,15 +85,15 @@ def state_of(row: ChangeRow) -> str:
     """What became of a change, in words."""
     if row.timestamp is None:
         return "not asked yet"
-    if not row.overwritten:
+    if not row.newer:
         return "done"
-    nodes = f"overwritten on {', '.join(row.overwritten)}"
+    nodes = f"something newer on {', '.join(row.newer)}"
     return f"! {nodes if row.known else 'lost: something newer took its place'}"
 
 
 def _state(row: ChangeRow) -> str | Frag:
     words = state_of(row)
-    return h("span", words, class_="witness") if row.overwritten else words
+    return h("span", words, class_="witness") if row.newer else words
 
 
 def _change(row: ChangeRow) -> str:
@@ -104,7 +103,7 @@ def _change(row: ChangeRow) -> str:
 
 def _badges(scene: Scene) -> Badges:
     count = len({row.version for row in scene.of(facts.versions)})
-    lost = sum(bool(row.overwritten) for row in scene.of(facts.changes))
+    lost = sum(row.overwritten for row in scene.of(facts.changes))
     yield "versions", counted(count, "schema version"), "busy" if count > 1 else ""
     yield "split", _split(scene), "broken"
     yield "lost", f"! {counted(lost, 'change')} overwritten" if lost else "", "broken"
@@ -234,10 +233,6 @@ def gates(scene: Scene) -> Iterator[Gate]:
         yield Gate(scene.model.spot(endpoint), said, "heard it", there, missing, count)
 
 
-def _cut(scene: Scene) -> str:
-    return f"{scene.state.cut_off} is cut off" if scene.state.cut_off else ""
-
-
 def _said(at: int, row: ViewRow) -> str:
     return row.says[at]
 
@@ -267,7 +262,7 @@ def _join_badges(scene: Scene) -> Badges:
     yield "heard", f"{behind} not heard yet" if behind else "all have heard", "busy" * bool(behind)
     yield "streams", f"{counted(state.streams, 'stream')} so far", ""
     yield "writes", f"{counted(state.acknowledged.bit_count(), 'write')} acknowledged", ""
-    yield "cut", _cut(scene), "broken"
+    yield "cut", f"{state.cut_off} is cut off" if state.cut_off else "", "broken"
 
 
 JOIN_VIEWS = Views(

@@ -19,8 +19,6 @@ Sources: published code of both databases, ``Gossiper`` and ``gossiper``, ``Toke
 Management"; manual on Raft, "Schema with Raft".
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -209,9 +207,10 @@ DIGITS = 6
 class SchemaCell(Struct, frozen=True, cache_hash=True, order=True):
     """A cell of the schema's tables: what stands at a place, and since when.
 
-    The place is ``name`` (``id``, ``replication``, ``column c``) of a table, or of a keyspace where
-    ``table`` is empty. An empty ``value`` is a tombstone; with an empty ``name``, too, it is one of
-    the whole table or keyspace and covers every cell there that is not newer.
+    The place is ``name`` (``id``, ``uses``, ``replication``, ``column c``) of a ``table``, of
+    something else that is named with its kind there (``type t``), or of a keyspace where it is
+    empty. An empty ``value`` is a tombstone; with an empty ``name``, too, it is one of the whole
+    table or keyspace and covers every cell there that is not newer.
     """
 
     keyspace: str
@@ -261,13 +260,28 @@ def version_of(cells: Mutations) -> str:
 ChangeVerb = Literal["create", "alter", "drop"]
 KEY, KEY_TYPE = "pk", "int"
 COLUMN = "column "
+USES = {"table": "type", "function": "type", "aggregate": "function", "view": "table", "type": ""}
+"""What there is in a keyspace, and which kind each may use."""
+ALWAYS_USE = ("aggregate", "view")
+
+
+def within(kind: str, name: str) -> str:
+    """How cells name something in a keyspace: a table by its name, all else with its kind."""
+    return name if kind == "table" else f"{kind} {name}"
+
+
+def titled(keyspace: str, table: str = "") -> str:
+    """What users call it: ``keyspace ks``, ``table ks.t``, ``type ks.t``."""
+    kind, _, name = table.rpartition(" ")
+    return f"{kind or 'table'} {keyspace}.{name}" if table else f"keyspace {keyspace}"
 
 
 class SchemaChange(Struct, frozen=True, cache_hash=True):
     """A statement: ``create table ks.t``, ``alter table ks.t add c text`` and the like.
 
-    ``table`` is empty where it is about a keyspace. ``column`` is what an ``alter table`` adds with
-    its ``type``, or drops where that is empty; ``replication`` is the factor of a keyspace.
+    ``table`` is empty where it is about a keyspace, and names what is no table with its kind
+    (``view v``). ``column`` is what an ``alter table`` adds with its ``type``, or drops where that
+    is empty; ``replication`` is the factor of a keyspace; ``uses`` is what the definition needs.
     """
 
     verb: ChangeVerb
@@ -276,14 +290,15 @@ class SchemaChange(Struct, frozen=True, cache_hash=True):
     column: str = ""
     type: str = ""
     replication: int = 0
+    uses: str = ""
 
     @property
     def text(self) -> str:
         """The statement as a line."""
-        name = f"table {self.keyspace}.{self.table}" if self.table else f"keyspace {self.keyspace}"
         column = f" add {self.column} {self.type}" if self.type else f" drop {self.column}"
         more = column if self.column else f" rf {self.replication}" if self.replication else ""
-        return f"{self.verb} {name}{more}"
+        uses = f" using {self.uses.rpartition(' ')[2]}" if self.uses else ""
+        return f"{self.verb} {titled(self.keyspace, self.table)}{more}{uses}"
 
 
 class LegacyTable(Struct, frozen=True, cache_hash=True):
@@ -298,13 +313,17 @@ class LegacyTable(Struct, frozen=True, cache_hash=True):
 class LegacySchema(Struct, frozen=True, cache_hash=True):
     """The schema that a node reads from its cells.
 
-    ``keyspaces`` have their replication factor. ``orphans`` are columns whose table is no more and
-    tables whose keyspace is no more: a node that restarts cannot load them.
+    ``keyspaces`` have their replication factor. ``named`` are all tables, types and the like, and
+    ``uses`` says which of them needs which other one. ``orphans`` are columns whose table is no
+    more, tables whose keyspace is no more, and what needs something that is no more: a node that
+    restarts cannot load them.
     """
 
     keyspaces: tuple[tuple[str, int], ...]
     tables: tuple[LegacyTable, ...]
     orphans: tuple[str, ...]
+    named: tuple[tuple[str, str], ...] = ()
+    uses: tuple[tuple[str, str, str], ...] = ()
 
     def table(self, keyspace: str, name: str) -> LegacyTable | None:
         """The table of that name, if there is one."""
@@ -323,26 +342,34 @@ def schema_of(cells: Mutations) -> LegacySchema:
     tables = tuple(
         LegacyTable(*named, id=each, columns=tuple(columns.get(named, ())))
         for named, each in ids.items()
+        if " " not in named[1]
     )
-    lost = [f"table {'.'.join(named)}" for named in ids if named[0] not in keyspaces]
+    uses = tuple((*place[:2], value) for place, value in live.items() if place[2] == "uses")
+    lost = [titled(*named) for named in ids if named[0] not in keyspaces]
     lost += [
         f"column {'.'.join(named)}.{column}"
         for named, those in columns.items()
         if named not in ids
         for column, _ in those
     ]
-    return LegacySchema(tuple(keyspaces.items()), tables, tuple(lost))
+    lost += [
+        f"{titled(keyspace, user)} using {titled(keyspace, used)}"
+        for keyspace, user, used in uses
+        if (keyspace, used) not in ids
+    ]
+    return LegacySchema(tuple(keyspaces.items()), tables, tuple(lost), tuple(ids), uses)
 
 
 def definitions(cells: Mutations) -> dict[str, str]:
     """Each keyspace, table and column that a node knows, with what it is: ``column ks.t.c``."""
-    words = {"replication": ("keyspace", "rf "), "id": ("table", "id ")}
-    known = {}
+    words = {"replication": "rf ", "id": "id ", "uses": "uses "}
+    known: dict[str, str] = {}
     for cell in (cell for cell in cells if cell.value):
-        what, word = words.get(cell.name, ("column", ""))
-        column = "" if word else cell.name.removeprefix(COLUMN)
-        name = ".".join(filter(None, (cell.keyspace, cell.table, column)))
-        known[f"{what} {name}"] = f"{word}{cell.value}"
+        title, word = titled(cell.keyspace, cell.table), words.get(cell.name, "")
+        if not word:
+            title = f"{title.replace('table', 'column', 1)}.{cell.name.removeprefix(COLUMN)}"
+        said = f"{word}{cell.value}"
+        known[title] = f"{known[title]}, {said}" if title in known else said
     return known
 
 
@@ -355,15 +382,23 @@ def objection(schema: LegacySchema, change: SchemaChange) -> str | None:
         return f"keyspace {change.keyspace} does not exist"
     if not change.table:
         return None
-    name = f"{change.keyspace}.{change.table}"
-    table = schema.table(change.keyspace, change.table)
+    place = change.keyspace, change.table
+    name = titled(*place)
     if change.verb == "create":
-        return f"table {name} already exists" if table else None
-    if table is None:
-        return f"table {name} does not exist"
-    if change.column and (change.column in dict(table.columns)) is bool(change.type):
+        used = change.keyspace, change.uses
+        if place in schema.named:
+            return f"{name} already exists"
+        lacks = change.uses and used not in schema.named
+        return f"{titled(*used)} does not exist" if lacks else None
+    if place not in schema.named:
+        return f"{name} does not exist"
+    if change.verb == "drop":
+        users = (titled(ks, user) for ks, user, used in schema.uses if (ks, used) == place)
+        return next((f"{user} uses {name}" for user in users), None)
+    table = schema.table(*place)
+    if table and (change.column in dict(table.columns)) is bool(change.type):
         has = "already has" if change.type else "has no"
-        return f"table {name} {has} column {change.column}"
+        return f"{name} {has} column {change.column}"
     return None
 
 
@@ -382,7 +417,9 @@ def cells_of(change: SchemaChange, timestamp: int, node: str) -> Mutations:
     if not table:
         return (cell("replication", str(change.replication or 1)),)
     if change.verb == "create":
-        return cell(f"{COLUMN}{KEY}", KEY_TYPE), cell("id", f"{timestamp}@{node}")
+        key = (cell(f"{COLUMN}{KEY}", KEY_TYPE),) if " " not in table else ()
+        uses = (cell("uses", change.uses),) if change.uses else ()
+        return (*key, cell("id", f"{timestamp}@{node}"), *uses)
     return (cell(f"{COLUMN}{change.column}", change.type),)
 
 
@@ -394,10 +431,15 @@ WAYS = (
     "alter table KS.T add COLUMN TYPE",
     "alter table KS.T drop COLUMN",
     "drop table KS.T",
+    "create type KS.T, drop type KS.T",
+    "create table KS.T using TYPE; likewise function using TYPE",
+    "create aggregate KS.A using FUNCTION; likewise view using TABLE",
 )
 _LINE = re.compile(
-    r"(?P<verb>create|alter|drop) (?:keyspace (?P<keyspace>\w+)|table (?P<of>\w+)\.(?P<table>\w+))"
-    r"(?: add (?P<added>\w+) (?P<type>\w+)| drop (?P<dropped>\w+)| rf (?P<rf>[1-9]))?"
+    rf"(?P<verb>create|alter|drop) (?:keyspace (?P<keyspace>\w+)"
+    rf"|(?P<kind>{'|'.join(USES)}) (?P<of>\w+)\.(?P<table>\w+))"
+    r"(?: add (?P<added>\w+) (?P<type>\w+)| drop (?P<dropped>\w+)| rf (?P<rf>[1-9])"
+    r"| using (?P<uses>\w+))?"
     r" at (?P<node>.*)",
     re.ASCII,
 )
@@ -443,7 +485,18 @@ def _statement(match: re.Match[str]) -> SchemaChange | None:
         return None
     if (rf and (table or verb == "drop")) or (verb == "alter" and not (table or rf)):
         return None
-    keyspace = match["keyspace"] or match["of"]
+    kind, uses = match["kind"] or "", match["uses"]
+    may_use = USES.get(kind, "") if verb == "create" else ""
+    if (uses and not may_use) or (may_use and kind in ALWAYS_USE and not uses):
+        return None
+    if verb == "alter" and kind not in ("", "table"):
+        return None
     return SchemaChange(
-        verb, keyspace, table or "", column or "", match["type"] or "", int(rf or 0)
+        verb,
+        match["keyspace"] or match["of"],
+        within(kind, table) if table else "",
+        column or "",
+        match["type"] or "",
+        int(rf or 0),
+        within(may_use, uses) if uses else "",
     )

@@ -4,8 +4,6 @@ Messages arrive in any order; a node may crash and start again at any moment.
 Source: "Establishing group 0 in a fresh cluster".
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Literal
@@ -31,6 +29,7 @@ from kit.engine.declared import (
 from kit.engine.network import Envelope, NetworkOptions
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput, Refusal
+from kit.masks import where
 
 Names = tuple[str, ...]
 Boot = Literal["discovery", "saved state"]
@@ -55,8 +54,13 @@ class Peers(Struct, frozen=True, cache_hash=True):
 
     @property
     def unanswered(self) -> Names:
-        """Those that it has to wait for."""
+        """Those that it knows and that have not answered."""
         return tuple(name for name in self.known if name not in self.answered)
+
+    @property
+    def awaited(self) -> Names:
+        """Those that it has to wait for, until it has found a group."""
+        return () if self.group or self.joining else self.unanswered
 
 
 def fresh(name: str, seeds: Iterable[str]) -> Peers:
@@ -103,10 +107,15 @@ def obstacle(peers: Peers, *, closure: bool = True) -> str | None:
     """
     if peers.group or peers.joining:
         return f"{peers.name} has found a group"
-    if closure and peers.unanswered:
-        return f"{peers.name} waits for the answer of {', '.join(peers.unanswered)}"
-    lowest = min(peers.known if closure else peers.answered)
+    if closure and peers.awaited:
+        return f"{peers.name} waits for the answer of {', '.join(peers.awaited)}"
+    lowest = lowest_known(peers, closure)
     return None if lowest == peers.name else f"{lowest} has a lower Raft id than {peers.name}"
+
+
+def lowest_known(peers: Peers, closure: bool = True) -> str:
+    """The lowest Raft id of all that a node knows; without ``closure``, of those that answered."""
+    return min(peers.known if closure else peers.answered)
 
 
 def makes_one_group(seeds: Mapping[str, Names]) -> bool:
@@ -250,9 +259,15 @@ class Discovery(NetworkModel):
 
     def groupless(self, s: ActorState) -> int:
         """The nodes that neither have a group nor are about to, as a bit mask."""
-        return sum(1 << i for i, peers in enumerate(s.nodes) if not (peers.group or peers.joining))
+        return where(not (peers.group or peers.joining) for peers in s.nodes)
 
-    @action(kind="found", each=groupless, label="{node} founds group 0")
+    def _found_label(self, s: ActorState, action: Any) -> str:
+        """Who knows of a lower Raft id will not found a group: it looks for one."""
+        lowest = lowest_known(self.peers(s, action.node), self.transitive_closure)
+        does = "founds" if lowest == action.node else "looks for"
+        return f"{action.node} {does} group 0"
+
+    @action(kind="found", each=groupless, label=_found_label)
     @purpose("Exactly one node may found the group, or there would be two.")
     def found_group(self, s: ActorState, node: Node) -> Next:
         """{node} has the lowest Raft id of {everybody}: it founds group 0."""
@@ -427,7 +442,7 @@ def _started_again(peers: Peers) -> Turn:
 def _peers(m: Discovery, s: ActorState, _: str) -> str:
     return "\n".join(
         f"{p.name}: knows {', '.join(p.known)}"
-        + (f"; waits for {', '.join(p.unanswered)}" if p.unanswered and not p.group else "")
+        + (f"; waits for {', '.join(p.awaited)}" if p.awaited else "")
         for p in s.nodes
     )
 

@@ -2,8 +2,6 @@
 files show of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any, Literal
 

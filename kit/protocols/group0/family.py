@@ -9,11 +9,7 @@ FAMILY = Family(
     models={"group0": "group0:ENTRY", "discovery": "discovery:ENTRY"},
     views={"group0": "panels:VIEWS", "discovery": "panels:DISCOVERY_VIEWS"},
     scenario_output={"group0": "facts:OUTPUT"},
-    public={
-        "lessons": {
-            "lessons": "effective founders schema_costs",
-        },
-    },
+    public={"lessons": {"lessons": "effective founders schema_costs"}},
     trace_tables={"group0": "trace_rows:ROWS"},
     tasks=("lessons",),
     # S-59 breaks by the same runs as S-30.

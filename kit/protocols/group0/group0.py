@@ -9,8 +9,6 @@ What a node does for a change is in ``guards``, the log and its faults in ``raft
 in ``serving``.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any
 
@@ -19,6 +17,7 @@ from kit.engine.log import Log
 from kit.engine.model import switched_off
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput
+from kit.masks import where
 from kit.protocols.group0.guards import (
     BeginOperation,
     Guards,
@@ -289,7 +288,7 @@ class Group0(Guards, RaftLog, Serving):
     def majority(self, s: Group0State) -> str | None:
         """What is committed is stored by a majority."""
         length = len(s.log)
-        nodes = sum(1 << i for i, at in enumerate(s.indexes) if at.stored >= length)
+        nodes = where(at.stored >= length for at in s.indexes)
         if is_majority(nodes, s.voters):
             return None
         return f"index {length} is stored by {', '.join(self.named(nodes)) or 'nobody'} only"

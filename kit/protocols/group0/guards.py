@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from kit.engine.declared import Each, Node, Travel, Words, action, purpose, refused
 from kit.engine.model import Monitor
+from kit.masks import where
 from kit.protocols.group0.rules.commands import (
     Command,
     Guard,
@@ -48,7 +49,7 @@ def after_step(*steps: int) -> Callable[[Any, Group0State], int]:
     """The nodes whose guard did one of these steps last, as a bit mask."""
 
     def holding(m: Any, s: Group0State) -> int:
-        return sum(1 << i for i, held in enumerate(s.guards) if held and held.step in steps)
+        return where(bool(held and held.step in steps) for held in s.guards)
 
     return holding
 
@@ -106,7 +107,7 @@ class Guards(Members):
 
     @action(
         tag="begin",
-        each=lambda m, s: sum(1 << i for i, each in enumerate(s.answers) if each == "waiting"),
+        each=lambda m, s: where(each == "waiting" for each in s.answers),
         verb=lambda m, a: m.clients[a.operation].text,
         travels=[Travel("request", "op:{operation}", "{name}", "{what}")],
     )

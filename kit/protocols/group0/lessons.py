@@ -1,7 +1,5 @@
 """What the lessons on group 0 draw and ask, and their exercises."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from typing import Any, Literal

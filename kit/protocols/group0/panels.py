@@ -5,8 +5,6 @@ tenth of a microsecond, so that greater ids are later, and the node's bytes say 
 RFC 9562, section 5.1 (version 1).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import zip_longest
 
@@ -301,7 +299,7 @@ def question(scene: Scene) -> Question | None:
     entry = scene.of(facts.entries)[-1]
     rows = [row.new for row in facts.entries(scene.model, scene.before) if row.effective]
     newest = rows[-1] if rows else 0
-    built = "any state" if entry.previous is None else f"state {entry.previous}"
+    built = _built(entry.previous)
     return Question(
         f"{entry.text} of {entry.creator}, built on {built}, is committed. What becomes of it?",
         (EFFECT, NOTHING),
@@ -407,7 +405,7 @@ def _peers_stage(scene: Scene) -> Stage:
 
 def _peer(scene: Scene, peers: Peers, count: int) -> Character:
     """A node with whom it knows and waits for; it joins until it is in a group."""
-    waits, knows = _waits_for(peers), ", ".join(peers.known)
+    waits, knows = ", ".join(peers.awaited), ", ".join(peers.known)
     tag = "lowest id" if peers.name == min(scene.model.contact_points) else "no group"
     if count > MOST_NAMED:
         tag = f"{len(peers.known)} of {count}"
@@ -425,18 +423,17 @@ def _peer(scene: Scene, peers: Peers, count: int) -> Character:
 
 
 def _peer_gates(scene: Scene) -> Iterator[Gate]:
-    """Who knows of no lower Raft id may found a group, once all whom it knows have answered."""
+    """Who knows of no lower Raft id may found a group, once all whom it knows have answered; of the
+    others one may name a group.
+    """
     for each in scene.state.nodes:
-        if not each.group and not each.joining and min(each.known) == each.name and each.known[1:]:
+        if not each.group and not each.joining and each.known[1:]:
+            leads = min(each.known) == each.name
+            what = f"{each.name} may found a group" if leads else f"{each.name} finds a group"
             there = tuple(name for name in each.answered if name != each.name)
             count = len(there) + len(each.unanswered)
             thing = scene.model.spot(each.name)
-            yield Gate(thing, f"{each.name} may found a group", "answered", there,
-                       each.unanswered, count)  # fmt: skip
-
-
-def _waits_for(peers: Peers) -> str:
-    return "" if peers.group else ", ".join(peers.unanswered)
+            yield Gate(thing, what, "answered", there, each.unanswered, count)
 
 
 def _warning(scene: Scene) -> str:
@@ -483,8 +480,7 @@ DISCOVERY_VIEWS = Views(
                 (
                     Column("node", "name"),
                     Column("system.discovery", "known"),
-                    Column("waits for", lambda peers: "–" if peers.group else _waits_for(peers),
-                           none=""),
+                    Column("waits for", "awaited"),
                     Column("raft_group0_id", "group", none="no row"),
                     Column("next start", boot),
                 ),

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 from kit.engine.declared import Each, Node, Travel, Words, action, off_stage, purpose, refused
 from kit.errors import Refusal
+from kit.masks import where
 from kit.protocols.group0.rules.commands import Command, Indexes, takes_effect
 from kit.protocols.group0.rules.voters import is_majority, majorities_with
 from kit.protocols.group0.state import Group0State, Members, Next, change, put
@@ -39,13 +40,13 @@ def in_flight(s: Group0State, state_id: int) -> Command:
 @lru_cache(1 << 12)  # few differ
 def _lagging(indexes: tuple[Indexes, ...]) -> int:
     """The nodes that know of a command to apply, as a bit mask."""
-    return sum(1 << i for i, at in enumerate(indexes) if at.applied < at.commit)
+    return where(at.applied < at.commit for at in indexes)
 
 
 @lru_cache(1 << 12)
 def _unaware(indexes: tuple[Indexes, ...], index: int) -> int:
     """The nodes that do not know that the log is committed up to an index, as a bit mask."""
-    return sum(1 << i for i, at in enumerate(indexes) if at.commit < index)
+    return where(at.commit < index for at in indexes)
 
 
 def verb_with_change(m: RaftLog, s: Group0State, a: Any) -> str:
@@ -233,7 +234,7 @@ class RaftLog(Members):
         if why := self.no_leader(s):
             return why
         wanted = self.mask(voters)
-        stores = s.up & sum(1 << i for i, at in enumerate(s.indexes) if at.stored == len(s.log))
+        stores = s.up & where(at.stored == len(s.log) for at in s.indexes)
         if not is_majority(stores, wanted):
             missing = self.named(wanted & ~stores)
             return refused("a majority of the new voters must be up and store the log", missing)

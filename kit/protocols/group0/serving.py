@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from kit.engine.declared import Each, Travel, Words, action, purpose, refused
 from kit.errors import Refusal
+from kit.masks import mask_of, where
 from kit.protocols.group0.rules.schema import TableRequest
 from kit.protocols.group0.state import (
     LOOKING,
@@ -37,7 +38,7 @@ class Serving(Members):
 
     def at_stage(self, s: Group0State, stage: Stage) -> int:
         """The requests that have come so far, as a bit mask."""
-        return sum(1 << i for i, request in enumerate(s.requests) if request.stage == stage)
+        return where(request.stage == stage for request in s.requests)
 
     def knows(self, s: Group0State, request: int) -> bool:
         """Whether the replica's table is at least as new as the request's version."""
@@ -82,10 +83,8 @@ class Serving(Members):
 
     @action(
         tag="fetch",
-        each=lambda m, s: sum(
-            1 << i
-            for i, each in enumerate(s.requests)
-            if each.stage == "sent" and not m.knows(s, i)
+        each=lambda m, s: mask_of(
+            i for i, each in enumerate(s.requests) if each.stage == "sent" and not m.knows(s, i)
         ),
         verb=lambda m, a: f"fetch: {text_of(m, a)}",
         travels=[

@@ -2,8 +2,6 @@
 what all its rules ask of that and of who takes part.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any, Literal, Self, TypeAlias, TypeVar
 
@@ -12,6 +10,7 @@ from msgspec import Struct
 from kit.engine.declared import State, Words, refused
 from kit.engine.log import Log
 from kit.errors import Refusal
+from kit.masks import where
 from kit.protocols.group0.rules.commands import (
     Command,
     Group0Safeguards,
@@ -179,7 +178,7 @@ def change(command: Command) -> str:
 @lru_cache(1 << 12)  # few differ
 def _storing_less(indexes: tuple[Indexes, ...], index: int) -> int:
     """The nodes that do not store the log up to an index, as a bit mask."""
-    return sum(1 << i for i, at in enumerate(indexes) if at.stored < index)
+    return where(at.stored < index for at in indexes)
 
 
 _chosen_voters = lru_cache(1 << 12)(chosen_voters)

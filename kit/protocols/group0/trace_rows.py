@@ -1,7 +1,5 @@
 """The rows of a run of group 0: who has gone how far through the log, commands, answers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any

@@ -1,7 +1,5 @@
 """What every model with a group 0 is told of its voters: the edition, the release, the limit."""
 
-from __future__ import annotations
-
 from functools import cached_property
 from typing import Literal, TypeVar
 

@@ -1,16 +1,17 @@
 """``recover``: what to do about a cluster that lost nodes."""
 
-from __future__ import annotations
-
 import re
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
 
+from msgspec.structs import replace
+
 from kit.commands.answer import GAP, Answer, Part, Rows, listed, wrap
-from kit.commands.parsing import Command, Parser
+from kit.commands.parsing import Command, Word
 from kit.edge.paths import source_name
 from kit.errors import BadInput, are, counted
 from kit.operators.importers.system_tables import read_raft_state
+from kit.protocols.group0.rules.voters import NEWEST, RELEASES
 from kit.protocols.recovery.dry_run import (
     QuorumLine,
     RecoveryAdvice,
@@ -25,7 +26,7 @@ from kit.protocols.recovery.rules.availability import (
     LevelStanding,
     judged,
 )
-from kit.protocols.topology.commands import add_edition, add_release
+from kit.protocols.topology.commands import EDITION, STATUS
 
 HOLDS, LOST = 0, 1
 OFFERED = {True: "offered", False: "not here"}
@@ -194,31 +195,39 @@ def _named(names: Sequence[str]) -> str:
     return first_of(names) or listed(())
 
 
-def _options(parser: Parser) -> None:
-    parser.add_argument(
-        "file", metavar="FILE", nargs="?", help="a description, or a dump of system.topology"
-    )
-    parser.add_argument(
+WORDS = (
+    Word("file", "FILE", "a description, or a dump of system.topology", number="?"),
+    Word(
         "--documented",
-        action="store_true",
-        help="instead: what the documents say of failures in clusters of 3, 6 and 9 nodes, and "
-        "what is true of them",
-    )
-    parser.add_argument("--status", metavar="FILE", help="the text of nodetool status: who is up")
-    for option, who in (("--down", "that may be restarted"), ("--lost", "that is gone for good")):
-        parser.several(option, metavar="HOST", help=f"a node {who} (repeatable)")
-    parser.several("--commit", metavar="HOST=INDEX", help="a node's commit index (repeatable)")
-    parser.several(
-        "--rf", metavar="DATACENTER=N", help="the replication factor in a datacenter (repeatable)"
-    )
-    parser.add_argument("--leader", metavar="HOST", help="what if this node led")
-    parser.several(
+        "",
+        "instead: what the documents say of failures in clusters of 3, 6 and 9 nodes, and what is "
+        "true of them",
+    ),
+    STATUS,
+    Word("--down", "HOST", "a node that may be restarted (repeatable)", several=True),
+    Word("--lost", "HOST", "a node that is gone for good (repeatable)", several=True),
+    Word("--commit", "HOST=INDEX", "a node's commit index (repeatable)", several=True),
+    Word(
+        "--rf",
+        "DATACENTER=N",
+        "the replication factor in a datacenter (repeatable)",
+        several=True,
+    ),
+    Word("--leader", "HOST", "what if this node led"),
+    Word(
         "--raft-state",
-        metavar="FILE",
-        help="who votes: a dump of system.raft_state, as one live node sees it (repeatable)",
-    )
-    add_edition(parser, "the published server and manual")
-    add_release(parser)
-
-
-RECOVER = Command("recover", _recover, _options, ABOUT, AFTER)
+        "FILE",
+        "who votes: a dump of system.raft_state, as one live node sees it (repeatable)",
+        several=True,
+    ),
+    replace(EDITION, help=EDITION.help.replace("server;", "server and manual;")),
+    Word(
+        "--release",
+        "",
+        "the server's release, which decides how voters are chosen (newest if not given; 2025.1: "
+        "or older)",
+        NEWEST,
+        choices=RELEASES,
+    ),
+)
+RECOVER = Command("recover", _recover, WORDS, ABOUT, AFTER)

@@ -15,15 +15,10 @@ from kit.edge.json_text import located, parse_json
 from kit.edge.reading import read_text
 from kit.engine.registry import one_of
 from kit.errors import BadInput, misfit
+from kit.masks import mask_of, nodes_in, where
 from kit.operators.importers.ringfile import LARGEST_FILE, by_name
 from kit.operators.importers.system_tables import RaftView, is_topology
-from kit.protocols.group0.rules.voters import (
-    NEWEST,
-    RELEASES,
-    Release,
-    VoterRules,
-    nodes_in,
-)
+from kit.protocols.group0.rules.voters import NEWEST, RELEASES, Release, VoterRules
 from kit.protocols.recovery.rules.availability import (
     LevelStanding,
     Standing,
@@ -107,17 +102,17 @@ class ClusterDescription(Struct, frozen=True, forbid_unknown_fields=True):
 
     def mask(self, *statuses: Status) -> int:
         """The same as a mask."""
-        return _mask(node.status in statuses for node in self.nodes)
+        return where(node.status in statuses for node in self.nodes)
 
     @property
     def able_to_vote(self) -> int:
         """Who may vote in group 0 (a mask): all that have joined, and of whom nothing tells no."""
-        return _mask(node.votes is not False and not node.joins for node in self.nodes)
+        return where(node.votes is not False and not node.joins for node in self.nodes)
 
     @property
     def told_to_vote(self) -> int:
         """Who votes as the description says (a mask); 0: it does not."""
-        return _mask(node.votes is True for node in self.nodes)
+        return where(node.votes is True for node in self.nodes)
 
     def able(self, able: bool = True) -> tuple[str, ...]:
         """Who lives or may be restarted, and may take part in a recovery by hand (or may not).
@@ -148,10 +143,6 @@ class ClusterDescription(Struct, frozen=True, forbid_unknown_fields=True):
     def died_together(self) -> bool:
         """Whether it is told that all who are dead died at once."""
         return any({*group} == {*self.named("down", "lost")} for group in self.deaths)
-
-
-def _mask(holds: Iterable[bool]) -> int:
-    return sum(1 << at for at, each in enumerate(holds) if each)
 
 
 def open_cluster(
@@ -453,7 +444,7 @@ def _cases(
     voting = {name for _, of in given for name, votes in of.items() if votes}
     strangers = tuple(sorted(voting - {*names}))
     at = {name: place for place, name in enumerate((*names, *strangers))}
-    gone = lost | sum(1 << at[name] for name in strangers)
+    gone = lost | mask_of(at[name] for name in strangers)
     up = ~(down | gone)
 
     def case(told_by: str, voters: int) -> _Case:
@@ -469,7 +460,7 @@ def _cases(
     if views:
         seen = []
         for view in views:
-            masks = (sum(1 << at[n] for n, v in of.items() if v) for of in view.configurations)
+            masks = (mask_of(at[n] for n, v in of.items() if v) for of in view.configurations)
             seen.append(min((case(view.source, mask) for mask in masks), key=rank))
         return tuple(sorted(seen, key=rank)), strangers
     if named := cluster.told_to_vote:

@@ -33,7 +33,8 @@ from kit.engine.declared import (
 )
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import Awaited, BadInput, Refusal
-from kit.protocols.group0.rules.voters import is_majority, majority, nodes_in
+from kit.masks import nodes_in, where
+from kit.protocols.group0.rules.voters import is_majority, majority
 from kit.protocols.group0.voting import UNNAMED_RELEASE, VotingModel
 from kit.protocols.recovery.rules.availability import ClusterLayout
 from kit.protocols.recovery.rules.quorum import after_deaths, chosen_again
@@ -172,7 +173,7 @@ class Failures(VotingModel[FailuresState]):
         """The nodes of a datacenter, or the one node of that name (a mask)."""
         if place not in self.dcs:
             return 1 << self.number(place)
-        return sum(1 << i for i, (dc, _) in enumerate(self.places) if dc == place)
+        return where(dc == place for (dc, _) in self.places)
 
     def dcs_of(self, nodes: int) -> Iterator[str]:
         """Of several datacenters those of these nodes (a mask)."""

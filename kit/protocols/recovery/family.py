@@ -65,18 +65,14 @@ FAMILY = Family(
     },
     tasks=("lessons",),
     public={
-        "": {
-            "orders": "order_harm recovery_orders",
-        },
+        "": {"orders": "order_harm recovery_orders"},
         "lessons": {
             "lessons": (
                 "failures_table hears if_led may_lead must_return orders_table sides_possible "
                 "starts_in still_possible votes_now walks_graded"
-            ),
+            )
         },
-        "spark": {
-            "spark": "dead_nodes description",
-        },
+        "spark": {"spark": "dead_nodes description"},
     },
     repeats=("spark:opened",),
     pipeline_tables=("spark:TABLES",),

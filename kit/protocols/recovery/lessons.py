@@ -1,7 +1,5 @@
 """Questions, tables and exercises on failures and recoveries."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -16,6 +14,7 @@ from kit.lessons.questions import PosedQuestion, listed, model_of, posed
 from kit.lessons.replays import Ground, ends, run_task, takes
 from kit.lessons.stills import still, timeline_of
 from kit.lessons.tasks import Task
+from kit.masks import where
 from kit.protocols.group0.rules.voters import majority
 from kit.protocols.recovery import facts
 from kit.protocols.recovery.drill.recovery import DRILL, procedure_lines
@@ -303,7 +302,7 @@ MOST_NODES = 6
 def has_majority(sizes: list[int], lost: list[int]) -> bool:
     """Whether group 0 keeps its majority when these datacenters are lost, and all members vote."""
     places = tuple((f"dc{dc}", "r1") for dc, size in enumerate(sizes) for _ in range(size))
-    dead = sum(1 << at for at, (dc, _) in enumerate(places) if int(dc[2:]) in lost)
+    dead = where(int(dc[2:]) in lost for (dc, _) in places)
     return after_deaths("documents", places, [dead]).holds
 
 

@@ -1,7 +1,5 @@
 """A group 0 that lost its majority: what the models of both recoveries begin with."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from string import ascii_uppercase
 from typing import Annotated, Any, TypeVar
@@ -11,7 +9,8 @@ from msgspec import Meta, Struct
 from kit.engine.declared import State, parameter, refused
 from kit.engine.flows import ServerHost, host_id
 from kit.errors import BadInput
-from kit.protocols.group0.rules.voters import majority, nodes_in
+from kit.masks import nodes_in
+from kit.protocols.group0.rules.voters import majority
 from kit.protocols.group0.voting import VotingModel
 from kit.protocols.recovery.rules.availability import places_of
 from kit.protocols.recovery.rules.quorum import Quorum, extremes, voters_of_groups

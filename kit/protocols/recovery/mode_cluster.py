@@ -12,7 +12,8 @@ from typing import Any, Literal
 
 from kit.engine.declared import State
 from kit.engine.flows import as_uuid
-from kit.protocols.group0.rules.voters import is_majority, nodes_in
+from kit.masks import mask_of, nodes_in
+from kit.protocols.group0.rules.voters import is_majority
 from kit.protocols.recovery.lost_majority import NO_GROUP, OLD, LostState, listed_columns
 
 Value = Literal[
@@ -157,7 +158,7 @@ class ModeState(LostState, frozen=True, cache_hash=True, kw_only=True):
 
     def heard(self, node: int, others: int) -> int:
         """Those of ``others`` (a mask) that a node reaches, itself among them if it is up."""
-        return sum(1 << i for i in nodes_in(others) if self.hears(node, i))
+        return mask_of(i for i in nodes_in(others) if self.hears(node, i))
 
     def unheard(self, node: int, others: int) -> int:
         """Those of ``others`` that a node does not reach; it is none of them."""

@@ -5,8 +5,6 @@ concern the whole cluster; these rows mix in every way. With a crash a live node
 started again at one more point. At the end a client changes the schema at every live node.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from itertools import zip_longest
 from typing import Any, TypeAlias
@@ -16,6 +14,7 @@ from msgspec.structs import replace
 
 from kit.edge.arguments import checked
 from kit.engine.check import check
+from kit.engine.drill import refusal_line
 from kit.engine.model import Model
 from kit.engine.orders import Ordered, OrderedState, OrderPlan, broken_by, chains, order_outcomes
 from kit.engine.scenario import begun
@@ -179,14 +178,9 @@ class Harm(Struct, frozen=True):
     states: int = 0
 
     @property
-    def is_harmless(self) -> bool:
-        """Whether nothing breaks and every run can still end with a whole cluster."""
-        return not self.breaks
-
-    @property
     def sentence(self) -> str:
         """The harm in a sentence."""
-        if self.is_harmless:
+        if not self.breaks:
             return "no harm"
         after = f" after {', '.join(self.run)}" if self.run else ""
         waits = f"; {self.waits}" if self.waits else ""
@@ -219,7 +213,7 @@ def order_harm(order: Sequence[str], parameters: Struct = USUAL) -> Harm:
     missing = "" if wrong is None else DOCUMENTED[wrong]
     run = Timeline(m)
     if (refusal := _play(m, run, actions_of(m, order[:played]))) is not None:
-        return Harm(order, wrong, missing, "refused", said(refusal))
+        return Harm(order, wrong, missing, "refused", refusal_line(refusal))
     rest = Ordered(
         begun(run).model, actions_of(m, order[played:]), old.BY_OPERATOR, always=(old.StartServer,)
     )
@@ -247,11 +241,12 @@ def _play(m: RecoveryMode, run: Timeline, actions: Sequence[Any]) -> Refusal | N
 
 def settle(m: RecoveryMode, run: Timeline) -> None:
     """Servers do what they can on their own."""
-    while (own := _by_servers(m, run.state)) is not None:
+    while (own := by_servers(m, run.state)) is not None:
         run.do(own)
 
 
-def _by_servers(m: Model[Any, Any], s: Any) -> Any:
+def by_servers(m: Model[Any, Any], s: Any) -> Any:
+    """What servers do by themselves: they pull schema, and go through the Raft upgrade."""
     return next((a for a in m.actions(s) if isinstance(a, old.BY_SERVERS)), None)
 
 
@@ -260,7 +255,7 @@ def at_rest(m: RecoveryMode, rest: Ordered) -> str:
     state: OrderedState = rest.start()
     while True:
         due = rest.due(state)
-        action = _by_servers(rest, state)
+        action = by_servers(rest, state)
         if action is None and due in rest.actions(state):
             action = due
         if action is None:
@@ -269,7 +264,7 @@ def at_rest(m: RecoveryMode, rest: Ordered) -> str:
     if state.inner.is_whole:
         return ""
     waits = [
-        f"{rest.verb(action)} waits: {said(refusal)}"
+        f"{rest.verb(action)} waits: {refusal_line(refusal)}"
         for action, refusal in rest.waiting(state)
         if isinstance(action, old.BY_SERVERS) or action == due
     ]
@@ -278,9 +273,3 @@ def at_rest(m: RecoveryMode, rest: Ordered) -> str:
     nodes = zip(m.names, state.inner.nodes, strict=True)
     runs = (f"{name} runs in {node.mode_text}" for name, node in nodes if node.is_up)
     return f"nothing is left to do: {', '.join(runs)}"
-
-
-def said(refusal: Refusal) -> str:
-    """A refusal with whom it names."""
-    whom = f" ({', '.join(refusal.missing)})" if refusal.missing else ""
-    return f"{refusal.reason}{whom}"

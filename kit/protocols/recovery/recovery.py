@@ -10,8 +10,6 @@ on Raft), and so are the two by which the published manual has each restarted no
 ``server``); of the rest no document gives the words.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Annotated, Any, TypeAlias
@@ -37,7 +35,7 @@ from kit.engine.declared import (
 from kit.engine.flows import ServerLine
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import Refusal
-from kit.protocols.group0.rules.voters import nodes_in
+from kit.masks import nodes_in
 from kit.protocols.group0.voting import UNNAMED_RELEASE
 from kit.protocols.recovery.lost_majority import (
     MOST_FAULTS,
@@ -658,10 +656,7 @@ class Recovery(LostMajority[RecoveryState]):
 
     # S-49 off, two groups are the harm; that they can never be one is behind it.
     @goal(
-        "INV-PROGRESS",
-        name="ends",
-        title="The recovery can end",
-        sign=lambda m: not m.leader_first,
+        "INV-PROGRESS", name="ends", title="The recovery can end", sign=lambda m: not m.leader_first
     )
     @sometimes(name="recovered", title="The recovery is done")
     def is_recovered(self, s: RecoveryState) -> bool:

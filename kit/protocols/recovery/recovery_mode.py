@@ -9,8 +9,6 @@ schema versioning" and "Discovery"; published code of the servers that still had
 of those that limit voters.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, TypeAlias
@@ -33,7 +31,8 @@ from kit.engine.declared import (
 from kit.engine.flows import ServerLine
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import Refusal
-from kit.protocols.group0.rules.voters import is_majority, nodes_in
+from kit.masks import nodes_in, union
+from kit.protocols.group0.rules.voters import is_majority
 from kit.protocols.group0.voting import UNNAMED_RELEASE
 from kit.protocols.recovery.lost_majority import (
     MOST_FAULTS,
@@ -541,9 +540,7 @@ class RecoveryMode(LostMajority[ModeState]):
         if s.live == 1 << node:
             return None
         s = s.at(node, standing="dead", mode="down", group=NO_GROUP)
-        left = 0
-        for i in nodes_in(s.live):
-            left |= s.nodes[i].columns
+        left = union(s.nodes[i].columns for i in nodes_in(s.live))
         return s.but(answered=s.answered & left)
 
     @action(

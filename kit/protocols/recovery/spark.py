@@ -5,8 +5,6 @@ consistency level. The rules that ``python -m kit recover`` asks answer it. From
 the adviser's report, or to the Player. Source: manual on Raft, "Handling Failures".
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Annotated, Any, get_args
@@ -19,7 +17,8 @@ from msgspec import Meta, Struct
 from kit.engine.registry import bounds_of, build
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
-from kit.protocols.group0.rules.voters import NEWEST_RULES, nodes_in
+from kit.masks import nodes_in
+from kit.protocols.group0.rules.voters import NEWEST_RULES
 from kit.protocols.recovery.failures import MOST_NODES
 from kit.protocols.recovery.rules.availability import ClusterLayout, outcome, standings
 from kit.protocols.recovery.rules.procedure import NOT_KNOWN, which_procedure

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from kit.engine.declared import action, purpose, refused, step
 from kit.errors import Refusal
+from kit.masks import mask_of
 from kit.protocols.storage.events import Completed, Happenings, QuotaRow, Sent
 from kit.protocols.storage.ranges import Next, Number, Range, StorageState, put, travels
 from kit.protocols.storage.rules import levels
@@ -34,7 +35,7 @@ from kit.protocols.storage.rules.requests import (
     tombstone,
     written,
 )
-from kit.protocols.storage.rules.view import View, mask_of
+from kit.protocols.storage.rules.view import View
 
 
 class Start(Struct, frozen=True, tag="start"):

@@ -16,6 +16,7 @@ from typing import Any, Literal
 from msgspec import UNSET, Struct
 
 from kit.errors import BadInput, Refusal
+from kit.masks import holds
 from kit.protocols.storage.coordinating import Coordinating
 from kit.protocols.storage.events import QuotaRow
 from kit.protocols.storage.ranges import COPIED, NOT_COPIED, is_under_way
@@ -28,7 +29,7 @@ from kit.protocols.storage.rules.requests import (
     Request,
     is_tombstone,
 )
-from kit.protocols.storage.rules.view import View, holds
+from kit.protocols.storage.rules.view import View
 from kit.protocols.storage.solo import Coordinator, Replica, ReplicaState, Reply, Send
 from kit.protocols.storage.storage import Finish, Start, Storage, StorageState, TimeOut
 
@@ -288,7 +289,11 @@ def known_text(m: Storage, s: StorageState, index: int) -> str:
 
 
 def arrived(m: Storage, s: StorageState, row: ReplicaRow) -> float:
-    """The share of the range that a replica has on its disk: of the copies that it is to get."""
+    """The share of the range that a replica has on its disk: of the copies that it is to get. Who
+    holds nothing has nothing there.
+    """
+    if row.held == "nothing":
+        return 0.0
     to_come = [way.status for way in row.copies if way.target == row.name]
     if to_come:
         return to_come.count("arrived") / len(to_come)

@@ -11,9 +11,9 @@ from typing import Any
 
 from kit.engine.declared import parameter, step
 from kit.engine.model import TransitionRows
+from kit.masks import holds
 from kit.protocols.storage.rules.history import RangeEpoch
 from kit.protocols.storage.rules.levels import enough, quotas
-from kit.protocols.storage.rules.view import holds
 from kit.protocols.storage.storage import Admit, Commit, Storage, StorageState
 
 FIRST_VERSION = parameter(

@@ -13,10 +13,10 @@ from itertools import chain, product
 from typing import Any
 
 from kit.engine.model import PartialOrder
+from kit.masks import holds
 from kit.protocols.storage import storage
 from kit.protocols.storage.rules.conditions import AllKnow, Condition, MajorityKnows
 from kit.protocols.storage.rules.requests import AT_WORK
-from kit.protocols.storage.rules.view import holds
 
 Lead = tuple[storage.ApplyEpoch, ...]
 

@@ -13,11 +13,11 @@ from typing import Any
 from msgspec import Struct
 
 from kit.engine.model import Monitor
+from kit.masks import holds, mask_of
 from kit.protocols.storage.coordinating import Coordinating, Finish, Start
 from kit.protocols.storage.ranges import StorageState
 from kit.protocols.storage.rules.levels import promised
 from kit.protocols.storage.rules.requests import AT_WORK, DONE, NOTHING, timestamp, value
-from kit.protocols.storage.rules.view import holds, mask_of
 
 NEVER = 1 << 30
 

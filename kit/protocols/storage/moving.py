@@ -22,6 +22,7 @@ from msgspec.structs import replace
 
 from kit.engine.declared import action, purpose, refused
 from kit.errors import Refusal, are, counted
+from kit.masks import holds, mask_of
 from kit.protocols.storage.events import Applied, Copied, DiskEvent, EpochCommitted, Happenings
 from kit.protocols.storage.ranges import (
     COPIED,
@@ -39,7 +40,6 @@ from kit.protocols.storage.ranges import (
 from kit.protocols.storage.rules import conditions
 from kit.protocols.storage.rules.history import CopyTask
 from kit.protocols.storage.rules.requests import AT_WORK
-from kit.protocols.storage.rules.view import holds, mask_of
 
 
 class Moving(Range):
@@ -323,7 +323,7 @@ class Moving(Range):
         says=_landed,
         travels=travels,
     )
-    @purpose("Only with this copy does the new replica have the older writes.")
+    @purpose("Only a copy brings a replica the older writes that it lacks.")
     def land(self, s: StorageState, source: Replica, target: Replica) -> Next:
         """What a copy read arrives at its target."""
         if s.down >> target & 1:

@@ -21,6 +21,7 @@ from msgspec.structs import replace
 
 from kit.engine.declared import Declared, Each, State, Travel, refused
 from kit.errors import Refusal
+from kit.masks import members
 from kit.protocols.storage.events import Happenings, legs
 from kit.protocols.storage.rules.exchange import ExchangeSwitches, invalidates, sent, still_counted
 from kit.protocols.storage.rules.history import Edge, RangeEpoch, RangeHistory, trails
@@ -33,7 +34,7 @@ from kit.protocols.storage.rules.requests import (
     parse_workload,
     timestamp,
 )
-from kit.protocols.storage.rules.view import View, members
+from kit.protocols.storage.rules.view import View
 
 CopyProgress = int
 """How far a copy is: ``NOT_COPIED``, ``COPIED``, or the cell that is on its way (0 or more)."""

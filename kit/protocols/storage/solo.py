@@ -15,6 +15,7 @@ from msgspec import Struct, field
 
 from kit.engine.declared import Declared, Each, State, action, purpose, refused, sometimes, step
 from kit.errors import Refusal
+from kit.masks import holds, members
 from kit.protocols.storage.coordinating import Coordinating, Finish, Start
 from kit.protocols.storage.events import ERRORS, Applied, Delivered, Happenings, seat_of
 from kit.protocols.storage.moving import ApplyEpoch
@@ -31,7 +32,6 @@ from kit.protocols.storage.rules.requests import (
     timestamp,
     written,
 )
-from kit.protocols.storage.rules.view import holds, members
 
 
 class Reply(Struct, frozen=True, tag="reply"):

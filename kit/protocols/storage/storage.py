@@ -27,6 +27,7 @@ from kit.engine.declared import (
     step,
 )
 from kit.errors import BadInput, Refusal
+from kit.masks import holds, mask_of, members
 from kit.protocols.storage.coordinating import Coordinating, Finish, Start, TimeOut
 from kit.protocols.storage.events import ERRORS, Delivered, DiskEvent, Happenings
 from kit.protocols.storage.monitors import deleted_since, monitors
@@ -60,7 +61,7 @@ from kit.protocols.storage.rules.requests import (
     is_tombstone,
     timestamp,
 )
-from kit.protocols.storage.rules.view import View, holds, mask_of, members
+from kit.protocols.storage.rules.view import View
 
 # What clients ask for and what may fail, as parameters: a model takes those that it has.
 USUAL_REQUESTS = ("K1 write QUORUM", "K2 read QUORUM")

@@ -90,9 +90,8 @@ class Balance(Hosts[BalanceState]):
     )
 
     def set_up(self) -> None:
-        """The tablets by table and size, and the nodes.
-
-        Raises BadInput for words that do not fit each other.
+        """The tablets by table and size, and the nodes. BadInput for words that do not fit each
+        other.
         """
         if not self.tablets:
             raise BadInput("tablets", "none", "at least one")
@@ -125,9 +124,8 @@ class Balance(Hosts[BalanceState]):
         return ("tablet {} {}".format(*self.tables[action.tablet]),)
 
     def balanced_nodes(self) -> Iterator[cluster.BalancerNode]:
-        """The nodes as the planner looks at them.
-
-        Raises BadInput for too many racks or rooms, or too few, or a host that is not there.
+        """The nodes as the planner looks at them. BadInput for too many racks or rooms, or too few,
+        or a host that is not there.
         """
         for field, words in (("room", self.room), ("racks", self.racks)):
             if words and len(words) != self.nodes:
@@ -267,7 +265,7 @@ class Balance(Hosts[BalanceState]):
         return max(map(racks.count, racks))
 
     @goal("INV-PROGRESS", name="ends", title="Loads can still be evened out")
-    @sometimes(name="even", title="The loads are even")
+    @sometimes(name="even", title="No move is left")
     def is_even(self, s: BalanceState) -> bool:
         """Whether the planner has nothing to do."""
         return not self.plan(s).moves
@@ -298,8 +296,7 @@ class Balance(Hosts[BalanceState]):
 
 def given_tablet(text: str) -> tuple[str, int, Replicas]:
     """The tablet that ``A:0 B:1 150 ks.users`` describes: its table, its percentage, its replicas.
-
-    Raises BadInput for no replica, two on a host, or a word that is none of these.
+    BadInput for no replica, two on a host, or a word that is none of these.
     """
     table, percent, replicas = TABLE, 100, []
     for word in text.split():

@@ -18,6 +18,7 @@ from kit.engine.compose import Lifting
 from kit.engine.declared import State, action, budget, parameter, purpose, refused, safeguard
 from kit.engine.flows import FlowTable
 from kit.errors import BadInput, Refusal
+from kit.masks import mask_of
 from kit.protocols.group0.voting import VotingModel
 from kit.protocols.tablets.dump import DumpedTable, TabletDump, holders
 from kit.protocols.tablets.hosts import HIDDEN, LOG, NETWORK, WRITTEN, Hosts, host_spot
@@ -38,8 +39,8 @@ from kit.protocols.topology.rules.cluster import (
     NOBODY,
     ClusterTopology,
     Replication,
+    in_state,
     local_view,
-    mask_of,
 )
 from kit.protocols.topology.rules.replication import factor_text, place_of, replication_in
 from kit.protocols.topology.rules.requests import MOST_NODES, RequestPlan, plan_of
@@ -358,9 +359,8 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
     # What is given
 
     def set_up(self) -> None:
-        """The tablets' first rows, and the cluster that they are in.
-
-        Raises BadInput for words that are no request or replica, or that do not fit each other.
+        """The tablets' first rows, and the cluster that they are in. BadInput for words that are no
+        request or replica, or that do not fit each other.
         """
         # Edition ``server`` drains nodes before their requests begin.
         self.paused = self.edition == "server"
@@ -407,10 +407,8 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
     def _first_rows(
         self, placed: tuple[Replicas, ...], members: tuple[str, ...]
     ) -> Iterator[TabletRow]:
-        """The first row of each tablet.
-
-        Raises BadInput for a host that is no member, a shard that it lacks, a dump that does not
-        fit.
+        """The first row of each tablet. BadInput for a host that is no member, a shard that it
+        lacks, a dump that does not fit.
         """
         self.layout.check(len(members), len(placed))
         shards = dict(zip(members, self.layout.shards, strict=True))
@@ -424,9 +422,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
 
     def _keyspaces_before(self, plan: RequestPlan) -> tuple[str, ...]:
         """The keyspaces with the replication that they have, where their RF is to be changed.
-
-        Raises BadInput for a request on another keyspace or table, or tablets that differ in
-        replicas.
+        BadInput for a request on another keyspace or table, or tablets that differ in replicas.
         """
         tables = [name for t in self.layout.tables for name in (t.name, *t.colocated)]
         known = sorted({keyspace_of(table) for table in tables})
@@ -540,10 +536,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
 
     def nodes_of(self, replicas: Iterable[TabletReplica]) -> int:
         """The nodes of replicas (a mask)."""
-        mask = 0
-        for replica in replicas:
-            mask |= 1 << self._places[replica.host]
-        return mask
+        return mask_of(self._places[replica.host] for replica in replicas)
 
     def excluded(self, s: TabletsState) -> frozenset[str]:
         """The hosts that barriers and work of tablets pass over."""
@@ -620,14 +613,14 @@ def stale(command: TabletCommand | None) -> TabletCommand | None:
 def removed_nodes(topology: ClusterTopology) -> int:
     """The nodes that will not come back: what they hold is made again from others (a mask)."""
     leaving = sum(1 << i for i, entry in enumerate(topology.nodes) if entry.request == "remove")
-    return leaving | mask_of(topology, "removing", "left")
+    return leaving | in_state(topology, "removing", "left")
 
 
 @lru_cache(1 << 10)
 def gone_nodes(topology: ClusterTopology) -> int:
     """The nodes that have left without a successor: none has a replica any more (a mask)."""
     succeeded = {entry.replaced for entry in topology.nodes} - {NOBODY}
-    return mask_of(topology, "left") & ~sum(1 << node for node in succeeded)
+    return in_state(topology, "left") & ~sum(1 << node for node in succeeded)
 
 
 def excluded_nodes(topology: ClusterTopology) -> int:
@@ -640,7 +633,7 @@ def staying_nodes(topology: ClusterTopology) -> int:
     """The nodes that may get replicas if they are heard (a mask): normal ones, that are to stay."""
     pairs = enumerate(topology.nodes)
     going = sum(1 << i for i, e in pairs if e.request in ("leave", "remove") or e.zero_token)
-    return mask_of(topology, "normal") & ~(going | topology.ignored)
+    return in_state(topology, "normal") & ~(going | topology.ignored)
 
 
 def targets(s: TabletsState) -> int:
@@ -653,9 +646,8 @@ def replication_before(
 ) -> Replication:
     """What a keyspace asks for: as stated, else as many replicas as all its tablets have.
 
-    ``places`` are the datacenters and racks of each tablet's replicas.
-
-    Raises BadInput where a tablet's replicas are not these.
+    ``places`` are the datacenters and racks of each tablet's replicas. BadInput where a tablet's
+    replicas are not these.
     """
     before = _counted(places[0]) if stated is None else stated
     for each in places:

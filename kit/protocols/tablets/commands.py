@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from kit.commands.answer import GAP, MOST_LINES, Answer, Part, Rows, columns, listed, wrap
-from kit.commands.parsing import Command, Parser
+from kit.commands.parsing import Command, Word
 from kit.engine.registry import one_of
 from kit.errors import BadInput, counted
 from kit.operators.importers.cql import ColumnType, from_json
@@ -37,7 +37,7 @@ from kit.protocols.tablets.rules.balance.reasons import (
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.tablets.rules.replication import Misfit
 from kit.protocols.tablets.rules.resize import TARGET_SIZE, CountCompared, resize_said
-from kit.protocols.topology.commands import add_edition, short_names
+from kit.protocols.topology.commands import EDITION, short_names
 from kit.protocols.topology.rules.cluster import Factor
 from kit.protocols.topology.rules.machines import Edition
 
@@ -112,7 +112,7 @@ def _options_first(argv: Sequence[str]) -> list[str]:
 def _of_table(given: Namespace) -> Answer:
     """What is asked of a table without a cluster."""
     for option in FILES:
-        if getattr(given, option) is not None:
+        if getattr(given, option) not in (None, []):
             raise BadInput(f"--{option}", getattr(given, option), "nothing beside --table")
     table = imagined(given.table, given.edition)
     match given.words:
@@ -153,7 +153,7 @@ def _answer(given: Namespace) -> Answer:
     if not least <= len(rest) <= most:
         raise BadInput(f"words after {action}", " ".join(rest) or "nothing", usage)
     target = TARGET_SIZE if given.target is None else parse_size("--target", given.target)
-    files = {option: getattr(given, option) for option in FILES}
+    files = {option: getattr(given, option) or None for option in FILES}
     return answer(open_tablets(dump, **files, edition=given.edition, target_size=target), rest)
 
 
@@ -577,26 +577,23 @@ ACTIONS: dict[str, tuple[int, int, str, Question]] = {
 """What may be asked: how many words follow at least and at most, which, and what answers."""
 
 
-def _options(parser: Parser) -> None:
-    parser.add_argument("words", metavar="DUMP ACTION", nargs="*", help="a dump, what to answer")
-    parser.add_argument("--topology", metavar="FILE", help="a dump of system.topology")
-    parser.add_argument("--status", metavar="FILE", help="the text of nodetool status")
-    parser.add_argument("--sizes", metavar="FILE", help="a dump of system.tablet_sizes")
-    parser.add_argument("--loads", metavar="FILE", help="a dump of system.load_per_node")
-    parser.add_argument(
+WORDS = (
+    Word("words", "DUMP ACTION", "a dump, what to answer", number="*"),
+    Word("--topology", "FILE", "a dump of system.topology"),
+    Word("--status", "FILE", "the text of nodetool status"),
+    Word("--sizes", "FILE", "a dump of system.tablet_sizes"),
+    Word("--loads", "FILE", "a dump of system.load_per_node"),
+    Word(
         "--schema",
-        metavar="FILE",
-        action="append",
-        help="DESCRIBE SCHEMA, or a dump of a table of system_schema; may be given several times",
-    )
-    parser.add_argument(
-        "--target", metavar="SIZE", help="the target size of a tablet (5G if not given)"
-    )
-    parser.add_argument("--table", metavar="count=N,...", help="a table to imagine, for no dump")
-    add_edition(parser)
-
-
-TABLETS = Command("tablets", _answer, _options, ABOUT, AFTER)
+        "FILE",
+        "DESCRIBE SCHEMA, or a dump of a table of system_schema; may be given several times",
+        several=True,
+    ),
+    Word("--target", "SIZE", "the target size of a tablet (5G if not given)"),
+    Word("--table", "count=N,...", "a table to imagine, for no dump"),
+    EDITION,
+)
+TABLETS = Command("tablets", _answer, WORDS, ABOUT, AFTER)
 
 
 def factor_said(factor: Factor) -> str:

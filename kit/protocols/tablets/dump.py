@@ -83,10 +83,7 @@ class TabletDump(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
         )
 
     def check(self, nodes: int, tablets: int) -> None:
-        """Check that it fits so many members and tablets.
-
-        Raises BadInput naming what does not.
-        """
+        """Check that it fits so many members and tablets. BadInput naming what does not."""
         lasts = [(f"tables.{t.name}.lasts", t.lasts, t.tablets) for t in self.tables if t.lasts]
         lengths: list[tuple[str, Sized, int]] = [
             *(("shards", self.shards, nodes), ("tables", range(self.firsts[-1]), tablets), *lasts),

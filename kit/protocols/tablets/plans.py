@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from kit.protocols.group0.rules.voters import nodes_in
+from kit.masks import nodes_in
 from kit.protocols.tablets.cluster import (
     ADDITION,
     BalancingKind,
@@ -36,7 +36,7 @@ from kit.protocols.tablets.rules.maps import TabletMap, keyspace_of, last_tokens
 from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica, replica_of
 from kit.protocols.tablets.rules.replication import ReplicaChange, RfPlanner, Steps, steps
 from kit.protocols.tablets.rules.stages import TransitionKind
-from kit.protocols.topology.rules.cluster import Replication, RequestEntry, mask_of
+from kit.protocols.topology.rules.cluster import Replication, RequestEntry, in_state
 from kit.protocols.topology.rules.decide import pending
 from kit.protocols.topology.rules.replication import altered
 
@@ -85,7 +85,7 @@ class Plans(TabletCluster):
         """
         if any(self.drain_moves(s)) or any(self.completions(s)):
             return True
-        left = mask_of(s.control.topology, "left")
+        left = in_state(s.control.topology, "left")
         return any(not left >> self.number(each.host) & 1 for _, each in self.drains(s))
 
     def roles(self, s: TabletsState) -> tuple[NodeRole, ...]:
@@ -94,13 +94,13 @@ class Plans(TabletCluster):
         leaving = self.leaving(topology) * self.drain_tablets_first
         heard = s.control.reachable if self.edition == "documents" else self.everybody
         masks: tuple[tuple[NodeRole, int], ...] = (
-            ("left", leaving & mask_of(topology, "left")),
+            ("left", leaving & in_state(topology, "left")),
             ("removing", leaving & removed_nodes(topology)),
             ("leaving", leaving & heard & ~topology.ignored & ~s.given_up),
             ("excluded", leaving | topology.ignored),
             ("normal", targets(s)),
             ("down", staying_nodes(topology)),
-            ("zero-token", mask_of(topology, "normal")),
+            ("zero-token", in_state(topology, "normal")),
         )
 
         def role(node: int) -> NodeRole:
@@ -167,7 +167,7 @@ class Plans(TabletCluster):
         if not self.paused:
             return targets(s)
         topology, home = s.control.topology, self.places[source.host][0]
-        going = self.leaving(topology) & ~mask_of(topology, "left")
+        going = self.leaving(topology) & ~in_state(topology, "left")
         draining = any(self.places[name][0] == home for name in self.named(going))
         return staying_nodes(topology) if draining else targets(s)
 

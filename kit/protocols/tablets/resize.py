@@ -241,10 +241,8 @@ class Resize(Hosts[ResizeState]):
     )
 
     def set_up(self) -> None:
-        """The first map, and who is asked.
-
-        Raises BadInput for replicas that cannot be, a tablet count that is no power of two, or a
-        node to ignore that is not there.
+        """The first map, and who is asked. BadInput for replicas that cannot be, a tablet count
+        that is no power of two, or a node to ignore that is not there.
         """
         self.names = tuple(ascii_uppercase[: self.nodes])
         replicas = [replicas_in(text) for text in self.tablets]

@@ -11,7 +11,7 @@ Sources: Topology over Raft, "Tablet transitions", its error edges, "Shard assig
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import count, islice
 from typing import Any
 
@@ -20,6 +20,7 @@ from msgspec import Struct
 from kit.engine.declared import Node, Travel, action, purpose, refused
 from kit.engine.flows import FlowKind
 from kit.errors import Refusal
+from kit.masks import union
 from kit.protocols.tablets.cluster import (
     NO_SESSION,
     TRACKS,
@@ -54,7 +55,7 @@ from kit.protocols.tablets.rules.stages import (
 )
 from kit.protocols.topology.control import permit
 from kit.protocols.topology.coordinator import HELD, IN_HAND
-from kit.protocols.topology.rules.cluster import NOBODY, mask_of
+from kit.protocols.topology.rules.cluster import NOBODY, in_state
 from kit.protocols.topology.rules.machines import BOUNDARY, NODE_STATE_OF, EdgeRow, WorkRow
 
 MOST_SHOWN = 60  # ways that are shown of a step in which very much travels
@@ -114,6 +115,16 @@ class Stages(TabletCluster):
                 lost = row.name == STREAM and bool(transition.sets.pending) and not sources
                 hosts, last = self.nodes_of(sources + written), table == self.tables[-1]
                 yield Piece(tablet, place, transition, row, hosts, not lost, table, last)
+
+    def led_to(self, pieces: Iterable[Piece]) -> TabletCommand:
+        """The command that is due once these pieces, the last of their stages, are done."""
+        ways = ((each, each.transition, self.table(each.transition)) for each in pieces)
+        return TabletCommand(
+            tuple(
+                StageChange(each.tablet, each.place, way.stage, onward(table, way.stage).kind)
+                for each, way, table in ways
+            )
+        )
 
     def barriers(self, s: TabletsState) -> list[Piece]:
         """The pieces that wait for the barrier."""
@@ -284,9 +295,7 @@ class Stages(TabletCluster):
         rows = {p.tablet: self.worked_row(s, p) for p in pieces if p.goes(s)}
         if rows:
             return s.with_rows(rows)
-        missing = 0
-        for piece in pieces:
-            missing |= piece.hosts & ~s.control.reachable
+        missing = union(piece.hosts for piece in pieces) & ~s.control.reachable
         return refused("a replica is not heard", self.named(missing)) if missing else NO_SOURCE
 
     # The barrier
@@ -632,7 +641,7 @@ def barrier_nodes(s: TabletsState) -> int:
     """The nodes that a barrier for tablets asks (a mask): the normal ones, and who takes part."""
     topology = s.control.topology
     states = ("normal", *NODE_STATE_OF.values())
-    return mask_of(topology, *states) & topology.members & ~excluded_nodes(topology)
+    return in_state(topology, *states) & topology.members & ~excluded_nodes(topology)
 
 
 def done_row(row: TabletRow, piece: Piece) -> TabletRow:

@@ -19,12 +19,13 @@ from kit.engine.declared import always, entry, parameter, safeguard, step
 from kit.engine.model import KeptAnyhow, switched_off
 from kit.engine.registry import Former, Fuzzing, Scenario
 from kit.errors import BadInput
+from kit.masks import holds, mask_of, members
 from kit.protocols.storage.fenced import FIRST_VERSION, Fenced, commit_rows
 from kit.protocols.storage.learning import learning_waits
 from kit.protocols.storage.rules.history import RangeHistory
 from kit.protocols.storage.rules.levels import ReadRepair, enough, quotas
 from kit.protocols.storage.rules.requests import AT_WORK, FAILED, NOTHING, Request
-from kit.protocols.storage.rules.view import ShardChoice, View, holds, mask_of, members
+from kit.protocols.storage.rules.view import ShardChoice, View
 from kit.protocols.storage.storage import (
     COLLECTING,
     CRASHES,
@@ -204,10 +205,8 @@ class Tablet(Fenced):
     )  # fmt: skip
 
     def placement_history(self) -> RangeHistory:
-        """The stages of the planned transitions.
-
-        Raises BadInput when a dead replica is to be rebuilt and no other holds the data, or who is
-        to be excluded takes no part.
+        """The stages of the planned transitions. BadInput when a dead replica is to be rebuilt and
+        no other holds the data, or who is to be excluded takes no part.
         """
         self.plans = plans(self.transition, self.rf, self.second, self.repaired)
         self.first_replicas = replicas = first_replicas(self.rf)

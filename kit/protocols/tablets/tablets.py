@@ -31,7 +31,7 @@ from kit.engine.declared import (
 from kit.engine.model import Refinement, TransitionRows
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import Refusal
-from kit.protocols.group0.rules.voters import nodes_in
+from kit.masks import nodes_in
 from kit.protocols.group0.voting import UNNAMED_RELEASE
 from kit.protocols.tablets.cluster import (
     TRACKS,
@@ -50,7 +50,7 @@ from kit.protocols.tablets.rules.stages import REPLACES, TRANSITIONS, Transition
 from kit.protocols.tablets.stage_work import Stages
 from kit.protocols.topology import coordinator
 from kit.protocols.topology.control import has_living_majority, majority_refusal, with_topology
-from kit.protocols.topology.rules.cluster import NOBODY, mask_of
+from kit.protocols.topology.rules.cluster import NOBODY, in_state
 from kit.protocols.topology.rules.decide import decide
 from kit.protocols.topology.rules.machines import BOUNDARY, Machine
 from kit.protocols.topology.rules.requests import stored_words
@@ -344,7 +344,7 @@ class Tablets(Plans, Stages):
         """Whether a node that is to leave keeps a replica for which there is no place."""
         if s.control.topology.tablets != "moving":
             return False
-        left = mask_of(s.control.topology, "left")
+        left = in_state(s.control.topology, "left")
         return any(not left >> self.number(each.host) & 1 for each in self.without_target(s))
 
     def drain_failed(self, before: TabletsState, action: Any, after: TabletsState) -> str:

@@ -106,10 +106,7 @@ class Truncate(Hosts[TruncateState]):
     )
 
     def set_up(self) -> None:
-        """Who is there, and who holds replicas.
-
-        Raises BadInput for replicas that are no nodes.
-        """
+        """Who is there, and who holds replicas. BadInput for replicas that are no nodes."""
         self.names = tuple(ascii_uppercase[: self.nodes])
         hosts = {*self.replicas.split()}
         if not hosts or not hosts <= {*self.names}:

@@ -1,4 +1,6 @@
-"""``plan``: a dry run of an operation on somebody's own ring. ``survive``: who must stay up."""
+"""``plan``: a dry run of an operation on somebody's own ring. ``survive``: who must stay up.
+``metadata``: what the metadata log of a real cluster tells.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +14,23 @@ from typing import Any, NoReturn
 from msgspec.structs import replace
 
 from kit.commands.answer import GAP, UNBROKEN, WIDTH, Answer, Part, Rows, fits, listed, put, wrap
-from kit.commands.parsing import Command, Parser, add_ring
+from kit.commands.parsing import RING_WORDS, Command, Word
 from kit.commands.rings import replicated
+from kit.edge.paths import source_name
+from kit.edge.writing import check_place
 from kit.engine.registry import edition_of, one_of
 from kit.errors import BadInput, about, counted
+from kit.operators.importers.metadata_log import (
+    DumpedMetadata,
+    ServiceView,
+    differences,
+    read_metadata,
+)
 from kit.operators.importers.opening import Imported
 from kit.operators.importers.ringfile import read_sizes, sizes_of_nodes
 from kit.operators.workload import DRY_RUN_AS_JSON, DRY_RUN_IN_WORDS, check_work
 from kit.protocols.tcm.dry_run.history import operations_of
+from kit.protocols.tcm.dry_run.metadata_log import MetadataHistory, history_of
 from kit.protocols.tcm.dry_run.plan import (
     Copy,
     PlanReport,
@@ -348,16 +359,116 @@ examples
 
 
 def _survive(given: Namespace) -> Answer:
-    return survival(replicated(given.file, given.others, given.keyspace), given.down).answer()
+    ring = replicated(given.file, vars(given)["with"], given.keyspace)
+    return survival(ring, given.down).answer()
 
 
-def _options(parser: Parser) -> None:
-    add_ring(parser)
-    parser.several(
-        "--down",
-        metavar="NODE",
-        help="a node that is down, beside those that the files tell (repeatable)",
+DOWN = Word(
+    "--down",
+    "NODE",
+    "a node that is down, beside those that the files tell (repeatable)",
+    several=True,
+)
+SURVIVE = Command("survive", _survive, (*RING_WORDS, DOWN), SURVIVE_ABOUT, SURVIVE_AFTER)
+
+
+# -- metadata --------------------------------------------------------------------------------------
+
+METADATA_ABOUT = """\
+The metadata log of a real cluster: every epoch in words, who was a member and what was under way at
+one of them. Or two of a kind, compared: two logs, two directories, two views of the service.
+"""
+METADATA_AFTER = """\
+FILE is what nodetool cms dumplog, dumpdirectory (with --tokens) or describe printed, or rows of
+system_views.cluster_metadata_log or cluster_metadata_directory as JSON or CSV. Other forms of CQL
+output are not read.
+
+dumplog reads the distributed log at QUORUM: every node gives the same answer, and none once the CMS
+has lost its majority. So two logs are two times. Two nodes are compared by describe and, at the
+same epoch, by dumpdirectory. What a transformation's text says is shown, never compared.
+
+Ends with 0, with 1 when two files differ or an epoch is out of order, with 2 on bad input.
+
+examples
+  python -m kit metadata log.txt directory.txt --at 41
+  python -m kit metadata log.txt --html history.html
+  python -m kit metadata monday.txt tuesday.txt
+"""
+
+
+def _metadata(given: Namespace) -> Answer:
+    files = [(source_name(path), read_metadata(path)) for path in given.files]
+    kinds = [type(dumped) for _, dumped in files]
+    if len(files) == 2 and kinds[0] is kinds[1]:
+        for option in ("at", "html"):
+            if getattr(given, option) is not None:
+                raise BadInput(f"--{option}", getattr(given, option), "one log")
+        return _compared(*files)
+    if kinds == [ServiceView]:
+        (_, view), *_ = files
+        assert isinstance(view, ServiceView)
+        rows = [(label, value) for label, value in view.values]
+        return Answer({"view": dict(view.values)}, ["one node's own view"], [Rows(rows)])
+    if given.html is not None:
+        check_place(given.html, "--html", inputs=tuple(given.files))
+    history = history_of(files)
+    if given.html is not None:
+        # The page needs the widgets, which take a while to load.
+        from kit.protocols.tcm.dry_run.time_machine import log_timeline
+        from kit.views.export import export_html
+
+        export_html(log_timeline(history), given.html)
+    odd = any(epoch.standing == "out of order" for epoch in history.epochs)
+    shown = _at(history, given.at) if given.at is not None else _epochs(history)
+    return replace(shown, warnings=history.warnings, status=REFUSED if odd else ACCEPTED)
+
+
+def _epochs(history: MetadataHistory) -> Answer:
+    first, last = history.epochs[0].epoch, history.epochs[-1].epoch
+    rows = [(str(epoch.epoch), epoch.time, epoch.say) for epoch in history.epochs]
+    return Answer(
+        {"epochs": history.epochs, "warnings": history.warnings},
+        [f"{counted(len(rows), 'epoch')}, {first} to {last}"],
+        [Rows(rows, "epochs")],
     )
 
 
-SURVIVE = Command("survive", _survive, _options, SURVIVE_ABOUT, SURVIVE_AFTER)
+def _at(history: MetadataHistory, epoch: int) -> Answer:
+    members, flights = history.at(history.known(epoch))
+    nodes = [
+        (
+            member.name,
+            f"node {member.node}",
+            member.state,
+            f"{member.dc or '?'} {member.rack or '?'}",
+            "tokens not known" if member.tokens is None else counted(len(member.tokens), "token"),
+        )
+        for member in members
+    ]
+    rows = [(history.title(flight), f"last step: {flight.steps[-1]}") for flight in flights]
+    return Answer(
+        {"epoch": epoch, "members": members, "under_way": flights},
+        [f"epoch {epoch}"],
+        [
+            Rows(rows, title="under way" if rows else "nothing is under way"),
+            Rows(nodes, "nodes", "nodes"),
+        ],
+    )
+
+
+def _compared(first: tuple[str, DumpedMetadata], second: tuple[str, DumpedMetadata]) -> Answer:
+    """Two of a kind: the first epoch that differs, or every difference of two nodes."""
+    (name, dumped), (other, another) = first, second
+    unlike = [*differences(dumped, another)]
+    rows = [(what, f"{name}: {was}", f"{other}: {now}") for what, was, now in unlike]
+    data = {"files": (name, other), "differences": unlike}
+    verdict = f"{name} and {other} {'differ' if unlike else 'tell the same'}"
+    return Answer(data, [verdict], [Rows(rows, "differences")], (), REFUSED if unlike else ACCEPTED)
+
+
+LOG_WORDS = (
+    Word("files", "FILE", "a log, a directory, or views", number="+"),
+    Word("--at", "EPOCH", "who and what was there then", read=int),
+    Word("--html", "OUT", "also one page to step through"),
+)
+METADATA = Command("metadata", _metadata, LOG_WORDS, METADATA_ABOUT, METADATA_AFTER)

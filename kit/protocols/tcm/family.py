@@ -7,7 +7,7 @@ FAMILY = Family(
     "Transactional Cluster Metadata (CEP-21)",
     order=20,
     models={"tcm": "examples:ENTRY"},
-    views={"tcm": "panels:VIEWS"},
+    views={"tcm": "panels:VIEWS", "tcm/log": "dry_run.time_machine:VIEWS"},
     scenario_output={"tcm": "scenario_output:OUTPUT"},
     trace_tables={"tcm": "spark.trace_rows:ROWS"},
     public={
@@ -25,7 +25,9 @@ FAMILY = Family(
             "spark.pipelines": "pipeline same_as_engine",
         },
         "": {
+            "dry_run.metadata_log": "metadata_history",
             "dry_run.survival": "survive",
+            "dry_run.time_machine": "replay_log what_if",
         },
     },
     hunts={
@@ -39,6 +41,7 @@ FAMILY = Family(
     },
     commands={
         "plan": ("rehearse an operation on a ring (plan --help tells more)", "commands:plan"),
+        "metadata": ("tell what the metadata log of a cluster says", "commands:METADATA"),
         "survive": ("say which nodes of a ring must stay up", "commands:SURVIVE"),
     },
     importers=(
@@ -47,6 +50,12 @@ FAMILY = Family(
             "operators.importers.opening:is_ring",
             ("ring", "plan", "survive"),
             "dry_run.player:rehearse",
+        ),
+        FileKind(
+            "a metadata log",
+            "operators.importers.metadata_log:is_metadata",
+            ("metadata",),
+            "dry_run.time_machine:replay_log",
         ),
     ),
     tasks=("lessons.tasks",),

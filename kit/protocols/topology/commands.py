@@ -1,20 +1,17 @@
 """``topology``: what a coordinator would do next on one's own tables; a journal's history."""
 
-from __future__ import annotations
-
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from kit.commands.answer import GAP, Answer, Part, Rows, listed, wrap
-from kit.commands.parsing import Command, Parser
+from kit.commands.parsing import Command, Word
 from kit.edge.reading import read_text
 from kit.edge.writing import check_place
 from kit.engine.registry import edition_today
 from kit.errors import BadInput, counted, shorten
 from kit.operators.importers.ringfile import LARGEST_FILE
 from kit.operators.importers.topology_journals import is_journal
-from kit.protocols.group0.rules.voters import NEWEST, RELEASES
 from kit.protocols.topology.dry_run.history import Passage, topology_history
 from kit.protocols.topology.dry_run.report import NextStep, NodeLine, TopologyReport, coordinator
 from kit.protocols.topology.rules.machines import EDITIONS
@@ -211,47 +208,34 @@ def _hosts(hosts: tuple[str, ...], short: Mapping[str, str]) -> str:
 # -- the words of the command line -----------------------------------------------------------------
 
 
-def add_edition(parser: Parser, published: str = "the published server") -> None:
-    """Take ``--edition``; ``published`` says what edition ``server`` is of."""
-    parser.add_argument(
-        "--edition",
-        type=edition_today,
-        choices=EDITIONS,
-        default="server",
-        help=f"server: {published}; documents: as they say (server if not given)",
-    )
-
-
-def add_release(parser: Parser) -> None:
-    """Take ``--release``, which decides how servers choose who votes."""
-    parser.add_argument(
-        "--release",
-        choices=RELEASES,
-        default=NEWEST,
-        help="the server's release, which decides how voters are chosen (newest if not given; "
-        "2025.1: or older)",
-    )
-
-
-def _options(parser: Parser) -> None:
-    parser.add_argument("files", metavar="DUMP|LOG", nargs="+", help="a dump, or journals")
-    parser.add_argument("--requests", metavar="FILE", help="a dump of system.topology_requests")
-    parser.add_argument("--status", metavar="FILE", help="the text of nodetool status: who is up")
-    parser.several(
+EDITION = Word(
+    "--edition",
+    "",
+    "server: the published server; documents: as they say (server if not given)",
+    "server",
+    choices=EDITIONS,
+    read=edition_today,
+)
+STATUS = Word("--status", "FILE", "the text of nodetool status: who is up")
+WORDS = (
+    Word("files", "DUMP|LOG", "a dump, or journals", number="+"),
+    Word("--requests", "FILE", "a dump of system.topology_requests"),
+    STATUS,
+    Word(
         "--down",
-        metavar="HOST",
-        help="a node that is down: a host id, its beginning, or an address of --status; the "
-        "others are up as far as --status does not say (repeatable)",
-    )
-    parser.add_argument(
+        "HOST",
+        "a node that is down: a host id, its beginning, or an address of --status; the others are "
+        "up as far as --status does not say (repeatable)",
+        several=True,
+    ),
+    Word(
         "--rf",
-        type=int,
-        default=0,
-        metavar="N",
-        help="replicas in each datacenter of a keyspace that has to stay RF-rack-valid",
-    )
-    add_edition(parser)
-    parser.add_argument("--html", metavar="OUT", help="of journals: also one page to step through")
-
-
-TOPOLOGY = Command("topology", _topology, _options, ABOUT, AFTER)
+        "N",
+        "replicas in each datacenter of a keyspace that has to stay RF-rack-valid",
+        0,
+        read=int,
+    ),
+    EDITION,
+    Word("--html", "OUT", "of journals: also one page to step through"),
+)
+TOPOLOGY = Command("topology", _topology, WORDS, ABOUT, AFTER)

@@ -5,8 +5,6 @@ node's lag counts only commands that change what steers its requests and streams
 stand clients' requests by a version, and RPCs of a session that are left behind.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial, reduce
 from operator import and_
@@ -25,8 +23,9 @@ from kit.engine.declared import (
 )
 from kit.engine.model import KeptAnyhow, switched_off
 from kit.errors import BadInput, Refusal
+from kit.masks import mask_of, nodes_in
 from kit.protocols.group0.rules.commands import Command
-from kit.protocols.group0.rules.voters import VoterRules, is_majority, nodes_in
+from kit.protocols.group0.rules.voters import VoterRules, is_majority
 from kit.protocols.group0.voting import VotingModel
 from kit.protocols.topology.rules.cluster import (
     NOBODY,
@@ -35,11 +34,11 @@ from kit.protocols.topology.rules.cluster import (
     NodeEntry,
     Setting,
     TopologySafeguards,
+    in_state,
     is_drained,
     is_open,
     is_served,
     local_view,
-    mask_of,
 )
 from kit.protocols.topology.rules.machines import Edition
 from kit.protocols.topology.rules.requests import MOST_NODES, features, plan_of
@@ -387,7 +386,7 @@ class Control(VotingModel[ControlState]):
         # Who is down at first: as given, else who is to be removed or replaced.
         gone = {asks.node for asks in self.plan.requests if asks.kind == "remove"}
         gone |= {asks.replaced for asks in self.plan.requests if asks.kind == "replace"}
-        dead = sum(1 << node for node in gone)
+        dead = mask_of(gone)
         self.start_down = dead if self.down is None else self.plan.mask(self.down, "down")
         for name in self.zero_tokens:
             if name not in self.names[: self.nodes]:
@@ -507,7 +506,7 @@ class Serving(Control):
     """What nodes do beside the coordinator: a client's request, and what a session left behind."""
 
     def _takes_clients(self, s: ControlState) -> int:  # one request runs at a time
-        return mask_of(s.topology, *SERVING_STATES) & s.up if s.client == NOBODY else 0
+        return in_state(s.topology, *SERVING_STATES) & s.up if s.client == NOBODY else 0
 
     @action(kind="client", tag="begin", each=_takes_clients, spends="faults.clients", unasked=True)
     @purpose("A node routes by its own topology version, be it old or new.")

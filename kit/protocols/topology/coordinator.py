@@ -7,8 +7,6 @@ Group 0 to perform schema changes"; Topology over Raft, "Topology guards"; publi
 the global token metadata barrier.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import lru_cache
 from re import match, sub
@@ -19,8 +17,8 @@ from msgspec.structs import replace
 
 from kit.engine.declared import Each, Node, Travel, action, purpose, refused, verbatim
 from kit.errors import Refusal
+from kit.masks import nodes_in
 from kit.protocols.group0.rules.commands import Command, Guard, command_of, takes_effect
-from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology.control import (
     NOTHING_DONE,
     Attempted,
@@ -42,7 +40,7 @@ from kit.protocols.topology.rules.cluster import (
     ClusterTopology,
     Setting,
     difference,
-    mask_of,
+    in_state,
     mutated,
     owners,
 )
@@ -225,7 +223,7 @@ def worked(s: ControlState, task: CoordinatorTask) -> ControlState:
         return s.but(attempted=s.attempted.but(streaming=True))
     had = members = s.topology.members
     if work is rules.DROP_LEFT:
-        members &= ~mask_of(s.topology, "left")
+        members &= ~in_state(s.topology, "left")
     elif work.name == rules.ADDS:
         members |= 1 << node
     elif work.name == rules.LEAVES:

@@ -5,8 +5,6 @@ barrier drains such requests, so the operation waits. What a server's log says o
 Source: Topology over Raft, "Topology guards"; published ``global_token_metadata_barrier``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,14 +1,12 @@
 """One state as people ask of it, and what a run committed and logged."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct
 
 from kit.engine.timeline import PassedStep
-from kit.protocols.group0.rules.voters import nodes_in
+from kit.masks import nodes_in
 from kit.protocols.topology import coordinator as work
 from kit.protocols.topology import topology as act
 from kit.protocols.topology.control import ControlState, drain_refusal, view_of
@@ -312,13 +310,9 @@ def _sent(m: Topology, s: ControlState) -> str:
 def command_words(m: Topology, before: ControlState, after: ControlState) -> str:
     """What an effective command did, in one line: a new coordinator's first one changes nothing."""
     tables = before.topology, after.topology
-    changed = change_words(m, *tables) or ", ".join(changed_cells(*tables, m.names))
+    changed = "; ".join((*_changed_nodes(m, *tables), *_changed(*tables)))
+    changed = changed or ", ".join(changed_cells(*tables, m.names))
     return changed or (TABLETS if before.started else START_MARKER)
-
-
-def change_words(m: Topology, before: ClusterTopology, after: ClusterTopology) -> str:
-    """What a command changed, in one line; empty when nothing."""
-    return "; ".join((*_changed_nodes(m, before, after), *_changed(before, after)))
 
 
 def _changed_nodes(m: Topology, before: ClusterTopology, after: ClusterTopology) -> Iterator[str]:

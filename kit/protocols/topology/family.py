@@ -55,11 +55,9 @@ FAMILY = Family(
     ),
     public={
         "lessons": {
-            "lessons": "after_failure barrier_waits machine_table next_transition of_the_deposed",
+            "lessons": "after_failure barrier_waits machine_table next_transition of_the_deposed"
         },
-        "spark": {
-            "spark": "clusters coverage_of steps_of",
-        },
+        "spark": {"spark": "clusters coverage_of steps_of"},
         "": {
             "dry_run.history": "topology_history",
             "dry_run.journal": "replay_journal",

@@ -9,8 +9,6 @@ blog post on 6.0, on features and host ids; published code, ``join_node_request_
 ``validate_joining_node`` and ``topology_state_load`` (who is banned).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Literal
 

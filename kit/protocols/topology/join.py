@@ -8,8 +8,6 @@ blog post on 6.0, on features and host ids; published code, ``join_node_request_
 ``validate_joining_node`` and ``finish_accepting_node``.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, TypeAlias
 
 from msgspec.structs import replace
@@ -34,6 +32,7 @@ from kit.engine.declared import (
 from kit.engine.network import DeliverMessage, Envelope, NetworkOptions, posted
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput
+from kit.masks import mask_of, where
 from kit.protocols.topology.handshake import (
     ACCEPTED,
     CHECKS,
@@ -307,9 +306,7 @@ class Join(NetworkModel):
 
     @action(
         tag="place",
-        each=lambda m, s: sum(
-            1 << i for i, state in enumerate(s.nodes) if getattr(state, "handling", ())
-        ),
+        each=lambda m, s: where(bool(getattr(state, "handling", ())) for state in s.nodes),
         label="{node} checks the request with group 0",
         says=_place_words,
     )
@@ -556,7 +553,7 @@ class Join(NetworkModel):
 
     def able(self, s: ActorState) -> int:
         """The members that are up, as a bit mask."""
-        return sum(1 << self.index[name] for name in up(s))
+        return mask_of(self.index[name] for name in up(s))
 
     @action(
         tag="restart-member",

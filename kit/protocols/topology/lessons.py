@@ -1,7 +1,5 @@
 """What the lessons on the topology ask and check."""
 
-from __future__ import annotations
-
 import random
 from functools import partial
 from typing import Any
@@ -13,7 +11,7 @@ from kit.lessons.judge import Arguments, function_task
 from kit.lessons.questions import PosedQuestion, copied, model_of, posed
 from kit.lessons.replays import Ground, ends, run_task, takes
 from kit.lessons.stills import still
-from kit.protocols.group0.rules.voters import nodes_in
+from kit.masks import mask_of, nodes_in
 from kit.protocols.topology import coordinator as work
 from kit.protocols.topology import topology as act
 from kit.protocols.topology.control import let_in, served
@@ -216,11 +214,11 @@ def may_begin(kind: str, node: str, other: str, down: list[str], ignored: list[s
     nodes[subject] = request
     topology = cluster.ClusterTopology(
         nodes=tuple(nodes),
-        ignored=sum(1 << names.index(name) for name in ignored),
+        ignored=mask_of(names.index(name) for name in ignored),
         requests=(cluster.RequestEntry(kind, subject),),
         members=(1 << len(NAMES)) - 1,
     )
-    alive = (1 << len(names)) - 1 & ~sum(1 << names.index(name) for name in down)
+    alive = (1 << len(names)) - 1 & ~mask_of(names.index(name) for name in down)
     (entry,) = queue(topology, alive, cluster.Setting("server"))
     return not any(nodes_in(entry.waits_for)) and entry.standing == "next"
 

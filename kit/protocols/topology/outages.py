@@ -6,15 +6,13 @@ off. Who has left is not heard at any address. Source: blog post on 6.0, "Additi
 id in every handshake; a quick restart with another address).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
 from msgspec.structs import replace
 
 from kit.engine.declared import Node, Travel, action, off_stage, purpose, refused
-from kit.protocols.group0.rules.voters import nodes_in
+from kit.masks import mask_of, nodes_in
 from kit.protocols.topology.control import (
     Control,
     ControlState,
@@ -27,7 +25,7 @@ from kit.protocols.topology.control import (
     with_topology,
 )
 from kit.protocols.topology.coordinator import advanced, shut_down, task_of
-from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, mask_of, with_node
+from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, in_state, with_node
 from kit.protocols.topology.rules.work import under_way
 
 TAKING_PART = ("normal", "bootstrapping", "replacing", "decommissioning", "rebuilding")
@@ -55,9 +53,9 @@ class Outages(Control):
         Nor those that the model has dead from the start: they are to be removed or replaced. Who is
         ignored counts as dead for good.
         """
-        absent = mask_of(s.topology, NO_ROW, "left", "removing")
+        absent = in_state(s.topology, NO_ROW, "left", "removing")
         absent |= self.start_down | s.topology.ignored
-        absent |= sum(1 << e.replaced for e in s.topology.nodes if e.state == "replacing")
+        absent |= mask_of(e.replaced for e in s.topology.nodes if e.state == "replacing")
         operation = under_way(s.topology)
         if operation is not None and operation.state == "left_token_ring":
             absent |= 1 << operation.node  # it was told to shut down, or will be found to be down
@@ -75,7 +73,7 @@ class Outages(Control):
         """{node} comes back and catches up if it can."""
         return restarted(s, node)
 
-    @action(kind="restart", each=lambda m, s: s.cut & ~mask_of(s.topology, "left"), unasked=True)
+    @action(kind="restart", each=lambda m, s: s.cut & ~in_state(s.topology, "left"), unasked=True)
     @purpose("Messages pass again, so the node can catch up.")
     def reconnect(self, s: ControlState, node: Node) -> Next:
         """The network between {node} and the others is whole again."""
@@ -83,7 +81,7 @@ class Outages(Control):
 
     def mortal(self, s: ControlState) -> Iterator[int]:
         """Who may die, the coordinator first: that is the one worth killing."""
-        mortal = s.up & ~mask_of(s.topology, NO_ROW, "left")
+        mortal = s.up & ~in_state(s.topology, NO_ROW, "left")
         leader = mortal & 1 << s.coordinator if s.coordinator != NOBODY else 0
         yield from nodes_in(leader)
         yield from nodes_in(mortal & ~leader)
@@ -111,7 +109,7 @@ class Outages(Control):
         label=lambda m, s, action: (
             "exclude {node}: nodetool excludenode" if m.limited else "put {node} into ignore_nodes"
         ),
-        each=lambda m, s: mask_of(s.topology, *TAKING_PART) & ~s.up & ~s.topology.ignored,
+        each=lambda m, s: in_state(s.topology, *TAKING_PART) & ~s.up & ~s.topology.ignored,
         spends="faults.exclusions",
         unasked=True,
         instructed=True,
@@ -203,7 +201,7 @@ class Outages(Control):
     @action(
         tag="gossip",
         label="gossip {node}: the others hear where {node} is",
-        each=lambda m, s: s.up & s.unheard & ~mask_of(s.topology, "left"),
+        each=lambda m, s: s.up & s.unheard & ~in_state(s.topology, "left"),
         says=lambda m, before, action, after: (
             f"The others hear that {action.node}, the same host id, is at "
             f"{address_of(after, m.number(action.node))} now."

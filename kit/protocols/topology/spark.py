@@ -5,8 +5,6 @@ meet. One walk goes through it, and a fair schedule leads on from its end. The s
 same rows on every engine; a row holds its run, which opens in the Player without Spark.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from operator import itemgetter

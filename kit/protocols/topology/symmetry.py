@@ -4,14 +4,12 @@ A bystander is a member that no request names and nobody ignores; as far as the 
 goes, two of them are alike. A state id matters only as equal, next or older than another one.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 from msgspec.structs import replace
 
+from kit.masks import nodes_in, within
 from kit.protocols.group0.rules.commands import Command
-from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology.control import Attempted, Control, ControlState
 from kit.protocols.topology.rules.cluster import MASKS, NOBODY, ClusterTopology, Mutation
 from kit.protocols.topology.rules.work import may_tie
@@ -20,6 +18,7 @@ Places = tuple[int, ...]
 Ids = tuple[int, ...]
 # A search meets each part of a state many times: what it is renamed to is worked out once.
 _MOST = 1 << 16
+_within = lru_cache(_MOST)(within)
 
 
 def bystanders(model: Control) -> tuple[int, ...]:
@@ -96,9 +95,9 @@ def _renamed(s: ControlState, places: Places) -> ControlState:
             replace(view, session=fresh[view.session]) if view.session else view for view in s.views
         ),
         applied=tuple(s.applied[node] for node in places),
-        up=_mask(s.up, places),
-        cut=_mask(s.cut, places),
-        chosen=_mask(s.chosen, places),
+        up=_within(places, s.up),
+        cut=_within(places, s.cut),
+        chosen=_within(places, s.chosen),
         coordinator=_number(s.coordinator, places),
         attempted=_attempted(s.attempted, places, ids),
         deposed=_command(s.deposed, places, ids),
@@ -106,7 +105,7 @@ def _renamed(s: ControlState, places: Places) -> ControlState:
         leftover=fresh[s.leftover],
         leftover_at=_number(s.leftover_at, places),
         addresses=tuple(s.addresses[node] for node in places) if s.addresses else (),
-        unheard=_mask(s.unheard, places),
+        unheard=_within(places, s.unheard),
     )
 
 
@@ -136,24 +135,21 @@ def _number(node: int, places: Places) -> int:
 
 
 @lru_cache(_MOST)
-def _mask(nodes: int, places: Places) -> int:
-    return sum(1 << place for place, node in enumerate(places) if nodes >> node & 1)
-
-
-@lru_cache(_MOST)
 def _topology(given: ClusterTopology, places: Places, session: int) -> ClusterTopology:
     return replace(
         given,
         nodes=tuple(given.nodes[node] for node in places),
         session=session,
-        **{name: _mask(getattr(given, name), places) for name in MASKS},
+        **{name: _within(places, getattr(given, name)) for name in MASKS},
     )
 
 
 @lru_cache(_MOST)
 def _attempted(given: Attempted, places: Places, ids: Ids) -> Attempted:
     return replace(
-        given, answered=_mask(given.answered, places), command=_command(given.command, places, ids)
+        given,
+        answered=_within(places, given.answered),
+        command=_command(given.command, places, ids),
     )
 
 
@@ -165,7 +161,7 @@ def _command(given: Command | None, places: Places, ids: Ids) -> Command | None:
     fresh = _fresh(ids)
     change: Mutation = given.change
     static = dict(change.static)
-    static |= {name: _mask(static[name], places) for name in MASKS if name in static}
+    static |= {name: _within(places, static[name]) for name in MASKS if name in static}
     static |= {"session": fresh[static["session"]]} if "session" in static else {}
     rows = tuple(sorted((_number(i, places), cells) for i, cells in change.nodes))
     built_on = fresh[given.new - 1]

@@ -7,8 +7,6 @@ Topology over Raft; blog post on 6.0, "Driving Topology Changes from a Centraliz
 Coordinator".
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
@@ -30,8 +28,7 @@ from kit.engine.declared import (
 from kit.engine.model import TransitionRows
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import Refusal
-from kit.masks import where
-from kit.protocols.group0.rules.voters import nodes_in
+from kit.masks import nodes_in, where
 from kit.protocols.group0.voting import UNNAMED_RELEASE
 from kit.protocols.topology.control import (
     NETWORK,
@@ -61,8 +58,8 @@ from kit.protocols.topology.rules.cluster import (
     NO_ROW,
     NOBODY,
     ClusterTopology,
+    in_state,
     is_served,
-    mask_of,
     with_node,
 )
 from kit.protocols.topology.rules.decide import decide
@@ -248,9 +245,7 @@ class Topology(Serving, Coordinator, Outages):
 
     @action(
         tag="clean",
-        each=lambda m, s: sum(
-            1 << i for i, entry in enumerate(s.topology.nodes) if entry.cleanup == "running"
-        ),
+        each=lambda m, s: where(entry.cleanup == "running" for entry in s.topology.nodes),
         travels=[Travel("entry", "n:{node}", LOG, "clean", "{node} → group 0: clean")],
     )
     @purpose("Data that it does not own must not come back to life.")
@@ -432,7 +427,7 @@ class Topology(Serving, Coordinator, Outages):
         rows = before.topology.nodes
         dirty = any(
             rows[i].cleanup != "clean"
-            for i in nodes_in(mask_of(before.topology, "normal") & before.reachable)
+            for i in nodes_in(in_state(before.topology, "normal") & before.reachable)
         )
         for old, new in zip(rows, after.topology.nodes, strict=True) if dirty else ():
             if old.state != new.state and new.state in ("decommissioning", "removing"):

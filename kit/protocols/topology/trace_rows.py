@@ -1,7 +1,5 @@
 """Runs of the topology, and of a join, as tables."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any

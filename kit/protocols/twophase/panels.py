@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from kit.engine.registry import build
-from kit.protocols.twophase.twophase import DECISIONS
+from kit.protocols.twophase.twophase import DECISIONS, TwoPhase
 from kit.protocols.twophase.twophase import managers as named
 from kit.views.declared import Badges, Table, panel_of, status
 from kit.views.gate import Gate
@@ -17,11 +17,13 @@ from kit.views.stage import Character, Message, Stage, stage_panel
 from kit.views.states import dot_of, reached
 
 HEADS = ("manager", "state", "its “prepared”", "the decision")
+DISKS = {"working": "free", "prepared": "promised"}
+"""What a manager's disk says of its promise; once it has ended, there is none to keep."""
 SENT = {"not sent": "", "in the network": ", its message is not read", "✓ read": ", heard"}
 """What becomes of a manager's message *prepared*, in the table and in words."""
-TM = "n:TM"
+TM, UNREAD = "n:TM", ", unread"
 Row: TypeAlias = tuple[str, str, str, str]
-"""A manager's name and state, its message, and the decision that it has yet to read, if any."""
+"""A manager's name and state, its message, and how it stands to the decision, if there is one."""
 
 
 def managers(scene: Scene) -> Iterator[Row]:
@@ -29,8 +31,9 @@ def managers(scene: Scene) -> Iterator[Row]:
     m, s, decided = scene.model, scene.state, DECISIONS[scene.state.tm]
     for rm in range(m.rms):
         sent = "in the network" if s.prepared >> rm & 1 else "not sent"
-        waits = f"{decided}, unread" if decided and m.unfinished(s) >> rm & 1 else ""
-        yield f"RM{rm}", m.where(s, rm), "✓ read" if s.heard >> rm & 1 else sent, waits
+        follows = f"{decided}{UNREAD}" if m.unfinished(s) >> rm & 1 else "✓ carried out"
+        heard = "✓ read" if s.heard >> rm & 1 else sent
+        yield f"RM{rm}", m.where(s, rm), heard, follows if decided else ""
 
 
 def _stage(scene: Scene) -> Stage:
@@ -49,38 +52,46 @@ def _stage(scene: Scene) -> Stage:
     orders = (Message("TM", row[0], decided, thing=row[0]) for row in rows)
     return Stage(
         ("TM", *(row[0] for row in rows)),
-        (decider, *(_manager(row, s.prepared >> at & 1) for at, row in enumerate(rows))),
+        (decider, *map(_manager, rows)),
         messages=(
             *(vote for row, vote in zip(rows, votes, strict=True) if row[2] == "in the network"),
-            *(order for row, order in zip(rows, orders, strict=True) if row[3]),
+            *(order for row, order in zip(rows, orders, strict=True) if row[3].endswith(UNREAD)),
         ),
         lines=1,
     )
 
 
-def _manager(row: Row, promised: int) -> Character:
-    name, state, sent, waits = row
-    yet = f", has yet to read: {waits.removesuffix(', unread')}" if waits else ""
+def _manager(row: Row) -> Character:
+    name, state, sent, follows = row
+    order = follows.removesuffix(UNREAD)
+    yet = f", has yet to read: {order}" if order != follows else ""
+    held = DISKS.get(state, "ended")
     return Character(
         name,
         f"n:{name}",
         tag=state,
-        holds=("promised" if promised else "free",),
-        fill=float(promised),
+        holds=(held,),
+        fill=float(held == "promised"),
         title=f"{name}: {state}{SENT[sent]}{yet}",
     )
 
 
 def gates(scene: Scene) -> Iterator[Gate]:
-    """To commit, all have to be heard; a decision waits until each has carried it out."""
+    """To commit, all have to be heard; a decision waits until each has carried it out.
+
+    Where one has aborted nobody can commit, and who is prepared waits for the transaction manager.
+    """
     m, s = scene.model, scene.state
     if s.tm:
         there = m.everybody & ~m.unfinished(s)
         yield Gate(TM, f"all {DECISIONS[s.tm]}", "ended", named(there),
                    named(m.unfinished(s)), m.rms)  # fmt: skip
-    else:
+    elif not s.aborted:
         missing = named(m.everybody & ~s.heard)
-        yield Gate(TM, "commit", "been heard", named(s.heard), missing, m.rms)
+        verb = m.verb(TwoPhase.decide(commit=True))
+        yield Gate(TM, verb, "been heard", named(s.heard), missing, m.rms)
+    elif s.prepared:
+        yield Gate(TM, "the decision", "decided", (), ("TM",), 1)
 
 
 def _badges(scene: Scene) -> Badges:

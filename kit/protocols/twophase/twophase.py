@@ -111,8 +111,8 @@ class TwoPhase(Declared[TwoPhaseState]):
         if s.tm:
             return DECIDED
         if commit and s.heard != self.everybody:
-            silent = managers(self.everybody & ~s.heard)
-            return refused("not every resource manager was heard to be prepared", silent)
+            silent = 0 if s.aborted else self.everybody & ~s.heard  # who aborted is never heard
+            return refused("not every resource manager was heard to be prepared", managers(silent))
         return s.but(tm=COMMITTED if commit else ABORTED)
 
     @action(each=unfinished, travels=[Travel("message", "TM", "{rm}", "{decision}")])

@@ -1,7 +1,5 @@
 """One state of the Raft upgrade as people ask of it: nodes, schema versions, what to do."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from msgspec import Struct

@@ -10,11 +10,7 @@ FAMILY = Family(
     views={"raft_upgrade": "panels.raft:VIEWS", "topology_upgrade": "panels.topology:VIEWS"},
     flows={},
     images="panels.states",
-    public={
-        "lessons": {
-            "lessons": "first_advice missing_from_table upgrade_log upgrade_waits",
-        },
-    },
+    public={"lessons": {"lessons": "first_advice missing_from_table upgrade_log upgrade_waits"}},
     hunts={
         "raft_upgrade": HuntGround(
             "upgrade",

@@ -1,7 +1,5 @@
 """Questions and exercises on the two upgrades, which the models answer; a node's log as a table."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

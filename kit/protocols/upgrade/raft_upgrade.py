@@ -8,8 +8,6 @@ Sources: manual on Raft, "Enabling Raft", "Verifying", and its two logs; publish
 ``raft_group0``. Lines of logs that the documents give in full words are in words of the kit's own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations, permutations
 from string import ascii_uppercase
@@ -36,7 +34,8 @@ from kit.engine.declared import (
 from kit.engine.flows import ServerLine
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput, Refusal
-from kit.protocols.group0.rules.voters import is_majority, nodes_in
+from kit.masks import mask_of, nodes_in
+from kit.protocols.group0.rules.voters import is_majority
 from kit.protocols.upgrade.rules import (
     POST,
     PRE,
@@ -457,7 +456,7 @@ class RaftUpgrade(NodeModel[Cluster]):
         """Who does not serve yet, and who reaches a majority that has more commands."""
         able = s.where(lambda n: n.is_up and n.state != RECOVERY)
         behind = (i for i in nodes_in(able) if s.is_behind(s.nodes[i]) and s.has_majority(i))
-        return able & s.where(lambda n: not n.serves) | sum(1 << i for i in behind)
+        return able & s.where(lambda n: not n.serves) | mask_of(behind)
 
     def newest_schema(self, before: Cluster, act: Any, after: Cluster) -> Iterator[Travel]:
         """From a member that has it; nothing where there is nothing newer."""
@@ -490,7 +489,7 @@ class RaftUpgrade(NodeModel[Cluster]):
     def retrying(self, s: Cluster) -> int:
         """Who waits, and may still say so."""
         able = nodes_in(s.where(lambda n: n.tries < self.retries))
-        return sum(1 << i for i in able if self.awaited(s, i))
+        return mask_of(i for i in able if self.awaited(s, i))
 
     def asks_awaited(self, before: Cluster, act: Any, after: Cluster) -> Iterator[Travel]:
         """Every peer that it waits for is asked; only those in reach answer."""
@@ -584,8 +583,7 @@ class RaftUpgrade(NodeModel[Cluster]):
         return s.but(nodes=nodes, entries=entries, made=made)
 
     @action(
-        spends="turns",
-        each=lambda m, s: s.where(lambda n: n.configured and n.status != "lost"),
+        spends="turns", each=lambda m, s: s.where(lambda n: n.configured and n.status != "lost")
     )
     @purpose("An option counts from the next start on.")
     def turn_off(self, s: Cluster, node: Node) -> Next:
@@ -746,7 +744,7 @@ class RaftUpgrade(NodeModel[Cluster]):
 def applying(before: Cluster, after: Cluster) -> int:
     """Who applies a command in a step (a mask)."""
     pairs = enumerate(zip(before.nodes, after.nodes, strict=True))
-    return sum(1 << i for i, (was, now) in pairs if now.applied > was.applied)
+    return mask_of(i for i, (was, now) in pairs if now.applied > was.applied)
 
 
 def in_a_line(node: UpgradingNode) -> str:

@@ -1,7 +1,5 @@
 """What the two upgrades into Raft go by: states, the way to join, what to do when stuck."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal
 

@@ -11,9 +11,10 @@ from kit.lessons.judge import Arguments, function_task
 from kit.lessons.questions import PosedQuestion, posed
 from kit.lessons.replays import Ground, breaking, broken, run_task, takes
 from kit.lessons.stills import still
+from kit.masks import mask_of
 from kit.protocols.storage import facts
 from kit.protocols.storage.rules.levels import enough, write_quotas
-from kit.protocols.storage.rules.view import View, mask_of
+from kit.protocols.storage.rules.view import View
 from kit.protocols.storage.storage import LandLate, Serve, Storage
 from kit.protocols.vnodes.rules import ACKNOWLEDGEMENT
 from kit.protocols.vnodes.vnodes import AGAIN, ONE

@@ -11,9 +11,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.errors import BadInput
+from kit.masks import mask_of
 from kit.protocols.storage.rules.conditions import AllKnow, Condition, NothingBelow
 from kit.protocols.storage.rules.history import CopyTask, Edge, RangeEpoch, RangeHistory
-from kit.protocols.storage.rules.view import Acknowledgement, View, mask_of
+from kit.protocols.storage.rules.view import Acknowledgement, View
 from kit.protocols.topology.rules.machines import (
     BOUNDARY,
     EdgeRow,

@@ -58,6 +58,8 @@ def test_the_newest_timestamp_wins_and_the_other_is_lost() -> None:
     timeline = after("gossip", {"changes": RIVALS, "nodes": 2}, *RIVALS)
     text = panel_text(timeline, "schemas")
     assert "≠ table ks.t: A id 2@A, B id 3@B" in text
+    assert "id 2@A): ! something newer on B" in text
+    assert "overwritten" not in panel_text(timeline, "badges")  # B never knew it, A still has it
     while timeline.forward() is not None:
         pass
     text = panel_text(timeline, "schemas")

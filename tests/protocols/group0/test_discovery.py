@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -12,10 +13,13 @@ from kit.engine.registry import build, entry_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from kit.protocols.group0.discovery import Discovery, Names, makes_one_group
+from kit.views.actions import draw_actions
 from kit.views.frame import frame_text
+from kit.views.gate import gates_of
 from kit.views.panel import Panel, scene_at
 from kit.views.registry import for_model
 from tests.protocols.group0.exchanging import Exchanging, connected_graphs, up_to_renaming
+from tests.views.frames import scenes, walk
 
 THREE = list(connected_graphs(3))
 TWO_GROUPS = [graph for graph in THREE if not makes_one_group(graph)]
@@ -212,6 +216,20 @@ def test_the_lowest_id_founds_and_is_marked() -> None:
     drawn = panel(timeline, "peers").draw(scene_at(timeline, timeline.at))
     crowned = [p.key for p in drawn.walk() if p.key and 'class="crown"' in p.html()]
     assert crowned == ["node:A"]
+
+
+@pytest.mark.parametrize("name", ["chain", "twelve"])
+def test_nobody_is_said_to_found_who_knows_a_lower_id(name: str) -> None:
+    """Neither what waits nor what may be pressed says so, in words or over a gate."""
+    seen = set()
+    for scene in scenes(walk(f"discovery/{name}")):
+        told = [scene.model.label(scene.state, action) for action, _ in scene.options()]
+        told += [gate.what for gate in gates_of(scene, for_model(scene.model).gates)]
+        told += [first.text() for first in draw_actions(scene)]
+        for founder in re.findall(r"([A-L]) (?:founds|may found)", " ".join(told)):
+            seen.add(founder)
+            assert min(scene.model.peers(scene.state, founder).known) == founder
+    assert "A" in seen
 
 
 @pytest.mark.spec("C-025")

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.errors import BadInput
+from kit.masks import nodes_in
 from kit.protocols.group0.rules.voters import (
     RELEASES,
     Release,
     VoterRules,
     chosen_voters,
-    nodes_in,
     surest_voters,
 )
 

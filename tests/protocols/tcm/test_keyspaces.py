@@ -9,7 +9,6 @@ import pytest
 
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.rules.barrier import majority
-from kit.ring.reference import replicas_reference
 from kit.ring.replication import (
     EverywhereStrategy,
     Keyspace,
@@ -19,6 +18,7 @@ from kit.ring.replication import (
 )
 from kit.ring.topology import Node
 from tests.protocols.tcm.driving import Drive
+from tests.ring.reference import replicas_reference
 
 JOIN = "bootstrap X --tokens 150"
 RACKS = (

@@ -6,15 +6,16 @@ from typing import Any
 
 import pytest
 
-from kit.engine.registry import build
+from kit.engine.registry import build, entry_of
 from kit.engine.timeline import Timeline
 from kit.protocols.topology.handshake import FEATURE, REASONS, joiner, tables
+from kit.protocols.topology.panels.joining import gates
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.spark.traces import as_tables
 from kit.views.panel import scene_at
 from kit.views.spacetime import MESSAGES, run_of, spacetime_text
 from tests.protocols.topology.joins import PLACED, asked, do, played, refused, shown
-from tests.views.frames import check_frame
+from tests.views.frames import check_frame, scenes, walk
 
 
 def travelled(timeline: Timeline) -> str:
@@ -47,6 +48,20 @@ def test_a_joiner_asks_any_member_how_and_then_to_be_let_in(contact: str) -> Non
     drawn = MESSAGES.text(scene_at(timeline, timeline.at))
     assert f"{contact} receives JOIN_NODE_REQUEST of N1 (start 1, cluster prod" in drawn
     assert joiner(played(**given).state).status == "normal"
+
+
+@pytest.mark.parametrize("name", [each.name for each in entry_of("join").scenarios])
+def test_a_verdict_that_was_found_is_not_waited_for(name: str) -> None:
+    """The gate of the verdict is closed until the row has it; then the response is awaited."""
+    waited = set()
+    for scene in scenes(walk(f"join/{name}")):
+        row = tables(scene.state).row(joiner(scene.state).host)
+        undecided = row is None or row.state == "none"
+        for gate in gates(scene):
+            waited.add(gate.what)
+            assert gate.what != "the verdict" or undecided
+            assert gate.what != "the response" or not undecided
+    assert waited
 
 
 @pytest.mark.spec("D-052")

@@ -11,7 +11,7 @@ from kit.engine.check import check
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
-from kit.protocols.group0.rules.voters import nodes_in
+from kit.masks import nodes_in
 from kit.protocols.topology.control import ControlState, has_majority, voting
 from kit.protocols.topology.panels.coordinating import CONFIGURATION
 from kit.protocols.topology.panels.nodes import NODES

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
-from kit.protocols.group0.rules.voters import nodes_in
+from kit.masks import nodes_in
 from kit.protocols.topology import topology as act
 from kit.protocols.topology.control import ControlState, settled
 from kit.protocols.topology.coordinator import task_of

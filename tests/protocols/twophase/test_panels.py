@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from kit.engine.registry import build
+from kit.protocols.twophase.panels import gates, managers
 from kit.protocols.twophase.twophase import MOST_MANAGERS
 from kit.views.fragment import Frag
+from kit.views.gate import gates_of
 from kit.views.panel import Panel, Scene
 from kit.views.registry import for_model
+from tests.recording.walking import Visit
 from tests.views.frames import check_frame, part, scenes, walk
 
 SCENARIOS = ("twophase/commit", "twophase/one-gives-up")
@@ -79,13 +85,33 @@ def test_the_decision_stands_below_who_makes_it_and_in_the_badge() -> None:
 
 def test_before_the_gate_are_those_that_the_decision_waits_for() -> None:
     """First those that are not heard to be prepared, then those that have not carried it out."""
-    for scene in scenes(walk("twophase/one-gives-up")):
+    for scene in scenes(walk("twophase/commit")):
         gate = (
             panel(scene).draw(scene).text().rpartition(" commit" if not scene.state.tm else " all")
         )
         s = scene.state
         there = s.committed | s.aborted if s.tm else s.heard
         assert gate[2].endswith(f"{there.bit_count()} of 3")
+
+
+def test_nobody_waits_for_what_cannot_come() -> None:
+    """In every state: who is missing can still come, a disk promises only what is still to be done,
+    and a decision that was carried out stands in the table.
+    """
+    m: Any = build("twophase", {"rms": 2})
+    every = Visit(m)
+    assert [*every.lines()]
+    for s in every.known:
+        scene = Scene(m, s)
+        aborted = {f"RM{rm}" for rm in range(m.rms) if s.aborted >> rm & 1}
+        waited = [gate.missing for gate in gates_of(scene, gates) if not gate.is_open]
+        waited += [why.missing for _, why in scene.options() if why]
+        assert not aborted.intersection(name for names in waited for name in names)
+        for name, state, _, follows in managers(scene):
+            assert ("carried out" in follows) == (s.tm > 0 and state in ("committed", "aborted"))
+            said = character(scene, f"n:{name}").text()
+            assert ("has yet to read" in said) == ("unread" in follows)
+            assert said.endswith("promised") == (state == "prepared")
 
 
 @pytest.mark.parametrize("count", [1, 9, MOST_MANAGERS])

@@ -11,8 +11,8 @@ from playwright.sync_api import Browser
 
 from kit.engine.drill import Drill, open_drill
 from kit.engine.server import CONFIGURATION, LOG_FILE
+from kit.masks import nodes_in
 from kit.operators.importers.nodetool import parse_status_text
-from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.upgrade.drill.raft_upgrade import OPTION, QUERY, host
 from kit.widgets import DrillBoard
 from tests.drills import failed, printed, replayed, typed

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from playwright.sync_api import Browser
 
 from kit.engine.drill import Drill, open_drill
+from kit.masks import nodes_in
 from kit.operators.importers.nodetool import parse_status_text
 from kit.operators.importers.system_tables import parse_topology
-from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.upgrade.drill.raft_upgrade import host
 from kit.protocols.upgrade.drill.topology_upgrade import APART
 from kit.protocols.upgrade.rules import NOT_UPGRADED, ROUTE

@@ -8,8 +8,6 @@ Source: "Using Group 0 to perform schema changes", "Group 0 schema versioning"; 
 "Linearizable schema version".
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Literal, TypeVar, cast

@@ -5,9 +5,7 @@ Nodes are numbers from 0; sets of them are bit masks. Source: "Quorum requiremen
 orders of nodes, racks and datacenters, ``update_nodes``).
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import combinations, zip_longest
 from typing import Literal, get_args
@@ -15,6 +13,7 @@ from typing import Literal, get_args
 from msgspec import Struct
 
 from kit.errors import BadInput
+from kit.masks import mask_of, nodes_in
 
 Release = Literal["2025.1", "2025.2", "2025.3", "2025.4", "2026.1", "newest"]
 """Published releases with a choice of voters of their own; 2025.1 stands for all before 2025.2."""
@@ -71,14 +70,6 @@ def is_majority(nodes: int, voters: int) -> bool:
     return (nodes & voters).bit_count() >= majority(voters.bit_count())
 
 
-def nodes_in(mask: int) -> Iterator[int]:
-    """The numbers of the nodes in a set, in order; the first is there at once, however large."""
-    while mask:
-        lowest = mask & -mask
-        yield lowest.bit_length() - 1
-        mask ^= lowest
-
-
 @cache
 def majorities_with(leader: int, nodes: int, voters: int) -> tuple[int, ...]:
     """The smallest majorities of ``voters`` within ``nodes`` that the leader, a voter, is one of.
@@ -88,7 +79,7 @@ def majorities_with(leader: int, nodes: int, voters: int) -> tuple[int, ...]:
     others = [i for i in nodes_in(nodes & voters) if i != leader]
     needed = majority(voters.bit_count()) - 1
     sets = combinations(others, needed)
-    return tuple(1 << leader | sum(1 << i for i in chosen) for chosen in sets)
+    return tuple(1 << leader | mask_of(chosen) for chosen in sets)
 
 
 NEWEST_RULES = VoterRules()
@@ -189,7 +180,7 @@ def surest_voters(
     # The order in which each datacenter would give its votes, a round of its racks at a time.
     turns = [_in_rounds(of.values(), ranks)[:most] for of in places.values()]
     given = _in_rounds(turns, ranks)[: rules.size(candidates)]
-    return sum(1 << node for node in given)
+    return mask_of(given)
 
 
 def _in_rounds(parts: Iterable[Sequence[int]], ranks: Sequence[int]) -> list[int]:

@@ -1,7 +1,5 @@
 """What the drills of both recoveries share: servers of which some are given up, and the grade."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from itertools import pairwise
@@ -11,7 +9,7 @@ from kit.engine.drill import CommandReply, DrillMoment, GradeRow, judged
 from kit.engine.forms import Given, Slot
 from kit.engine.server import Servers
 from kit.errors import Refused
-from kit.protocols.group0.rules.voters import nodes_in
+from kit.masks import nodes_in, union
 from kit.protocols.recovery import facts
 from kit.protocols.recovery.lost_majority import listed_columns
 from kit.protocols.storage.rules.levels import Level
@@ -117,10 +115,7 @@ def one_group(now: DrillMoment) -> GradeRow:
 
 def known(s: Any) -> int:
     """The entries that nodes which are counted on know (a mask)."""
-    columns = 0
-    for i in nodes_in(s.live):
-        columns |= s.nodes[i].columns
-    return columns
+    return union(s.nodes[i].columns for i in nodes_in(s.live))
 
 
 def nothing_lost(
@@ -130,10 +125,9 @@ def nothing_lost(
 
     What nobody knew any more once a node had died is no operator's fault.
     """
-    died = 0
-    for before, after in pairwise(now.run):
-        if isinstance(after.action, death):
-            died |= known(before.state) & ~known(after.state)
+    steps = pairwise(now.run)
+    deaths = ((b.state, a.state) for b, a in steps if isinstance(a.action, death))
+    died = union(known(before) & ~known(after) for before, after in deaths)
     gone = ~known(now.state)
     missing, dead = listed_columns((had | known(now.run[0].state)) & ~died & gone), died & gone
     said = f"every {what} that lived still does"
@@ -146,10 +140,7 @@ def nothing_lost(
 
 def ever_dead(now: DrillMoment) -> str:
     """The names of the nodes that are dead or were in the run, also of those that died in it."""
-    dead = 0
-    for step in now.run:
-        dead |= step.state.dead
-    return ", ".join(now.model.named(dead))
+    return ", ".join(now.model.named(union(step.state.dead for step in now.run)))
 
 
 def data_unavailable(now: DrillMoment) -> GradeRow:

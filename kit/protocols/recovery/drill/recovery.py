@@ -10,8 +10,6 @@ give no words. Table and routes are those of the published server, ``system.raft
 ``/raft/...``; the start in maintenance mode is our own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -34,7 +32,8 @@ from kit.engine.model import Model
 from kit.engine.server import CONFIGURATION, LOG_FILE, SELECT, NodeTable, Row
 from kit.engine.timeline import Moment, Timeline
 from kit.errors import Refused, are
-from kit.protocols.group0.rules.voters import majority, nodes_in
+from kit.masks import nodes_in, union
+from kit.protocols.group0.rules.voters import majority
 from kit.protocols.recovery import facts
 from kit.protocols.recovery import recovery as act
 from kit.protocols.recovery.drill.lost_majority import (
@@ -295,7 +294,7 @@ def replace_node(now: DrillMoment, given: Given) -> CommandReply:
     node = _leaving(now, given)
     why = now.model.refusal(now.state, act.Remove(node, ignoring=False))
     if why is not None and not _ignores_all(now, given):
-        raise Refused(f"{why.reason} ({', '.join(why.missing)})")
+        raise Refused(refusal_line(why))
     return CommandReply(actions=(act.Replace(node),))
 
 
@@ -430,10 +429,6 @@ def maintain(now: DrillMoment, given: Given) -> CommandReply:
     )
 
 
-def _of_group(now: DrillMoment, given: Given) -> CommandReply:
-    return SERVERS.select(now, {**given, "value": given["group_id"]})
-
-
 COMMIT_INDEX = "SELECT commit_idx, group_id FROM system.raft"
 THE_ID = f"SELECT value FROM system.scylla_local WHERE key = '{GROUP_ID}'"
 TRUNCATED, DELETED = half_of_deletion("discovery", "id"), half_of_deletion("id", "discovery")
@@ -453,7 +448,9 @@ FORMS: tuple[Form, ...] = (
     SERVERS.reading(COMMIT_INDEX, "the commit index of this node",
                     columns=("group_id", "commit_idx"), table="system.raft"),
     *SERVERS.understood("SELECT"),
-    Form(f"{SELECT} WHERE {{column}} = {{group_id}}", "rows of a group", _of_group, offered=False),
+    Form(f"{SELECT} WHERE {{column}} = {{group_id}}", "rows of a group",
+         lambda now, given: SERVERS.select(now, {**given, "value": given["group_id"]}),
+         offered=False),
     SERVERS.reading(THE_ID, "the id of group 0",
                     columns=("value",), table="system.scylla_local", column="key", value=GROUP_ID),
     Form(TRUNCATE, "delete the state of discovery", TRUNCATED),
@@ -498,9 +495,7 @@ def grade(now: DrillMoment) -> Grade:
     clients were worse off than at the start.
     """
     m, s = now.model, now.state
-    had = 0
-    for heard in s.acknowledged[OLD + 1 :]:
-        had |= heard
+    had = union(s.acknowledged[OLD + 1 :])
     dangling = (
         f"{row.node} has data in column {row.column}, which its group does not know"
         for row in facts.effects(m, s)

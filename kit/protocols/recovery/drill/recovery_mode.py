@@ -4,8 +4,6 @@ The model knows of a mistyped ``group0_upgrade_state`` only that it is no known 
 typed is in a mark of the drill.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -24,7 +22,7 @@ from kit.engine.drill import (
 from kit.engine.forms import Form, Given
 from kit.engine.server import LOG_FILE, NodeTable, Row
 from kit.errors import Refused
-from kit.protocols.group0.rules.voters import nodes_in
+from kit.masks import nodes_in, union
 from kit.protocols.recovery import recovery_mode as act
 from kit.protocols.recovery.drill.lost_majority import (
     TIMES,
@@ -36,6 +34,7 @@ from kit.protocols.recovery.drill.lost_majority import (
 )
 from kit.protocols.recovery.lost_majority import MOST_FAULTS, NO_GROUP, group_uuid
 from kit.protocols.recovery.mode_cluster import MODES, ModeNode, ModeState
+from kit.protocols.recovery.orders import by_servers
 from kit.protocols.recovery.recovery_mode import LOG, RecoveryMode
 from kit.protocols.recovery.rules.procedure import OLD_STEPS
 
@@ -200,9 +199,7 @@ FORMS: tuple[Form, ...] = (
 
 def grade(now: DrillMoment) -> Grade:
     """The run, graded; the same run has the same grade, whatever was typed."""
-    answered = 0
-    for step in now.run:
-        answered |= step.state.answered
+    answered = union(step.state.answered for step in now.run)
     needed = steps_needed(RecoveryMode(now.model.parameters), act.BY_OPERATOR)
     whole = "every node that lives runs in one group 0, after the Raft upgrade"
     return Grade(
@@ -297,11 +294,6 @@ def opened(model: RecoveryMode) -> RecoveryMode:
     )
 
 
-def own_step(model: RecoveryMode, state: ModeState) -> Any:
-    """What servers do by themselves: they pull schema, and go through the Raft upgrade."""
-    return next((a for a in model.actions(state) if isinstance(a, act.BY_SERVERS)), None)
-
-
 DRILL = DrillKind(
     title="Recover a group 0 by RECOVERY mode",
     task="The dead will not come back by themselves. Enter RECOVERY mode, remove them, leave it "
@@ -310,7 +302,7 @@ DRILL = DrillKind(
     slots=SERVERS.slots(),
     opened=opened,
     starts_at=lambda model: model.named(model.start().live)[0],
-    own_step=own_step,
+    own_step=by_servers,
     checklist=checklist,
     grade=grade,
 )

@@ -2,8 +2,6 @@
 documents' table of failures, filled row by row as nodes fail in a run; data by level and range.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 from operator import attrgetter, itemgetter
@@ -16,6 +14,7 @@ from kit.protocols.recovery import failures as act
 from kit.protocols.recovery.facts import LevelLine
 from kit.protocols.recovery.rules.availability import FailureRow
 from kit.views.actions import mark
+from kit.views.busts import Health
 from kit.views.declared import Badges, Column, Drawn, Several, Table, panel_of, status, unsaid
 from kit.views.fragment import Frag
 from kit.views.gate import Gate
@@ -23,7 +22,7 @@ from kit.views.panel import Scene
 from kit.views.parts import act_button, bulb, lamp
 from kit.views.promises import LAMPS
 from kit.views.registry import Views
-from kit.views.stage import Character, Health, Stage, Wall, stage_panel
+from kit.views.stage import Character, Stage, Wall, stage_panel
 
 HEALTH: dict[str, Health] = {"serving": "up", "down": "down"}
 NO_TABLE = "The documents have tables for one, two and three datacenters of three nodes, RF 3."
@@ -47,7 +46,7 @@ def _stage(scene: Scene) -> Stage:
 def _character(scene: Scene, at: int) -> Character:
     m, s, name = scene.model, scene.state, scene.model.names[at]
     (dc, rack), standing = m.places[at], s.standing(at)
-    schema, votes = act.columns(s.schemas[at]), s.voters >> at & 1
+    schema, votes = _schema(s, at), s.voters >> at & 1
     known = s.schemas[at].bit_count()
     return Character(
         name,
@@ -60,6 +59,12 @@ def _character(scene: Scene, at: int) -> Character:
         f"{'' if votes else ', does not vote'}{', cut off' * (s.apart >> at & 1)}",
         press=_presses(scene).get(name),
     )
+
+
+def _schema(s: act.FailuresState, at: int) -> str:
+    """The schema that a node has stored; an old one lacks a change that was acknowledged."""
+    old = s.schemas[at].bit_count() < s.entries
+    return f"{act.columns(s.schemas[at])}{' (old)' * old}"
 
 
 def _able(scene: Scene, side: int) -> bool:
@@ -76,12 +81,16 @@ def _client(scene: Scene) -> Character:
     """Whether a client's schema change is taken, and where."""
     m, s = scene.model, scene.state
     best = _best(s)
-    where = f"at {', '.join(m.named(best))}: " if s.apart and _able(scene, best) else ""
+    said = f"{(best & s.voters).bit_count()} of {s.voters.bit_count()} voters"
+    if s.apart and _able(scene, best):
+        others = [name for side in s.sides() if side != best for name in m.named(side)]
+        elsewhere = f"; not at {', '.join(others)}" if others else ""
+        said = f"at {', '.join(m.named(best))}: {said}{elsewhere}"
     return Character(
         "client",
         "client",
         tag="✓ ALTER" if _able(scene, best) else "! ALTER",
-        holds=(f"{where}{(best & s.voters).bit_count()} of {s.voters.bit_count()} voters",),
+        holds=(said,),
         title="\n  ".join(_side_words(scene, side) for side in s.sides()),
         kind="client",
     )
@@ -113,7 +122,7 @@ def _nodes(scene: Scene) -> Iterator[tuple[str, str, str, str]]:
     s = scene.state
     for at, name in enumerate(scene.model.names):
         votes = "yes" if s.voters >> at & 1 else "no"
-        yield name, s.standing(at), votes, act.columns(s.schemas[at])
+        yield name, s.standing(at), votes, _schema(s, at)
 
 
 def _rows(scene: Scene) -> Iterator[tuple[str, str, str, str]]:
@@ -245,7 +254,10 @@ def _badges(scene: Scene) -> Badges:
     able = [side for side in state.sides() if _able(scene, side)]
     nodes = ", ".join(name for side in able for name in scene.model.named(side))
     where = f" at {nodes}" if able and state.apart else ""
-    yield "schema", *((f"✓ schema changes{where}", "") if able else _broken("no schema changes"))
+    yield (
+        "schema",
+        *((f"✓ schema changes{where}", "") if able else _broken("refuses schema changes")),
+    )
     levels = [
         each for side in state.sides() for each in facts.level_lines(scene.model, state, side)
     ]
@@ -262,11 +274,7 @@ VIEWS = Views(
     (
         status(_badges, "badges"),
         stage_panel(
-            "nodes",
-            "Nodes",
-            _stage,
-            gates=gates,
-            meanings={"blue": "schema changes it has"},
+            "nodes", "Nodes", _stage, gates=gates, meanings={"blue": "schema changes it has"}
         ),
         panel_of(
             "presses",

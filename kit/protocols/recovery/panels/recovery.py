@@ -2,15 +2,14 @@
 data by range, causality.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from operator import itemgetter
 
 from msgspec import Struct
 
 from kit.errors import are
-from kit.protocols.group0.rules.voters import is_majority, majority, nodes_in
+from kit.masks import nodes_in
+from kit.protocols.group0.rules.voters import is_majority, majority
 from kit.protocols.recovery import facts, recovery, recovery_mode
 from kit.protocols.recovery.facts import ChecklistRow, EffectRow, ModeRow, PersistedRow
 from kit.protocols.recovery.lost_majority import NO_GROUP, NOBODY, OLD
@@ -273,7 +272,7 @@ def _badges(scene: Scene) -> Badges:
 def _lamps(scene: Scene) -> Badges:
     able, ranges = scene.state.can_change_schema, scene.of(facts.ranges)
     met = sum("QUORUM" in row.levels for row in ranges)
-    yield "schema", *(("✓ schema changes", "") if able else ("! no schema changes", "broken"))
+    yield "schema", *(("✓ schema changes", "") if able else ("! refuses schema changes", "broken"))
     less = f"! QUORUM in {met} of {len(ranges)} ranges"
     yield "data", *(("✓ data at QUORUM", "") if met == len(ranges) else (less, "broken"))
 
@@ -375,13 +374,9 @@ VIEWS = Views(
 MARKS = {"done": "✓", "begun": "…", "left out": "!", "to do": "–"}
 
 
-def _runs(row: ModeRow) -> str:
-    return f"{row.mode} in {row.group}" if row.group else row.mode
-
-
 COLUMNS = (
     Column("node", "name"),
-    Column("runs", _runs),
+    Column("runs", lambda row: f"{row.mode} in {row.group}" if row.group else row.mode),
     Column("group0_upgrade_state", "node.value", none="no row"),
     Column("raft_group0_id", "group_id"),
     Column("discovery", "discovery"),

@@ -1,16 +1,15 @@
 """A recovery and its old procedure on the stage: groups, what each node has persisted, walls."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
-from kit.protocols.group0.rules.voters import nodes_in
+from kit.masks import nodes_in
 from kit.protocols.recovery import facts
 from kit.protocols.recovery.facts import ModeRow, PersistedRow
 from kit.protocols.recovery.recovery import Recovery
+from kit.views.busts import Health
 from kit.views.gate import Gate
 from kit.views.panel import Scene
-from kit.views.stage import Character, Health, Stage, Wall, stage_panel
+from kit.views.stage import Character, Stage, Wall, stage_panel
 
 HEALTH: dict[str, Health] = {"down": "down", "dead": "gone"}
 SHORT = {"RECOVERY mode": "recovery", "Raft upgrade": "upgrade", "group 0": "Raft"}
@@ -19,11 +18,6 @@ VALUES = {
     "use_pre_raft_procedures": "pre-raft",
     "use_post_raft_procedures": "post-raft",
 }
-
-
-def wall(scene: Scene) -> str:
-    """Whether the dead nodes are cut off."""
-    return "cut off from the dead" if scene.state.isolated else "the dead are not cut off"
 
 
 def _walls(scene: Scene) -> Iterator[Wall]:
@@ -36,7 +30,8 @@ def _walls(scene: Scene) -> Iterator[Wall]:
 
 
 def _operator(scene: Scene, tag: str, *holds: str) -> Character:
-    title = f"operator: {', '.join((tag, *holds, wall(scene)))}"
+    wall = "cut off from the dead" if scene.state.isolated else "the dead are not cut off"
+    title = f"operator: {', '.join((tag, *holds, wall))}"
     return Character("op", "operator", tag=tag, holds=holds, title=title, kind="operator")
 
 

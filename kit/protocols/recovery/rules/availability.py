@@ -1,7 +1,5 @@
 """Data and group 0 with nodes down."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
@@ -11,7 +9,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from kit.protocols.group0.rules.voters import NEWEST_RULES, nodes_in
+from kit.masks import nodes_in, within
+from kit.protocols.group0.rules.voters import NEWEST_RULES
 from kit.protocols.recovery.rules.quorum import (
     Place,
     Quorum,
@@ -97,7 +96,7 @@ def lost_ranges(places: Sequence[Place], lost: int, factors: Factors) -> Standin
 
 def _bounds(places: Sequence[Place], dead: int, dc: str, factor: int) -> LiveReplicas:
     there = [node for node, (name, _) in enumerate(places) if name == dc]
-    gone = sum(1 << at for at, node in enumerate(there) if dead >> node & 1)
+    gone = within(there, dead)
     return live_replicas(tuple(places[node][1] for node in there), gone, factor)
 
 

@@ -2,8 +2,6 @@
 "Manual Recovery Procedure"; Topology over Raft, "Raft topology recovery".
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Literal
 

@@ -6,21 +6,19 @@ each death that it survives: so it matters who died at once and who one after an
 manual on Raft, "Handling Failures"; published code, ``group0_voter_handler``.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache
 
 from msgspec import Struct
 
+from kit.masks import among, mask_of, nodes_in, within
 from kit.protocols.group0.rules.voters import (
     NEWEST_RULES,
     VoterRules,
     chosen_voters,
     is_majority,
     majority,
-    nodes_in,
     surest_voters,
 )
 from kit.protocols.topology.rules.machines import Edition
@@ -108,7 +106,7 @@ def extremes(
                 if of_dc[dcs[node]] < most:
                     picked.append(node)
                     of_dc[dcs[node]] += 1
-            sets.append(sum(1 << node for node in picked[: sets[0].bit_count()]))
+            sets.append(mask_of(picked[: sets[0].bit_count()]))
     quorums = [Quorum(among(able, each), among(able, each) & ~(down | lost)) for each in sets]
 
     def able_to(quorum: Quorum) -> tuple[bool, bool, int]:
@@ -116,16 +114,6 @@ def extremes(
         return quorum.holds, back.holds, quorum.live.bit_count()
 
     return min(quorums, key=able_to), max(quorums, key=able_to)
-
-
-def within(able: Sequence[int], mask: int) -> int:
-    """A mask of nodes as one of places in a list of them."""
-    return sum(1 << at for at, node in enumerate(able) if mask >> node & 1)
-
-
-def among(able: Sequence[int], mask: int) -> int:
-    """The other way round: places in a list of nodes as a mask of nodes."""
-    return sum(1 << able[at] for at in nodes_in(mask))
 
 
 def limited(places: Sequence[Place], up: int, voters: int, rules: VoterRules) -> int:

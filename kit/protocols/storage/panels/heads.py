@@ -118,7 +118,7 @@ def _replica(
     read, written = _asked_for(was)
     words = f"{row.name}: {asked_words(reads, writes)}, holds {row.cell}{'; down' * (not row.up)}"
     kind, _, number = row.cell.partition(" ")
-    held = f"{kind[0]}{number}" if number else "–" if share or row.not_owned else ""
+    held = f"{kind[0]}{number}" if number else "–" * (row.role != "no replica")
     return h(
         "g",
         h("title", words),

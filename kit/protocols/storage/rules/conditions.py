@@ -12,8 +12,8 @@ from typing import Protocol
 
 from msgspec import UNSET, Struct
 
+from kit.masks import members
 from kit.protocols.storage.rules.requests import AT_WORK, FAILED, NOTHING, OPEN, Request
-from kit.protocols.storage.rules.view import members
 
 
 class RangeFacts(Protocol):

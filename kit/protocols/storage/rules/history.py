@@ -26,10 +26,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.errors import BadInput
-from kit.masks import chosen
+from kit.masks import chosen, mask_of
 from kit.protocols.storage.rules.conditions import Condition
 from kit.protocols.storage.rules.exchange import Admission
-from kit.protocols.storage.rules.view import AnyAcknowledgement, View, mask_of
+from kit.protocols.storage.rules.view import AnyAcknowledgement, View
 
 
 class CopyTask(Struct, frozen=True):

@@ -31,6 +31,7 @@ from typing import Literal, get_args
 
 from msgspec import Struct
 
+from kit.masks import union
 from kit.protocols.storage.rules.view import Acknowledgement, AnyAcknowledgement, View
 
 Level = Literal["ONE", "TWO", "THREE", "QUORUM", "LOCAL_QUORUM", "EACH_QUORUM", "ALL"]
@@ -153,10 +154,7 @@ def waits(kind: ReadRepair, wanted: Quotas, holders: int, kept: int, answered: i
 
 def targets(wanted: Quotas) -> int:
     """To whom the cell is sent, unless they are known to hold it: all that could count (a mask)."""
-    group = 0
-    for quota in wanted:
-        group |= quota.replicas
-    return group
+    return union(quota.replicas for quota in wanted)
 
 
 def holding(holders: int, newest_seen: int, seen: int, own: int) -> int:

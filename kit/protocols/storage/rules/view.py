@@ -6,31 +6,9 @@ place: the calls would cost it three hundredths of its time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Literal
 
 from msgspec import Struct
-
-from kit.masks import chosen
-
-
-def holds(mask: int, i: int) -> bool:
-    """Whether replica ``i`` is in the set."""
-    return bool(mask >> i & 1)
-
-
-def members(mask: int) -> tuple[int, ...]:
-    """The replicas in a set, by number."""
-    return chosen(range(mask.bit_length()), mask)
-
-
-def mask_of(numbers: Iterable[int]) -> int:
-    """The set of some replicas."""
-    mask = 0
-    for number in numbers:
-        mask |= 1 << number
-    return mask
-
 
 Acknowledgement = Literal["union", "joint", "quorum-plus-pending"]
 AnyAcknowledgement = Acknowledgement | Literal["natural", "either"]

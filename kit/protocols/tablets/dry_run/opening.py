@@ -149,9 +149,8 @@ class OpenedTablets(Struct, frozen=True):
         return dict(sorted({**every, **given.factors}.items()))
 
     def host(self, name: str, field: str) -> str:
-        """The host id that a name means: the id, its beginning, or an address.
-
-        Raises BadInput for a name of no node, or of several.
+        """The host id that a name means: the id, its beginning, or an address. BadInput for a name
+        of no node, or of several.
         """
         if name in self.addresses:
             return self.addresses[name]
@@ -176,10 +175,8 @@ def open_tablets(
 ) -> OpenedTablets:
     """Open a dump of ``system.tablets``, with the other files of the same cluster.
 
-    ``schema`` is one file or several: CQL, or rows of ``system_schema``.
-
-    Raises BadInput for a file that is not well formed, a content that cannot be, files that do not
-    fit each other.
+    ``schema`` is one file or several: CQL, or rows of ``system_schema``. BadInput for a file that
+    is not well formed, a content that cannot be, files that do not fit each other.
     """
     edition = edition_of(edition, EDITIONS)
     table = system_tables.read_tablets(dump)
@@ -253,9 +250,8 @@ class KnownNodes(Struct):
         self.nodes[host] = replace(node, role=role)
 
     def check(self, field: str, host: str, place: Place) -> None:
-        """Check that a file speaks of a node as the others do.
-
-        Raises BadInput for another host, or another place of one.
+        """Check that a file speaks of a node as the others do. BadInput for another host, or
+        another place of one.
         """
         node = self.nodes.get(host)
         if node is None:
@@ -274,9 +270,8 @@ def known_nodes(
     loads: PathLike | None,
     edition: Edition,
 ) -> KnownNodes:
-    """The nodes as far as the files tell, those of the topology first.
-
-    Raises BadInput for a file that is not well formed, or that tells of another cluster.
+    """The nodes as far as the files tell, those of the topology first. BadInput for a file that is
+    not well formed, or that tells of another cluster.
     """
     shards: dict[str, int] = {}
     for lines in table.tables.values():
@@ -491,9 +486,8 @@ def sizes_of(
     maps: Mapping[str, TabletMap],
     known: KnownNodes,
 ) -> TabletSizes:
-    """Sizes by table name and tablet; a warning says how many are of no replica.
-
-    Raises BadInput for a tablet that the dump does not have, or a host that no file names.
+    """Sizes by table name and tablet; a warning says how many are of no replica. BadInput for a
+    tablet that the dump does not have, or a host that no file names.
     """
     hosts = set(known.nodes)
     if known.topology is not None:
@@ -520,10 +514,9 @@ def sizes_of(
 
 
 def check_schema(schema: ClusterSchema, maps: Mapping[str, TabletMap], edition: Edition) -> None:
-    """Check that a schema can be that of the tables in a dump.
-
-    Raises BadInput for a keyspace without tablets that the dump has some of, a strategy that
-    tablets do not go by, a rack list in edition ``documents``.
+    """Check that a schema can be that of the tables in a dump. BadInput for a keyspace without
+    tablets that the dump has some of, a strategy that tablets do not go by, a rack list in edition
+    ``documents``.
     """
     for name in sorted({keyspace_of(table) for table in maps} & set(schema.keyspaces)):
         keyspace = schema.keyspaces[name]
@@ -564,10 +557,9 @@ ALLOWED = "a dump of a table of system, what nodetool status prints, a schema"
 
 
 def sorted_out(files: Sequence[PathLike]) -> dict[str, Any]:
-    """The files by what ``open_tablets`` calls them; a schema may be several.
-
-    Raises BadInput for a file that is none of these, one of a kind of which there is another one,
-    or no dump of ``system.tablets`` at all.
+    """The files by what ``open_tablets`` calls them; a schema may be several. BadInput for a file
+    that is none of these, one of a kind of which there is another one, or no dump of
+    ``system.tablets`` at all.
     """
     of_kinds: dict[str, list[PathLike]] = {}
     for file in files:

@@ -68,12 +68,10 @@ def rehearse(  # noqa: PLR0913  # each file by its own name
     """Rehearse operations on tablets of one's own, and open a Player on them.
 
     ``dump`` is a dump of ``system.tablets``, the others are those of ``python -m kit tablets``;
-    ``dump`` may also be several files of the cluster, each known by what is in it.
-    ``operations`` are lines: ``decommission HOST``, ``removenode HOST``, ``rf KEYSPACE
-    DC=REPLICAS``, ``lose HOST``, or ``balance``; requests that the dump shows come first.
-    Transitions go on from where it has them.
-
-    Raises BadInput for a file that is not well formed, files that do not fit each other, an
+    ``dump`` may also be several files of the cluster, each known by what is in it. ``operations``
+    are lines: ``decommission HOST``, ``removenode HOST``, ``rf KEYSPACE DC=REPLICAS``, ``lose
+    HOST``, or ``balance``; requests that the dump shows come first. Transitions go on from where it
+    has them. BadInput for a file that is not well formed, files that do not fit each other, an
     operation of no node, more nodes than a Player has, or another operation of a node under way.
     """
     files: dict[str, Any] = {"topology": topology, "status": status, "sizes": sizes}
@@ -100,9 +98,8 @@ def _wanted(
     """Requests in their order (what the dump shows, then what the lines say), who dies at first,
     whether loads are evened out.
 
-    Nodes are host ids; an RF change has its keyspace and replicas in the place of one.
-
-    Raises BadInput for a line that is no operation, or an operation given twice.
+    Nodes are host ids; an RF change has its keyspace and replicas in the place of one. BadInput for
+    a line that is no operation, or an operation given twice.
     """
     if not isinstance(operations, Iterable):
         raise BadInput("operations", operations, f"lines: {FORM}")
@@ -154,10 +151,8 @@ def check_under_way(opened: OpenedTablets) -> None:
 
     A node that drains its tablets is asked again to leave or to be removed; what goes on behind
     that is a node operation of its own, which moves no tablets. Source: Topology over Raft,
-    "Topology state machine".
-
-    Raises BadInput for an operation of a node that does not drain, or a transition state of another
-    thing.
+    "Topology state machine". BadInput for an operation of a node that does not drain, or a
+    transition state of another thing.
     """
     given = opened.topology
     if given is None:
@@ -195,9 +190,8 @@ def parameters_of(
 ) -> tuple[Any, Mapping[str, str], tuple[str, ...]]:
     """The parameters whose model begins with this cluster, the names of hosts, lines to read first.
 
-    All nodes take part but those that take no tablets and have none.
-
-    Raises BadInput for more nodes, requests or losses than a Player has.
+    All nodes take part but those that take no tablets and have none. BadInput for more nodes,
+    requests or losses than a Player has.
     """
     used = {
         replica.host

@@ -389,9 +389,8 @@ class ImaginedTable(Struct, frozen=True):
 
 
 def parse_size(field: str, given: str) -> int:
-    """Bytes, as ``5368709120``, ``5G`` or ``2.5T``.
-
-    Raises BadInput for what is no such size, or more than a signed 64-bit integer holds.
+    """Bytes, as ``5368709120``, ``5G`` or ``2.5T``. BadInput for what is no such size, or more than
+    a signed 64-bit integer holds.
     """
     words = _SIZE.fullmatch(given)
     size = 0 if words is None else round(float(words[1]) * (1 << _POWERS[words[2]]))
@@ -401,10 +400,7 @@ def parse_size(field: str, given: str) -> int:
 
 
 def imagined(given: str, edition: Edition) -> ImaginedTable:
-    """The table that the words of ``--table`` describe.
-
-    Raises BadInput naming the word that is wrong.
-    """
+    """The table that the words of ``--table`` describe. BadInput naming the word that is wrong."""
     values: dict[str, int] = {}
     for pair in given.split(","):
         name, is_pair, value = pair.partition("=")

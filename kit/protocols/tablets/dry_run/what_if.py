@@ -299,10 +299,7 @@ def lose(opened: OpenedTablets, hosts: Sequence[str]) -> LossReport:
 
 
 def serving(opened: OpenedTablets, token: int) -> tuple[ServedToken, ...]:
-    """Where a token is served, for each table.
-
-    Raises BadInput for what is no token.
-    """
+    """Where a token is served, for each table. BadInput for what is no token."""
     shards = {node.host: node.shards for node in opened.nodes}
     answers = []
     for name in opened.maps:
@@ -338,9 +335,8 @@ def given_up(opened: OpenedTablets, host: str) -> OpenedTablets:
 
 
 def joined(opened: OpenedTablets, host: str, like: str) -> OpenedTablets:
-    """The same cluster with one more node, empty, in the rack of another and of its kind.
-
-    Raises BadInput for a node ``host`` that is there, or a node ``like`` that is not.
+    """The same cluster with one more node, empty, in the rack of another and of its kind. BadInput
+    for a node ``host`` that is there, or a node ``like`` that is not.
     """
     if any(node.host == host for node in opened.nodes):
         raise BadInput("host", host, "a node that is not in the cluster yet")
@@ -442,10 +438,9 @@ class RfReport(Struct, frozen=True):
 
 
 def rf_change(opened: OpenedTablets, keyspace: str, words: Sequence[str]) -> RfReport:
-    """What would become of a keyspace's tablets; ``words`` are as in ``dc1=3 dc2=r1,r2``.
-
-    Raises BadInput for another keyspace, words that are no replication, tablets that differ from
-    what the keyspace has, or where nothing tells of racks.
+    """What would become of a keyspace's tablets; ``words`` are as in ``dc1=3 dc2=r1,r2``. BadInput
+    for another keyspace, words that are no replication, tablets that differ from what the keyspace
+    has, or where nothing tells of racks.
     """
     wanted = replication.replication_in(words, "DC=REPLICAS")
     for datacenter, factor in wanted:

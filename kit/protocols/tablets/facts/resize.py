@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from msgspec import Struct, structs
 
 from kit.protocols.tablets.resize import TARGET, Resize, ResizeState
@@ -63,8 +65,9 @@ class ResizeLineFacts(Struct, frozen=True):
     ``size`` is what they come from, in bytes; the model counts in hundredths of the target size.
     ``asks`` is the decision that the sizes ask for, with the ``reason`` in words; ``decided`` and
     ``number`` are what is stored, ``polled`` is the number that the coordinator has seen of all.
-    ``waits`` says why it may not take effect now, ``missing`` for whom it waits. ``drained`` are
-    the nodes that may answer the barrier of the finalization, ``undrained`` the others.
+    ``waits`` says why it may not take effect now, ``missing`` for what it waits, ``awaited`` for
+    which nodes; of a split, ``shown`` are the others. ``drained`` are the nodes that may answer the
+    barrier of the finalization, ``undrained`` the others.
     """
 
     size: TableSize
@@ -80,7 +83,19 @@ class ResizeLineFacts(Struct, frozen=True):
     undrained: tuple[str, ...]
     waits: str
     missing: tuple[str, ...]
+    awaited: tuple[str, ...]
+    shown: tuple[str, ...]
     readiness: tuple[Readiness, ...]
+
+
+def _awaited(m: Resize, s: ResizeState) -> Iterator[str]:
+    """Whose replica has to come, or to be divided, before the decision takes effect."""
+    for tablet in s.map.tablets:
+        yield from (each.host for each in tablet.sets.pending if tablet.transition)
+    if not s.moving:
+        yield from (replica.host for _, replica in m.unready(s))
+        apart = m.apart(s.map) if s.map.resize_type == "merge" else ()
+        yield from (target.host for pair in apart for _, target in pair.moves)
 
 
 def line(m: Resize, s: ResizeState) -> ResizeLineFacts:
@@ -99,6 +114,10 @@ def line(m: Resize, s: ResizeState) -> ResizeLineFacts:
         for is_asked in [store.replica.host in m.asked]
     )
     drained, undrained = _drained(m, s)
+    waited, holds = {*_awaited(m, s)}, {each.replica.host for each in s.stores if kind == "split"}
+    awaited, shown = (
+        tuple(name for name in m.asked if name in names) for names in (waited, holds - waited)
+    )
     return ResizeLineFacts(
         size=structs.replace(size, bytes=None if size.bytes is None else in_bytes(size.bytes)),
         average=s.average,
@@ -113,5 +132,7 @@ def line(m: Resize, s: ResizeState) -> ResizeLineFacts:
         undrained=undrained,
         waits=blocked.reason if blocked else "",
         missing=tuple(blocked.evidence) if blocked else (),
+        awaited=awaited,
+        shown=shown,
         readiness=tuple(readiness),
     )

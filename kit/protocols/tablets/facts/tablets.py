@@ -37,7 +37,7 @@ from kit.protocols.tablets.stage_work import barrier_nodes
 from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology.facts import NodeFacts, nodes
 from kit.protocols.topology.facts import barrier as cluster_barrier
-from kit.protocols.topology.rules.cluster import mask_of
+from kit.protocols.topology.rules.cluster import in_state
 from kit.protocols.topology.rules.machines import Selector
 from kit.protocols.topology.topology import CommitDeposed
 from kit.ring.tokens import murmur3_token
@@ -138,7 +138,7 @@ def table_row(m: Tablets, s: TabletsState, tablet: int) -> TableRow:
         return " and ".join(filter(None, texts))
 
     row, ways = s.tablets[tablet], s.tablets[tablet].transitions
-    left = m.hosts(mask_of(s.control.topology, "left"))
+    left = m.hosts(in_state(s.control.topology, "left"))
     return TableRow(
         *m.place(tablet),
         str(m.last_token(tablet)),

@@ -1,4 +1,7 @@
-"""Questions and tables on loads and sizes: who may take a tablet, the plan, splits, merges."""
+"""Questions and tables on loads and sizes: who may take a tablet, the plan, splits, merges.
+
+BadInput when what is asked is no Player or timeline of the model that it is about.
+"""
 
 from __future__ import annotations
 
@@ -34,10 +37,8 @@ MOST_MOVES = 1000
 def may_take(timeline: Timeline, tablet: str, source: str) -> PosedQuestion:
     """Which nodes may take this replica of a tablet?
 
-    ``tablet`` is what is written on its chip, ``source`` the replica, such as ``A:0``.
-
-    Raises BadInput for a tablet or a replica that there is not.
-    Raises KitError when there is no other node.
+    ``tablet`` is what is written on its chip, ``source`` the replica, such as ``A:0``;
+    BadInput for one that there is not. KitError when there is no other node.
     """
     m = model_of(timeline, Balance, BALANCE)
     if tablet not in m.labels:
@@ -62,10 +63,7 @@ def may_take(timeline: Timeline, tablet: str, source: str) -> PosedQuestion:
 
 
 def goes_to(timeline: Timeline) -> PosedQuestion:
-    """To which node does the planner move a tablet first?
-
-    Raises KitError when the plan is empty.
-    """
+    """To which node does the planner move a tablet first? KitError when the plan is empty."""
     m = model_of(timeline, Balance, BALANCE)
     moves = m.plan(timeline.state).moves
     if not moves:
@@ -83,10 +81,7 @@ def goes_to(timeline: Timeline) -> PosedQuestion:
 
 
 def against_planner(source: Any) -> Sheet:
-    """A run of moves beside what the planner does from the same start: moves, bytes, loads.
-
-    Raises BadInput when it is no Player or timeline of the model balance.
-    """
+    """A run of moves beside what the planner does from the same start: moves, bytes, loads."""
     timeline, m = _of_balance(source)
     planner = Timeline(m)
     while len(planner.path()) <= MOST_MOVES and planner.forward() is not None:
@@ -107,10 +102,7 @@ def against_planner(source: Any) -> Sheet:
 
 
 def moves_judged(source: Any) -> Sheet:
-    """Every move of a run: what it did to loads, its badness, and what the planner says of it.
-
-    Raises BadInput when it is no Player or timeline of the model balance.
-    """
+    """Every move of a run: what it did to loads, its badness, and what the planner says of it."""
     timeline, m = _of_balance(source)
     rows = []
     for s, action in _moves(timeline):
@@ -122,10 +114,7 @@ def moves_judged(source: Any) -> Sheet:
 
 
 def candidates_judged(source: Any) -> Sheet:
-    """What may go from the fullest node to the emptiest: loads afterwards, and how bad each is.
-
-    Raises BadInput when it is no Player or timeline of the model balance.
-    """
+    """What may go from the fullest node to the emptiest: loads afterwards, and how bad each is."""
     timeline, m = _of_balance(source)
     s = timeline.state
     loads = m.loads(s)
@@ -244,7 +233,7 @@ def decisions(
 ) -> Sheet:
     """The decision on tables that differ by their average tablet, in percent of the target size.
 
-    Raises BadInput for a percentage or an initial count below 0, fewer tablets than one, or more
+    BadInput for a percentage or an initial count below 0, fewer tablets than one, or more
     tables than a sheet shows.
     """
     averages = finite("averages", averages, MOST_ROWS)

@@ -1,4 +1,7 @@
-"""Questions and tables on the tablets of a real cluster: drains, losses, resizes of its dumps."""
+"""Questions and tables on the tablets of a real cluster: drains, losses, resizes of its dumps.
+
+BadType when what is asked is no opened dump, BadInput for a name of no node, or of several.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +31,7 @@ SHORT = 8  # digits of a host id that tell nodes apart
 
 
 def takes_over(opened: OpenedTablets, host: str) -> PosedQuestion:
-    """Which nodes would take tablets of a node that is to be emptied?
-
-    Raises BadInput for a name of no node, or of several.
-    Raises BadType when what is asked is no opened dump.
-    """
+    """Which nodes would take tablets of a node that is to be emptied?"""
     report = what_if.drain(opened, _opened(opened).host(host, "host"))
     went = sum(report.targets.values())
     return posed(
@@ -45,11 +44,7 @@ def takes_over(opened: OpenedTablets, host: str) -> PosedQuestion:
 
 
 def worst_loss(opened: OpenedTablets) -> PosedQuestion:
-    """Without which one more node do most tablets have no majority?
-
-    Raises BadType when what is asked is no opened dump.
-    Raises KitError when no node is up.
-    """
+    """Without which one more node do most tablets have no majority? KitError when no node is up."""
     now, *reports = _losses(_opened(opened))
     costs = dict(zip(_up(opened), (each.no_quorum for each in reports), strict=True))
     if not costs:
@@ -65,11 +60,7 @@ def worst_loss(opened: OpenedTablets) -> PosedQuestion:
 
 
 def to_resize(opened: OpenedTablets, kind: ResizeType) -> PosedQuestion:
-    """Which tables are to be split, or to be merged?
-
-    Raises BadInput for another word than split, merge or none.
-    Raises BadType when what is asked is no opened dump.
-    """
+    """Which tables are to be split, or to be merged, or to stay? BadInput for another kind."""
     lines = resizes(_opened(opened))
     word = {"split": "are to be split", "merge": "are to be merged", "none": "stay as they are"}
     if kind not in list(word):
@@ -83,12 +74,7 @@ def to_resize(opened: OpenedTablets, kind: ResizeType) -> PosedQuestion:
 
 
 def drain_table(opened: OpenedTablets, host: str) -> Sheet:
-    """For each other node: how many tablets of a node that is emptied it takes, and what keeps it
-    from the others.
-
-    Raises BadInput for a name of no node, or of several.
-    Raises BadType when what is asked is no opened dump.
-    """
+    """What each other node takes of a node that is emptied, and what keeps it from the rest."""
     report = what_if.drain(opened, _opened(opened).host(host, "host"))
     kept = Counter[tuple[str, type[reasons.Misplaced]]]()
     for stuck in report.stuck:
@@ -113,10 +99,7 @@ def drain_table(opened: OpenedTablets, host: str) -> Sheet:
 
 
 def losses_table(opened: OpenedTablets) -> Sheet:
-    """What the loss of each node that is up costs, beside those that are down already.
-
-    Raises BadType when what is asked is no opened dump.
-    """
+    """What the loss of each node that is up costs, beside those that are down already."""
     reports = _losses(_opened(opened))
     names = ["nobody more", *map(_short, _up(opened))]
     rows = tuple(
@@ -129,10 +112,7 @@ def losses_table(opened: OpenedTablets) -> Sheet:
 
 
 def resize_table(opened: OpenedTablets) -> Sheet:
-    """The decision on each table, with the average tablet and the count that the rules ask for.
-
-    Raises BadType when what is asked is no opened dump.
-    """
+    """The decision on each table, with the average tablet and the count that the rules ask for."""
     rows = tuple(
         (
             *(line.table, str(line.tablets), volume(line.average), line.decision),

@@ -1,6 +1,6 @@
 """Questions on a tablet in transition: what comes next, whom a request asks, where failures lead.
 
-Each is answered by the model, which goes there on a copy.
+Each is answered by the model, which goes there on a copy; KitError when no tablet is in transition.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ EITHER = {"more_old", "more_new"}  # conditions of which one is always met
 def stage_table(kind: TransitionKind = "migration", edition: Edition = "documents") -> Sheet:
     """The stages of a transition: whom requests use, the work, where it leads.
 
-    Raises BadInput for a kind of transition or an edition that there is not.
+    BadInput for a kind of transition or an edition that there is not.
     """
     edition = edition_of(edition, EDITIONS)
     if kind not in KINDS:
@@ -72,10 +72,7 @@ def _leads_to(edge: EdgeRow) -> str:
 
 
 def next_stage(timeline: Timeline) -> PosedQuestion:
-    """Which stage comes next, when nothing fails?
-
-    Raises KitError when no tablet is in transition.
-    """
+    """Which stage comes next, when nothing fails?"""
     m, now, _ = _moving(timeline)
     ahead, after = copied(timeline), now.stage
     while after == now.stage and ahead.forward() is not None:
@@ -91,18 +88,12 @@ def next_stage(timeline: Timeline) -> PosedQuestion:
 
 
 def written_to(timeline: Timeline) -> PosedQuestion:
-    """Which replicas does a write go to in the stage of now?
-
-    Raises KitError when no tablet is in transition.
-    """
+    """Which replicas does a write go to in the stage of now?"""
     return _used(timeline, "write", "goes to")
 
 
 def read_from(timeline: Timeline) -> PosedQuestion:
-    """Which replicas does a read ask in the stage of now?
-
-    Raises KitError when no tablet is in transition.
-    """
+    """Which replicas does a read ask in the stage of now?"""
     return _used(timeline, "read", "asks")
 
 
@@ -120,10 +111,7 @@ def _used(timeline: Timeline, what: str, does: str) -> PosedQuestion:
 
 
 def stage_fails(timeline: Timeline) -> PosedQuestion:
-    """Where does it lead when the next piece of the stage's work fails?
-
-    Raises KitError when no tablet is in transition, or its stage has no work left.
-    """
+    """Where does it lead when the next piece of the stage's work fails? KitError without any."""
     m, now, transition = _moving(timeline)
     piece = next((work.name for work in now.work if work.standing == "next"), None)
     if piece is None:
@@ -144,10 +132,7 @@ def stage_fails(timeline: Timeline) -> PosedQuestion:
 
 
 def late_arrives(timeline: Timeline) -> PosedQuestion:
-    """What does a node do with the RPC that comes late?
-
-    Raises KitError when no RPC is late.
-    """
+    """What does a node do with the RPC that comes late? KitError when no RPC is late."""
     _model(timeline)
     late = timeline.state.late
     if late is None:

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from kit.errors import counted
 from kit.protocols.tablets.balance import Balance, BalanceState
 from kit.protocols.tablets.panels.grid import grid_panel, storage_panel
 from kit.protocols.tablets.panels.plans import PlanFacts, plan_panel, planned
 from kit.protocols.tablets.rules.balance.reasons import load_said
 from kit.protocols.tablets.rules.grid import GridHost, TabletGrid, grid_of_maps
+from kit.views.actions import some_of
 from kit.views.declared import Badges, Column, Table, of_state, panel_of, status
 from kit.views.fragment import Frag, h
+from kit.views.gate import Gate
 from kit.views.panel import Scene
 from kit.views.parts import drawing
 from kit.views.promises import LAMPS
 from kit.views.registry import Views
 
 BAR, THICK = 120.0, 12.0
+MOST_STUCK = 3
+"""Replicas without a place that a sentence names."""
 
 
 def grid(m: Balance, s: BalanceState) -> TabletGrid:
@@ -74,6 +80,14 @@ def _badges(scene: Scene) -> Badges:
     yield "stuck", "a drain is stuck" if plan.stuck else "", "broken"
 
 
+def gates(scene: Scene) -> Iterator[Gate]:
+    """A drain that is stuck waits for a place, which nobody has."""
+    stuck = scene.of(next_plan).stuck
+    if stuck:
+        named = "; ".join(some_of(stuck, MOST_STUCK))
+        yield Gate("plan", "drain", "", (), (), 1, f"no node may take {named}")
+
+
 LOADS = Table(
     of_state(node_loads),
     "load:{0[0]}",
@@ -94,4 +108,5 @@ BALANCE = Views(
     picture="grid",
     table="loads",
     badges="badges",
+    gates=gates,
 )

@@ -26,7 +26,7 @@ from kit.protocols.tablets.rules.availability import (
 from kit.protocols.tablets.rules.maps import first_token
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.tablets.tablets import Tablets
-from kit.protocols.topology.rules.cluster import NOBODY, mask_of
+from kit.protocols.topology.rules.cluster import NOBODY, in_state
 from kit.protocols.topology.topology import CrashMember
 from kit.views.actions import mark
 from kit.views.declared import Alike, Column, Drawn, Several, Table, of_state, panel_of
@@ -125,7 +125,7 @@ class TabletLosses(Struct, frozen=True):
 
 def left_hosts(m: Tablets, s: TabletsState) -> frozenset[str]:
     """The hosts that are no part of the topology any more."""
-    return m.hosts(mask_of(s.control.topology, "left"))
+    return m.hosts(in_state(s.control.topology, "left"))
 
 
 def lost_hosts(m: Tablets, s: TabletsState) -> frozenset[str]:

@@ -12,6 +12,7 @@ from kit.protocols.tablets.facts.resize import Readiness
 from kit.protocols.tablets.hosts import LOG
 from kit.protocols.tablets.panels import plans
 from kit.protocols.tablets.panels.grid import grid_panel, storage_panel
+from kit.protocols.tablets.resize import Resize
 from kit.protocols.tablets.rules import maps
 from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica
 from kit.protocols.topology.panels.states import diagram
@@ -278,11 +279,22 @@ def standing(scene: Scene) -> Standing:
 
 
 def gates(scene: Scene) -> Iterator[Gate]:
-    """The barrier of a finalization: who has applied all, and holds no former map."""
-    now = scene.of(facts.line)
+    """The barrier of a finalization; before it, what keeps the decision from taking effect; else
+    who has yet to apply the newest map.
+    """
+    m, s, now = scene.model, scene.state, scene.of(facts.line)
     if _waited_on(now):
-        step = "the new map" if scene.state.phase == "barrier" else "the next plan"
-        yield Gate("resize:barrier", step, "drained", now.drained, now.undrained, _waited_on(now))
+        verb = m.verb(Resize.pass_barrier())
+        yield Gate("resize:barrier", verb, "drained", now.drained, now.undrained, _waited_on(now))
+    elif now.waits:
+        verb = m.verb(Resize.finalize())
+        there = now.shown if now.awaited else ()
+        need = max(1, len(there) + len(now.awaited))
+        yield Gate("resize:ready", verb, "", there, now.awaited, need, now.waits)
+    elif behind := m.behind(s):
+        there = tuple(name for name in m.asked if name not in m.named(behind))
+        what = f"the map of {counted(s.map.count, 'tablet')}"
+        yield Gate(LOG, what, "applied it", there, m.named(behind), len(m.asked))
 
 
 def _log_words(scene: Scene) -> str:

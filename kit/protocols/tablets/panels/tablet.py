@@ -14,11 +14,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.engine.timeline import PassedStep
+from kit.masks import holds, mask_of, members
 from kit.protocols.storage import storage
 from kit.protocols.storage.facts import OUTPUT
 from kit.protocols.storage.panels import VIEWS as STORAGE
 from kit.protocols.storage.rules.requests import AT_WORK, DONE, NOTHING, WAITING, Request, timestamp
-from kit.protocols.storage.rules.view import holds, mask_of, members
 from kit.protocols.tablets.panels.grid import grid_panel
 from kit.protocols.tablets.panels.tablets import diagram
 from kit.protocols.tablets.rules.grid import GridHost, PlacedTablet, TabletGrid, TabletWay

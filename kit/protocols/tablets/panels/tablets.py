@@ -19,10 +19,12 @@ from kit.protocols.tablets.rules.maps import TabletMap
 from kit.protocols.tablets.rules.replica_sets import StageChoice, words
 from kit.protocols.tablets.rules.stages import KINDS, TRANSITIONS, TransitionKind, onward
 from kit.protocols.tablets.rules.tablet_history import WITHIN_NODE
+from kit.protocols.tablets.stage_work import Piece
 from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology import topology as cluster
 from kit.protocols.topology.panels.coordinating import QUEUE
 from kit.protocols.topology.panels.nodes import PLACED
+from kit.protocols.topology.panels.stage import waits
 from kit.protocols.topology.panels.states import STATES, machine_diagram
 from kit.protocols.topology.panels.tables import REQUESTS
 from kit.protocols.topology.rules.cluster import NOBODY
@@ -42,6 +44,7 @@ from kit.views.declared import (
 )
 from kit.views.diagrams import END, START, Standing, StateDiagram, state_panel
 from kit.views.fragment import Frag, Kid, h
+from kit.views.gate import Gate, awaited_gates
 from kit.views.panel import Panel, Scene
 from kit.views.parts import bulb
 from kit.views.promises import LAMPS
@@ -87,6 +90,29 @@ def _badges(scene: Scene) -> Badges:
     yield "decided", "decided" if s.command else "", "busy"
     yield "late", "a late RPC" if s.late else "", "busy"
     yield "coordinator", "! no coordinator" * (s.control.coordinator == NOBODY), "broken"
+
+
+def gates(scene: Scene) -> Iterator[Gate]:
+    """The next stages, which wait for a barrier or for work; then what the cluster waits for."""
+    m, s, runs = scene.model, scene.state, scene.of(facts.barrier)
+    alike: dict[tuple[str, int], list[Piece]] = {}
+    for piece in m.pieces(s):
+        alike.setdefault((piece.work.name, piece.hosts), []).append(piece)
+    for (work, _), pieces in alike.items():
+        first = pieces[0]
+        thing, what = "tablet {} {}".format(*m.place(first.tablet)), m.briefly(s, m.led_to(pieces))
+        if first.work.barrier and runs:
+            asked = [(name, role) for name, role in runs.standing if role != "passed over"]
+            there, missing = (
+                tuple(name for name, role in asked if (role == "answered") is has)
+                for has in (True, False)
+            )
+            yield Gate(thing, what, "answered", there, missing, len(asked))
+        else:
+            _, written = m.involved(s, first.transition, work)
+            missing = tuple(dict.fromkeys(each.host for each in written))
+            yield Gate(thing, what, f"done {work}", (), missing, len(missing))
+    yield from [*waits(_cluster(scene))] or awaited_gates(scene)
 
 
 # -- what explains it: selectors, replicas and work by stage ---------------------------------------
@@ -557,5 +583,6 @@ TABLETS = Views(
     picture="grid",
     table="now",
     badges="badges",
+    gates=gates,
     may_ask=lambda scene: scene.model.dump is None,
 )

@@ -129,9 +129,8 @@ class ServedTablet(Struct, frozen=True):
 def served(
     tablet: Tablet, edition: Edition, down: Collection[str], datacenters: Mapping[str, str]
 ) -> ServedTablet:
-    """What is left of a tablet; ``datacenters`` are by host.
-
-    Raises KeyError for a replica on a host without a datacenter.
+    """What is left of a tablet; ``datacenters`` are by host. KeyError for a replica on a host
+    without a datacenter.
     """
     hosts = tuple(dict.fromkeys(replica.host for replica in tablet.sets.both))
     sets, (reads, writes) = tablet.sets, selectors(tablet, edition)
@@ -213,9 +212,7 @@ def primary_replica(given: TabletMap, tablet: int, places: Places) -> TabletRepl
     """The replica on whose host a primary-range repair repairs a tablet.
 
     Replicas are taken in the order of datacenters, racks and hosts, one further for each round of
-    tablets, so that neighbouring tablets have different ones.
-
-    Raises KeyError for a host without a place.
+    tablets, so that neighbouring tablets have different ones. KeyError for a host without a place.
     """
     held = given.tablets[tablet].replicas
     replicas = sorted(held, key=lambda each: (*places[each.host], each.host))

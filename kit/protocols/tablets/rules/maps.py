@@ -33,8 +33,7 @@ def last_token(index: int, count: int) -> int:
 
 def last_tokens(count: int) -> tuple[int, ...]:
     """The last token of each of ``count`` tablets, ascending; the last one is the highest token.
-
-    Raises BadInput for a count below one.
+    BadInput for a count below one.
     """
     if count < 1:
         raise BadInput("tablet_count", count, "a number from 1 on")
@@ -42,9 +41,8 @@ def last_tokens(count: int) -> tuple[int, ...]:
 
 
 def tablet_of(token: int, lasts: Sequence[int]) -> int:
-    """The number of the tablet that covers a token; ``lasts`` are last tokens, ascending.
-
-    Raises BadInput for what is no token.
+    """The number of the tablet that covers a token; ``lasts`` are last tokens, ascending. BadInput
+    for what is no token.
     """
     if type(token) is not int or not INT64_LOW <= token <= INT64_HIGH:
         raise BadInput("token", token, f"an integer from {INT64_LOW} to {INT64_HIGH}")
@@ -77,9 +75,8 @@ def siblings(count: int, isolated: int | None = None) -> tuple[tuple[int, int], 
     """The pairs that a merge makes one: (0, 1), (2, 3) and so on.
 
     Of an odd count one tablet stays as it is, the ``isolated`` one; those after it are paired
-    afresh. Source: published ``make_merge_decision``.
-
-    Raises BadInput for one tablet, an odd count of which no tablet of even number is isolated.
+    afresh. Source: published ``make_merge_decision``. BadInput for one tablet, an odd count of
+    which no tablet of even number is isolated.
     """
     if count < 2:
         raise BadInput("tablet_count", count, "a number from 2 on")
@@ -146,10 +143,7 @@ class TabletMap(Struct, frozen=True, cache_hash=True):
         return tuple(tablet.last_token for tablet in self.tablets)
 
     def of(self, token: int) -> Tablet:
-        """The tablet that covers a token.
-
-        Raises BadInput for what is no token.
-        """
+        """The tablet that covers a token. BadInput for what is no token."""
         return self.tablets[tablet_of(token, self.last_tokens)]
 
 
@@ -257,8 +251,7 @@ class ApartPair(Struct, frozen=True):
 
 def split(given: TabletMap) -> TabletMap:
     """The map with each tablet as two, both with its replicas; the resize decision is done.
-
-    Raises BadInput for a map that cannot be split now: no tablet, a transition under way.
+    BadInput for a map that cannot be split now: no tablet, a transition under way.
     """
     _check(given, least=1)
     parts = iter(split_tokens(given.last_tokens))
@@ -267,10 +260,8 @@ def split(given: TabletMap) -> TabletMap:
 
 
 def merged(given: TabletMap) -> TabletMap:
-    """The map with each two siblings as one, with the even one's replicas.
-
-    Raises BadInput for a map that cannot be merged now: a single tablet, a transition under way,
-    siblings in different places.
+    """The map with each two siblings as one, with the even one's replicas. BadInput for a map that
+    cannot be merged now: a single tablet, a transition under way, siblings in different places.
     """
     _check(given, least=2)
     for pair in apart(given):

@@ -42,9 +42,8 @@ def replica_of(text: str) -> TabletReplica:
 
 
 def replicas_in(text: str) -> Replicas:
-    """The replicas of one tablet: ``A B C`` or ``A:0 B:1 C:0``.
-
-    Raises BadInput for none, a host twice, or a shard that is no number.
+    """The replicas of one tablet: ``A B C`` or ``A:0 B:1 C:0``. BadInput for none, a host twice, or
+    a shard that is no number.
     """
     words = text.split()
     for word in words:

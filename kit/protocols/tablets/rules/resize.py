@@ -273,9 +273,8 @@ def not_final(given: TabletMap, local: LocalNumbers) -> Refusal | None:
 def finalized(given: TabletMap, edition: Edition = "server") -> TabletMap:
     """The map after its resize, which is no longer decided.
 
-    In edition ``server`` the reset is a decision of its own and takes the next number.
-
-    Raises BadInput where ``split`` or ``merged`` refuse the map.
+    In edition ``server`` the reset is a decision of its own and takes the next number. BadInput
+    where ``split`` or ``merged`` refuse the map.
     """
     resized = split(given) if given.resize_type == "split" else merged(given)
     number = given.resize_seq_number + (edition == "server")

@@ -169,9 +169,8 @@ def stages(edition: Edition) -> tuple[str, ...]:
 
 
 def onward(table: Machine, stage: str) -> EdgeRow:
-    """The edge out of a stage (or the boundary) whose work is done.
-
-    Raises KeyError when the table has no such stage.
+    """The edge out of a stage (or the boundary) whose work is done. KeyError when the table has no
+    such stage.
     """
     edge = table.edge(stage, "happy")
     if edge is None:

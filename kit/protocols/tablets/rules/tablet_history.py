@@ -30,6 +30,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.errors import BadInput
+from kit.masks import mask_of
 from kit.protocols.storage.rules import conditions
 from kit.protocols.storage.rules.history import (
     CopyTask,
@@ -38,7 +39,7 @@ from kit.protocols.storage.rules.history import (
     RangeHistory,
     ShardedReplica,
 )
-from kit.protocols.storage.rules.view import ShardChoice, View, mask_of
+from kit.protocols.storage.rules.view import ShardChoice, View
 from kit.protocols.tablets.rules import stages
 from kit.protocols.tablets.rules.availability import (
     ACKNOWLEDGEMENT,
@@ -104,8 +105,7 @@ def plans(
     kind: TransitionKind, rf: int, second: Second, repaired: bool = False
 ) -> tuple[TransitionPlan, ...]:
     """The transitions, in the order in which they are planned; ``repaired``: a repair is the last.
-
-    Raises BadInput when a dead replica is to be rebuilt and no other holds the data.
+    BadInput when a dead replica is to be rebuilt and no other holds the data.
     """
     if kind.startswith("rebuild") and rf < 2:
         raise BadInput("rf", rf, "2 or more, so that a dead replica can be rebuilt")

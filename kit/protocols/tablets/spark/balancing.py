@@ -42,12 +42,10 @@ def balancing(
 ) -> Any:
     """A Spark frame with a row for each plan of each seed's cluster, made when it is used.
 
-    ``sizes`` are the fields of ``kit.protocols.tablets.spark.sizes.TabletsSize``; ``equal``:
-    all tablets are of the target size. Without Spark (None) it is an Arrow table, made here and
-    now.
-
-    Raises BadInput for an unknown edition or size, one out of its limits, seeds that are no range
-    from 0 on; before any task begins.
+    ``sizes`` are the fields of ``kit.protocols.tablets.spark.sizes.TabletsSize``; ``equal``: all
+    tablets are of the target size. Without Spark (None) it is an Arrow table, made here and now.
+    BadInput for an unknown edition or size, one out of its limits, seeds that are no range from 0
+    on; before any task begins.
     """
     edition = edition_of(edition, EDITIONS)
     small = {"nodes": 12, "shards": 2, "tables": 4, "tablets": 32, **sizes}
@@ -59,9 +57,7 @@ def convergence_of(frame: Any) -> pd.DataFrame:
     """A row for each cluster: plans until nothing was left to move, moves in all and the least that
     even counts need, loads at first and at last.
 
-    ``frame`` are rows of ``balancing``.
-
-    Raises BadInput for another table.
+    ``frame`` are rows of ``balancing``. BadInput for another table.
     """
     rows = columns_of("frame", frame, BALANCING).to_pandas()
     keys = ["edition", "nodes", "shards", "replicas", "seed"]
@@ -121,9 +117,8 @@ def after(given: BalancerInput, moves: Iterable[TabletMove]) -> BalancerInput:
 
 
 def plans(given: BalancerInput, edition: Edition) -> Iterator[tuple[BalancerInput, BalancePlan]]:
-    """Each plan, with the cluster once it is done, until there is nothing to move.
-
-    Raises BadInput for a cluster in which something is left to do after ``MOST_PLANS`` plans.
+    """Each plan, with the cluster once it is done, until there is nothing to move. BadInput for a
+    cluster in which something is left to do after ``MOST_PLANS`` plans.
     """
     for _ in range(MOST_PLANS):
         step = plan(given, edition)

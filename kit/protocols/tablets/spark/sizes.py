@@ -136,9 +136,8 @@ class DrawnTable(Struct, frozen=True):
 
 
 def size_of(given: Mapping[str, Any]) -> TabletsSize:
-    """The size from plain values.
-
-    Raises BadInput for an unknown one, one out of its limits, too few racks or nodes for replicas.
+    """The size from plain values. BadInput for an unknown one, one out of its limits, too few racks
+    or nodes for replicas.
     """
     size = bounds_of(TabletsSize, "size", given, "whole numbers of a cluster's parts")
     if size.racks < size.replicas:
@@ -332,8 +331,7 @@ class TabletCluster:
 
     def write(self, folder: str | Path) -> Path:
         """Write the tablets as Parquet into a new folder, all or nothing; Spark reads them then.
-
-        Raises BadInput when the folder exists, or has no place or room.
+        BadInput when the folder exists, or has no place or room.
         """
         stored(self.tablets, folder)
         self._stored = Path(folder).resolve()
@@ -377,9 +375,8 @@ class TabletCluster:
 def tablets(spark: Spark | None, **sizes: Any) -> TabletCluster:
     """A drawn cluster with tablets, as tables on a session, or with None in this process.
 
-    ``sizes`` are the fields of ``kit.protocols.tablets.spark.sizes.TabletsSize``.
-
-    Raises BadInput for a size that is unknown, out of its limits, or does not fit the others.
+    ``sizes`` are the fields of ``kit.protocols.tablets.spark.sizes.TabletsSize``. BadInput for a
+    size that is unknown, out of its limits, or does not fit the others.
     """
     return TabletCluster(spark, size_of(sizes))
 
@@ -507,9 +504,8 @@ class Availability(Struct, frozen=True):
 
 
 def availability(losses: Any, nodes: int) -> Availability:
-    """Every loss of one or two of so many nodes, from the rows of ``losses``.
-
-    Raises BadInput for another table, or fewer nodes than it names.
+    """Every loss of one or two of so many nodes, from the rows of ``losses``. BadInput for another
+    table, or fewer nodes than it names.
     """
     table = columns_of("losses", losses, LOSSES)
     largest = pc.max(

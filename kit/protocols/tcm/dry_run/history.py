@@ -51,6 +51,7 @@ def model_for(
     *,
     begun: int | None = None,
     crashes: int = 0,
+    cancels: int = 0,
     stored: Stored | None = None,
     level: Level | None = None,
 ) -> TcmCluster:
@@ -76,6 +77,7 @@ def model_for(
             edition=edition,
             epoch=ring_file.epoch - (len(operations) - 1 if begun is None else begun),
             crashes=crashes,
+            cancels=cancels,
             stored=stored,
             level=level or "own",
         )

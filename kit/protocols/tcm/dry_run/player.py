@@ -33,6 +33,7 @@ RingSource: TypeAlias = ringfile.RingFile | str | Path | Sequence[str | Path]
 Operations: TypeAlias = str | Operation | Iterable[str | Operation]
 SizesSource: TypeAlias = Stored | Mapping[str, int] | str | Path | None
 MOST_SOURCES = 10_000  # files or texts that are one ring together
+NO_KEYSPACE = 'one or more: keyspaces=\'ks={"class": "SimpleStrategy", "replication_factor": 3}\''
 HEADS = ("epoch", "what is committed", "to copy", "most loaded source", "must not die")
 
 
@@ -126,8 +127,7 @@ def rehearse(
 
 def opened(ring: RingSource, keyspaces: str | Keyspace | Iterable[str | Keyspace] = ()) -> Imported:
     """A ring from whatever holds one; BadInput when it is none, or no keyspace is known."""
-    several = (keyspaces,) if isinstance(keyspaces, str | Keyspace) else keyspaces
-    named = finite("keyspaces", map(_keyspace, several), ringfile.MOST_KEYSPACES)
+    named = named_keyspaces(keyspaces)
     if named and isinstance(ring, ringfile.RingFile):
         raise BadInput("keyspaces", named[0].name, "none beside a ring that was opened already")
     if isinstance(ring, Imported):
@@ -137,9 +137,16 @@ def opened(ring: RingSource, keyspaces: str | Keyspace | Iterable[str | Keyspace
     else:
         imported = _read([ring] if isinstance(ring, str | Path) else ring, named)
     if not imported.keyspaces:
-        form = 'keyspaces=\'ks={"class": "SimpleStrategy", "replication_factor": 3}\''
-        raise BadInput("keyspaces", None, f"one or more: {form}")
+        raise BadInput("keyspaces", None, NO_KEYSPACE)
     return imported
+
+
+def named_keyspaces(
+    keyspaces: str | Keyspace | Iterable[str | Keyspace],
+) -> tuple[Keyspace, ...]:
+    """Keyspaces as somebody names them. Raises BadInput for one that is not well formed."""
+    several = (keyspaces,) if isinstance(keyspaces, str | Keyspace) else keyspaces
+    return tuple(finite("keyspaces", map(_keyspace, several), ringfile.MOST_KEYSPACES))
 
 
 def _keyspace(given: str | Keyspace) -> Keyspace:

@@ -27,8 +27,8 @@ from kit.protocols.tcm.rules.barrier import majority
 from kit.protocols.tcm.rules.metadata import Cancel
 from kit.protocols.tcm.rules.operations import Operation
 from kit.protocols.tcm.rules.quorums import levels, sharing
+from kit.ring import natural
 from kit.ring.ranges import Range
-from kit.ring.reference import replicas_reference
 from kit.ring.replication import NetworkTopologyStrategy, SimpleStrategy
 from kit.ring.tokens import small
 from kit.ring.topology import Node, Ring
@@ -175,10 +175,11 @@ def _ring_file(nodes: list[dict[str, Any]], replication: dict[str, Any]) -> str:
 
 
 def replicas(tokens: dict[str, int], token: int, rf: int) -> list[str]:
-    """The replicas of a token, by the engine's plain reference."""
+    """The replicas of a token, by the engine's own walk."""
     nodes = [Node(name, (owned,)) for name, owned in tokens.items()]
-    line = small(max(tokens.values()) + 100)
-    return list(replicas_reference(nodes, SimpleStrategy(rf), token, line))
+    ring = Ring.of(nodes, small(max(tokens.values()) + 100))
+    [codes] = natural.replicas(ring, SimpleStrategy(rf), np.array([token]))
+    return [ring.names[code] for code in codes]
 
 
 def _some_ring(chance: random.Random) -> Arguments:

@@ -4,8 +4,6 @@ Each edge is looked up in the transition tables: a rollback in the journal is to
 that is entered once more, as after a change of the coordinator, is a passage of its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import zip_longest
 from pathlib import Path

@@ -4,8 +4,6 @@ Nothing is computed here: what happened is in the journal, the diagram is the ed
 operation a stretch of states belongs to no line says; it is the first machine that has them all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import takewhile
 from pathlib import Path

@@ -4,8 +4,6 @@ The tables come from dumps, who is up from the text of ``nodetool status`` or fr
 that are down. What cannot be so is refused with the node and the column that says it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TypeVar

@@ -4,8 +4,6 @@
 case that differs: with all nodes up, and with one node of a kind down.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
@@ -14,7 +12,7 @@ from msgspec.structs import replace
 
 from kit.edge.arguments import checked
 from kit.errors import BadInput
-from kit.protocols.group0.rules.voters import nodes_in
+from kit.masks import nodes_in, where
 from kit.protocols.topology.dry_run.opening import UNTOLD, OpenedTopology, PathLike, open_topology
 from kit.protocols.topology.rules import machines
 from kit.protocols.topology.rules import work as rules
@@ -270,8 +268,8 @@ class _Asking:
         topology, self.hosts = load(opened.table, opened.requests)
         self.topology = replace(topology, rf=rf)
         present = {row.host_id for row in opened.table.rows if row.node_state != "left"}
-        self.all = sum(1 << i for i, host in enumerate(self.hosts) if host in present)
-        dead = sum(1 << i for i, host in enumerate(self.hosts) if host in (opened.down or ()))
+        self.all = where(host in present for host in self.hosts)
+        dead = where(host in (opened.down or ()) for host in self.hosts)
         self.alive = self.all & ~dead
         self.held_by = next(unplayed_states(opened.table), "")
 

@@ -1,7 +1,5 @@
 """The panels of the topology: the transition's diagram, nodes, ring, queue, barrier, group 0."""
 
-from __future__ import annotations
-
 from kit.protocols.topology.panels.coordinating import (
     BADGES,
     BARRIER,

@@ -1,11 +1,10 @@
 """What the coordinator is at: the queue with reasons, the barrier node by node, the badges."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kit.errors import counted
-from kit.protocols.group0.rules.voters import majority, nodes_in
+from kit.masks import nodes_in
+from kit.protocols.group0.rules.voters import majority
 from kit.protocols.topology import facts
 from kit.protocols.topology.control import has_majority, voting
 from kit.protocols.topology.facts import HistoryLine, LoggedLine, NodeFacts, history, log_lines
@@ -61,11 +60,7 @@ Member = tuple[NodeFacts, str, str, tuple[str, ...], tuple[str, str]]
 """A member, its version, its requests in flight, its sessions; its answer as a sign and words."""
 
 
-def _members(scene: Scene) -> tuple[Member, ...]:
-    return scene.once("members", lambda: tuple(_member_rows(scene)))
-
-
-def _member_rows(scene: Scene) -> Iterator[Member]:
+def _members(scene: Scene) -> Iterator[Member]:
     m, s, runs = scene.model, scene.state, scene.of(facts.barrier)
     answers: dict[str, tuple[str, str]] = {}
     if runs is not None:

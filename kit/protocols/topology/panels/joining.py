@@ -1,7 +1,5 @@
 """A join: its messages, the rows of host ids, what each process is at, every check."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -30,6 +28,7 @@ from kit.protocols.topology.handshake import (
     up,
 )
 from kit.protocols.topology.join import Join
+from kit.views.busts import Health
 from kit.views.declared import Badges, Column, Note, Table, of_state, panel_of, status
 from kit.views.gate import Gate
 from kit.views.panel import Scene
@@ -37,7 +36,7 @@ from kit.views.parts import lamp
 from kit.views.promises import LAMPS, judged
 from kit.views.registry import Views
 from kit.views.spacetime import MESSAGES
-from kit.views.stage import Character, Health, Stage, stage_panel
+from kit.views.stage import Character, Stage, stage_panel
 
 BY = {
     "receiver": "the receiver, by its configuration",
@@ -200,7 +199,9 @@ def gates(scene: Scene) -> Iterator[Gate]:
     elif status == "waiting" and lead:
         names = dict.fromkeys((contact, lead))
         there = tuple(name for name in names if name != lead)
-        yield Gate(JOINER, "the verdict", "been heard", there, (lead,), len(names))
+        row = tables(s).row(joiner(s).host)
+        due = "the verdict" if row is None or row.state == "none" else "the response"
+        yield Gate(JOINER, due, "been heard", there, (lead,), len(names))
 
 
 HOSTS = (

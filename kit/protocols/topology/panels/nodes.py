@@ -1,7 +1,5 @@
 """A table of the nodes' rows."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from msgspec.structs import replace
@@ -9,14 +7,7 @@ from msgspec.structs import replace
 from kit.protocols.topology import facts
 from kit.protocols.topology.control import spot
 from kit.protocols.topology.facts import NodeFacts
-from kit.views.declared import (
-    NONE,
-    Alike,
-    Column,
-    Table,
-    of_state,
-    panel_of,
-)
+from kit.views.declared import NONE, Alike, Column, Table, of_state, panel_of
 from kit.views.panel import Scene
 
 LEADS = "★"

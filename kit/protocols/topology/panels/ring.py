@@ -5,8 +5,6 @@ the first replica's, by the ring without the operation (*old*) or the changed on
 them counts is the selector of the transition state.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -16,9 +14,9 @@ from itertools import pairwise
 from msgspec import Struct
 
 from kit.errors import counted
-from kit.protocols.group0.rules.voters import nodes_in
+from kit.masks import mask_of, nodes_in
 from kit.protocols.topology.control import ControlState
-from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology, mask_of, owners
+from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology, in_state, owners
 from kit.protocols.topology.rules.machines import Selector, StateRow
 from kit.protocols.topology.rules.work import state_of, under_way
 from kit.protocols.topology.topology import Topology
@@ -99,7 +97,7 @@ def ring(m: Topology, s: ControlState) -> TokenRing:
     )
     newest = len(s.views) - 1
     known = (i for i in nodes_in(s.topology.members & s.up) if s.applied[i] == newest)
-    named = m.named(sum(1 << i for i in known))
+    named = m.named(mask_of(known))
     return TokenRing(max(place) + 1, row.reads, row.writes, nodes, tuple(arcs), named)
 
 
@@ -118,7 +116,7 @@ def _selectors(m: Topology, s: ControlState) -> StateRow:
 
 def _rings(t: ClusterTopology) -> tuple[int, int]:
     """Who owns tokens by the ring without the operation, and by the changed one (masks)."""
-    rebuilt = sum(1 << i for i in nodes_in(mask_of(t, "rebuilding")) if t.nodes[i].tokens)
+    rebuilt = mask_of(i for i in nodes_in(in_state(t, "rebuilding")) if t.nodes[i].tokens)
     stay = owners(t) | rebuilt
     operation = under_way(t)
     if operation is None or operation.node == NOBODY:

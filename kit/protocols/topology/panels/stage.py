@@ -1,7 +1,5 @@
 """The topology on the stage: nodes by their state, the barrier as a gate, the log as a tape."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kit.errors import counted
@@ -14,9 +12,10 @@ from kit.protocols.topology.panels.ring import replicas_in_use
 from kit.protocols.topology.panels.states import standing
 from kit.protocols.topology.rules.cluster import NOBODY
 from kit.protocols.topology.rules.work import state_of, under_way
+from kit.views.busts import Health
 from kit.views.gate import Gate, awaited_gates
 from kit.views.panel import Scene
-from kit.views.stage import Character, Health, Message, Sign, Stage, Wall, stage_panel
+from kit.views.stage import Character, Message, Sign, Stage, Wall, stage_panel
 from kit.views.tape import Card
 
 DECIDES = {
@@ -165,13 +164,30 @@ def _messages(scene: Scene) -> Iterator[Message]:
 
 
 def gates(scene: Scene) -> Iterator[Gate]:
-    """The barrier that runs; else what refusals tell."""
-    runs = scene.of(facts.barrier)
-    if runs is None:
+    """The barrier that runs, else what refusals tell; then the requests that have to wait."""
+    if scene.of(facts.barrier) is None:
         yield from awaited_gates(scene)
-        return
-    missing = tuple(name for name, _ in runs.refused)
-    yield Gate("barrier", runs.command, "answered", runs.answered, missing, len(runs.needs))
+    yield from waits(scene)
+
+
+def waits(scene: Scene) -> Iterator[Gate]:
+    """The barrier that runs, each request that waits, with the reason that the queue gives, and the
+    coordinator where none of these is why it waits.
+    """
+    m = scene.model
+    if runs := scene.of(facts.barrier):
+        missing = tuple(name for name, _ in runs.refused)
+        yield Gate("barrier", runs.command, "answered", runs.answered, missing, len(runs.needs))
+    for entry in scene.of(facts.entries):
+        if entry.standing in ("waits", "paused"):
+            table = facts.parameter(m, scene.state, entry) if entry.node == NOBODY else ""
+            what = f"{facts.title(m, entry)} {table}".rstrip()
+            missing = m.named(entry.waits_for)
+            yield Gate(f"request:{entry.number}", what, "", (), missing, 1, entry.reason)
+    decision = work.task_of(scene.state, m.setting).decision
+    if decision.kind == "wait" and not decision.number:
+        missing = m.named(decision.missing)
+        yield Gate("decision", "the coordinator", "", (), missing, 1, decision.reason)
 
 
 STAGE = stage_panel(

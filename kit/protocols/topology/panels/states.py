@@ -1,7 +1,5 @@
 """The picture: the machine of the operation under way, the state of now lit, the way taken."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from operator import itemgetter
 

@@ -8,8 +8,6 @@ working. Sources: Topology over Raft, "Topology state persistence table"; blog p
 Raft", "CDC on Raft".
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from operator import itemgetter
@@ -19,12 +17,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.engine.timeline import PassedStep
+from kit.masks import nodes_in
 from kit.operators.importers.system_tables import TOPOLOGY
-from kit.protocols.group0.rules.voters import nodes_in
 from kit.protocols.topology.control import SERVING_STATES, ControlState, view_of
 from kit.protocols.topology.facts import RunIds, ends_of, run_ids
 from kit.protocols.topology.outages import address_of
-from kit.protocols.topology.rules.cluster import ClusterTopology, Replication, mask_of
+from kit.protocols.topology.rules.cluster import ClusterTopology, Replication, in_state
 from kit.protocols.topology.rules.columns import (
     COMMITS_CDC,
     NULL,
@@ -330,7 +328,7 @@ class DriverView(Struct, frozen=True):
 
 def driver_view(m: Topology, s: ControlState, steps: Sequence[PassedStep]) -> DriverView:
     """What a driver reads now, by the first node that it reaches."""
-    serving = mask_of(s.topology, *SERVING_STATES)
+    serving = in_state(s.topology, *SERVING_STATES)
     contact = next((i for i in range(len(m.names)) if serving & s.up >> i & 1), None)
     if contact is None:
         return DriverView("")

@@ -8,8 +8,6 @@ who drains, whose work is let in. Source: Topology over Raft, "Topology guards",
 persistence table"; read by Q-21 and Q-46.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import zip_longest
@@ -18,6 +16,7 @@ from typing import Any, Literal
 from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
+from kit.masks import mask_of, where
 from kit.protocols.group0.rules.commands import Group0Safeguards
 from kit.protocols.topology.rules.machines import Edition
 
@@ -142,15 +141,15 @@ def changed_requests(
 
 
 @lru_cache(maxsize=1 << 11)
-def mask_of(topology: ClusterTopology, *states: str) -> int:
+def in_state(topology: ClusterTopology, *states: str) -> int:
     """The nodes in one of these states."""
-    return sum(1 << i for i, entry in enumerate(topology.nodes) if entry.state in states)
+    return where(entry.state in states for entry in topology.nodes)
 
 
 def owners(topology: ClusterTopology) -> int:
     """The normal nodes that own tokens."""
     own = enumerate(topology.nodes)
-    return sum(1 << i for i, entry in own if entry.tokens and entry.state == "normal")
+    return mask_of(i for i, entry in own if entry.tokens and entry.state == "normal")
 
 
 Cells = tuple[tuple[str, Any], ...]

@@ -9,8 +9,6 @@ only the published code has are not played here), "Topology state machine", "Sta
 diagram for nodes", "Zero-token nodes"; published coordinator, its loading of the topology.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -19,8 +17,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from kit.masks import chosen
-from kit.protocols.group0.rules.voters import nodes_in
+from kit.masks import chosen, mask_of, nodes_in, where
 from kit.protocols.topology.rules import cluster, machines
 from kit.protocols.topology.rules.editions import MACHINES
 
@@ -151,7 +148,7 @@ def load(
         version=table.version or 1,
         fence_version=table.fence_version or 0,
         session=1 if table.session else 0,
-        ignored=sum(1 << place_of[host] for host in table.ignore_nodes if host in place_of),
+        ignored=mask_of(place_of[host] for host in table.ignore_nodes if host in place_of),
         requests=tuple(
             cluster.RequestEntry(
                 each.request_type or "",
@@ -167,11 +164,12 @@ def load(
         queue=tuple(dict.fromkeys(number_of[id_] for id_ in queue if id_ and id_ in number_of)),
         running=number_of.get(running, 0),
         # A node that joins is in group 0 once ``join_group0`` is behind it.
-        members=sum(
-            1 << i
-            for i, row in enumerate(table.rows)
-            if row.node_state in MEMBERS
-            and not (transition == "join_group0" and row.node_state in JOINING)
+        members=where(
+            bool(
+                row.node_state in MEMBERS
+                and not (transition == "join_group0" and row.node_state in JOINING)
+            )
+            for row in table.rows
         ),
         tablets="moving" if transition in TABLETS_MOVE else "even",
         resizes=int(transition == "tablet_resize_finalization"),

@@ -9,8 +9,6 @@ balancing"; blog post on 6.0, "Driving Topology Changes from a Centralized Topol
 published coordinator, its main loop and its choice of the next task.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import lru_cache, reduce
 from operator import and_
@@ -19,14 +17,14 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.protocols.group0.rules.voters import nodes_in
+from kit.masks import mask_of, nodes_in
 from kit.protocols.topology.rules import machines as tables
 from kit.protocols.topology.rules.cluster import (
     NOBODY,
     ClusterTopology,
     RequestEntry,
     Setting,
-    mask_of,
+    in_state,
     with_node,
 )
 from kit.protocols.topology.rules.editions import MACHINES
@@ -138,8 +136,8 @@ def _needs_cleanup(topology: ClusterTopology, kind: str, alive: int, setting: Se
 
 
 def _with_cleanup(topology: ClusterTopology, status: str) -> int:
-    normal = nodes_in(mask_of(topology, "normal"))
-    return sum(1 << i for i in normal if topology.nodes[i].cleanup == status)
+    normal = nodes_in(in_state(topology, "normal"))
+    return mask_of(i for i in normal if topology.nodes[i].cleanup == status)
 
 
 def _standings(
@@ -183,7 +181,7 @@ def _missing(topology: ClusterTopology, request: RequestEntry, alive: int) -> in
         return 0
     if request.kind == "rebuild":
         return 1 << request.node & ~alive
-    needed = mask_of(topology, "normal")
+    needed = in_state(topology, "normal")
     if request.kind == "remove":
         needed &= ~(topology.ignored | 1 << request.node)
     if request.kind == "replace":
@@ -222,7 +220,7 @@ class Decision(Struct, frozen=True, cache_hash=True):
 @lru_cache(maxsize=1 << 11)
 def decide(topology: ClusterTopology, alive: int, setting: Setting) -> Decision:
     """The coordinator's next decision. ``alive``: the nodes that it sees up (a mask)."""
-    left = mask_of(topology, "left") & topology.members
+    left = in_state(topology, "left") & topology.members
     if left:
         reason = "nodes that have left are still in group 0"
         return Decision("work", reason, work=(DROP_LEFT,), addressees=0)

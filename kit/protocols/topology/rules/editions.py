@@ -12,8 +12,6 @@ streaming), Q-24 (without an edge for it, failed work is tried again) and Q-37 (
 published coordinator.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kit.protocols.topology.rules.machines import (

@@ -6,8 +6,6 @@ them. Source: Topology over Raft, "State transition diagram for nodes" and the l
 states.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Literal

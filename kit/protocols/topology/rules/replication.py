@@ -7,15 +7,13 @@ over Raft, ``keyspace_rf_change`` and its columns; published coordinator, its ha
 request, its checks before a node leaves and while one joins, and ``check_rf_rack_valid``.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
 from kit.errors import BadInput
-from kit.protocols.group0.rules.voters import nodes_in
+from kit.masks import nodes_in
 from kit.protocols.topology.rules.cluster import (
     ClusterTopology,
     Factor,

@@ -8,8 +8,6 @@ refused for ever), Q-42 (liveness is what the node sees); for edition ``server``
 ``raft_removenode``, ``raft_decommission`` and ``join_node_request_handler``.
 """
 
-from __future__ import annotations
-
 import re
 from string import ascii_uppercase
 from typing import Any
@@ -18,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.errors import BadInput, Refusal
-from kit.masks import chosen
+from kit.masks import chosen, mask_of
 from kit.protocols.topology.rules.cluster import (
     NO_ROW,
     NOBODY,
@@ -26,16 +24,12 @@ from kit.protocols.topology.rules.cluster import (
     Replication,
     RequestEntry,
     Setting,
-    mask_of,
+    in_state,
     owners,
     with_node,
 )
 from kit.protocols.topology.rules.machines import GLOBAL_REQUEST, NODE_REQUESTS
-from kit.protocols.topology.rules.replication import (
-    place_of,
-    replication_in,
-    replication_words,
-)
+from kit.protocols.topology.rules.replication import place_of, replication_in, replication_words
 from kit.protocols.topology.rules.work import under_way
 
 LOCK = "lock"
@@ -106,7 +100,7 @@ def replacers(topology: ClusterTopology, node: int) -> int:
     """The nodes that replace this one, or ask to (a mask): it goes, unless they fail."""
     rows = enumerate(topology.nodes)
     standing = {"replace", "replacing"}
-    return sum(1 << i for i, e in rows if e.replaced == node and standing & {e.request, e.state})
+    return mask_of(i for i, e in rows if e.replaced == node and standing & {e.request, e.state})
 
 
 Against = tuple[str, int]
@@ -161,7 +155,7 @@ def _against_going(
     lives = topology.ignored & alive
     if lives and setting.safeguards.refuse_live_removal:
         return IGNORED_LIVES, lives
-    down = mask_of(topology, "normal") & ~(alive | topology.ignored | 1 << goes)
+    down = in_state(topology, "normal") & ~(alive | topology.ignored | 1 << goes)
     return (DOWN_TOO, down) if down else ("", 0)
 
 
@@ -259,7 +253,7 @@ class RequestPlan(Struct, frozen=True):
         for name in names:
             if name not in self.names:
                 raise BadInput(field, name, "one of " + ", ".join(self.names))
-        return sum(1 << self.names.index(name) for name in set(names))
+        return mask_of(self.names.index(name) for name in set(names))
 
 
 def plan_of(parameters: Any) -> RequestPlan:

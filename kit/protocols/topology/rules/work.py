@@ -8,20 +8,19 @@ on 6.0 (a node tracks whether it needs cleanup); published code, its updates of 
 ``left_token_ring`` entered once more, ``group0_voter_handler``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.protocols.group0.rules.voters import VoterRules, chosen_voters, nodes_in
+from kit.masks import among, nodes_in, where, within
+from kit.protocols.group0.rules.voters import VoterRules, chosen_voters
 from kit.protocols.topology.rules.cluster import (
     NOBODY,
     ClusterTopology,
     Setting,
-    mask_of,
+    in_state,
     owners,
     with_node,
     with_request,
@@ -70,8 +69,8 @@ def _replaced_left(topology: ClusterTopology, node: int) -> ClusterTopology:
 
 
 def _starts_cleanup(topology: ClusterTopology, node: int) -> ClusterTopology:
-    dirty = sum(1 << i for i, entry in enumerate(topology.nodes) if entry.cleanup == "needed")
-    return _with_cleanup(topology, dirty & mask_of(topology, "normal"), "running")
+    dirty = where(entry.cleanup == "needed" for entry in topology.nodes)
+    return _with_cleanup(topology, dirty & in_state(topology, "normal"), "running")
 
 
 def _with_cleanup(topology: ClusterTopology, which: int, status: str) -> ClusterTopology:
@@ -143,10 +142,8 @@ def drained(topology: ClusterTopology) -> int:
     A draining that failed only ends what it had begun (``tablet_migration`` after a rollback).
     """
     states = ("decommissioning", "removing") if topology.transition == "tablet_draining" else ()
-    return sum(
-        1 << i
-        for i, entry in enumerate(topology.nodes)
-        if entry.request in ("leave", "remove") or entry.state in states
+    return where(
+        entry.request in ("leave", "remove") or entry.state in states for entry in topology.nodes
     )
 
 
@@ -323,7 +320,7 @@ def addressees(topology: ClusterTopology, operation: TopologyOperation, work: Wo
     own = 0 if node == NOBODY else 1 << node
     if work.barrier:
         takes_part = operation.state != "left_token_ring"
-        members = mask_of(topology, "normal") | (own & topology.members if takes_part else 0)
+        members = in_state(topology, "normal") | (own & topology.members if takes_part else 0)
         ignored = topology.ignored if work.on_failure == "retry" else 0
         return members & ~(excluded(topology, node) | ignored)
     if work.name == "stream" and topology.nodes[node].state == "removing":
@@ -341,8 +338,8 @@ def voters(topology: ClusterTopology) -> int:
     ``left_token_ring``, who is to be removed or replaced as soon as that is asked for; it stays one
     when that is rolled back, until it starts again. The documents say nothing of it.
     """
-    coming = mask_of(topology, "bootstrapping", "replacing", "left")
-    going = mask_of(topology, "decommissioning", "removing")
+    coming = in_state(topology, "bootstrapping", "replacing", "left")
+    going = in_state(topology, "decommissioning", "removing")
     left = going if topology.transition == "left_token_ring" else 0
     return topology.members & ~(coming | left | topology.nonvoters)
 
@@ -381,14 +378,9 @@ def _chosen(
 ) -> int:
     able = tuple(nodes_in(members))
     dcs, names = _numbered(tuple(racks[node] for node in able))
-
-    def within(mask: int) -> int:
-        return sum(1 << place for place, node in enumerate(able) if mask >> node & 1)
-
     leads = able.index(leader) if leader in able else NOBODY
-    votes = within(chosen & members or members)
-    picked = chosen_voters(dcs, within(up), leads, votes, names, rules)
-    return sum(1 << able[place] for place in nodes_in(picked))
+    votes = within(able, chosen & members or members)
+    return among(able, chosen_voters(dcs, within(able, up), leads, votes, names, rules))
 
 
 def may_tie(racks: Sequence[str], rules: VoterRules, *, leaves: bool = False) -> bool:

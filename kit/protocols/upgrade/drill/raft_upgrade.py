@@ -3,8 +3,6 @@
 Source: manual on Raft, "Enabling Raft", "Verifying that the Raft upgrade procedure finished".
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -25,7 +23,7 @@ from kit.engine.flows import ServerHost, as_uuid, host_id
 from kit.engine.forms import Form, Given, Slot
 from kit.engine.server import CONFIGURATION, NodeTable, Row, Servers, by_verb, possible
 from kit.errors import BadInput
-from kit.protocols.group0.rules.voters import nodes_in
+from kit.masks import nodes_in
 from kit.protocols.upgrade import raft_upgrade as act
 from kit.protocols.upgrade.raft_upgrade import LOG, MOST, PHASES, RaftUpgrade, address
 from kit.protocols.upgrade.rules import KEY, POST

@@ -4,8 +4,6 @@ What the coordinator and the nodes do by themselves takes time: ``wait`` lets on
 Source: Topology over Raft, "Upgrade from legacy topology to raft-based topology".
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
@@ -25,7 +23,7 @@ from kit.engine.flows import ServerHost
 from kit.engine.forms import Form, Given
 from kit.engine.server import NodeTable, Row, Servers, by_verb
 from kit.errors import Refused
-from kit.protocols.group0.rules.voters import nodes_in
+from kit.masks import nodes_in
 from kit.protocols.upgrade import topology_upgrade as act
 from kit.protocols.upgrade.drill.raft_upgrade import host, seen
 from kit.protocols.upgrade.rules import DONE, FEATURE, NOT_UPGRADED, ROUTE
@@ -134,10 +132,6 @@ def wait(now: DrillMoment, given: Given) -> CommandReply:
 # -- the grade, and the checklist that the run ticks -----------------------------------------------
 
 
-def _answered(now: DrillMoment) -> bool:
-    return {seen(ANSWERED, i) for i in nodes_in(now.state.normal)} <= now.marks
-
-
 STEPS: dict[str, tuple[str, Callable[[DrillMoment], bool]]] = {
     "versions": (
         "upgrade every node to the newest version",
@@ -148,7 +142,10 @@ STEPS: dict[str, tuple[str, Callable[[DrillMoment], bool]]] = {
         f"no topology operation runs: POST {ROUTE}",
         lambda now: now.state.upgrade_state != NOT_UPGRADED,
     ),
-    "watch": (f"GET {ROUTE} on each node, until all of them answer done", _answered),
+    "watch": (
+        f"GET {ROUTE} on each node, until all of them answer done",
+        lambda now: {seen(ANSWERED, i) for i in nodes_in(now.state.normal)} <= now.marks,
+    ),
 }
 
 

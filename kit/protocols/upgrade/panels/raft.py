@@ -1,7 +1,5 @@
 """The Raft upgrade: nodes, their five phases, the tables that tell of it, what to do when stuck."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from operator import itemgetter
@@ -22,6 +20,7 @@ from kit.protocols.upgrade.rules import (
     next_step,
 )
 from kit.views.actions import mark
+from kit.views.busts import Health
 from kit.views.declared import (
     NONE,
     Badges,
@@ -40,7 +39,7 @@ from kit.views.panel import Scene
 from kit.views.parts import act_button, bulb, lamp
 from kit.views.promises import LAMPS
 from kit.views.registry import Views
-from kit.views.stage import Character, Health, Stage, Wall, stage_panel
+from kit.views.stage import Character, Stage, Wall, stage_panel
 
 QUERY_TEXT = f"SELECT * FROM system.scylla_local WHERE key = '{KEY}'"
 NUMBERED = ", ".join(f"{at} {phase}" for at, phase in enumerate(PHASES, 1))

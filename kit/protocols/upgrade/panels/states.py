@@ -1,7 +1,5 @@
 """The state diagrams of both upgrades, drawn from the tables of their states."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 

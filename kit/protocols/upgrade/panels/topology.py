@@ -2,16 +2,16 @@
 how a node joins.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from operator import itemgetter
 
 from kit.protocols.upgrade.panels.states import UPGRADE, of_cluster
-from kit.protocols.upgrade.rules import BUILDING, FEATURE, NOT_UPGRADED, ROUTE, join_way
+from kit.protocols.upgrade.rules import BUILDING, DONE, FEATURE, NOT_UPGRADED, ROUTE, join_way
 from kit.protocols.upgrade.topology_upgrade import (
     GENERATIONS,
+    NOBODY,
     Cluster,
+    Generation,
     Post,
     Serve,
     TopologyNode,
@@ -71,14 +71,24 @@ def _character(scene: Scene, at: int, node: TopologyNode) -> Character:
 
 
 def gates(scene: Scene) -> Iterator[Gate]:
-    """What the build waits for: a row for each member; else what refusals tell."""
-    s, named = scene.state, scene.model.named
-    if s.upgrade_state != BUILDING:
+    """What the build waits for: a row for each member; then who has to apply that it is done, and
+    each request that waits, for who leads or could. Else what refusals tell.
+    """
+    m, s, named = scene.model, scene.state, scene.model.named
+    what, knows, there = m.label(s, Generation()), "a row", s.rows
+    if s.upgrade_state == DONE:
+        there = s.where(lambda node: node.view == DONE)
+        what, knows = "done everywhere", f"applied {DONE}"
+    if s.upgrade_state == NOT_UPGRADED:
         yield from awaited_gates(scene)
-        return
-    there = named(s.normal & s.rows)
-    yield Gate("topology", "system.topology", "a row", there, named(s.unread),
-               s.normal.bit_count())  # fmt: skip
+    else:
+        yield Gate("topology", what, knows, named(s.normal & there), named(s.normal & ~there),
+                   s.normal.bit_count())  # fmt: skip
+    leads = 1 << s.leader if s.leader != NOBODY else s.answering
+    for name in named(s.where(lambda node: node.standing == "queued")):
+        if refusal := m.why_not(s, Serve(name)):
+            what = m.label(s, Serve(name))
+            yield Gate(f"node:{name}", what, "", (), named(leads), 1, refusal.reason)
 
 
 # -- tables ----------------------------------------------------------------------------------------

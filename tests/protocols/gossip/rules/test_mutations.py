@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kit.errors import BadInput
 from kit.protocols.gossip.rules import (
     LegacyTable,
     Mutations,
@@ -14,6 +16,7 @@ from kit.protocols.gossip.rules import (
     definitions,
     merged,
     objection,
+    parse_changes,
     schema_of,
     version_of,
 )
@@ -114,6 +117,63 @@ def test_a_table_may_outlive_its_keyspace() -> None:
     dropped = merged(both, cells_of(SchemaChange("drop", "ks"), 3, "A"))
     created = merged(both, cells_of(SchemaChange("create", "ks", "t"), 4, "B"))
     assert schema_of(merged(dropped, created)).orphans == ("table ks.t",)
+
+
+TYPE = SchemaChange("create", "ks", "type ud")
+USING = SchemaChange("create", "ks", "t", uses="type ud")
+RACES = (
+    (TYPE, USING, SchemaChange("drop", "ks", "type ud"), ("table ks.t", "type ks.ud")),
+    (
+        SchemaChange("create", "ks", "function f"),
+        SchemaChange("create", "ks", "aggregate a", uses="function f"),
+        SchemaChange("drop", "ks", "function f"),
+        ("aggregate ks.a", "function ks.f"),
+    ),
+    (
+        SchemaChange("create", "ks", "t"),
+        SchemaChange("create", "ks", "view v", uses="t"),
+        SchemaChange("drop", "ks", "t"),
+        ("view ks.v", "table ks.t"),
+    ),
+)
+
+
+@pytest.mark.parametrize(("used", "user", "dropped", "names"), RACES)
+def test_what_is_used_may_be_dropped_on_another_node(
+    used: SchemaChange, user: SchemaChange, dropped: SchemaChange, names: tuple[str, str]
+) -> None:
+    """Each node may do its own change; both together leave something that cannot be loaded."""
+    before = played(KEYSPACE, (used, 2))
+    assert objection(schema_of(before), user) is objection(schema_of(before), dropped) is None
+    on_a = merged(before, cells_of(user, 3, "A"))
+    on_b = merged(before, cells_of(dropped, 4, "B"))
+    assert objection(schema_of(on_a), dropped) == " uses ".join(names)
+    assert objection(schema_of(on_b), user) == f"{names[1]} does not exist"
+    assert schema_of(merged(on_a, on_b)).orphans == (" using ".join(names),)
+
+
+def test_what_is_used_is_read_from_lines() -> None:
+    """A kind may use one kind only, and a view always uses a table."""
+    lines = ("create table ks.t using ud at A", "create view ks.v using t at A")
+    asked = parse_changes("changes", lines, ("A",))
+    assert asked[0].change == USING
+    assert asked[1].change == SchemaChange("create", "ks", "view v", uses="t")
+    assert [f"{each.change.text} at A" for each in asked] == [*lines]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "create view ks.v at A",
+        "create type ks.ud using t at A",
+        "drop table ks.t using ud at A",
+        "alter type ks.ud add c int at A",
+    ],
+)
+def test_what_uses_nothing_or_too_much_is_no_statement(line: str) -> None:
+    """Such a line is refused, with all ways to write one."""
+    with pytest.raises(BadInput):
+        parse_changes("changes", (line,), ("A",))
 
 
 def test_a_node_objects_by_its_own_cells() -> None:

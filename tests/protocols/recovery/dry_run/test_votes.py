@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.errors import BadInput
+from kit.masks import nodes_in
 from kit.operators.importers.system_tables import read_raft_state
-from kit.protocols.group0.rules.voters import RELEASES, Release, VoterRules, nodes_in
+from kit.protocols.group0.rules.voters import RELEASES, Release, VoterRules
 from kit.protocols.recovery.dry_run import RecoveryAdvice, advise, parse_cluster
 from kit.protocols.recovery.rules.quorum import after_deaths, extremes
 from tests.commands.calling import bad, call, written

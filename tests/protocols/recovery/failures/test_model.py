@@ -9,7 +9,7 @@ import pytest
 
 from kit.engine.registry import build, entries
 from kit.errors import BadInput
-from kit.protocols.group0.rules.voters import nodes_in
+from kit.masks import nodes_in
 from kit.protocols.recovery import facts
 from kit.protocols.recovery.rules.availability import FAILURES, FailureRow, standings
 from kit.protocols.recovery.rules.quorum import after_deaths
@@ -38,7 +38,7 @@ def test_of_two_equal_datacenters_one_is_no_majority_of_three_two_are() -> None:
     assert "A, B, C: 3 of 6 voters, 4 are needed: cannot change the schema" in panel_text(
         two, "nodes"
     )
-    assert "! no schema changes" in panel_text(two, "badges")
+    assert "! refuses schema changes" in panel_text(two, "badges")
     assert why_not(two, "alter A")
     three = ran(THREE, "lose dc2")
     assert "6 of 9 voters, 5 are needed: can change the schema" in panel_text(three, "nodes")

@@ -8,7 +8,8 @@ from random import Random
 
 import pytest
 
-from kit.protocols.group0.rules.voters import chosen_voters, nodes_in
+from kit.masks import nodes_in
+from kit.protocols.group0.rules.voters import chosen_voters
 from kit.protocols.recovery.rules.availability import FAILURES, FailureRow, JudgedFailure, judged
 from kit.protocols.recovery.rules.quorum import Place, after_deaths, orders_of_deaths
 from tests.fixtures import rows

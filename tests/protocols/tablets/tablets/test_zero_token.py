@@ -11,7 +11,7 @@ from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.protocols.tablets import plans
 from kit.protocols.tablets.cluster import TabletsState
-from kit.protocols.topology.rules.cluster import mask_of
+from kit.protocols.topology.rules.cluster import in_state
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.views.panel import scene_of
 from kit.views.registry import for_model
@@ -49,7 +49,7 @@ def test_a_planner_that_chose_it_would_be_found(
     """Were any normal node a target, the search would find the replica without tokens below it."""
 
     def careless(s: TabletsState) -> int:
-        return mask_of(s.control.topology, "normal") & s.control.reachable
+        return in_state(s.control.topology, "normal") & s.control.reachable
 
     monkeypatch.setattr(plans, "targets", careless)
     given = {"nodes": 2, "tablets": ("A B",), "operations": ("join C --zero-token",), "moves": 1}

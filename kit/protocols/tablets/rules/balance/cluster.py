@@ -102,9 +102,8 @@ def gathered(
     enabled: bool = True,
     rack_lists: frozenset[tuple[str, str]] = frozenset(),
 ) -> BalancerInput:
-    """The balancer's view of tablet maps.
-
-    Raises BadInput for a replica on a host that is no node, or on a shard that its node lacks.
+    """The balancer's view of tablet maps. BadInput for a replica on a host that is no node, or on a
+    shard that its node lacks.
     """
     bases = {name: table for name, table in maps.items() if not table.base_table}
     codes = {node.host: code for code, node in enumerate(nodes)}

@@ -139,9 +139,8 @@ class Loads:
         return TabletReplica(self.given.nodes[node].host, shard - int(self.first[node]))
 
     def shard_number(self, replica: TabletReplica) -> int:
-        """The number of a shard, when all are counted.
-
-        Raises KeyError for a host that is no node, or a shard that it lacks.
+        """The number of a shard, when all are counted. KeyError for a host that is no node, or a
+        shard that it lacks.
         """
         code = self._codes[replica.host]
         if not 0 <= replica.shard < self.given.nodes[code].shards:

@@ -175,9 +175,7 @@ def why(
 
     ``source`` is the replica that would leave; without it the one that the plan moves there, else
     the one on the target's host, else one on a node that is drained, else the most loaded one of
-    the target's datacenter.
-
-    Raises BadInput for a tablet, a shard or a replica that is not there.
+    the target's datacenter. BadInput for a tablet, a shard or a replica that is not there.
     """
     before, after = Loads(given, edition), Loads(given, edition)
     row = _row(given, table, tablet)

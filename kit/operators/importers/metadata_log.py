@@ -1,0 +1,421 @@
+"""The metadata log of a real cluster: its entries, its directory, one node's view of its service.
+
+What ``nodetool cms dumplog``, ``dumpdirectory`` and ``describe`` print, or the rows of
+``system_views.cluster_metadata_log`` and ``cluster_metadata_directory`` as JSON or CSV. A block of
+nodetool has its fields in any order. A text inside it may run over several lines: a field begins
+only where its name stands padded as in the first block.
+
+Source: published ``CMSAdmin``, ``CMSOperations`` and the transformations' own texts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from kit.edge.paths import source_name
+from kit.edge.reading import read_text
+from kit.errors import BadInput
+from kit.operators.importers.cql import parse_map, parse_set
+from kit.operators.importers.dumps import (
+    header_names,
+    parse_csv_rows,
+    parse_json_rows,
+)
+from kit.operators.importers.nodetool import HOST_ID, bad_line, node_name, token_of
+from kit.operators.importers.ringfile import LARGEST_FILE, place_name
+
+KINDS = (
+    "PRE_INITIALIZE_CMS INITIALIZE_CMS FORCE_SNAPSHOT TRIGGER_SNAPSHOT SCHEMA_CHANGE REGISTER "
+    "UNREGISTER UNSAFE_JOIN PREPARE_JOIN START_JOIN MID_JOIN FINISH_JOIN PREPARE_MOVE START_MOVE "
+    "MID_MOVE FINISH_MOVE PREPARE_LEAVE START_LEAVE MID_LEAVE FINISH_LEAVE ASSASSINATE "
+    "PREPARE_REPLACE START_REPLACE MID_REPLACE FINISH_REPLACE CANCEL_SEQUENCE START_ADD_TO_CMS "
+    "FINISH_ADD_TO_CMS REMOVE_FROM_CMS STARTUP CUSTOM PREPARE_SIMPLE_CMS_RECONFIGURATION "
+    "PREPARE_COMPLEX_CMS_RECONFIGURATION ADVANCE_CMS_RECONFIGURATION CANCEL_CMS_RECONFIGURATION "
+    "ALTER_TOPOLOGY"
+).split()
+STATES = "REGISTERED BOOTSTRAPPING BOOT_REPLACING JOINED LEAVING MOVING LEFT".split()
+LOG_FIELDS = ("kind", "transformation", "entry_id", "entry_time")
+NODE_FIELDS = (
+    "host_id state cassandra_version serialization_version rack dc broadcast_address "
+    "broadcast_port local_address local_port native_address native_port"
+).split()
+MAYBE = ("tokens", "multi_step_operation")
+LABELS = (
+    "CMS Identifier,Members,Needs reconfiguration,Is Member,Service State,Is Migrating,Epoch,"
+    "Local Pending Count,Commits Paused,Replication factor"
+).split(",")
+LATER = ("CMS Identifier",)
+"""Labels and columns that older releases do not print."""
+TITLE = "Cluster Metadata Service:"
+MOST_ENTRIES = 1_000_000
+LARGEST_EPOCH = 2**63 - 1
+FORMS = (
+    "what nodetool cms dumplog, dumpdirectory or describe prints, or rows of "
+    "system_views.cluster_metadata_log or cluster_metadata_directory as JSON or CSV"
+)
+_HEAD = re.compile(r"(Epoch|NodeId): ([0-9]{1,19})")
+_FIELD = re.compile(r"  ([a-z_]+)( +)")
+_DATE = re.compile(
+    r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} [0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2} "
+    r"[A-Za-z0-9:+-]{1,12} [0-9]{4}"
+    r"|[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]{1,9})?"
+    r"(?:Z|[+-][0-9]{2}:?[0-9]{2})?"
+)
+_NODE = r"(?:NodeId\{id=)?([0-9]{1,9})\}?(?![\w-])"
+_PARTS = {
+    "node": re.compile(rf"(?<!NodeId)[{{ ](?:id|nodeId|leaving|replacement)={_NODE}"),
+    "replaced": re.compile(rf"[{{ ]replaced={_NODE}"),
+    "tokens": re.compile(r"[{ ]tokens=\[([-0-9, ]*)\]"),
+    "force": re.compile(r"[{ ]force=(true|false)"),
+    "address": re.compile(r"[{ ]broadcastAddress=([^,} ]+)"),
+    "place": re.compile(r"[{ ]location=([^,}]+)/([^,/}]+)"),
+}
+ENTRY_ID = re.compile(r"-?[0-9]{1,19}")
+
+
+class LogEntry(Struct, frozen=True):
+    """One committed event, as the log keeps it.
+
+    ``node`` is the number of the node that it is about, ``replaced`` of the one whose place that
+    takes, ``tokens`` those that it will own, ``address``, ``dc`` and ``rack`` those of a
+    registration; None (and no token) where the text does not tell. ``text`` is the rendered
+    transformation, which is not canonical: two renderings of one event may differ.
+    """
+
+    epoch: int
+    kind: str
+    text: str
+    entry_id: str
+    time: str
+    node: int | None = None
+    replaced: int | None = None
+    tokens: tuple[int, ...] = ()
+    force: bool = False
+    address: str | None = None
+    dc: str | None = None
+    rack: str | None = None
+
+
+class DirectoryNode(Struct, frozen=True):
+    """A node as the directory of the asked node has it; ``tokens`` None: the file has none."""
+
+    node: int
+    host_id: str
+    state: str
+    dc: str
+    rack: str
+    address: str
+    version: str
+    tokens: tuple[int, ...] | None = None
+    operation: tuple[tuple[str, str], ...] = ()
+
+
+class ServiceView(Struct, frozen=True):
+    """What ``nodetool cms describe`` says: one node's own view, by label."""
+
+    values: tuple[tuple[str, str], ...]
+
+    @property
+    def epoch(self) -> int:
+        """The last epoch that the asked node has applied."""
+        return int(dict(self.values)["Epoch"])
+
+
+class Log(Struct, frozen=True):
+    """The entries of a log, by epoch."""
+
+    rows: tuple[LogEntry, ...]
+
+
+class Directory(Struct, frozen=True):
+    """The nodes of a directory, by number."""
+
+    rows: tuple[DirectoryNode, ...]
+
+
+DumpedMetadata: TypeAlias = Log | Directory | ServiceView
+
+
+def is_metadata(text: str) -> bool:
+    """Whether a text, or its beginning, looks like one of the forms."""
+    return _form(text) is not None
+
+
+def parse_metadata(text: str, source: str) -> DumpedMetadata:
+    """Entries by epoch, nodes by number, or one node's view.
+
+    Raises BadInput for no known form, one that is cut short, an entry or a field that is missing,
+    wrong or twice.
+    """
+    form = _form(text)
+    if form is None:
+        first = next((line for line in text.split("\n") if line.strip()), "")
+        raise bad_line(source, 1, first, FORMS)
+    if form == "describe":
+        return _view(text, source)
+    if form == "blocks":
+        title, rows = _blocks(text, source)
+    else:
+        title, rows = _rows(text, source, form)
+    if len(rows) > MOST_ENTRIES:
+        raise BadInput(source, f"{len(rows)} blocks", f"at most {MOST_ENTRIES}")
+    if title == "Epoch":
+        return Log(tuple(_entry(epoch, row, where) for epoch, row, where in rows))
+    return Directory(tuple(_node(number, row, where) for number, row, where in rows))
+
+
+def _form(text: str) -> str | None:
+    first = text.lstrip("\n").split("\n", 1)[0].strip()
+    if first == TITLE:
+        return "describe"
+    if _HEAD.fullmatch(first):
+        return "blocks"
+    if first[:1] in ("[", "{"):
+        head = text[:20_000]
+        named = '"transformation"' in head or '"serialization_version"' in head
+        return "json" if named else None
+    columns = header_names(text)
+    named = {"epoch", "transformation"} <= columns or {"node_id", "host_id"} <= columns
+    return "csv" if named else None
+
+
+Row: TypeAlias = tuple[int, Mapping[str, Any], str]
+"""An epoch or a node's number, its fields, and the words that name them in messages."""
+
+
+def _blocks(text: str, source: str) -> tuple[str, list[Row]]:
+    """The blocks of nodetool, ascending."""
+    lines = text.rstrip("\n").split("\n")
+    title = str(_HEAD.fullmatch(lines[0].strip()) and lines[0].partition(":")[0])
+    names = {*(LOG_FIELDS if title == "Epoch" else (*NODE_FIELDS, *MAYBE))}
+    width = _width(lines[1:], names)
+    rows: list[Row] = []
+    fields: dict[str, str] = {}
+    last = ""
+    for number, line in enumerate(lines, 1):
+        head = _HEAD.fullmatch(line)
+        field = _FIELD.match(line)
+        ahead = lines[number] if number < len(lines) else ""
+        if head and head[1] == title and (_begins(ahead, names, width) or number == len(lines)):
+            key = int(head[2])
+            if rows and key <= rows[-1][0]:
+                raise bad_line(source, number, line, f"a number above {rows[-1][0]}: ascending")
+            fields, last = {}, ""
+            rows.append((key, fields, f"{source} line {number} {title} {key}"))
+        elif field and field[1] in names and field.end() == width:
+            last = field[1]
+            if last in fields:
+                raise bad_line(source, number, line, f"each field once in {title} {rows[-1][0]}")
+            fields[last] = line[width:]
+        elif last:
+            fields[last] += "\n" + line
+        else:
+            raise bad_line(source, number, line, f"a field of {title}: {', '.join(sorted(names))}")
+    return title, rows
+
+
+def _width(lines: list[str], names: set[str]) -> int:
+    """Where values begin: the name that is longest in the first block, and one blank."""
+    for line in lines:
+        field = _FIELD.match(line)
+        if field and field[1] in names:
+            return field.end()
+    return 0
+
+
+def _begins(line: str, names: set[str], width: int) -> bool:
+    field = _FIELD.match(line)
+    return bool(field and field[1] in names and field.end() == width)
+
+
+def _rows(text: str, source: str, form: str) -> tuple[str, list[Row]]:
+    """The rows of a virtual table, by their key."""
+    given = parse_json_rows(text, source) if form == "json" else parse_csv_rows(text, source)
+    if not given:
+        raise BadInput(source, "no row", FORMS)
+    is_log = "transformation" in given[0][1]
+    key = "epoch" if is_log else "node_id"
+    rows: list[Row] = []
+    for where, row in given:
+        value = row.get(key)
+        number = value if type(value) is int else token_of(value) if type(value) is str else None
+        if number is None or number < 0:
+            raise BadInput(f"{where} {key}", value, "a number from 0")
+        rows.append((number, row, where))
+    rows.sort(key=lambda row: row[0])
+    for (before, _, _), (number, _, where) in pairwise(rows):
+        if before == number:
+            raise BadInput(f"{where} {key}", number, "each once")
+    return "Epoch" if is_log else "NodeId", rows
+
+
+def _entry(epoch: int, row: Mapping[str, Any], where: str) -> LogEntry:
+    kind, text, entry_id, time = (_text(row, name, where) for name in LOG_FIELDS)
+    if not 1 <= epoch <= LARGEST_EPOCH:
+        raise BadInput(f"{where} epoch", epoch, f"a number from 1 to {LARGEST_EPOCH}")
+    if not re.fullmatch(r"[A-Z][A-Z0-9_]{0,79}", kind):
+        raise BadInput(f"{where} kind", kind, "a kind in capitals, such as PREPARE_JOIN")
+    if not ENTRY_ID.fullmatch(entry_id):
+        raise BadInput(f"{where} entry_id", entry_id, "a number")
+    if not _DATE.fullmatch(time):
+        allowed = "a time as Java or CQL writes it, such as Mon Nov 23 10:00:00 UTC 2026"
+        raise BadInput(f"{where} entry_time", time, allowed)
+    return LogEntry(epoch, kind, text, entry_id, time, **_parts(kind, text, where))
+
+
+def _parts(kind: str, text: str, where: str) -> dict[str, Any]:
+    """What is known of a rendered transformation; a base state names everybody, so nobody."""
+    if kind in ("PRE_INITIALIZE_CMS", "INITIALIZE_CMS", "FORCE_SNAPSHOT", "SCHEMA_CHANGE"):
+        return {}
+    matches = {name: part.search(text) for name, part in _PARTS.items()}
+    parts: dict[str, Any] = {}
+    for name in ("node", "replaced"):
+        if match := matches[name]:
+            parts[name] = int(match[1])
+    if match := matches["tokens"]:
+        parts["tokens"] = _tokens(match[1].split(","), f"{where} tokens")
+    if match := matches["force"]:
+        parts["force"] = match[1] == "true"
+    if kind == "REGISTER" and (match := matches["address"]):
+        parts["address"] = _address(match[1], f"{where} broadcastAddress")
+    if kind == "REGISTER" and (match := matches["place"]):
+        parts["dc"], parts["rack"] = (place_name(part.strip(), where) for part in match.groups())
+    return parts
+
+
+def _node(number: int, row: Mapping[str, Any], where: str) -> DirectoryNode:
+    given = {name: _text(row, name, where) for name in NODE_FIELDS}
+    if given["state"] not in STATES:
+        raise BadInput(f"{where} state", given["state"], ", ".join(STATES))
+    if not re.fullmatch(HOST_ID, given["host_id"]):
+        raise BadInput(f"{where} host_id", given["host_id"], "a UUID")
+    tokens, operation = row.get("tokens"), row.get("multi_step_operation")
+    if isinstance(tokens, str):
+        inner = tokens.strip()
+        tokens = inner[1:-1].split(",") if inner[:1] == "[" else parse_set(inner, f"{where} tokens")
+    if isinstance(operation, str):
+        operation = _operation(operation, f"{where} multi_step_operation")
+    return DirectoryNode(
+        number,
+        given["host_id"].lower(),
+        given["state"],
+        place_name(given["dc"], f"{where} dc"),
+        place_name(given["rack"], f"{where} rack"),
+        _address(f"{given['broadcast_address']}:{given['broadcast_port']}", where),
+        given["cassandra_version"],
+        None if tokens is None else _tokens(tokens, f"{where} tokens"),
+        tuple(sorted((str(k), str(v)) for k, v in (operation or {}).items())),
+    )
+
+
+def _operation(text: str, field: str) -> Mapping[str, Any]:
+    """A map as Java prints it, ``{kind=…, nextStep=…}``, or as CQL does."""
+    if not re.search(r"^\{\s*\w+=", text):
+        return parse_map(text, field)
+    pairs = (part.partition("=") for part in text.strip()[1:-1].split(","))
+    return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def _text(row: Mapping[str, Any], name: str, where: str) -> str:
+    value = row.get(name)
+    if value is None:
+        raise BadInput(f"{where} {name}", None, "a value; is the file cut short?")
+    if not isinstance(value, str | int):
+        raise BadInput(f"{where} {name}", value, "a text")
+    return str(value).strip()
+
+
+def _tokens(given: Any, field: str) -> tuple[int, ...]:
+    if not isinstance(given, list):
+        raise BadInput(field, given, "a list of tokens")
+    texts = [str(token).strip() for token in given]
+    tokens = [token_of(text) for text in texts if text]
+    for text, token in zip(filter(None, texts), tokens, strict=True):
+        if token is None:
+            raise BadInput(field, text, "signed 64-bit integers")
+    ascending = sorted(token for token in tokens if token is not None)
+    for token, following in pairwise(ascending):
+        if token == following:
+            raise BadInput(field, token, "each token once")
+    return tuple(ascending)
+
+
+def _address(text: str, field: str) -> str:
+    """An address without the host name that the node itself prints before it, and without port."""
+    bare = text.strip().rpartition("/")[2]
+    name = node_name(bare, field)
+    return name.rpartition(":")[0] if re.fullmatch(r"[^:]+:[0-9]+|\[.*\]:[0-9]+", name) else name
+
+
+def _view(text: str, source: str) -> ServiceView:
+    values: dict[str, str] = {}
+    for number, line in enumerate(text.strip().split("\n")[1:], 2):
+        label, colon, value = line.strip().partition(":")
+        if not colon or label not in LABELS or label in values:
+            raise bad_line(source, number, line, f"each once: {', '.join(LABELS)}")
+        values[label] = value.strip()
+    for label in LABELS:
+        if label not in values and label not in LATER:
+            raise BadInput(f"{source} {label}", None, "a line; is the file cut short?")
+    if not values["Epoch"].isdecimal():
+        raise BadInput(f"{source} Epoch", values["Epoch"], "a number")
+    return ServiceView(tuple(values.items()))
+
+
+def read_metadata(path: str | Path) -> DumpedMetadata:
+    """As ``parse_metadata``, from a file. Raises BadInput also for one that cannot be read."""
+    return parse_metadata(read_text(path, "log", LARGEST_FILE), source_name(path))
+
+
+def differences(first: DumpedMetadata, second: DumpedMetadata) -> Iterator[tuple[str, str, str]]:
+    """How two of a kind differ: what, as the first has it, as the other has it.
+
+    Of two logs it is the first epoch that differs: a log that ends earlier is an older one. What
+    only one of two views or directories tells is no difference.
+    """
+    if isinstance(first, ServiceView) and isinstance(second, ServiceView):
+        values = dict(second.values)
+        for label, value in first.values:
+            if values.get(label, value) != value:
+                yield label, value, values[label]
+    elif isinstance(first, Log) and isinstance(second, Log):
+        yield from _first_difference(first.rows, second.rows)
+    elif isinstance(first, Directory) and isinstance(second, Directory):
+        ours, theirs = ({node.node: node for node in each.rows} for each in (first, second))
+        for number in sorted({*ours, *theirs}):
+            if number not in ours or number not in theirs:
+                here, there = (
+                    each[number].state if number in each else "not there" for each in (ours, theirs)
+                )
+                yield f"node {number}", here, there
+                continue
+            for field in COMPARED:
+                was, now = getattr(ours[number], field), getattr(theirs[number], field)
+                if was != now and None not in (was, now):
+                    yield f"{field} of node {number}", str(was), str(now)
+
+
+COMPARED = ("host_id", "state", "dc", "rack", "address", "tokens")
+
+
+def _first_difference(
+    log: tuple[LogEntry, ...], another: tuple[LogEntry, ...]
+) -> Iterator[tuple[str, str, str]]:
+    ours, theirs = (
+        {entry.epoch: f"{entry.kind}, entry {entry.entry_id}" for entry in each}
+        for each in (log, another)
+    )
+    first, last = max(min(ours), min(theirs)), min(max(ours), max(theirs))
+    if first > last:
+        yield "epochs", f"{min(ours)} to {max(ours)}", f"{min(theirs)} to {max(theirs)}"
+    for epoch in range(first, last + 1):
+        was, now = ours.get(epoch, "not there"), theirs.get(epoch, "not there")
+        if was != now:
+            yield f"epoch {epoch}", was, now
+            return

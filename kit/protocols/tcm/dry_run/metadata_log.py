@@ -1,0 +1,368 @@
+"""The metadata log of a real cluster as a history: who was a member, what was under way, when.
+
+The log keeps accepted events only. A registration does not say which number its node got: that is
+found in the directory, or counted where the log begins with the cluster. A text that is not
+understood is kept as it is, and what follows from it is said to be not known.
+
+Source: published ``Transformation`` kinds, ``InProgressSequences`` and ``CMSAdmin``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kit.edge.arguments import checked
+from kit.edge.paths import source_name
+from kit.errors import BadInput, counted
+from kit.operators.importers.metadata_log import (
+    KINDS,
+    Directory,
+    DirectoryNode,
+    DumpedMetadata,
+    Log,
+    LogEntry,
+    ServiceView,
+    read_metadata,
+)
+from kit.protocols.tcm.rules.operations import SENTENCES, Kind, usual_steps
+
+SEQUENCES: dict[str, Kind] = {
+    "JOIN": "bootstrap",
+    "MOVE": "move",
+    "LEAVE": "decommission",
+    "REPLACE": "replace",
+}
+"""What the log calls an operation; of a leave it does not say who streams."""
+COMING: tuple[Kind, ...] = ("bootstrap", "replace")
+COMING_IN = {"BOOTSTRAPPING", "BOOT_REPLACING"}
+"""A replacement has had either state, by release."""
+STEPS = ("PREPARE", "START", "MID", "FINISH")
+MEANWHILE = {"bootstrap": "BOOTSTRAPPING", "replace": "BOOT_REPLACING", "decommission": "LEAVING"}
+"""A node's state from the start on; one that moves is MOVING from the preparation on."""
+PLAIN = {
+    "PRE_INITIALIZE_CMS": "the first member of the CMS is named",
+    "INITIALIZE_CMS": "the log begins, with the state that the cluster had",
+    "FORCE_SNAPSHOT": "a state is forced upon the cluster: what came before does not count",
+    "TRIGGER_SNAPSHOT": "every node stores a snapshot",
+    "SCHEMA_CHANGE": "the schema changes",
+}
+Standing = Literal["as expected", "out of order", "not known"]
+
+
+class Member(Struct, frozen=True):
+    """A node at an epoch; ``tokens`` are what it owns, None where nothing tells."""
+
+    node: int
+    name: str
+    state: str
+    dc: str | None = None
+    rack: str | None = None
+    tokens: tuple[int, ...] | None = None
+
+
+class Flight(Struct, frozen=True):
+    """An operation under way: which steps are committed, and what it will end with."""
+
+    kind: Kind
+    node: int
+    steps: tuple[str, ...]
+    tokens: tuple[int, ...] | None = None
+    replaced: int | None = None
+    force: bool = False
+
+
+class Epoch(Struct, frozen=True):
+    """One epoch of the log in words.
+
+    ``node`` is the name of the one that it is about; ``operation`` the one that it belongs to.
+    """
+
+    epoch: int
+    time: str
+    kind: str
+    say: str
+    standing: Standing = "as expected"
+    node: str | None = None
+    operation: Flight | None = None
+
+
+class MetadataHistory:
+    """A log with the directory of the same cluster, if there is one.
+
+    ``entries`` ascend by epoch, ``names`` gives each node's number its address, ``epochs`` are the
+    entries in words, ``warnings`` what is missing or does not fit.
+    """
+
+    def __init__(
+        self, entries: Sequence[LogEntry], directory: Sequence[DirectoryNode] = ()
+    ) -> None:
+        """Entries of one log in their order; ``directory`` is as the log's end left it."""
+        self.directory = {node.node: node for node in directory}
+        self.entries = tuple(_numbered(entries, directory))
+        self.names = {
+            **{e.node: e.address for e in self.entries if e.node is not None and e.address},
+            **{node.node: node.address for node in directory},
+        }
+        self.base = self._base()
+        fold = _Fold(self)
+        self.epochs = tuple(fold.take(entry) for entry in self.entries)
+        self.warnings = (*self._gaps(), *self._unlike(fold))
+
+    def name(self, node: int | None) -> str:
+        """A node's address, or its number where none is known."""
+        return self.names.get(node or 0) or ("a node" if node is None else f"node {node}")
+
+    def title(self, flight: Flight) -> str:
+        """The operation in words."""
+        name = self.name(flight.node)
+        if flight.kind == "replace":
+            return f"replace {self.name(flight.replaced)} by {name}"
+        where = "to" if flight.kind == "move" else "at"
+        many = f" {where} {counted(len(flight.tokens), 'token')}" if flight.tokens else ""
+        return f"{flight.kind} {name}{many}"
+
+    def known(self, epoch: int) -> int:
+        """The epoch. Raises BadInput for one that the log does not have."""
+        known = [entry.epoch for entry in self.entries]
+        if epoch not in known:
+            raise BadInput("epoch", epoch, f"one of the log: {known[0]} to {known[-1]}")
+        return epoch
+
+    def at(self, epoch: int) -> tuple[tuple[Member, ...], tuple[Flight, ...]]:
+        """Everybody and every operation under way when an epoch was committed."""
+        fold = _Fold(self)
+        for entry in self.entries:
+            if entry.epoch > epoch:
+                break
+            fold.take(entry)
+        return tuple(fold.members.values()), tuple(fold.flights.values())
+
+    def _base(self) -> dict[int, Member]:
+        """Who was there before the first entry: everybody of whom no entry is the registration."""
+        came = {entry.node for entry in self.entries if entry.kind == "REGISTER"}
+        first: dict[int, LogEntry] = {}
+        changed = set()
+        for entry in self.entries:
+            for node in (entry.node, entry.replaced):
+                if node is not None:
+                    first.setdefault(node, entry)
+            if entry.kind.startswith(("FINISH_", "UNSAFE_JOIN", "ASSASSINATE")):
+                changed |= {entry.node, entry.replaced}
+        members = {}
+        for node in sorted({*first, *self.directory} - came):
+            known, begins = self.directory.get(node), first.get(node)
+            state = known.state if known and begins is None else "JOINED"
+            if begins is not None and begins.node == node and begins.kind in BRINGING:
+                state = "REGISTERED"
+            tokens = known.tokens if known and node not in changed else None
+            member = Member(node, self.name(node), state)
+            members[node] = replace(member, tokens=() if state == "REGISTERED" else tokens)
+            if known:
+                members[node] = replace(members[node], dc=known.dc, rack=known.rack)
+        return members
+
+    def _gaps(self) -> Iterator[str]:
+        for entry, following in pairwise(self.entries):
+            if following.epoch != entry.epoch + 1:
+                yield f"epochs {entry.epoch + 1} to {following.epoch - 1} are missing"
+        unknown = sorted({entry.kind for entry in self.entries} - {*KINDS})
+        if unknown:
+            yield f"kinds that this kit does not know, kept as text: {', '.join(unknown)}"
+        for epoch in self.epochs:
+            if epoch.standing == "out of order":
+                yield f"epoch {epoch.epoch}: {epoch.say}"
+
+    def _unlike(self, fold: _Fold) -> Iterator[str]:
+        """What the directory says otherwise than the log at its end."""
+        for node, known in self.directory.items():
+            member = fold.members.get(node)
+            if member and {member.state, known.state} not in ({known.state}, COMING_IN):
+                yield (
+                    f"{known.address} is {known.state} in the directory, and {member.state} at the "
+                    "end of the log: are they of one moment?"
+                )
+
+
+BRINGING = ("PREPARE_JOIN", "UNSAFE_JOIN", "PREPARE_REPLACE")
+
+
+class _Fold:
+    """The members and the operations under way, as entries are taken one after the other."""
+
+    def __init__(self, history: MetadataHistory) -> None:
+        self.history = history
+        self.members = dict(history.base)
+        self.flights: dict[int, Flight] = {}
+        self.last: int | None = None
+        self.unseen: set[int] = set()
+        """Those whose operation may have gone on in epochs that are missing."""
+
+    def take(self, entry: LogEntry) -> Epoch:
+        """What an entry does, in words."""
+        if self.last is not None and entry.epoch != self.last + 1:
+            self.unseen |= {*self.flights}
+        self.last = entry.epoch
+        step, _, what = entry.kind.partition("_")
+        plain = PLAIN.get(entry.kind, entry.kind.replace("_", " ").lower())
+        if entry.kind == "REGISTER":
+            return self._registered(entry)
+        if entry.kind == "FORCE_SNAPSHOT":
+            self.flights.clear()
+            self.members = {n: replace(m, tokens=None) for n, m in self.members.items()}
+            return self._epoch(entry, plain, "not known")
+        if entry.kind not in KINDS:
+            return self._epoch(entry, f"{entry.kind}: not known to this kit", "not known")
+        if step in STEPS and what in SEQUENCES and entry.node is not None:
+            return self._stepped(entry, step, SEQUENCES[what])
+        if entry.node is None:
+            return self._epoch(entry, plain)
+        name = self.history.name(entry.node)
+        if entry.kind == "CANCEL_SEQUENCE":
+            return self._cancelled(entry, name)
+        if entry.kind == "UNSAFE_JOIN":
+            self._become(entry.node, "JOINED", entry.tokens)
+            return self._epoch(entry, f"{name} joins at once, without a plan")
+        if entry.kind == "ASSASSINATE":
+            self.flights.pop(entry.node, None)
+            self._become(entry.node, "LEFT", ())
+            return self._epoch(entry, f"assassinate {name}: {SENTENCES['assassinate']}")
+        if entry.kind == "UNREGISTER":
+            self.members.pop(entry.node, None)
+        return self._epoch(entry, f"{plain}: {name}")
+
+    def _epoch(
+        self,
+        entry: LogEntry,
+        say: str,
+        standing: Standing = "as expected",
+        operation: Flight | None = None,
+    ) -> Epoch:
+        name = None if entry.node is None else self.history.name(entry.node)
+        return Epoch(entry.epoch, entry.time, entry.kind, say, standing, name, operation)
+
+    def _become(self, node: int, state: str, *owns: tuple[int, ...] | None) -> None:
+        member = self.members.get(node) or Member(node, self.history.name(node), state)
+        self.members[node] = replace(member, state=state, tokens=[member.tokens, *owns][-1])
+
+    def _registered(self, entry: LogEntry) -> Epoch:
+        where = f" in {entry.dc}, {entry.rack}" if entry.dc else ""
+        if entry.node is None:
+            what = f"{entry.address or 'a node'} registers{where}; the log does not tell its number"
+            return self._epoch(entry, what, "not known")
+        name = self.history.name(entry.node)
+        member = Member(entry.node, name, "REGISTERED", entry.dc, entry.rack, ())
+        self.members[entry.node] = member
+        return self._epoch(entry, f"{name} registers{where} as node {entry.node}")
+
+    def _cancelled(self, entry: LogEntry, name: str) -> Epoch:
+        assert entry.node is not None
+        flight = self.flights.pop(entry.node, None)
+        if flight is None:
+            return self._epoch(
+                entry, f"cancel of {name}, of whom nothing is under way", "not known"
+            )
+        self._become(entry.node, "REGISTERED" if flight.kind in COMING else "JOINED")
+        return self._epoch(entry, f"cancel: {flight.kind} {name} is undone", operation=flight)
+
+    def _stepped(self, entry: LogEntry, word: str, kind: Kind) -> Epoch:
+        node, step = entry.node, word.lower()
+        assert node is not None
+        usual = usual_steps(kind, "server")
+        flight = self.flights.get(node)
+        before = flight.steps if flight else ()
+        wanted = usual[len(before)] if len(before) < len(usual) else "the end"
+        # A log that begins in the middle of an operation does not have its first steps.
+        seen = flight is not None or step == "prepare"
+        fits = not seen or (step == wanted and (flight is None or flight.kind == kind))
+        if node in self.unseen:
+            self.unseen.discard(node)
+            fits = usual.index(step) >= len(before) or step == "prepare"
+        if flight is None or step == "prepare":
+            tokens = entry.tokens or None
+            flight = Flight(kind, node, (), tokens, entry.replaced, entry.force)
+        flight = replace(flight, steps=usual[: usual.index(step) + 1])
+        self.flights[node] = flight
+        if step == "finish":
+            del self.flights[node]
+        self._moved_on(flight, step)
+        say = f"{self.history.title(flight)}, {SENTENCES[step]}"
+        if not fits:
+            say = f"{say}; {wanted} was to come next"
+        return self._epoch(entry, say, "as expected" if fits else "out of order", flight)
+
+    def _moved_on(self, flight: Flight, step: str) -> None:
+        node, kind = flight.node, flight.kind
+        if step == "start" and kind in MEANWHILE:
+            self._become(node, MEANWHILE[kind])
+        if step == "prepare" and kind == "move":
+            self._become(node, "MOVING")
+        if step != "finish":
+            return
+        tokens = flight.tokens
+        if kind == "replace" and flight.replaced is not None:
+            gone = self.members.pop(flight.replaced, None)
+            tokens = gone.tokens if gone else None
+        if kind == "decommission":
+            self._become(node, "LEFT", ())
+        else:
+            known = self.history.directory.get(node)
+            self._become(node, "JOINED", tokens or (known.tokens if known else None))
+
+
+def _numbered(
+    entries: Sequence[LogEntry], directory: Sequence[DirectoryNode]
+) -> Iterator[LogEntry]:
+    """The entries, registrations with the number of their node where that is known.
+
+    Of two registrations of one address the directory can only know the later one.
+    """
+    last = {e.address: e.epoch for e in entries if e.kind == "REGISTER"}
+    numbers = {node.address: node.node for node in directory}
+    # Numbers are given in turn; only a log that begins with an empty cluster has all of them.
+    whole = (
+        bool(entries)
+        and entries[0].epoch == 1
+        and not any(
+            "NodeId{" in e.text for e in entries if e.kind in ("INITIALIZE_CMS", "FORCE_SNAPSHOT")
+        )
+    )
+    given = 0
+    for entry in entries:
+        if entry.kind != "REGISTER":
+            yield entry
+            continue
+        given += 1
+        known = numbers.get(entry.address or "") if last[entry.address] == entry.epoch else None
+        yield replace(entry, node=given if whole else known)
+
+
+@checked
+def metadata_history(files: str | Path | Sequence[str | Path]) -> MetadataHistory:
+    """The history that a dumped metadata log tells, with the directory of the same cluster.
+
+    ``files`` are what ``nodetool cms dumplog`` printed, and if there is one what ``dumpdirectory
+    --tokens`` did, or rows of the same virtual tables as JSON or CSV.
+
+    Raises BadInput for a file that cannot be read or is neither, no log, or two of a kind.
+    """
+    paths = [files] if isinstance(files, str | Path) else list(files)
+    return history_of([(source_name(path), read_metadata(path)) for path in paths])
+
+
+def history_of(files: Sequence[tuple[str, DumpedMetadata]]) -> MetadataHistory:
+    """As ``metadata_history``, from what was read, with the names of the files."""
+    by_kind: dict[type, DumpedMetadata] = {}
+    for name, dumped in files:
+        if isinstance(dumped, ServiceView) or type(dumped) in by_kind:
+            raise BadInput("log", name, "one log, and one directory beside it")
+        by_kind[type(dumped)] = dumped
+    log, directory = by_kind.get(Log), by_kind.get(Directory, Directory(()))
+    if not isinstance(log, Log) or not isinstance(directory, Directory):
+        raise BadInput("log", ", ".join(name for name, _ in files), "a log among the files")
+    return MetadataHistory(log.rows, directory.rows)

@@ -1,0 +1,292 @@
+"""A dumped metadata log to step through, and *what if* from one of its epochs on.
+
+Nothing is computed while it is read: what happened is in the log. A fork at an epoch is a run of
+the tcm model: the ring as it was then, with every operation at the step that it had reached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from msgspec import Struct, structs
+
+from kit.edge.arguments import checked
+from kit.engine.model import Model
+from kit.engine.rule import Rule
+from kit.engine.timeline import Timeline
+from kit.errors import BadInput, Refusal, counted
+from kit.operators.importers.nodetool import name_order
+from kit.operators.importers.opening import Imported
+from kit.protocols.tcm.dry_run.history import begin_in_flight, model_for, turn
+from kit.protocols.tcm.dry_run.metadata_log import (
+    COMING,
+    Flight,
+    Member,
+    MetadataHistory,
+    metadata_history,
+)
+from kit.protocols.tcm.dry_run.player import NO_KEYSPACE, named_keyspaces
+from kit.protocols.tcm.panels.operation import diagram
+from kit.protocols.tcm.parameters import parse_operation
+from kit.protocols.tcm.rules.operations import BEFORE, Operation, usual_steps
+from kit.ring.replication import Keyspace
+from kit.ring.tokens import MURMUR3
+from kit.ring.topology import Node, Ring
+from kit.views.declared import Alike, Badges, Column, Table, panel_of, status
+from kit.views.diagrams import Standing, state_panel
+from kit.views.panel import Scene
+from kit.views.registry import Views
+from kit.widgets.rehearsing import Rehearsal
+
+OWNING = ("JOINED", "LEAVING", "MOVING")
+MOST_LINES = 40
+"""Epochs that are listed below the picture, the last ones."""
+
+
+class LogState(Struct, frozen=True):
+    """How many entries were read."""
+
+    read: int = 0
+
+
+class ReadOn(Struct, frozen=True, tag="read"):
+    """Read the next entry."""
+
+
+class RealLog(Model[LogState, ReadOn]):
+    """The entries of a real log, one after the other."""
+
+    name = "tcm/log"
+    title = "A real cluster's metadata log"
+    State = LogState
+    Action = ReadOn
+
+    def __init__(self, history: MetadataHistory) -> None:
+        self.history = history
+        only, entries = ((ReadOn(), None),), len(history.epochs)
+
+        def read(s: LogState, given: None) -> LogState | Refusal:
+            there = s.read < entries
+            return LogState(s.read + 1) if there else Refusal("the log ends here")
+
+        self.rules = (
+            Rule(ReadOn, "read", choices=lambda s: only, outcome=read, given=lambda action: None),
+        )
+
+    def start(self) -> LogState:
+        """Nothing is read yet."""
+        return LogState()
+
+    def verb(self, action: ReadOn) -> str:
+        """There is one."""
+        return "read on"
+
+    def milestone(self, before: LogState, action: ReadOn, after: LogState) -> str | None:
+        """The end of an operation."""
+        entry = self.history.epochs[before.read]
+        ends = entry.kind.startswith(("FINISH_", "CANCEL_"))
+        return entry.say if ends and entry.operation else None
+
+    def describe(self, before: LogState, action: ReadOn, after: LogState) -> str:
+        """What the epoch is."""
+        entry = self.history.epochs[before.read]
+        return f"epoch {entry.epoch}, {entry.time}: {entry.say}"
+
+    def epoch(self, s: LogState) -> int:
+        """The last epoch that was read; the one before the first, where none was."""
+        return self.history.entries[max(0, s.read - 1)].epoch - (s.read == 0)
+
+
+def _at(scene: Scene) -> tuple[tuple[Member, ...], tuple[Flight, ...]]:
+    return scene.of(_standing_at)
+
+
+def _standing_at(model: RealLog, s: LogState) -> tuple[tuple[Member, ...], tuple[Flight, ...]]:
+    return model.history.at(model.epoch(s))
+
+
+def standing(scene: Scene) -> Standing | None:
+    """The diagram of the operation that was last heard of, with its way so far."""
+    read = scene.model.history.epochs[: scene.state.read]
+    entry = next((entry for entry in reversed(read) if entry.operation), None)
+    if entry is None:
+        return None
+    flight = entry.operation
+    way = usual_steps(flight.kind, "server")[: len(flight.steps)]
+    machine = diagram(flight.kind, "server")
+    ends = {after for _, event, after in machine.transitions if event == way[-1]} if way else set()
+    last = (*way[:-1], *ends) if way else ()
+    back = (BEFORE[flight.kind],) if entry.kind == "CANCEL_SEQUENCE" else ()
+    return Standing(machine, (BEFORE[flight.kind], *last, *back))
+
+
+def _flights(scene: Scene) -> Iterator[tuple[str, str, str]]:
+    for flight in _at(scene)[1]:
+        name = scene.model.history.name
+        what = f"replace {name(flight.replaced)}" if flight.replaced else flight.kind
+        yield name(flight.node), what, flight.steps[-1]
+
+
+def _tokens(member: Member) -> str:
+    return "not known" if member.tokens is None else str(len(member.tokens))
+
+
+def _badges(scene: Scene) -> Badges:
+    history, read = scene.model.history, scene.state.read
+    yield "epoch", f"epoch {scene.model.epoch(scene.state)}", "plain"
+    yield "read", f"{read} of {len(history.epochs)} read", "plain"
+    flights = len(_at(scene)[1])
+    yield "flights", f"{counted(flights, 'operation')} under way", "busy" if flights else "plain"
+
+
+def _lines(scene: Scene) -> list[Any]:
+    return list(reversed(scene.model.history.epochs[: scene.state.read]))
+
+
+NODES = Table(
+    lambda scene: _at(scene)[0],
+    "node:{0.node}",
+    (
+        Column("Node", "name"),
+        Column("Id", "node"),
+        Column("State", "state"),
+        Column("Datacenter", "dc", "not known"),
+        Column("Rack", "rack", "not known"),
+        Column("Tokens", _tokens),
+    ),
+    caption="Everybody at this epoch",
+    of="{0.name}",
+    empty="Nobody is known yet.",
+    alike=Alike(lambda member: (member.state,)),
+)
+FLIGHTS = Table(
+    _flights,
+    "flight:{0[0]}",
+    ("Node", "Operation", "Last step"),
+    caption="Under way",
+    of="{0[0]}",
+    empty="No operation is under way.",
+)
+EPOCHS = Table(
+    _lines,
+    "epoch:{0.epoch}",
+    (
+        Column("Epoch", "epoch"),
+        Column("When", "time"),
+        Column("What", "say"),
+        Column("Kind", "kind"),
+    ),
+    of=lambda entry: entry.node or "",
+    empty="Nothing is read yet.",
+    most=MOST_LINES,
+    thing="earlier epoch",
+)
+VIEWS = Views(
+    (
+        status(_badges, "badges", lambda scene: f"epoch {scene.model.epoch(scene.state)}"),
+        state_panel("states", "Operation", standing, "No operation was heard of yet."),
+        panel_of("nodes", "Nodes", FLIGHTS, NODES),
+        panel_of("epochs", "Log", EPOCHS, still=True),
+    ),
+    picture="states",
+    table="nodes",
+    badges="badges",
+)
+
+
+def log_timeline(history: MetadataHistory) -> Timeline:
+    """The whole log as a timeline, looked at from its start."""
+    timeline = Timeline(RealLog(history))
+    while timeline.forward() is not None:
+        pass
+    timeline.goto(0)
+    return timeline
+
+
+LogSource: TypeAlias = MetadataHistory | str | Path | Sequence[str | Path]
+
+
+def _read(log: LogSource) -> MetadataHistory:
+    return log if isinstance(log, MetadataHistory) else metadata_history(log)
+
+
+@checked
+def replay_log(log: LogSource) -> Rehearsal:
+    """A Player on the history that the files of a real log tell, with what is missing in it.
+
+    Raises BadInput for files that ``metadata_history`` does not take.
+    """
+    history = _read(log)
+    return Rehearsal(log_timeline(history), history.warnings)
+
+
+def ring_at(
+    history: MetadataHistory, epoch: int, keyspaces: str | Keyspace | Iterable[str | Keyspace]
+) -> tuple[Imported, tuple[Flight, ...]]:
+    """The ring as it was at an epoch, and what was under way.
+
+    Raises BadInput for an epoch that the log does not have, no keyspace, a member of whom the
+    files do not tell datacenter, rack or tokens.
+    """
+    members, flights = history.at(history.known(epoch))
+    owners = [member for member in members if member.state in OWNING]
+    lacking = [m.name for m in owners if m.tokens is None or m.dc is None or m.rack is None]
+    if lacking:
+        allowed = "an epoch at which everybody's tokens and place are known: give dumpdirectory "
+        raise BadInput(f"epoch {epoch}: tokens of {lacking[0]}", None, allowed + "--tokens as well")
+    nodes = [Node(m.name, m.tokens or (), m.dc or "", m.rack or "") for m in owners]
+    ring = Ring.of(sorted(nodes, key=lambda node: name_order(node.name)), MURMUR3)
+    named = named_keyspaces(keyspaces)
+    if not named:
+        raise BadInput("keyspaces", None, NO_KEYSPACE)
+    return Imported(epoch, ring, named), flights
+
+
+@checked
+def what_if(
+    log: LogSource,
+    epoch: int,
+    keyspaces: str | Keyspace | Iterable[str | Keyspace],
+    operations: str | Iterable[str] = (),
+) -> Rehearsal:
+    """A Player on the tcm model as the cluster was at an epoch: go on from there, or cancel.
+
+    Each operation that was under way stands at the step that it had reached; ``operations`` are
+    others to try, such as ``decommission 10.0.0.3``. ``keyspaces`` are those of the cluster, which
+    the log does not tell: ``ks={"class": "SimpleStrategy", "replication_factor": 3}``.
+
+    Raises BadInput for an epoch that the log does not have or at which somebody's tokens are not
+    known, and where the published rules would have refused what the log has.
+    """
+    history = _read(log)
+    ring, flights = ring_at(history, epoch, keyspaces)
+    members, _ = history.at(epoch)
+    begun = tuple(_operation(history, flight, members) for flight in flights)
+    given = [operations] if isinstance(operations, str) else list(operations)
+    others = tuple(parse_operation(line) for line in given)
+    done = sum(len(flight.steps) for flight in flights)
+    before = structs.replace(ring, epoch=max(0, epoch - done) + len(begun))
+    timeline = Timeline(
+        model_for(before, (*begun, *others), begun=len(begun), crashes=1, cancels=1)
+    )
+    begin_in_flight(timeline, begun)
+    for flight in flights:
+        for step in flight.steps[1:]:
+            if not turn(timeline, history.name(flight.node)):
+                what = f"{flight.kind} {history.name(flight.node)}: {step}"
+                raise BadInput(f"epoch {epoch}", what, "a step that the published rules allow")
+    return Rehearsal(timeline, history.warnings, controls=True)
+
+
+def _operation(history: MetadataHistory, flight: Flight, members: Iterable[Member]) -> Operation:
+    """An operation under way as an operator would have written it."""
+    name = history.name(flight.node)
+    if flight.kind in ("bootstrap", "move") and not flight.tokens:
+        raise BadInput(f"tokens of {name}", None, "an operation whose preparation is in the log")
+    target = None if flight.replaced is None else history.name(flight.replaced)
+    coming = [m for m in members if m.name == name and flight.kind in COMING]
+    dc, rack = (coming[0].dc, coming[0].rack) if coming else (None, None)
+    tokens = flight.tokens or ()
+    return Operation(flight.kind, name, tokens, target, dc, rack, flight.force)

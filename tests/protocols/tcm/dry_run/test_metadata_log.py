@@ -1,0 +1,246 @@
+"""A real metadata log as a history: to read, to step through, to go on from."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kit import metadata_history, rehearse, replay_log, what_if
+from kit.errors import BadInput
+from kit.operators.importers.metadata_log import parse_metadata
+from kit.protocols.tcm.dry_run.metadata_log import MetadataHistory, history_of
+from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.rules.metadata import Cancel
+from tests.commands.calling import bad, call
+from tests.saying import says
+
+FIXTURES = Path(__file__).resolve().parents[3] / "fixtures" / "metadata"
+LOG, DIRECTORY, VIEW = (FIXTURES / f"{name}.txt" for name in ("log", "directory", "describe"))
+KS = 'ks={"class": "SimpleStrategy", "replication_factor": 3}'
+
+
+@pytest.fixture(name="history")
+def _history() -> MetadataHistory:
+    return metadata_history([LOG, DIRECTORY])
+
+
+def states(history: MetadataHistory, epoch: int) -> dict[str, str]:
+    """Each node's state at an epoch, by its address."""
+    return {member.name: member.state for member in history.at(epoch)[0]}
+
+
+def test_states_as_the_log_goes_on(history: MetadataHistory) -> None:
+    """A newcomer from its registration on, a leaver who is called back, a node that moves."""
+    newcomer = [states(history, epoch).get("10.0.0.5") for epoch in (31, 32, 33, 34, 36)]
+    assert newcomer == [None, "REGISTERED", "REGISTERED", "BOOTSTRAPPING", "JOINED"]
+    leaver = [states(history, epoch)["10.0.0.3"] for epoch in (37, 38, 39)]
+    assert leaver == ["JOINED", "LEAVING", "JOINED"]
+    mover = [states(history, epoch)["10.0.0.1"] for epoch in (40, 41, 42)]
+    assert mover == ["JOINED", "MOVING", "MOVING"]
+
+
+def test_what_was_under_way(history: MetadataHistory) -> None:
+    """An operation from its preparation to its end, or its cancel."""
+    steps = {
+        epoch: [(flight.kind, flight.steps[-1]) for flight in history.at(epoch)[1]]
+        for epoch in range(31, 43)
+    }
+    assert steps == {
+        **{epoch: [] for epoch in (31, 32, 36, 39, 40)},
+        33: [("bootstrap", "prepare")],
+        34: [("bootstrap", "start")],
+        35: [("bootstrap", "mid")],
+        37: [("decommission", "prepare")],
+        38: [("decommission", "start")],
+        41: [("move", "prepare")],
+        42: [("move", "start")],
+    }
+
+
+def test_without_a_directory_what_is_not_known_is_said() -> None:
+    """The log alone knows neither the newcomer's number nor the tokens of those who were there."""
+    alone = metadata_history(LOG)
+    (epoch,) = [epoch for epoch in alone.epochs if epoch.epoch == 32]
+    assert epoch.standing == "not known"
+    assert epoch.say.startswith("10.0.0.5 registers")
+    assert "does not tell" in epoch.say
+    assert {member.tokens for member in alone.at(31)[0]} == {None, ()}
+    with pytest.raises(BadInput) as raised:
+        what_if(alone, 41, KS)
+    assert says(raised.value, "epoch 41: tokens of node 1 | None | dumpdirectory")
+
+
+def test_a_log_from_the_first_epoch_counts_registrations() -> None:
+    """Numbers are given in turn, so a whole log needs no directory."""
+    texts = [("PRE_INITIALIZE_CMS", "x"), ("INITIALIZE_CMS", "Initialize{Directory{}}")]
+    for node in (1, 2, 3):
+        address = f"Register{{addresses=NodeAddresses{{broadcastAddress=/10.0.0.{node}:7000}}, "
+        texts += [
+            ("REGISTER", f"{address}location=dc1/r{node}, version=v}}"),
+            ("UNSAFE_JOIN", f"UnsafeJoin{{id=NodeId{{id={node}}}, tokens=[{node * 100}]}}"),
+        ]
+    history = metadata_history_of(texts)
+    assert [(m.node, m.name, m.tokens) for m in history.at(8)[0]] == [
+        (1, "10.0.0.1", (100,)),
+        (2, "10.0.0.2", (200,)),
+        (3, "10.0.0.3", (300,)),
+    ]
+    assert history.warnings == ()
+
+
+def metadata_history_of(texts: list[tuple[str, str]], first: int = 1) -> MetadataHistory:
+    """A history of kinds with their texts, an epoch each."""
+    rows = [
+        {
+            "epoch": first + at,
+            "kind": kind,
+            "transformation": text,
+            "entry_id": at,
+            "entry_time": "2026-11-23 10:00:00Z",
+        }
+        for at, (kind, text) in enumerate(texts)
+    ]
+    return history_of([("log", parse_metadata(json.dumps(rows), "log"))])
+
+
+@pytest.mark.parametrize(
+    ("kinds", "odd"),
+    [
+        (["PREPARE_JOIN", "MID_JOIN"], "mid: switch reads; start was to come next"),
+        (["PREPARE_JOIN", "START_JOIN", "START_JOIN"], "mid was to come next"),
+        (["START_JOIN", "MID_JOIN", "FINISH_JOIN"], ""),
+        (["FINISH_JOIN", "PREPARE_JOIN", "START_JOIN"], ""),
+        (["PREPARE_JOIN", "PREPARE_JOIN"], "start was to come next"),
+    ],
+)
+def test_steps_out_of_order_are_named(kinds: list[str], odd: str) -> None:
+    """A log may begin in the middle of an operation; from then on its steps have an order."""
+    history = metadata_history_of([(kind, "Step{id=NodeId{id=4}}") for kind in kinds], first=9)
+    found = [epoch.say for epoch in history.epochs if epoch.standing == "out of order"]
+    assert len(found) == bool(odd)
+    assert all(odd in say for say in found)
+    assert len(history.warnings) == bool(odd)
+
+
+def test_a_replacement_takes_tokens_over() -> None:
+    """The replaced node is gone at the end, its tokens are the replacement's."""
+    both = "replaced=NodeId{id=1}, replacement=NodeId{id=2}}"
+    history = metadata_history_of(
+        [
+            ("UNSAFE_JOIN", "UnsafeJoin{id=NodeId{id=1}, tokens=[7]}"),
+            ("PREPARE_REPLACE", f"PrepareReplace{{{both}"),
+            *((f"{step}_REPLACE", f"Step{{, {both}") for step in ("START", "MID", "FINISH")),
+        ],
+        first=20,
+    )
+    assert [(m.node, m.state, m.tokens) for m in history.at(24)[0]] == [(2, "JOINED", (7,))]
+    assert history.at(22)[1][0].replaced == 1
+
+
+def test_gaps_and_other_moments_are_said(tmp_path: Path) -> None:
+    """Epochs that are missing, so that no order is judged; a directory that is not of the end."""
+    blocks = LOG.read_text().split("Epoch: ")[1:]
+    cut, other = tmp_path / "log.txt", tmp_path / "directory.txt"
+    cut.write_text("".join(f"Epoch: {block}" for block in (*blocks[:3], *blocks[5:])))
+    three = DIRECTORY.read_text().split("NodeId: 3\n")
+    other.write_text("NodeId: 3\n".join([three[0], three[1].replace("JOINED", "LEAVING", 1)]))
+    history = metadata_history([cut, other])
+    gap, _, unlike = history.warnings
+    assert gap == "epochs 34 to 35 are missing"
+    assert unlike.startswith("10.0.0.3 is LEAVING in the directory, and JOINED")
+    assert {epoch.standing for epoch in history.epochs} == {"as expected", "not known"}
+
+
+def test_a_player_reads_on(history: MetadataHistory) -> None:
+    """Each epoch is a step; the table shows who was there, the diagram how far it is."""
+    shown = replay_log(history)
+    shown.timeline.goto(5)
+    text = shown.player.text()
+    assert "epoch 35" in text
+    assert "BOOTSTRAPPING" in text
+    assert "10.0.0.5  bootstrap  mid" in " ".join(text.split("Under way")[1].split("\n")[2:3])
+    assert shown.warnings == history.warnings
+    assert rehearse([LOG, DIRECTORY]).text().startswith("warning: kinds")
+
+
+def test_what_if_begins_where_the_log_was(history: MetadataHistory) -> None:
+    """The model stands at the same epoch; its next step is the log's next, and a cancel goes."""
+    for epoch in (33, 34, 35, 38, 42):
+        timeline = what_if(history, epoch, KS).timeline
+        m: Any = timeline.model
+        assert facts.epoch(m, timeline.state) == epoch
+        (flight,) = history.at(epoch)[1]
+        (operation,) = facts.operations(m, timeline.state)
+        done = [step.name for step in operation.steps if step.status == "done"]
+        assert done == list(flight.steps)
+        name = history.name(flight.node)
+        assert m.refusal(timeline.state, m.wrap["tcm"](Cancel(name))) is None
+        timeline.do(m.wrap["tcm"](Cancel(name)))
+        assert facts.epoch(m, timeline.state) == epoch + 1
+
+
+def test_what_if_with_another_operation(history: MetadataHistory) -> None:
+    """What nobody did then can be tried, or is refused with the published reason."""
+    timeline = what_if(history, 40, KS, "decommission 10.0.0.2").timeline
+    m: Any = timeline.model
+    assert "decommission 10.0.0.2" in map(m.verb, m.to_begin(timeline.state))
+
+
+@pytest.mark.parametrize(
+    ("epoch", "keyspaces", "message"),
+    [
+        (30, KS, "epoch | 30 | one of the log: 31 to 42"),
+        (34, (), "keyspaces | one or more"),
+        (34, "ks=three", "keyspaces"),
+    ],
+)
+def test_bad_input_of_what_if(
+    history: MetadataHistory, epoch: int, keyspaces: Any, message: str
+) -> None:
+    """One line that names the field."""
+    with pytest.raises(BadInput) as raised:
+        what_if(history, epoch, keyspaces)
+    assert says(raised.value, message)
+
+
+def test_what_the_rules_forbid_is_not_replayed() -> None:
+    """A log in which two operations overlap cannot be gone on from: the rules say why."""
+    rows = [
+        *(
+            ("UNSAFE_JOIN", f"UnsafeJoin{{id=NodeId{{id={n}}}, tokens=[{n * 100}]}}")
+            for n in range(1, 7)
+        ),
+        ("PREPARE_LEAVE", "PrepareLeave{id=NodeId{id=1}, force=false}"),
+        ("PREPARE_LEAVE", "PrepareLeave{id=NodeId{id=2}, force=false}"),
+    ]
+    address = "Register{{addresses=NodeAddresses{{broadcastAddress=/10.0.0.{}:7000}}, location=a/b,"
+    places = [("REGISTER", address.format(n)) for n in range(1, 7)]
+    history = metadata_history_of([("INITIALIZE_CMS", "x"), *places, *rows])
+    with pytest.raises(BadInput) as raised:
+        what_if(history, 15, KS)
+    assert says(raised.value, "operation in flight | decommission 10.0.0.2 | locked")
+
+
+def test_the_command(tmp_path: Path) -> None:
+    """Epochs, one moment, a page; two of a kind compared; a view as it is."""
+    told = call("metadata", str(LOG), str(DIRECTORY))
+    assert told.status == 0
+    assert "12 epochs, 31 to 42" in told.out
+    moment = call("metadata", str(LOG), str(DIRECTORY), "--at", "34", "--json")
+    assert json.loads(moment.out)["under_way"][0]["steps"] == ["prepare", "start"]
+    page = tmp_path / "history.html"
+    assert call("metadata", str(LOG), "--html", str(page)).status == 0
+    assert page.stat().st_size > 10_000
+    assert "tell the same" in call("metadata", str(VIEW), str(VIEW)).out
+    other = tmp_path / "later.txt"
+    other.write_text(VIEW.read_text().replace("Epoch: 42", "Epoch: 44"))
+    differ = call("metadata", str(VIEW), str(other))
+    assert (differ.status, "describe.txt: 42" in differ.out) == (1, True)
+    assert "Epoch" in call("metadata", str(VIEW)).out
+    assert says(bad("metadata", str(VIEW), str(VIEW), "--at", "3"), "--at | 3 | one log")
+    assert says(bad("metadata", str(LOG), "--at", "99"), "epoch | 99 | 31 to 42")
+    assert says(bad("metadata", str(DIRECTORY)), "log | a log among the files")
+    assert says(bad("metadata", str(LOG), "--html", str(LOG)), "--html | another file")
