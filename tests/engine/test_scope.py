@@ -139,6 +139,7 @@ def test_parameters_are_told_where_they_differ() -> None:
 
 
 NO_BUDGETS = {
+    "cms": {"newcomers"},  # who there is
     "dataplane": {"lag"},  # how far something may be behind
     "group0": {"kept", "newcomers"},  # who there is, and what is kept
     "resize": {"initial"},  # a setting of a table

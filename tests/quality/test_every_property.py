@@ -11,6 +11,7 @@ from collections.abc import Collection
 import pytest
 
 from kit.engine.registry import build, entries
+from tests.protocols.cms.test_reported import CMS
 from tests.protocols.dataplane.test_reported import BROKEN, SOLO, UNREACHED
 from tests.protocols.gossip.test_reported import GOSSIP, JOIN
 from tests.protocols.group0.test_reported import DISCOVERY, GROUP0
@@ -33,6 +34,7 @@ from tests.quality.test_reported import REPORTED
 SPOILED: dict[str, Collection[str]] = {
     "twophase": REPORTED["twophase"],
     "tcm": REPORTED["tcm"],
+    "cms": CMS,
     "dataplane": {*BROKEN, *UNREACHED},
     **SOLO,
     "group0": GROUP0,

@@ -79,6 +79,11 @@ def removal(**parameters: Any) -> Build:
     return lambda: build("gossip_join", {"operation": "removenode", **parameters})
 
 
+def cms(**parameters: Any) -> Build:
+    """Two nodes and no other events, unless they are given."""
+    return lambda: build("cms", {"nodes": 2, "changes": 0, **parameters})
+
+
 def raft_upgrade(**parameters: Any) -> Build:
     """Two nodes on the way into Raft with these parameters."""
     return lambda: build("raft_upgrade", {"nodes": 2, **parameters})
@@ -236,6 +241,13 @@ MODELS: dict[str, tuple[Build, ...]] = {
         recovery(returns=1, changes=1),
         recovery(deaths=1, operation=True),
         recovery(edition="server", crashes=1),
+    ),
+    "cms": (
+        cms(crashes=1),
+        cms(edition="server", crashes=1),
+        cms(members=2, losses=1, longest=3),
+        cms(members=2, corruptions=1, requests=1, longest=3),
+        cms(nodes=3, members=2, crashes=1, longest=4),
     ),
     "failures": (lambda: build("failures", {"datacenters": (3,), "changes": 2}),),
 }

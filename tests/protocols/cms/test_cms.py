@@ -10,7 +10,7 @@ from kit.engine.check import check
 from kit.engine.registry import build, entries
 from kit.engine.scenario import files, open_file
 from kit.errors import BadInput
-from kit.protocols.cms.cms import alive, entries_of, is_forced
+from kit.protocols.cms.cms import Cms, alive, entries_of, is_forced
 from tests.views.frames import check_frame, scenes, walk
 
 SCENARIOS = [f"cms/{one.name}" for one in entries()["cms"].scenarios]
@@ -75,7 +75,7 @@ def test_harm_depends_on_whose_votes_are_counted(
 def test_a_handmade_snapshot_makes_all_alike() -> None:
     """Two corrupt nodes: after the snapshot all have one state, and the entry is marked."""
     timeline = open_file(files()["cms/corrupt-state"])
-    model, state = timeline.model, timeline.state
+    model, state = timeline.model, timeline.moments[-1].state
     assert {model.known(state, node) for node in range(3)} == {model.known(state, 0)}
     assert not any(node.corrupt for node in state.nodes)
     assert len({node.log for node in state.nodes}) == 1
@@ -85,10 +85,10 @@ def test_a_handmade_snapshot_makes_all_alike() -> None:
 @pytest.mark.spec("B-055")
 def test_without_a_majority_data_is_served_and_one_member_can_be_forced() -> None:
     """An event is refused while a request is served; forced to one, the CMS commits again."""
-    moments = [(each.action, each.state) for each in open_file(files()["cms/majority-lost"]).way()]
-    [served] = [state for action, state in moments if type(action).__name__ == "ServeRequest"][1:]
     timeline = open_file(files()["cms/majority-lost"])
-    model, last = timeline.model, timeline.state
+    model, last = timeline.model, timeline.moments[-1].state
+    requests = (m.state for m in timeline.moments if isinstance(m.action, Cms.serve_request))
+    served = [*requests][-1]
     assert not model.has_quorum(served)
     assert alive(model, served).bit_count() == 2
     assert model.has_quorum(last)

@@ -9,11 +9,12 @@ from kit.protocols.cms.cms import Cms, CmsState
 from kit.protocols.cms.facts import members as facts
 from kit.protocols.cms.facts.members import EpochRow, NodeRow, QuorumRow
 from kit.protocols.cms.rules.members import letters
+from kit.views.busts import Health
 from kit.views.declared import Badges, Column, Note, Table, of_state, panel_of, status
 from kit.views.panel import Scene
 from kit.views.promises import LAMPS
 from kit.views.registry import Views
-from kit.views.stage import Character, Health, Stage, stage_panel
+from kit.views.stage import Character, Stage, stage_panel
 from kit.views.tape import Card, Reach
 
 HEALTH: dict[str, Health] = {"up": "up", "down": "down", "lost": "gone", "left": "gone"}
@@ -25,6 +26,7 @@ def _stage(scene: Scene) -> Stage:
     return Stage(
         scene.model.names,
         tuple(_keeper(scene, row) for row in rows),
+        (_operator(scene),) if scene.model.has_override else (),
         tape=tuple(_card(row) for row in scene.of(facts.log)),
         lines=3,
     )
@@ -44,6 +46,14 @@ def _keeper(scene: Scene, row: NodeRow) -> Character:
         reads=row.reads,
         writes=row.writes,
     )
+
+
+def _operator(scene: Scene) -> Character:
+    """Who may force entries, once that is confirmed."""
+    tag = "! override" if scene.state.open else "confirms first"
+    words = "forces entries without a quorum" if scene.state.open else "forces nothing"
+    title = f"the operator {words}"
+    return Character("op", "operator", tag=tag, holds=(words,), title=title, kind="operator")
 
 
 def _card(row: EpochRow) -> Card:
