@@ -25,7 +25,7 @@ from kit.engine.contract import check_contract
 from kit.engine.model import Model, Monitor, Property
 from kit.engine.progress import Progress, shown
 from kit.engine.purity import blaming, check_purity, check_start, exploring, rules_of
-from kit.engine.registry import fair_schedules_end, one_of, rows_of, weights_of
+from kit.engine.registry import fuzzing_of, one_of, rows_of
 from kit.engine.rule import Rule
 from kit.engine.timeline import Timeline
 from kit.engine.trace import Trace
@@ -306,12 +306,13 @@ class Walker:
         whole_number("within", within, most=MOST_STEPS)
         check_contract(model, properties, monitors)
         self.model = model
-        self.within = within if fair_schedules_end(model) else 0
+        fuzzing = fuzzing_of(model)
+        self.within = within if fuzzing.comes_to_goals else 0
         self.steps = steps
         self.judges = PropertyJudges.of(model, properties, monitors)
         self.rows = rows_of(model)
         kinds = {rule.kind for rule in model.rules}
-        usual = {kind: each for kind, each in weights_of(model).items() if kind in kinds}
+        usual = {kind: each for kind, each in fuzzing.weights.items() if kind in kinds}
         self._weights = usual if weights is None else dict(weights)
         self._table = _weighted(model, self._weights)
         judges = self.judges

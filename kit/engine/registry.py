@@ -355,17 +355,10 @@ def rows_of(model: Model[Any, Any]) -> TransitionRows:
 
 
 @checked
-def weights_of(model: Model[Any, Any]) -> Mapping[str, float]:
-    """The weights of random walks over a model by kind of action, as its entry tells them."""
+def fuzzing_of(model: Model[Any, Any]) -> Fuzzing:
+    """What random walks over a model start from, as its entry tells."""
     entry = _entry_if_known(model.name)
-    return {} if entry is None else entry.fuzzing.weights
-
-
-@checked
-def fair_schedules_end(model: Model[Any, Any]) -> bool:
-    """Whether a fair schedule of a model must come to its goals, as its entry tells."""
-    entry = _entry_if_known(model.name)
-    return entry is None or entry.fuzzing.comes_to_goals
+    return Fuzzing() if entry is None else entry.fuzzing
 
 
 @checked

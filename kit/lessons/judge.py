@@ -172,22 +172,6 @@ def shorten_call(name: str, case: Arguments) -> str:
     return f"{name}({', '.join(shorten(argument, LONGEST) for argument in case)})"
 
 
-class FoundJudge(Struct, frozen=True):
-    """A judge of answers in words, and the candidates among which the key finds one that passes."""
-
-    judge: Callable[[str], Marks]
-    candidates: Callable[[], Iterable[str]]
-
-    def __call__(self, answer: str) -> Marks:
-        """Judge an answer."""
-        return self.judge(answer)
-
-    def answers(self) -> tuple[str, ...]:
-        """The first candidate that passes, in a line; nothing where none does."""
-        right = (answer for answer in self.candidates() if self.judge(answer).passed)
-        return tuple(islice(right, 1))
-
-
 class ListedJudge(Struct, frozen=True):
     """A judge whose right answers are worked out, a line for each of some cases."""
 
@@ -201,6 +185,13 @@ class ListedJudge(Struct, frozen=True):
     def answers(self) -> tuple[str, ...]:
         """The right answers."""
         return tuple(self.listed())
+
+
+def found_judge(
+    judge: Callable[[str], Marks], candidates: Callable[[], Iterable[str]]
+) -> ListedJudge:
+    """A judge of answers in words; the key has the first candidate that passes, if one does."""
+    return ListedJudge(judge, lambda: islice((a for a in candidates() if judge(a).passed), 1))
 
 
 MOST_TOLD = 3

@@ -105,7 +105,7 @@ def predict(
 
     ``question`` is one of ``kit.lessons.questions`` or of a family's own (left out: what the
     next step changes), ``about`` is what it takes beside the timeline: a token, a safeguard. A
-    pipeline, reports on runs and opened dumps of tablets have questions of their own.
+    pipeline, reports on runs, opened dumps of tablets and a real log have questions of their own.
 
     Raises BadInput when ``source`` or what the question is about is not acceptable.
     Raises KitError when there is nothing to ask.
@@ -122,8 +122,8 @@ def predict(
 
 
 def _opened(source: Any) -> Any:
-    # A pipeline or reports, of whichever engine; the tablet maps of an opened dump.
-    if hasattr(source, "engine") or hasattr(source, "maps"):
+    # A pipeline or reports, of whichever engine; the tablet maps of an opened dump; a real log.
+    if any(hasattr(source, own) for own in ("engine", "maps", "entries")):
         return source
     if isinstance(source, str):
         return open_named(source).timeline

@@ -1,7 +1,5 @@
 """Applying a delta to a placement, and the order in which its groups are shown."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -6,8 +6,6 @@ row-wise union with the future ring's placement; end = the future placement, cut
 final = the future placement uncut. Each part of the plan may be empty.
 """
 
-from __future__ import annotations
-
 from functools import cached_property
 
 import numpy as np

@@ -11,8 +11,6 @@ The walk of all ranges is done together, step by step; each step extends only th
 It is compared with a readable form of the same rules, ``tests/ring/reference.py``.
 """
 
-from __future__ import annotations
-
 from typing import TypeVar
 
 import numpy as np

@@ -7,8 +7,6 @@ changes for a datacenter (a rack comes or goes, or there are fewer nodes than re
 windows are much of the ring, all rows are computed again.
 """
 
-from __future__ import annotations
-
 from itertools import compress, count
 from operator import is_not
 

@@ -4,8 +4,6 @@ What is known of a range counts before what is known of its nodes; what covers a
 counts by its share of the tokens.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Iterable
 from fractions import Fraction

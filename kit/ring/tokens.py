@@ -4,8 +4,6 @@ A space is a line from ``low`` to ``high`` (CEP-21, "Data placements": ranges ne
 is MIN: a node may own it, no key ever hashes to it; ``high`` is the last token.
 """
 
-from __future__ import annotations
-
 from msgspec import Struct
 
 from kit.errors import BadInput

@@ -9,7 +9,7 @@ from typing import Any
 _NAMES = {
     "progress": "Peak Progress",
     "rows": "dicts timeline",
-    "sessions": "SparkUnavailable about session session_or_none stop with_spark_or_local",
+    "sessions": "SparkUnavailable about session session_or_none stop",
     "storing": "scratch",
     "streaming": "Watch adding watch",
     "sweeping": "sweep",

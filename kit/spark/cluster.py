@@ -4,8 +4,6 @@
 ends what ``start`` began, and nothing else.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import signal

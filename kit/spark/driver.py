@@ -1,7 +1,5 @@
 """The Java process that drives a session: started with a log of its own, ended with the session."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping

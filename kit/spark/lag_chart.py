@@ -1,7 +1,5 @@
 """The chart of a lag report: how many epochs each node is behind."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

@@ -1,7 +1,5 @@
 """What this machine has, and the Spark settings that fit it: memory, loopback only, quiet."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -1,7 +1,5 @@
 """From a row of a table to the run behind it: the one way from Spark to the Player."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -3,8 +3,6 @@
 The same columns stand in Parquet, in Arrow and in Spark.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any

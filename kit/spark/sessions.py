@@ -20,7 +20,7 @@ from html import escape
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Annotated, Any, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 from msgspec import Struct
@@ -43,7 +43,6 @@ class SparkSession(Protocol):
 
 
 Spark: TypeAlias = Annotated[Any, SparkSession]
-T = TypeVar("T")
 PATIENCE = 120.0  # seconds for a start, or a cluster's answer and its first executor
 LAST_TASKS = 10.0  # seconds until cancelled tasks have ended
 MASTERS = "local, local[N], local[*], spark://HOST:PORT or sc://HOST:PORT"
@@ -240,18 +239,6 @@ def _busy(spark: Any) -> bool:
         return True
     executors = context._jsc.sc().statusTracker().getExecutorInfos()
     return any(executor.numRunningTasks() for executor in executors)
-
-
-def with_spark_or_local(
-    spark_job: Callable[[Any], T],
-    local_job: Callable[[], T],
-    *,
-    master: str | None = None,
-    say: Callable[[str], None] = print,
-) -> T:
-    """``spark_job(spark)``, or ``local_job()`` when Spark cannot start, which is said."""
-    spark = session_or_none(master, say=say)
-    return local_job() if spark is None else spark_job(spark)
 
 
 def _alive() -> bool:

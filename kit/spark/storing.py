@@ -1,7 +1,5 @@
 """Writing files and folders so that they are there whole, or not at all."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import tempfile

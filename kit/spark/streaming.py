@@ -1,7 +1,5 @@
 """A growing folder of traces, watched: each new run changes a live table and chart."""
 
-from __future__ import annotations
-
 import time
 import uuid
 from abc import ABC, abstractmethod

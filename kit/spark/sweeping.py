@@ -5,8 +5,6 @@ tables that it took, and the whole run as a trace. The same seeds give the same 
 engine and however they are cut into tasks; a row needs no Spark to be replayed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice

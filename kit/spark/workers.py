@@ -1,7 +1,5 @@
 """What Spark's Python workers need between two tasks."""
 
-from __future__ import annotations
-
 import gc
 import sys
 import zipimport

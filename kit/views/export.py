@@ -28,7 +28,7 @@ from kit.views.frame import readable_frame
 from kit.views.panel import Panel
 from kit.views.registry import for_model
 from kit.views.rendered import RenderedTimeline
-from kit.views.shell import page_module, shell
+from kit.views.shell import browser_module, shell
 from kit.views.store import biggest
 from kit.views.styles import page_style
 
@@ -166,7 +166,7 @@ def _place(rendered: RenderedTimeline, note: str = "") -> Frag:
 def _page(title: str, rules: str, place: Frag, packs: Mapping[str, bytes]) -> bytes:
     """A page of one pack, or of several by the names of their stories."""
     closed = escape(closed_words())
-    module, style, first, nav = page_module(), rules + PAGE, UNPACK, ""
+    module, style, first, nav = browser_module("page"), rules + PAGE, UNPACK, ""
     packed = {"module": gzip.compress(module.encode(), compresslevel=9, mtime=0)}
     if len(packs) == 1:
         packed["pack"] = next(iter(packs.values()))

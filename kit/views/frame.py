@@ -198,19 +198,24 @@ def _picture(scene: Scene, panel: Panel, gates: Sequence[Gate]) -> Frag:
     title = [say(panel.title), h("span", edition, class_="edition") if edition else None]
     drawn = panel.draw(scene)
     above = None if panel.gates else gates_above(scene, gates, drawn)
-    top = h("div", h("h3", title), _legend(scene, panel, drawn), above, zoom, class_="kp-top")
+    legend = _legend(scene, panel, drawn, gated=above is not None)
+    top = h("div", h("h3", title), above, legend, zoom, class_="kp-top")
     body = section(panel, drawn, "kp-scroll", say("picture: {title}", title=say(panel.title)))
     return h("div", top, body, k="picture", class_="kp-picture")
 
 
-def _legend(scene: Scene, panel: Panel, drawn: Frag) -> Frag | None:
-    """Say what the marks of a picture mean: as many as fit beside its title, a sheet has all."""
+def _legend(scene: Scene, panel: Panel, drawn: Frag, *, gated: bool) -> Frag | None:
+    """Say what the marks of a picture mean: as many as fit beside its title, beside gates none; a
+    sheet has all.
+    """
     legends = (part.text() for part in drawn.walk() if "legend" in (part.get("class") or ""))
     words = panel.legend(scene) if panel.legend else next(legends, "").replace("; ", " · ")
     marks = [*filter(None, words.split(" · "))]
-    summary = h("summary", [h("span", each) for each in marks], title=say("what the marks mean"))
+    shown = say("marks") if gated else [h("span", each) for each in marks]
+    summary = h("summary", shown, title=say("what the marks mean"))
     listed = h("ul", [h("li", each) for each in marks])
-    return sheet(summary, listed, key="legend", kind="kp-pop kp-marks") if marks else None
+    kind = "kp-pop" if gated else "kp-pop kp-marks"
+    return sheet(summary, listed, key="legend", kind=kind) if marks else None
 
 
 def _is_short(page: Frag) -> bool:

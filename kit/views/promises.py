@@ -102,7 +102,7 @@ def promises_badge(scene: Scene) -> tuple[str, bool]:
     judged = scene_verdicts(scene)
     bad = {verdict.name for verdict in judged if not verdict.ok} | broken.keys()
     if not bad:
-        return say("✓ {n} promises hold", n=len(judged)), True
+        return say("✓ {n} promises", n=len(judged)), True
     steps = {scene.counted(breach.step) for breach in broken.values()}
     counts = {"n": len(bad), "all": len(judged), "step": min(steps, default=0)}
     if len(steps) > 1:

@@ -7,6 +7,7 @@ from functools import cache
 from itertools import pairwise, product
 from pathlib import Path
 from string import ascii_letters
+from typing import Literal
 
 from kit.edge.words import say, translated
 from kit.views.fragment import Frag, Kid, h
@@ -57,24 +58,13 @@ SHORT = 2
 _SHORT = {"true": "!0", "false": "!1", "const": "let", "undefined": "void 0"}
 
 
-def widget_module() -> str:
-    """The module that JupyterLab loads; its default export has ``render``."""
-    return _joined("widget")
-
-
-def page_module() -> str:
-    """The module that starts an exported page."""
-    return _joined("page")
-
-
-def terminal_module() -> str:
-    """The module of a terminal, which JupyterLab loads beside the player's."""
-    return _joined("terminal")
-
-
 @cache
-def _joined(entry: str) -> str:
-    """A module after all that it imports, each once."""
+def browser_module(entry: Literal["widget", "terminal", "page"]) -> str:
+    """A module after all that it imports, each once.
+
+    JupyterLab loads the *widget*, whose default export has ``render``, and beside it the
+    *terminal*; the *page* starts an exported one.
+    """
     modules: dict[str, str] = {}
 
     def add(name: str) -> None:

@@ -15,7 +15,7 @@ from kit.engine.par import Par, par
 from kit.engine.timeline import Moment
 from kit.errors import Refused
 from kit.views.fragment import Frag, h
-from kit.views.shell import terminal_module
+from kit.views.shell import browser_module
 from kit.views.static import bundle_of, static_html
 from kit.views.styles import terminal_style
 from kit.views.transcript import (
@@ -44,7 +44,7 @@ class TerminalMessage(Struct, forbid_unknown_fields=True):
 class TerminalStage(anywidget.AnyWidget):
     """Shows what it is sent, and reports what is typed. Nothing that is typed is ever run."""
 
-    _esm = terminal_module()
+    _esm = browser_module("terminal")
     _css = terminal_style()
     shell = traitlets.Unicode("").tag(sync=True)
     prompt = traitlets.Unicode("").tag(sync=True)

@@ -26,7 +26,7 @@ from kit.views.actions import end_words, mark, refusal_text
 from kit.views.export import LIMIT, Exported, closed_words, export_html
 from kit.views.frame import frame_text, stored_frame
 from kit.views.rendered import RenderedTimeline
-from kit.views.shell import shell, widget_module
+from kit.views.shell import browser_module, shell
 from kit.views.static import bundle_of, static_html
 from kit.views.styles import widget_style
 from kit.views.wire import Act, Look, Need, Sync, Update, read_message
@@ -38,7 +38,7 @@ from kit.widgets.opening import Source, open_source, panels_named, replayed
 class Stage(anywidget.AnyWidget):
     """Shows the frames it is sent and reports what its reader does. Holds no protocol facts."""
 
-    _esm = widget_module()
+    _esm = browser_module("widget")
     _css = widget_style()
     pack = traitlets.Bytes().tag(sync=True)
     shell = traitlets.Unicode().tag(sync=True)

@@ -50,6 +50,9 @@ class Rehearsal:
         """All of it as HTML that survives an untrusted notebook."""
         return static_html(*self._introduction()) + self.player.static()
 
+    def __repr__(self) -> str:
+        return f"Rehearsal({self.timeline.model.title}, {self.timeline.now.say})"
+
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
         data = bundle_of(self.box, **options)
         return {**data, "text/plain": repr(self), "text/html": self.static()}

@@ -11,7 +11,7 @@ import pytest
 from kit.engine.compose import Product
 from kit.engine.flows import Flow, flow_table, flows
 from kit.engine.network import DeliverMessage, DropMessage, NetworkOptions
-from kit.engine.registry import build, entries, weights_of
+from kit.engine.registry import build, entries, fuzzing_of
 from tests.engine.counting import counting
 from tests.engine.toys import LiftModel, LiftParameters, walk
 from tests.kinds import action_types
@@ -83,7 +83,7 @@ def moved(name: str) -> Iterator[type]:
     off = tuple(guard.name for guard in entry.safeguards if guard.name == "operator-cancel")
     for more in rare:
         model = build(name, {**entry.fuzzing.parameters, **more}, off)
-        weights = weights_of(model) if not more else {}  # what is rare is looked for, then
+        weights = fuzzing_of(model).weights if not more else {}  # what is rare is looked for, then
         for seed in range(WALKS):
             chance, state = random.Random(seed), model.start()
             for _ in range(STEPS):

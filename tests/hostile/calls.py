@@ -22,7 +22,7 @@ from kit.widgets.player import Player
 from tests.hostile.judging import answered
 
 # What starts a process, a Spark or a server, or needs one, is no matter of a quick call.
-HEAVY = {"session", "session_or_none", "with_spark_or_local", "terminal", "watch", "about", "hunt"}
+HEAVY = {"session", "session_or_none", "terminal", "watch", "about", "hunt"}
 PASSES_ON = ("refusal",)  # errors of what it calls, whatever they are
 MODULES = (check, fuzz, registry, scenario, trace)
 

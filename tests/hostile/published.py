@@ -37,7 +37,7 @@ DUMPS = ROOT / "tests" / "fixtures" / "tablets"
 # the answer to a wrong type is asked for, which comes before anything begins.
 HEAVY = {
     *("kit.lessons.hunt", "kit.lessons.refusal", "kit.lessons.terminal", "kit.spark.session"),
-    *("kit.spark.session_or_none", "kit.spark.with_spark_or_local", "kit.spark.stop"),
+    *("kit.spark.session_or_none", "kit.spark.stop"),
     *("kit.lessons.without", "kit.lessons.harms", "kit.lessons.side_by_side"),
     *("kit.lessons.shortest", "kit.lessons.breaks", "kit.lessons.fails"),
 }

@@ -31,6 +31,7 @@ NOTEBOOKS = (
     "16-into-raft.ipynb",
     "17-with-and-without-a-majority.ipynb",
     "18-recovery-drill.ipynb",
+    "19-read-a-real-log.ipynb",
     "08-write-your-own-model.ipynb",
 )
 

@@ -17,7 +17,7 @@ import pytest
 
 from kit.edge.words import ENGLISH, FOLDER, VARIABLE, said_in, say
 from kit.errors import BadInput
-from kit.views.shell import widget_module
+from kit.views.shell import browser_module
 from tests.house.source import ROOT
 from tests.widgets.pseudo import forget
 
@@ -142,8 +142,8 @@ def test_a_number_takes_its_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     with language(monkeypatch, page):
         said_now = [say("{n} steps", n=n) for n in (1, 3, 5)]
         assert [*said_now, say("close")] == ["1 krok", "3 kroky", "5 kroků", "close"]
-        assert all(f'"{form}"' in widget_module() for form in forms)
-        assert rule.replace(" ", "") in widget_module()
+        assert all(f'"{form}"' in browser_module("widget") for form in forms)
+        assert rule.replace(" ", "") in browser_module("widget")
     assert [say("{n} steps", n=n) for n in (1, 3)] == ["1 step", "3 steps"]
 
 

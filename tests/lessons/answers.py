@@ -94,6 +94,20 @@ def _at(timeline: Timeline, epoch: int) -> Any:
     return always("at", "", lambda s: "there" if facts.epoch(m, s) >= epoch else None)
 
 
+def unfinished(events: list[list[object]]) -> list[int]:
+    """The nodes whose last event ends nothing."""
+    last = {node: kind for kind, node in events}
+    ends = ("FINISH_", "CANCEL_")
+    return sorted(node for node, kind in last.items() if not kind.startswith(ends))
+
+
+def first_difference(before: list[list[int]], after: list[list[int]]) -> int | None:
+    """The least epoch of those with two entries."""
+    both = {epoch for epoch, _ in before} & {epoch for epoch, _ in after}
+    pairs = {(epoch, entry) for epoch, entry in (*map(tuple, before), *map(tuple, after))}
+    return min((e for e in both if len([1 for epoch, _ in pairs if epoch == e]) > 1), default=None)
+
+
 def must_not_die(groups: list[list[str]], down: list[str]) -> list[str]:
     """Who is left of a group that has exactly as many as a majority."""
     found = set()
@@ -208,6 +222,8 @@ RIGHT: dict[str, Any] = {
     "parts-of-the-line": lambda: parts,
     "surviving": lambda: surviving,
     "must-not-die": lambda: must_not_die,
+    "unfinished": lambda: unfinished,
+    "first-difference": lambda: first_difference,
     "two-may-leave": ring_of_eight,
     "find-the-bug": named_hunt,
     "unaware": lambda: unaware,

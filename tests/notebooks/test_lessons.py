@@ -135,7 +135,9 @@ def test_every_player_has_a_picture_and_its_words(path: Path) -> None:
         output.data
         for cell in cells(path, "code")
         for output in cell.outputs
-        if output.get("data", {}).get("text/plain", "").startswith(("Player(", "DryRun("))
+        if output.get("data", {})
+        .get("text/plain", "")
+        .startswith(("Player(", "DryRun(", "Rehearsal("))
     ]
     assert players
     for data in players:

@@ -25,6 +25,7 @@ from msgspec import Struct, field
 from tests.quality.judging import PYTEST, environment
 
 SLOW = 4.0  # seconds of computing, measured: two when nobody measures
+RECORDER, SLOWEST = "tests/recording/", 60.0  # of those that look at a whole model
 SOON = 0.01  # seconds until another try, where it could not be stopped
 AGAIN = 1.0  # seconds until who swallowed the first error meets the next
 COMPUTED = "computed"  # the property of a test that has the seconds of each part
@@ -171,7 +172,8 @@ def _limited(item: pytest.Item) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_PROF, SOON, AGAIN)
 
     signal.signal(signal.SIGPROF, stop)
-    signal.setitimer(signal.ITIMER_PROF, SLOW, AGAIN)
+    most = SLOWEST if item.nodeid.startswith(RECORDER) else SLOW
+    signal.setitimer(signal.ITIMER_PROF, most, AGAIN)
     try:
         return (yield)
     finally:

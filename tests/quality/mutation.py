@@ -43,10 +43,13 @@ SPOKEN = {
 # What starts Java or a process for each answer is too slow to judge mutants, and so is what spoils
 # copies of the kit itself.
 LEFT_OUT = tuple(f"--ignore-glob=*/{name}" for name in ("spark/*", "lessons/*", "test_guards.py"))
-TESTS = ("tests/ring", "tests/engine", "tests/protocols", *LEFT_OUT)
+RECORDER = "tests/recording/test_recording.py"
+"""Walks every state of a model and compares it with what is on record: slow, and sees much."""
+TESTS = ("tests/ring", "tests/engine", "tests/protocols", RECORDER, *LEFT_OUT)
 KNOWN = Path(__file__).with_name("mutants_known.txt")
 SEED, COUNT = 9, 400
 QUICK, THOROUGH = 3.0, 45.0  # seconds that the tests of the first and of the second trial took
+RECORDED = 90.0  # and those of the recorder, in the third
 PATIENCE = 150.0  # seconds for a trial
 ENOUGH = 0.97
 
@@ -153,7 +156,7 @@ def sample(made: Mapping[str, Sequence[Mutant]], seed: int) -> Iterator[Mutant]:
 
 
 def trials(covered: Covered, mutant: Mutant) -> Iterator[list[tuple[str, float]]]:
-    """The tests to try: first a few quick ones near the source, then all that fit.
+    """The tests to try: first a few quick ones near the source, then all that fit, then recorders.
 
     Nearest are those in a file that has the name of the source, then those in the folder that has
     the name of its folder. Of equally near files each gives its quickest test, then its next.
@@ -167,10 +170,12 @@ def trials(covered: Covered, mutant: Mutant) -> Iterator[list[tuple[str, float]]
         file = name.partition("::")[0]
         ranked.append((stem not in file, not name.startswith(near), before[file], taken, name))
         before[file] += 1
-    tests = [(name, taken) for *_, taken, name in sorted(ranked)]
+    every = [(name, taken) for *_, taken, name in sorted(ranked)]
+    tests = [each for each in every if not each[0].startswith(RECORDER)]
     first = list(_within(tests, QUICK))
     yield first
     yield list(_within(tests[len(first) :], THOROUGH))
+    yield list(_within([each for each in every if each not in tests], RECORDED))
 
 
 def _within(tests: Sequence[tuple[str, float]], seconds: float) -> Iterator[tuple[str, float]]:

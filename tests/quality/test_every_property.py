@@ -11,6 +11,8 @@ from collections.abc import Collection
 import pytest
 
 from kit.engine.registry import build, entries
+from tests.protocols.cms.test_commit_reported import REPORTED as COMMIT
+from tests.protocols.cms.test_migration import REPORTED as MIGRATION
 from tests.protocols.cms.test_reported import CMS
 from tests.protocols.dataplane.test_reported import BROKEN, SOLO, UNREACHED
 from tests.protocols.gossip.test_reported import GOSSIP, JOIN
@@ -35,6 +37,7 @@ SPOILED: dict[str, Collection[str]] = {
     "twophase": REPORTED["twophase"],
     "tcm": REPORTED["tcm"],
     "cms": CMS,
+    "commit": COMMIT,
     "dataplane": {*BROKEN, *UNREACHED},
     **SOLO,
     "group0": GROUP0,
@@ -49,6 +52,7 @@ SPOILED: dict[str, Collection[str]] = {
     "truncate": TRUNCATE,
     "balance": BALANCE,
     "tablet": TABLET,
+    "migration": MIGRATION,
     "raft_upgrade": RAFT_UPGRADE,
     "topology_upgrade": TOPOLOGY_UPGRADE,
     "recovery": RECOVERY,

@@ -84,9 +84,20 @@ def cms(**parameters: Any) -> Build:
     return lambda: build("cms", {"nodes": 2, "changes": 0, **parameters})
 
 
+def commit(**parameters: Any) -> Build:
+    """Two members that race for an epoch, with these parameters."""
+    events = ("drop table t at A to A", "drop table t at B to B")
+    return lambda: build("commit", {"nodes": 2, "events": events, **parameters})
+
+
 def raft_upgrade(**parameters: Any) -> Build:
     """Two nodes on the way into Raft with these parameters."""
     return lambda: build("raft_upgrade", {"nodes": 2, **parameters})
+
+
+def migration(**parameters: Any) -> Build:
+    """Two nodes on the way to the metadata log with these parameters."""
+    return lambda: build("migration", {"nodes": 2, **parameters})
 
 
 def recovery(**parameters: Any) -> Build:
@@ -218,6 +229,11 @@ MODELS: dict[str, tuple[Build, ...]] = {
         lambda: build("gossip", {"changes": ("create table ks.t at A", "drop table ks.t at B")}),
         Limited(lambda: build("gossip", {}), few_under_way),
     ),
+    "commit": (
+        commit(nodes=3),
+        commit(crashes=1),
+        commit(snapshot_every=2, members=1),
+    ),
     "gossip_join": (
         lambda: build("gossip_join", {"nodes": 2, "crashes": 1, "cuts": 1}),
         lambda: build("gossip_join", {"nodes": 2, "joiners": 2}),
@@ -248,6 +264,15 @@ MODELS: dict[str, tuple[Build, ...]] = {
         cms(members=2, losses=1, longest=3),
         cms(members=2, corruptions=1, requests=1, longest=3),
         cms(nodes=3, members=2, crashes=1, longest=4),
+    ),
+    "migration": (
+        migration(),
+        migration(changes=0, crashes=1),
+        migration(edition="server", changes=0, nodes=3, crashes=1),
+        migration(spares=1),
+        migration(edition="server", spares=1),
+        migration(crashes=1),
+        migration(deaths=1, spares=1),
     ),
     "failures": (lambda: build("failures", {"datacenters": (3,), "changes": 2}),),
 }

@@ -26,7 +26,7 @@ import msgspec
 
 from kit.engine.flows import Flow, flows
 from kit.engine.model import Model, Property, verdicts
-from kit.engine.registry import weights_of
+from kit.engine.registry import fuzzing_of
 from kit.errors import Refusal
 
 COLUMNS = ("content", "protocol", "order", "words")
@@ -162,7 +162,7 @@ class Visit:
     def _drawn(self) -> Iterator[Line]:
         """Walks from the start; a state that was looked at before is only passed."""
         seen: dict[int, list[tuple[Any, int]]] = {}
-        weights = weights_of(self.model)
+        weights = fuzzing_of(self.model).weights
         for seed in range(self.walks):
             draw, number = Random(seed), 0
             for _ in range(self.steps):

@@ -13,7 +13,7 @@ import pytest
 
 from kit.errors import BadInput
 from kit.protocols.tcm.spark.histories import History, history, sample
-from kit.protocols.tcm.spark.pipelines import Pipeline, pipeline
+from kit.protocols.tcm.spark.pipelines import pipeline
 from kit.spark.machine import GIB, LOOPBACK, address, heap, settings, sockets
 from kit.spark.sessions import (
     SparkUnavailable,
@@ -21,7 +21,6 @@ from kit.spark.sessions import (
     session,
     session_or_none,
     stop,
-    with_spark_or_local,
 )
 from tests.house.test_imports import DATA, FRONT, loaded_by
 from tests.saying import like
@@ -140,15 +139,8 @@ def test_a_cell_goes_on_without_spark(deaf: int) -> None:
     """When Spark cannot start, the cell says why and goes on with a smaller run of the engine."""
     said: list[str] = []
 
-    def local_job() -> Pipeline:
-        return pipeline(None, small())
-
-    found = with_spark_or_local(
-        lambda spark: pipeline(spark, small()),
-        local_job,
-        master=f"spark://{LOOPBACK}:{deaf}",
-        say=said.append,
-    )
+    spark = session_or_none(f"spark://{LOOPBACK}:{deaf}", say=said.append)
+    found = pipeline(spark, small())
     assert found.engine == "plain engine"
     assert list(found.affected()["name"])[:2] == ["before", "split"]
     [line] = said
@@ -156,20 +148,10 @@ def test_a_cell_goes_on_without_spark(deaf: int) -> None:
     assert "A smaller run of the plain engine follows." in line
 
 
-def test_a_job_that_fails_is_not_hidden(spark: Any) -> None:
-    """An error of the job itself is no reason to go on with the smaller one."""
-
-    def fail(_: Any) -> int:
-        raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        with_spark_or_local(fail, lambda: 1, master="local[2]")
-
-
 def test_a_session_is_shared(spark: Any) -> None:
     """Asking again gives the running session; asking for another master says what runs."""
     assert session("local[2]") is spark
-    assert with_spark_or_local(lambda found: found is spark, lambda: False, master="local[2]")
+    assert session_or_none("local[2]") is spark
     with pytest.raises(BadInput, match=like("master | 'local[1]' | local[2] | runs")):
         session("local[1]")
 

@@ -10,7 +10,7 @@ import pytest
 
 from kit.engine.family import PROTOCOLS
 from kit.views.palette import lab_colours, page_colours
-from kit.views.shell import FOLDER, page_module, renamed, terminal_module, widget_module
+from kit.views.shell import FOLDER, browser_module, renamed
 from kit.views.styles import page_style, sheets, stored_rules, terminal_style, widget_style
 from kit.widgets import player as stage
 
@@ -23,7 +23,7 @@ KIT = PROTOCOLS.parent
 
 def test_the_module_is_small_and_alone() -> None:
     """What is sent is one module of few bytes that imports nothing and fetches nothing."""
-    for module in (widget_module(), page_module(), terminal_module()):
+    for module in (browser_module("widget"), browser_module("page"), browser_module("terminal")):
         assert len(module.encode()) <= MOST_MODULE
         for word in (
             "import ",
@@ -63,7 +63,7 @@ def test_sources_are_for_reading() -> None:
 
 def test_every_module_is_sent() -> None:
     """Each source is part of the widget or of the exported page, and no name is taken twice."""
-    both = widget_module() + page_module() + terminal_module()
+    both = browser_module("widget") + browser_module("page") + browser_module("terminal")
     for path in SOURCES:
         called = re.findall(r"^  ([a-z]+)\(.*\) \{$", path.read_text(), re.MULTILINE)
         assert all(renamed(name) in both for name in called)
@@ -74,7 +74,7 @@ def test_every_module_is_sent() -> None:
 
 def test_what_is_between_quotes_is_sent_as_it_stands() -> None:
     """Texts, templates and regular expressions keep their spaces."""
-    sent = page_module() + widget_module() + terminal_module()
+    sent = browser_module("page") + browser_module("widget") + browser_module("terminal")
     for path in SOURCES:
         code = re.sub(r"(^|\s)// .*", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
         code = re.sub(r"^import .*", "", code, flags=re.MULTILINE)

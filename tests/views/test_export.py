@@ -14,7 +14,7 @@ from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
 from kit.views.export import CHOOSE, UNPACK, closed_words, export_html, export_stories
 from kit.views.rendered import RenderedTimeline
-from kit.views.shell import page_module
+from kit.views.shell import browser_module
 from tests.views.frames import walk
 from tools.reference import unzipped
 
@@ -50,7 +50,7 @@ def test_the_policy_lets_in_the_packed_module_alone(tmp_path: Path) -> None:
     assert packed
     assert unpacking
     module = unzipped(packed[1])
-    assert module.decode() == page_module()
+    assert module.decode() == browser_module("page")
     allowed = re.search(r"script-src ([^;]+);", page)
     assert allowed
     digests = (hashlib.sha256(code).digest() for code in (unpacking[1].encode(), module))

@@ -11,7 +11,7 @@ from typing import Any
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, Playwright, ViewportSize
 
-from kit.views.shell import widget_module
+from kit.views.shell import browser_module
 from kit.views.styles import widget_style
 from kit.widgets import Player
 
@@ -193,7 +193,7 @@ class Desk:
             "story": stage.story,
         }
         data = json.dumps(traits).replace("<", "\\u003c")
-        script = widget_module().replace("export default", "const player =") + SHIM
+        script = browser_module("widget").replace("export default", "const player =") + SHIM
         return (
             '<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>desk</title>'
             f"<style>{widget_style()}</style><main id=player></main>"

@@ -9,7 +9,7 @@ from typing import Any
 
 from playwright.sync_api import Page
 
-from kit.views.shell import terminal_module, widget_module
+from kit.views.shell import browser_module
 from kit.views.styles import terminal_style, widget_style
 from kit.widgets import DrillBoard
 
@@ -99,8 +99,8 @@ class DrillDesk:
         }
         data = json.dumps(traits).replace("<", "\\u003c")
         scripts = (
-            widget_module().replace("export default", "window.player ="),
-            terminal_module().replace("export default", "window.terminal ="),
+            browser_module("widget").replace("export default", "window.player ="),
+            browser_module("terminal").replace("export default", "window.terminal ="),
             SHIM,
         )
         modules = "".join(f'<script type="module">{script}</script>' for script in scripts)

@@ -36,11 +36,14 @@ FLAWS = """() => {
     const around = box(svg);
     const papers = [...svg.querySelectorAll(".paper")];
     const hidden = (text) => papers.some((paper) => after(text, paper)
-      && meet(ink(text), box(paper)));
+      && within(ink(text), box(paper)));
+    const halved = (text) => papers.some((paper) => after(text, paper)
+      && meet(ink(text), box(paper)) && !within(ink(text), box(paper)));
     const texts = [...svg.querySelectorAll("text")].filter((one) =>
       words(one) && one.checkVisibility({ visibilityProperty: true }) && !hidden(one));
     texts.forEach((one, i) => {
       if (!within(ink(one), around)) found.add(`cut: ${words(one)}`);
+      if (halved(one)) found.add(`half under another: ${words(one)}`);
       if (size(one) < LEAST) found.add(`${size(one).toFixed(1)} px: ${words(one)}`);
       for (const other of texts.slice(i + 1))
         if (meet(ink(one), ink(other))) found.add(`${words(one)} over ${words(other)}`);
@@ -92,8 +95,8 @@ FLAWS = """() => {
   if (new Set(tabs.map((tab) => box(tab).top)).size > 1) found.add("tabs in two lines");
   for (const tab of tabs)
     if (!within(box(tab), box(tab.parentNode))) found.add(`half a tab: ${words(tab)}`);
-  for (const badge of document.querySelectorAll(".kp-badges>.scroll li"))
-    if (badge.offsetHeight > 30) found.add(`${words(badge)}: higher than its row`);
+  for (const badge of document.querySelectorAll(".kp-badges>.scroll li, .kp-acts summary"))
+    if (badge.offsetHeight > (innerWidth < 840 ? 30 : 29)) found.add(`${words(badge)}: in lines`);
   for (const sign of document.querySelectorAll(".kp-page tr svg:not([width])"))
     if (sign.clientWidth > 24) found.add(`a sign of ${sign.clientWidth} px in a row`);
   return [...found];

@@ -8,8 +8,6 @@ only where its name stands padded as in the first block.
 Source: published ``CMSAdmin``, ``CMSOperations`` and the transformations' own texts.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from itertools import pairwise

@@ -768,7 +768,7 @@ class Cms(NodeModel[CmsState]):
             return refused("the CMS has no quorum yet, or not all states agree")
         up = alive(self, s)
         loaded = [each for n in nodes_in(up) for each in s.nodes[n].log.snapshots]
-        top = max((each.epoch for each in loaded), default=0)
+        top = max((snapshot.epoch for snapshot in loaded), default=0)
         if without := up & s.where(lambda n: n.log.epoch < top):
             return refused("the snapshot is not loaded everywhere", self.named(without))
         return s.but(open=False)

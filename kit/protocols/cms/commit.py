@@ -1,82 +1,961 @@
-"""Submitting one event to the metadata service: it is validated, and appended to the log.
+"""Submitting one event to the metadata service: who asks whom, Paxos for each slot, the answer.
 
-Source: CEP-21, "Event Submission Protocol".
+Any node submits an event to any member of the CMS. The member runs one round of single-decree
+Paxos for the slot above its own epoch: a majority promises its ballot, it validates the event
+against all that was accepted before, a majority accepts, and the event is in the log. A promise
+whose acceptor has accepted something already carries that, and it is finished first; an acceptor
+that knows what the slot holds sends its log. Either way the loser tries the next slot with what it
+has learnt by then. Committed entries spread with nobody waiting for that.
+
+A ballot is a round and the member that leads it: 1A is below 1B, and that below 2A. A request and
+its answer between members are one step; a lost reply leaves the acceptor changed. What an acceptor
+says on refusing is known at once. Entries are on their way from the commit on, for any time.
+Sources: CEP-21, "Event Submission Protocol", "Node Level Changes", "Snapshotting Metadata Log";
+published code, ``PaxosBackedProcessor``, ``LocalLog``.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
+from collections.abc import Iterable, Iterator
+from itertools import count, permutations
+from string import ascii_uppercase
+from typing import Annotated, Any, Literal, TypeAlias
+
+from msgspec.structs import replace
 
 from kit.engine.declared import (
     Each,
+    Node,
     NodeModel,
     State,
+    Travel,
+    Words,
     action,
     always,
+    budget,
     entry,
     goal,
+    off_stage,
     parameter,
     purpose,
     refused,
+    safeguard,
+    sometimes,
 )
-from kit.errors import Refusal
-from kit.protocols.cms.rules.events import Fact, Metadata, machine_of, objection
-from kit.protocols.cms.rules.log import Entry, NodeLog, applied, metadata
+from kit.engine.registry import Fuzzing, Scenario
+from kit.errors import BadInput, Refusal
+from kit.masks import chosen
+from kit.protocols.cms.refining import refined_by
+from kit.protocols.cms.rules.events import Fact, Metadata, machine_of, objection, parsed
+from kit.protocols.cms.rules.log import (
+    SNAPSHOT,
+    Entry,
+    NodeLog,
+    caught_up,
+    metadata,
+    received,
+    replay,
+    slice_since,
+    truncated,
+)
+from kit.protocols.cms.rules.paxos import Accepted, Slot, accept, newer, promise, quorum
+
+MOST_NODES, MOST = 7, 5
+LEARNS = "{acceptor} knows epoch {epoch} already: {node} learns it, and its ballot is void."
+Stage: TypeAlias = Literal["waiting", "sent", "unknown", "committed", "rejected"]
+
+
+class Submission(State, frozen=True):
+    """An event, the node that submits it, and the node that it asks first (empty: any member)."""
+
+    event: str
+    node: str
+    contact: str = ""
+
+
+class Answer(State, frozen=True, cache_hash=True):
+    """What became of a request: committed as ``epoch``; or why not, and the conflicting epoch."""
+
+    stage: Stage = "waiting"
+    epoch: int = 0
+    reason: str = ""
+    knows_members: bool = False
+    """Whether the submitter was told who the members are."""
+
+    @property
+    def outcome(self) -> str:
+        """``committed as epoch 2``, or why not, and the epoch that stands in the way."""
+        if self.stage == "committed":
+            return f"committed as epoch {self.epoch}"
+        why = f"rejected, {self.reason}"
+        return f"{why} (epoch {self.epoch})" if self.epoch else why
+
+    @property
+    def ending(self) -> str:
+        """What validation came to, where nothing is proposed any more, as a template."""
+        if self.stage == "committed":
+            return f"{{node}} finds {{id}} in its log: {self.outcome}."
+        return f"{{node}} finds that {{event}} makes no sense any more: {self.outcome}."
+
+
+class Handling(State, frozen=True, cache_hash=True):
+    """A member's work on a request: its ballot, who promised, the newest value that they named.
+
+    ``value`` is what it proposes and ``accepts`` who accepted that; ``answer``, how it ended.
+    """
+
+    request: int
+    ballot: int = 0
+    promises: int = 0
+    newest: Accepted | None = None
+    value: Entry | None = None
+    accepts: int = 0
+    answer: Answer | None = None
+
+
+class Member(State, frozen=True, cache_hash=True):
+    """A node: its log and its part in Paxos are on disk, what it ``handles`` is in memory."""
+
+    up: bool = True
+    log: NodeLog = NodeLog()
+    slots: tuple[Slot, ...] = ()
+    handles: Handling | None = None
+
+    def slot(self, epoch: int) -> Slot:
+        """What it keeps of a slot."""
+        return next((each for each in self.slots if each.epoch == epoch), Slot(epoch))
+
+    def keeping(self, slot: Slot) -> tuple[Slot, ...]:
+        """All that it keeps, with this in the place of what it kept of the slot."""
+        kept = {each.epoch: each for each in (*self.slots, slot)}
+        return tuple(kept[epoch] for epoch in sorted(kept))
 
 
 class CommitState(State, frozen=True, cache_hash=True):
-    """The log, and what became of each request."""
+    """All nodes, what each submitter knows of its request, and what may still go wrong."""
 
-    log: NodeLog
-    requests: tuple[str, ...]
+    nodes: tuple[Member, ...]
+    requests: tuple[Answer, ...]
+    crashes: int
+    losses: int
+
+    def answered(self, request: int, answer: Answer) -> CommitState:
+        """The same, where a submitter knows more of its request."""
+        known = (*self.requests[:request], answer, *self.requests[request + 1 :])
+        return self.but(requests=known)
 
 
-Request: TypeAlias = Annotated[int, Each(lambda m: range(len(m.submissions)), "r{}".format)]
+Next: TypeAlias = CommitState | Refusal | None
+Request: TypeAlias = Annotated[
+    int, Each(lambda m: range(len(m.submissions)), lambda at: f"r{at + 1}")
+]
+Epoch: TypeAlias = Annotated[int, Each(())]
+
+
+def submission_of(text: str, names: tuple[str, ...]) -> Submission:
+    """``drop table t at D to A``: the event, the node that submits it, the node asked first.
+
+    Raises BadInput for no event, or a node that is not there.
+    """
+    event, _, where = text.partition(" at ")
+    node, _, contact = where.partition(" to ")
+    parsed(event)
+    if node not in names or (contact and contact not in names):
+        allowed = f"an event, and nodes of {', '.join(names)}: drop table t at B to A"
+        raise BadInput("events", text, allowed)
+    return Submission(event, node, contact)
+
+
+def handling(*, is_open: bool | None = None, proposes: bool | None = None) -> Any:
+    """The up members that handle a request: with a ballot or none, with a value or none."""
+
+    def able(node: Member) -> bool:
+        work = node.handles
+        return (
+            work is not None
+            and work.answer is None
+            and is_open in (None, work.ballot > 0)
+            and proposes in (None, work.value is not None)
+        )
+
+    return lambda m, s: s.where(able)
+
+
+def to_others(m: Commit, s: CommitState) -> Iterator[tuple[int, int]]:
+    """Each member with a ballot, and each other one whose answer to it would count."""
+    for place, node in enumerate(s.nodes):
+        work = node.handles
+        if work is not None and work.ballot and work.answer is None:
+            heard = work.promises if work.value is None else work.accepts
+            if heard.bit_count() < m.quorum:
+                yield from (
+                    (place, other) for other in m.members_of(m.cms & ~heard) if other != place
+                )
+
+
+def _round_trip(m: Commit, before: CommitState, a: Any, after: CommitState) -> Iterable[Travel]:
+    """A prepare or an accept, and what comes back: nothing, if the reply is lost."""
+    member, other = m.number(a.node), m.number(a.acceptor)
+    work = before.nodes[member].handles
+    assert work is not None
+    what = "accept" if work.value else "prepare"
+    yield Travel("request", a.node, a.acceptor, f"{what} {m.ballot_name(work.ballot)}")
+    if isinstance(a, Commit.lose_reply):
+        return
+    if m.knows_more(before, member, other):
+        yield Travel("entry", a.acceptor, a.node, "its log", leg=1)
+    else:
+        back = "accepted" if work.value else m.promise_text(before, member, other)
+        yield Travel("answer", a.acceptor, a.node, back, leg=1)
+
+
+def _spread(m: Commit, before: CommitState, a: Any, after: CommitState) -> Iterable[Travel]:
+    text = f"log → {a.node}: epoch {a.epoch}"
+    yield Travel("entry", f"log:{a.epoch}", m.spot(a.node), f"epoch {a.epoch}", text)
 
 
 class Commit(NodeModel[CommitState]):
-    """A metadata service that takes events one by one."""
+    """A metadata service of some nodes of a cluster, to which events are submitted."""
 
     name, title, State = "commit", "Submitting an event to the metadata service", CommitState
-    submissions: tuple[str, ...] = parameter(
-        ("drop table t", "alter table t"), "events that are submitted"
+    premise = (
+        "Every change of metadata is one event, and the CMS gives it one place in the log. "
+        "Members race for a slot, and who loses validates again."
+    )
+    about = "The cluster, its CMS, the events that are submitted, what may go wrong."
+    rests_at_goals = True
+    first = ("answer", "learn_entry", "accept_value", "propose", "prepare", "open_ballot")
+
+    nodes: int = parameter(4, "nodes of the cluster, named A, B, C, …", ge=1, le=MOST_NODES)
+    members: int = parameter(3, "nodes that form the CMS: the first ones", ge=1, le=5)
+    events: tuple[str, ...] = parameter(
+        ("drop table t at D to A", "alter table t at B to B"),
+        "what is submitted, by which node, to which one first: drop table t at D to A",
+        extra_json_schema={"title": "events", "written": True},
+    )
+    backend: Literal["paxos", "atomic"] = parameter(
+        "paxos",
+        "who gives out epochs: a majority of the CMS, or a counter on the first node alone",
+        title="log",
+    )
+    ballots: int = parameter(1, "rounds of a duel: ballots of a member for one slot", ge=1, le=4)
+    replication: bool = parameter(
+        True, "whether entries spread by themselves (off: each of those messages is lost)"
+    )
+    window: int = parameter(1, "how far ahead of the next one an entry may arrive", ge=1, le=4)
+    snapshot_every: int = parameter(
+        0, "epochs after which the CMS submits a snapshot by itself (0: never)", ge=0, le=4
+    )
+    crashes: int = budget(0, "how often a member may go down", le=MOST)
+    losses: int = budget(0, "how often a reply or an answer is lost", le=MOST)
+
+    validation: bool = safeguard(
+        "S-10",
+        "An event must make sense after all that was accepted before it",
+        ("INV-VALID",),
+        smallest={
+            "nodes": 3,
+            "members": 1,
+            "events": ("decommission C at A to A", "replace C D at B to A"),
+        },
+    )
+    cms_quorum: bool = safeguard(
+        "S-12",
+        "An event is in the log once a majority of the CMS has accepted it",
+        ("INV-LOG",),
+        smallest={"nodes": 2, "members": 2, "events": ("drop table t at A", "drop table t at B")},
+    )
+    apply_in_order: bool = safeguard(
+        "S-16",
+        "Nodes apply epochs in order, without gaps",
+        ("INV-SAMESTATE", "INV-LOG"),
+        smallest={
+            "nodes": 2,
+            "members": 1,
+            "window": 2,
+            "events": ("drop table t at A", "drop table u at A"),
+        },
+    )
+    promises_bind: bool = safeguard(
+        "S-64",
+        "An acceptor that has promised a ballot refuses lower ones",
+        ("INV-LOG",),
+        smallest={"nodes": 2, "members": 2, "events": ("drop table t at A", "drop table t at B")},
+    )
+    accepted_first: bool = safeguard(
+        "S-65",
+        "A member finishes what an acceptor has accepted before it proposes its own",
+        ("INV-LOG",),
+        smallest={"nodes": 2, "members": 2, "events": ("drop table t at A", "drop table t at B")},
+    )
+    entry_id: bool = safeguard(
+        "S-66",
+        "An unknown outcome is recognised by the id in the entry",
+        ("INV-ONCE",),
+        smallest={"nodes": 2, "members": 1, "events": ("alter table t at B",), "losses": 1},
     )
 
     def set_up(self) -> None:
-        """The table that is there at first."""
-        self.names = ("A",)
-        self.machine = machine_of(Metadata((Fact("table t", "there"),)))
+        """The nodes, who is in the CMS, and what is submitted, snapshots of its own at the end.
+
+        Raises BadInput for what is no submission.
+        """
+        self.names = tuple(ascii_uppercase[: self.nodes])
+        size = 1 if self.backend == "atomic" else min(self.members, self.nodes)
+        self.cms, self.size = (1 << size) - 1, size
+        self.quorum = quorum(size) if self.cms_quorum else 1
+        given = tuple(submission_of(text, self.names) for text in self.events)
+        own = len(given) // self.snapshot_every if self.snapshot_every else 0
+        self.submissions = (*given, *(Submission(SNAPSHOT, "A", "A"),) * own)
+        things = {parsed(each.event)[1]: each.event for each in reversed(given)}
+        there = [
+            Fact(thing, "there")
+            for thing, event in things.items()
+            if thing and not event.startswith("create")
+        ]
+        facts = (*there, *(Fact(f"node {name}", "there") for name in self.names))
+        unique = {each.thing: each for each in facts}
+        self.machine = machine_of(Metadata(tuple(unique[name] for name in sorted(unique))))
 
     def start(self) -> CommitState:
-        """Nothing is committed."""
-        return CommitState(NodeLog(), ("waiting",) * len(self.submissions))
+        """An empty log on all nodes, and nothing submitted."""
+        nodes, requests = (Member(),) * self.nodes, (Answer(),) * len(self.submissions)
+        return CommitState(nodes, requests, self.crashes, self.losses)
 
-    @action()
-    @purpose("One log gives each change its place, the same for all.")
-    def submit(self, s: CommitState, request: Request) -> CommitState | Refusal | None:
-        """{request} is validated and appended, or rejected."""
-        if s.requests[request] != "waiting":
+    def members_of(self, mask: int) -> tuple[int, ...]:
+        """The places of a mask."""
+        return chosen(range(self.nodes), mask)
+
+    # -- what rules ask ----------------------------------------------------------------------------
+
+    def ballot_name(self, ballot: int) -> str:
+        """``2A``: the round of a ballot, and the member that leads it."""
+        round_, place = divmod(ballot - 1, self.size)
+        return f"{round_ + 1}{self.names[place]}"
+
+    def knows_more(self, s: CommitState, node: int, other: int) -> bool:
+        """Whether another node has applied an epoch that a node has not."""
+        return s.nodes[other].log.epoch > s.nodes[node].log.epoch
+
+    def knowing(self, s: CommitState, node: int, log: NodeLog) -> CommitState:
+        """A node's log has grown: those slots are settled, and its ballot for one is void."""
+        mine = s.nodes[node]
+        slots = tuple(each for each in mine.slots if each.epoch > log.epoch)
+        work = mine.handles
+        if work is not None and work.answer is None and log.epoch > mine.log.epoch:
+            work = Handling(work.request)
+        return s.at(node, log=log, slots=slots, handles=work)
+
+    def from_peer(self, s: CommitState, node: int, peer: int) -> CommitState:
+        """A node learns what a peer has above its own epoch."""
+        mine = s.nodes[node].log
+        sent = slice_since(s.nodes[peer].log, mine.epoch)
+        return self.knowing(s, node, caught_up(mine, sent, self.machine))
+
+    def promise_text(self, s: CommitState, member: int, acceptor: int) -> str:
+        """``promise``, with what the acceptor has accepted."""
+        accepted = s.nodes[acceptor].slot(s.nodes[member].log.epoch + 1).accepted
+        return f"promise, has {accepted.entry.id}" if accepted else "promise"
+
+    def unreached(self, s: CommitState, member: int, acceptor: int) -> Refusal | None:
+        """Why an acceptor does not answer a ballot: it is down, or has promised a higher one."""
+        name, other = self.names[acceptor], s.nodes[acceptor]
+        if not other.up:
+            return refused(f"{name} is down", (name,))
+        work, epoch = s.nodes[member].handles, s.nodes[member].log.epoch + 1
+        promised = other.slot(epoch).promised
+        if work and self.promises_bind and promised > work.ballot and other.log.epoch < epoch:
+            return refused(f"{name} has promised a higher ballot")
+        return None
+
+    # -- submitting --------------------------------------------------------------------------------
+
+    def askable(self, s: CommitState) -> Iterator[tuple[int, int]]:
+        """Requests without an answer, and whom their submitter may ask."""
+        for request, known in enumerate(s.requests):
+            given = self.submissions[request]
+            if known.stage == "waiting" and given.contact and not known.knows_members:
+                yield request, self.number(given.contact)
+            elif known.stage in ("waiting", "unknown"):
+                yield from ((request, place) for place in self.members_of(self.cms))
+
+    def _submit_says(self, before: CommitState, a: Any, after: CommitState) -> str:
+        if not self.cms >> self.number(a.node) & 1:
+            return "{node} is no member of the CMS: it answers who is, {members}."
+        is_unknown = before.requests[a.request].stage == "unknown"
+        again = " again, for the outcome is unknown" * is_unknown
+        if self.submissions[a.request].node == a.node:
+            return f"{{node}} submits {{event}}{again}, and handles it itself."
+        return f"{{submitter}} submits {{event}} to {{node}}{again}."
+
+    def _submit_travels(self, before: Any, a: Any, after: Any) -> Iterable[Travel]:
+        yield Travel("request", "{submitter}", "{node}", "{event}")
+        if not self.cms >> self.number(a.node) & 1:
+            yield Travel("answer", "{node}", "{submitter}", "members: {members}", leg=1)
+
+    @action(each=askable, says=_submit_says, travels=_submit_travels)
+    @purpose("Any node may ask any member; the CMS alone decides.")
+    def submit(self, s: CommitState, request: Request, node: Node) -> Next:
+        """A node submits an event to a member; one that is none says who the members are."""
+        known, name = s.requests[request], self.names[node]
+        if not s.nodes[node].up:
+            return refused(f"{name} is down", (name,))
+        if not self.cms >> node & 1:
+            return s.answered(request, known.but(knows_members=True))
+        if s.nodes[node].handles:
+            return refused(f"{name} is at work on another event")
+        nth = request - len(self.events) + 1
+        if nth > 0 and s.nodes[0].log.epoch < nth * self.snapshot_every:
+            return refused(f"a snapshot is due at epoch {nth * self.snapshot_every}")
+        return s.answered(request, known.but(stage="sent")).at(node, handles=Handling(request))
+
+    # -- one slot, by Paxos ------------------------------------------------------------------------
+
+    @action(
+        tag="ballot",
+        each=handling(proposes=None),
+        when=lambda m: m.backend == "paxos",
+        says="{node} opens ballot {ballot} for epoch {epoch}, and promises it itself.",
+    )
+    @purpose("Ballots are ordered, so of two members one has to give way.")
+    def open_ballot(self, s: CommitState, node: Node) -> Next:
+        """A member begins with a slot, or begins again where another one has a higher ballot."""
+        mine = s.nodes[node]
+        work, epoch = mine.handles, mine.log.epoch + 1
+        assert work is not None
+        highest = max(s.nodes[place].slot(epoch).promised for place in self.live(s))
+        if work.ballot and work.ballot >= highest:
             return None
-        event, requests = self.submissions[request], [*s.requests]
-        if objection(metadata(s.log, self.machine), event):
-            requests[request] = "rejected"
-            return s.but(requests=tuple(requests))
-        if len(s.log.entries) == len(requests):
-            return refused("the log is full")
-        requests[request] = "committed"
-        new = Entry(s.log.epoch + 1, event, f"r{request}")
-        return CommitState(applied(s.log, new, self.machine), tuple(requests))
+        ballot = next(each for each in count(highest + 1) if self.leader(each) == node)
+        if ballot > self.ballots * self.size and self.is_led(s, highest, epoch):
+            return refused("another member leads, and the run's budget of rounds is used up")
+        slot = mine.slot(epoch)
+        opened = Handling(work.request, ballot, 1 << node, slot.accepted)
+        return s.at(node, slots=mine.keeping(promise(slot, ballot)), handles=opened)
+
+    def live(self, s: CommitState) -> Iterator[int]:
+        """The members that are up."""
+        return (place for place in self.members_of(self.cms) if s.nodes[place].up)
+
+    def leader(self, ballot: int) -> int:
+        """The place of the member that a ballot belongs to."""
+        return (ballot - 1) % self.size
+
+    def is_led(self, s: CommitState, ballot: int, epoch: int) -> bool:
+        """Whether somebody still works with a ballot."""
+        leader = s.nodes[self.leader(ballot)]
+        work = leader.handles
+        return work is not None and (work.ballot, leader.log.epoch + 1) == (ballot, epoch)
+
+    def _prepare_says(self, before: CommitState, a: Any, after: CommitState) -> str:
+        member, other = self.number(a.node), self.number(a.acceptor)
+        if self.knows_more(before, member, other):
+            return LEARNS
+        accepted = before.nodes[other].slot(before.nodes[member].log.epoch + 1).accepted
+        more = f", and says that it has accepted {accepted.entry.id}" if accepted else ""
+        return f"{{acceptor}} promises ballot {{ballot}} to {{node}}{more}."
+
+    @action(
+        each=lambda m, s: [p for p in to_others(m, s) if s.nodes[p[0]].handles.value is None],
+        when=lambda m: m.backend == "paxos" and m.size > 1,
+        says=_prepare_says,
+        travels=_round_trip,
+    )
+    @purpose("A majority of promises shuts out every lower ballot.")
+    def prepare(self, s: CommitState, node: Node, acceptor: Node) -> Next:
+        """A member asks an acceptor for its promise; it may learn instead what the slot holds."""
+        if why := self.unreached(s, node, acceptor):
+            return why
+        if self.knows_more(s, node, acceptor):
+            return self.from_peer(s, node, acceptor)
+        work, epoch = s.nodes[node].handles, s.nodes[node].log.epoch + 1
+        assert work is not None
+        slot = s.nodes[acceptor].slot(epoch)
+        newest = newer(work.newest, slot.accepted)
+        heard = work.but(promises=work.promises | 1 << acceptor, newest=newest)
+        promised = s.nodes[acceptor].keeping(promise(slot, work.ballot))
+        return s.at(acceptor, slots=promised).at(node, handles=heard)
+
+    def _propose_says(self, before: CommitState, a: Any, after: CommitState) -> str:
+        work = after.nodes[self.number(a.node)].handles
+        assert work is not None
+        if work.answer:
+            return work.answer.ending
+        former = before.nodes[self.number(a.node)].handles
+        if former and former.newest and self.accepted_first:
+            return f"{{node}} proposes {former.newest.entry.id}, which was accepted before."
+        if not self.validation:
+            return "{node} validates nothing, and proposes {event} as epoch {epoch}."
+        return "{node} finds {event} valid after epoch {known}, and proposes it as epoch {epoch}."
+
+    @action(
+        each=handling(is_open=True, proposes=False),
+        when=lambda m: m.backend == "paxos",
+        says=_propose_says,
+    )
+    @purpose("With a majority of promises it knows all that was accepted before.")
+    def propose(self, s: CommitState, node: Node) -> Next:
+        """With a majority of promises a member validates the event, and proposes it or ends."""
+        mine = s.nodes[node]
+        work, epoch = mine.handles, mine.log.epoch + 1
+        assert work is not None
+        if work.promises.bit_count() < self.quorum:
+            lacking = self.named(self.cms & ~work.promises)
+            return refused("no majority has promised its ballot", lacking)
+        if work.newest and self.accepted_first:
+            value = work.newest.entry
+        else:
+            ended = self.judged(mine.log, work.request)
+            if ended:
+                return s.at(node, handles=Handling(work.request, answer=ended))
+            value = Entry(epoch, self.submissions[work.request].event, self.id_of(work.request))
+        slot = mine.slot(epoch)
+        if slot.promised > work.ballot and self.promises_bind:
+            return s.at(node, handles=Handling(work.request, work.ballot, value=value))
+        slots = mine.keeping(accept(slot, work.ballot, value))
+        proposing = Handling(work.request, work.ballot, value=value, accepts=1 << node)
+        return s.at(node, slots=slots, handles=proposing)
+
+    def id_of(self, request: int) -> str:
+        """The id that the submitter gives to its event."""
+        return f"r{request + 1}"
+
+    def judged(self, log: NodeLog, request: int) -> Answer | None:
+        """The end of a request by what is committed: it stands in the log, or makes no sense."""
+        done = dict(log.ids).get(self.id_of(request)) if self.entry_id else None
+        if done:
+            return Answer("committed", done)
+        against = objection(metadata(log, self.machine), self.submissions[request].event)
+        if against and self.validation:
+            return Answer("rejected", against.epoch, against.reason)
+        return None
+
+    def _accept_says(self, before: CommitState, a: Any, after: CommitState) -> str:
+        if self.knows_more(before, self.number(a.node), self.number(a.acceptor)):
+            return LEARNS
+        return "{acceptor} accepts {value} as epoch {epoch} in ballot {ballot}."
+
+    @action(
+        tag="accept",
+        each=lambda m, s: [p for p in to_others(m, s) if s.nodes[p[0]].handles.value is not None],
+        when=lambda m: m.backend == "paxos" and m.size > 1,
+        says=_accept_says,
+        travels=_round_trip,
+    )
+    @purpose("What a majority has accepted, each later majority will name.")
+    def accept_value(self, s: CommitState, node: Node, acceptor: Node) -> Next:
+        """A member asks an acceptor to accept its value."""
+        if why := self.unreached(s, node, acceptor):
+            return why
+        if self.knows_more(s, node, acceptor):
+            return self.from_peer(s, node, acceptor)
+        work = s.nodes[node].handles
+        assert work is not None
+        assert work.value is not None
+        slot = s.nodes[acceptor].slot(work.value.epoch)
+        accepted = s.nodes[acceptor].keeping(accept(slot, work.ballot, work.value))
+        s = s.at(acceptor, slots=accepted)
+        return s.at(node, handles=work.but(accepts=work.accepts | 1 << acceptor))
+
+    def _learn_says(self, before: CommitState, a: Any, after: CommitState) -> str:
+        former, work = (s.nodes[self.number(a.node)].handles for s in (before, after))
+        assert former is not None
+        who = ", ".join(self.named(former.accepts))
+        enough = "a majority" if former.accepts.bit_count() >= quorum(self.size) else "no majority"
+        more = "" if work and work.answer else " {node} tries its own event in the next slot."
+        return f"{{value}} is accepted by {who}, {enough}: it is epoch {{epoch}}.{more}"
+
+    @action(
+        tag="learn",
+        each=handling(is_open=True, proposes=True),
+        when=lambda m: m.backend == "paxos",
+        says=_learn_says,
+        travels=[
+            Travel("entry", "node:{node}", "log", "{value}", "{node} → log: epoch {epoch}, {value}")
+        ],
+    )
+    @purpose("The slot is settled for good, and everybody may learn it.")
+    def learn_entry(self, s: CommitState, node: Node) -> Next:
+        """A majority has accepted: the member applies the entry; a loser tries the next slot."""
+        work = s.nodes[node].handles
+        assert work is not None
+        assert work.value is not None
+        if work.accepts.bit_count() < self.quorum:
+            lacking = self.named(self.cms & ~work.accepts)
+            return refused("no majority has accepted its value", lacking)
+        return self.settled_entry(s, node, work.request, work.value)
+
+    def settled_entry(self, s: CommitState, node: int, request: int, new: Entry) -> CommitState:
+        """An entry is committed; the member knows what that means for its request."""
+        s = self.knowing(s, node, received(s.nodes[node].log, new, self.machine))
+        if new.id != self.id_of(request):
+            return s
+        return s.at(node, handles=Handling(request, answer=Answer("committed", new.epoch)))
+
+    def _append_says(self, before: CommitState, a: Any, after: CommitState) -> str:
+        work = after.nodes[self.number(a.node)].handles
+        assert work is not None
+        assert work.answer is not None
+        if len(self.history(before)) == len(self.history(after)):
+            return work.answer.ending
+        return "{node} finds {event} valid after epoch {known}, and appends it as epoch {epoch}."
+
+    @action(
+        each=handling(),
+        when=lambda m: m.backend == "atomic",
+        says=_append_says,
+    )
+    @purpose("One node alone needs no agreement: a counter gives out epochs.")
+    def append(self, s: CommitState, node: Node) -> Next:
+        """The node that keeps the log validates the event, and gives it the next epoch."""
+        mine = s.nodes[node]
+        assert mine.handles is not None
+        request = mine.handles.request
+        if ended := self.judged(mine.log, request):
+            return s.at(node, handles=Handling(request, answer=ended))
+        event = self.submissions[request].event
+        return self.settled_entry(
+            s, node, request, Entry(mine.log.epoch + 1, event, self.id_of(request))
+        )
+
+    # -- the answer --------------------------------------------------------------------------------
+
+    def ended(self, s: CommitState) -> int:
+        """The members that have an answer for a submitter."""
+        return s.where(lambda node: node.handles is not None and node.handles.answer is not None)
+
+    @action(
+        each=ended,
+        says="{node} answers {submitter}: {outcome}.",
+        travels=[Travel("answer", "{node}", "{submitter}", "{outcome}")],
+    )
+    @purpose("The submitter learns the epoch, or the epoch that stands in the way.")
+    def answer(self, s: CommitState, node: Node) -> CommitState:
+        """A member tells the submitter what became of its event."""
+        work = s.nodes[node].handles
+        assert work is not None
+        assert work.answer is not None
+        knows_members = s.requests[work.request].knows_members
+        answer = work.answer.but(knows_members=knows_members)
+        return s.answered(work.request, answer).at(node, handles=None)
+
+    # -- dissemination and catch-up ----------------------------------------------------------------
+
+    def spreading(self, s: CommitState) -> Iterator[tuple[int, int]]:
+        """Committed entries that may reach a node by themselves, at most ``window`` ahead."""
+        newest = max(node.log.epoch for node in s.nodes)
+        for place, node in enumerate(s.nodes):
+            first = node.log.epoch + 1
+            held = [each.epoch for each in node.log.held]
+            for epoch in range(first, min(newest, first + self.window - 1) + 1):
+                if node.up and epoch not in held and self.committed_as(s, epoch):
+                    yield place, epoch
+
+    def committed_as(self, s: CommitState, epoch: int) -> Entry | None:
+        """The entry of an epoch, by the first node that has it."""
+        return next(filter(None, (node.log.entry(epoch) for node in s.nodes)), None)
+
+    def _deliver_says(self, before: CommitState, a: Any, after: CommitState) -> str:
+        if a.epoch == before.nodes[self.number(a.node)].log.epoch + 1:
+            behind = after.nodes[self.number(a.node)].log.epoch > a.epoch
+            more = ", and what it held back behind it" * behind
+            return f"Epoch {{epoch}} reaches {{node}}, which applies it{more}."
+        kept = "held back until that fills" if self.apply_in_order else "applied at once"
+        return f"Epoch {{epoch}} reaches {{node}} above a gap; it is {kept}."
+
+    @action(
+        each=spreading,
+        verb="deliver {epoch} to {node}",
+        when=lambda m: m.replication,
+        says=_deliver_says,
+        travels=_spread,
+        unasked=True,
+    )
+    @purpose("Entries spread by themselves, and nobody waits for that.")
+    def deliver(self, s: CommitState, node: Node, epoch: Epoch) -> Next:
+        """A committed entry reaches a node: applied in its turn, held back above a gap."""
+        new = self.committed_as(s, epoch)
+        if new is None:
+            return None
+        log = received(s.nodes[node].log, new, self.machine, in_order=self.apply_in_order)
+        return self.knowing(s, node, log)
+
+    def behind(self, s: CommitState) -> Iterator[tuple[int, int]]:
+        """Nodes that are up, the first of which knows less than the second."""
+        epochs = [node.log.epoch if node.up else -1 for node in s.nodes]
+        for place, peer in permutations(range(len(epochs)), 2):
+            if -1 < epochs[place] < epochs[peer]:
+                yield place, peer
+
+    @action(
+        verb="ask {peer} for {node}",
+        each=behind,
+        says="{node} asks {peer} for what is above epoch {known} and gets {sent}.",
+        travels=[
+            Travel("request", "{node}", "{peer}", "above {known}?"),
+            Travel("entry", "{peer}", "{node}", "{sent}"),
+        ],
+    )
+    @purpose("Any peer may fill the gap, so no message has to arrive.")
+    def catch_up(self, s: CommitState, node: Node, peer: Node) -> CommitState:
+        """A node asks a peer for the log above its own epoch: entries, or a snapshot first."""
+        return self.from_peer(s, node, peer)
+
+    @action(
+        each=lambda m, s: s.where(
+            lambda node: node.log.snapshots and node.log.cut < node.log.snapshots[-1].epoch
+        ),
+        when=lambda m: any(each.event == SNAPSHOT for each in m.submissions),
+        says="{node} cuts its log off up to epoch {cut}; an archive keeps those entries.",
+        unasked=True,
+    )
+    @purpose("A snapshot says all that the entries below it say.")
+    def truncate(self, s: CommitState, node: Node) -> CommitState:
+        """A node cuts its log off below its newest snapshot."""
+        return s.at(node, log=truncated(s.nodes[node].log))
+
+    # -- faults ------------------------------------------------------------------------------------
+
+    @action(
+        each=lambda m, s: sum(1 << place for place in m.live(s)),
+        spends="crashes",
+        fault=True,
+        hand=off_stage,
+        says="{node} goes down. Its log, its promises and what it accepted stay on its disk.",
+    )
+    @purpose("What a member was at is lost with it; what it promised is not.")
+    def crash(self, s: CommitState, node: Node) -> CommitState:
+        """A member goes down; of the event that it handled nobody knows the outcome."""
+        mine = s.nodes[node]
+        if mine.handles:
+            known = s.requests[mine.handles.request]
+            s = s.answered(mine.handles.request, known.but(stage="unknown"))
+        return s.at(node, up=False, handles=None, log=replace(mine.log, held=()))
+
+    @action(each=lambda m, s: s.where(lambda node: not node.up))
+    @purpose("Its disk holds all that the others rely on.")
+    def restart(self, s: CommitState, node: Node) -> CommitState:
+        """{node} is up again, with its log, its promises and what it accepted."""
+        return s.at(node, up=True)
+
+    @action(
+        verb="lose-reply {acceptor} to {node}",
+        each=to_others,
+        when=lambda m: m.backend == "paxos" and m.size > 1,
+        spends="losses",
+        fault=True,
+        says="{acceptor} did as {node} asked, but its reply is lost.",
+        travels=_round_trip,
+    )
+    @purpose("An acceptor may know more than anybody has heard.")
+    def lose_reply(self, s: CommitState, node: Node, acceptor: Node) -> Next:
+        """An acceptor promises or accepts, and the member does not hear of it."""
+        work = s.nodes[node].handles
+        assert work is not None
+        if self.unreached(s, node, acceptor) or self.knows_more(s, node, acceptor):
+            return None
+        slot = s.nodes[acceptor].slot(s.nodes[node].log.epoch + 1)
+        value = work.value
+        kept = accept(slot, work.ballot, value) if value else promise(slot, work.ballot)
+        return s.at(acceptor, slots=s.nodes[acceptor].keeping(kept))
+
+    def ended_for_others(self, s: CommitState) -> int:
+        """The same, where the submitter is another node."""
+
+        def far(place: int) -> bool:
+            work = s.nodes[place].handles
+            return work is not None and self.submissions[work.request].node != self.names[place]
+
+        return sum(1 << place for place in self.members_of(self.ended(s)) if far(place))
+
+    @action(
+        each=ended_for_others,
+        spends="losses",
+        fault=True,
+        says="The answer of {node} is lost: {submitter} does not know what became of {event}.",
+    )
+    @purpose("Who gets no answer cannot tell committed from rejected.")
+    def lose_answer(self, s: CommitState, node: Node) -> CommitState:
+        """The answer is lost: its submitter does not know the outcome."""
+        work = s.nodes[node].handles
+        assert work is not None
+        known = s.requests[work.request]
+        return s.answered(work.request, known.but(stage="unknown")).at(node, handles=None)
+
+    # -- what must hold ----------------------------------------------------------------------------
+
+    def history(self, s: CommitState) -> tuple[Entry, ...]:
+        """The log: for each epoch what the first node that has it holds."""
+        newest = max(node.log.epoch for node in s.nodes)
+        return tuple(filter(None, (self.committed_as(s, e) for e in range(1, newest + 1))))
 
     @always("INV-LOG")
-    def in_order(self, s: CommitState) -> str | None:
-        """The epochs of the log have no gap."""
-        epochs = [each.epoch for each in s.log.entries]
-        return None if epochs == [*range(1, len(epochs) + 1)] else f"epochs {epochs}"
+    def one_log(self, s: CommitState) -> str | None:
+        """No two nodes have different entries at an epoch, and nobody has skipped one."""
+        known: dict[int, tuple[str, Entry]] = {}
+        for name, node in zip(self.names, s.nodes, strict=True):
+            epoch = 0
+            for each in node.log.entries:
+                other, first = known.setdefault(each.epoch, (name, each))
+                if first != each:
+                    return f"epoch {each.epoch} is {first.id} on {other}, and {each.id} on {name}"
+                if each.epoch > epoch + 1 and not any(
+                    epoch < snapshot.epoch < each.epoch for snapshot in node.log.snapshots
+                ):
+                    return f"{name} has applied epoch {each.epoch} above a gap"
+                epoch = each.epoch
+        return None
 
-    @goal()
-    def answered(self, s: CommitState) -> bool:
-        """Each request is answered."""
-        return "waiting" not in s.requests
+    @always("INV-VALID")
+    def valid(self, s: CommitState) -> str | None:
+        """Each event makes sense where it is committed."""
+        known = self.machine.initial
+        for each in self.history(s):
+            if why := objection(known, each.event):
+                return f"epoch {each.epoch} is {each.event}, but {why.reason} (epoch {why.epoch})"
+            known = self.machine.enact(known, each)
+        return None
+
+    @always("INV-SAMESTATE")
+    def same_state(self, s: CommitState) -> str | None:
+        """A node has the metadata that replaying the whole log up to its epoch makes."""
+        log = self.history(s)
+        for name, node in zip(self.names, s.nodes, strict=True):
+            epoch = node.log.epoch
+            whole = replay(self.machine, log[:epoch])
+            if len(log) >= epoch and metadata(node.log, self.machine) != whole:
+                return f"{name} is at epoch {epoch}, with other metadata than the log makes"
+        return None
+
+    @always("INV-ONCE")
+    def once(self, s: CommitState) -> str | None:
+        """An event is committed once, as its submitter is told; never if it was told otherwise."""
+        log = self.history(s)
+        for request, known in enumerate(s.requests):
+            own = self.id_of(request)
+            epochs = [each.epoch for each in log if each.id == own]
+            if len(epochs) > 1:
+                return f"{own} is committed as epochs {epochs[0]} and {epochs[1]}"
+            if known.stage == "rejected" and epochs:
+                return f"{own} was rejected, and is epoch {epochs[0]}"
+            if known.stage == "committed" and epochs != [known.epoch]:
+                return f"{own} was told epoch {known.epoch}, which it is not"
+        return None
+
+    @always("INV-LOG")
+    def majority(self, s: CommitState) -> str | None:
+        """What is committed is stored by a majority of the CMS."""
+        for new in self.history(s):
+            having = [place for place in self.members_of(self.cms) if _stores(s.nodes[place], new)]
+            if len(having) < quorum(self.size):
+                return f"epoch {new.epoch} is stored by a minority"
+        return None
+
+    @sometimes()
+    def committed(self, s: CommitState) -> bool:
+        """An event is committed, and its submitter knows."""
+        return any(each.stage == "committed" for each in s.requests)
+
+    @goal("INV-PROGRESS")
+    def all_answered(self, s: CommitState) -> bool:
+        """Each submitter can still get its answer."""
+        given = s.requests[: len(self.events)]
+        return all(each.stage in ("committed", "rejected") for each in given)
+
+    # -- words -------------------------------------------------------------------------------------
+
+    def words(self, before: Any, action: Any, after: Any) -> Words:
+        """What sentences name besides: ballot, epoch, event, submitter, outcome."""
+        said: dict[str, Any] = {"members": ", ".join(self.named(self.cms))}
+        request = getattr(action, "request", None)
+        if before is None:
+            return said if request is None else said | {"event": self.submissions[request].event}
+        place = self.number(action.node)
+        mine, ended = before.nodes[place], after.nodes[place]
+        said |= {"epoch": mine.log.epoch + 1, "known": mine.log.epoch, "cut": ended.log.cut}
+        if hasattr(action, "epoch"):
+            said["epoch"] = action.epoch
+        if isinstance(action, Commit.catch_up):
+            peer = before.nodes[self.number(action.peer)]
+            said["sent"] = slice_since(peer.log, mine.log.epoch).text
+        work = mine.handles or ended.handles
+        if request is None and work:
+            request = work.request
+        if request is not None:
+            given = self.submissions[request]
+            said |= {"event": given.event, "submitter": given.node, "id": self.id_of(request)}
+        if work:
+            opened = ended.handles.ballot if isinstance(action, Commit.open_ballot) else work.ballot
+            said["ballot"] = self.ballot_name(opened) if opened else ""
+            said["value"] = f"{work.value.event} ({work.value.id})" if work.value else ""
+            if work.answer:
+                said |= {"outcome": work.answer.outcome}
+        return said
+
+    def milestone(self, before: CommitState, action: Any, after: CommitState) -> str | None:
+        """An epoch is committed, a submitter gets its answer, something goes wrong."""
+        if isinstance(action, (Commit.learn_entry, Commit.append)):
+            grown = len(self.history(after)) > len(self.history(before))
+            return f"epoch {len(self.history(after))}" if grown else None
+        if isinstance(action, WORTH_A_MARK):
+            return self.verb(action)
+        return None
 
 
-ENTRY = entry(Commit)
+WORTH_A_MARK = (Commit.answer, Commit.crash, Commit.lose_reply, Commit.lose_answer)
+
+
+def _stores(node: Member, new: Entry) -> bool:
+    """Whether a member has accepted an entry, or is past it."""
+    accepted = node.slot(new.epoch).accepted
+    return node.log.epoch >= new.epoch or (accepted is not None and accepted.entry == new)
+
+
+_ROUND = ("ballot {0}", "prepare {0} {1}", "propose {0}", "accept {0} {1}", "learn {0}")
+
+
+def _round(member: str, acceptor: str) -> tuple[str, ...]:
+    """A whole round of one member with one other acceptor, up to the answer."""
+    return (*(each.format(member, acceptor) for each in _ROUND), f"answer {member}")
+
+
+_SENT = ("submit r1 A", "submit r2 B")
+SCENARIOS = (
+    Scenario("one-event", "A node that is no member submits an event; a majority accepts it"),
+    Scenario(
+        "race",
+        "A and B race for epoch 1; the alteration comes after the drop, and is rejected",
+        script=(*_SENT, *_round("A", "C"), "ballot B", "prepare B C", "ballot B", "prepare B C"),
+    ),
+    Scenario(
+        "unknown-outcome",
+        "The answer is lost; the id in the entry tells what became of the event",
+        {"losses": 1, "events": ("alter table t at D to A",)},
+        script=("submit r1 A", *_round("A", "B")[:-1], "lose-answer A", "submit r1 B"),
+    ),
+    Scenario(
+        "by-counter",
+        "A single node gives out the epochs by a counter",
+        {"backend": "atomic"},
+    ),
+)
+
+ENTRY = entry(
+    Commit,
+    scenarios=SCENARIOS,
+    refinement=refined_by(Commit),
+    fuzzing=Fuzzing(
+        {
+            "nodes": 5,
+            "ballots": 2,
+            "window": 2,
+            "crashes": 1,
+            "losses": 2,
+            "events": (
+                *("drop table t at D to E", "alter table t at B", "snapshot at A"),
+                "create table t at E",
+            ),
+        },
+        {"crash": 0.1, "lose reply": 0.1, "lose answer": 0.2, "truncate": 0.3},
+    ),
+)

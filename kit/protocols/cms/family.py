@@ -1,12 +1,25 @@
 """What the rest of the kit may know of this family."""
 
-from kit.engine.family import Family
+from kit.engine.family import Family, HuntGround
 
 FAMILY = Family(
     "cms",
     "The cluster metadata service and its log (CEP-21)",
     order=25,
-    models={"commit": "commit:ENTRY", "cms": "cms:ENTRY"},
-    views={"cms": "panels.members:VIEWS"},
-    scenario_output={"cms": "facts.members:OUTPUT"},
+    models={"commit": "commit:ENTRY", "cms": "cms:ENTRY", "migration": "migration:ENTRY"},
+    views={
+        "commit": "panels.commit:VIEWS",
+        "cms": "panels.members:VIEWS",
+        "migration": "panels.migration:VIEWS",
+    },
+    scenario_output={"commit": "facts.commit:OUTPUT", "cms": "facts.members:OUTPUT"},
+    hunts={
+        "migration": HuntGround(
+            "migration",
+            "the migration to the log: versions, switches, who begins it",
+            ("S-19", "S-71", "S-72", "S-73"),
+            "under_way",
+            {"crashes": 1},
+        ),
+    },
 )

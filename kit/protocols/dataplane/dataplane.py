@@ -4,8 +4,6 @@ Where the nodes only gossip about who owns what (mode ``gossip``) no epochs are 
 validated again and no step waits for who knows the last one, only for ``ring_delay`` ticks.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from msgspec import Meta

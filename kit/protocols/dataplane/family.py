@@ -22,8 +22,8 @@ FAMILY = Family(
         "lessons": {
             "lessons": (
                 "both_worlds crossed enough_answers holders needed not_owned outcome sent_at"
-            ),
-        },
+            )
+        }
     },
     # Where the metadata can show it too, requests do.
     hunts={

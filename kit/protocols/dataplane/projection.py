@@ -10,8 +10,6 @@ Where nobody's lag is bounded the whole past counts, and every run of events has
 With a bound, runs that lead to the same metadata, whatever its epoch, lead to the same node.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any
 

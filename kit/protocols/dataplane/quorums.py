@@ -10,8 +10,6 @@ Quorums are enumerated as the smallest sets that are enough; a larger one holds 
 Source: CEP-21, "Consistency Guarantees", "Test Plan".
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import combinations

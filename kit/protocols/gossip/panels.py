@@ -259,9 +259,9 @@ def _view_lines(scene: Scene) -> Iterator[str]:
 
 def _join_badges(scene: Scene) -> Badges:
     behind, state = scene.of(facts.unheard), scene.state
-    yield "heard", f"{behind} not heard yet" if behind else "all have heard", "busy" * bool(behind)
-    yield "streams", f"{counted(state.streams, 'stream')} so far", ""
-    yield "writes", f"{counted(state.acknowledged.bit_count(), 'write')} acknowledged", ""
+    yield "heard", f"{behind} not heard" if behind else "all have heard", "busy" * bool(behind)
+    yield "streams", counted(state.streams, "stream"), ""
+    yield "writes", f"{counted(state.acknowledged.bit_count(), 'write')} acked", ""
     yield "cut", f"{state.cut_off} is cut off" if state.cut_off else "", "broken"
 
 

@@ -6,8 +6,6 @@ of their own, and is answered after them; by ``answered`` that is part of its an
 CEP-21, "Read/Write Path Integration"; ``kit.protocols.storage.rules.levels``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any

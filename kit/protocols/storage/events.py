@@ -4,8 +4,6 @@ What travels follows from it (``legs``), and space-time diagrams are drawn of it
 other. Epochs are absolute, ``None`` where messages carry none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from msgspec import Struct

@@ -5,8 +5,6 @@ Every function takes the model and a state and is pure. Epochs are absolute. Whe
 and you play the others: what each replica may answer now, or what may be sent to the real one.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from functools import reduce

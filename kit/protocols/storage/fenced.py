@@ -4,8 +4,6 @@ Source: Topology over Raft, ``left_token_ring`` and ``fence_version``; CEP-21, "
 availability.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -6,8 +6,6 @@ coordinator's by those of commits, and as its request ends. Of a condition, no m
 asks for need be known: whatever is learned beyond may as well be learned afterwards.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import chain, product
 from typing import Any

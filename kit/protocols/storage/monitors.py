@@ -5,8 +5,6 @@ every set of answers enough for the write meets every set enough for the read; o
 ONE, say) are not judged. Source: CEP-21, "Consistency Guarantees", "Read/Write Path Integration".
 """
 
-from __future__ import annotations
-
 from functools import lru_cache, partial
 from typing import Any
 

@@ -11,8 +11,6 @@ waits for it. Any of those that were under way may be the one that comes; a budg
 do. Source: Topology over Raft, "Topology guards".
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any

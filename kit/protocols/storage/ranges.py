@@ -11,8 +11,6 @@ are listed among the replicas for what they hold; they learn of epochs and die w
 Source: Topology over Raft, "Sharding with tablets", "Shard assignment stability".
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Annotated, Any, TypeAlias
 

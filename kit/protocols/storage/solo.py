@@ -21,17 +21,9 @@ from kit.protocols.storage.events import ERRORS, Applied, Delivered, Happenings,
 from kit.protocols.storage.moving import ApplyEpoch
 from kit.protocols.storage.ranges import Next, StorageState, travels
 from kit.protocols.storage.ranges import Replica as Played
+from kit.protocols.storage.rules import requests
 from kit.protocols.storage.rules.exchange import Answer, ExchangeSwitches, Verdict, receive, sent
 from kit.protocols.storage.rules.history import RangeHistory, to_the_end, trails
-from kit.protocols.storage.rules.requests import (
-    DONE,
-    FAILED,
-    NOTHING,
-    ClientRequest,
-    parse_request,
-    timestamp,
-    written,
-)
 
 
 class Reply(Struct, frozen=True, tag="reply"):
@@ -60,9 +52,9 @@ class Coordinator(Coordinating):
     timeouts = True
     first = ("begin", "reply")
 
-    def requested(self) -> tuple[ClientRequest, ...]:
+    def requested(self) -> tuple[requests.ClientRequest, ...]:
         """The one request."""
-        return (parse_request(self.request),)
+        return (requests.parse_request(self.request),)
 
     def start(self) -> StorageState:
         """Everything is committed, nothing is asked."""
@@ -96,7 +88,7 @@ class Coordinator(Coordinating):
 
     def _replies(self, s: StorageState) -> Iterator[tuple[int, Verdict, int, bool]]:
         request = s.requests[0]
-        if request.phase in (DONE, FAILED):
+        if request.phase in (requests.DONE, requests.FAILED):
             return
         for i in members(request.in_flight):
             for index in range(len(self.views(s))):
@@ -119,18 +111,18 @@ class Coordinator(Coordinating):
         if epoch < least and self.switches.safeguards.epoch_exchange:
             return refused(f"a replica that is behind epoch {least} catches up before it answers")
         answer = Answer(verdict, self.trails[s.trail].index(epoch))
-        seen = written(1) if has_write else NOTHING
+        seen = requests.written(1) if has_write else requests.NOTHING
         return s.but(requests=(self.answered(s, 0, replica, answer, seen),))
 
     @sometimes()
     def succeeded(self, s: StorageState) -> bool:
         """The request succeeds."""
-        return s.requests[0].phase == DONE
+        return s.requests[0].phase == requests.DONE
 
     @sometimes()
     def failed(self, s: StorageState) -> bool:
         """The request fails."""
-        return s.requests[0].phase == FAILED
+        return s.requests[0].phase == requests.FAILED
 
     def verb(self, action: Any) -> str:
         """``A answers ok at epoch 101``, and so on."""
@@ -157,7 +149,7 @@ class Coordinator(Coordinating):
                 caught_up = now.coordinator_epoch > request.coordinator_epoch
                 return f"{self.verb(action)}{f'; {who} catches up with it' * caught_up}."
             case Finish():
-                kept, done = self.names(self.valid(before, 0)), now.phase == DONE
+                kept, done = self.names(self.valid(before, 0)), now.phase == requests.DONE
                 counts = f"{kept}: success" if done else f"only {kept} of its new plan: failure"
                 known = self.epoch(before, request.coordinator_epoch)
                 return f"{who}, at epoch {known}, counts {counts}."
@@ -171,7 +163,7 @@ class ReplicaState(State, frozen=True, cache_hash=True):
     """What the replica knows and holds, and its last answer (None: not asked yet)."""
 
     known: int = 0
-    cell: int = NOTHING
+    cell: int = requests.NOTHING
     timestamp: int = field(default=0, name="stamp")
     last: Answer | None = None
 
@@ -243,7 +235,7 @@ class Replica(Declared[ReplicaState]):
 
     def cell_text(self, cell: int) -> str:
         """A cell of the real replica: ``write 1``, the first that you sent, or ``nothing``."""
-        return "nothing" if cell == NOTHING else f"write {timestamp(cell)}"
+        return "nothing" if cell == requests.NOTHING else f"write {requests.timestamp(cell)}"
 
     def _messages(self, s: ReplicaState) -> Iterator[tuple[bool, int]]:
         epochs = range(len(self.seen))
@@ -280,7 +272,7 @@ class Replica(Declared[ReplicaState]):
             return refused("the run's budget of writes is used up")
         answer, latest = self.answer(s, Send(write, epoch)), s.timestamp + write
         takes = write and answer.verdict == "ok"
-        cell = max(s.cell, written(latest)) if takes else s.cell
+        cell = max(s.cell, requests.written(latest)) if takes else s.cell
         return ReplicaState(answer.known, cell, latest, answer)
 
     @action(

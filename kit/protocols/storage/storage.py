@@ -6,8 +6,6 @@ from is the matter of a family on top (``placement_history``). Source: CEP-21, "
 Integration"; ``kit.protocols.storage.rules.levels``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import lru_cache, partial
 from itertools import product

@@ -1,7 +1,5 @@
 """The rows that requests on one range leave in the tables of a run, whatever moves the range."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

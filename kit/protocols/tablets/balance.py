@@ -27,7 +27,7 @@ from kit.engine.declared import (
 )
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput, Refusal
-from kit.protocols.tablets.hosts import WRITTEN, Hosts, host_spot, replica_spot, shard_spot
+from kit.protocols.tablets.hosts import WRITTEN, Hosts, replica_spot, shard_spot
 from kit.protocols.tablets.rules.balance import cluster
 from kit.protocols.tablets.rules.balance.loads import Loads
 from kit.protocols.tablets.rules.balance.planner import WhyAnswer, plan, why
@@ -219,11 +219,10 @@ class Balance(Hosts[BalanceState]):
         )
 
     def sent(self, before: BalanceState, action: Any, after: BalanceState) -> Iterator[Travel]:
-        """Its data go from node to node, if it goes to another one."""
-        source, target = (replica_of(each).host for each in (action.source, action.target))
+        """Its data go from shard to shard."""
         label = f"tablet {self.labels[action.tablet]}"
-        text = f"{{source}} → {{target}}: {label}"
-        yield Travel("data", host_spot(source), host_spot(target), label, text)
+        ends = shard_spot(action.source), shard_spot(action.target)
+        yield Travel("data", *ends, label, f"{{source}} → {{target}}: {label}")
 
     @action(
         verb=lambda m, a: f"move {m.labels[a.tablet]} {a.source} {a.target}",

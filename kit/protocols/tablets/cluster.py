@@ -22,26 +22,14 @@ from kit.masks import mask_of
 from kit.protocols.group0.voting import VotingModel
 from kit.protocols.tablets.dump import DumpedTable, TabletDump, holders
 from kit.protocols.tablets.hosts import HIDDEN, LOG, NETWORK, WRITTEN, Hosts, host_spot
+from kit.protocols.tablets.rules import replica_sets
 from kit.protocols.tablets.rules.maps import Tablet, keyspace_of
-from kit.protocols.tablets.rules.replica_sets import (
-    Replicas,
-    ReplicaSets,
-    TabletReplica,
-    replicas_in,
-)
 from kit.protocols.tablets.rules.replication import Place, misfits
 from kit.protocols.tablets.rules.stages import TRANSITIONS, TransitionKind
 from kit.protocols.topology.control import MOST_FAULTS, ControlState
 from kit.protocols.topology.control import NETWORK as THEIR_NETWORK
 from kit.protocols.topology.coordinator import LOG as THEIR_LOG
-from kit.protocols.topology.rules import machines
-from kit.protocols.topology.rules.cluster import (
-    NOBODY,
-    ClusterTopology,
-    Replication,
-    in_state,
-    local_view,
-)
+from kit.protocols.topology.rules import cluster, machines
 from kit.protocols.topology.rules.replication import factor_text, place_of, replication_in
 from kit.protocols.topology.rules.requests import MOST_NODES, RequestPlan, plan_of
 from kit.protocols.topology.topology import Topology, TopologyParameters
@@ -65,17 +53,17 @@ class TabletTransition(State, frozen=True, cache_hash=True):
 
     kind: TransitionKind
     stage: str
-    old: Replicas
-    new: Replicas
+    old: replica_sets.Replicas
+    new: replica_sets.Replicas
     session: int = NO_SESSION
     done: int = 0
     failed: bool = False
     full: bool = False
 
     @property
-    def sets(self) -> ReplicaSets:
+    def sets(self) -> replica_sets.ReplicaSets:
         """The replicas before and after it."""
-        return ReplicaSets(self.old, self.new)
+        return replica_sets.ReplicaSets(self.old, self.new)
 
 
 def standing(transition: TabletTransition, place: int) -> str:
@@ -91,10 +79,10 @@ class TabletRow(State, frozen=True, cache_hash=True):
     ``whole`` are the replicas that hold all of its data, ``some`` all that hold any.
     """
 
-    replicas: Replicas
+    replicas: replica_sets.Replicas
     transitions: tuple[TabletTransition, ...]
-    whole: Replicas
-    some: Replicas
+    whole: replica_sets.Replicas
+    some: replica_sets.Replicas
 
     def way(self, place: int, transition: TabletTransition | None) -> TabletRow:
         """The row with another transition in that place, or without it."""
@@ -151,14 +139,14 @@ class LateRpc(State, frozen=True, cache_hash=True):
 
     tablet: int
     work: str
-    targets: Replicas
+    targets: replica_sets.Replicas
     stage: str
     session: int
     runs: bool = False
     sealed: bool = False
 
 
-SelectedReplicas = tuple[tuple[Replicas, Replicas], ...]
+SelectedReplicas = tuple[tuple[replica_sets.Replicas, replica_sets.Replicas], ...]
 """Of each tablet the replicas that requests read, and those that they write."""
 
 
@@ -364,7 +352,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         """
         # Edition ``server`` drains nodes before their requests begin.
         self.paused = self.edition == "server"
-        placed = tuple(map(replicas_in, self.tablets))
+        placed = tuple(map(replica_sets.replicas_in, self.tablets))
         table = DumpedTable(self.tables[0], len(placed), self.tables[1:])
         self.layout = self.dump or TabletDump((self.shards,) * self.nodes, (table,))
         given = self._given_of_cluster(placed)
@@ -381,7 +369,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         self.hosts = lru_cache(1 << 12)(lambda mask: frozenset(self.named(mask)))
         self.work = lru_cache(1 << 8)(self._work)
 
-    def _given_of_cluster(self, placed: tuple[Replicas, ...]) -> Any:
+    def _given_of_cluster(self, placed: tuple[replica_sets.Replicas, ...]) -> Any:
         """The cluster's parameters: where tablets are after a move is open there.
 
         S-27: with the safeguard off the coordinator knows of no tablets that it would have to
@@ -405,7 +393,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         )
 
     def _first_rows(
-        self, placed: tuple[Replicas, ...], members: tuple[str, ...]
+        self, placed: tuple[replica_sets.Replicas, ...], members: tuple[str, ...]
     ) -> Iterator[TabletRow]:
         """The first row of each tablet. BadInput for a host that is no member, a shard that it
         lacks, a dump that does not fit.
@@ -439,7 +427,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         # Those of each tablet once the transitions that a dump shows are over.
         replicas = [row.replicas for row in self.rows]
         for each in self.layout.transitions:
-            replicas[each.tablet] = replicas_in(each.new)
+            replicas[each.tablet] = replica_sets.replicas_in(each.new)
         place = {name: place_of(rack) for name, rack in zip(plan.names, plan.racks, strict=True)}
         texts = []
         for name in dict.fromkeys(each.keyspace for each in plan.requests if each.keyspace):
@@ -459,13 +447,13 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         """The first state; with a dump's transitions on their track, in stages just begun."""
         control, rows = self.control.start(), [*self.rows]
         for given in self.layout.transitions:
-            old, new = rows[given.tablet].replicas, replicas_in(given.new)
+            old, new = rows[given.tablet].replicas, replica_sets.replicas_in(given.new)
             way = TabletTransition(given.kind, given.stage, old, new, given.session)
             whole, some = holders(self.table(way), given.stage, way.sets)
             rows[given.tablet] = TabletRow(old, (way,), tuple(sorted(whole)), tuple(sorted(some)))
         if self.layout.transitions:
             topology = replace(control.topology, transition="tablet_migration", tablets="moving")
-            control = control.but(topology=topology, views=(local_view(topology),))
+            control = control.but(topology=topology, views=(cluster.local_view(topology),))
         counted = TabletsState(control=control, tablets=tuple(rows), moves=self.moves)
         return counted.but(lates=self.late, failures=self.failures, full=self.full)
 
@@ -534,7 +522,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         """The place of a node."""
         return self._places[name]
 
-    def nodes_of(self, replicas: Iterable[TabletReplica]) -> int:
+    def nodes_of(self, replicas: Iterable[replica_sets.TabletReplica]) -> int:
         """The nodes of replicas (a mask)."""
         return mask_of(self._places[replica.host] for replica in replicas)
 
@@ -552,7 +540,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         """The nodes that have tablets (a mask)."""
         return self.nodes_of(each for row in s.tablets for each in row.replicas)
 
-    def leaving(self, topology: ClusterTopology) -> int:
+    def leaving(self, topology: cluster.ClusterTopology) -> int:
         """The nodes whose tablets are to move to others (a mask)."""
         drained = topology.transition == "tablet_draining"
         states = ("decommissioning", "removing", "left") if drained else ("left",)
@@ -610,30 +598,30 @@ def stale(command: TabletCommand | None) -> TabletCommand | None:
 
 # A search asks for these several times in each state, and many states have the same topology.
 @lru_cache(1 << 10)
-def removed_nodes(topology: ClusterTopology) -> int:
+def removed_nodes(topology: cluster.ClusterTopology) -> int:
     """The nodes that will not come back: what they hold is made again from others (a mask)."""
     leaving = sum(1 << i for i, entry in enumerate(topology.nodes) if entry.request == "remove")
-    return leaving | in_state(topology, "removing", "left")
+    return leaving | cluster.in_state(topology, "removing", "left")
 
 
 @lru_cache(1 << 10)
-def gone_nodes(topology: ClusterTopology) -> int:
+def gone_nodes(topology: cluster.ClusterTopology) -> int:
     """The nodes that have left without a successor: none has a replica any more (a mask)."""
-    succeeded = {entry.replaced for entry in topology.nodes} - {NOBODY}
-    return in_state(topology, "left") & ~sum(1 << node for node in succeeded)
+    succeeded = {entry.replaced for entry in topology.nodes} - {cluster.NOBODY}
+    return cluster.in_state(topology, "left") & ~sum(1 << node for node in succeeded)
 
 
-def excluded_nodes(topology: ClusterTopology) -> int:
+def excluded_nodes(topology: cluster.ClusterTopology) -> int:
     """The nodes that barriers and work of tablets pass over (a mask)."""
     return topology.ignored | removed_nodes(topology)
 
 
 @lru_cache(1 << 10)
-def staying_nodes(topology: ClusterTopology) -> int:
+def staying_nodes(topology: cluster.ClusterTopology) -> int:
     """The nodes that may get replicas if they are heard (a mask): normal ones, that are to stay."""
     pairs = enumerate(topology.nodes)
     going = sum(1 << i for i, e in pairs if e.request in ("leave", "remove") or e.zero_token)
-    return in_state(topology, "normal") & ~(going | topology.ignored)
+    return cluster.in_state(topology, "normal") & ~(going | topology.ignored)
 
 
 def targets(s: TabletsState) -> int:
@@ -642,8 +630,8 @@ def targets(s: TabletsState) -> int:
 
 
 def replication_before(
-    places: Sequence[Sequence[Place]], stated: Replication | None, keyspace: str
-) -> Replication:
+    places: Sequence[Sequence[Place]], stated: cluster.Replication | None, keyspace: str
+) -> cluster.Replication:
     """What a keyspace asks for: as stated, else as many replicas as all its tablets have.
 
     ``places`` are the datacenters and racks of each tablet's replicas. BadInput where a tablet's
@@ -658,9 +646,9 @@ def replication_before(
     return before
 
 
-def _counted(places: Sequence[Place]) -> Replication:
+def _counted(places: Sequence[Place]) -> cluster.Replication:
     return tuple(sorted(Counter(datacenter for datacenter, _ in places).items()))
 
 
-def _factors(replication: Replication) -> Iterator[str]:
+def _factors(replication: cluster.Replication) -> Iterator[str]:
     return (f"{name}={factor_text(factor)}" for name, factor in replication)

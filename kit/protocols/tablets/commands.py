@@ -1,7 +1,5 @@
 """``tablets``: what is on one's own tablets, and what the balancer would do with them."""
 
-from __future__ import annotations
-
 import re
 from argparse import Namespace
 from collections import Counter

@@ -4,8 +4,6 @@ Such a cluster has many tables, nodes that differ, and tablets in transition. It
 planner, which begins all of a plan at once; a stage's work on all tablets is one step.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sized
 from functools import cached_property
 from itertools import accumulate

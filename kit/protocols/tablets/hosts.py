@@ -1,7 +1,5 @@
 """Nodes as rows of a picture: between these, group 0 and the network things of tablets travel."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 

@@ -7,8 +7,6 @@ coordinator, what stops new plans, and its handler of RF changes. That a tablet 
 went back, or that needs more than one step, begins another one is said by no document.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TypeAlias

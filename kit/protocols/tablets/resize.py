@@ -42,7 +42,6 @@ from kit.protocols.tablets.hosts import (
     WRITTEN,
     Hosts,
     barrier,
-    host_spot,
     replica_spot,
     shard_spot,
 )
@@ -506,8 +505,8 @@ class Resize(Hosts[ResizeState]):
                         yield tablet, str(source), f"{host}:0"
 
     def sent(self, before: ResizeState, action: Any, after: ResizeState) -> Iterator[Travel]:
-        """What a replica holds goes from node to node."""
-        source, target = (host_spot(replica_of(r).host) for r in (action.source, action.target))
+        """What a replica holds goes from shard to shard."""
+        source, target = shard_spot(action.source), shard_spot(action.target)
         text = "{source} → {target}: {moved_in_order}"
         yield Travel("data", source, target, "{moved_in_order}", text, stays=True)
 
@@ -522,7 +521,7 @@ class Resize(Hosts[ResizeState]):
         travels=sent,
         hand=held,
     )
-    @purpose("The balancer goes on while a split is prepared.")
+    @purpose("Replicas may move until the number of tablets changes.")
     def move(self, s: ResizeState, tablet: int, source: str, target: str) -> Next:
         """A replica begins to move, on the track; where siblings are co-located, both do."""
         if s.phase:

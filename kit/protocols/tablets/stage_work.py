@@ -37,6 +37,7 @@ from kit.protocols.tablets.cluster import (
     standing,
 )
 from kit.protocols.tablets.hosts import LOG, NETWORK, barrier, host_spot, replica_spot
+from kit.protocols.tablets.rules import stages
 from kit.protocols.tablets.rules.grid import PlacedTablet, TabletWay, held_replicas
 from kit.protocols.tablets.rules.replica_sets import (
     Replicas,
@@ -44,14 +45,6 @@ from kit.protocols.tablets.rules.replica_sets import (
     after_failure,
     repairing,
     streaming,
-)
-from kit.protocols.tablets.rules.stages import (
-    CLEANUP_LEAVING,
-    CLEANUP_PENDING,
-    REPAIR,
-    REPLACES,
-    STREAM,
-    onward,
 )
 from kit.protocols.topology.control import permit
 from kit.protocols.topology.coordinator import HELD, IN_HAND
@@ -112,7 +105,7 @@ class Stages(TabletCluster):
                     yield Piece(tablet, place, transition, row, barrier_nodes(s))
                     continue
                 sources, written = self.involved(s, transition, row.name)
-                lost = row.name == STREAM and bool(transition.sets.pending) and not sources
+                lost = row.name == stages.STREAM and bool(transition.sets.pending) and not sources
                 hosts, last = self.nodes_of(sources + written), table == self.tables[-1]
                 yield Piece(tablet, place, transition, row, hosts, not lost, table, last)
 
@@ -121,7 +114,9 @@ class Stages(TabletCluster):
         ways = ((each, each.transition, self.table(each.transition)) for each in pieces)
         return TabletCommand(
             tuple(
-                StageChange(each.tablet, each.place, way.stage, onward(table, way.stage).kind)
+                StageChange(
+                    each.tablet, each.place, way.stage, stages.onward(table, way.stage).kind
+                )
                 for each, way, table in ways
             )
         )
@@ -147,13 +142,15 @@ class Stages(TabletCluster):
     ) -> tuple[Replicas, Replicas]:
         """The replicas that a piece of work reads, and those that it writes."""
         sets, excluded = transition.sets, self.excluded(s)
-        if name == STREAM:
+        if name == stages.STREAM:
             task = streaming(transition.kind, sets, excluded)
             return (task.sources, task.targets) if task.targets else ((), ())
-        if name == REPAIR:
+        if name == stages.REPAIR:
             task = repairing(sets, excluded)
             return task.sources, task.targets
-        cleaned = {CLEANUP_LEAVING: sets.leaving, CLEANUP_PENDING: sets.pending}.get(name, sets.old)
+        cleaned = {stages.CLEANUP_LEAVING: sets.leaving, stages.CLEANUP_PENDING: sets.pending}.get(
+            name, sets.old
+        )
         return (), tuple(each for each in cleaned if each.host not in excluded)
 
     # Work on data
@@ -163,7 +160,7 @@ class Stages(TabletCluster):
         sources, written = self.involved(s, piece.transition, piece.work.name)
         row = s.tablets[piece.tablet]
         # Data are those of all co-located tables: they are whole, or gone, with the last one.
-        if piece.last or piece.work.name == STREAM:
+        if piece.last or piece.work.name == stages.STREAM:
             row = effect(row, piece.work.name, written, sources if piece.last else None)
         return done_row(row, piece)
 
@@ -218,18 +215,18 @@ class Stages(TabletCluster):
         name = piece.work.name
         sources, written = self.involved(s, piece.transition, name)
         label, (tag, carries) = self.tablet_words(piece.tablet), permit(piece.transition.session)
-        if name not in (STREAM, REPAIR):
+        if name not in (stages.STREAM, stages.REPAIR):
             words = name.replace("_", " ")
             for each in written:
                 text = f"coordinator → {each}: {words} of {label}{carries}"
                 spot, words = host_spot(each.host), f"{words}{tag}"
                 yield Travel("message", self.leader_spot(s), spot, words, text, stays=True)
             return
-        if name == STREAM and piece.transition.kind == "intranode_migration":
+        if name == stages.STREAM and piece.transition.kind == "intranode_migration":
             label = f"hard links to {label}"
         for source in sources:
             for target in written:
-                if name == STREAM or source != target:
+                if name == stages.STREAM or source != target:
                     ends = self.chip(s, piece.tablet, source), self.chip(s, piece.tablet, target)
                     text = f"{source} → {target}: {label}{carries}"
                     yield Travel("data", *ends, f"{label}{tag}", text, stays=True)
@@ -435,7 +432,7 @@ class Stages(TabletCluster):
             for place, transition in enumerate(row.transitions):
                 edge = self.error_edge(s, transition) if transition.failed else None
                 if transition.done == len(self.work(transition.kind, transition.stage)):
-                    edge = edge or onward(self.table(transition), transition.stage)
+                    edge = edge or stages.onward(self.table(transition), transition.stage)
                 if edge is not None:
                     changes.append(StageChange(tablet, place, transition.stage, edge.kind))
         return tuple(changes)
@@ -453,7 +450,7 @@ class Stages(TabletCluster):
                 used |= carried
         for tablet, transition in command.begins:
             row = rows.get(tablet, s.tablets[tablet])
-            begun = entered(transition, onward(self.table(transition), BOUNDARY), used)
+            begun = entered(transition, stages.onward(self.table(transition), BOUNDARY), used)
             rows[tablet] = row.but(transitions=(*row.transitions, begun))
         return s.with_rows(rows)
 
@@ -463,7 +460,7 @@ class Stages(TabletCluster):
         assert edge is not None, f"no such edge: {change}"
         if edge.target == BOUNDARY:
             row = row.way(change.place, None)
-            return row.but(replicas=transition.new) if REPLACES in edge.effects else row
+            return row.but(replicas=transition.new) if stages.REPLACES in edge.effects else row
         now = entered(transition, edge, used)
         row = row.way(change.place, now)
         if self.table(transition).state(now.stage).writes == "both":
@@ -656,11 +653,11 @@ def effect(
 
     A late stream (no ``sources``) brings some data only.
     """
-    if name == STREAM:
+    if name == stages.STREAM:
         complete = sources is not None and any(each in row.whole for each in sources)
         whole = joined(row.whole, written) if complete else row.whole
         return row.but(whole=whole, some=joined(row.some, written))
-    if name in (CLEANUP_LEAVING, CLEANUP_PENDING):
+    if name in (stages.CLEANUP_LEAVING, stages.CLEANUP_PENDING):
         some = tuple(each for each in row.some if each not in written)
         return row.but(whole=tuple(r for r in row.whole if r not in written), some=some)
     return row

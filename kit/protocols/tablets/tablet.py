@@ -6,8 +6,6 @@ Who reads and writes at each stage, and what each waits for, is told by
 "Tablet replica placement vs sharding".
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any

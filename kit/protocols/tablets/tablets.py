@@ -8,8 +8,6 @@ Sources: Topology over Raft, "Load balancing", "Tablet transitions", "Co-located
 coordinator.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache

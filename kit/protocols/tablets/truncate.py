@@ -6,8 +6,6 @@ what it gave up may still arrive. Its one stage stands in no column but ``sessio
 (global requests), "Topology guards"; published coordinator, its handler of ``truncate_table``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from string import ascii_uppercase
 from typing import Any, Literal, TypeAlias

@@ -2,8 +2,6 @@
 ``metadata``: what the metadata log of a real cluster tells.
 """
 
-from __future__ import annotations
-
 import re
 from argparse import Namespace
 from collections import Counter

@@ -1,7 +1,5 @@
 """Transactional Cluster Metadata in the registry: scenarios worth seeing, diagrams, coverage."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any, TypeAlias
 

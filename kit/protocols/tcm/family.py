@@ -16,6 +16,7 @@ FAMILY = Family(
                 "at_once barrier busiest events late losses misses readers senders sources spread "
                 "victims writers"
             ),
+            "lessons.real_log": "behind state_at under_way_at",
             "lessons.shown": "barriers estimates group_sizes meetings ring_picture step_table",
             "lessons.steps": "after before story to_epoch",
         },
@@ -58,7 +59,7 @@ FAMILY = Family(
             "dry_run.time_machine:replay_log",
         ),
     ),
-    tasks=("lessons.tasks",),
+    tasks=("lessons.tasks", "lessons.real_log"),
     repeats=("spark.simulating:repeated",),
     shrinks=("spark.simulating:shrunk",),
     pipeline_tables=("spark.tables:PIPELINE_TABLES",),

@@ -1,7 +1,5 @@
 """What a tcm model is built from: a ring, its keyspaces, the operations at hand, the switches."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections import Counter

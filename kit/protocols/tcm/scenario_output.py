@@ -1,7 +1,5 @@
 """What a scenario file shows of a moment: a few lines of plain text, short enough for a slide."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

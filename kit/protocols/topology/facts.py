@@ -1,7 +1,7 @@
 """One state as people ask of it, and what a run committed and logged."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -26,6 +26,9 @@ from kit.protocols.topology.rules.replication import replication_words
 from kit.protocols.topology.rules.work import TopologyOperation, excluded, machine_of, under_way
 from kit.protocols.topology.topology import Topology
 
+COMING = ("bootstrapping", "replacing", "none")
+"""The states of a node that is not a member yet."""
+
 
 class NodeFacts(Struct, frozen=True):
     """A node: its row, what it goes by as a member (else None), and what no table tells.
@@ -43,6 +46,15 @@ class NodeFacts(Struct, frozen=True):
     is_coordinator: bool
     is_ignored: bool
     is_behind: bool
+
+    @property
+    def how(self) -> Literal["up", "down", "gone", "joining"]:
+        """How it is drawn in any cast."""
+        if self.row.state == "left":
+            return "gone"
+        if self.health == "down":
+            return "down"
+        return "joining" if self.row.state in COMING else "up"
 
 
 def nodes(m: Topology, s: ControlState) -> tuple[NodeFacts, ...]:

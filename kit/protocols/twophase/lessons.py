@@ -1,7 +1,5 @@
 """Exercises on models: a run of two-phase commit, an invariant, and the steps of a model."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Two-phase commit on the stage: the managers, the promises on their disks, unread messages."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import TypeAlias
 

@@ -6,8 +6,6 @@ Source: J. Gray and L. Lamport, "Consensus on Transaction Commit" (2006), sectio
 counts (288 for 3 managers, 8,832 for 5, 296,448 for 7) are those quoted for that model.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Annotated, Any, TypeAlias
 

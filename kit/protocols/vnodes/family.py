@@ -10,11 +10,7 @@ FAMILY = Family(
     views={"vnodes": "panels:VNODES"},
     scenario_output={"vnodes": "panels:OUTPUT"},
     trace_tables={"vnodes": "trace_rows:ROWS"},
-    public={
-        "lessons": {
-            "lessons": "late_copy refusers",
-        },
-    },
+    public={"lessons": {"lessons": "late_copy refusers"}},
     tasks=("lessons",),
     # The search for what misses S-57 takes too long for a class.
     hunts={

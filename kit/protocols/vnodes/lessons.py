@@ -1,7 +1,5 @@
 """Lessons on requests under the coordinator: questions on versions and late copies, exercises."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

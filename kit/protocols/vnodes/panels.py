@@ -1,7 +1,5 @@
 """The panels of this family: those of requests, whose epochs are topology versions here."""
 
-from __future__ import annotations
-
 from msgspec.structs import replace
 
 from kit.protocols.storage.facts import OUTPUT

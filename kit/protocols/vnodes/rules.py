@@ -1,7 +1,5 @@
 """One range of a vnode keyspace while a node operation moves it: its replicas, and its history."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import takewhile
 from typing import Literal

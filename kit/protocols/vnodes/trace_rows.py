@@ -1,7 +1,5 @@
 """The rows of a run of a range under the coordinator: versions, groups, requests."""
 
-from __future__ import annotations
-
 from kit.protocols.storage.trace_rows import range_rows
 
 ROWS = range_rows(lambda _: "ks")

@@ -4,8 +4,6 @@ The ring is a small generated one; what the operation does to the range worth wa
 ``kit.protocols.vnodes.rules``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from typing import Any

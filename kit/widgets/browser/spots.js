@@ -91,7 +91,12 @@ function pin(slot) {
     const { ownerSVGElement: drawing } = part;
     const scale = bounds(drawing).width / drawing.viewBox.baseVal.width / slot.currentCSSZoom;
     const [left, top] = part.dataset.pinned ? [0, slot.scrollTop] : [slot.scrollLeft, 0];
-    part.style.transform = `translate(${left / scale}px,${top / scale}px)`;
+    part.style.translate = `${left / scale}px ${top / scale}px`;
+    const { right, bottom } = bounds(part.querySelector(".paper"));
+    for (const one of all(drawing, "text:not([data-pinned] *)")) {
+      const box = bounds(one); // what would be cut is not shown
+      one.style.visibility = box.left < right && box.top < bottom ? "hidden" : "";
+    }
   }
 }
 

@@ -32,10 +32,16 @@ class Entry(Struct, frozen=True, cache_hash=True):
 
 
 class Snapshot(Struct, frozen=True, cache_hash=True):
-    """The metadata of an epoch, as a node stored it."""
+    """The metadata of an epoch, as a node stored it.
+
+    It also keeps the ``ids`` of all entries that it stands for, with their epochs. Without them
+    whoever starts from it could not recognise an unknown outcome: a search shows that such an event
+    is committed twice.
+    """
 
     epoch: int
     metadata: Any
+    ids: tuple[tuple[str, int], ...] = ()
 
 
 class Slice(Struct, frozen=True, cache_hash=True):
@@ -43,6 +49,14 @@ class Slice(Struct, frozen=True, cache_hash=True):
 
     snapshot: Snapshot | None
     entries: tuple[Entry, ...]
+
+    @property
+    def text(self) -> str:
+        """``the snapshot of epoch 2 and epochs 3, 4``."""
+        epochs = [str(each.epoch) for each in self.entries]
+        entries = f"epoch{'s' * (len(epochs) > 1)} {', '.join(epochs)}" if epochs else ""
+        snapshot = f"the snapshot of epoch {self.snapshot.epoch}" if self.snapshot else ""
+        return " and ".join(filter(None, (snapshot, entries))) or "nothing"
 
 
 class Machine(Struct, frozen=True):
@@ -75,6 +89,13 @@ class NodeLog(Struct, frozen=True, cache_hash=True):
         return next((each for each in self.entries if each.epoch == epoch), None)
 
     @property
+    def ids(self) -> tuple[tuple[str, int], ...]:
+        """The ids of all that is committed up to its epoch, each with its own epoch."""
+        before = self.snapshots[-1] if self.snapshots else Snapshot(0, None)
+        after = (each for each in self.entries if each.epoch > before.epoch)
+        return (*before.ids, *((each.id, each.epoch) for each in after))
+
+    @property
     def archive(self) -> tuple[Entry, ...]:
         """The entries that were truncated."""
         return tuple(each for each in self.entries if each.epoch <= self.cut)
@@ -98,7 +119,7 @@ def applied(log: NodeLog, entry: Entry, machine: Machine) -> NodeLog:
     log = replace(log, entries=(*log.entries, entry))
     if entry.event != SNAPSHOT:
         return log
-    taken = Snapshot(entry.epoch, metadata(log, machine))
+    taken = Snapshot(entry.epoch, metadata(log, machine), log.ids)
     return replace(log, snapshots=(*log.snapshots, taken))
 
 
@@ -123,11 +144,11 @@ def _drained(log: NodeLog, machine: Machine) -> NodeLog:
     return log if log.held == held else replace(log, held=held)
 
 
-def caught_up(log: NodeLog, got: Slice, machine: Machine) -> NodeLog:
+def caught_up(log: NodeLog, sent: Slice, machine: Machine) -> NodeLog:
     """The log after an answer to "what is above my epoch?": first the snapshot, then entries."""
-    if got.snapshot and got.snapshot.epoch > log.epoch:
-        log = _drained(replace(log, snapshots=(*log.snapshots, got.snapshot)), machine)
-    return reduce(lambda log, entry: received(log, entry, machine), got.entries, log)
+    if sent.snapshot and sent.snapshot.epoch > log.epoch:
+        log = _drained(replace(log, snapshots=(*log.snapshots, sent.snapshot)), machine)
+    return reduce(lambda log, entry: received(log, entry, machine), sent.entries, log)
 
 
 def slice_since(log: NodeLog, epoch: int, *, snapshots: bool = True) -> Slice:

@@ -53,7 +53,10 @@ def _character(scene: Scene, at: int) -> Character:
         m.spot(name),
         HEALTH.get(standing, "joining"),
         tag=standing,
-        holds=(f"schema {schema}", f"{dc}, " * bool(m.several) + ("votes" if votes else "no vote")),
+        holds=(
+            f"{'old:' if _is_old(s, at) else 'schema'} {act.columns(s.schemas[at])}",
+            f"{dc}, " * bool(m.several) + ("votes" if votes else "no vote"),
+        ),
         fill=known / s.entries if s.entries else None,
         title=f"{name}: {dc} {rack}, {standing}, schema {schema}"
         f"{'' if votes else ', does not vote'}{', cut off' * (s.apart >> at & 1)}",
@@ -63,8 +66,11 @@ def _character(scene: Scene, at: int) -> Character:
 
 def _schema(s: act.FailuresState, at: int) -> str:
     """The schema that a node has stored; an old one lacks a change that was acknowledged."""
-    old = s.schemas[at].bit_count() < s.entries
-    return f"{act.columns(s.schemas[at])}{' (old)' * old}"
+    return f"{act.columns(s.schemas[at])}{' (old)' * _is_old(s, at)}"
+
+
+def _is_old(s: act.FailuresState, at: int) -> bool:
+    return s.schemas[at].bit_count() < s.entries
 
 
 def _able(scene: Scene, side: int) -> bool:
@@ -256,13 +262,13 @@ def _badges(scene: Scene) -> Badges:
     where = f" at {nodes}" if able and state.apart else ""
     yield (
         "schema",
-        *((f"✓ schema changes{where}", "") if able else _broken("refuses schema changes")),
+        *((f"✓ schema changes{where}", "") if able else _broken("no new schema")),
     )
     levels = [
         each for side in state.sides() for each in facts.level_lines(scene.model, state, side)
     ]
     best = max((each for each in levels if each.level == "QUORUM"), key=attrgetter("met"))
-    data = f"data at QUORUM in {best.met} of {counted(best.ranges, 'range')}"
+    data = f"QUORUM in {best.met} of {counted(best.ranges, 'range')}"
     yield "data", *(("✓ data at QUORUM", "") if best.standing == "available" else _broken(data))
 
 

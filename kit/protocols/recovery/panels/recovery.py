@@ -262,17 +262,9 @@ def _needs(row: EffectRow) -> str:
 
 
 def _badges(scene: Scene) -> Badges:
-    state = scene.state
-    yield from _lamps(scene)
-    yield "leader", f"leader {scene.model.names[state.leader]}" if state.leader >= 0 else "", ""
-    under_way = "busy" if state.is_under_way else ""
-    yield "operation", state.operation * (state.operation != "none"), under_way
-
-
-def _lamps(scene: Scene) -> Badges:
     able, ranges = scene.state.can_change_schema, scene.of(facts.ranges)
     met = sum("QUORUM" in row.levels for row in ranges)
-    yield "schema", *(("✓ schema changes", "") if able else ("! refuses schema changes", "broken"))
+    yield "schema", *(("✓ schema changes", "") if able else ("! no new schema", "broken"))
     less = f"! QUORUM in {met} of {len(ranges)} ranges"
     yield "data", *(("✓ data at QUORUM", "") if met == len(ranges) else (less, "broken"))
 
@@ -419,7 +411,7 @@ def _step_words(scene: Scene) -> Iterator[str]:
 
 MODE_VIEWS = Views(
     (
-        status(_lamps, "badges"),
+        status(_badges, "badges"),
         MODE_STAGE,
         panel_of(
             "rows",

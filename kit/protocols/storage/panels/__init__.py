@@ -1,7 +1,5 @@
 """The panels of reads and writes: groups by epoch, replicas, requests, a run in space and time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import compress, count
 from typing import Any

@@ -1,7 +1,5 @@
 """Cards of replicas and of requests, and what clients saw of each request in time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kit.protocols.storage import facts

@@ -1,7 +1,5 @@
 """The range's read and write group at each committed epoch, who knows which; the status line."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from kit.protocols.storage import facts

@@ -5,8 +5,6 @@ client's lines end at the eyes and pencils of those whom it asks; a thin one is 
 of the epochs that the client may know. An envelope on a line is a message that has not arrived.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -4,8 +4,6 @@ You answer for the replicas of a real coordinator, or you are the coordinators o
 *Try again* goes back to before an answer; the next one begins another branch.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from kit.protocols.storage import facts

@@ -5,8 +5,6 @@ the sender's epoch, thin ones answers with the replica's; errors end in a cross;
 dotted ones are copies. An upward arrow beside a number is a node that catches up.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet

@@ -6,8 +6,6 @@ leads to it. A condition about an epoch that is older than all that anybody may 
 Source: CEP-21, "Progress Barrier"; the barriers of topology changes and tablets over Raft.
 """
 
-from __future__ import annotations
-
 from typing import Protocol
 
 from msgspec import UNSET, Struct

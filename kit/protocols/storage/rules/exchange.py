@@ -22,8 +22,6 @@ what a replica *admits*: ``fence``, nothing that was planned before the fence th
 than one stage before or after its own (tablets); ``all``, everything.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 from msgspec import Struct

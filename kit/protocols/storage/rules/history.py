@@ -20,8 +20,6 @@ Source: CEP-21, "Consistency Guarantees"; for stages, versions and fences the do
 changes and of tablets over Raft.
 """
 
-from __future__ import annotations
-
 from msgspec import Struct
 from msgspec.structs import replace
 

@@ -25,8 +25,6 @@ repair nothing); for what ``answered`` loses, scylladb/scylladb, issue 20458; M.
 on one order of all requests, H. Attiya, A. Bar-Noy and D. Dolev (1995) on reads that write back.
 """
 
-from __future__ import annotations
-
 from typing import Literal, get_args
 
 from msgspec import Struct

@@ -5,8 +5,6 @@ two cells the higher one stays: last write wins. The timestamp of a request's mu
 in the workload, from 1 up.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Literal
 

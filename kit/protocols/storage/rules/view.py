@@ -4,8 +4,6 @@ Where a search asks hundreds of thousands of times (who serves, who learns), the
 place: the calls would cost it three hundredths of its time.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 from msgspec import Struct

@@ -25,13 +25,7 @@ from kit.operators.importers import system_tables
 from kit.operators.importers.nodetool import LEGEND, Seen, parse_status_text
 from kit.operators.importers.ringfile import LARGEST_FILE
 from kit.operators.importers.schema import ClusterSchema, is_schema, is_schema_rows, read_schema
-from kit.protocols.tablets.rules.balance.cluster import (
-    BalancerInput,
-    BalancerNode,
-    NodeRole,
-    TabletSizes,
-    gathered,
-)
+from kit.protocols.tablets.rules.balance import cluster
 from kit.protocols.tablets.rules.maps import (
     RESIZE_TYPES,
     Tablet,
@@ -55,15 +49,15 @@ STRANGE = "a host that the other files name; are they of one cluster?"
 Place = tuple[str | None, str | None]  # a datacenter and a rack, as far as a file tells
 MOST_HOSTS = 5  # that a line names
 BYTES_A_SHARD = 250  # columns of loads, and what is made of them on the way
-_ROLES: dict[str, NodeRole] = {
+_ROLES: dict[str, cluster.NodeRole] = {
     "normal": "normal",
     "rebuilding": "normal",
     "decommissioning": "leaving",
     "removing": "removing",
     "left": "left",
 }
-_STATES: dict[str, NodeRole] = {"leaving": "leaving", "joining": "joining"}
-_DRAINED_BY: dict[str | None, NodeRole] = {"leave": "leaving", "remove": "removing"}
+_STATES: dict[str, cluster.NodeRole] = {"leaving": "leaving", "joining": "joining"}
+_DRAINED_BY: dict[str | None, cluster.NodeRole] = {"leave": "leaving", "remove": "removing"}
 
 
 class OpenedTablets(Struct, frozen=True):
@@ -78,9 +72,9 @@ class OpenedTablets(Struct, frozen=True):
 
     source: str
     edition: Edition
-    nodes: tuple[BalancerNode, ...]
+    nodes: tuple[cluster.BalancerNode, ...]
     maps: Mapping[str, TabletMap]
-    sizes: TabletSizes | None
+    sizes: cluster.TabletSizes | None
     down: frozenset[str]
     addresses: Mapping[str, str]
     ignore_msb: Mapping[str, int]
@@ -118,9 +112,9 @@ class OpenedTablets(Struct, frozen=True):
         return {node.host: (node.datacenter, node.rack) for node in self.nodes}
 
     @property
-    def input(self) -> BalancerInput:
+    def input(self) -> cluster.BalancerInput:
         """The balancer's view of it."""
-        return gathered(
+        return cluster.gathered(
             self.nodes,
             self.maps,
             self.sizes,
@@ -228,7 +222,7 @@ class KnownNodes(Struct):
     """What is known of the nodes so far; ``shards`` are as many as a host's replicas show."""
 
     shards: dict[str, int]
-    nodes: dict[str, BalancerNode] = {}
+    nodes: dict[str, cluster.BalancerNode] = {}
     down: set[str] = set()
     addresses: dict[str, str] = {}
     ignore_msb: dict[str, int] = {}
@@ -236,12 +230,12 @@ class KnownNodes(Struct):
     topology: OpenedTopology | None = None
 
     def add(
-        self, host: str, place: Place, role: NodeRole = "normal", count: int | None = None
+        self, host: str, place: Place, role: cluster.NodeRole = "normal", count: int | None = None
     ) -> None:
         """Add a node, which has as many shards as its replicas show where nothing tells."""
         shards = self.shards.get(host, 1) if count is None else count
         dc, rack = (each or SOMEWHERE for each in place)
-        self.nodes[host] = BalancerNode(host, dc, rack, shards, role=role)
+        self.nodes[host] = cluster.BalancerNode(host, dc, rack, shards, role=role)
 
     def stands(self, host: str, excluded: bool | None) -> None:
         """Say of a node that it is excluded, or down."""
@@ -327,7 +321,7 @@ def _add_topology(known: KnownNodes, opened: OpenedTopology) -> None:
         known.warnings.append(f"{opened.source} does not tell the {which}")
 
 
-def _role(row: SystemTopologyRow, down: bool, ignored: bool) -> NodeRole:
+def _role(row: SystemTopologyRow, down: bool, ignored: bool) -> cluster.NodeRole:
     """What a node is to the balancer."""
     role = _ROLES.get(row.node_state or "", "joining")
     if role == "normal":
@@ -337,7 +331,7 @@ def _role(row: SystemTopologyRow, down: bool, ignored: bool) -> NodeRole:
     return _standing(role, down, ignored)
 
 
-def _standing(role: NodeRole, down: bool, excluded: bool) -> NodeRole:
+def _standing(role: cluster.NodeRole, down: bool, excluded: bool) -> cluster.NodeRole:
     """The role of a node that is down or excluded, whichever tells; others keep theirs."""
     if excluded and role in ("normal", "down"):
         return "excluded"
@@ -377,7 +371,7 @@ def _add_loads(known: KnownNodes, loads: PathLike) -> None:
             known.down.add(load.host)
         if load.host not in known.nodes:
             # What is removed is excluded; what leaves sends its tablets itself.
-            drained: NodeRole = "removing" if load.excluded else "leaving"
+            drained: cluster.NodeRole = "removing" if load.excluded else "leaving"
             known.add(load.host, place, drained if load.draining else "normal")
         known.stands(load.host, load.excluded)
         node = known.nodes[load.host]
@@ -485,7 +479,7 @@ def sizes_of(
     names: Mapping[str, str],
     maps: Mapping[str, TabletMap],
     known: KnownNodes,
-) -> TabletSizes:
+) -> cluster.TabletSizes:
     """Sizes by table name and tablet; a warning says how many are of no replica. BadInput for a
     tablet that the dump does not have, or a host that no file names.
     """

@@ -1,7 +1,5 @@
 """A cluster's tablets in a notebook: a Player whose first state is the dump."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What a dump of tablets says of a cluster: who holds what, which transitions there are."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

@@ -7,30 +7,44 @@ from collections.abc import Iterator
 from msgspec import Struct, structs
 
 from kit.protocols.tablets.resize import TARGET, Resize, ResizeState
-from kit.protocols.tablets.rules.grid import GridHost, TabletGrid, grid_of_maps
+from kit.protocols.tablets.rules.grid import GridHost, PlacedTablet, TabletGrid, grid_of_maps
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.tablets.rules.resize import TARGET_SIZE, TableSize, resize_said
 
 
 def grid(m: Resize, s: ResizeState) -> TabletGrid:
-    """Who holds which tablet, and how much; beside a node which map it goes by, if an older one."""
+    """Who holds which tablet, and how much; a node that goes by an older map has the tablets of
+    that.
+    """
     places = [each for tablet in s.map.tablets for each in tablet.replicas]
     shards = 1 + max((each.shard for each in places), default=0)
     hosts, (drained, undrained) = [], _drained(m, s)
     for name, view in zip(m.names, s.views, strict=True):
-        behind = "" if view == s.view else f"has {view.count}"
+        behind = "" if view == s.view else "behind"
         role = "answered" if name in drained else "asked" if name in undrained else ""
         note = behind if name in m.asked else "ignored"
-        hosts.append(GridHost(name, shards, note=note, barrier=role))
-    each_copy = in_bytes(s.size) // s.map.count
+        out = name not in m.asked
+        health = "down" if out else "up"
+        hosts.append(GridHost(name, shards, note=note, barrier=role, health=health, is_banned=out))
+    pairs = zip(m.names, s.views, strict=True)
+    others = {name: view.count for name, view in pairs if view.count != s.map.count}
+    older = tuple(
+        PlacedTablet(s.map.table, each.tablet, (each.replica,), count=others[each.replica.host])
+        for each in s.stores
+        if each.replica.host in others
+    )
     sizes = {
-        (s.map.table, number, place): each_copy
-        for number, tablet in enumerate(s.map.tablets)
-        for place in tablet.replicas
+        (s.map.table, tablet, place): in_bytes(s.size) // others.get(place.host, s.map.count)
+        for tablet, place in (
+            *((n, place) for n, row in enumerate(s.map.tablets) for place in row.replicas),
+            *((each.number, place) for each in older for place in each.replicas),
+        )
     }
     splits = s.map.resize_seq_number if s.map.resize_type == "split" else None
     ready = frozenset((each.tablet, each.replica) for each in s.stores if each.number == splits)
-    return structs.replace(grid_of_maps([s.map], tuple(hosts), sizes, m.edition), divided=ready)
+    newest = grid_of_maps([s.map], tuple(hosts), sizes, m.edition)
+    tablets = (structs.replace(each, unknown_to=frozenset(others)) for each in newest.tablets)
+    return structs.replace(newest, tablets=(*tablets, *older), divided=ready)
 
 
 def _drained(m: Resize, s: ResizeState) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from kit.engine.timeline import PassedStep
 from kit.protocols.tablets.cluster import TabletsState, TabletTransition, excluded_nodes, standing
-from kit.protocols.tablets.rules import availability
+from kit.protocols.tablets.rules import availability, replica_sets
 from kit.protocols.tablets.rules.grid import DECIDED, GridHost, TabletGrid
 from kit.protocols.tablets.rules.maps import (
     TabletMap,
@@ -23,13 +23,6 @@ from kit.protocols.tablets.rules.maps import (
     last_tokens,
     shard_on,
     tablet_of,
-)
-from kit.protocols.tablets.rules.replica_sets import (
-    Replicas,
-    StageChoice,
-    TabletReplica,
-    choice_of,
-    words,
 )
 from kit.protocols.tablets.rules.stages import STREAM, TRANSITIONS, TransitionKind
 from kit.protocols.tablets.rules.tablet_history import WITHIN_NODE
@@ -81,7 +74,9 @@ def _host(m: Tablets, node: NodeFacts, role: str, hand: str) -> GridHost:
     leads = node.is_coordinator
     tag = f"@{node.view.version}" if node.view else ""
     shards, rack = m.shards_of(node.name), m.rack(node.name)
-    return GridHost(node.name, shards, rack, note, leads, role, hand * leads, tag)
+    hand *= leads
+    is_banned = node.is_ignored or row.state == "left"
+    return GridHost(node.name, shards, rack, note, leads, role, hand, tag, node.how, is_banned)
 
 
 NOTES = {
@@ -142,12 +137,12 @@ def table_row(m: Tablets, s: TabletsState, tablet: int) -> TableRow:
     return TableRow(
         *m.place(tablet),
         str(m.last_token(tablet)),
-        words(row.replicas),
-        of_each(words(t.new) for t in ways),
+        replica_sets.words(row.replicas),
+        of_each(replica_sets.words(t.new) for t in ways),
         of_each(t.stage for t in ways),
         of_each(t.kind for t in ways),
         of_each(str(t.session or "") for t in ways),
-        words(tuple(each for each in row.replicas if each.host not in left)),
+        replica_sets.words(tuple(each for each in row.replicas if each.host not in left)),
     )
 
 
@@ -170,12 +165,12 @@ class StageFacts(Struct, frozen=True):
     kind: TransitionKind
     stage: str
     reads: Selector
-    read_from: Replicas
+    read_from: replica_sets.Replicas
     writes: Selector
-    written_to: Replicas
+    written_to: replica_sets.Replicas
     session: int
     work: tuple[WorkFacts, ...]
-    choice: StageChoice | None
+    choice: replica_sets.StageChoice | None
 
 
 def stages(m: Tablets, s: TabletsState) -> tuple[StageFacts, ...]:
@@ -195,7 +190,7 @@ def _stage(m: Tablets, s: TabletsState, tablet: int, t: TabletTransition) -> Sta
         for place, (each, table) in enumerate(m.work(t.kind, t.stage))
     )
     uses = row.reads, chosen(row.reads), row.writes, chosen(row.writes)
-    choice = choice_of(m.table(t), t.stage, t.sets, m.lost(s))
+    choice = replica_sets.choice_of(m.table(t), t.stage, t.sets, m.lost(s))
     return StageFacts(tablet, t.kind, t.stage, *uses, t.session, work, choice)
 
 
@@ -332,7 +327,7 @@ def answers(m: Tablets, given: TabletMap, host: str) -> list[tuple[Any, ...]]:
     shard if tables were sharded statically.
     """
     sharder = availability.Sharder(host, "auto_refreshing", 0, given, m.edition)
-    places = [TabletReplica(host, shard) for shard in range(m.shards)]
+    places = [replica_sets.TabletReplica(host, shard) for shard in range(m.shards)]
     return [
         (
             *(each.key, each.tablet),

@@ -3,8 +3,6 @@
 BadInput when what is asked is no Player or timeline of the model that it is about.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from typing import Any

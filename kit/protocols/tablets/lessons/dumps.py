@@ -3,8 +3,6 @@
 BadType when what is asked is no opened dump, BadInput for a name of no node, or of several.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 

@@ -16,14 +16,7 @@ from kit.protocols.tablets.facts import tablets as facts
 from kit.protocols.tablets.rules.replica_sets import words
 from kit.protocols.tablets.rules.stages import KINDS, TRANSITIONS, TransitionKind
 from kit.protocols.tablets.tablets import Tablets
-from kit.protocols.topology.rules.machines import (
-    BOUNDARY,
-    EDITIONS,
-    EdgeRow,
-    Edition,
-    Machine,
-    StateRow,
-)
+from kit.protocols.topology.rules import machines
 from kit.views.static import Sheet
 
 HEADS = ("stage", "reads", "writes", "work", "then", "if it cannot be done")
@@ -40,12 +33,14 @@ WHEN = {
 EITHER = {"more_old", "more_new"}  # conditions of which one is always met
 
 
-def stage_table(kind: TransitionKind = "migration", edition: Edition = "documents") -> Sheet:
+def stage_table(
+    kind: TransitionKind = "migration", edition: machines.Edition = "documents"
+) -> Sheet:
     """The stages of a transition: whom requests use, the work, where it leads.
 
     BadInput for a kind of transition or an edition that there is not.
     """
-    edition = edition_of(edition, EDITIONS)
+    edition = edition_of(edition, machines.EDITIONS)
     if kind not in KINDS:
         raise BadInput("kind", kind, one_of(kind, list(KINDS)))
     table = TRANSITIONS[edition][kind]
@@ -53,7 +48,7 @@ def stage_table(kind: TransitionKind = "migration", edition: Edition = "document
     return Sheet(f"{kind}, edition {edition}", HEADS, rows)
 
 
-def _row(table: Machine, stage: StateRow) -> tuple[str, ...]:
+def _row(table: machines.Machine, stage: machines.StateRow) -> tuple[str, ...]:
     """Of a stage: where its work leads; where failed work does, by condition, then without one."""
     work = ", ".join(row.name.replace("_", " ") for row in stage.work)
     edges = [edge for edge in table.edges if edge.source == stage.name]
@@ -67,8 +62,8 @@ def _row(table: Machine, stage: StateRow) -> tuple[str, ...]:
     return stage.name, stage.reads, stage.writes, work, onward, "; ".join(ways)
 
 
-def _leads_to(edge: EdgeRow) -> str:
-    return END if edge.target == BOUNDARY else edge.target
+def _leads_to(edge: machines.EdgeRow) -> str:
+    return END if edge.target == machines.BOUNDARY else edge.target
 
 
 def next_stage(timeline: Timeline) -> PosedQuestion:

@@ -1,7 +1,5 @@
 """Exercises on tablets: stages, requests, loads and sizes, drains and losses."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -34,6 +34,8 @@ def grid(m: Balance, s: BalanceState) -> TabletGrid:
             node.shards,
             (f"{node.datacenter}/{node.rack}" if several else node.rack) if racks else "",
             note="" if node.role == "normal" else node.role,
+            health="down" if node.role == "excluded" else "up",
+            is_banned=node.role == "excluded",
         )
         for node in m.members
     )

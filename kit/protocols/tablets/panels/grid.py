@@ -34,10 +34,11 @@ from kit.views.labels import LINE, NAME_LETTER, SLOT, Box, measured
 from kit.views.panel import Panel, Scene
 from kit.views.parts import BULBS, box, drawing, scroll, volume, word
 from kit.views.replicas import MARK, asked_words, disk, envelope, eye, legend, pencil
+from kit.views.replicas import SIGNS as SIGNS_OF_NODES
 from kit.views.replicas import key as session_key
 
 WIDTH, HEIGHT = SLOT, 288.0  # what the picture's slot of the smallest board has room for
-LEFT, TOP = 60.0, 34.0
+LEFT, TOP = 66.0, 34.0
 """Of nodes' names with *excluded* below, and of the line of group 0 with the shards' numbers."""
 LEAST_CELL, CHIP, GAP = 44.0, 20.0, 4.0
 LETTER = 7.5  # how wide a letter of a chip is at most
@@ -54,11 +55,11 @@ LOOKS: dict[Part, tuple[str | None, str]] = {
 }
 """The classes of a chip and of its shape."""
 PORT = 6  # how far a node's place is from its cells
+ENTRY = 0.85  # which part of a cell is left of where flows go, so that few chips are there
 LEADS = "★"
-HEAD, LEAST_OF_HEADS, MOST_LETTERS = 12.0, 44.0, 3
+HEAD, LEAST_OF_HEADS, MOST_LETTERS = 12.0, 42.0, 3
 """A node's head, the least row that has room for it, and letters of a name that fit into it."""
-HEALTH = {"down": "down", "left": "gone"}
-SETTLED = {"", "ignored", *HEALTH}
+SETTLED = "", "ignored", "excluded", "down", "left"
 """Notes of nodes of which nothing is still to come: it is drawn with dashes for all others."""
 FEW = 6
 """Tablets of which each replica has an eye, a pencil and a disk; of more those in transition do."""
@@ -207,7 +208,12 @@ def marked(grid: TabletGrid) -> frozenset[str]:
     _, _, cell = _columns(grid)
     if cell < MARKS + 2 * CHIP + 2 * GAP:
         return frozenset()
-    few = len(grid.tablets) <= FEW
+    counts = [len(held) for held in grid.held.values()]
+    mean = sum(counts) / max(1, len(grid.places))
+    wide = _chip_width(max(len(f"{grid.letter(t.table)}{t.number}") for t in grid.tablets) + 1)
+    in_line = max(1, int((cell - GAP) // (wide + MARKS + 2 * GAP)))
+    lines = ceil(max(ceil(mean) + 1, *counts) / in_line)
+    few = len(grid.tablets) <= FEW and TOP + _least_row(lines) * len(grid.hosts) <= HEIGHT
     every = (each for held in grid.held.values() for each in held)
     return frozenset(each.key for each in every if few or each.tablet.ways)
 
@@ -282,8 +288,13 @@ def _legend(grid: TabletGrid, every: Sequence[HeldReplica], marks: frozenset[str
     """What the marks mean that are there now."""
     parts, ways = {each.part for each in every}, [way for t in grid.moving for way in t.ways]
     yield "number: tablet"
+    yield from ("0/1: tablet 0 of 1, by an older map",) * any(t.count for t in grid.tablets)
     yield from ("crown: coordinator",) * any(host.leads for host in grid.hosts)
     yield from ("@: version it goes by",) * any(host.tag for host in grid.hosts)
+    yield from ("hollow: down",) * any(host.health == "down" for host in grid.hosts)
+    yield from ("ban: excluded",) * any(host.is_banned for host in grid.hosts)
+    yield from ("+ at a node: joins",) * any(host.health == "joining" for host in grid.hosts)
+    yield from ("✗: has left",) * any(host.health == "gone" for host in grid.hosts)
     if marks:
         yield f"{legend()}; disk: what has arrived"
     yield from ("+ comes, − goes",) * bool({"pending", "leaving"} & parts)
@@ -300,6 +311,8 @@ def asked_tablet(grid: TabletGrid) -> PlacedTablet | None:
     """The tablet whose client is shown: the first one in transition, or else the first; None where
     replicas do not show whether they are asked.
     """
+    if any(each.count for each in grid.tablets):
+        return None  # by which map it asks depends on the node
     tablet = next(iter((*grid.moving, *grid.tablets)), None)
     marks = marked(grid)
     return tablet if tablet and all(each.key in marks for each in held_replicas(tablet)) else None
@@ -351,7 +364,8 @@ def _written(picture: Frag) -> Iterator[str]:
 def _label(held: HeldReplica, grid: TabletGrid) -> str:
     """The tablet's number; of several tables, after the table's letter."""
     letter = grid.letter(held.tablet.table)
-    return f"{SIGNS.get(held.part, '')}{letter}{held.tablet.number}"
+    of = f"/{held.tablet.count}" * bool(held.tablet.count)
+    return f"{SIGNS.get(held.part, '')}{letter}{held.tablet.number}{of}"
 
 
 def _shard_heads(lies: GridLayout, grid: TabletGrid) -> Iterator[Frag]:
@@ -368,12 +382,17 @@ def _row(prefix: str, host: GridHost, lies: GridLayout, count: int) -> Frag:
     left, top = lies.left - PORT, lies.row / 2
     has_head = len(host.name) <= MOST_LETTERS and lies.row >= LEAST_OF_HEADS
     named = word(f"{LEADS * host.leads}{host.name}", 2 - left, 0 if note else 5, "strong", None)
+    named = h("g", named, data_end=True)
     under, both = 15 if note else 5, f"{note} {host.tag}".strip()
     lines = (note, host.tag)
     if has_head:
         cast = bust(host.name, HEAD, leads=host.leads)
-        named = h("g", cast, transform=f"translate({HEAD + 4 - left:.0f} -6)")
-        under, lines = 20, (both, "") if measured(both) < left else (note, host.tag)
+        at = f"translate({HEAD + 4 - left:.0f} -6)"
+        named = h("g", h("g", cast, data_end=True), list(_signs(host)), transform=at)
+        under, lines = (
+            int(min(20, top - 2)),
+            (both, "") if measured(both) < left else (note, host.tag),
+        )
     holds = f"holds {counted(count, 'replica')}" if count else "holds no replica"
     version = host.tag.replace("@", "version ")
     said = "coordinator" * host.leads, host.rack, host.note, version, holds
@@ -389,16 +408,26 @@ def _row(prefix: str, host: GridHost, lies: GridLayout, count: int) -> Frag:
         [
             h(
                 "g",
-                box(PORT + lies.cell * at + 1, 1 - top, lies.cell - 2, lies.row - 2, kind, 4),
+                box(1 - ENTRY * lies.cell, 1 - top, lies.cell - 2, lies.row - 2, kind, 4),
+                h("rect", width=0, height=0, data_end=True),
                 k=f"{prefix}{shard_spot(f'{host.name}:{at}')}",
+                transform=f"translate({PORT + lies.cell * (at + ENTRY):.1f} 0)",
             )
             for at in range(host.shards)
         ],
         k=f"{prefix}{host_spot(host.name)}",
-        class_=f"character {HEALTH.get(host.note, 'up')}",
+        class_=f"character {host.health}",
         transform=f"translate({left:.0f} {lies.tops[host.name] + top:.0f})",
         data_of=host.name,
     )
+
+
+def _signs(host: GridHost) -> Iterator[Frag]:
+    """Who is banned, joins or has left, right of the head as of any cast."""
+    signs = ["ban"] * host.is_banned + [host.health] * (host.health in SIGNS_OF_NODES)
+    for at, sign in enumerate(signs):
+        place = f"translate({HEAD + 9:.0f} {16 * at - 6:.0f})"
+        yield h("path", d=SIGNS_OF_NODES[sign], class_=f"sign {sign}", transform=place)
 
 
 def _at_node(host: GridHost) -> Iterator[Frag]:
@@ -546,7 +575,8 @@ def said(held: HeldReplica) -> str:
         "leaving": f": goes{twin}",
         "stray": ": data, but no replica",
     }
-    what = f"tablet {held.tablet.number} of {held.tablet.table} at {held.place}"
+    of = f" of {held.tablet.count}, by an older map," * bool(held.tablet.count)
+    what = f"tablet {held.tablet.number}{of} of {held.tablet.table} at {held.place}"
     used = (held.tablet.is_used(held.place, write=write) for write in (False, True))
     return f"{what}{size}{how[held.part]}; {asked_words(*used)}"
 

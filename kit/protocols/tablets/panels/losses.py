@@ -5,8 +5,6 @@ over Raft, "Node replace with tablets": the replace is over for whoever started 
 availability is as it was.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import partial
 

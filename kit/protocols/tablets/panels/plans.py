@@ -112,10 +112,10 @@ def tablets_plan(m: Tablets, s: TabletsState) -> PlanFacts:
 
 def resize_plan(m: Resize, s: ResizeState) -> PlanFacts:
     """What the balancer would begin while a table is resized."""
-    grid = resize.grid(m, s)
+    grid, each_copy = resize.grid(m, s), resize.in_bytes(s.size) // s.map.count
     sizes = [
-        {place.host: grid.sizes[s.map.table, number, place] for place in tablet.replicas}
-        for number, tablet in enumerate(s.map.tablets)
+        dict.fromkeys((place.host for place in tablet.replicas), each_copy)
+        for tablet in s.map.tablets
     ]
     nodes = [BalancerNode(host.name, "dc1", "r1", host.shards) for host in grid.hosts]
     view = gathered(nodes, {s.map.table: s.map}, {s.map.table: sizes})

@@ -1,7 +1,5 @@
 """The panels of a resize: the grid, the average against both thresholds, readiness, siblings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from msgspec import Struct

@@ -123,9 +123,12 @@ def grid(m: Tablet, s: storage.StorageState) -> TabletGrid:
     stray = tuple(place for place in filled if place not in known)
     shards = 1 + max(place.shard for place in places)
     hosts = tuple(
-        GridHost(m.history.replicas[i], shards, note="down" if holds(s.down, i) else "")
+        GridHost(
+            m.history.replicas[i], shards, note="down" * is_down, health=("up", "down")[is_down]
+        )
         for i in range(m.replicas)
         if not holds(m.all_shards, i)
+        for is_down in [holds(s.down, i)]
     )
     return TabletGrid(hosts, (PlacedTablet("ks.table", 0, way.replicas, ways, stray),))
 

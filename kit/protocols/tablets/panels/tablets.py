@@ -1,7 +1,5 @@
 """The panels of the control model: grid, stages, table, sessions, the barrier."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from operator import itemgetter

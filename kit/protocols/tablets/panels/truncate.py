@@ -1,7 +1,5 @@
 """A truncate on the stage: its phases, and nodes with their rows and the session that they know."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import groupby, pairwise
 from typing import get_args

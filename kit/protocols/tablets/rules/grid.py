@@ -32,6 +32,7 @@ UNKNOWN: Sizes = MappingProxyType({})
 class GridHost(Struct, frozen=True):
     """A node: its shards, its rack, and what is to be said of it (*down*, *leaving*).
 
+    ``health`` (*up*, *down*, *gone* or *joining*) and ``is_banned`` are drawn as of any cast.
     ``leads``: the topology coordinator runs there; ``hand`` is what it has in hand:
     a command that it has not committed yet, or how far its work is.
     ``barrier`` is how it stands in the barrier that runs (*answered*, *asked*), if at all,
@@ -46,6 +47,8 @@ class GridHost(Struct, frozen=True):
     barrier: str = ""
     hand: str = ""
     tag: str = ""
+    health: str = "up"
+    is_banned: bool = False
 
 
 class TabletWay(Struct, frozen=True):
@@ -67,7 +70,9 @@ class TabletWay(Struct, frozen=True):
 class PlacedTablet(Struct, frozen=True):
     """A tablet: its table, its number there, its replicas, its transitions, stray data of it.
 
-    More than one transition is what a broken promise looks like. ``whole`` are those that hold all
+    More than one transition is what a broken promise looks like. ``count`` is how many tablets the
+    map has that it is of, where that is an older one, by which some nodes still go; a tablet of the
+    newest map is ``unknown_to`` these. ``whole`` are those that hold all
     of its data, ``some`` those that hold any; None: the replicas do.
     """
 
@@ -78,6 +83,8 @@ class PlacedTablet(Struct, frozen=True):
     stray: Replicas = ()
     whole: Replicas | None = None
     some: Replicas = ()
+    count: int = 0
+    unknown_to: frozenset[str] = frozenset()
 
     def is_used(self, place: TabletReplica, *, write: bool) -> bool:
         """Whether requests read from a place now, or write to it."""
@@ -108,6 +115,7 @@ class HeldReplica(Struct, frozen=True):
     def key(self) -> str:
         """What names it in a picture: of a move, both halves, until one is left."""
         tail = {"pending": f":to:{self.place}", "stray": f":{self.place}"}.get(self.part, "")
+        tail += f":of:{self.tablet.count}:{self.place}" * bool(self.tablet.count)
         return f"{self.tablet.table}:{self.tablet.number}:{self.slot}{tail}"
 
 
@@ -209,6 +217,8 @@ def held_replicas(tablet: PlacedTablet, sizes: Sizes = UNKNOWN) -> Iterator[Held
         return HeldReplica(tablet, place, slot, part, size, twin)
 
     for slot, place in enumerate(tablet.replicas):
+        if place.host in tablet.unknown_to:
+            continue
         goes = any(place in way.sets.leaving for way in tablet.ways)
         yield held(place, slot, "leaving" if goes else "", to.get(place))
     for slot, (place, source) in enumerate(come.items()):

@@ -8,8 +8,6 @@ Source: Topology over Raft, "Tablet transitions", "Tablet resize", "Tablet split
 merging", "Co-located tables"; for the tokens themselves the published ``tablet_map``.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise

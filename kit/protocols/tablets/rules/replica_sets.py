@@ -8,8 +8,6 @@ Q-24 (without an edge the work is tried again); the published server, which asks
 participant is excluded, and counts who is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable
 from functools import lru_cache
 from typing import Literal, NamedTuple

@@ -7,8 +7,6 @@ published server's manual on CREATE KEYSPACE, whose rack lists say which racks h
 (edition ``server``); published coordinator, its handler of that request.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 

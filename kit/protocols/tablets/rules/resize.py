@@ -9,8 +9,6 @@ Sources: Topology over Raft, "Tablet resize", "Tablet splitting", "Tablet mergin
 edition ``server`` the sizing plan and the resize plan of the published allocator.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import ceil, floor

@@ -25,16 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, get_args
 
-from kit.protocols.topology.rules.machines import (
-    BOUNDARY,
-    EDITIONS,
-    EdgeRow,
-    Edition,
-    Machine,
-    machine,
-    machine_in_words,
-    own_rows,
-)
+from kit.protocols.topology.rules import machines
 
 PlayedKind = Literal["migration", "intranode_migration", "rebuild", "rebuild_v2", "repair"]
 TransitionKind = Literal[PlayedKind, "restore"]
@@ -108,9 +99,9 @@ S repair | end_repair | error | proceed | version closes
 """
 
 
-def _of(edition: Edition, table: str) -> str:
+def _of(edition: machines.Edition, table: str) -> str:
     """The rows of a table that an edition has."""
-    return "\n".join(own_rows(edition, table.strip("\n").splitlines()))
+    return "\n".join(machines.own_rows(edition, table.strip("\n").splitlines()))
 
 
 def _within_node(table: str) -> str:
@@ -134,24 +125,24 @@ def _repaired_first(states: str, edges: str, rebuild: str) -> tuple[str, str]:
     return states.replace("streaming  ", repair), edges.replace(into[0], rebuild.strip("\n"))
 
 
-def _tables(edition: Edition) -> dict[TransitionKind, Machine]:
+def _tables(edition: machines.Edition) -> dict[TransitionKind, machines.Machine]:
     states, edges, rebuild, *repair = (
         _of(edition, each) for each in (_STATES, _EDGES, _REBUILD, _REPAIR_STATES, _REPAIR_EDGES)
     )
     return {
-        "migration": machine("migration", states, edges),
-        "intranode_migration": machine(
+        "migration": machines.machine("migration", states, edges),
+        "intranode_migration": machines.machine(
             "intranode_migration", _within_node(states), _within_node(edges)
         ),
-        "rebuild": machine("rebuild", states, edges),
-        "rebuild_v2": machine("rebuild_v2", *_repaired_first(states, edges, rebuild)),
-        "repair": machine("repair", *repair),
+        "rebuild": machines.machine("rebuild", states, edges),
+        "rebuild_v2": machines.machine("rebuild_v2", *_repaired_first(states, edges, rebuild)),
+        "repair": machines.machine("repair", *repair),
     }
 
 
-TRANSITIONS = {edition: _tables(edition) for edition in EDITIONS}
+TRANSITIONS = {edition: _tables(edition) for edition in machines.EDITIONS}
 """Each edition's table of each kind; the boundary of a table is a tablet without a transition."""
-TRANSITIONS["server"]["restore"] = machine(
+TRANSITIONS["server"]["restore"] = machines.machine(
     "restore",
     "    restore | old | old | restore:proceed",
     """
@@ -162,13 +153,13 @@ TRANSITIONS["server"]["restore"] = machine(
 )
 
 
-def stages(edition: Edition) -> tuple[str, ...]:
+def stages(edition: machines.Edition) -> tuple[str, ...]:
     """Every stage of the kinds that are played, those of migrations first."""
     rows = (row.name for kind in KINDS for row in TRANSITIONS[edition][kind].states)
     return tuple(dict.fromkeys(rows))
 
 
-def onward(table: Machine, stage: str) -> EdgeRow:
+def onward(table: machines.Machine, stage: str) -> machines.EdgeRow:
     """The edge out of a stage (or the boundary) whose work is done. KeyError when the table has no
     such stage.
     """
@@ -178,15 +169,15 @@ def onward(table: Machine, stage: str) -> EdgeRow:
     return edge
 
 
-def ends_well(table: Machine, stage: str) -> bool:
+def ends_well(table: machines.Machine, stage: str) -> bool:
     """Whether the way from a stage, without failures, ends with the new replicas in force."""
     edge = onward(table, stage)
-    while edge.target != BOUNDARY:
+    while edge.target != machines.BOUNDARY:
         edge = onward(table, edge.target)
     return REPLACES in edge.effects
 
 
-def in_words(edition: Edition) -> Iterator[tuple[str, str, str, str]]:
+def in_words(edition: machines.Edition) -> Iterator[tuple[str, str, str, str]]:
     """What the edition's tables of stages say, row by row."""
     for each in TRANSITIONS[edition].values():
-        yield from machine_in_words(each)
+        yield from machines.machine_in_words(each)

@@ -20,8 +20,6 @@ Deciding, working and committing are one step here. Source: Topology over Raft, 
 transitions", "Topology guards", "Sharding with tablets"; Q-09, Q-21.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import permutations, product
 from typing import Literal

@@ -5,8 +5,6 @@ they are cut into tasks. Sources: Topology over Raft, "Load balancing", read by 
 allocator.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """The chart of average tablet sizes, with the same facts in words."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any

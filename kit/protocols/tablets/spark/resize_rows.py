@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib import import_module
 from typing import Any
 
 import pandas as pd
@@ -12,7 +11,7 @@ from kit.protocols.storage.trace_rows import range_rows
 from kit.protocols.tablets.facts.resize import grid, in_bytes, line
 from kit.protocols.tablets.resize import Resize
 from kit.spark.schemas import EVENTS, Makers, Row, events_with, of_states, of_steps
-from kit.spark.traces import Reports
+from kit.spark.traces import Reports, grouped, report_of
 
 REQUESTS = range_rows(lambda _: "ks")
 """The rows of requests on one tablet, which is that of a keyspace of its own."""
@@ -40,12 +39,7 @@ DECISIONS = of_steps(
     "waits string: why it may not take effect yet, empty where it may or nothing is decided",
 )
 BY = ["tablets"]
-SPREAD = (
-    "count(DISTINCT run) AS runs",
-    "min(bytes) AS least",
-    "avg(bytes) AS mean",
-    "max(bytes) AS most",
-)
+SPREAD = {"least": "min", "mean": "mean", "most": "max"}
 
 
 def _sizes(m: Resize, s: Any) -> Iterator[Row]:
@@ -73,15 +67,5 @@ def size_spread(traces: Reports) -> pd.DataFrame:
     Spark adds up where the traces are on a session; else it is done in this process.
     """
     rows = traces.table(TABLET_SIZES.name)
-    if isinstance(rows, pd.DataFrame):
-        return rows.groupby(BY, as_index=False).agg(
-            runs=("run", "nunique"),
-            least=("bytes", "min"),
-            mean=("bytes", "mean"),
-            most=("bytes", "max"),
-        )
-    # Loaded here, so that traces can be added up where there is no Spark.
-    expr = import_module("pyspark.sql.functions").expr
-    sums = rows.groupBy(*BY).agg(*map(expr, SPREAD))
-    frame: pd.DataFrame = sums.toArrow().to_pandas().sort_values(BY, ignore_index=True)
-    return frame
+    spread = {how: ("bytes", way) for how, way in SPREAD.items()}
+    return report_of(grouped(rows, BY, runs=("run", "nunique"), **spread), BY)

@@ -268,40 +268,22 @@ def edges(target: int) -> tuple[int, ...]:
     return tuple(int(target * part) for part in PARTS)
 
 
-def counted(spark: Any, resizes: pa.Table, target: int) -> pa.Table:
+def counted(resizes: pa.Table, target: int) -> pa.Table:
     """The tables of ``resizes`` by bucket and decision, as rows of ``averages`` in their order.
 
     Co-located tables share one average and count each. A bucket without tables has no row.
     """
     borders = edges(target)
-    given = resizes.select(["average", DECISION, TABLES])
-    if spark is None:
-        counts = _counted_here(given, borders)
-    else:
-        counts = _counted_on_spark(spark.createDataFrame(given), borders)
-    bounds = [*pairwise((0, *borders)), (borders[-1], None)]
-    sums = ((row[BUCKET], row[DECISION], row[TABLES]) for row in counts.to_pylist())
-    order = sorted(sums, key=lambda row: (len(bounds) if row[0] is None else row[0], row[1]))
-    rows = ((at, *((None, None) if at is None else bounds[at]), *rest) for at, *rest in order)
-    return pa.Table.from_batches([AVERAGES.batch(rows)])
-
-
-def _counted_on_spark(resizes: Any, borders: Sequence[int]) -> pa.Table:
-    """The sums by bucket and decision, in Spark's own columns; an unknown size has none."""
-    array = ", ".join(f"cast({border} as bigint)" for border in borders)
-    below = f"size(filter(array({array}), border -> border <= average))"
-    bucket = f"case when average is not null then {below} end as {BUCKET}"
-    sums = resizes.selectExpr(bucket, DECISION, TABLES).groupBy(BUCKET, DECISION)
-    return sums.agg({TABLES: "sum"}).toDF(BUCKET, DECISION, TABLES).toArrow()
-
-
-def _counted_here(resizes: pa.Table, borders: Sequence[int]) -> pa.Table:
-    """The same in this process."""
     known = resizes["average"].is_valid().to_numpy()
     averages = resizes["average"].fill_null(0).to_numpy()
     buckets = pa.array(np.searchsorted(borders, averages, side="right"), mask=~known)
-    sums = resizes.append_column(BUCKET, buckets).group_by([BUCKET, DECISION])
-    return sums.aggregate([(TABLES, "sum")]).rename_columns([BUCKET, DECISION, TABLES])
+    groups = resizes.append_column(BUCKET, buckets).group_by([BUCKET, DECISION])
+    counts = groups.aggregate([(TABLES, "sum")]).select([BUCKET, DECISION, f"{TABLES}_sum"])
+    bounds = [*pairwise((0, *borders)), (borders[-1], None)]
+    sums = (tuple(row.values()) for row in counts.to_pylist())
+    order = sorted(sums, key=lambda row: (len(bounds) if row[0] is None else row[0], row[1]))
+    rows = ((at, *((None, None) if at is None else bounds[at]), *rest) for at, *rest in order)
+    return pa.Table.from_batches([AVERAGES.batch(rows)])
 
 
 DATACENTER = "dc1"  # of a drawn cluster
@@ -364,7 +346,7 @@ class TabletCluster:
 
     def histogram(self, tablets: Any = None, edition: Edition = "documents") -> pa.Table:
         """How many tables have which average and decision, as rows of ``averages``."""
-        return counted(self.spark, self.resizes(tablets, edition), self.size.target_size)
+        return counted(self.resizes(tablets, edition), self.size.target_size)
 
     def losses(self, tablets: Any = None) -> Any:
         """A row for each loss of one or two nodes that costs a quorum, if no smaller one does."""

@@ -6,8 +6,6 @@ is up follows, data is streamed, each operation commits its next step, and those
 begin as soon as they may.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any
 

@@ -4,8 +4,6 @@ The dry run drives the same tcm model that the player shows: it begins the opera
 node catch up, streams, commits, and notes what it sees. Bounds at the ends of the line are None.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A dry run for one's own ring in a notebook: the player, and what it all comes to."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias

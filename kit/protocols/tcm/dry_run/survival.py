@@ -3,8 +3,6 @@
 Source: CEP-21, "Consistency Guarantees": an answer needs a quorum of the range's replicas.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import msgspec

@@ -4,8 +4,6 @@ Nothing is computed while it is read: what happened is in the log. A fork at an 
 the tcm model: the ring as it was then, with every operation at the step that it had reached.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias

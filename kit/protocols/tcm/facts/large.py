@@ -17,17 +17,7 @@ import numpy as np
 from msgspec import Struct
 
 from kit.protocols.tcm.cluster import TcmCluster
-from kit.protocols.tcm.facts.moment import (
-    NodeRow,
-    RangeRow,
-    holders,
-    kept,
-    kept_rows,
-    memo,
-    nodes,
-    rows,
-    space,
-)
+from kit.protocols.tcm.facts import moment
 from kit.protocols.tcm.rules.barrier import majority
 from kit.ring.placements import Placement, Table, same_sets
 from kit.ring.ranges import Range
@@ -40,7 +30,7 @@ Served = tuple[str, int, int]
 class Spread(Struct, frozen=True):
     """The parts of the line (counted from 0) that hold tokens of a node; None: of all stable."""
 
-    node: NodeRow | None
+    node: moment.NodeRow | None
     bins: tuple[int, ...]
 
 
@@ -51,7 +41,7 @@ class ChangedRanges(Struct, frozen=True):
     of ``DENSITY``, in which ranges end that it changed.
     """
 
-    rows: tuple[tuple[RangeRow, RangeRow], ...]
+    rows: tuple[tuple[moment.RangeRow, moment.RangeRow], ...]
     reads: int
     writes: int
     either: int
@@ -62,7 +52,7 @@ DENSITY = 720
 """Parts of the line in which a drawing can still tell marks apart."""
 
 
-@kept("tcm.events")
+@moment.kept("tcm.events")
 def length(m: TcmCluster, s: Any, keyspace: str) -> int | None:
     """How many ranges a keyspace's tables have; None where they cannot be compared by columns."""
     group = m.snapshot(s).metadata.group_of(keyspace)
@@ -81,7 +71,9 @@ def _placement(m: TcmCluster, s: Any, keyspace: str) -> Placement:
     return m.snapshot(s).placements[group]
 
 
-def listed(m: TcmCluster, s: Any, keyspace: str, first: int, last: int) -> tuple[RangeRow, ...]:
+def listed(
+    m: TcmCluster, s: Any, keyspace: str, first: int, last: int
+) -> tuple[moment.RangeRow, ...]:
     """Some rows of a keyspace, from number ``first`` to before ``last``, without who holds them."""
     placement = _placement(m, s, keyspace)
     return tuple(_row(m, placement, at) for at in range(first, min(last, len(placement.reads))))
@@ -99,17 +91,19 @@ def look(m: TcmCluster, s: Any, keyspace: str, first: int, last: int) -> bytes:
     return b"|".join(parts)
 
 
-def _row(m: TcmCluster, placement: Placement, at: int, holder: str | None = None) -> RangeRow:
-    reads, writes, line = placement.reads, placement.writes, space(m)
+def _row(
+    m: TcmCluster, placement: Placement, at: int, holder: str | None = None
+) -> moment.RangeRow:
+    reads, writes, line = placement.reads, placement.writes, moment.space(m)
     left, right = int(reads.lefts[at]), int(reads.rights[at])
     names = tuple(m.names[code] for code in reads.codes(at))
     others = names if reads is writes else tuple(m.names[code] for code in writes.codes(at))
-    return RangeRow(left, right, Range(left, right).label(line), names, others, holder)
+    return moment.RangeRow(left, right, Range(left, right).label(line), names, others, holder)
 
 
 def rows_of(
     m: TcmCluster, s: Any, keyspace: str, tokens: Iterable[int], most: int
-) -> tuple[RangeRow, ...]:
+) -> tuple[moment.RangeRow, ...]:
     """The first rows that hold any of these tokens, without who holds them."""
     placement = _placement(m, s, keyspace)
     wanted = np.array(sorted(set(tokens)), np.int64)
@@ -117,10 +111,10 @@ def rows_of(
     return tuple(_row(m, placement, at) for at in places[:most].tolist())
 
 
-@kept_rows("tcm.events", "tcm.down")
+@moment.kept_rows("tcm.events", "tcm.down")
 def spread(m: TcmCluster, s: Any, bins: int) -> Iterator[Spread]:
     """In which of so many parts of the line are tokens: of stable nodes together, then of each."""
-    others = [node for node in nodes(m, s) if node.status != "joined" or not node.up]
+    others = [node for node in moment.nodes(m, s) if node.status != "joined" or not node.up]
     ring = m.snapshot(s).metadata.ring
     apart = np.array([m.codes[node.name] for node in others], np.int64)
     resting = ring.tokens[~np.isin(ring.owners, apart)]
@@ -131,12 +125,12 @@ def spread(m: TcmCluster, s: Any, bins: int) -> Iterator[Spread]:
 
 
 def _bins(m: TcmCluster, tokens: Tokens, bins: int) -> tuple[int, ...]:
-    line = space(m)
+    line = moment.space(m)
     share = (tokens.astype(np.float64) - line.low) / (float(line.high) - line.low)
     return tuple(np.unique(np.minimum((share * bins).astype(np.int64), bins - 1)).tolist())
 
 
-@kept_rows("tcm.events")
+@moment.kept_rows("tcm.events")
 def served(m: TcmCluster, s: Any, keyspace: str) -> Iterator[Served]:
     """How many ranges each node serves, by name."""
 
@@ -156,7 +150,7 @@ def changes(m: TcmCluster, s: Any, before: Any, keyspace: str, most: int) -> Cha
     if before is None or before.tcm.events == s.tcm.events:
         return ChangedRanges((), 0, 0, 0)
     key = ("changes", s.tcm.events, before.tcm.events, keyspace, most)
-    return memo(m, key, lambda: _changes(m, s, before, keyspace, most))
+    return moment.memo(m, key, lambda: _changes(m, s, before, keyspace, most))
 
 
 def _changes(m: TcmCluster, s: Any, before: Any, keyspace: str, most: int) -> ChangedRanges:
@@ -171,7 +165,7 @@ def _changes(m: TcmCluster, s: Any, before: Any, keyspace: str, most: int) -> Ch
     )
     either = np.flatnonzero(reads | writes)
     group = m.snapshot(s).metadata.group_of(keyspace)
-    held = [] if group is None else holders(m.snapshot(s), group)
+    held = [] if group is None else moment.holders(m.snapshot(s), group)
     rows = []
     for at in either[:most].tolist():
         right = int(ours[at])
@@ -188,7 +182,7 @@ Group = tuple[str, ...]
 class Majorities(Struct, frozen=True):
     """The majorities of a range's two groups; ``shared[i][j]`` are the nodes that are in both."""
 
-    row: RangeRow
+    row: moment.RangeRow
     reads: tuple[Group, ...]
     writes: tuple[Group, ...]
     shared: tuple[tuple[Group, ...], ...]
@@ -202,7 +196,7 @@ class Majorities(Struct, frozen=True):
 def majorities(m: TcmCluster, s: Any, keyspace: str | None = None) -> tuple[Majorities, ...]:
     """Every range of a keyspace that has replicas, with all its pairs of majorities."""
     pairs = []
-    for row in rows(m, s, keyspace):
+    for row in moment.rows(m, s, keyspace):
         if row.reads and row.writes:
             reads, writes = _smallest(row.reads), _smallest(row.writes)
             pairs.append(Majorities(row, reads, writes, _shared(reads, writes)))

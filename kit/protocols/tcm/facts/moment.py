@@ -6,8 +6,6 @@ Views, the command line and notebooks show these; they never compute protocol fa
 Every function takes the model and a state and is pure. Epochs are absolute.
 """
 
-from __future__ import annotations
-
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator

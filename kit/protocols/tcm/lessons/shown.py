@@ -1,7 +1,5 @@
 """Charts and tables for lessons on the epoch protocol, each with its facts in words beside it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from msgspec import Struct

@@ -3,8 +3,6 @@
 So that *Run all* leaves each Player that is shown as the text beside it describes.
 """
 
-from __future__ import annotations
-
 from kit.engine.registry import one_of
 from kit.engine.scenario import file_named, open_file
 from kit.errors import BadInput, Refused

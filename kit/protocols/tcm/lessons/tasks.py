@@ -1,7 +1,5 @@
 """Exercises on the epoch protocol: runs, rings, functions of placements, deaths."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable, Iterator
@@ -14,7 +12,7 @@ from kit.engine.check import check
 from kit.engine.model import always
 from kit.engine.timeline import PassedStep, Timeline, played_out
 from kit.errors import KitError
-from kit.lessons.judge import Arguments, FoundJudge, function_task
+from kit.lessons.judge import Arguments, found_judge, function_task
 from kit.lessons.replays import Ground, after_its_steps, run_task, takes
 from kit.lessons.tasks import Case, Marks, Task
 from kit.operators.importers.opening import Imported
@@ -388,7 +386,7 @@ TASKS = (
         "datacenter. The first node of your ring is the public case, all others are hidden ones.",
         "ring",
         "count what is left of each rack, in each datacenter, when any one of its nodes is gone.",
-        FoundJudge(any_may_leave, even_rings),
+        found_judge(any_may_leave, even_rings),
     ),
     function_task(
         "replicas",
@@ -475,6 +473,6 @@ TASKS = (
         "ring",
         "a decommission locks every range that gets a new replica, and the node's own. Count from "
         "which predecessor to which range that reaches, then put the two as far apart as they go.",
-        FoundJudge(two_may_leave, rings_of_two_leavers),
+        found_judge(two_may_leave, rings_of_two_leavers),
     ),
 )

@@ -1,7 +1,5 @@
 """The panels of the epoch protocol: tables, ring, log, epochs, operations, streams, locks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

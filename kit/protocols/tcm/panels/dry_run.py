@@ -3,8 +3,6 @@
 These panels are shown for somebody's own ring (see ``kit.protocols.tcm.dry_run.history``).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from kit.errors import Refusal, counted

@@ -1,7 +1,5 @@
 """The committed pictures of this family: the ring while a node joins, every state diagram."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kit.engine.registry import build, scenario_of

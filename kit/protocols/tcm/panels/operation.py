@@ -4,8 +4,6 @@ A merge joins neighbouring ranges that are equal; the others stay apart. Source:
 "Decommission" (leaving that out is harmless).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise

@@ -5,8 +5,6 @@ only written to. A node's small number is the epoch that it has applied. Of many
 rest side by side are one arc; of very many what changed is marked where it lies.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby

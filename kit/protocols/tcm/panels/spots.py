@@ -3,8 +3,6 @@
 A shape and a colour a rack, dashed while a node comes or goes.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -5,8 +5,6 @@ A record of logical replicas shows one that moves as both its nodes. Source: CEP
 several nodes that must all answer).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

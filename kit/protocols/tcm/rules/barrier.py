@@ -11,8 +11,6 @@ holds every successful write. Sources: CEP-21, "Consistency Guarantees", "Bootst
 "Decommission"; published ``ProgressBarrier`` (levels).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from collections.abc import Sequence as Several
 

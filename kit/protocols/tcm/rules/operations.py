@@ -4,8 +4,6 @@ Source: CEP-21, "Mapping Cluster Operations to Metadata Transitions"; the comman
 operators already use, so each is also one line of text: ``bootstrap X --tokens 150``.
 """
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterator
 from typing import Literal

@@ -4,8 +4,6 @@ Each function looks at one epoch's snapshot (or two adjacent ones) and returns t
 violation in words, or None. Source: CEP-21, "Data Range", "Consistency Guarantees", "Test Plan".
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TypeAlias

@@ -6,8 +6,6 @@ for at random, and kept while a failing run is made small. What the simplified m
 else of the real model reaches it. Source: CEP-21, "Test Plan".
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any

@@ -7,8 +7,6 @@ simplified model among them. The same seed gives the same run on every machine. 
 "Test Plan".
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Mapping, Sequence
 from functools import cache

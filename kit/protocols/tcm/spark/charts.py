@@ -3,8 +3,6 @@
 The words are what a screen reader, a closed notebook and a comparison of stored outputs see.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

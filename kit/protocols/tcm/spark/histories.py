@@ -4,8 +4,6 @@ The operations go through the same planning as in class; only the placements are
 workers, part by part. What is here costs what the operations change, not the size of the ring.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The work of one task: numbers come in, batches of a schema go out; on Spark and without."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache

@@ -5,8 +5,6 @@ those it looks at every stable row that reaches into the part, and at neighbours
 with them; so a boundary may lie inside any range.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 

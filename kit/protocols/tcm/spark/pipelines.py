@@ -5,8 +5,6 @@ process alone. Big tables stay where they are made; reports are small pandas fra
 instead of codes; a share is a part of the whole token line, 0 to 1.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property

@@ -6,8 +6,6 @@ the player. The same seeds give the same rows on every engine and however they a
 Source: CEP-21, "Test Plan".
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any

@@ -5,8 +5,6 @@ number of tokens of some ranges, in two columns, ``high * 2**32 + low``: sums of
 and so do not depend on the partitions.
 """
 
-from __future__ import annotations
-
 from kit.spark.schemas import table
 
 STEP = "step int: the number of the step, 0 before the operation"

@@ -1,7 +1,5 @@
 """The rows of a run of a cluster: epochs, operations, barriers and placements at each step."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -7,12 +7,11 @@ from kit.protocols.topology import coordinator as work
 from kit.protocols.topology import facts
 from kit.protocols.topology.control import NETWORK, spot
 from kit.protocols.topology.coordinator import LOG
-from kit.protocols.topology.facts import NodeFacts, history
+from kit.protocols.topology.facts import COMING, NodeFacts, history
 from kit.protocols.topology.panels.ring import replicas_in_use
 from kit.protocols.topology.panels.states import standing
 from kit.protocols.topology.rules.cluster import NOBODY
 from kit.protocols.topology.rules.work import state_of, under_way
-from kit.views.busts import Health
 from kit.views.gate import Gate, awaited_gates
 from kit.views.panel import Scene
 from kit.views.stage import Character, Message, Sign, Stage, Wall, stage_panel
@@ -29,7 +28,6 @@ DECIDES = {
     "wait": "waits",
     "rest": "rests",
 }
-COMING = ("bootstrapping", "replacing", "none")
 
 
 def _stage(scene: Scene) -> Stage:
@@ -52,9 +50,7 @@ def _stage(scene: Scene) -> Stage:
 
 def _character(scene: Scene, node: NodeFacts) -> Character:
     at, view, state = scene.model.number(node.name), node.view, node.row.state
-    health: Health = "gone" if state == "left" else "joining" if state in COMING else "up"
-    if node.health == "down" and health != "gone":
-        health = "down"
+    health = node.how
     holds_session: Sign = "key" if view and view.session else ""
     reads, writes = scene.of(replicas_in_use)
     runs = [*_runs(scene, node, at)]

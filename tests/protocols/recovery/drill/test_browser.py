@@ -105,7 +105,7 @@ def test_a_wrong_walk_plays_out(drilling: MakeDrill) -> None:
         desk.type(line)
     assert "Its schema loses column 11." in desk.output()
     assert "B has data in column 11" in desk.page.text_content("[data-part=side]")
-    assert "✓ 4 promises hold" not in desk.page.inner_text(".kp-badges")
+    assert "✓ 4 promises" not in desk.page.inner_text(".kp-badges")
     assert not desk.errors
 
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from kit.engine.registry import entries
 from kit.protocols.tablets.hosts import host_spot, replica_spot
 from kit.protocols.tablets.panels.grid import (
     CHIP,
@@ -31,9 +32,10 @@ from kit.protocols.tablets.rules.maps import Tablet, TabletMap, last_tokens
 from kit.protocols.tablets.rules.replica_sets import ReplicaSets, TabletReplica
 from kit.views.fragment import Frag
 from kit.views.labels import LINE
+from kit.views.registry import for_model
 from tests.keyed import check_keys
 from tests.protocols.tablets.rules.drawn_maps import HOSTS, SHARDS, maps, moved
-from tests.views.frames import classed, part
+from tests.views.frames import classed, part, scenes, walk
 
 CLUSTER = tuple(GridHost(name, SHARDS) for name in HOSTS)
 A0, B0, C0, D0 = (TabletReplica(name) for name in "ABCD")
@@ -271,3 +273,25 @@ def test_nodes_have_heads_and_the_legend_explains_what_is_there() -> None:
     replicas = moved((A0, B0, C0), A0, D0)
     way = one(new_replicas=replicas, stage="streaming", transition="migration")
     assert "comes" in classed(draw_grid(way), "legend")[0].text()
+
+
+@pytest.mark.parametrize("entry", ["balance", "resize", "tablets"])
+def test_every_row_is_in_sight(entry: str) -> None:
+    """In no step of a scenario is a node below the picture's slot."""
+    for scenario in entries()[entry].scenarios:
+        for scene in scenes(walk(f"{entry}/{scenario.name}")):
+            drawn = next(p for p in for_model(scene.model).panels if p.name == "grid").draw(scene)
+            [picture] = [each for each in drawn.walk() if each.tag == "svg"]
+            assert float(str(picture.get("viewBox")).split()[3]) <= HEIGHT + 2
+
+
+def test_a_node_that_is_given_up_looks_so() -> None:
+    """E is hollow and banned, as it is in any cast; F, which leaves, is neither."""
+    [first, *_] = scenes(walk("balance/no-room-in-the-rack"))
+    drawn = next(p for p in for_model(first.model).panels if p.name == "grid").draw(first)
+    rows = {name: part(drawn, f"host:{name}") for name in "AEF"}
+    looks = {name: row.get("class") for name, row in rows.items() if row}
+    assert looks == {"A": "character up", "E": "character down", "F": "character up"}
+    signs = {name: [s.get("class") for s in row.walk() if "sign" in (s.get("class") or "")]
+             for name, row in rows.items() if row}  # fmt: skip
+    assert signs == {"A": [], "E": ["sign ban"], "F": []}

@@ -12,6 +12,7 @@ from kit.engine.registry import build, entries
 from kit.engine.timeline import Timeline
 from kit.protocols.tablets.facts import tablets as facts
 from kit.protocols.tablets.panels.tablets import standing
+from kit.protocols.tablets.rules import replica_sets
 from kit.protocols.tablets.rules.stages import TRANSITIONS
 from kit.protocols.tablets.tablets import Tablets
 from kit.views.panel import scene_of
@@ -57,7 +58,7 @@ def test_the_stage_says_whom_requests_use(edition: Any) -> None:
             assert (each.reads, each.read_from) == (row.reads, sets.chosen(row.reads))
             assert (each.writes, each.written_to) == (row.writes, sets.chosen(row.writes))
             assert [work.name for work in each.work] == [work.name for work in row.work]
-            assert f"reads {row.reads} ({facts.words(each.read_from)})" in panel_text(
+            assert f"reads {row.reads} ({replica_sets.words(each.read_from)})" in panel_text(
                 timeline, "now"
             )
             seen += [each.stage] if seen[-1:] != [each.stage] else []
@@ -143,8 +144,8 @@ def test_the_table_has_the_columns_of_system_tablets() -> None:
     until(timeline, stage("streaming"))
     row = panel_text(timeline, "tablets")
     new = timeline.state.tablets[0].transitions[0].new
-    for words in (f"new_replicas {facts.words(new)}", "stage streaming", "transition migration",
-                  "session 1"):  # fmt: skip
+    named = f"new_replicas {replica_sets.words(new)}"
+    for words in (named, "stage streaming", "transition migration", "session 1"):
         assert words in row
     assert "session 1: tablet 0 in streaming" in panel_text(timeline, "sessions")
 

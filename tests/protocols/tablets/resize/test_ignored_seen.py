@@ -21,12 +21,12 @@ ASKED = ("apply A", "apply B")
         (
             {"tablets": ("A C",)},
             ("grow", "resize", *ASKED, "divide 0 A:0"),
-            {"A": "0, 1", "C": "0, 1"},
+            {"A": "0, 1", "C": "0/1"},
         ),
         (
             {"tablets": ("A C", "A C"), **MERGES, "grows": 0},
             ("shrink", "resize"),
-            {"A": "0", "C": "0"},
+            {"A": "0", "C": "0/2, 1/2"},
         ),
     ],
     ids=["split", "merge"],

@@ -8,7 +8,8 @@ import pytest
 
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
-from kit.protocols.tablets.facts.tablets import table_row, words
+from kit.protocols.tablets.facts.tablets import table_row
+from kit.protocols.tablets.rules.replica_sets import words
 from kit.protocols.topology.rules.machines import EDITIONS
 from kit.protocols.topology.topology import CommitDecision
 from kit.views.fragment import Frag

@@ -5,8 +5,6 @@ replicas there move together from then on. A tablet in transition counts as if t
 as in the published balancer, also while it goes back.
 """
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Literal

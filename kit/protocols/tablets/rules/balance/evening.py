@@ -14,8 +14,6 @@ above it is bad, by how far, in parts of the table. Source: the published tablet
 ``migration_badness``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from functools import cache
 

@@ -4,8 +4,6 @@ A plan changes few of them. What it touches is looked at one by one; what it has
 in columns.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from itertools import repeat

@@ -7,8 +7,6 @@ for a merge (Topology over Raft, "Tablet merging": low priority). A tablet that 
 a failure of the drain, which is reported; the published coordinator then cancels the request.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import numpy as np

@@ -4,8 +4,6 @@ Loads are tablets per shard in edition ``documents``; in ``server`` they are uti
 capacity, of nodes where a tablet would leave its node, of shards where it would stay.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 

@@ -1,0 +1,150 @@
+"""One moment of a metadata service as rows, and what scenario files show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+
+from kit.engine.timeline import PassedStep
+from kit.protocols.cms.commit import Commit, CommitState, Handling
+from kit.protocols.cms.rules.designs import EntryTimes
+from kit.protocols.cms.rules.log import Entry
+
+
+class EntryRow(Struct, frozen=True):
+    """An entry of the log: three columns, who is at its epoch or past it, who holds it back."""
+
+    epoch: int
+    event: str
+    id: str
+    known: tuple[str, ...]
+    held: tuple[str, ...]
+
+
+class RequestRow(Struct, frozen=True):
+    """A submission: what its submitter knows, who is at work on it, how far that is."""
+
+    id: str
+    event: str
+    node: str
+    state: str
+    handler: str
+    work: str
+
+
+class StoreRow(Struct, frozen=True):
+    """What a node has on its disk: the log, its snapshots and archive, its part in Paxos."""
+
+    name: str
+    epoch: int
+    entries: tuple[str, ...]
+    held: tuple[str, ...]
+    snapshots: tuple[str, ...]
+    archive: tuple[str, ...]
+    promised: str
+    accepted: str
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """Its part in Paxos, in words."""
+        promised = f"has promised {self.promised}" if self.promised else ""
+        accepted = f"has accepted {self.accepted}" if self.accepted else ""
+        return tuple(filter(None, (promised, accepted)))
+
+
+def _ids(entries: Iterable[Entry]) -> tuple[str, ...]:
+    return tuple(f"{each.epoch} {each.id}" for each in entries)
+
+
+def log(m: Commit, s: CommitState) -> tuple[EntryRow, ...]:
+    """A row for each epoch that some node has applied."""
+    rows = []
+    for each in m.history(s):
+        logs = [(name, node.log) for name, node in zip(m.names, s.nodes, strict=True)]
+        known = tuple(name for name, kept in logs if kept.epoch >= each.epoch)
+        held = tuple(name for name, kept in logs if each in kept.held)
+        rows.append(EntryRow(each.epoch, each.event, each.id, known, held))
+    return tuple(rows)
+
+
+def work_of(m: Commit, work: Handling) -> str:
+    """How far a member is: ``1A: 2 of 3 promised``."""
+    if work.answer:
+        return work.answer.outcome
+    if not work.ballot:
+        return "validates"
+    heard, did = (work.accepts, "accepted") if work.value else (work.promises, "promised")
+    return f"{m.ballot_name(work.ballot)}: {heard.bit_count()} of {m.size} {did}"
+
+
+def requests(m: Commit, s: CommitState) -> tuple[RequestRow, ...]:
+    """A row for each submission."""
+    rows = []
+    handlers = {
+        node.handles.request: (name, work_of(m, node.handles))
+        for name, node in zip(m.names, s.nodes, strict=True)
+        if node.handles
+    }
+    for request, (given, known) in enumerate(zip(m.submissions, s.requests, strict=True)):
+        state = known.outcome if known.stage in ("committed", "rejected") else known.stage
+        handler, far = handlers.get(request, ("", ""))
+        rows.append(RequestRow(m.id_of(request), given.event, given.node, state, handler, far))
+    return tuple(rows)
+
+
+def stores(m: Commit, s: CommitState) -> tuple[StoreRow, ...]:
+    """A row for each node."""
+    rows = []
+    for name, node in zip(m.names, s.nodes, strict=True):
+        kept = node.log
+        promised = [m.ballot_name(each.promised) for each in node.slots if each.promised]
+        accepted = [each.accepted for each in node.slots if each.accepted]
+        rows.append(
+            StoreRow(
+                name,
+                kept.epoch,
+                _ids(each for each in kept.entries if each.epoch > kept.cut),
+                _ids(kept.held),
+                tuple(f"epoch {each.epoch}" for each in kept.snapshots),
+                _ids(kept.archive),
+                ", ".join(promised),
+                ", ".join(f"{x.entry.id} {m.ballot_name(x.ballot)}" for x in accepted),
+            )
+        )
+    return tuple(rows)
+
+
+def entry_times(m: Commit, way: Sequence[PassedStep]) -> tuple[EntryTimes, ...]:
+    """The steps in which each entry of the log was begun, committed and applied, in a run."""
+    begun, committed = dict[int, int](), dict[int, int]()
+    applied: list[dict[int, int]] = [{} for _ in m.names]
+    for number, step in enumerate(way, 1):
+        for node, known in zip(step.after.nodes, applied, strict=True):
+            epoch = node.log.epoch
+            if node.handles:
+                begun.setdefault(epoch + 1, number)
+            for each in range(1, epoch + 1):
+                committed.setdefault(each, number)
+                known.setdefault(each, number)
+    return tuple(
+        EntryTimes(epoch, begun.get(epoch, number), number, tuple(x.get(epoch) for x in applied))
+        for epoch, number in committed.items()
+    )
+
+
+def _log(m: Commit, s: CommitState, _: str) -> str:
+    return "\n".join(log_line(row) for row in log(m, s)) or "the log is empty"
+
+
+def log_line(row: EntryRow) -> str:
+    """An entry in words."""
+    held = f"; held back by {', '.join(row.held)}" if row.held else ""
+    return f"epoch {row.epoch}: {row.event} ({row.id}), known to {', '.join(row.known)}{held}"
+
+
+def _requests(m: Commit, s: CommitState, _: str) -> str:
+    return "\n".join(f"{row.id} {row.event} of {row.node}: {row.state}" for row in requests(m, s))
+
+
+OUTPUT = {"log": _log, "requests": _requests}

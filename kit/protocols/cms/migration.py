@@ -1,0 +1,735 @@
+"""From gossip to the metadata log: a major upgrade, in which a cluster changes who rules metadata.
+
+Two editions. By the *documents* each upgraded node asks the old ones to set a switch that stops all
+changes of metadata; then the log may begin while versions are mixed, and whoever is upgraded later
+asks upgraded peers who keeps it. In the published *server* nobody stops the old nodes; the log
+begins once all are upgraded, and what differs by then is found and mended by hand.
+
+The operator starts the migration on one node. It asks all others to take part; they store who asked
+and answer with their metadata. When all agree it writes the first epochs: from there on there is no
+way back. A change of metadata is a number here, whatever it says; a log is appended to in one step
+(what happens within one is model ``commit``, how its members change is ``cms``). A node that is
+brought in is told what there is and has no entry of its own.
+Sources: CEP-21, "Migration Plan"; published code, ``tcm/migration``, ``Startup``, ``Discovery``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import combinations, permutations
+from typing import Annotated, Any, Literal, TypeAlias
+
+from kit.engine.declared import (
+    Each,
+    Node,
+    NodeModel,
+    Travel,
+    action,
+    always,
+    budget,
+    entry,
+    goal,
+    off_stage,
+    parameter,
+    purpose,
+    refused,
+    safeguard,
+    sometimes,
+    step,
+)
+from kit.engine.registry import Fuzzing, Scenario
+from kit.errors import Refusal
+from kit.masks import chosen
+from kit.protocols.cms.migrating_cluster import (
+    INITIALIZED,
+    NO_LOG,
+    Edition,
+    MetadataLog,
+    MigratingCluster,
+    MigratingNode,
+    is_majority,
+    may_be_aborted,
+    may_be_ignored,
+)
+
+MOST = 3
+NOBODY = "nobody"
+KINDS = ("schema", "move", "decommission", "bootstrap")
+"""What changes metadata, and what the switch stops. Source: CEP-21, "Migration Plan"."""
+CHANGES = {
+    "schema": "changes the schema",
+    "move": "says that it moves",
+    "decommission": "says that it leaves",
+    "bootstrap": "lets another node join",
+}
+
+Version: TypeAlias = Annotated[str, Each(("old", "new"))]
+ChangeKind: TypeAlias = Annotated[str, Each(lambda m: m.kinds)]
+Ignored: TypeAlias = Annotated[str, Each(lambda m: (NOBODY, *m.names))]
+Next: TypeAlias = MigratingCluster | Refusal | None
+
+
+class Migration(NodeModel[MigratingCluster]):
+    """A cluster of ``nodes`` on its way from gossip to the metadata log."""
+
+    name, title, State = "migration", "From gossip to the metadata log", MigratingCluster
+    premise = (
+        "Gossip has ruled this cluster's metadata for years. Node by node it is upgraded, "
+        "and then one log takes over. In between, two versions have to share one cluster."
+    )
+    about = "A cluster that is upgraded, and what may go wrong meanwhile."
+    rests_at_goals = True
+
+    edition: Edition = parameter("documents", "CEP-21 (documents), or the published server")
+    nodes: int = parameter(3, "how many nodes there are", ge=2, le=5)
+    spares: int = parameter(0, "whether a further node X may be added", ge=0, le=1)
+    size: int = parameter(2, "how many members the CMS is to have", ge=1, le=5)
+    asked: Literal["schema", "every"] = parameter(
+        "schema", "what clients and operators ask for: schema changes, or every kind of change"
+    )
+    changes: int = budget(1, "how many changes of metadata are asked for", le=MOST)
+    crashes: int = budget(0, "how often a node may go down", le=MOST)
+    deaths: int = budget(0, "how many nodes may be lost for good", le=1)
+
+    metadata_switch: bool = safeguard(
+        "S-19",
+        "While versions are mixed nobody changes metadata, and only new nodes come in",
+        ("INV-SCHEMA", "INV-LIN"),
+        smallest={"nodes": 2},
+    )
+    equal_metadata: bool = safeguard(
+        "S-71",
+        "The log begins only when all nodes have the same metadata",
+        ("INV-SCHEMA", "INV-LIN"),
+        smallest={"nodes": 2},
+    )
+    no_second_log: bool = safeguard(
+        "S-72",
+        "A migration ignores no node that may have begun a log already",
+        ("INV-LOG",),
+        smallest={"nodes": 2, "changes": 0, "crashes": 1},
+    )
+    initiator_answers: bool = safeguard(
+        "S-73",
+        "A migration is aborted only when it has certainly begun no log",
+        ("INV-LOG",),
+        smallest={"edition": "server", "nodes": 3, "changes": 0, "crashes": 1},
+    )
+
+    def set_up(self) -> None:
+        """All nodes have a name; the spare one is X."""
+        self.names = (*"ABCDE"[: self.nodes], *"X"[: self.spares])
+        self.kinds = KINDS if self.asked == "every" else KINDS[:1]
+        self.original = (1 << self.nodes) - 1
+        """The nodes that the cluster began with."""
+
+    @property
+    def under_way(self) -> str:
+        """Who migrates."""
+        return f"{', '.join(self.names[: self.nodes])} migrate, by the {self.edition}"
+
+    def start(self) -> MigratingCluster:
+        """All run the old version, and know the same."""
+        spare = MigratingNode("absent")
+        nodes = (*[MigratingNode()] * self.nodes, *[spare] * self.spares)
+        return super().start().but(nodes=nodes)
+
+    # -- the old world ---------------------------------------------------------------------------
+
+    def says_change(self, before: MigratingCluster, act: Any, after: MigratingCluster) -> str:
+        """By gossip, or through the log."""
+        does, node = CHANGES[act.kind], after.nodes[self.number(act.node)]
+        if node.log == NO_LOG:
+            return f"{{node}} {does} by gossip: change {after.made}."
+        return f"{{node}} {does} through the log: change {after.made} is epoch {node.epoch}."
+
+    @action(
+        spends="changes",
+        each=lambda m, s: (
+            (node, kind) for node in range(len(m.names)) for kind in m.kinds if s.up >> node & 1
+        ),
+        says=says_change,
+        travels=lambda m, before, act, after: m.pushes(after, m.number(act.node)),
+        unasked=True,
+    )
+    @purpose("Clients and operators go on while the cluster is upgraded.")
+    def change(self, s: MigratingCluster, node: Node, kind: ChangeKind) -> Next:
+        """An old node changes metadata by itself and gossips it; with a log a majority commits."""
+        at, bit = s.nodes[node], 1 << s.made
+        if at.frozen:
+            what = "schema change" if kind == "schema" else kind
+            return refused(f"the switch of {self.names[node]} is set: no {what}")
+        if at.waits_for_log:
+            return refused(f"{self.names[node]} runs the new version, and there is no log for it")
+        counted = s.but(made=s.made + 1, owed=s.owed | bit)
+        if at.log == NO_LOG:
+            return counted.at(node, facts=at.facts | bit)
+        if s.old and self.metadata_switch:
+            return refused("versions are mixed", self.named(s.old))
+        return self.without_quorum(s, at.log) or counted.commit(node, "change", s.made)
+
+    def without_quorum(self, s: MigratingCluster, log: int) -> Refusal | None:
+        """Why nothing can be committed to a log."""
+        return None if s.has_majority(log) else refused("no majority of the CMS is up")
+
+    def pushes(self, after: MigratingCluster, node: int) -> Iterator[Travel]:
+        """A new entry goes to the members, and is pushed to old nodes, which ignore it.
+
+        To other upgraded nodes a push may get lost: they catch up when they need it.
+        """
+        at = after.nodes[node]
+        if log := after.log_of(at):
+            said = f"epoch {at.epoch}"
+            for name in self.named(log.members_at(at.epoch - 1) & after.up & ~(1 << node)):
+                yield Travel("entry", self.names[node], name, said, leg=0)
+            for name in self.named(after.old & after.up):
+                yield Travel("message", self.names[node], name, f"{said}: ignored", leg=0)
+
+    @action(
+        each=lambda m, s: (
+            pair
+            for pair in combinations(range(len(m.names)), 2)
+            if all((s.old & s.up) >> i & 1 for i in pair)
+            and s.nodes[pair[0]].facts != s.nodes[pair[1]].facts
+        ),
+        travels=(
+            Travel("message", "{node}", "{target}", "gossip"),
+            Travel("message", "{target}", "{node}", "gossip"),
+        ),
+    )
+    @purpose("Old nodes learn of changes from each other, in no order.")
+    def gossip(self, s: MigratingCluster, node: Node, target: Node) -> Next:
+        """{node} and {target} gossip: both know what each of them knew."""
+        facts = s.nodes[node].facts | s.nodes[target].facts
+        return s.at(node, facts=facts).at(target, facts=facts)
+
+    # -- the upgrade -----------------------------------------------------------------------------
+
+    @action(each=lambda m, s: s.old)
+    @purpose("Only the new version can keep metadata in a log.")
+    def upgrade(self, s: MigratingCluster, node: Node) -> Next:
+        """{node} starts with the new version; it knows what gossip brought, and changes nothing."""
+        return s.at(node, status="up", is_new=True, frozen=False)
+
+    @action(
+        each=lambda m, s: (
+            (node, old)
+            for node, old in permutations(range(len(m.names)), 2)
+            if s.nodes[node].is_up and s.nodes[node].is_new
+            if s.nodes[old].is_up and s.nodes[old].is_old and not s.nodes[old].frozen
+        ),
+        when=lambda m: m.edition == "documents" and m.metadata_switch,
+        travels=(
+            Travel("request", "{node}", "{old}", "no changes"),
+            Travel("answer", "{old}", "{node}", "set"),
+        ),
+    )
+    @purpose("What old nodes change from now on would not get into the log.")
+    def freeze(self, s: MigratingCluster, node: Node, old: Node) -> Next:
+        """{node} asks {old} to set its switch: {old} takes no change of metadata from now on."""
+        return s.at(old, frozen=True)
+
+    def brings(self, s: MigratingCluster) -> Iterator[tuple[int, str]]:
+        """A spare node may be added, and an old one that is lost replaced, by either version."""
+        for node, at in enumerate(s.nodes):
+            if at.status in ("absent", "lost") and not at.is_new:
+                yield from ((node, version) for version in ("old", "new"))
+
+    @action(
+        each=brings,
+        says=lambda m, before, act, after: (
+            "{node} joins with the {version} version."
+            if before.nodes[m.number(act.node)].status == "absent"
+            else "A node of the {version} version takes the place of {node}, which is lost."
+        ),
+        travels=lambda m, before, act, after: (
+            Travel("data", m.named(before.up)[0], act.node, "what gossip knows"),
+        ),
+        unasked=True,
+    )
+    @purpose("Hardware dies during an upgrade as well.")
+    def bring(self, s: MigratingCluster, node: Node, version: Version) -> Next:
+        """A node comes in with an empty disk; a live one tells it what gossip knows."""
+        contacts = chosen(s.nodes, s.up if version == "new" else s.old & s.up)
+        if not contacts:
+            return refused("no node is up that could tell it of the others")
+        if version == "old" and s.is_mixed and self.metadata_switch:
+            return refused("versions are mixed: only the new version may come in")
+        if version == "old" and contacts[0].frozen:
+            return refused("the switch is set: no bootstrap")
+        if self.edition == "server" and s.is_mixed and not s.has_log:
+            return refused("upgraded nodes take nobody in before the log has begun")
+        new = MigratingNode(is_new=version == "new", facts=contacts[0].facts)
+        return s.but(nodes=(*s.nodes[:node], new, *s.nodes[node + 1 :]))
+
+    # -- the operator's tool ---------------------------------------------------------------------
+
+    def injects(self, s: MigratingCluster) -> Iterator[tuple[int, int]]:
+        """Whoever has a change that another node does not have."""
+        for source, node in permutations(range(len(s.nodes)), 2):
+            if s.up >> source & s.up >> node & 1 and s.nodes[source].facts & ~s.nodes[node].facts:
+                yield source, node
+
+    @action(
+        each=injects,
+        travels=[Travel("message", "{source}", "{node}", "injected")],
+    )
+    @purpose("Gossip may have left nodes unlike, and the log begins from equal ones.")
+    def inject(self, s: MigratingCluster, source: Node, node: Node) -> Next:
+        """The operator injects into {node} the gossip of {source}: it has the same changes now."""
+        at, name = s.nodes[node], self.names[node]
+        if at.log != NO_LOG:
+            return refused(f"{name} runs by the log: no gossip changes it")
+        if at.initiator is not None:
+            return refused(f"{name} takes part in a migration: abort that first")
+        if s.has_log and s.nodes[source].log == NO_LOG:
+            return refused("there is a log: only what it holds may be injected")
+        return s.at(node, facts=at.facts | s.nodes[source].facts)
+
+    # -- the migration ---------------------------------------------------------------------------
+
+    def initializing(self, s: MigratingCluster) -> Iterator[tuple[int, str]]:
+        """On any upgraded node; whoever does not run may be ignored."""
+        absent = s.where(lambda n: n.status == "absent")
+        silent = self.named((1 << len(s.nodes)) - 1 & ~s.up & ~absent)
+        for node, at in enumerate(s.nodes):
+            if at.waits_for_log and not at.answered:
+                yield from ((node, ignored) for ignored in (NOBODY, *silent))
+
+    @action(
+        each=initializing,
+        verb=lambda m, act: " ".join(
+            ("initialize", act.node, *(act.ignored,) * (act.ignored != NOBODY))
+        ),
+        says=lambda m, before, act, after: (
+            "The operator runs nodetool cms initialize on {node}"
+            + (", and has it ignore {ignored}." if act.ignored != NOBODY else ".")
+        ),
+        relied=lambda m, s, act: all(n.initiator is None for n in s.nodes),
+    )
+    @purpose("One node asks all others whether the log may begin.")
+    def initialize(self, s: MigratingCluster, node: Node, ignored: Ignored = NOBODY) -> Next:
+        """The node becomes the initiator of a migration."""
+        at, skipped = s.nodes[node], self.mask(()) if ignored == NOBODY else self.mask((ignored,))
+        if at.initiator not in (None, node):
+            first = self.names[at.initiator]
+            return refused(f"{self.names[node]} takes part in the migration of {first}")
+        if self.edition == "server" and s.old & ~skipped:
+            return refused("not every node is upgraded", self.named(s.old & ~skipped))
+        return s.at(node, initiator=node, ignored=skipped, answered=1 << node, unlike=0)
+
+    def answering(self, s: MigratingCluster) -> Iterator[tuple[int, int]]:
+        """Whoever an initiator has not heard of yet: upgraded nodes that it does not ignore."""
+        for node, at in enumerate(s.nodes):
+            if at.answered:
+                asked = s.where(lambda n: n.is_up and n.is_new) & ~at.answered
+                yield from ((node, peer) for peer in range(len(s.nodes)) if asked >> peer & 1)
+
+    @action(
+        each=answering,
+        says=lambda m, before, act, after: (
+            "{peer} stores that {node} migrates, and answers: its metadata is "
+            + ("another one." if m.differs(before, act.node, act.peer) else "the same.")
+        ),
+        travels=(
+            Travel("request", "{node}", "{peer}", "take part?"),
+            Travel("answer", "{peer}", "{node}", "metadata"),
+        ),
+    )
+    @purpose("All begin with one state, so the states are compared first.")
+    def answer(self, s: MigratingCluster, node: Node, peer: Node) -> Next:
+        """The peer takes part in no other migration, and says what it knows."""
+        at, other = s.nodes[node], s.nodes[peer]
+        if other.log != NO_LOG:
+            return refused(f"{self.names[peer]} runs by a log already")
+        if other.initiator not in (None, node):
+            first = self.names[other.initiator]
+            return refused(f"{self.names[peer]} takes part in the migration of {first}")
+        unlike = at.unlike | (other.facts != at.facts) << peer
+        return s.at(peer, initiator=node).at(node, answered=at.answered | 1 << peer, unlike=unlike)
+
+    def differs(self, s: MigratingCluster, one: str, other: str) -> bool:
+        """Whether two nodes have other changes."""
+        return s.nodes[self.number(one)].facts != s.nodes[self.number(other)].facts
+
+    def unanswered(self, s: MigratingCluster, node: int) -> int:
+        """Of whom an initiator has to hear before the log begins (a mask).
+
+        Old nodes ignore its message. What they have it sees in gossip, if they are up.
+        """
+        at = s.nodes[node]
+        silent = s.where(lambda n: n.status != "absent" and not (n.is_up and n.is_old))
+        return silent & ~at.answered & ~s.skipped(node)
+
+    def mismatched(self, s: MigratingCluster, node: int) -> int:
+        """Who has another metadata than an initiator (a mask): by its answer, or by gossip."""
+        at = s.nodes[node]
+        return (at.unlike | s.old & s.where(lambda n: n.facts != at.facts)) & ~s.skipped(node)
+
+    @action(
+        each=lambda m, s: s.where(lambda n: n.answered),
+        says=(
+            "{node} writes the first epochs of the log: the point of no return. "
+            "Gossip rules metadata no more."
+        ),
+    )
+    @purpose("From here on one log puts all changes in order.")
+    def begin_log(self, s: MigratingCluster, node: Node) -> Next:
+        """The initiator writes epoch 1, and all that gossip brought as epoch 2."""
+        skipped = s.skipped(node)
+        if missing := self.unanswered(s, node):
+            return refused("not everybody has answered", self.named(missing))
+        open_ = s.where(lambda n: n.is_old and not n.frozen) & ~skipped
+        if open_ and self.metadata_switch:
+            return refused("an old node may still change metadata", self.named(open_))
+        if self.equal_metadata and (unlike := self.mismatched(s, node)):
+            return refused("mismatching cluster metadata", self.named(unlike))
+        if self.no_second_log and not may_be_ignored(s, node, self.edition, self.original):
+            return refused(f"{self.named(skipped)[0]} may have begun a log before")
+        owed = s.owed & s.facts_on(s.there & ~skipped)
+        logs = (*s.logs, MetadataLog(node, s.nodes[node].facts, skipped))
+        return s.but(logs=logs, owed=owed).learn(node, len(logs), INITIALIZED)
+
+    def is_stuck(self, s: MigratingCluster, node: int) -> bool:
+        """Whether the migration in which a node takes part cannot go on.
+
+        Its initiator forgot whom it asked, found a mismatch, or misses somebody who is lost, or who
+        takes part in another migration or log.
+        """
+        first = s.nodes[node].initiator
+        if first is None or not s.nodes[first].answered:
+            return first is not None
+        missing = chosen(s.nodes, self.unanswered(s, first))
+        elsewhere = any(n.status == "lost" or n.log or n.initiator is not None for n in missing)
+        return elsewhere or bool(self.equal_metadata and s.nodes[first].unlike)
+
+    @action(
+        each=lambda m, s: s.where(lambda n: n.waits_for_log and n.initiator is not None),
+        says=lambda m, before, act, after: (
+            f"The operator aborts the migration of "
+            f"{m.names[before.nodes[m.number(act.node)].initiator]}: all who are up forget it."
+        ),
+        relied=lambda m, s, act: m.is_stuck(s, m.number(act.node)),
+    )
+    @purpose("A migration that cannot end must not hold the cluster for ever.")
+    def abort(self, s: MigratingCluster, node: Node) -> Next:
+        """Everybody who is up forgets who asked, and can take part in another migration."""
+        first = s.nodes[node].initiator
+        assert first is not None
+        if self.initiator_answers and not may_be_aborted(s, first):
+            return refused(f"{self.names[first]} may have begun the log", self.named(1 << first))
+        nodes = (
+            n.but(initiator=None, ignored=0, answered=0, unlike=0)
+            if n.initiator == first and n.waits_for_log
+            else n
+            for n in s.nodes
+        )
+        return s.but(nodes=tuple(nodes))
+
+    # -- the new world ---------------------------------------------------------------------------
+
+    def members_heard(self, s: MigratingCluster, node: int) -> int:
+        """The members of the CMS, as the peer that is farthest knows them (a mask)."""
+        peers = (n for i, n in enumerate(s.nodes) if i != node and n.is_up and n.log != NO_LOG)
+        return max(peers, key=lambda n: n.epoch, default=s.nodes[node]).knows
+
+    def asks_members(self, before: MigratingCluster, act: Any, _: Any) -> Iterator[Travel]:
+        """All peers are asked; only those of the new version answer."""
+        for name, peer in zip(self.names, before.nodes, strict=True):
+            if peer.is_up and name != act.node:
+                said = "CMS?" if peer.is_new else "CMS?: ignored"
+                yield Travel("request", act.node, name, said, leg=0)
+                if peer.log != NO_LOG:
+                    members = ", ".join(self.named(peer.knows))
+                    yield Travel("answer", name, act.node, f"CMS {members}", leg=1)
+
+    @action(
+        each=lambda m, s: sum(
+            1 << i
+            for i, n in enumerate(s.nodes)
+            if n.waits_for_log and n.initiator is None and m.members_heard(s, i) != n.knows
+        ),
+        says=lambda m, before, act, after: (
+            "{node} asks its upgraded peers who keeps the log: "
+            f"{', '.join(m.named(after.nodes[m.number(act.node)].knows))}."
+        ),
+        travels=asks_members,
+    )
+    @purpose("A node that is upgraded later was not asked when the log began.")
+    def ask_members(self, s: MigratingCluster, node: Node) -> Next:
+        """A node learns from an upgraded peer who the members of the CMS are."""
+        return s.at(node, knows=self.members_heard(s, node))
+
+    def source(self, s: MigratingCluster, node: int) -> int | None:
+        """From whom a node gets the log, or more of it: who is farthest of those it knows.
+
+        One that takes part in a migration gets only the log of that.
+        """
+        at = s.nodes[node]
+        if not at.is_up or not at.is_new:
+            return None
+        if at.log != NO_LOG:
+            able = s.running(at.log, at.epoch + 1)
+        elif at.initiator is None:
+            able = at.knows & s.where(lambda n: n.is_up and n.log != NO_LOG)
+        else:
+            begun = [i for i, log in enumerate(s.logs, 1) if log.founder == at.initiator]
+            able = s.where(lambda n: n.is_up and n.log in begun)
+        places = [i for i in range(len(s.nodes)) if able >> i & 1]
+        return max(places, key=lambda i: s.nodes[i].epoch, default=None)
+
+    @action(
+        each=lambda m, s: sum(1 << i for i in range(len(s.nodes)) if m.source(s, i) is not None),
+        says=lambda m, before, act, after: (
+            "{node} takes the log up to epoch "
+            f"{after.nodes[m.number(act.node)].epoch} from {m.sender(before, act)}."
+        ),
+        travels=lambda m, before, act, after: (
+            Travel("entry", m.sender(before, act), act.node, "log"),
+        ),
+    )
+    @purpose("Every node applies the same entries in the same order.")
+    def catch_up(self, s: MigratingCluster, node: Node) -> Next:
+        """A node applies the log as far as another one has it; gossip does not count any more."""
+        source = self.source(s, node)
+        assert source is not None
+        return s.learn(node, s.nodes[source].log, s.nodes[source].epoch)
+
+    def sender(self, s: MigratingCluster, act: Any) -> str:
+        """The name of who sends the log."""
+        source = self.source(s, self.number(act.node))
+        assert source is not None
+        return self.names[source]
+
+    def growing(self, s: MigratingCluster) -> int:
+        """Who may become a member while the CMS is smaller than it is to be (a mask)."""
+        return sum(
+            1 << i
+            for i, n in enumerate(s.nodes)
+            if n.is_up and (log := s.log_of(n))
+            if (members := log.members_at(log.top)).bit_count() < self.size
+            if not members >> i & 1
+        )
+
+    @action(
+        each=growing,
+        says=lambda m, before, act, after: (
+            "The operator grows the CMS: {node} is a member from epoch "
+            f"{after.nodes[m.number(act.node)].epoch} on."
+        ),
+        travels=lambda m, before, act, after: m.pushes(after, m.number(act.node)),
+    )
+    @purpose("One member alone is lost too easily.")
+    def grow(self, s: MigratingCluster, node: Node) -> Next:
+        """A node that has the whole log becomes a member of the CMS, one an epoch."""
+        at = s.nodes[node]
+        if at.epoch < s.logs[at.log - 1].top:
+            return refused(f"{self.names[node]} has to catch up first")
+        return self.without_quorum(s, at.log) or s.commit(node, "member", node)
+
+    # -- faults ----------------------------------------------------------------------------------
+
+    @action(fault=True, spends="crashes", each=lambda m, s: s.up, hand=off_stage)
+    @purpose("Each step of a migration may be the last one before a crash.")
+    def crash(self, s: MigratingCluster, node: Node) -> Next:
+        """{node} goes down; its disk stays."""
+        return s.at(node, status="down", ignored=0, answered=0, unlike=0)
+
+    @action(each=lambda m, s: s.where(lambda n: n.status == "down"))
+    @purpose("What is on its disk decides as what it comes back.")
+    def restart(self, s: MigratingCluster, node: Node) -> Next:
+        """{node} is up again, with what is on its disk."""
+        without = any(log.ignored >> node & 1 for log in s.logs)
+        if self.metadata_switch and s.nodes[node].is_old and without:
+            return refused("a log began without it: it has to come back with the new version")
+        return s.at(node, status="up")
+
+    @action(
+        fault=True,
+        spends="deaths",
+        each=lambda m, s: s.there if s.there.bit_count() > 1 else 0,
+        hand=off_stage,
+    )
+    @purpose("A node that never comes back must not stop the others.")
+    def die(self, s: MigratingCluster, node: Node) -> Next:
+        """{node} is lost for good, and so is what only its disk held."""
+        lost = s.at(node, status="lost", ignored=0, answered=0, unlike=0, initiator=None)
+        return lost.but(owed=lost.owed & lost.facts_on(lost.there))
+
+    # -- what must hold --------------------------------------------------------------------------
+
+    @always("INV-LOG")
+    def one_log(self, s: MigratingCluster) -> str | None:
+        """The cluster has one log, and each epoch one entry."""
+        logs = {n.log: name for name, n in zip(self.names, s.nodes, strict=True)
+                if n.is_there and n.log != NO_LOG}  # fmt: skip
+        return f"{' and '.join(logs.values())} run by logs of their own" if len(logs) > 1 else None
+
+    @always("INV-SCHEMA")
+    def one_metadata(self, s: MigratingCluster) -> str | None:
+        """Once there is a log, every node has the metadata that it holds."""
+        living = [n for n in s.nodes if n.is_there and n.log != NO_LOG]
+        for name, node in zip(self.names, s.nodes, strict=True):
+            if log := s.log_of(node):
+                if node.facts != log.facts_at(node.epoch):
+                    return f"{name} at epoch {node.epoch} has other metadata than the log"
+            elif living and node.is_old:
+                log = s.logs[living[0].log - 1]
+                if not log.ignored >> self.number(name) & 1 and node.facts != log.facts_at(log.top):
+                    return f"{name} has changes by gossip, and the log has others"
+        return None
+
+    @always("INV-LIN")
+    def nothing_lost(self, s: MigratingCluster) -> str | None:
+        """When all run by the log, it holds every change that was acknowledged."""
+        logs = [s.log_of(n) for n in s.nodes if n.is_there]
+        if not all(logs):
+            return None
+        held = next((log.facts_at(log.top) for log in logs if log), s.owed)
+        lost = s.owed & ~held
+        return f"change {lost.bit_length()} was acknowledged, and no node has it" if lost else None
+
+    @step(on=(gossip, inject), title="Gossip changes nothing on a node that runs by the log")
+    def deaf_to_gossip(
+        self, before: MigratingCluster, act: Any, after: MigratingCluster
+    ) -> str | None:
+        """What gossip brings concerns only nodes without a log."""
+        for name, was, now in zip(self.names, before.nodes, after.nodes, strict=True):
+            if was.log != NO_LOG and was != now:
+                return f"gossip changed {name}"
+        return None
+
+    @step(on=(abort, begin_log, catch_up, restart), title="There is no way back from the log")
+    def no_return(self, before: MigratingCluster, act: Any, after: MigratingCluster) -> str | None:
+        """Who runs by the log does so for ever, and its epoch never goes back."""
+        for name, was, now in zip(self.names, before.nodes, after.nodes, strict=True):
+            if was.log != NO_LOG and (now.log, now.epoch) < (was.log, was.epoch):
+                return f"{name} went back"
+        return None
+
+    @sometimes()
+    def migrated(self, s: MigratingCluster) -> bool:
+        """All nodes run by the log, and the CMS has grown."""
+        if not s.logs or any(n.log == NO_LOG for n in s.nodes if n.is_there):
+            return False
+        log = s.logs[-1]
+        return log.members_at(log.top).bit_count() == min(self.size, self.nodes)
+
+    @sometimes(when=lambda m: m.edition == "documents")
+    def mixed_log(self, s: MigratingCluster) -> bool:
+        """The log has begun while a node runs the old version."""
+        return bool(s.logs and s.old)
+
+    @sometimes(when=lambda m: m.changes)
+    def found_unlike(self, s: MigratingCluster) -> bool:
+        """An initiator finds a node with other metadata."""
+        return any(n.unlike for n in s.nodes)
+
+    @goal("INV-PROGRESS")
+    def ends(self, s: MigratingCluster) -> bool:
+        """All run by the log to its end, or the CMS is lost and has to be recovered."""
+        there = chosen(s.nodes, s.there)
+        for each in {n.log for n in there} - {NO_LOG}:
+            members = s.logs[each - 1].members_at(s.logs[each - 1].top)
+            if not is_majority(members & s.there, members):
+                return True
+        return all((log := s.log_of(n)) and n.is_up and n.epoch == log.top for n in there)
+
+    # -- words -----------------------------------------------------------------------------------
+
+    def suggest(self, s: MigratingCluster) -> Any | None:
+        """What the nodes do by themselves; then the operator goes on from node to node.
+
+        A migration that cannot go on is aborted first.
+        """
+        enabled = {kind: [*each] for kind, each in self.by_kind(s)}
+        turn = (*("abort", "freeze", "restart", "gossip", "answer", "begin log", "ask members"),
+                *("catch up", "inject", "initialize", "upgrade", "grow"))  # fmt: skip
+        enabled["abort"] = [a for a in enabled.get("abort", ()) if self.relied(s, a)]
+        return next((enabled[kind][0] for kind in turn if enabled.get(kind)), None)
+
+    def by_kind(self, s: MigratingCluster) -> Iterator[tuple[str, Iterable[Any]]]:
+        """The actions that may happen, by their kind."""
+        every = [*self.actions(s)]
+        for kind in dict.fromkeys(map(self.kind, every)):
+            yield kind, (each for each in every if self.kind(each) == kind)
+
+    def milestone(self, before: MigratingCluster, act: Any, after: MigratingCluster) -> str | None:
+        """Versions mix, a mismatch is found, the log begins, all run by it."""
+        if len(after.logs) > len(before.logs):
+            return "the point of no return"
+        if after.is_mixed and not before.is_mixed:
+            return "versions are mixed"
+        if any(n.unlike for n in after.nodes) and not any(n.unlike for n in before.nodes):
+            return "a mismatch is found"
+        if after.logs and not after.old and before.old:
+            return "all nodes are upgraded"
+        return "all run by the log" if self.migrated(after) > self.migrated(before) else None
+
+    def readable(self, s: MigratingCluster) -> dict[str, str]:
+        """Every node, and the logs."""
+        nodes = dict(zip(self.names, map(in_a_line, s.nodes), strict=True))
+        logs = (", ".join(log.text_of(e, self.names) for e in range(1, log.top + 1))
+                for log in s.logs)  # fmt: skip
+        return {**nodes, "log": "; ".join(logs) or "none"}
+
+
+def numbered(facts: int) -> str:
+    """Changes in words: ``1, 2``."""
+    return ", ".join(str(i + 1) for i in range(facts.bit_length()) if facts >> i & 1)
+
+
+def in_a_line(node: MigratingNode) -> str:
+    """What a node runs by."""
+    if not node.is_up:
+        return node.status
+    version = "new version" if node.is_new else "old version"
+    rules = f"log at epoch {node.epoch}" if node.log else "gossip"
+    frozen = ", switch set" if node.frozen else ""
+    return f"{version}, {rules}{frozen}, changes {numbered(node.facts) or 'none'}"
+
+
+(
+    Change, Gossip, Upgrade, Freeze, Bring, Inject, Initialize, Answer, BeginLog, Abort,
+    AskMembers, CatchUp, Grow, Crash, Restart, Die,
+) = Migration.acts  # fmt: skip
+
+_ALL = ("upgrade A", "upgrade B", "upgrade C")
+ENTRY = entry(
+    Migration,
+    scenarios=(
+        Scenario("to-the-log", "Three nodes go over to the log, one upgrade after another"),
+        Scenario(
+            "mismatch",
+            "On the server nobody stops an old node: the mismatch is found, and mended by hand",
+            {"edition": "server"},
+            script=("upgrade A", "change C schema", "gossip B C", *_ALL[1:], "initialize A",
+                    "answer A B", "answer A C", "abort A", "inject B A", "initialize A"),
+        ),
+        Scenario(
+            "without-a-node",
+            "C is down with a change that only it has: the operator ignores it, and it is given up",
+            {"crashes": 1},
+            script=("change C schema", "crash C", "upgrade A", "freeze A B", "initialize A C",
+                    "begin-log A", "upgrade C", "ask-members C", "catch-up C"),
+        ),
+        Scenario(
+            "initiator-dies",
+            "On the server the initiator goes down right after the point of no return",
+            {"edition": "server", "crashes": 1},
+            script=(*_ALL, "initialize A", "answer A B", "answer A C", "begin-log A", "crash A",
+                    "restart A"),
+        ),
+        Scenario(
+            "dead-old-node",
+            "An old node is lost while versions are mixed: only a new one may take its place",
+            {"deaths": 1, "spares": 1},
+            script=("upgrade A", "freeze A B", "freeze A C", "die C", "bring C new", "initialize A",
+                    "answer A C", "begin-log A"),
+        ),
+    ),
+    fuzzing=Fuzzing(
+        {"nodes": 4, "spares": 1, "changes": 3, "crashes": 2, "deaths": 1, "asked": "every"},
+        {"change": 0.1, "crash": 0.05, "die": 0.01, "bring": 0.05, "abort": 0.05},
+    ),
+)  # fmt: skip

@@ -1,0 +1,227 @@
+"""How submitting an event is drawn: nodes and members, the log above them, requests beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from msgspec import Struct
+
+from kit.errors import counted
+from kit.protocols.cms.commit import Answer
+from kit.protocols.cms.facts import commit as facts
+from kit.protocols.cms.facts.commit import RequestRow, StoreRow
+from kit.protocols.cms.rules.designs import DESIGNS, usable
+from kit.views.declared import NONE, Badges, Column, Table, of_state, panel_of, status
+from kit.views.gate import Gate
+from kit.views.panel import Scene
+from kit.views.promises import LAMPS
+from kit.views.registry import Views
+from kit.views.stage import Character, Stage, stage_panel
+from kit.views.tape import Card, Reach
+
+SHORT = {"waiting": "waits", "sent": "asks", "unknown": "! unknown"}
+
+
+def _stage(scene: Scene) -> Stage:
+    m, s = scene.model, scene.state
+    return Stage(
+        m.names,
+        tuple(_node(scene, row) for row in scene.of(facts.stores)),
+        tuple(map(_client, scene.of(facts.requests), s.requests)),
+        tape=tuple(_cards(scene)),
+        lines=3,
+    )
+
+
+def _node(scene: Scene, row: StoreRow) -> Character:
+    """A node with its epoch; a member has a key, and says what it promised and accepted."""
+    m, node = scene.model, scene.state.nodes[scene.model.number(row.name)]
+    is_member = bool(m.cms >> m.number(row.name) & 1)
+    promised = f"≥ {row.promised}" if row.promised else ""
+    held = f"held {', '.join(row.held)}" if row.held else ""
+    snapshot = f"snap {row.snapshots[-1].split()[-1]}" if row.snapshots else ""
+    holds = tuple(filter(None, (promised, row.accepted, held, snapshot)))[:3]
+    what = "member of the CMS" if is_member else "no member of the CMS"
+    return Character(
+        row.name,
+        m.spot(row.name),
+        "up" if node.up else "down",
+        sign="key" if is_member else "",
+        tag=f"epoch {row.epoch}",
+        holds=holds,
+        title=", ".join((f"{row.name}: {what}", f"epoch {row.epoch}", *row.said)),
+    )
+
+
+def _client(row: RequestRow, known: Answer) -> Character:
+    """A submitted event: who submits it, and what became of it."""
+    tag = SHORT.get(known.stage, known.stage)
+    done = f"epoch {known.epoch}" if known.stage == "committed" else ""
+    holds = (row.event, done or row.work or f"from {row.node}")
+    title = f"{row.id}, {row.event}, of {row.node}: {row.state}"
+    return Character(row.id, row.id, tag=tag, holds=holds, title=title, kind="client")
+
+
+def _cards(scene: Scene) -> Iterator[Card]:
+    for row in scene.of(facts.log):
+        reach: dict[str, Reach] = dict.fromkeys(row.held, "stored")
+        reach |= dict.fromkeys(row.known, "applied")
+        names = scene.model.names
+        marks = [(name, f"log:{row.epoch}:{name}", reach.get(name, "")) for name in names]
+        title = f"epoch {row.epoch}: {row.event}, submitted as {row.id}"
+        yield Card(f"log:{row.epoch}", f"{row.epoch} {row.event}", tuple(marks), title=title)
+
+
+def _gates(scene: Scene) -> Iterator[Gate]:
+    """A majority of the CMS: whoever handles a request waits for it."""
+    m = scene.model
+    for name, node in zip(m.names, scene.state.nodes, strict=True):
+        work = node.handles
+        if work is None or not work.ballot or work.answer:
+            continue
+        heard, did = (work.accepts, "accepted") if work.value else (work.promises, "promised")
+        what = f"{m.id_of(work.request)} in {m.ballot_name(work.ballot)}"
+        missing = m.named(m.cms & ~heard)
+        yield Gate(m.spot(name), what, did, m.named(heard), missing, m.quorum)
+
+
+def _badges(scene: Scene) -> Badges:
+    m, s = scene.model, scene.state
+    newest = len(scene.of(facts.log))
+    behind = sum(node.log.epoch < newest for node in s.nodes)
+    yield "cms", f"CMS: {', '.join(m.named(m.cms))}", ""
+    yield "epoch", f"epoch {newest}", ""
+    yield "behind", f"{counted(behind, 'node')} behind" if behind else "", "busy"
+    unknown = sum(each.stage == "unknown" for each in s.requests)
+    yield "unknown", f"! {counted(unknown, 'outcome')} unknown" if unknown else "", "broken"
+
+
+class DesignRow(Struct, frozen=True):
+    """An epoch in a design: the step from which each node may use it."""
+
+    epoch: int
+    design: str
+    usable: tuple[int | None, ...]
+
+
+def _designs(scene: Scene) -> Iterator[DesignRow]:
+    for times in facts.entry_times(scene.model, scene.way()):
+        yield from (DesignRow(times.epoch, each, usable(times, each)) for each in DESIGNS)
+
+
+def _step(at: int, row: DesignRow) -> str:
+    return f"step {row.usable[at]}" if row.usable[at] is not None else NONE
+
+
+def _design_columns(scene: Scene) -> list[Column]:
+    nodes = enumerate(scene.model.names)
+    return [
+        Column("epoch", "epoch"),
+        Column("design", "design"),
+        *(Column(name, partial(_step, at)) for at, name in nodes),
+    ]
+
+
+VIEWS = Views(
+    (
+        status(_badges, "badges"),
+        stage_panel(
+            "service",
+            "The metadata service",
+            _stage,
+            gates=_gates,
+            meanings={
+                "key": "a member of the CMS",
+                "≥ 1B": "it has promised ballot 1B (round 1 of B), and refuses lower ones",
+                "r1 1A": "it has accepted event r1 in ballot 1A",
+            },
+        ),
+        panel_of(
+            "log",
+            "The log",
+            Table(
+                of_state(facts.log),
+                "entry:{0.epoch}",
+                (
+                    Column("epoch", "epoch"),
+                    Column("event", "event"),
+                    Column("id", "id"),
+                    Column("known to", "known"),
+                    Column("held back by", "held"),
+                ),
+                caption="Each entry: its epoch, the event, the id of its submitter",
+                of="log:{0.epoch}",
+                line=facts.log_line,
+                empty="Nothing is committed yet.",
+            ),
+            Table(
+                of_state(facts.requests),
+                "request:{0.id}",
+                (
+                    Column("id", "id"),
+                    Column("event", "event"),
+                    Column("from", "node"),
+                    Column("its submitter knows", "state"),
+                    Column("member at work", "handler"),
+                    Column("how far", "work"),
+                ),
+                caption="What is submitted",
+                of="{0.id}",
+                line="{0.id} {0.event} of {0.node}: {0.state} {0.work}",
+            ),
+            still=True,
+            tab="Log",
+        ),
+        panel_of(
+            "stores",
+            "What each node has stored",
+            Table(
+                of_state(facts.stores),
+                "store:{0.name}",
+                (
+                    Column("node", "name"),
+                    Column("epoch", "epoch"),
+                    Column("entries", "entries"),
+                    Column("held back", "held"),
+                    Column("snapshots", "snapshots"),
+                    Column("archive", "archive"),
+                ),
+                caption="Logs: what is truncated is in the archive",
+                of="{0.name}",
+            ),
+            Table(
+                lambda scene: (row for row in scene.of(facts.stores) if row.promised),
+                "slot:{0.name}",
+                (
+                    Column("acceptor", "name"),
+                    Column("promised", "promised"),
+                    Column("accepted", "accepted"),
+                ),
+                caption="Acceptors: of epochs that they have not applied",
+                of="{0.name}",
+                empty="Nobody has promised a ballot for an epoch to come.",
+            ),
+            tab="Disks",
+        ),
+        panel_of(
+            "designs",
+            "From which step a node may use an epoch",
+            Table(
+                _designs,
+                lambda row: f"design:{row.epoch}:{row.design}",
+                _design_columns,
+                caption="This run, beside the two designs that CEP-21 gave up",
+                empty="Nothing is committed yet.",
+                named=1,
+            ),
+            tab="Designs",
+        ),
+        LAMPS,
+    ),
+    evidence=("log",),
+    picture="service",
+    table="log",
+    badges="badges",
+    wide=True,
+)

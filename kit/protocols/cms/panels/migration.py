@@ -1,0 +1,194 @@
+"""The migration to the log: nodes of two versions, their switches, what each of them believes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from kit.protocols.cms.migrating_cluster import NO_LOG, MigratingNode
+from kit.protocols.cms.migration import numbered
+from kit.views.busts import Health
+from kit.views.declared import NONE, Badges, Column, Table, panel_of, status
+from kit.views.gate import Gate
+from kit.views.panel import Scene
+from kit.views.promises import LAMPS
+from kit.views.registry import Views
+from kit.views.stage import Character, Stage, stage_panel
+from kit.views.tape import Card, Reach
+
+HEALTH: dict[str, Health] = {"down": "down", "lost": "gone"}
+
+
+class BeliefRow(Struct, frozen=True):
+    """A node: what runs on it, and what it believes of the cluster's metadata."""
+
+    name: str
+    node: MigratingNode
+    members: tuple[str, ...]
+    initiator: str
+    differs: bool
+
+    @property
+    def version(self) -> str:
+        """Its version in a word."""
+        return "new" if self.node.is_new else "old"
+
+    @property
+    def rules(self) -> str:
+        """By what it runs."""
+        return f"log, epoch {self.node.epoch}" if self.node.log else "gossip"
+
+    @property
+    def switch(self) -> str:
+        """Whether it takes changes of metadata."""
+        if self.node.waits_for_log:
+            return "no log yet"
+        return "set" if self.node.frozen else ""
+
+
+def rows(scene: Scene) -> tuple[BeliefRow, ...]:
+    """A row for each node that is there, or was."""
+    kept: tuple[BeliefRow, ...] = scene.once("beliefs", lambda: tuple(_rows(scene)))
+    return kept
+
+
+def _rows(scene: Scene) -> Iterator[BeliefRow]:
+    m, s = scene.model, scene.state
+    living = [n.facts for n in s.nodes if n.is_there]
+    usual = max(living, key=lambda facts: (living.count(facts), -facts), default=0)
+    for name, node in zip(m.names, s.nodes, strict=True):
+        if node.status != "absent":
+            initiator = NONE if node.initiator is None else m.names[node.initiator]
+            differs = node.is_there and node.facts != usual
+            yield BeliefRow(name, node, m.named(node.knows), initiator, differs)
+
+
+# -- the picture -----------------------------------------------------------------------------------
+
+
+def _stage(scene: Scene) -> Stage:
+    return Stage(
+        scene.model.names,
+        tuple(_character(scene, row) for row in rows(scene)),
+        tape=tuple(_cards(scene)),
+        lines=3,
+    )
+
+
+def _character(scene: Scene, row: BeliefRow) -> Character:
+    node, s = row.node, scene.state
+    log = s.log_of(node)
+    is_member = bool(log and log.members_at(node.epoch) >> scene.model.number(row.name) & 1)
+    changes = f"changes {numbered(node.facts)}" if node.facts else "no change"
+    heard = f"CMS {', '.join(row.members)}" if row.members else ""
+    if node.initiator is not None and not node.log:
+        heard = f"asked by {row.initiator}"
+    switch = f", switch {row.switch}" if node.frozen else ""
+    return Character(
+        row.name,
+        scene.model.spot(row.name),
+        HEALTH.get(node.status, "up"),
+        leads=is_member,
+        sign="lock" if node.frozen or node.waits_for_log else "",
+        tag=f"{row.version} version",
+        holds=(row.rules, f"{changes}{' ≠' * row.differs}", *[heard] * bool(heard)),
+        title=f"{row.name}: {row.version} version, {row.rules}, {changes}{switch}"
+        f"{', member of the CMS' * is_member} · {node.status}",
+    )
+
+
+def _cards(scene: Scene) -> Iterator[Card]:
+    """The epochs of the log, and who has applied each."""
+    s, names = scene.state, scene.model.names
+    for number, log in enumerate(s.logs, 1):
+        of = "" if number == 1 else f" of log {number}"
+        for epoch in range(1, log.top + 1):
+            marks: tuple[tuple[str, str, Reach], ...] = tuple(
+                (row.name, f"at:{row.name}:{number}:{epoch}", "applied")
+                for row in rows(scene)
+                if row.node.log == number and row.node.epoch >= epoch
+            )
+            text = log.text_of(epoch, names)
+            yield Card(f"log:{number}:{epoch}", f"{epoch}{of} {text}", marks, title=f"{text}{of}")
+
+
+def gates(scene: Scene) -> Iterator[Gate]:
+    """Until the log begins: who has set the switch, or is upgraded; who has answered."""
+    m, s = scene.model, scene.state
+    initiators = [i for i, n in enumerate(s.nodes) if n.answered]
+    for i in initiators:
+        there, missing = m.named(s.nodes[i].answered), m.named(m.unanswered(s, i))
+        count = len(there) + len(missing)
+        yield Gate(f"begin:{m.names[i]}", "the log", "answered", there, missing, count)
+    if s.is_mixed and not s.has_log and not initiators:
+        if m.edition == "documents":
+            ready, knows = s.where(lambda n: n.is_there and (n.is_new or n.frozen)), "the switch"
+        else:
+            ready, knows = s.there & ~s.old, "the new version"
+        there, missing = m.named(ready), m.named(s.there & ~ready)
+        yield Gate("ready", "the migration", knows, there, missing, len(there) + len(missing))
+
+
+def _line(row: BeliefRow) -> str:
+    switch = f", switch {row.switch}" if row.switch else ""
+    asked = f", asked by {row.initiator}" if row.initiator != NONE else ""
+    members = f", CMS {', '.join(row.members)}" if row.members else ""
+    changes = f"changes {numbered(row.node.facts) or NONE}{' ! differs' * row.differs}"
+    return f"{row.name}: {row.version} version, {row.rules}{switch}, {changes}{members}{asked}"
+
+
+def _badges(scene: Scene) -> Badges:
+    s = scene.state
+    there, new = s.there.bit_count(), (s.there & ~s.old).bit_count()
+    by_log = sum(n.is_there and n.log != NO_LOG for n in s.nodes)
+    yield "versions", f"{new} of {there} upgraded", "busy" if 0 < new < there else ""
+    yield "log", f"{by_log} of {there} run by the log", "busy" if 0 < by_log < there else ""
+    unlike = ", ".join(row.name for row in rows(scene) if row.differs)
+    yield "unlike", f"! other metadata: {unlike}" if unlike else "", "broken"
+
+
+VIEWS = Views(
+    (
+        status(_badges, "badges"),
+        stage_panel(
+            "nodes",
+            "Nodes on the way to the log",
+            _stage,
+            gates=gates,
+            meanings={
+                "on a disk": "what rules its metadata, which changes it has",
+                "lock": "it takes no change of metadata",
+                "crown": "a member of the CMS",
+            },
+        ),
+        panel_of(
+            "beliefs",
+            "What each node believes",
+            Table(
+                rows,
+                "belief:{0.name}",
+                (
+                    Column("node", "name"),
+                    Column("version", "version"),
+                    Column("epoch", lambda row: str(row.node.epoch or "")),
+                    Column("switch", "switch"),
+                    Column("changes", lambda row: numbered(row.node.facts) + " ≠" * row.differs),
+                    Column("CMS", "members"),
+                    Column("asked by", "initiator"),
+                ),
+                caption="The inspector: metadata as each node has it",
+                of="{0.name}",
+                line=_line,
+            ),
+            still=True,
+            tab="Inspector",
+        ),
+        LAMPS,
+    ),
+    evidence=("beliefs",),
+    picture="nodes",
+    table="beliefs",
+    badges="badges",
+    wide=True,
+)

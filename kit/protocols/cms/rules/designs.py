@@ -1,0 +1,36 @@
+"""From when a node may use an epoch: as designed, and in the two designs that were given up.
+
+All three look at one run: in which step work on an entry began, when it was committed, when each
+node applied it. *Submit, then commit* first admits an event to a pending stage and commits it by a
+second entry, so a second round follows, as long as the first. In *hidden epochs* a node that has
+an epoch may not use it before a majority of all has acknowledged it.
+Source: CEP-21, "Rejected Alternatives", "Consistency Guarantees".
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+CHOSEN, HIDDEN, TWICE = "as designed", "hidden until acknowledged", "submit, then commit"
+DESIGNS = (CHOSEN, HIDDEN, TWICE)
+
+
+class EntryTimes(Struct, frozen=True):
+    """The steps of an entry: work began, it was committed, each node applied it (None: not yet)."""
+
+    epoch: int
+    begun: int
+    committed: int
+    applied: tuple[int | None, ...]
+
+
+def usable(times: EntryTimes, design: str) -> tuple[int | None, ...]:
+    """The step from which each node may use the epoch in a design; None where that is to come."""
+    applied = times.applied
+    if design == HIDDEN:
+        known = sorted(step for step in applied if step is not None)
+        majority = len(applied) // 2
+        heard = known[majority] if len(known) > majority else None
+        return tuple(None if None in (x, heard) else max(x, heard) for x in applied)  # type: ignore[type-var]  # no None is left
+    later = times.committed - times.begun if design == TWICE else 0
+    return tuple(None if step is None else step + later for step in applied)

@@ -1,0 +1,133 @@
+"""Questions on the metadata log of a real cluster, and an exercise."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from kit.errors import BadInput, counted
+from kit.lessons.judge import Arguments, function_task
+from kit.lessons.questions import PosedQuestion, posed
+from kit.operators.importers.metadata_log import ServiceView, differences, read_metadata
+from kit.protocols.tcm.dry_run.metadata_log import SEQUENCES, STEPS, MetadataHistory
+
+ALL_STATES = ("REGISTERED", "BOOTSTRAPPING", "JOINED", "LEAVING", "LEFT", "not there any more")
+
+
+def under_way_at(history: MetadataHistory, epoch: int) -> PosedQuestion:
+    """Which operations were under way when an epoch was committed?"""
+    titles = [history.title(each.operation) for each in history.epochs if each.operation]
+    now = [history.title(flight) for flight in history.at(history.known(epoch))[1]]
+    return posed(
+        f"Read the log up to epoch {epoch}. Which operations are under way then?",
+        tuple(dict.fromkeys(titles)),
+        tuple(now),
+        f"An operation is under way from its preparation until it finishes or is cancelled: at "
+        f"epoch {epoch} that holds for {counted(len(now), 'operation')}.",
+    )
+
+
+def state_at(history: MetadataHistory, node: str, epoch: int) -> PosedQuestion:
+    """Which state does the directory have of a node, by its address, at an epoch?"""
+    states = {member.name: member.state for member in history.at(history.known(epoch))[0]}
+    last = [each for each in history.epochs if each.node == node and each.epoch <= epoch]
+    if not last:
+        raise BadInput("node", node, "the address of a node that the log has heard of by then")
+    return posed(
+        f"What does the directory say of {node} at epoch {epoch}?",
+        ALL_STATES,
+        (states.get(node, ALL_STATES[-1]),),
+        f"The last that the log has of it is epoch {last[-1].epoch}: {last[-1].say}.",
+    )
+
+
+def behind(history: MetadataHistory, first: str | Path, second: str | Path) -> PosedQuestion:
+    """Which of two views of ``nodetool cms describe`` is that of a node that lags?"""
+    views = [(str(path), read_metadata(path)) for path in (first, second)]
+    epochs = {name: view.epoch for name, view in views if isinstance(view, ServiceView)}
+    if len(epochs) < len(views):
+        raise BadInput("views", str(first), "two files of nodetool cms describe")
+    said = "; ".join(f"{what}: {a} and {b}" for what, a, b in differences(views[0][1], views[1][1]))
+    return posed(
+        "Two nodes were asked by nodetool cms describe. Which one lags?",
+        (*epochs, "neither"),
+        tuple(name for name, epoch in epochs.items() if epoch < max(epochs.values()))
+        or ("neither",),
+        f"What differs: {said}. The log goes to epoch {history.entries[-1].epoch}; who shows a "
+        "smaller one has not applied it yet.",
+    )
+
+
+def unfinished(events: list[list[Any]]) -> list[int]:
+    """The nodes whose last operation has neither finished nor was cancelled."""
+    flights: set[int] = set()
+    for kind, node in events:
+        if kind.startswith("PREPARE_"):
+            flights.add(node)
+        elif kind.startswith("FINISH_") or kind == "CANCEL_SEQUENCE":
+            flights.discard(node)
+    return sorted(flights)
+
+
+def _some_log(chance: random.Random) -> Arguments:
+    events: list[list[Any]] = []
+    ahead: dict[int, list[str]] = {}
+    for _ in range(chance.randrange(4, 24)):
+        node = chance.randrange(1, 6)
+        if not ahead.get(node):
+            what = chance.choice(list(SEQUENCES))
+            ahead[node] = [f"{step}_{what}" for step in STEPS]
+        cancelled = len(ahead[node]) < len(STEPS) and chance.random() < 0.2
+        kind = "CANCEL_SEQUENCE" if cancelled else ahead[node].pop(0)
+        events.append([kind, node])
+        ahead[node] = [] if cancelled else ahead[node]
+    return [events]
+
+
+def first_difference(before: list[list[int]], after: list[list[int]]) -> int | None:
+    """The first epoch of both logs that has another entry, or none."""
+    entries = {row[0]: row[1] for row in before}
+    return next((epoch for epoch, entry in after if entries.get(epoch, entry) != entry), None)
+
+
+def _two_logs(chance: random.Random) -> Arguments:
+    first = chance.randrange(1, 9)
+    before = [[epoch, chance.randrange(100)] for epoch in range(first, first + 8)]
+    after = [row.copy() for row in before[chance.randrange(4) :]]
+    after += [[first + 8 + more, chance.randrange(100)] for more in range(chance.randrange(3))]
+    if chance.random() < 0.6:
+        after[chance.randrange(len(after))][1] += 100
+    return [before, after]
+
+
+_MONDAY = [[7, 11], [8, 12], [9, 13]]
+_CANCELLED: Sequence[list[Any]] = (["PREPARE_JOIN", 6], ["START_JOIN", 6], ["CANCEL_SEQUENCE", 6])
+
+TASKS = (
+    function_task(
+        "unfinished",
+        "what is still under way",
+        "Write unfinished(events). events are pairs of a kind and a node's number, in the order of "
+        "a metadata log, such as ['PREPARE_JOIN', 6]. Give the numbers of the nodes, ascending, "
+        "whose last operation has neither finished nor was cancelled.",
+        "a node has at most one operation at a time. It begins with PREPARE_…, and FINISH_… or "
+        "CANCEL_SEQUENCE ends it.",
+        unfinished,
+        ([list(_CANCELLED)], [[*_CANCELLED, ["PREPARE_LEAVE", 5], ["START_LEAVE", 5]]]),
+        _some_log,
+    ),
+    function_task(
+        "first-difference",
+        "where two logs part",
+        "Write first_difference(before, after). Both are logs, each a list of [epoch, entry id], "
+        "ascending. They are two times at which dumplog was asked. Give the first epoch that both "
+        "have, and with different entries; None where there is none.",
+        "a log that goes on further is only newer, and one that begins later was cut. Neither is "
+        "a difference.",
+        first_difference,
+        ([_MONDAY, [[8, 12], [9, 13], [10, 14]]], [_MONDAY, [[8, 12], [9, 99]]]),
+        _two_logs,
+    ),
+)

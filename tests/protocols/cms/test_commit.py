@@ -1,0 +1,273 @@
+"""Submitting an event: races, lost answers, crashes, catch-up; each searched to its end."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import pytest
+
+from kit.engine.check import check, check_refinement
+from kit.engine.parameters import parameters_of
+from kit.engine.registry import build, entries, entry_of
+from kit.errors import BadInput
+from kit.protocols.cms.commit import Commit
+from kit.protocols.cms.rules.log import (
+    SNAPSHOT,
+    Entry,
+    NodeLog,
+    applied,
+    caught_up,
+    metadata,
+    replay,
+    slice_since,
+    truncated,
+)
+from tests.views.frames import after, check_frame, go_on, last_flows, panel_text, scenes, walk
+
+SCENARIOS = [f"commit/{one.name}" for one in entries()["commit"].scenarios]
+BACKENDS = ("paxos", "atomic")
+ROUND = ("ballot A", "prepare A C", "propose A", "accept A C", "learn A")
+ALTERS: dict[str, Any] = {"events": ("alter table t at A", "alter table u at B")}
+THREE: dict[str, Any] = {
+    "nodes": 3,
+    "events": ("drop table t at C to A", "alter table t at B to B"),
+}
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_every_step_is_drawn_whole(name: str) -> None:
+    """In every step of every scenario keys are unique and each panel has words and a label."""
+    for scene in scenes(walk(name)):
+        check_frame(scene)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"nodes": 3, "members": 2, "losses": 1, "crashes": 1, "events": ("drop table t at C",)},
+        {"nodes": 2, "events": ("drop table t at B", "snapshot at A"), "window": 2, "losses": 1},
+        {"nodes": 2, "events": ("drop table t at B",), "snapshot_every": 1},
+    ],
+)
+def test_every_promise_holds(backend: str, given: dict[str, Any]) -> None:
+    """With either log every state is seen, no promise breaks, every submitter gets its answer."""
+    result = check(build("commit", {**given, "backend": backend}))
+    assert (result.violation, result.complete, result.unreached) == (None, True, ())
+
+
+@pytest.mark.spec("B-083")
+def test_the_log_is_chosen() -> None:
+    """A drop-down has both logs; the counter's needs one node, and no ballot."""
+    [log] = [each for each in parameters_of(Commit.Parameters) if each.name == "backend"]
+    assert {*log.choices} == {*BACKENDS}
+    timeline = after("commit", {"backend": "atomic"}, "submit r1 A", "append A")
+    assert "epoch 1: drop table t (r1), known to A" in panel_text(timeline, "log")
+
+
+@pytest.mark.deep
+def test_a_crash_and_a_lost_answer() -> None:
+    """Three acceptors, two proposers, a ballot each, two epochs, a crash, a lost answer."""
+    result = check(build("commit", {**THREE, "crashes": 1, "losses": 1}), max_states=1_000_000)
+    assert (result.violation, result.complete) == (None, True)
+
+
+@pytest.mark.deep
+def test_a_duel_of_two_rounds() -> None:
+    """Two proposers with two ballots each: whoever is refused may come again."""
+    result = check(build("commit", {**THREE, "ballots": 2}), max_states=200_000)
+    assert (result.violation, result.complete) == (None, True)
+
+
+@pytest.mark.parametrize("guard", entry_of("commit").safeguards, ids=lambda guard: guard.name)
+def test_what_a_safeguard_is_for(guard: Any) -> None:
+    """Without it each invariant that it protects breaks in the smallest case; with it none does."""
+    model = build("commit", guard.smallest, (guard.name,))
+    for invariant in guard.protects:
+        judged = tuple(each for each in model.properties if each.invariant == invariant)
+        assert check(model, judged).violation is not None
+    result = check(build("commit", guard.smallest))
+    assert (result.violation, result.complete) == (None, True)
+
+
+def test_it_refines_the_log_in_one_step() -> None:
+    """Each step of a log of two epochs is one of the log that tcm runs on, or changes nothing."""
+    refinement = entry_of("commit").refinement
+    assert refinement is not None
+    for given in ({}, {"window": 2, "members": 1, "nodes": 3, "events": THREE["events"]}):
+        result = check_refinement(refinement(build("commit", given).parameters))
+        assert (result.violation, result.complete) == (None, True)
+
+
+@pytest.mark.spec("B-002")
+def test_any_node_asks_any_member() -> None:
+    """From each of four nodes an event travels to each of three members; who is none says so."""
+    for node, member in product("ABCD", "ABC"):
+        timeline = after("commit", {"events": (f"drop table t at {node}",)}, f"submit r1 {member}")
+        flows = [(flow.kind, flow.from_key, flow.to_key) for flow in last_flows(timeline)]
+        assert flows == [("request", f"node:{node}", f"node:{member}")] * (node != member)
+    timeline = after("commit", {"events": ("drop table t at B to D",)}, "submit r1 D")
+    request, answer = last_flows(timeline)
+    assert (request.to_key, answer.from_key) == ("node:D", "node:D")
+    assert answer.label == "members: A, B, C"
+    assert timeline.state.requests[0].stage == "waiting"
+
+
+@pytest.mark.spec("B-011")
+def test_the_loser_is_one_epoch_later() -> None:
+    """B loses epoch 1, applies what A has committed, validates again, and is epoch 2."""
+    timeline = after("commit", ALTERS, "submit r1 A", "submit r2 B", *ROUND, "ballot B")
+    go_on(timeline, "prepare B A")
+    assert timeline.state.nodes[1].log.epoch == 1
+    go_on(timeline, "ballot B", "prepare B C", "propose B", "accept B C", "learn B", "answer B")
+    text = panel_text(timeline, "log")
+    assert "epoch 1: alter table t (r1), known to A, B" in text
+    assert "epoch 2: alter table u (r2), known to B" in text
+    assert "r2 alter table u of B: committed as epoch 2" in text
+
+
+@pytest.mark.spec("B-005", "B-012")
+def test_a_rejection_names_the_epoch() -> None:
+    """The table is dropped as epoch 1, so its alteration is rejected, and B hears why."""
+    timeline = after("commit", {}, "submit r1 A", "submit r2 B", *ROUND, "ballot B")
+    go_on(timeline, "prepare B A", "ballot B", "prepare B C", "propose B", "answer B")
+    rejected = "rejected, table t is dropped (epoch 1)"
+    assert f"r2 alter table t of B: {rejected}" in panel_text(timeline, "log")
+    assert timeline.state.requests[1].epoch == 1
+    assert timeline.model.describe(*_last(timeline)) == f"B answers B: {rejected}."
+
+
+def _last(timeline: Any) -> tuple[Any, Any, Any]:
+    """State before, action and state after of the newest step."""
+    moment = timeline.moments[-1]
+    return timeline.moments[moment.parent].state, moment.action, moment.state
+
+
+@pytest.mark.spec("B-013")
+def test_an_id_tells_an_unknown_outcome() -> None:
+    """The answer is lost after the commit; the next member finds the id, and commits nothing."""
+    given = {"events": ("alter table t at D",), "losses": 1}
+    timeline = after("commit", given, "submit r1 A", *ROUND, "lose-answer A")
+    assert timeline.state.requests[0].stage == "unknown"
+    go_on(timeline, "submit r1 A", "ballot A", "prepare A B", "propose A", "answer A")
+    assert timeline.model.history(timeline.state) == (Entry(1, "alter table t", "r1"),)
+    assert timeline.state.requests[0].epoch == 1
+
+
+@pytest.mark.spec("B-014")
+def test_entries_spread_by_themselves() -> None:
+    """After the commit the entry may reach any node, member or not; no answer waits."""
+    timeline = after("commit", {}, "submit r1 A", *ROUND)
+    spreads = {"deliver 1 to B", "deliver 1 to C", "deliver 1 to D"}
+    verbs = {timeline.model.verb(action) for action in timeline.model.actions(timeline.state)}
+    assert spreads | {"answer A"} <= verbs
+    go_on(timeline, "deliver 1 to D")
+    [flow] = last_flows(timeline)
+    assert (flow.kind, flow.from_key, flow.to_key) == ("entry", "log:1", "node:D")
+
+
+@pytest.mark.spec("B-015")
+def test_nothing_need_spread() -> None:
+    """Where each of those messages is lost, no promise breaks, and all still get their answers."""
+    model = build("commit", {"replication": False})
+    assert "deliver" not in {
+        model.verb(action).split()[0] for action in model.actions(model.start())
+    }
+    result = check(model)
+    assert (result.violation, result.complete, result.unreached) == (None, True, ())
+
+
+def test_only_a_majority_decides() -> None:
+    """A member alone is refused, and says whose promise or acceptance is missing."""
+    timeline = after("commit", {}, "submit r1 A", "ballot A")
+    option = timeline.model.find(timeline.state, "propose A")
+    assert option is not None
+    assert option[1] is not None
+    assert option[1].missing == ("B", "C")
+
+
+@pytest.mark.parametrize("text", ["drop t at A", "drop table t at Z", "replace C at A", ""])
+def test_what_is_no_submission(text: str) -> None:
+    """An event that there is not, or a node that is not there, is an error with its remedy."""
+    with pytest.raises(BadInput, match=r"drop table t at B to A|with a name"):
+        build("commit", {"events": (text,)})
+
+
+# -- logs, slices and snapshots --------------------------------------------------------------------
+
+MACHINE = build("commit").machine
+EVENTS = ("drop table t", SNAPSHOT, "create table t", "create table u", SNAPSHOT, "drop table u")
+ENTRIES = tuple(Entry(epoch, event, f"r{epoch}") for epoch, event in enumerate(EVENTS, 1))
+
+
+def whole(count: int) -> NodeLog:
+    """The log of a node that has applied so many entries, one by one."""
+    log = NodeLog()
+    for each in ENTRIES[:count]:
+        log = applied(log, each, MACHINE)
+    return log
+
+
+@pytest.mark.parametrize("had", range(len(ENTRIES)))
+@pytest.mark.parametrize("is_cut", [False, True])
+@pytest.mark.parametrize("snapshots", [False, True])
+def test_a_snapshot_and_the_rest_is_full_replay(had: int, is_cut: bool, snapshots: bool) -> None:
+    """Whoever catches up from any epoch has the metadata that replaying all entries makes."""
+    server = truncated(whole(6)) if is_cut else whole(6)
+    log = caught_up(whole(had), slice_since(server, had, snapshots=snapshots), MACHINE)
+    assert metadata(log, MACHINE) == replay(MACHINE, ENTRIES[: log.epoch])
+    assert log.epoch == 6 or (is_cut and not snapshots)
+
+
+@pytest.mark.parametrize(
+    ("since", "snapshot", "epochs"),
+    [
+        (0, 5, [6]),  # two snapshots newer: the newest one, and what follows
+        (1, 5, [6]),
+        (2, None, [3, 4, 5, 6]),  # one alone: entries cost less
+        (4, None, [5, 6]),
+        (5, None, [6]),
+        (6, None, []),
+    ],
+)
+def test_what_a_slice_holds(since: int, snapshot: int | None, epochs: list[int]) -> None:
+    """Entries where they have no gap and one snapshot at most lies between; else the newest one."""
+    sent = slice_since(whole(6), since)
+    assert (sent.snapshot and sent.snapshot.epoch, [each.epoch for each in sent.entries]) == (
+        snapshot,
+        epochs,
+    )
+
+
+@pytest.mark.spec("B-051")
+def test_a_log_is_cut_and_archived() -> None:
+    """On demand a snapshot is an event; the log below it can be cut, and stands in the archive."""
+    given = {"members": 1, "events": ("drop table t at A", "snapshot at A")}
+    one = ("ballot A", "propose A", "learn A", "answer A")
+    timeline = after("commit", given, "submit r1 A", *one, "submit r2 A", *one, "truncate A")
+    row = next(line for line in panel_text(timeline, "stores").splitlines() if "1 r1, 2 r2" in line)
+    assert "epoch 2" in row
+    go_on(timeline, "ask A for B")
+    assert timeline.state.nodes[1].log.entries == ()
+    assert timeline.state.nodes[1].log.epoch == 2
+
+
+@pytest.mark.spec("B-084")
+def test_two_designs_that_were_given_up() -> None:
+    """In one run: as designed B may use epoch 1 once it has it; hidden, once three of four have;
+    submitted first and committed after that, a second round later.
+    """
+    timeline = after("commit", {}, "submit r1 A", *ROUND, "deliver 1 to B")
+    rows = [line.split() for line in panel_text(timeline, "designs").splitlines()]
+    text = [" ".join(row) for row in rows]
+    assert any("as designed" in row and "step 6" in row and "step 7" in row for row in text)
+    hidden = next(row for row in text if "hidden until acknowledged" in row)
+    assert "step" not in hidden
+    go_on(timeline, "deliver 1 to C")
+    text = [" ".join(line.split()) for line in panel_text(timeline, "designs").splitlines()]
+    hidden = next(row for row in text if "hidden until acknowledged" in row)
+    assert hidden.count("step 8") == 3
+    twice = next(row for row in text if "submit, then commit" in row)
+    assert "step 11" in twice

@@ -1,0 +1,35 @@
+"""What each parameter of each model may be, and is unless somebody says otherwise.
+
+A trace leaves out what is usual, so a default that changes would change what old traces mean.
+KIT_REWRITE=1 writes the table.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import to_builtins
+
+from kit.engine.parameters import parameters_of
+from kit.engine.registry import Entry, entries
+
+TABLE = Path(__file__).with_name("parameters.txt")
+
+
+def lines_of(entry: Entry) -> Iterator[str]:
+    """The model, and a line for each of its parameters."""
+    usual = entry.parameters()
+    yield entry.name
+    for parameter in parameters_of(entry.parameters):
+        value = to_builtins(parameter.value_in(usual))
+        yield f"  {parameter.name} = {value!r}; {parameter.allowed or 'what its type says'}"
+
+
+def test_limits_and_defaults_are_those_of_the_table() -> None:
+    """Every model, every parameter."""
+    lines = [line for entry in entries().values() for line in lines_of(entry)]
+    if os.environ.get("KIT_REWRITE") == "1":
+        TABLE.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert TABLE.read_text(encoding="utf-8").splitlines() == lines
