@@ -734,7 +734,8 @@ class Cms(NodeModel[CmsState]):
         """
         there = (s.nodes[node] for node in nodes_in(alive(self, s)))
         loaded = {each.epoch: each for node in there for each in node.log.snapshots}
-        top = max(e.epoch for n in s.nodes for e in (*entries_of(n.log), *n.log.snapshots))
+        stored_epochs = [each.epoch for node in s.nodes for each in entries_of(node.log)]
+        top = max(*stored_epochs, *(x.epoch for node in s.nodes for x in node.log.snapshots), 0)
         if top in loaded:
             return loaded[top]
         newest, up = self.newest(s), alive(self, s)
