@@ -301,7 +301,7 @@ class Cms(NodeModel[CmsState]):
         """The members by the longest log of all."""
         return self.known(s, max(range(self.nodes), key=lambda node: self.epoch(s, node)))
 
-    def history(self, log: NodeLog) -> Iterator[Members]:
+    def memberships(self, log: NodeLog) -> Iterator[Members]:
         """The members after each entry of a log, and after what an operator loaded."""
         members: Members = self.machine.initial
         for each in log.entries:

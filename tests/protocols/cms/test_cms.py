@@ -71,7 +71,6 @@ def test_harm_depends_on_whose_votes_are_counted(
 
 
 @pytest.mark.spec("B-054")
-@pytest.mark.spec("B-056")
 def test_a_handmade_snapshot_makes_all_alike() -> None:
     """Two corrupt nodes: after the snapshot all have one state, and the entry is marked."""
     timeline = open_file(files()["cms/corrupt-state"])

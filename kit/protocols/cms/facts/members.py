@@ -117,7 +117,7 @@ def former(m: Cms, s: CmsState) -> Members:
     """The membership before the present one, by the longest log: what it was at first, if none."""
     present, before = m.newest(s), m.newest(s)
     best = max(s.nodes, key=lambda node: node.log.epoch).log
-    for members in m.history(best):
+    for members in m.memberships(best):
         if (members.readers, members.writers) != (present.readers, present.writers):
             before = members
     return before
