@@ -14,6 +14,7 @@ from kit.engine.registry import build, entries
 from tests.protocols.cms.test_commit_reported import REPORTED as COMMIT
 from tests.protocols.cms.test_migration import REPORTED as MIGRATION
 from tests.protocols.cms.test_reported import CMS
+from tests.protocols.cms.test_schema_reported import SCHEMA
 from tests.protocols.dataplane.test_reported import BROKEN, SOLO, UNREACHED
 from tests.protocols.gossip.test_reported import GOSSIP, JOIN
 from tests.protocols.group0.test_reported import DISCOVERY, GROUP0
@@ -40,6 +41,7 @@ SPOILED: dict[str, Collection[str]] = {
     "commit": COMMIT,
     "dataplane": {*BROKEN, *UNREACHED},
     **SOLO,
+    "schema": SCHEMA,
     "group0": GROUP0,
     "discovery": DISCOVERY,
     "gossip": GOSSIP,

@@ -74,6 +74,11 @@ def two_at_once() -> Model[Any, Any]:
     return model
 
 
+def schema(**parameters: Any) -> Build:
+    """Two nodes and perhaps a joiner that change a schema in the log, with these parameters."""
+    return lambda: build("schema", {"nodes": 2, **parameters})
+
+
 def removal(**parameters: Any) -> Build:
     """A dead node that a neighbour removes by gossip, with these parameters."""
     return lambda: build("gossip_join", {"operation": "removenode", **parameters})
@@ -148,6 +153,12 @@ MODELS: dict[str, tuple[Build, ...]] = {
         Limited(
             lambda: logging_lift(2), lambda s: len(s.log.entries) < 4 and max(s.log.applied) < 6
         ),
+    ),
+    "schema": (
+        schema(),
+        schema(race="replication", joins=1, writes=1, cuts=1),
+        schema(race="none", joins=1, writes=1, restarts=1),
+        lambda: build("schema", {"nodes": 3, "race": "table", "writes": 1}, ("ordered",)),
     ),
     "group0": (
         group0(elections=1, crashes=1, losses=1),

@@ -6,13 +6,23 @@ FAMILY = Family(
     "cms",
     "The cluster metadata service and its log (CEP-21)",
     order=25,
-    models={"commit": "commit:ENTRY", "cms": "cms:ENTRY", "migration": "migration:ENTRY"},
+    models={
+        "commit": "commit:ENTRY",
+        "cms": "cms:ENTRY",
+        "schema": "schema:ENTRY",
+        "migration": "migration:ENTRY",
+    },
     views={
         "commit": "panels.commit:VIEWS",
         "cms": "panels.members:VIEWS",
+        "schema": "panels.schema:VIEWS",
         "migration": "panels.migration:VIEWS",
     },
-    scenario_output={"commit": "facts.commit:OUTPUT", "cms": "facts.members:OUTPUT"},
+    scenario_output={
+        "commit": "facts.commit:OUTPUT",
+        "cms": "facts.members:OUTPUT",
+        "schema": "facts.schema:OUTPUT",
+    },
     hunts={
         "migration": HuntGround(
             "migration",
@@ -22,4 +32,5 @@ FAMILY = Family(
             {"crashes": 1},
         ),
     },
+    composes=("gossip",),
 )

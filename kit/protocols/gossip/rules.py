@@ -330,6 +330,7 @@ class LegacySchema(Struct, frozen=True, cache_hash=True):
         return next((t for t in self.tables if (t.keyspace, t.name) == (keyspace, name)), None)
 
 
+@lru_cache(1 << 14)  # as above
 def schema_of(cells: Mutations) -> LegacySchema:
     """What a node reads from its cells."""
     live = {cell.place: cell.value for cell in cells if cell.value}

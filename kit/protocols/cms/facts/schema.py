@@ -1,0 +1,158 @@
+"""One moment of a schema in the log, or by gossip, as rows; and what scenario files show."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from kit.errors import counted
+from kit.protocols.cms.schema import JOINER, Schema, SchemaNode, SchemaState
+from kit.protocols.gossip.rules import BOOT, NORMAL, definitions, version_of
+
+NONE = "–"
+PHASES = {
+    "out": "not there",
+    "asked": "asked a seed",
+    "boot": "joins",
+    "streamed": "has streamed",
+    "member": "member",
+}
+
+
+class KnownRow(Struct, frozen=True):
+    """A node: how far it is, what it has applied, whom it writes to, its list of the CMS.
+
+    ``missing`` are acknowledged writes that a joiner does not have.
+    """
+
+    name: str
+    phase: str
+    applied: str
+    owners: tuple[str, ...]
+    joining: tuple[str, ...]
+    members: tuple[str, ...]
+    holds: tuple[int, ...]
+    missing: int
+
+
+class ChangeRow(Struct, frozen=True):
+    """What a client asked for, and what became of it."""
+
+    text: str
+    became: str
+
+
+class GossipRow(Struct, frozen=True):
+    """What a node says of an endpoint when asked for gossipinfo, as a line for each state."""
+
+    node: str
+    endpoint: str
+    generation: int
+    states: tuple[str, ...]
+
+
+def is_there(node: SchemaNode) -> bool:
+    """Whether a node has begun to show itself."""
+    return node.phase not in ("out", "asked")
+
+
+def applied(m: Schema, node: SchemaNode) -> str:
+    """How far a node is: its epoch, or by gossip the version of its schema."""
+    if m.ordered:
+        return f"epoch {node.epoch}" if node.epoch else "no epoch"
+    return version_of(node.cells)
+
+
+def known(m: Schema, s: SchemaState) -> tuple[KnownRow, ...]:
+    """A row for each node."""
+    return tuple(
+        KnownRow(
+            node.name,
+            PHASES[node.phase] if node.is_up else node.health,
+            applied(m, node),
+            m.status(s, node, NORMAL),
+            m.status(s, node, BOOT),
+            node.members if m.ordered else (),
+            tuple(at + 1 for at in range(len(s.written)) if node.data >> at & 1),
+            m.missing(s).bit_count() if node.name == JOINER and is_there(node) else 0,
+        )
+        for node in s.nodes
+    )
+
+
+def schemas(m: Schema, s: SchemaState) -> tuple[tuple[str, ...], ...]:
+    """Each definition that some node has: whether they differ, its name, what each node says."""
+    each = [definitions(node.cells) for node in s.nodes]
+    names = sorted({name for one in each for name in one}, key=lambda name: name.split()[1])
+    rows = ((name, [one.get(name, "") for one in each]) for name in names)
+    return tuple(("≠" if len(set(said)) > 1 else "=", name, *said) for name, said in rows)
+
+
+def changes(m: Schema, s: SchemaState) -> tuple[ChangeRow, ...]:
+    """What clients asked for, and what became of it."""
+    lost = dict(s.rejected)
+    epochs = {entry.event: entry.epoch for entry in s.log}
+    rows = []
+    for number, planned in enumerate(m.planned):
+        became = "not asked yet"
+        if number in s.sent:
+            became = "on its way to the CMS"
+        elif number in lost:
+            became = f"! rejected: lost to epoch {lost[number]}"
+        elif number in s.done:
+            became = f"✓ epoch {epochs[planned.text]}" if m.ordered else "✓ done, says its node"
+        rows.append(ChangeRow(planned.text, became))
+    return tuple(rows)
+
+
+def gossip(m: Schema, s: SchemaState) -> tuple[GossipRow, ...]:
+    """What each node answers to gossipinfo; who is down answers nothing."""
+    return tuple(
+        GossipRow(
+            node.name,
+            each.endpoint,
+            each.generation,
+            tuple(f"{state.name}:{state.version}:{state.value}" for state in each.states),
+        )
+        for node in s.nodes
+        if node.is_up
+        for each in node.view
+    )
+
+
+def said(row: KnownRow) -> str:
+    """A row as a line."""
+    members = f"; its CMS: {', '.join(row.members)}" if row.members else ""
+    joins = f" and {', '.join(row.joining)}, who joins" if row.joining else ""
+    lacks = f"; {counted(row.missing, 'write')} missing" if row.missing else ""
+    owners = f"writes to {', '.join(row.owners) or NONE}{joins}"
+    return f"{row.name}: {row.phase}, {row.applied}; {owners}{members}{lacks}"
+
+
+def schemas_shown(m: Schema, s: SchemaState) -> str:
+    """What each node says of each definition."""
+    lines = []
+    for sign, what, *said in schemas(m, s):
+        words = (f"{n.name} {word or NONE}" for n, word in zip(s.nodes, said, strict=True))
+        lines.append(f"{sign} {what}: {', '.join(words)}")
+    return "\n".join(lines)
+
+
+# -- what scenario files show ----------------------------------------------------------------------
+
+
+def _gossipinfo_of(m: Schema, s: SchemaState, node: str) -> str:
+    """The states that a node has, as ``nodetool gossipinfo`` prints them."""
+    lines = []
+    for row in gossip(m, s):
+        if row.node == (node or m.names[0]):
+            lines += [f"/{row.endpoint}", f"  generation:{row.generation}"]
+            lines += [f"  {state}" for state in row.states]
+    return "\n".join(lines) or "it does not answer"
+
+
+OUTPUT = {
+    "schemas": lambda m, s, _: schemas_shown(m, s),
+    "changes": lambda m, s, _: "\n".join(f"{row.text}: {row.became}" for row in changes(m, s)),
+    "nodes": lambda m, s, _: "\n".join(map(said, known(m, s))),
+    "gossipinfo": _gossipinfo_of,
+}

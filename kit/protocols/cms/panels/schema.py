@@ -1,0 +1,205 @@
+"""How a schema in the log, or by gossip, is drawn: nodes, what each knows, what clients asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kit.errors import counted
+from kit.protocols.cms.facts.schema import (
+    ChangeRow,
+    GossipRow,
+    KnownRow,
+    changes,
+    gossip,
+    is_there,
+    known,
+    said,
+    schemas,
+    schemas_shown,
+)
+from kit.protocols.cms.schema import JOINER, Schema, SchemaNode, SchemaState
+from kit.protocols.gossip.rules import (
+    schema_of,
+    titled,
+    version_of,
+)
+from kit.views.busts import Health
+from kit.views.declared import Badges, Column, Table, of_state, panel_of, status
+from kit.views.panel import Scene
+from kit.views.promises import LAMPS
+from kit.views.registry import Views
+from kit.views.stage import Character, Message, Stage, Wall, stage_panel
+from kit.views.tape import Card, Reach
+
+# -- the picture -----------------------------------------------------------------------------------
+
+
+def _stage(scene: Scene) -> Stage:
+    m, s = scene.model, scene.state
+    rows = zip(s.nodes, scene.of(known), strict=True)
+    cast = tuple(_character(m, s, *row) for row in rows if row[0].phase != "out")
+    sent = tuple(
+        Message(
+            m.names[m.planned[number].node], "log", m.planned[number].change.text, f"sent:{number}"
+        )
+        for number in s.sent
+    )
+    return Stage(
+        m.names,
+        cast,
+        tuple(map(_client, range(len(m.planned)), scene.of(changes))),
+        tape=tuple(_cards(m, s)) if m.ordered else None,
+        messages=sent,
+        walls=(Wall((s.cut,), beyond=JOINER),) if s.cut else (),
+        lines=4,
+    )
+
+
+def _cards(m: Schema, s: SchemaState) -> Iterator[Card]:
+    """A card for each epoch, and which nodes have applied it."""
+    for entry in s.log:
+        reach: dict[bool, Reach] = {True: "applied", False: ""}
+        marks = tuple(
+            (n.name, f"at:{n.name}:{entry.epoch}", reach[n.epoch >= entry.epoch])
+            for n in s.nodes
+            if n.phase != "out"
+        )
+        said = f"epoch {entry.epoch}: {entry.event}, asked by {entry.id}"
+        yield Card(f"log:{entry.epoch}", f"{entry.epoch} {entry.event}", marks, title=said)
+
+
+def _character(m: Schema, s: SchemaState, node: SchemaNode, row: KnownRow) -> Character:
+    """A node with its epoch or version, what is in its schema, whom it writes to."""
+    schema = schema_of(node.cells)
+    names = ", ".join(titled(*each).rpartition(".")[2] for each in schema.named) or "no table"
+    broken = tuple(f"! {orphan}" for orphan in schema.orphans)
+    holds = f"write {', '.join(map(str, row.holds))}" if row.holds else "no write"
+    more = "".join(f" + {name}" for name in row.joining)
+    owners = [f"writes to {' '.join(row.owners)}{more}"] * node.serves
+    lacks = [f"! {counted(row.missing, 'write')} missing"] * bool(row.missing)
+    health: Health = "up" if node.phase == "member" else "joining"
+    if not node.is_up:
+        health = "joining" if node.health == "back" else "down"
+    wait = {"back": "has to check", "failed": "! cannot start"}
+    return Character(
+        row.name,
+        m.spot(row.name),
+        health,
+        leads=m.ordered and row.name in m.metadata(s, m.newest(s)).members,
+        tag=wait.get(node.health, row.applied),
+        holds=(*broken[:1], names, *(lacks or owners), *[holds] * bool(row.holds))[:4],
+        fill=len(row.holds) / len(s.written) if s.written else None,
+        title=f"{row.name}: {row.phase}, {row.applied}; schema: {names}; {holds}"
+        + "".join(f"; {each}" for each in (*broken, *lacks)),
+    )
+
+
+def _client(number: int, row: ChangeRow) -> Character:
+    name = f"c{number + 1}"
+    tag = "waits"
+    if row.became != "not asked yet":
+        tag = "! rejected" if row.became.startswith("!") else row.became.split(",")[0]
+    title = f"{row.text}: {row.became}"
+    return Character(name, name, tag=tag, holds=(row.text,), title=title, kind="client")
+
+
+def _badges(scene: Scene) -> Badges:
+    m, s = scene.model, scene.state
+    yield "world", "ordered by the log" if m.ordered else "by gossip", ""
+    if m.ordered:
+        yield "epoch", f"epoch {m.newest(s)}", ""
+    else:
+        count = len({version_of(node.cells) for node in s.nodes if is_there(node)})
+        yield "versions", counted(count, "schema version"), "busy" if count > 1 else ""
+    rejected = len(s.rejected)
+    yield "rejected", f"{counted(rejected, 'change')} rejected" if rejected else "", "busy"
+    missing = sum(row.missing for row in scene.of(known))
+    yield "missing", f"! {JOINER} misses {counted(missing, 'write')}" if missing else "", "broken"
+
+
+def _gossipinfo(row: GossipRow) -> str:
+    return f"{row.node} says of /{row.endpoint}: generation:{row.generation} {' '.join(row.states)}"
+
+
+VIEWS = Views(
+    (
+        status(_badges, "badges"),
+        stage_panel(
+            "nodes",
+            "Nodes and their schemas",
+            _stage,
+            gates=None,
+            meanings={
+                "below a node": "the epoch that it has applied, or the version of its schema",
+                "on a disk": "what is in its schema, whom it writes to",
+                "crown": "a member of the CMS",
+            },
+        ),
+        panel_of(
+            "schemas",
+            "The schemas side by side",
+            Table(
+                of_state(schemas),
+                "defined:{0[1]}",
+                lambda scene: ("same", "what", *scene.model.names),
+                caption="The schema on each node (≠: they differ)",
+                lines=lambda scene: schemas_shown(scene.model, scene.state).splitlines(),
+                named=1,
+            ),
+            Table(
+                of_state(changes),
+                "change:{0.text}",
+                (Column("change", "text"), Column("became", "became")),
+                caption="What clients asked for",
+                line="{0.text}: {0.became}",
+            ),
+            tab="Schemas",
+            still=True,
+        ),
+        panel_of(
+            "known",
+            "What each node knows",
+            Table(
+                of_state(known),
+                "known:{0.name}",
+                (
+                    Column("node", "name"),
+                    Column("state", "phase"),
+                    Column("applied", "applied"),
+                    Column("writes to", "owners"),
+                    Column("who joins", "joining"),
+                    Column("CMS on its disk", "members"),
+                    Column("holds writes", lambda row: ", ".join(map(str, row.holds))),
+                    Column("missing writes", lambda row: str(row.missing or "")),
+                ),
+                caption="What each node knows, and whom it would write to",
+                of="{0.name}",
+                line=said,
+            ),
+            tab="Nodes",
+        ),
+        panel_of(
+            "gossip",
+            "nodetool gossipinfo",
+            Table(
+                of_state(gossip),
+                "gossip:{0.node}:{0.endpoint}",
+                (
+                    Column("node", "node"),
+                    Column("endpoint", lambda row: f"/{row.endpoint}"),
+                    Column("generation", "generation"),
+                    Column("states", lambda row: " ".join(row.states)),
+                ),
+                caption="What each node says of all endpoints: state, version, value",
+                line=_gossipinfo,
+            ),
+            tab="Gossip",
+        ),
+        LAMPS,
+    ),
+    evidence=("schemas",),
+    picture="nodes",
+    table="schemas",
+    badges="badges",
+    wide=True,
+)

@@ -1,0 +1,108 @@
+"""The schema in the log: what an event needs, what it makes, and which epoch stands in its way.
+
+Statements are those of a schema by gossip, and so are the cells that they leave on a node; here
+their timestamp is the epoch, and one log gives each its place. Metadata has besides who owns data
+and who joins, for a statement that changes replication would change ranges that a join has locked.
+Events are text: a statement, ``join X``, ``joined X``, ``cancel X``, ``cms A B``.
+Sources: CEP-21, "Schema Management", "Event Submission Protocol"; published code,
+``SchemaTransformation`` and ``AlterSchema``.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kit.protocols.cms.rules.log import Entry, Machine, replay
+from kit.protocols.gossip.rules import (
+    BOOT,
+    NORMAL,
+    LegacySchema,
+    Mutations,
+    SchemaChange,
+    cells_of,
+    merged,
+    parse_changes,
+    schema_of,
+)
+from kit.protocols.gossip.rules import objection as makes_no_sense
+
+JOIN, JOINED, CANCEL, CMS = "join", "joined", "cancel", "cms"
+
+
+class SchemaMetadata(Struct, frozen=True, cache_hash=True):
+    """What each node at an epoch knows: the schema, what each node is, who belongs to the CMS."""
+
+    cells: Mutations = ()
+    statuses: tuple[tuple[str, str], ...] = ()
+    members: tuple[str, ...] = ()
+
+    def those(self, status: str) -> tuple[str, ...]:
+        """The nodes with this status."""
+        return tuple(name for name, said in self.statuses if said == status)
+
+
+@lru_cache(256)
+def statement(event: str) -> tuple[SchemaChange, str] | None:
+    """The statement of an event, and the node that it was asked of; None where it is none."""
+    text, _, node = event.rpartition(" at ")
+    return (parse_changes("event", (event,), (node,))[0].change, node) if text else None
+
+
+def enact(metadata: SchemaMetadata, entry: Entry) -> SchemaMetadata:
+    """The metadata after one more entry."""
+    if asked := statement(entry.event):
+        cells = cells_of(asked[0], entry.epoch, asked[1])
+        return replace(metadata, cells=merged(metadata.cells, cells))
+    verb, *names = entry.event.split()
+    if verb == CMS:
+        return replace(metadata, members=tuple(names))
+    statuses = dict(metadata.statuses)
+    statuses.pop(names[0], None)
+    if verb != CANCEL:
+        statuses[names[0]] = BOOT if verb == JOIN else NORMAL
+    return replace(metadata, statuses=tuple(sorted(statuses.items())))
+
+
+@lru_cache(1 << 14)  # runs meet the same few logs again and again
+def metadata_after(machine: Machine, entries: tuple[Entry, ...]) -> SchemaMetadata:
+    """What these entries have made."""
+    made: SchemaMetadata = replay(machine, entries)
+    return made
+
+
+def moves_ranges(schema: LegacySchema, change: SchemaChange) -> bool:
+    """Whether a statement changes who owns ranges.
+
+    A new keyspace does where no other one has its replication, as all that have one replication
+    share their ranges; so does dropping the last one. To alter replication always does.
+    """
+    if change.table:
+        return False
+    others = [rf for name, rf in schema.keyspaces if name != change.keyspace]
+    own = change.replication or dict(schema.keyspaces).get(change.keyspace, 1)
+    return change.verb == "alter" or own not in others
+
+
+def objection(metadata: SchemaMetadata, event: str, *, locks: bool = True) -> str | None:
+    """Why a statement cannot be committed on this metadata; None: it can."""
+    asked = statement(event)
+    if asked is None:
+        return None
+    schema = schema_of(metadata.cells)
+    if why := makes_no_sense(schema, asked[0]):
+        return why
+    joining = metadata.those(BOOT) if locks else ()
+    if joining and moves_ranges(schema, asked[0]):
+        return f"it changes replication, and the join of {joining[0]} has locked ranges"
+    return None
+
+
+def lost_to(machine: Machine, entries: tuple[Entry, ...], event: str) -> Entry | None:
+    """The entry that stands in the way of an event: before it the event made sense."""
+    for place in range(len(entries), 0, -1):
+        if objection(metadata_after(machine, entries[: place - 1]), event) is None:
+            return entries[place - 1]
+    return None

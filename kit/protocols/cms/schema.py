@@ -1,0 +1,1055 @@
+"""A schema that one log puts in order, and beside it the same one by gossip.
+
+Switch S-80 off, and the same clients, joiner and faults meet in the world of gossip: each node does
+a change by itself, says that it is done, and hears of others by and by. On, a change is an event.
+Any node sends it to the metadata service, which checks it against all that was committed before.
+How an event is committed is the matter of ``commit``: here it is one step, and members of the CMS
+that are up apply it at once. Others catch up from whoever is further.
+
+One table is written to, ``ks.t``, and each member of the ring holds all of it. A node X joins: it
+copies what there is, and from its start on it gets new writes, from each coordinator that knows of
+it. In the log a coordinator learns of a newer epoch from any replica that it asks, so that the
+barrier of a join, the matter of ``tcm``, is left out. In the world of gossip the time that a joiner
+waits may have passed at any moment: that is no proof that all have heard of it.
+Sources: CEP-21, "Motivation", "Schema Management", "Event Submission Protocol", "Failed Joins and
+cancellation", "Public Interfaces", "Compatibility"; published code, ``Gossiper``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import combinations, permutations
+from typing import Annotated, Any, Literal, TypeAlias
+
+from kit.engine.declared import (
+    Each,
+    Node,
+    NodeModel,
+    State,
+    Travel,
+    Words,
+    action,
+    always,
+    budget,
+    entry,
+    goal,
+    off_stage,
+    parameter,
+    purpose,
+    refused,
+    safeguard,
+    sometimes,
+    step,
+)
+from kit.engine.registry import Fuzzing, Scenario
+from kit.errors import Refusal
+from kit.protocols.cms.rules.log import Entry, Machine
+from kit.protocols.cms.rules.schema import (
+    CANCEL,
+    CMS,
+    JOIN,
+    JOINED,
+    SchemaMetadata,
+    enact,
+    lost_to,
+    metadata_after,
+    objection,
+)
+from kit.protocols.gossip.rules import (
+    BOOT,
+    NORMAL,
+    SCHEMA,
+    STATUS,
+    Mutations,
+    PlannedChange,
+    View,
+    cells_of,
+    definitions,
+    endpoint_of,
+    forgetting,
+    heard,
+    merged,
+    parse_changes,
+    saying,
+    schema_of,
+    started,
+    version_of,
+)
+from kit.protocols.gossip.rules import objection as makes_no_sense
+
+MOST = 3
+JOINER, OPERATOR, LEFT = "X", "operator", "LEFT"
+KEYSPACE, TABLE = "ks", "t"
+Phase = Literal["out", "asked", "boot", "streamed", "member"]
+Health = Literal["up", "down", "back", "failed"]
+Race = Literal["none", "type", "function", "view", "table", "column", "replication"]
+RACES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "none": (("create table ks.t at A",), ()),
+    "type": (
+        ("create type ks.ud at A",),
+        ("create table ks.t using ud at A", "drop type ks.ud at B"),
+    ),
+    "function": (
+        ("create function ks.f at A",),
+        ("create aggregate ks.a using f at A", "drop function ks.f at B"),
+    ),
+    "view": (
+        ("create table ks.t at A",),
+        ("create view ks.v using t at A", "drop table ks.t at B"),
+    ),
+    "table": ((), ("create table ks.t at A", "create table ks.t at B")),
+    "column": (
+        ("create table ks.t at A",),
+        ("drop table ks.t at A", "alter table ks.t add c int at B"),
+    ),
+    "replication": (("create table ks.t at A",), ("alter keyspace ks rf 2 at A",)),
+}
+"""Of each race: what was asked for before, and what clients ask for now."""
+
+
+class SchemaNode(State, frozen=True, cache_hash=True):
+    """A node: how far it is, the epoch that it has applied, its schema, what gossip says.
+
+    ``out``: it has not begun; ``asked``: it has asked a seed; ``boot`` and ``streamed``: it joins.
+    ``back``: it has started again, and has not checked its list of ``members`` of the CMS, which is
+    on its disk. ``failed``: it could not load its schema. ``data`` is a mask of writes, ``plan``
+    the replication for which it has streamed.
+    """
+
+    name: str
+    phase: Phase
+    health: Health
+    epoch: int
+    cells: Mutations
+    view: View
+    members: tuple[str, ...] = ()
+    data: int = 0
+    plan: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def is_up(self) -> bool:
+        """Whether it answers."""
+        return self.health == "up"
+
+    @property
+    def serves(self) -> bool:
+        """Whether clients may ask it."""
+        return self.is_up and self.phase == "member"
+
+    @property
+    def table_id(self) -> str:
+        """The id by which it knows the table; empty where it does not."""
+        table = schema_of(self.cells).table(KEYSPACE, TABLE)
+        return table.id if table else ""
+
+    @property
+    def knows(self) -> tuple[Any, ...]:
+        """All by which it acts: its schema, and what it has heard that each node is."""
+        heard = ((each.endpoint, each.generation, each.says(STATUS)) for each in self.view)
+        return self.cells, *heard
+
+    def with_cells(self, cells: Mutations) -> SchemaNode:
+        """The node with this schema, whose version it gossips."""
+        if cells == self.cells:
+            return self
+        return self.but(
+            cells=cells, view=saying(self.view, self.name, **{SCHEMA: version_of(cells)})
+        )
+
+
+class SchemaState(State, frozen=True, cache_hash=True):
+    """All nodes, the log, what clients have asked for, what is left of each budget.
+
+    ``sent`` are changes on their way to the CMS, ``done`` those that clients were told are done,
+    ``rejected`` those that lost, each with the epoch that it lost to. ``written`` has for each
+    acknowledged write the id of the table that it is under. ``cut`` is who does not reach the
+    joiner.
+    """
+
+    nodes: tuple[SchemaNode, ...] = ()
+    log: tuple[Entry, ...] = ()
+    sent: tuple[int, ...] = ()
+    done: tuple[int, ...] = ()
+    rejected: tuple[tuple[int, int], ...] = ()
+    written: tuple[str, ...] = ()
+    cut: str = ""
+    joins: int = 0
+    writes: int = 0
+    cuts: int = 0
+    cancels: int = 0
+    restarts: int = 0
+    reconfigurations: int = 0
+    injections: int = 0
+
+
+Next: TypeAlias = SchemaState | Refusal | None
+Change = Annotated[int, Each(lambda m: range(len(m.planned)))]
+
+
+def serving(s: SchemaState) -> tuple[SchemaNode, ...]:
+    """The nodes that clients may ask."""
+    return tuple(node for node in s.nodes if node.serves)
+
+
+def either(ordered: str, by_gossip: str) -> Any:
+    """The sentence of a step that is another one in each of the two worlds."""
+    return lambda m, before, action, after: ordered if m.ordered else by_gossip
+
+
+def _ask_says(m: Schema, before: SchemaState, a: Any, after: SchemaState) -> str:
+    if m.ordered:
+        return "{node} sends “{what}” to the CMS, as it makes sense on its own epoch {epoch}."
+    return "{node} does “{what}” by itself, with timestamp {time}, and tells the client: done."
+
+
+def _decide_says(m: Schema, before: SchemaState, a: Any, after: SchemaState) -> str:
+    if len(after.log) > len(before.log):
+        return "“{what}” is committed as epoch {newest}."
+    return "“{what}” is rejected: {why}. It lost to epoch {lost}, “{winner}”."
+
+
+def _learn_travels(m: Schema, before: SchemaState, a: Any, after: SchemaState) -> Iterable[Travel]:
+    if m.ordered:
+        yield Travel("request", a.node, a.source, "log from {from_epoch}")
+        yield Travel("data", a.source, a.node, "up to epoch {to_epoch}", leg=1)
+    else:
+        yield Travel("message", a.node, a.source, "states, schema")
+        yield Travel("message", a.source, a.node, "states, schema", leg=1)
+
+
+def _seed_travels(m: Schema, before: SchemaState, a: Any, after: SchemaState) -> Iterable[Travel]:
+    asks, answer = ("who is the CMS?", "{members}") if m.ordered else ("shadow round", "states")
+    yield Travel("request", a.node, a.seed, asks)
+    yield Travel("answer", a.seed, a.node, answer, leg=1)
+
+
+def _inject_says(m: Schema, before: SchemaState, a: Any, after: SchemaState) -> str:
+    said = "A gossip message is injected into {node}: {about} has LEFT."
+    if m.by_log:
+        return f"{said} {{node}} repeats that in gossipinfo, and its tables stay as they are."
+    return f"{said} {{node}} believes it."
+
+
+def _start_says(m: Schema, before: SchemaState, a: Any, after: SchemaState) -> str:
+    node = after.nodes[m.number(a.node)]
+    if node.health == "failed":
+        return "{node} cannot start: it has {orphan}, and cannot load that."
+    if m.ordered:
+        return (
+            "{node} starts with the list of its disk: the CMS is {members}. It has to check that."
+        )
+    return "{node} starts and loads its schema."
+
+
+def _write_says(m: Schema, before: SchemaState, a: Any, after: SchemaState) -> str:
+    heard = " It hears of epoch {epoch} and catches up first." if a.node in m.behind(before) else ""
+    return f"{{node}} sends write {{number}} to {{stored}}.{heard}"
+
+
+class Schema(NodeModel[SchemaState]):
+    """Clients that change a schema at different nodes, and perhaps a node that joins."""
+
+    name, title, State = "schema", "A schema: ordered by the log, or by gossip", SchemaState
+    premise = (
+        "One log puts all changes of the schema in order, so of two that race one is rejected. "
+        "Without S-80, nodes change it by themselves and hear of each other by gossip."
+    )
+    about = "The nodes, what clients ask of them, who joins, what may go wrong."
+
+    nodes: int = parameter(3, "nodes of the cluster, named A, B, C, …", ge=2, le=5)
+    race: Race = parameter(
+        "type", "which two changes meet: a type is used and dropped, a table is created twice, …"
+    )
+    changes: tuple[str, ...] = parameter(
+        (),
+        "what clients ask for besides: create table ks.t at B",
+        extra_json_schema={"title": "more changes", "written": True},
+    )
+    joins: int = budget(0, "how often X may begin to join", le=MOST)
+    writes: int = budget(0, "how often ks.t is written to", le=MOST)
+    cuts: int = budget(0, "how often a node loses sight of X", le=MOST)
+    cancels: int = budget(0, "how often an operator cancels the join", le=MOST)
+    restarts: int = budget(0, "how often a node stops, to be started again", le=MOST)
+    reconfigurations: int = budget(0, "how often the CMS grows by a node", le=MOST)
+    injections: int = budget(0, "how often somebody injects a gossip message", le=MOST)
+
+    ordered: bool = safeguard(
+        "S-80",
+        "Changes of metadata go through one log; nodes do none by themselves",
+        ("INV-SCHEMA", "INV-VISIBLE", "INV-STREAM", "INV-RF", "INV-SAMESTATE"),
+        smallest={"nodes": 2},
+        wider={
+            "INV-VISIBLE": {"nodes": 3, "race": "table", "writes": 1},
+            "INV-STREAM": {"race": "none", "joins": 1, "writes": 1},
+            "INV-RF": {"race": "replication", "joins": 1},
+        },
+    )
+    validate_committed: bool = safeguard(
+        "S-10",
+        "What is proposed must make sense in the committed state",
+        ("INV-VALID",),
+        smallest={"nodes": 2},
+    )
+    operator_cancel: bool = safeguard(
+        "S-17",
+        "Only an operator cancels, no timeout does",
+        ("INV-CANCEL",),
+        smallest={"nodes": 2, "race": "none", "joins": 1, "cuts": 1},
+    )
+    log_decides: bool = safeguard(
+        "S-81",
+        "Who owns data is in the log; what gossip says of it changes nothing",
+        ("INV-SAMESTATE",),
+        smallest={"nodes": 2, "race": "none", "injections": 1},
+    )
+    schema_first: bool = safeguard(
+        "S-82",
+        "A joiner streams once it has applied the log up to the epoch of its start",
+        ("INV-SCHEMA", "INV-STREAM"),
+        smallest={"nodes": 2, "race": "none", "joins": 1},
+        wider={"INV-STREAM": {"writes": 1}},
+    )
+    ranges_stay: bool = safeguard(
+        "S-83",
+        "While ranges are locked, no statement changes replication",
+        ("INV-RF",),
+        smallest={"nodes": 2, "race": "replication", "joins": 1},
+    )
+
+    def set_up(self) -> None:
+        """The nodes, what was done before, and what clients ask for.
+
+        Raises BadInput for a line that is no change, or one that stands twice.
+        """
+        members = tuple("ABCDE"[: self.nodes])
+        self.names = (*members, *(JOINER,) * (self.joins > 0))
+        before, now = RACES[self.race]
+        self.planned = parse_changes("changes", (*now, *self.changes), members)
+        cells: Mutations = ()
+        earlier = parse_changes("earlier", ("create keyspace ks at A", *before), members)
+        for epoch, planned in enumerate(earlier, start=1):
+            cells = merged(cells, cells_of(planned.change, epoch, members[planned.node]))
+        self.base = len(earlier)
+        statuses = tuple((name, NORMAL) for name in members)
+        self.by_log = self.ordered and self.log_decides
+        self.machine = Machine(SchemaMetadata(cells, statuses, members[:1]), enact)
+
+    def start(self) -> SchemaState:
+        """All members know what was done before; X is not there yet."""
+        first: SchemaMetadata = self.machine.initial
+        view: View = ()
+        for name, _ in first.statuses:
+            view = started(view, name, 1, **{STATUS: NORMAL, SCHEMA: version_of(first.cells)})
+        nodes = [
+            SchemaNode(name, "member", "up", self.base, first.cells, view, first.members)
+            for name, _ in first.statuses
+        ]
+        nodes += [SchemaNode(name, "out", "up", 0, (), ()) for name in self.names[len(nodes) :]]
+        return super().start().but(nodes=tuple(nodes))
+
+    # -- what a node knows -------------------------------------------------------------------------
+
+    def newest(self, s: SchemaState) -> int:
+        """The newest epoch."""
+        return self.base + len(s.log)
+
+    def metadata(self, s: SchemaState, epoch: int) -> SchemaMetadata:
+        """What every node knows at an epoch; nothing before it has applied any."""
+        if epoch < self.base:
+            return SchemaMetadata()
+        return metadata_after(self.machine, s.log[: epoch - self.base])
+
+    def status(self, s: SchemaState, node: SchemaNode, *names: str) -> tuple[str, ...]:
+        """The nodes that a node takes for NORMAL, or for what ``names`` say: log or gossip."""
+        wanted = names or (NORMAL,)
+        if self.by_log:
+            known = self.metadata(s, node.epoch).statuses
+            return tuple(name for name, said in known if said in wanted)
+        return tuple(each.endpoint for each in node.view if each.says(STATUS) in wanted)
+
+    def reaches(self, s: SchemaState, a: str, b: str) -> bool:
+        """Whether two nodes can talk: a cut parts one of them from the joiner."""
+        return not (s.cut in (a, b) and JOINER in (a, b))
+
+    def applying(self, s: SchemaState, place: int, epoch: int) -> SchemaState:
+        """A node has applied the log up to an epoch; what gossip says follows from that."""
+        node = s.nodes[place]
+        if node.epoch >= epoch:
+            return s
+        old, new = self.metadata(s, node.epoch), self.metadata(s, epoch)
+        view, was = node.view, dict(old.statuses)
+        for name, said in new.statuses:
+            if was.pop(name, "") != said:
+                known = endpoint_of(view, name).generation
+                view = (
+                    saying(view, name, STATUS=said)
+                    if known
+                    else started(view, name, 1, STATUS=said)
+                )
+        for name in was:
+            view = forgetting(view, name)
+        after = node.but(view=view, epoch=epoch, members=new.members).with_cells(new.cells)
+        return s.at(
+            place, **{each: getattr(after, each) for each in ("view", "epoch", "members", "cells")}
+        )
+
+    def committed(self, s: SchemaState, event: str, who: str) -> Next:
+        """An event is in the log, and members of the CMS apply it."""
+        members = self.metadata(s, self.newest(s)).members
+        down = tuple(name for name in members if not s.nodes[self.number(name)].is_up)
+        if 2 * len(down) >= len(members):
+            return refused("the CMS has no majority", down)
+        s = s.but(log=(*s.log, Entry(self.newest(s) + 1, event, who)))
+        for name in members:
+            place = self.number(name)
+            if s.nodes[place].is_up:
+                s = self.applying(s, place, self.newest(s))
+        return s
+
+    # -- clients change the schema -----------------------------------------------------------------
+
+    def unasked(self, s: SchemaState) -> list[int]:
+        """The changes that nobody has asked for yet, each of a node that serves."""
+        asked = {*s.sent, *s.done, *(number for number, _ in s.rejected)}
+        return [
+            number
+            for number, planned in enumerate(self.planned)
+            if number not in asked and s.nodes[planned.node].serves
+        ]
+
+    @action(
+        tag="change",
+        each=unasked,
+        verb=lambda m, a: m.planned[a.number].text,
+        says=_ask_says,
+        travels=lambda m, s, a, after: [
+            Travel("request", m.asked_of(a), name, "submit")
+            for name in s.nodes[m.planned[a.number].node].members[:1]
+            if m.ordered
+        ],
+    )
+    @purpose("Any node takes a change; what matters is who puts changes in order.")
+    def ask(self, s: SchemaState, number: Change) -> Next:
+        """A client asks a node for a change, which must make sense by what this node knows."""
+        planned = self.planned[number]
+        node = s.nodes[planned.node]
+        if not self.ordered:
+            if why := makes_no_sense(schema_of(node.cells), planned.change):
+                return refused(why)
+            cells = cells_of(planned.change, self.base + len(s.done) + 1, node.name)
+            after = node.with_cells(merged(node.cells, cells))
+            s = s.at(planned.node, cells=after.cells, view=after.view)
+            return s.but(done=(*s.done, number))
+        if why := objection(self.metadata(s, node.epoch), planned.text, locks=self.ranges_stay):
+            return refused(why)
+        return s.but(sent=tuple(sorted((*s.sent, number))))
+
+    @action(
+        each=lambda m, s: s.sent,
+        verb=lambda m, a: f"decide {m.planned[a.number].text}",
+        says=_decide_says,
+        when=lambda m: m.ordered,
+    )
+    @purpose("Whoever loses a race is told so, and by what.")
+    def decide(self, s: SchemaState, number: Change) -> Next:
+        """The CMS checks a change on all that is committed, and commits or rejects it."""
+        text, newest = self.planned[number].text, self.metadata(s, self.newest(s))
+        sent = tuple(each for each in s.sent if each != number)
+        if self.validate_committed and objection(newest, text, locks=self.ranges_stay):
+            winner = lost_to(self.machine, s.log, text)
+            epoch = winner.epoch if winner else self.base
+            return s.but(sent=sent, rejected=(*s.rejected, (number, epoch)))
+        s = s.but(sent=sent, done=(*s.done, number))
+        return self.committed(s, text, self.names[self.planned[number].node])
+
+    def news(self, s: SchemaState) -> Iterator[tuple[int, int]]:
+        """Who can learn something of whom."""
+        if not self.ordered:
+            talk = [i for i, n in enumerate(s.nodes) if n.is_up and n.phase not in ("out", "asked")]
+            for i, j in combinations(talk, 2):
+                a, b = s.nodes[i], s.nodes[j]
+                if a.knows != b.knows and self.reaches(s, a.name, b.name):
+                    yield i, j
+            return
+        for i, j in permutations(range(len(s.nodes)), 2):
+            node, source = s.nodes[i], s.nodes[j]
+            asks = node.epoch > 0 or source.name in node.members
+            able = node.is_up and source.is_up and self.reaches(s, node.name, source.name)
+            if asks and able and node.epoch < source.epoch:
+                yield i, j
+
+    @action(
+        each=news,
+        says=either(
+            "{node} asks {source} for the log after epoch {from_epoch}, and applies it up to epoch "
+            "{to_epoch}.",
+            "{node} and {source} gossip and pull each other's schema: the newest cells stay.",
+        ),
+        travels=_learn_travels,
+    )
+    @purpose("Nodes learn what others know already.")
+    def learn(self, s: SchemaState, node: Node, source: Node) -> Next:
+        """A node learns of another one."""
+        if self.ordered:
+            return self.applying(s, node, s.nodes[source].epoch)
+        both = s.nodes[node], s.nodes[source]
+        cells = merged(*(each.cells for each in both))
+        a, b = (each.with_cells(cells) for each in both)
+        s = s.at(node, view=heard(a.view, b.view), cells=cells)
+        return s.at(source, view=heard(b.view, a.view), cells=cells)
+
+    # -- a node joins ------------------------------------------------------------------------------
+
+    def seeds(self, s: SchemaState) -> Iterator[tuple[int, int]]:
+        """The joiner, and each member that it may ask."""
+        for x in self.joiner(s, "out"):
+            for seed, node in enumerate(s.nodes):
+                if node.serves and self.reaches(s, JOINER, node.name):
+                    yield x, seed
+
+    def joiner(self, s: SchemaState, *phases: Phase) -> list[int]:
+        """The place of the joiner, where it is up and so far."""
+        x = len(s.nodes) - 1
+        return [x] if s.nodes[x].phase in phases and s.nodes[x].is_up else []
+
+    @action(
+        tag="ask-seed",
+        each=seeds,
+        when=lambda m: m.joins,
+        says=either(
+            "{node} asks the seed {seed} who belongs to the CMS: {members}. It will fetch the log "
+            "there.",
+            "{node} asks {seed} what there is, in a shadow round: nobody hears of {node}.",
+        ),
+        travels=_seed_travels,
+    )
+    @purpose("Before a newcomer shows itself it finds out what there is.")
+    def ask_seed(self, s: SchemaState, node: Node, seed: Node) -> Next:
+        """The joiner asks a seed."""
+        if self.ordered:
+            return s.at(node, phase="asked", members=s.nodes[seed].members)
+        return s.at(node, phase="asked", view=s.nodes[seed].view)
+
+    @action(
+        tag="join",
+        each=lambda m, s: sum(1 << x for x in m.joiner(s, "asked")),
+        when=lambda m: m.joins,
+        spends="joins",
+        says=either(
+            "{node} begins to join, as epoch {newest}: from there on writes go to {node} as well.",
+            "{node} says BOOT: whoever hears it writes to {node} as well.",
+        ),
+    )
+    @purpose("New writes have to reach the newcomer while it copies older ones.")
+    def begin(self, s: SchemaState, node: Node) -> Next:
+        """The joiner begins to join."""
+        if self.ordered:
+            return self.committed(s.at(node, phase="boot"), f"{JOIN} {JOINER}", JOINER)
+        generation = endpoint_of(s.nodes[node].view, JOINER).generation + 1
+        said = {STATUS: BOOT, SCHEMA: version_of(s.nodes[node].cells)}
+        return s.at(
+            node, phase="boot", view=started(s.nodes[node].view, JOINER, generation, **said)
+        )
+
+    def began(self, s: SchemaState) -> int:
+        """The epoch at which the joiner has begun."""
+        return max((each.epoch for each in s.log if each.event == f"{JOIN} {JOINER}"), default=0)
+
+    @action(
+        each=lambda m, s: [
+            (x, at)
+            for x in m.joiner(s, "boot")
+            for at, node in enumerate(s.nodes)
+            if node.serves and at != x and m.reaches(s, JOINER, node.name)
+        ],
+        when=lambda m: m.joins,
+        says="{node} copies ks.t from {source}: {streamed}.",
+        travels=[Travel("data", "{source}", "{node}", "ks.t")],
+    )
+    @purpose("New writes do not bring the older ones: these have to be copied.")
+    def stream(self, s: SchemaState, node: Node, source: Node) -> Next:
+        """The joiner copies what another node holds of tables that it knows."""
+        x = s.nodes[node]
+        if self.ordered and self.schema_first and x.epoch < self.began(s):
+            return refused(f"{JOINER} has not applied epoch {self.began(s)}, at which it began")
+        copied = s.nodes[source].data & self.under(s, x.table_id)
+        plan = schema_of(x.cells).keyspaces
+        return s.at(node, phase="streamed", data=x.data | copied, plan=plan)
+
+    def under(self, s: SchemaState, table_id: str) -> int:
+        """The writes that are under this id of the table, as a mask."""
+        return sum(1 << at for at, each in enumerate(s.written) if each == table_id)
+
+    @action(
+        tag="joined",
+        each=lambda m, s: sum(1 << x for x in m.joiner(s, "streamed")),
+        when=lambda m: m.joins,
+        says=either(
+            "{node} has joined, as epoch {newest}.",
+            "{node} says NORMAL: whoever hears it reads from {node}.",
+        ),
+    )
+    @purpose("Reads go to the newcomer once it has all data.")
+    def finish(self, s: SchemaState, node: Node) -> Next:
+        """The joiner owns its data."""
+        if self.ordered:
+            return self.committed(s.at(node, phase="member"), f"{JOINED} {JOINER}", JOINER)
+        view = saying(s.nodes[node].view, JOINER, STATUS=NORMAL)
+        return s.at(node, phase="member", view=view)
+
+    def undone(self, s: SchemaState, who: str) -> Next:
+        """The join is cancelled by the log: the joiner may begin again."""
+        x = len(s.nodes) - 1
+        return self.committed(s.at(x, phase="asked", data=0, plan=()), f"{CANCEL} {JOINER}", who)
+
+    @action(
+        each=lambda m, s: sum(
+            1 << len(m.names) - 1 for _ in m.metadata(s, m.newest(s)).those(BOOT)
+        ),
+        when=lambda m: m.ordered and m.joins,
+        spends="cancels",
+        says="An operator cancels the join of {node}, as epoch {newest}.",
+    )
+    @purpose("A person can tell a dead joiner from a slow one.")
+    def cancel(self, s: SchemaState, node: Node) -> Next:
+        """An operator cancels the join."""
+        return self.undone(s, OPERATOR)
+
+    @action(
+        tag="time-out",
+        each=lambda m, s: s.where(
+            lambda n: (
+                n.serves
+                and n.name != JOINER
+                and JOINER in m.status(s, n, BOOT)
+                and not (m.reaches(s, n.name, JOINER) and s.nodes[-1].is_up)
+            )
+        ),
+        when=lambda m: m.joins,
+        says=either(
+            "{node} has not heard of X for too long and cancels its join, as epoch {newest}.",
+            "{node} has not heard of X for too long (FatClient timeout) and drops it from its "
+            "tables. Other nodes have their own timeouts.",
+        ),
+        fault=True,
+    )
+    @purpose("Silence looks different from each node, so it must not change what all share.")
+    def time_out(self, s: SchemaState, node: Node) -> Next:
+        """A node has not heard of the joiner for too long."""
+        if not self.ordered:
+            return s.at(node, view=forgetting(s.nodes[node].view, JOINER))
+        if self.operator_cancel:
+            return refused("silence cancels nothing: an operator has to")
+        if not self.metadata(s, self.newest(s)).those(BOOT):
+            return None  # somebody else has cancelled it
+        return self.undone(s, self.names[node])
+
+    # -- clients write -----------------------------------------------------------------------------
+
+    def behind(self, s: SchemaState) -> tuple[str, ...]:
+        """The nodes that would hear of a newer epoch from a replica that they ask."""
+        top = max(node.epoch for node in serving(s)) if serving(s) else 0
+        return tuple(node.name for node in serving(s) if self.ordered and node.epoch < top)
+
+    def told(self, s: SchemaState, place: int) -> SchemaState:
+        """In the log, whoever takes part in a request catches up with the newest of them first."""
+        while self.ordered:
+            asked = self.targets(s, place)
+            top = max(s.nodes[at].epoch for at in (place, *asked))
+            after = s
+            for at in (place, *asked):
+                after = self.applying(after, at, top)
+            if after == s:
+                break
+            s = after
+        return s
+
+    def targets(self, s: SchemaState, place: int) -> list[int]:
+        """Those among whom a coordinator writes to that answer: who owns data, who joins."""
+        names = self.status(s, s.nodes[place], NORMAL, BOOT)
+        return [
+            self.number(name)
+            for name in names
+            if s.nodes[self.number(name)].is_up and self.reaches(s, self.names[place], name)
+        ]
+
+    @action(
+        each=lambda m, s: s.where(
+            lambda n: n.serves and m.told(s, m.number(n.name)).nodes[m.number(n.name)].table_id
+        ),
+        when=lambda m: m.writes,
+        spends="writes",
+        says=_write_says,
+        travels=lambda m, s, a, after: [
+            Travel("data", a.node, name, "write {number}", leg=0)
+            for name in m.stored(s, after)
+            if name != a.node
+        ],
+        relied=False,
+        unasked=True,
+    )
+    @purpose("A coordinator writes to those that it knows, by the schema that it knows.")
+    def write(self, s: SchemaState, node: Node) -> Next:
+        """A client writes at quorum; besides, each node that joins has to acknowledge."""
+        s = self.told(s, node)
+        coordinator, bit = s.nodes[node], 1 << len(s.written)
+        answering = [
+            at for at in self.targets(s, node) if s.nodes[at].table_id == coordinator.table_id
+        ]
+        owners, more = self.status(s, coordinator), self.status(s, coordinator, BOOT)
+        missing = tuple(n for n in (*owners, *more) if self.number(n) not in answering)
+        lost = [name for name in missing if name in owners]
+        if 2 * len(lost) >= len(owners) or len(lost) < len(missing):
+            return refused("too few replicas know the table and answer", missing)
+        for at in answering:
+            s = s.at(at, data=s.nodes[at].data | bit)
+        return s.but(written=(*s.written, coordinator.table_id))
+
+    def stored(self, before: SchemaState, after: SchemaState) -> tuple[str, ...]:
+        """The nodes that have stored a write in a step."""
+        pairs = zip(before.nodes, after.nodes, strict=True)
+        return tuple(new.name for old, new in pairs if new.data != old.data)
+
+    # -- operators and faults ----------------------------------------------------------------------
+
+    @action(
+        each=lambda m, s: s.where(lambda n: n.is_up and n.phase not in ("out", "asked")),
+        spends="restarts",
+        hand=off_stage,
+        fault=True,
+    )
+    @purpose("A node that is down does not hear what others do.")
+    def stop(self, s: SchemaState, node: Node) -> Next:
+        """{node} is down."""
+        if not self.ordered and s.nodes[node].phase in ("boot", "streamed"):
+            return s.at(node, health="down", phase="out", view=(), data=0, plan=())
+        return s.at(node, health="down")
+
+    @action(each=lambda m, s: s.where(lambda n: n.health == "down"), says=_start_says)
+    @purpose("A node begins with what is on its disk.")
+    def start_again(self, s: SchemaState, node: Node) -> Next:
+        """A node starts, and loads its schema."""
+        if schema_of(s.nodes[node].cells).orphans:
+            return s.at(node, health="failed")
+        return s.at(node, health="back" if self.ordered else "up")
+
+    @action(
+        each=lambda m, s: [
+            (i, j)
+            for i, node in enumerate(s.nodes)
+            for j, peer in enumerate(s.nodes)
+            if node.health == "back" and peer.serves and m.reaches(s, node.name, peer.name)
+        ],
+        when=lambda m: m.ordered and m.restarts,
+        says="{node} asks {peer} whether its list is still right. By what {peer} knows, {verdict}.",
+        travels=[
+            Travel("request", "{node}", "{peer}", "is {stored} the CMS?"),
+            Travel("answer", "{peer}", "{node}", "{members}"),
+        ],
+    )
+    @purpose("Any peer that it knows can tell whether the list is out of date.")
+    def check_list(self, s: SchemaState, node: Node, peer: Node) -> Next:
+        """A node that has started checks its list of members with a peer."""
+        mine, theirs = s.nodes[node], s.nodes[peer]
+        members = theirs.members if theirs.epoch > mine.epoch else mine.members
+        return s.at(node, health="up", members=members)
+
+    @action(
+        each=lambda m, s: s.where(
+            lambda n: n.serves and n.name not in m.metadata(s, m.newest(s)).members
+        ),
+        when=lambda m: m.ordered,
+        spends="reconfigurations",
+        says="{node} becomes a member of the CMS, as epoch {newest}.",
+        unasked=True,
+    )
+    @purpose("Who keeps the log can change, and that is in the log.")
+    def reconfigure(self, s: SchemaState, node: Node) -> Next:
+        """The CMS grows by a node; how is the matter of ``cms``."""
+        members = (*self.metadata(s, self.newest(s)).members, self.names[node])
+        return self.committed(s, " ".join((CMS, *members)), OPERATOR)
+
+    @action(
+        each=lambda m, s: [
+            (i, j)
+            for i, j in permutations(range(m.nodes), 2)
+            if s.nodes[i].is_up
+            and endpoint_of(s.nodes[i].view, m.names[j]).says(STATUS) not in ("", LEFT)
+        ],
+        spends="injections",
+        says=_inject_says,
+        fault=True,
+    )
+    @purpose("What gossip says may be wrong, so nothing that matters hangs on it.")
+    def inject(self, s: SchemaState, node: Node, about: Node) -> Next:
+        """Somebody injects a gossip message."""
+        view, name = s.nodes[node].view, self.names[about]
+        generation = endpoint_of(view, name).generation + 1
+        return s.at(node, view=started(view, name, generation, **{STATUS: LEFT}))
+
+    @action(
+        tag="cut-off",
+        kind="cut",
+        each=lambda m, s: 0 if s.cut else (1 << m.nodes) - 1,
+        when=lambda m: m.joins,
+        spends="cuts",
+        says="{node} and X lose sight of each other.",
+        fault=True,
+    )
+    @purpose("One node that does not reach the joiner knows nothing about the joiner.")
+    def cut_off(self, s: SchemaState, node: Node) -> Next:
+        """A node loses sight of the joiner."""
+        return s.but(cut=self.names[node])
+
+    @action(each=lambda m, s: int(bool(s.cut)), tag="reconnect")
+    @purpose("Messages pass again.")
+    def heal(self, s: SchemaState) -> Next:
+        """The network is whole again."""
+        return s.but(cut="")
+
+    # -- what must hold ----------------------------------------------------------------------------
+
+    @always("INV-VALID", when=lambda m: m.ordered)
+    def valid(self, s: SchemaState) -> str | None:
+        """Each committed change makes sense after all that was committed before."""
+        for place, each in enumerate(s.log):
+            before = metadata_after(self.machine, s.log[:place])
+            if why := objection(before, each.event, locks=self.ranges_stay):
+                return f"epoch {each.epoch} is “{each.event}”, and {why}"
+        return None
+
+    @always("INV-SCHEMA")
+    def loadable(self, s: SchemaState) -> str | None:
+        """Nothing on a node needs what is not there."""
+        for node in s.nodes:
+            for orphan in schema_of(node.cells).orphans:
+                return f"{node.name} has {orphan}, and cannot load that when it restarts"
+        return None
+
+    @always("INV-SCHEMA")
+    def one_id(self, s: SchemaState) -> str | None:
+        """A name stands for one table on all nodes."""
+        if self.was_dropped(s):
+            return None
+        ids = {node.name: node.table_id for node in s.nodes if node.table_id}
+        known = sorted(ids.items(), key=lambda each: each[1])
+        if known and known[0][1] != known[-1][1]:
+            (a, first), (b, last) = known[0], known[-1]
+            return f"{KEYSPACE}.{TABLE} has id {first} on {a} and id {last} on {b}"
+        return None
+
+    def was_dropped(self, s: SchemaState) -> bool:
+        """Whether a client was told that the table, or its keyspace, is dropped."""
+        changes = [self.planned[number].change for number in s.done]
+        return any(each.verb == "drop" and each.table in ("", TABLE) for each in changes)
+
+    @always("INV-VISIBLE")
+    def kept(self, s: SchemaState) -> str | None:
+        """What was written to a table is found there, unless it was dropped."""
+        if self.was_dropped(s):
+            return None
+        for number, under in enumerate(s.written, start=1):
+            for node in serving(s):
+                if node.table_id not in ("", under):
+                    return (
+                        f"write {number} is under id {under}; {node.name} reads "
+                        f"{KEYSPACE}.{TABLE} under id {node.table_id}"
+                    )
+        return None
+
+    @always("INV-SAMESTATE")
+    def same(self, s: SchemaState) -> str | None:
+        """Nodes that have applied the same epochs have the same schema and the same owners."""
+        for a, b in combinations(serving(s), 2):
+            if a.epoch == b.epoch:
+                if a.cells != b.cells:
+                    return f"{a.name} and {b.name}, both at epoch {a.epoch}, differ in the schema"
+                mine, theirs = (self.status(s, each, NORMAL, BOOT) for each in (a, b))
+                if mine != theirs:
+                    who = (
+                        f"{a.name} writes to {', '.join(mine)} and {b.name} to {', '.join(theirs)}"
+                    )
+                    return f"both at epoch {a.epoch}, {who}"
+        return None
+
+    @always("INV-CANCEL", when=lambda m: m.ordered)
+    def asked_for(self, s: SchemaState) -> str | None:
+        """A join is cancelled only when an operator asks for it."""
+        for each in s.log:
+            if each.event == f"{CANCEL} {JOINER}" and each.id != OPERATOR:
+                return f"epoch {each.epoch} cancels the join, and {each.id} alone wanted it"
+        return None
+
+    @step("INV-SCHEMA", on=(stream,), when=lambda m: m.joins)
+    def whole_schema(self, before: SchemaState, action: Any, after: SchemaState) -> str | None:
+        """A joiner has the whole schema before it streams."""
+        mine = before.nodes[-1].cells
+        owed = [node.cells for node in serving(before)]
+        if self.ordered:
+            owed = [self.metadata(before, self.began(before)).cells]
+        for cells in owed:
+            lacks = {*definitions(merged(mine, cells))} - {*definitions(mine)}
+            if lacks:
+                return f"{JOINER} streams without {min(lacks)}"
+        return None
+
+    @step("INV-STREAM", on=(finish,), when=lambda m: m.joins and not m.restarts)
+    def streamed(self, before: SchemaState, action: Any, after: SchemaState) -> str | None:
+        """A node that has joined has every acknowledged write."""
+        if self.was_dropped(after):
+            return None
+        lacks = self.missing(after)
+        return f"{JOINER} has joined without write {lacks.bit_length()}" if lacks else None
+
+    def missing(self, s: SchemaState) -> int:
+        """The acknowledged writes that the joiner does not have, as a mask."""
+        return (1 << len(s.written)) - 1 & ~s.nodes[-1].data
+
+    @step("INV-RF", on=(finish,), when=lambda m: m.joins)
+    def replicated(self, before: SchemaState, action: Any, after: SchemaState) -> str | None:
+        """A node joins with as many replicas as it has streamed for."""
+        plan = after.nodes[-1].plan
+        known = [node.cells for node in serving(after)]
+        if self.ordered:
+            known = [self.metadata(after, self.newest(after)).cells]
+        for cells in known:
+            for keyspace, rf in schema_of(cells).keyspaces:
+                if dict(plan).get(keyspace, rf) != rf:
+                    return (
+                        f"{JOINER} streamed for rf {dict(plan)[keyspace]} of {keyspace}, now {rf}"
+                    )
+        return None
+
+    @sometimes()
+    def changed(self, s: SchemaState) -> bool:
+        """A change is done."""
+        return bool(s.done)
+
+    @sometimes(when=lambda m: m.ordered and len(m.planned) > 1)
+    def refused_one(self, s: SchemaState) -> bool:
+        """Of two changes that race one is rejected."""
+        return bool(s.rejected)
+
+    @sometimes(when=lambda m: m.joins)
+    def has_joined(self, s: SchemaState) -> bool:
+        """X has joined."""
+        return s.nodes[-1].phase == "member"
+
+    @goal()
+    def agreement(self, s: SchemaState) -> bool:
+        """All nodes that serve can come to one schema, and each change can be answered."""
+        return not s.sent and len({(node.epoch, node.cells) for node in serving(s)}) <= 1
+
+    # -- words -------------------------------------------------------------------------------------
+
+    def asked_of(self, action: Any) -> str:
+        """The node of which a change is asked."""
+        planned: PlannedChange = self.planned[action.number]
+        return self.names[planned.node]
+
+    def words(self, before: SchemaState, action: Any, after: SchemaState) -> Words:
+        """Epochs before and after, what a change is and what becomes of it, who stores a write."""
+        words: dict[str, Any] = {"newest": self.newest(after), "number": len(after.written)}
+        if isinstance(action, Ask | Decide):
+            planned = self.planned[action.number]
+            node = after.nodes[planned.node]
+            words |= {"node": node.name, "what": planned.change.text, "epoch": node.epoch}
+            words["time"] = self.base + len(after.done)
+            if after.rejected != before.rejected:
+                lost = after.rejected[-1][1]
+                at = lost - self.base - 1
+                words |= {
+                    "lost": lost,
+                    "winner": before.log[at].event if at >= 0 else "",
+                    "why": objection(self.metadata(before, self.newest(before)), planned.text),
+                }
+            return words
+        place = self.number(action.node) if hasattr(action, "node") else 0
+        old, new = before.nodes[place], after.nodes[place]
+        words |= {"from_epoch": old.epoch, "to_epoch": new.epoch, "epoch": new.epoch}
+        words |= {"members": ", ".join(new.members), "stored": ", ".join(old.members)}
+        words["verdict"] = (
+            "it is" if old.members == new.members else f"it is {words['members']} now"
+        )
+        if isinstance(action, Write):
+            words["stored"] = ", ".join(self.stored(before, after))
+        if isinstance(action, Stream):
+            count = (new.data & ~old.data).bit_count()
+            words["streamed"] = f"{count} of {len(after.written)} writes"
+        if isinstance(action, StartAgain):
+            words["orphan"] = next(iter(schema_of(new.cells).orphans), "")
+        return words
+
+    def milestone(self, before: SchemaState, action: Any, after: SchemaState) -> str | None:
+        """All but what nodes learn of each other, and what clients write."""
+        return None if isinstance(action, Learn | Write) else self.verb(action)
+
+
+Ask, Decide, Learn, AskSeed, Begin, Stream, Finish, Cancel, TimeOut, Write, *_rest = Schema.acts
+Stop, StartAgain, CheckList, Reconfigure, Inject, CutOff, Heal = _rest
+
+RACING = ("create table ks.t using ud at A", "drop type ks.ud at B")
+SCENARIOS = (
+    Scenario(
+        "two-changes",
+        "A type is used on A and dropped on B: one change is committed, the other one rejected",
+        {"nodes": 2},
+        script=(*RACING, f"decide {RACING[0]}", f"decide {RACING[1]}", "learn B A"),
+    ),
+    Scenario(
+        "two-changes-by-gossip",
+        "The same two changes without a log: both are done, and A cannot start any more",
+        {"nodes": 2, "restarts": 1},
+        off=("ordered",),
+        script=(*RACING, "learn A B", "stop A", "start-again A"),
+    ),
+    Scenario(
+        "two-ids",
+        "Two clients create one table by gossip: it gets two ids, and a write is lost",
+        {"race": "table", "writes": 1},
+        off=("ordered",),
+        script=(
+            *("create table ks.t at A", "create table ks.t at B", "learn A C", "write A"),
+            *("learn A B", "learn A C"),
+        ),
+    ),
+    Scenario(
+        "late-news",
+        "X joins by gossip, and a node that has not heard of X writes past it",
+        {"race": "none", "joins": 1, "writes": 1},
+        off=("ordered",),
+        script=("ask-seed X A", "join X", "learn A X", "stream X A", "write B", "joined X"),
+    ),
+    Scenario(
+        "whole-schema-first",
+        "X joins in the log: CMS from a seed, the whole schema, then the data",
+        {"race": "none", "joins": 1, "writes": 1},
+        script=(
+            *("ask-seed X A", "join X", "learn X A", "write B", "stream X A", "joined X"),
+            *("learn X A", "learn B A", "learn C A"),
+        ),
+    ),
+    Scenario(
+        "silent-joiner",
+        "B loses sight of X: the log does not change until an operator cancels the join",
+        {"nodes": 2, "race": "none", "joins": 1, "cuts": 1, "cancels": 1},
+        script=("ask-seed X A", "join X", "learn B A", "cut-off B", "cancel X", "learn B A"),
+    ),
+)
+ENTRY = entry(
+    Schema,
+    scenarios=SCENARIOS,
+    fuzzing=Fuzzing(
+        {
+            "changes": ("create keyspace k rf 2 at C",),
+            "joins": 2,
+            "writes": 2,
+            "cuts": 1,
+            "cancels": 1,
+            "restarts": 1,
+            "reconfigurations": 1,
+            "injections": 1,
+        },
+        {"stop": 0.2, "cut": 0.2, "inject": 0.2, "cancel": 0.2},
+    ),
+)

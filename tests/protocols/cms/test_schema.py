@@ -1,0 +1,278 @@
+"""A schema in the log and the same one by gossip: races, a joiner, restarts, injected messages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.engine.check import check
+from kit.engine.flows import Flow, flows
+from kit.engine.registry import build, entries
+from kit.engine.timeline import Timeline
+from kit.protocols.cms.facts.schema import OUTPUT, changes, gossip, known, schemas
+from kit.protocols.cms.schema import RACES, Schema
+from kit.protocols.gossip.rules import version_of
+
+GUARDS = {guard.name: guard for guard in entries()["schema"].safeguards}
+BY_GOSSIP = ("ordered",)
+JOINING = {"nodes": 2, "race": "none", "joins": 1}
+
+
+def played(parameters: dict[str, Any], off: tuple[str, ...], *script: str) -> Timeline:
+    """The run of these verbs."""
+    timeline = Timeline(build("schema", parameters, off))
+    for line in script:
+        option = timeline.model.find(timeline.state, line)
+        assert option is not None, line
+        timeline.do(option[0])
+    return timeline
+
+
+def both(race: str) -> tuple[str, str]:
+    """The lines of the two changes of a race."""
+    first, second = RACES[race][1]
+    return first, second
+
+
+def witness(timeline: Timeline) -> dict[str, str]:
+    """What is broken, by property."""
+    return {each.name: each.witness for each in timeline.verdicts() if each.witness}
+
+
+def travelled(timeline: Timeline) -> tuple[Flow, ...]:
+    """What travelled in the last step."""
+    return flows(timeline.model, timeline.before, timeline.now.action, timeline.state)
+
+
+@pytest.mark.spec("B-074")
+@pytest.mark.parametrize("race", [race for race in RACES if len(RACES[race][1]) == 2])
+def test_the_log_commits_one_of_two_and_rejects_the_other(race: str) -> None:
+    """In either order: the first is committed, the second is told the epoch that it lost to."""
+    orders = [both(race), both(race)[::-1]][
+        : 1 + (race != "column")
+    ]  # a table may be dropped later
+    for order in orders:
+        decides = (f"decide {line}" for line in order)
+        timeline = played({"nodes": 2, "race": race}, (), *both(race), *decides)
+        first, second = ({row.text: row.became for row in changes(timeline.model, timeline.state)}[
+            line] for line in order)  # fmt: skip
+        newest = timeline.model.newest(timeline.state)
+        assert first == f"✓ epoch {newest}"
+        assert second == f"! rejected: lost to epoch {newest}"
+        assert not witness(timeline)
+
+
+@pytest.mark.parametrize(
+    ("race", "orphan"),
+    [
+        ("type", "table ks.t using type ks.ud"),
+        ("function", "aggregate ks.a using function ks.f"),
+        ("view", "view ks.v using table ks.t"),
+    ],
+)
+@pytest.mark.spec("B-072")
+def test_by_gossip_a_restart_fails_after_a_race(race: str, orphan: str) -> None:
+    """Both clients hear that it is done; the node that has both changes cannot start again."""
+    parameters = {"nodes": 2, "race": race, "restarts": 1}
+    timeline = played(parameters, BY_GOSSIP, *both(race), "learn A B", "stop A", "start-again A")
+    assert {row.became for row in changes(timeline.model, timeline.state)} == {
+        "✓ done, says its node"
+    }
+    assert timeline.state.nodes[0].health == "failed"
+    assert timeline.now.say == f"A cannot start: it has {orphan}, and cannot load that."
+    assert "loadable" in witness(timeline)
+
+
+@pytest.mark.spec("B-073")
+def test_by_gossip_one_name_has_two_ids_and_a_write_is_lost() -> None:
+    """Each node shows its own id; when the newer one wins, what is under the other one is lost."""
+    given = {"race": "table", "writes": 1}
+    timeline = played(given, BY_GOSSIP, *both("table"))
+    rows = {what: tuple(said) for _, what, *said in schemas(timeline.model, timeline.state)}
+    assert rows["table ks.t"] == ("id 2@A", "id 3@B", "")
+    learnt = ("learn A C", "write A", "learn A B", "learn A C")
+    timeline = played(given, BY_GOSSIP, *both("table"), *learnt)
+    rows = {what: tuple(said) for _, what, *said in schemas(timeline.model, timeline.state)}
+    assert rows["table ks.t"] == ("id 3@B",) * 3
+    assert witness(timeline)["kept"] == "write 1 is under id 2@A; A reads ks.t under id 3@B"
+
+
+@pytest.mark.spec("B-076")
+def test_by_gossip_a_joiner_misses_what_is_written_past_it() -> None:
+    """It has streamed before B has heard of it; the counter on it says so, and stays."""
+    given = {"race": "none", "joins": 1, "writes": 1}
+    start = ("ask-seed X A", "join X", "learn A X", "stream X A")
+    timeline = played(given, BY_GOSSIP, *start)
+    assert [row.missing for row in known(timeline.model, timeline.state)] == [0, 0, 0, 0]
+    timeline = played(given, BY_GOSSIP, *start, "write B", "joined X")
+    assert [row.missing for row in known(timeline.model, timeline.state)] == [0, 0, 0, 1]
+    assert witness(timeline)["streamed"] == "X has joined without write 1"
+    learnt = played(given, (), *("ask-seed X A", "join X", "learn X A", "stream X A", "write B"))
+    assert [row.missing for row in known(learnt.model, learnt.state)] == [0, 0, 0, 0]
+
+
+def test_one_history_has_both_worlds() -> None:
+    """The run of the log is done again without S-80, as a branch: what was rejected is done."""
+    lines = both("type")
+    timeline = played({"nodes": 2}, (), *lines, *(f"decide {line}" for line in lines), "learn B A")
+    by_log = timeline.at
+    left_out = timeline.again(build("schema", {"nodes": 2}, BY_GOSSIP), by_log)
+    assert len(left_out) == 3  # the two decisions, and what B would fetch
+    timeline.do(Schema.learn("A", "B"))
+    assert timeline.model_at(by_log) is not timeline.here
+    assert "loadable" in witness(timeline)
+    timeline.goto(by_log)
+    assert not witness(timeline)
+
+
+@pytest.mark.spec("B-075")
+def test_a_joiner_has_the_whole_schema_before_it_streams() -> None:
+    """It shows its epoch: below that of its start it may not stream, and it has no table."""
+    given = {**JOINING, "writes": 1}
+    timeline = played(given, (), "ask-seed X A", "join X")
+    x = known(timeline.model, timeline.state)[-1]
+    assert (x.applied, x.phase) == ("no epoch", "joins")
+    stream = Schema.stream("X", "A")
+    refusal = timeline.model.refusal(timeline.state, stream)
+    assert refusal is not None
+    assert refusal.reason == "X has not applied epoch 3, at which it began"
+    timeline = played(given, (), "ask-seed X A", "join X", "learn X A")
+    assert known(timeline.model, timeline.state)[-1].applied == "epoch 3"
+    assert {said[1] for said in schemas(timeline.model, timeline.state)} == {
+        "keyspace ks", "table ks.t", "column ks.t.pk"
+    }  # fmt: skip
+    assert {said[0] for said in schemas(timeline.model, timeline.state)} == {"="}
+    assert stream in list(timeline.model.actions(timeline.state))
+
+
+@pytest.mark.spec("B-061")
+def test_by_gossip_each_node_drops_a_silent_joiner_by_itself() -> None:
+    """B drops it and A does not, so their tables differ until they gossip."""
+    start = ("ask-seed X A", "join X", "learn A X", "learn A B")
+    given = {**JOINING, "cuts": 1}
+
+    def joining(*more: str) -> list[tuple[str, ...]]:
+        timeline = played(given, BY_GOSSIP, *start, *more)
+        return [row.joining for row in known(timeline.model, timeline.state)]
+
+    assert joining() == [("X",)] * 3
+    assert joining("cut-off B", "time-out B") == [("X",), (), ("X",)]
+    assert joining("cut-off B", "time-out B", "learn A B") == [("X",)] * 3
+
+
+def test_in_the_log_a_silent_joiner_is_dropped_by_nobody() -> None:
+    """The timeout is refused on each node, and the tables stay equal."""
+    start = ("ask-seed X A", "join X", "learn B A", "cut-off B")
+    timeline = played({**JOINING, "cuts": 1, "cancels": 1}, (), *start)
+    refusal = timeline.model.refusal(timeline.state, Schema.time_out("B"))
+    assert refusal is not None
+    assert refusal.reason == "silence cancels nothing: an operator has to"
+    timeline.run([Schema.cancel("X"), Schema.learn("B", "A")])
+    assert [row.joining for row in known(timeline.model, timeline.state)] == [()] * 3
+    assert not witness(timeline)
+
+
+@pytest.mark.spec("B-062")
+def test_an_injected_gossip_message_changes_no_table_of_the_log() -> None:
+    """Whatever state a search meets: after an injection all see the same owners and schema."""
+    model = build("schema", {"race": "type", "injections": 2, "nodes": 2})
+    injected = 0
+    states, seen = [model.start()], {model.start()}
+    while states:
+        state = states.pop()
+        for action, after in model.successors(state):
+            if isinstance(action, Schema.inject):
+                injected += 1
+                assert known(model, after) == known(model, state)
+                assert schemas(model, after) == schemas(model, state)
+                assert gossip(model, after) != gossip(model, state)
+            if after not in seen:
+                seen.add(after)
+                states.append(after)
+    assert injected > 50
+
+
+def test_by_gossip_an_injected_message_is_believed() -> None:
+    """The same message takes a node out of the tables of who hears it."""
+    timeline = played({"nodes": 2, "injections": 1}, BY_GOSSIP, "inject A B")
+    assert [row.owners for row in known(timeline.model, timeline.state)] == [("A",), ("A", "B")]
+
+
+@pytest.mark.spec("B-063")
+def test_gossipinfo_follows_the_log() -> None:
+    """What a node says of itself and of the joiner changes when it applies an epoch, not before."""
+    start = ("ask-seed X A", "join X")
+    given = {"nodes": 2, "joins": 1}
+
+    def said(node: str, *more: str) -> str:
+        timeline = played(given, (), *start, *more)
+        return str(OUTPUT["gossipinfo"](timeline.model, timeline.state, node))
+
+    assert "/X" not in said("B")
+    assert "/X\n  generation:1\n  STATUS:1:BOOT" in said("A")
+    assert "/X\n  generation:1\n  STATUS:1:BOOT" in said("B", "learn B A")
+    joined = ("learn X A", "stream X A", "joined X")
+    assert "/X\n  generation:1\n  STATUS:2:NORMAL" in said("A", *joined)
+    line = both("type")[0]
+    before, after = said("A"), said("A", line, f"decide {line}")
+    committed = played(given, (), *start, line, f"decide {line}")
+    assert [line for line in after.splitlines() if line not in before.splitlines()] == [
+        f"  SCHEMA:3:{version_of(committed.state.nodes[0].cells)}"
+    ]
+
+
+@pytest.mark.spec("B-064")
+def test_a_joiner_asks_a_seed_and_fetches_the_log_from_the_cms() -> None:
+    """Two arrows to the seed and back, and two to the member: nobody else serves it at first."""
+    given = {**JOINING, "nodes": 3}
+    timeline = played(given, (), "ask-seed X C")
+    assert [(f.from_key, f.to_key, f.label) for f in travelled(timeline)] == [
+        ("node:X", "node:C", "who is the CMS?"), ("node:C", "node:X", "A")
+    ]  # fmt: skip
+    fetches = [a for a in timeline.model.actions(timeline.state) if isinstance(a, Schema.learn)]
+    assert fetches == [Schema.learn("X", "A")]
+    timeline.run(fetches)
+    assert [(f.from_key, f.to_key) for f in travelled(timeline)] == [
+        ("node:X", "node:A"), ("node:A", "node:X")
+    ]  # fmt: skip
+    by_gossip = played(given, BY_GOSSIP, "ask-seed X C")
+    assert [f.label for f in travelled(by_gossip)] == ["shadow round", "states"]
+
+
+@pytest.mark.spec("B-065")
+def test_a_restarted_node_checks_the_list_of_its_disk() -> None:
+    """It starts with what it stored; one arrow to any peer and back, and it knows the new list."""
+    given = {"race": "none", "restarts": 1, "reconfigurations": 1}
+    timeline = played(given, (), "stop B", "reconfigure C", "start-again B")
+    row = known(timeline.model, timeline.state)[1]
+    assert (row.phase, row.members) == ("back", ("A",))
+    checks = [a for a in timeline.model.actions(timeline.state) if isinstance(a, Schema.check_list)]
+    assert {check.peer for check in checks} == {"A", "C"}
+    timeline.run([Schema.check_list("B", "A")])
+    assert [(f.from_key, f.to_key) for f in travelled(timeline)] == [
+        ("node:B", "node:A"), ("node:A", "node:B")
+    ]  # fmt: skip
+    assert known(timeline.model, timeline.state)[1].members == ("A", "C")
+
+
+PAIRS = [(name, invariant) for name, guard in GUARDS.items() for invariant in guard.protects]
+
+
+@pytest.mark.parametrize(("name", "invariant"), PAIRS)
+def test_with_all_safeguards_a_search_finds_nothing(name: str, invariant: str) -> None:
+    """Where one of them is off something breaks (test_protects); with all of them nothing does."""
+    found = check(build("schema", GUARDS[name].breaking(invariant)))
+    assert found.complete
+    assert found.violation is None
+
+
+@pytest.mark.parametrize(
+    "faults",
+    [{"cuts": 1, "cancels": 1, "writes": 1}, {"restarts": 1, "reconfigurations": 1}],
+)
+def test_a_join_in_the_log_keeps_every_promise_under_faults(faults: dict[str, int]) -> None:
+    """Two nodes and a joiner: a cut, a cancel and a write; or a stop and another CMS."""
+    found = check(build("schema", {**JOINING, **faults}))
+    assert found.complete
+    assert found.violation is None
