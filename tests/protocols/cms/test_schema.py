@@ -11,8 +11,10 @@ from kit.engine.flows import Flow, flows
 from kit.engine.registry import build, entries
 from kit.engine.timeline import Timeline
 from kit.protocols.cms.facts.schema import OUTPUT, changes, gossip, known, schemas
+from kit.protocols.cms.panels.schema import VIEWS
 from kit.protocols.cms.schema import RACES, Schema
 from kit.protocols.gossip.rules import version_of
+from kit.views.panel import scene_of
 
 GUARDS = {guard.name: guard for guard in entries()["schema"].safeguards}
 BY_GOSSIP = ("ordered",)
@@ -61,6 +63,10 @@ def test_the_log_commits_one_of_two_and_rejects_the_other(race: str) -> None:
         assert first == f"✓ epoch {newest}"
         assert second == f"! rejected: lost to epoch {newest}"
         assert not witness(timeline)
+        [panel] = [panel for panel in VIEWS.panels if panel.name == "schemas"]
+        page = panel.draw(scene_of(timeline, timeline.at)).html()
+        assert f'class="badge">{first}<' in page
+        assert f'class="badge busy">{second}<' in page
 
 
 @pytest.mark.parametrize(
