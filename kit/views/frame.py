@@ -16,7 +16,7 @@ from kit.views.actions import Macro, draw_actions, ends_well
 from kit.views.breaks import break_lines, draw_break
 from kit.views.cover import Story, draw_cover
 from kit.views.fragment import Frag, Kid, h
-from kit.views.gate import Declared, Gate, awaited_gates, gates_above, gates_of
+from kit.views.gate import Declared, awaited_gates, gates_above, gates_of
 from kit.views.labels import clause, measured
 from kit.views.panel import Panel, Scene, is_shown, section
 from kit.views.parts import scroll, sheet
@@ -112,7 +112,7 @@ def frame(
         kind = " wide" if slots.wide else " rail" * _is_short(pages[0][1])
     declared = picture.gates if picture and picture.gates else slots.gates
     gates = gates_of(scene, declared)
-    drawn = None if picture is None else _picture(scene, picture, gates)
+    drawn = None if picture is None else _picture(scene, picture, declared)
     return h(
         "div",
         _badges(scene, panels, slots),
@@ -186,7 +186,8 @@ def _badges(scene: Scene, panels: Sequence[Panel], slots: Slots) -> Frag:
     return h("div", status, promises, class_="kp-badges")
 
 
-def _picture(scene: Scene, panel: Panel, gates: Sequence[Gate]) -> Frag:
+def _picture(scene: Scene, panel: Panel, declared: Declared) -> Frag:
+    gates = gates_of(scene, declared)
     zoom = [
         h("button", sign, type="button", data_do=f"zoom-{way}", aria_label=word)
         for way, sign, word in (
@@ -197,7 +198,10 @@ def _picture(scene: Scene, panel: Panel, gates: Sequence[Gate]) -> Frag:
     edition = edition_in(scene.model.parameters, " · {}")
     title = [say(panel.title), h("span", edition, class_="edition") if edition else None]
     drawn = panel.draw(scene)
-    above = None if panel.gates else gates_above(scene, gates, drawn)
+    former, above = scene.former(), None
+    if not panel.gates:
+        then = gates_of(former, declared) if former and gates else ()
+        above = gates_above(scene, gates, drawn, then)
     legend = _legend(scene, panel, drawn, gated=above is not None)
     top = h("div", h("h3", title), above, legend, zoom, class_="kp-top")
     body = section(panel, drawn, "kp-scroll", say("picture: {title}", title=say(panel.title)))

@@ -18,6 +18,7 @@ from kit.views.busts import Health, head_of, letter_of
 from kit.views.fragment import Frag, h
 from kit.views.labels import brief, measured, shortened, tags
 from kit.views.panel import Scene
+from kit.views.parts import fresh
 from kit.views.replicas import SIGNS
 
 MOST_GATES = 3
@@ -156,15 +157,26 @@ def _counted(refusal: Refusal) -> Iterator[tuple[Awaited, tuple[str, ...], tuple
 # -- drawing ---------------------------------------------------------------------------------------
 
 
+def came(gate: Gate, before: Iterable[Gate]) -> set[str]:
+    """Who has come to a gate since."""
+    missed = {name for each in before if each.thing == gate.thing for name in each.missing}
+    return missed.intersection(gate.there)
+
+
+class Cast(Struct, frozen=True):
+    """How heads at a gate are drawn: their letters, how each is; who was missing ``before`` and has
+    come since is marked.
+    """
+
+    letters: Mapping[str, str]
+    health: Mapping[str, str]
+    before: Sequence[Gate] = ()
+
+
 def gate_below(
-    scene: Scene,
-    gates: Sequence[Gate],
-    letters: Mapping[str, str],
-    health: Mapping[str, str],
-    width: float,
-    bottom: float,
+    scene: Scene, gates: Sequence[Gate], cast: Cast, width: float, bottom: float
 ) -> Frag | None:
-    """Draw the first of these gates at the foot of a stage; each head as ``health`` says."""
+    """Draw the first of these gates at the foot of a stage."""
     if not gates:
         return None
     gate, y, post = gates[0], bottom - HIGH / 2, 300.0
@@ -179,7 +191,7 @@ def gate_below(
         h("path", d=f"M0 {bottom - HIGH + 1:.0f}H{width:.0f}", class_="rail"),
         h("text", what, x=2, y=y + 5, class_="strong"),
         h("text", gate.untold, x=post - 12, y=y + 5, text_anchor="end") if gate.untold else None,
-        _crowd(scene, gate, letters, health, post, y, come),
+        _crowd(scene, gate, cast, post, y, come),
         h("text", said, x=post + 12, y=y + 5)
         if gate.there and not come and measured(said) < room else None,
         h("text", gate.count, x=width - 2, y=y + 5, text_anchor="end", class_="strong"),
@@ -190,12 +202,20 @@ def gate_below(
     )  # fmt: skip
 
 
-def gates_above(scene: Scene, gates: Sequence[Gate], picture: Frag | None = None) -> Frag | None:
+def gates_above(
+    scene: Scene,
+    gates: Sequence[Gate],
+    picture: Frag | None = None,
+    before: Sequence[Gate] = (),
+) -> Frag | None:
     """Draw the gates in the line over a picture, whose cast has the same heads here; nothing where
     nobody waits.
     """
     health = dict(_cast_of(picture)) if picture and gates else {}
-    shown = [_above(scene, gate, health, is_first=gate is gates[0]) for gate in gates[:MOST_GATES]]
+    shown = [
+        _above(scene, gate, Cast(tags((*gate.missing, *gate.there)), health, before), at == 0)
+        for at, gate in enumerate(gates[:MOST_GATES])
+    ]
     return h("div", shown, k="gates", class_="kp-gates") if shown else None
 
 
@@ -207,18 +227,17 @@ def _cast_of(picture: Frag) -> Iterator[tuple[str, str]]:
             yield name, next((each for each in looks if each in get_args(Health)), "")
 
 
-def _above(scene: Scene, gate: Gate, health: Mapping[str, str], *, is_first: bool) -> Frag:
+def _above(scene: Scene, gate: Gate, cast: Cast, is_first: bool) -> Frag:
     come = _some(gate.there, MOST_COME)
     post = _BEFORE * len(_some(gate.missing, MOST_MISSING)) + 8
     width, high = post + _BEHIND * len(come) + 8, 2 * _MIDDLE
-    letters = tags((*gate.missing, *gate.there))
     return h(
         "div",
         h("b", brief(gate.what), title=gate.what),
         h("span", gate.untold) if gate.untold else None,
         h(
             "svg",
-            _crowd(scene, gate, letters, health, post, _MIDDLE, come, pressed=is_first),
+            _crowd(scene, gate, cast, post, _MIDDLE, come, pressed=is_first),
             viewBox=f"0 0 {width:.0f} {high:.0f}",
             role="group",
             aria_label=gate.sentence,
@@ -239,8 +258,7 @@ def _some(names: tuple[str, ...], most: int) -> tuple[str, ...]:
 def _crowd(
     scene: Scene,
     gate: Gate,
-    letters: Mapping[str, str],
-    health: Mapping[str, str],
+    cast: Cast,
     post: float,
     y: float,
     come: Sequence[str],
@@ -253,6 +271,7 @@ def _crowd(
     missing = _some(gate.missing, MOST_MISSING)
     steps = _steps(scene, missing) if missing and pressed and not scene.closed else {}
     key, leaf = f"gate:{gate.thing}", 9 if gate.is_open else 0
+    letters, health, new = cast.letters, cast.health, came(gate, cast.before)
 
     def at(x: float) -> str:
         return f"translate({x:.0f} {y:.0f})"
@@ -274,6 +293,7 @@ def _crowd(
         h(
             "g",
             h("title", say("{name} has come", name=name)),
+            fresh(0, 0, 2 * SMALL + 2, 2 * SMALL + 6) if name in new else None,
             head_of("node", SMALL),
             letter_of(letters.get(name, name), SMALL),
             k=f"{key}:{name}",

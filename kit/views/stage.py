@@ -32,7 +32,7 @@ from kit.views.actions import mark
 from kit.views.busts import HEAD, Health, Kind, bust, head_of, letter_of
 from kit.views.diagrams import Standing
 from kit.views.fragment import Frag, h
-from kit.views.gate import HIGH, Declared, Gate, awaited_gates, gate_below, gates_of
+from kit.views.gate import HIGH, Cast, Declared, Gate, awaited_gates, came, gate_below, gates_of
 from kit.views.heat import MOST_NODES, Aspect, draw_heat, heat_lines
 from kit.views.labels import Box, measured, seated, shortened, tags, wrapped
 from kit.views.panel import Panel, Scene, alternative
@@ -350,10 +350,15 @@ def on_network(scene: Scene, stage: Stage) -> Stage:
 
 
 def draw_stage(
-    scene: Scene, stage: Stage, gates: Sequence[Gate] | None, said: str, before: Stage | None = None
+    scene: Scene,
+    stage: Stage,
+    gates: Sequence[Gate] | None,
+    said: str,
+    before: Stage | None = None,
+    then: Sequence[Gate] = (),
 ) -> Frag:
     """Draw the stage of a scene; ``gates`` is None where its family never has any. What was not so
-    ``before`` is marked.
+    ``before``, when ``then`` were the gates, is marked.
     """
     laid = _Set(stage, gates is not None)
     labels = _Labels(laid)
@@ -367,7 +372,7 @@ def draw_stage(
     ends = (key for flow in scene.flows() for key in (flow.from_key, flow.to_key))
     coming = [(sent.words, sent.title) for sent in stage.messages if sent.target == stage.tape_key]
     former = before.tape if before else None
-    health = {each.name: each.health for each in stage.characters}
+    cast = Cast(letters, {each.name: each.health for each in stage.characters}, then)
     return h(
         "svg",
         draw_strip(stage.standing, WIDTH) if stage.has_strip else None,
@@ -381,7 +386,7 @@ def draw_stage(
         [_side(laid, each, was.get(each.key)) for each in stage.sides],
         [envelope for _, envelope in parked],
         h("g", words, k="labels"),
-        gate_below(scene, gates, letters, health, WIDTH, HEIGHT) if gates is not None else None,
+        gate_below(scene, gates, cast, WIDTH, HEIGHT) if gates is not None else None,
         viewBox=f"0 0 {WIDTH:.0f} {HEIGHT:.0f}",
         role="img" if gates is None else "group",
         aria_label=said,
@@ -1007,9 +1012,8 @@ def _aspects(
     for gate in gates[:1]:
         standing = dict.fromkeys(gate.there, say("answered"))
         standing |= dict.fromkeys(gate.missing, say("missing"))
-        missed = {name for each in then if each.thing == gate.thing for name in each.missing}
         so_far = f"{len(gate.there)}/{gate.needed}"
-        yield Aspect(gate.what, standing, frozenset(missed.intersection(gate.there)), so_far)
+        yield Aspect(gate.what, standing, frozenset(came(gate, then)), so_far)
 
 
 def stage_panel(
@@ -1047,11 +1051,13 @@ def stage_panel(
         lines = heat_lines(aspects(scene)) if many else stage_lines(stage, gates)
         return "\n".join(f"  {line}" for line in lines)
 
+    def waited(scene: Scene) -> tuple[Gate, ...]:
+        former = scene.former()
+        return awaited(former) if former else ()
+
     def aspects(scene: Scene) -> list[Aspect]:
         def work() -> list[Aspect]:
-            before = scene.former()
-            waited = awaited(before) if before else ()
-            return [*_aspects(on(scene), awaited(scene), was(scene), waited)]
+            return [*_aspects(on(scene), awaited(scene), was(scene), waited(scene))]
 
         return scene.once(f"aspects:{name}", work)
 
@@ -1063,7 +1069,7 @@ def stage_panel(
             return draw_heat(_keys(stage), aspects(scene), said, moving)
         shown = awaited(scene) if gates else None
         said = "\n".join((words(scene), *_unsaid(stage)))
-        return draw_stage(scene, stage, shown, alternative(title, said), was(scene))
+        return draw_stage(scene, stage, shown, alternative(title, said), was(scene), waited(scene))
 
     def legend(scene: Scene) -> str:
         stage = on(scene)

@@ -408,7 +408,7 @@ def _peer(scene: Scene, peers: Peers, count: int) -> Character:
     waits, knows = ", ".join(peers.awaited), ", ".join(peers.known)
     tag = "lowest id" if peers.name == min(scene.model.contact_points) else "no group"
     if count > MOST_NAMED:
-        tag = f"{len(peers.known)} of {count}"
+        tag = f"{len(peers.answered)} of {len(peers.known)}"
     return Character(
         peers.name,
         scene.model.spot(peers.name),
@@ -463,7 +463,12 @@ DISCOVERY_VIEWS = Views(
             "Who knows whom",
             _peers_stage,
             gates=_peer_gates,
-            meanings={"+": "in no group yet", "blue": "peers it knows", "crown": "founded a group"},
+            meanings={
+                "+": "in no group yet",
+                "below a node": "answers of those it knows",
+                "blue": "peers it knows",
+                "crown": "founded a group",
+            },
         ),
         MESSAGES,
         panel_of(
