@@ -138,8 +138,8 @@ VIEWS = Views(
             _stage,
             gates=None,
             meanings={
-                "below a node": "the epoch that it has applied, or the version of its schema",
-                "on a disk": "what is in its schema, whom it writes to",
+                "below a node": "its epoch, or its schema version",
+                "on a disk": "schema, whom it writes to",
                 "crown": "a member of the CMS",
             },
         ),
