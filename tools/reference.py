@@ -2,9 +2,10 @@
 
 ``families`` is the table in ARCHITECTURE.md, made from what each family declares. ``rules`` is the
 index of what each module holds, in the words of its docstring. ``editions`` is the page of the
-tables of both editions. ``answers`` are the commands of ``console`` blocks with what they answer,
-run in docs/example. ``gallery`` is the page of pictures, ``stories`` the page that needs no
-installation. ``--check`` says what is not current; names choose some of them.
+tables of both editions, ``properties`` that of what testers check. ``answers`` are the commands of
+``console`` blocks with what they answer, run in docs/example. ``gallery`` is the page of pictures,
+``stories`` the page that needs no installation. ``--check`` says what is not
+current; names choose some of them.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from kit.commands.editions import editions
 from kit.engine.family import Family, families
 from kit.lessons import story
 from kit.views.export import export_stories
+from tools.catalogue import catalogue, catalogue_cells, sight_cells, sights
 from tools.gallery import table
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -38,6 +40,7 @@ ARCHITECTURE = ROOT / "ARCHITECTURE.md"
 INDEX = ROOT / "docs" / "reference" / "rules.md"
 GALLERY = ROOT / "docs" / "gallery.md"
 BESIDE = ROOT / "docs" / "reference" / "editions.md"
+PROPERTIES = ROOT / "docs" / "reference" / "tcm-properties.md"
 PAGE = ROOT / "docs" / "three-stories.html"
 LARGEST_PAGE = 250_000
 WIDTH = 80
@@ -134,6 +137,17 @@ def beside(text: str) -> str:
     return _between(text, "editions", "\n\n".join([*answer.heading, *tables]))
 
 
+def properties(text: str) -> str:
+    """The published catalogue beside what models show: what stands before its mark stays."""
+    heads = ("", "subject", "holds here", "a search breaks it without", "remark")
+    parts = [
+        f"## {title}\n\n{_table([heads, *map(catalogue_cells, rows)])}"
+        for title, rows in catalogue()
+    ]
+    seen = _table([("sight", "scenario"), *map(sight_cells, sights())])
+    return _between(text, "properties", "\n\n".join([*parts, f"## Have you seen it?\n\n{seen}"]))
+
+
 def _between(text: str, name: str, made: str) -> str:
     """The document with ``made`` between the marks of that name.
 
@@ -209,6 +223,8 @@ def made(names: Iterable[str]) -> Iterator[tuple[Path, str]]:
         yield INDEX, index(INDEX.read_text(encoding="utf-8"))
     if "editions" in names:
         yield BESIDE, beside(BESIDE.read_text(encoding="utf-8"))
+    if "properties" in names:
+        yield PROPERTIES, properties(PROPERTIES.read_text(encoding="utf-8"))
     if "answers" in names:
         for path in documents():
             if CONSOLE.search(text := path.read_text(encoding="utf-8")):
@@ -222,7 +238,7 @@ def made(names: Iterable[str]) -> Iterator[tuple[Path, str]]:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; exit code 0 when all is well, 1 when something is not current."""
-    parts = ("families", "rules", "editions", "answers", "gallery", "stories")
+    parts = ("families", "rules", "editions", "properties", "answers", "gallery", "stories")
     parser = argparse.ArgumentParser(prog="python -m tools.reference", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(parts)}: all")
     parser.add_argument("--check", action="store_true", help="compare, and write nothing")

@@ -93,12 +93,11 @@ def draw_actions(
     options = scene.options()
     refused = [(action, refusal) for action, refusal in options if refusal is not None]
     waiting = [option for option in refused if _waits(option[1])]
-    absent = [{*why.missing} for _, why in waiting]
+    absent, shut = [{*why.missing} for _, why in waiting], [g for g in gates if not g.is_open]
     closed = [
         gate
-        for gate in gates
-        if not gate.is_open
-        and not (gate.missing and any(names.issuperset(gate.missing) for names in absent))
+        for gate in shut
+        if not (gate.missing and any(names.issuperset(gate.missing) for names in absent))
     ]
     number = len(waiting) + len(closed)
     must_wait = h("summary", say("{n} must wait", n=number) if number else say("nothing waits"))
@@ -112,7 +111,7 @@ def draw_actions(
     )
     parts = (
         _next(scene, closed),
-        _awaited(scene, closed),
+        _awaited(scene, shut),
         _faults(scene, options),
         sheet(must_wait, reasons, kind="kp-pop waiting"),
         sheet(possible, action_board(scene, macros), kind="kp-pop more"),
@@ -146,23 +145,23 @@ def _next(scene: Scene, closed: Sequence[Gate]) -> Frag:
 
 
 def _awaited(scene: Scene, closed: Sequence[Gate]) -> Frag:
-    """Draw in one line for whom the first waiting action waits, with a meter where it counts; where
-    none does, for whom a closed gate does.
+    """Draw in one line for whom the first closed gate waits, by the name that it has there, with a
+    meter; where none is closed, for whom the first waiting action does.
     """
-    if first := first_waiting(scene):
-        what = scene.model.label(scene.state, first[0]).partition(" (")[0]  # the sheet has the rest
-        line, meter = _line(first[1])
-    elif closed:
+    if closed:
         gate = closed[0]
         what, line, meter = gate.what, gate.why, None
         if gate.missing:
-            line = say("waits for {names}", names=_named(gate.missing))
-            meter = h("progress", value=len(gate.there), max=gate.needed, aria_label=gate.sentence)
+            line, more = _waits_for(gate.missing, gate.needed - len(gate.there)), gate.sentence
+            meter = h("progress", value=len(gate.there), max=gate.needed, aria_label=more)
+    elif first := first_waiting(scene):
+        what = scene.model.label(scene.state, first[0])
+        line, meter = _line(first[1])
     else:
         return h("p", class_="kp-awaited")
     return h(
         "p",
-        h("small", what, meter),
+        h("small", what.partition(" (")[0], meter),  # the sheet has the rest
         h("span", line),
         class_="kp-awaited",
         tabindex=0,
@@ -224,14 +223,21 @@ def _faults(scene: Scene, options: Sequence[Option]) -> Frag | None:
     return h("div", buttons, class_="kp-faults", role="group", aria_label=say("what may go wrong"))
 
 
+def _waits_for(names: Sequence[str], needed: int) -> str:
+    """Say for whom something waits, and for how many of them, where some are enough."""
+    if needed < len(names):
+        return say("waits for {needed} of {names}", needed=needed, names=_named(names))
+    return say("waits for {names}", names=_named(names))
+
+
 def _line(refusal: Refusal) -> tuple[str, Frag | None]:
     if not refusal.awaited:
-        return say("waits for {names}", names=_named(refusal.missing)), None
+        return _waits_for(refusal.missing, len(refusal.missing)), None
     first = refusal.awaited[0]  # the sheet has the others
     done, needed = min(first.done, first.needed), first.needed
     label = say("{done} of {needed}, {what}", done=done, needed=needed, what=first.what)
     meter = h("progress", value=done, max=needed, aria_label=label)
-    return say("waits for {needed} of {names}", needed=needed, names=_named(first.nodes)), meter
+    return _waits_for(first.nodes, needed), meter
 
 
 def _named(nodes: Sequence[str]) -> str:

@@ -9,8 +9,10 @@ import pytest
 from tests.house.source import ROOT
 from tools import reference
 
+PARTS = ("families", "rules", "editions", "properties", "answers", "gallery", "stories")
 
-@pytest.mark.parametrize("part", ["families", "rules", "editions", "answers", "gallery", "stories"])
+
+@pytest.mark.parametrize("part", PARTS)
 def test_what_is_made_from_the_kit_is_current(part: str) -> None:
     """Families, the index of rules, both editions, answers and pages are those of today."""
     made = dict(reference.made([part]))

@@ -11,7 +11,6 @@ import pytest
 from kit.engine.registry import build, entries
 from kit.errors import Awaited, Refusal
 from kit.protocols.storage.panels import gates as storage_gates
-from kit.protocols.storage.storage import Commit
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.moment import range_key
 from kit.protocols.tcm.panels.operation import gates as tcm_gates
@@ -121,8 +120,8 @@ def test_the_gates_of_a_data_range_hold_its_events_back(name: str) -> None:
             if gate.is_open:
                 continue
             closed += 1
-            refusal = scene.model.refusal(scene.state, Commit(gate.what))
-            assert refusal is not None
+            named = {scene.model.label(scene.state, act): why for act, why in scene.options()}
+            assert named[gate.what] is not None
     assert closed
 
 
@@ -154,7 +153,8 @@ WAITING = re.compile(r"[^.;\n]*\b(?:waits|wait for|must wait|awaited|stuck)\b[^.
 @pytest.mark.parametrize("model", sorted(entries()))
 def test_all_who_are_missing_stand_before_a_gate(model: str) -> None:
     """At every step of every run those whom a refusal names stand before closed gates, no others
-    beside them; the first of these is in the picture. Where nothing is said to wait, neither the
+    beside them; the first of these is in the picture, and has one name there and beside *next*.
+    Where nothing is said to wait, neither the
     picture nor what explains it says that something does.
     """
     seen, quiet = set(), set[str]()
@@ -191,7 +191,10 @@ def test_all_who_are_missing_stand_before_a_gate(model: str) -> None:
             if len(gates[0].missing) <= MOST_MISSING and drawn.get("class") != "heat":
                 first = [f"gate:{gates[0].thing}:{name}" for name in gates[0].missing]
                 assert before[: len(first)] == first
-            said = " ".join(part.text() for part in draw_actions(scene, (), gates))
+            parts = draw_actions(scene, (), gates)
+            said = " ".join(part.text() for part in parts)
+            [line] = [part for part in parts if part.get("class") == "kp-awaited"]
+            assert line.text().startswith(gates[0].what.partition(" (")[0])
             assert "must wait" in said
             assert "nothing waits" not in said
     assert [found.group().strip() for text in quiet for found in WAITING.finditer(text)] == []
@@ -259,5 +262,5 @@ def test_a_gate_that_no_refusal_tells_of_is_waited_for() -> None:
     model = build("gossip")
     parts = draw_actions(Scene(model, model.start()), (), [CLOSED])
     [line] = [part for part in parts if part.get("class") == "kp-awaited"]
-    assert line.text() == "(0, 100] waits for A, C, X"
+    assert line.text() == "(0, 100] waits for 2 of A, C, X"
     assert CLOSED.sentence in " ".join(part.text() for part in parts)

@@ -16,7 +16,7 @@ published code, ``PaxosBackedProcessor``, ``LocalLog``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import count, permutations
 from string import ascii_uppercase
 from typing import Annotated, Any, Literal, TypeAlias
@@ -61,6 +61,8 @@ from kit.protocols.cms.rules.log import (
 from kit.protocols.cms.rules.paxos import Accepted, Slot, accept, newer, promise, quorum
 
 MOST_NODES, MOST = 7, 5
+RACE = {"nodes": 2, "members": 2, "events": ("drop table t at A", "drop table t at B")}
+"""Two members, two proposers, one slot."""
 LEARNS = "{acceptor} knows epoch {epoch} already: {node} learns it, and its ballot is void."
 Stage: TypeAlias = Literal["waiting", "sent", "unknown", "committed", "rejected"]
 
@@ -101,16 +103,30 @@ class Answer(State, frozen=True, cache_hash=True):
 class Handling(State, frozen=True, cache_hash=True):
     """A member's work on a request: its ballot, who promised, the newest value that they named.
 
-    ``value`` is what it proposes and ``accepts`` who accepted that; ``answer``, how it ended.
+    ``value`` is what it proposes and ``accepts`` who accepted that; ``answer``, how it ended. Who
+    is idle has no request (-1).
     """
 
-    request: int
+    request: int = -1
     ballot: int = 0
     promises: int = 0
     newest: Accepted | None = None
     value: Entry | None = None
     accepts: int = 0
     answer: Answer | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a request without an answer yet."""
+        return self.request >= 0 and self.answer is None
+
+    @property
+    def heard(self) -> int:
+        """Who has answered the ballot: accepted its value, or promised it."""
+        return self.accepts if self.value else self.promises
+
+
+IDLE = Handling()
 
 
 class Member(State, frozen=True, cache_hash=True):
@@ -119,7 +135,7 @@ class Member(State, frozen=True, cache_hash=True):
     up: bool = True
     log: NodeLog = NodeLog()
     slots: tuple[Slot, ...] = ()
-    handles: Handling | None = None
+    handles: Handling = IDLE
 
     def slot(self, epoch: int) -> Slot:
         """What it keeps of a slot."""
@@ -138,6 +154,7 @@ class CommitState(State, frozen=True, cache_hash=True):
     requests: tuple[Answer, ...]
     crashes: int
     losses: int
+    replies: int
 
     def answered(self, request: int, answer: Answer) -> CommitState:
         """The same, where a submitter knows more of its request."""
@@ -166,38 +183,31 @@ def submission_of(text: str, names: tuple[str, ...]) -> Submission:
     return Submission(event, node, contact)
 
 
-def handling(*, is_open: bool | None = None, proposes: bool | None = None) -> Any:
-    """The up members that handle a request: with a ballot or none, with a value or none."""
-
-    def able(node: Member) -> bool:
-        work = node.handles
-        return (
-            work is not None
-            and work.answer is None
-            and is_open in (None, work.ballot > 0)
-            and proposes in (None, work.value is not None)
-        )
-
-    return lambda m, s: s.where(able)
+def at_work(fits: Callable[[Handling], Any]) -> Any:
+    """The members at work on a request, so far that this fits, as a mask."""
+    return lambda m, s: s.where(lambda node: node.handles.is_open and fits(node.handles))
 
 
 def to_others(m: Commit, s: CommitState) -> Iterator[tuple[int, int]]:
     """Each member with a ballot, and each other one whose answer to it would count."""
     for place, node in enumerate(s.nodes):
         work = node.handles
-        if work is not None and work.ballot and work.answer is None:
-            heard = work.promises if work.value is None else work.accepts
-            if heard.bit_count() < m.quorum:
-                yield from (
-                    (place, other) for other in m.members_of(m.cms & ~heard) if other != place
-                )
+        if work.ballot and work.heard.bit_count() < m.quorum:
+            rest = m.cms & ~work.heard & ~(1 << place)
+            yield from ((place, other) for other in m.members_of(rest))
+
+
+def asking(*, proposes: bool) -> Any:
+    """The same, of those that have a value, or have none yet."""
+    return lambda m, s: [
+        pair for pair in to_others(m, s) if (s.nodes[pair[0]].handles.value is not None) == proposes
+    ]
 
 
 def _round_trip(m: Commit, before: CommitState, a: Any, after: CommitState) -> Iterable[Travel]:
     """A prepare or an accept, and what comes back: nothing, if the reply is lost."""
     member, other = m.number(a.node), m.number(a.acceptor)
     work = before.nodes[member].handles
-    assert work is not None
     what = "accept" if work.value else "prepare"
     yield Travel("request", a.node, a.acceptor, f"{what} {m.ballot_name(work.ballot)}")
     if isinstance(a, Commit.lose_reply):
@@ -205,7 +215,9 @@ def _round_trip(m: Commit, before: CommitState, a: Any, after: CommitState) -> I
     if m.knows_more(before, member, other):
         yield Travel("entry", a.acceptor, a.node, "its log", leg=1)
     else:
-        back = "accepted" if work.value else m.promise_text(before, member, other)
+        accepted = before.nodes[other].slot(before.nodes[member].log.epoch + 1).accepted
+        promised = f"promise, has {accepted.entry.id}" if accepted else "promise"
+        back = "accepted" if work.value else promised
         yield Travel("answer", a.acceptor, a.node, back, leg=1)
 
 
@@ -247,7 +259,10 @@ class Commit(NodeModel[CommitState]):
         0, "epochs after which the CMS submits a snapshot by itself (0: never)", ge=0, le=4
     )
     crashes: int = budget(0, "how often a member may go down", le=MOST)
-    losses: int = budget(0, "how often a reply or an answer is lost", le=MOST)
+    losses: int = budget(0, "how often an answer to a submitter is lost", le=MOST)
+    replies: int = budget(
+        0, "how often a reply between members is lost", title="lost replies", le=MOST
+    )
 
     validation: bool = safeguard(
         "S-10",
@@ -263,7 +278,7 @@ class Commit(NodeModel[CommitState]):
         "S-12",
         "An event is in the log once a majority of the CMS has accepted it",
         ("INV-LOG",),
-        smallest={"nodes": 2, "members": 2, "events": ("drop table t at A", "drop table t at B")},
+        smallest=RACE,
     )
     apply_in_order: bool = safeguard(
         "S-16",
@@ -280,13 +295,13 @@ class Commit(NodeModel[CommitState]):
         "S-64",
         "An acceptor that has promised a ballot refuses lower ones",
         ("INV-LOG",),
-        smallest={"nodes": 2, "members": 2, "events": ("drop table t at A", "drop table t at B")},
+        smallest=RACE,
     )
     accepted_first: bool = safeguard(
         "S-65",
         "A member finishes what an acceptor has accepted before it proposes its own",
         ("INV-LOG",),
-        smallest={"nodes": 2, "members": 2, "events": ("drop table t at A", "drop table t at B")},
+        smallest=RACE,
     )
     entry_id: bool = safeguard(
         "S-66",
@@ -308,19 +323,14 @@ class Commit(NodeModel[CommitState]):
         own = len(given) // self.snapshot_every if self.snapshot_every else 0
         self.submissions = (*given, *(Submission(SNAPSHOT, "A", "A"),) * own)
         things = {parsed(each.event)[1]: each.event for each in reversed(given)}
-        there = [
-            Fact(thing, "there")
-            for thing, event in things.items()
-            if thing and not event.startswith("create")
-        ]
-        facts = (*there, *(Fact(f"node {name}", "there") for name in self.names))
-        unique = {each.thing: each for each in facts}
-        self.machine = machine_of(Metadata(tuple(unique[name] for name in sorted(unique))))
+        tables = (x for x, event in things.items() if x and not event.startswith("create"))
+        there = sorted({*tables, *(f"node {name}" for name in self.names)})
+        self.machine = machine_of(Metadata(tuple(Fact(thing, "there") for thing in there)))
 
     def start(self) -> CommitState:
         """An empty log on all nodes, and nothing submitted."""
         nodes, requests = (Member(),) * self.nodes, (Answer(),) * len(self.submissions)
-        return CommitState(nodes, requests, self.crashes, self.losses)
+        return CommitState(nodes, requests, self.crashes, self.losses, self.replies)
 
     def members_of(self, mask: int) -> tuple[int, ...]:
         """The places of a mask."""
@@ -342,7 +352,7 @@ class Commit(NodeModel[CommitState]):
         mine = s.nodes[node]
         slots = tuple(each for each in mine.slots if each.epoch > log.epoch)
         work = mine.handles
-        if work is not None and work.answer is None and log.epoch > mine.log.epoch:
+        if work.is_open and log.epoch > mine.log.epoch:
             work = Handling(work.request)
         return s.at(node, log=log, slots=slots, handles=work)
 
@@ -352,11 +362,6 @@ class Commit(NodeModel[CommitState]):
         sent = slice_since(s.nodes[peer].log, mine.epoch)
         return self.knowing(s, node, caught_up(mine, sent, self.machine))
 
-    def promise_text(self, s: CommitState, member: int, acceptor: int) -> str:
-        """``promise``, with what the acceptor has accepted."""
-        accepted = s.nodes[acceptor].slot(s.nodes[member].log.epoch + 1).accepted
-        return f"promise, has {accepted.entry.id}" if accepted else "promise"
-
     def unreached(self, s: CommitState, member: int, acceptor: int) -> Refusal | None:
         """Why an acceptor does not answer a ballot: it is down, or has promised a higher one."""
         name, other = self.names[acceptor], s.nodes[acceptor]
@@ -364,7 +369,7 @@ class Commit(NodeModel[CommitState]):
             return refused(f"{name} is down", (name,))
         work, epoch = s.nodes[member].handles, s.nodes[member].log.epoch + 1
         promised = other.slot(epoch).promised
-        if work and self.promises_bind and promised > work.ballot and other.log.epoch < epoch:
+        if self.promises_bind and promised > work.ballot and other.log.epoch < epoch:
             return refused(f"{name} has promised a higher ballot")
         return None
 
@@ -402,7 +407,7 @@ class Commit(NodeModel[CommitState]):
             return refused(f"{name} is down", (name,))
         if not self.cms >> node & 1:
             return s.answered(request, known.but(knows_members=True))
-        if s.nodes[node].handles:
+        if s.nodes[node].handles != IDLE:
             return refused(f"{name} is at work on another event")
         nth = request - len(self.events) + 1
         if nth > 0 and s.nodes[0].log.epoch < nth * self.snapshot_every:
@@ -413,7 +418,7 @@ class Commit(NodeModel[CommitState]):
 
     @action(
         tag="ballot",
-        each=handling(proposes=None),
+        each=at_work(lambda work: True),
         when=lambda m: m.backend == "paxos",
         says="{node} opens ballot {ballot} for epoch {epoch}, and promises it itself.",
     )
@@ -422,7 +427,6 @@ class Commit(NodeModel[CommitState]):
         """A member begins with a slot, or begins again where another one has a higher ballot."""
         mine = s.nodes[node]
         work, epoch = mine.handles, mine.log.epoch + 1
-        assert work is not None
         highest = max(s.nodes[place].slot(epoch).promised for place in self.live(s))
         if work.ballot and work.ballot >= highest:
             return None
@@ -445,7 +449,7 @@ class Commit(NodeModel[CommitState]):
         """Whether somebody still works with a ballot."""
         leader = s.nodes[self.leader(ballot)]
         work = leader.handles
-        return work is not None and (work.ballot, leader.log.epoch + 1) == (ballot, epoch)
+        return (work.ballot, leader.log.epoch + 1) == (ballot, epoch)
 
     def _prepare_says(self, before: CommitState, a: Any, after: CommitState) -> str:
         member, other = self.number(a.node), self.number(a.acceptor)
@@ -456,7 +460,7 @@ class Commit(NodeModel[CommitState]):
         return f"{{acceptor}} promises ballot {{ballot}} to {{node}}{more}."
 
     @action(
-        each=lambda m, s: [p for p in to_others(m, s) if s.nodes[p[0]].handles.value is None],
+        each=asking(proposes=False),
         when=lambda m: m.backend == "paxos" and m.size > 1,
         says=_prepare_says,
         travels=_round_trip,
@@ -469,7 +473,6 @@ class Commit(NodeModel[CommitState]):
         if self.knows_more(s, node, acceptor):
             return self.from_peer(s, node, acceptor)
         work, epoch = s.nodes[node].handles, s.nodes[node].log.epoch + 1
-        assert work is not None
         slot = s.nodes[acceptor].slot(epoch)
         newest = newer(work.newest, slot.accepted)
         heard = work.but(promises=work.promises | 1 << acceptor, newest=newest)
@@ -478,18 +481,17 @@ class Commit(NodeModel[CommitState]):
 
     def _propose_says(self, before: CommitState, a: Any, after: CommitState) -> str:
         work = after.nodes[self.number(a.node)].handles
-        assert work is not None
         if work.answer:
             return work.answer.ending
         former = before.nodes[self.number(a.node)].handles
-        if former and former.newest and self.accepted_first:
+        if former.newest and self.accepted_first:
             return f"{{node}} proposes {former.newest.entry.id}, which was accepted before."
         if not self.validation:
             return "{node} validates nothing, and proposes {event} as epoch {epoch}."
         return "{node} finds {event} valid after epoch {known}, and proposes it as epoch {epoch}."
 
     @action(
-        each=handling(is_open=True, proposes=False),
+        each=at_work(lambda work: work.ballot and not work.value),
         when=lambda m: m.backend == "paxos",
         says=_propose_says,
     )
@@ -498,7 +500,6 @@ class Commit(NodeModel[CommitState]):
         """With a majority of promises a member validates the event, and proposes it or ends."""
         mine = s.nodes[node]
         work, epoch = mine.handles, mine.log.epoch + 1
-        assert work is not None
         if work.promises.bit_count() < self.quorum:
             lacking = self.named(self.cms & ~work.promises)
             return refused("no majority has promised its ballot", lacking)
@@ -537,7 +538,7 @@ class Commit(NodeModel[CommitState]):
 
     @action(
         tag="accept",
-        each=lambda m, s: [p for p in to_others(m, s) if s.nodes[p[0]].handles.value is not None],
+        each=asking(proposes=True),
         when=lambda m: m.backend == "paxos" and m.size > 1,
         says=_accept_says,
         travels=_round_trip,
@@ -550,7 +551,6 @@ class Commit(NodeModel[CommitState]):
         if self.knows_more(s, node, acceptor):
             return self.from_peer(s, node, acceptor)
         work = s.nodes[node].handles
-        assert work is not None
         assert work.value is not None
         slot = s.nodes[acceptor].slot(work.value.epoch)
         accepted = s.nodes[acceptor].keeping(accept(slot, work.ballot, work.value))
@@ -559,15 +559,14 @@ class Commit(NodeModel[CommitState]):
 
     def _learn_says(self, before: CommitState, a: Any, after: CommitState) -> str:
         former, work = (s.nodes[self.number(a.node)].handles for s in (before, after))
-        assert former is not None
         who = ", ".join(self.named(former.accepts))
         enough = "a majority" if former.accepts.bit_count() >= quorum(self.size) else "no majority"
-        more = "" if work and work.answer else " {node} tries its own event in the next slot."
+        more = "" if work.answer else " {node} tries its own event in the next slot."
         return f"{{value}} is accepted by {who}, {enough}: it is epoch {{epoch}}.{more}"
 
     @action(
         tag="learn",
-        each=handling(is_open=True, proposes=True),
+        each=at_work(lambda work: work.value),
         when=lambda m: m.backend == "paxos",
         says=_learn_says,
         travels=[
@@ -578,7 +577,6 @@ class Commit(NodeModel[CommitState]):
     def learn_entry(self, s: CommitState, node: Node) -> Next:
         """A majority has accepted: the member applies the entry; a loser tries the next slot."""
         work = s.nodes[node].handles
-        assert work is not None
         assert work.value is not None
         if work.accepts.bit_count() < self.quorum:
             lacking = self.named(self.cms & ~work.accepts)
@@ -594,14 +592,13 @@ class Commit(NodeModel[CommitState]):
 
     def _append_says(self, before: CommitState, a: Any, after: CommitState) -> str:
         work = after.nodes[self.number(a.node)].handles
-        assert work is not None
         assert work.answer is not None
         if len(self.history(before)) == len(self.history(after)):
             return work.answer.ending
         return "{node} finds {event} valid after epoch {known}, and appends it as epoch {epoch}."
 
     @action(
-        each=handling(),
+        each=at_work(lambda work: True),
         when=lambda m: m.backend == "atomic",
         says=_append_says,
     )
@@ -609,7 +606,6 @@ class Commit(NodeModel[CommitState]):
     def append(self, s: CommitState, node: Node) -> Next:
         """The node that keeps the log validates the event, and gives it the next epoch."""
         mine = s.nodes[node]
-        assert mine.handles is not None
         request = mine.handles.request
         if ended := self.judged(mine.log, request):
             return s.at(node, handles=Handling(request, answer=ended))
@@ -622,7 +618,7 @@ class Commit(NodeModel[CommitState]):
 
     def ended(self, s: CommitState) -> int:
         """The members that have an answer for a submitter."""
-        return s.where(lambda node: node.handles is not None and node.handles.answer is not None)
+        return s.where(lambda node: node.handles.answer is not None)
 
     @action(
         each=ended,
@@ -633,11 +629,10 @@ class Commit(NodeModel[CommitState]):
     def answer(self, s: CommitState, node: Node) -> CommitState:
         """A member tells the submitter what became of its event."""
         work = s.nodes[node].handles
-        assert work is not None
         assert work.answer is not None
         knows_members = s.requests[work.request].knows_members
         answer = work.answer.but(knows_members=knows_members)
-        return s.answered(work.request, answer).at(node, handles=None)
+        return s.answered(work.request, answer).at(node, handles=IDLE)
 
     # -- dissemination and catch-up ----------------------------------------------------------------
 
@@ -716,6 +711,10 @@ class Commit(NodeModel[CommitState]):
 
     # -- faults ------------------------------------------------------------------------------------
 
+    def in_doubt(self, s: CommitState, request: int) -> CommitState:
+        """A submitter does not know the outcome of its request."""
+        return s.answered(request, s.requests[request].but(stage="unknown"))
+
     @action(
         each=lambda m, s: sum(1 << place for place in m.live(s)),
         spends="crashes",
@@ -727,10 +726,9 @@ class Commit(NodeModel[CommitState]):
     def crash(self, s: CommitState, node: Node) -> CommitState:
         """A member goes down; of the event that it handled nobody knows the outcome."""
         mine = s.nodes[node]
-        if mine.handles:
-            known = s.requests[mine.handles.request]
-            s = s.answered(mine.handles.request, known.but(stage="unknown"))
-        return s.at(node, up=False, handles=None, log=replace(mine.log, held=()))
+        if mine.handles != IDLE:
+            s = self.in_doubt(s, mine.handles.request)
+        return s.at(node, up=False, handles=IDLE, log=replace(mine.log, held=()))
 
     @action(each=lambda m, s: s.where(lambda node: not node.up))
     @purpose("Its disk holds all that the others rely on.")
@@ -742,7 +740,7 @@ class Commit(NodeModel[CommitState]):
         verb="lose-reply {acceptor} to {node}",
         each=to_others,
         when=lambda m: m.backend == "paxos" and m.size > 1,
-        spends="losses",
+        spends="replies",
         fault=True,
         says="{acceptor} did as {node} asked, but its reply is lost.",
         travels=_round_trip,
@@ -751,7 +749,6 @@ class Commit(NodeModel[CommitState]):
     def lose_reply(self, s: CommitState, node: Node, acceptor: Node) -> Next:
         """An acceptor promises or accepts, and the member does not hear of it."""
         work = s.nodes[node].handles
-        assert work is not None
         if self.unreached(s, node, acceptor) or self.knows_more(s, node, acceptor):
             return None
         slot = s.nodes[acceptor].slot(s.nodes[node].log.epoch + 1)
@@ -759,28 +756,19 @@ class Commit(NodeModel[CommitState]):
         kept = accept(slot, work.ballot, value) if value else promise(slot, work.ballot)
         return s.at(acceptor, slots=s.nodes[acceptor].keeping(kept))
 
-    def ended_for_others(self, s: CommitState) -> int:
-        """The same, where the submitter is another node."""
-
-        def far(place: int) -> bool:
-            work = s.nodes[place].handles
-            return work is not None and self.submissions[work.request].node != self.names[place]
-
-        return sum(1 << place for place in self.members_of(self.ended(s)) if far(place))
-
     @action(
-        each=ended_for_others,
+        each=ended,
         spends="losses",
         fault=True,
         says="The answer of {node} is lost: {submitter} does not know what became of {event}.",
     )
     @purpose("Who gets no answer cannot tell committed from rejected.")
-    def lose_answer(self, s: CommitState, node: Node) -> CommitState:
-        """The answer is lost: its submitter does not know the outcome."""
-        work = s.nodes[node].handles
-        assert work is not None
-        known = s.requests[work.request]
-        return s.answered(work.request, known.but(stage="unknown")).at(node, handles=None)
+    def lose_answer(self, s: CommitState, node: Node) -> CommitState | None:
+        """The answer to another node is lost: that one does not know the outcome."""
+        request = s.nodes[node].handles.request
+        if self.submissions[request].node == self.names[node]:
+            return None
+        return self.in_doubt(s, request).at(node, handles=IDLE)
 
     # -- what must hold ----------------------------------------------------------------------------
 
@@ -878,13 +866,13 @@ class Commit(NodeModel[CommitState]):
         if isinstance(action, Commit.catch_up):
             peer = before.nodes[self.number(action.peer)]
             said["sent"] = slice_since(peer.log, mine.log.epoch).text
-        work = mine.handles or ended.handles
-        if request is None and work:
+        work = ended.handles if mine.handles == IDLE else mine.handles
+        if request is None and work != IDLE:
             request = work.request
         if request is not None:
             given = self.submissions[request]
             said |= {"event": given.event, "submitter": given.node, "id": self.id_of(request)}
-        if work:
+        if work != IDLE:
             opened = ended.handles.ballot if isinstance(action, Commit.open_ballot) else work.ballot
             said["ballot"] = self.ballot_name(opened) if opened else ""
             said["value"] = f"{work.value.event} ({work.value.id})" if work.value else ""
@@ -950,7 +938,8 @@ ENTRY = entry(
             "ballots": 2,
             "window": 2,
             "crashes": 1,
-            "losses": 2,
+            "losses": 1,
+            "replies": 1,
             "events": (
                 *("drop table t at D to E", "alter table t at B", "snapshot at A"),
                 "create table t at E",

@@ -214,6 +214,6 @@ def may_be_aborted(s: MigratingCluster, initiator: int) -> bool:
 
     The node itself says so; where it is lost for good, all who may have learned of its log.
     """
-    asked = 1 << initiator if s.nodes[initiator].is_there else s.there & ~s.old
+    knowing = 1 << initiator if s.nodes[initiator].is_there else s.there & ~s.old
     begun = s.where(lambda n: n.log != NO_LOG and s.logs[n.log - 1].founder == initiator)
-    return asked == asked & s.up & ~begun
+    return knowing == knowing & s.up & ~begun

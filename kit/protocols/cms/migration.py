@@ -84,7 +84,7 @@ class Migration(NodeModel[MigratingCluster]):
     nodes: int = parameter(3, "how many nodes there are", ge=2, le=5)
     spares: int = parameter(0, "whether a further node X may be added", ge=0, le=1)
     size: int = parameter(2, "how many members the CMS is to have", ge=1, le=5)
-    asked: Literal["schema", "every"] = parameter(
+    requested: Literal["schema", "every"] = parameter(
         "schema", "what clients and operators ask for: schema changes, or every kind of change"
     )
     changes: int = budget(1, "how many changes of metadata are asked for", le=MOST)
@@ -119,7 +119,7 @@ class Migration(NodeModel[MigratingCluster]):
     def set_up(self) -> None:
         """All nodes have a name; the spare one is X."""
         self.names = (*"ABCDE"[: self.nodes], *"X"[: self.spares])
-        self.kinds = KINDS if self.asked == "every" else KINDS[:1]
+        self.kinds = KINDS if self.requested == "every" else KINDS[:1]
         self.original = (1 << self.nodes) - 1
         """The nodes that the cluster began with."""
 
@@ -322,8 +322,8 @@ class Migration(NodeModel[MigratingCluster]):
         """Whoever an initiator has not heard of yet: upgraded nodes that it does not ignore."""
         for node, at in enumerate(s.nodes):
             if at.answered:
-                asked = s.where(lambda n: n.is_up and n.is_new) & ~at.answered
-                yield from ((node, peer) for peer in range(len(s.nodes)) if asked >> peer & 1)
+                unheard = s.where(lambda n: n.is_up and n.is_new) & ~at.answered
+                yield from ((node, peer) for peer in range(len(s.nodes)) if unheard >> peer & 1)
 
     @action(
         each=answering,
@@ -348,9 +348,9 @@ class Migration(NodeModel[MigratingCluster]):
         unlike = at.unlike | (other.facts != at.facts) << peer
         return s.at(peer, initiator=node).at(node, answered=at.answered | 1 << peer, unlike=unlike)
 
-    def differs(self, s: MigratingCluster, one: str, other: str) -> bool:
+    def differs(self, s: MigratingCluster, node: str, other: str) -> bool:
         """Whether two nodes have other changes."""
-        return s.nodes[self.number(one)].facts != s.nodes[self.number(other)].facts
+        return s.nodes[self.number(node)].facts != s.nodes[self.number(other)].facts
 
     def unanswered(self, s: MigratingCluster, node: int) -> int:
         """Of whom an initiator has to hear before the log begins (a mask).
@@ -521,7 +521,7 @@ class Migration(NodeModel[MigratingCluster]):
     )
     @purpose("One member alone is lost too easily.")
     def grow(self, s: MigratingCluster, node: Node) -> Next:
-        """A node that has the whole log becomes a member of the CMS, one an epoch."""
+        """A node that has the whole log becomes a member of the CMS, one per epoch."""
         at = s.nodes[node]
         if at.epoch < s.logs[at.log - 1].top:
             return refused(f"{self.names[node]} has to catch up first")
@@ -729,7 +729,7 @@ ENTRY = entry(
         ),
     ),
     fuzzing=Fuzzing(
-        {"nodes": 4, "spares": 1, "changes": 3, "crashes": 2, "deaths": 1, "asked": "every"},
+        {"nodes": 4, "spares": 1, "changes": 3, "crashes": 2, "deaths": 1, "requested": "every"},
         {"change": 0.1, "crash": 0.05, "die": 0.01, "bring": 0.05, "abort": 0.05},
     ),
 )  # fmt: skip

@@ -30,7 +30,6 @@ from kit.protocols.tcm.rules.barrier import (
     sources,
     stream_barriers,
 )
-from kit.protocols.tcm.rules.barrier import tasks as streaming_tasks
 from kit.protocols.tcm.rules.metadata import (
     Advance,
     AutomaticCancel,
@@ -285,5 +284,5 @@ def _together(groups: Any) -> tuple[int, ...]:
 
 def _all_streamed(tcm: Tcm, s: TcmState) -> TcmState:
     """The state with every task of every operation done."""
-    done = tuple(sorted((x.node, (1 << len(streaming_tasks(x))) - 1) for x in tcm.sequences(s)))
+    done = tuple(sorted((x.node, (1 << len(x.plan.tasks)) - 1) for x in tcm.sequences(s)))
     return replace(s, streamed=done)

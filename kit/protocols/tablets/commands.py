@@ -259,7 +259,8 @@ def _keyspaces(keyspaces: Sequence[TabletKeyspace]) -> Iterator[Rows]:
 
 def _factors(factors: Mapping[str, Factor]) -> str:
     """``dc1 3, dc2 [r1 r2]``."""
-    return listed((f"{name} {factor_said(each)}" for name, each in factors.items()), "?")
+    said = {n: f"[{' '.join(f)}]" if isinstance(f, tuple) else f for n, f in factors.items()}
+    return listed((f"{name} {factor}" for name, factor in said.items()), "?")
 
 
 def _balance(opened: OpenedTablets, _words: Sequence[str]) -> Answer:
@@ -592,11 +593,6 @@ WORDS = (
     EDITION,
 )
 TABLETS = Command("tablets", _answer, WORDS, ABOUT, AFTER)
-
-
-def factor_said(factor: Factor) -> str:
-    """``3``, or the racks of a rack list as ``[r1 r2]``."""
-    return str(factor) if isinstance(factor, int) else f"[{' '.join(factor)}]"
 
 
 def misfit_said(misfit: Misfit) -> str:

@@ -40,7 +40,6 @@ from kit.protocols.tcm.rules.barrier import (
     must_stream,
     pending,
     sources,
-    tasks,
 )
 from kit.protocols.tcm.rules.metadata import (
     Advance,
@@ -376,7 +375,7 @@ class Tcm(Declared[TcmState]):
         """Node, displaced replica and target of each streaming task that is still to be done."""
         for sequence in self.sequences(s):
             if awaits_streams(sequence):
-                todo = tasks(sequence)
+                todo = sequence.plan.tasks
                 for i in pending(sequence, self.streamed(s, sequence.node)):
                     yield self.names_of(sequence, todo[i])
 
@@ -388,7 +387,7 @@ class Tcm(Declared[TcmState]):
     def task(self, s: TcmState, action: Any) -> tuple[Sequence, StreamTask]:
         """The operation and the task that a streaming action stands for."""
         sequence = self.under_way(s, action.node)
-        return sequence, tasks(sequence)[self._place(sequence, action.displaced, action.target)]
+        return sequence, sequence.plan.tasks[self._place(sequence, action.displaced, action.target)]
 
     def _place(self, sequence: Sequence, displaced: str | None, target: str) -> int:
         whom = None if displaced is None else self.codes[displaced]
@@ -486,7 +485,8 @@ class Tcm(Declared[TcmState]):
         sequence = self.under_way(s, node)
         place = self._place(sequence, displaced, target)
         down, dead = self.absent(s, sequence)
-        if not all(enough(transfer, down, dead) for transfer in tasks(sequence)[place].transfers):
+        transfers = sequence.plan.tasks[place].transfers
+        if not all(enough(transfer, down, dead) for transfer in transfers):
             missing = tuple(n for n in s.down if n != sequence.plan.operation.dead)
             return refused("too few of the old replicas are up to stream from", missing)
         rest = [(name, done) for name, done in s.streamed if name != node]
@@ -530,7 +530,7 @@ class Tcm(Declared[TcmState]):
     def _streaming(self, s: TcmState, sequence: Sequence) -> Refusal | None:
         if not must_stream(sequence, self.switches):
             return None
-        todo = tasks(sequence)
+        todo = sequence.plan.tasks
         left = [todo[i] for i in pending(sequence, self.streamed(s, sequence.node))]
         if not left:
             return None
@@ -695,15 +695,16 @@ class Tcm(Declared[TcmState]):
 
     def neighbours(self, events: Log) -> Iterator[quorums.Pairing]:
         """The newest epoch and the one before, whose quorums must meet, and who is dead in them."""
-        now = self.snapshot(events)
-        if not events:
-            return quorums.neighbouring(now, None)
-        previous = self.snapshot(events.shorter())
-        last = events[len(events) - 1]
-        begun = [self.cluster.resolved[last.operation]] if isinstance(last, Begin) else []
-        operations = [x.plan.resolved for x in previous.metadata.sequences] + begun
-        dead = frozenset(x.dead for x in operations if x.dead is not None)
-        return quorums.neighbouring(now, previous, dead)
+        now, dead = self.snapshot(events), frozenset[int]()
+        pairs = [(now, now)]
+        if events:
+            previous = self.snapshot(events.shorter())
+            last = events[len(events) - 1]
+            begun = [self.cluster.resolved[last.operation]] if isinstance(last, Begin) else []
+            operations = [x.plan.resolved for x in previous.metadata.sequences] + begun
+            dead = frozenset(x.dead for x in operations if x.dead is not None)
+            pairs += [(previous, now), (now, previous)]
+        return ((*pair, dead, dead) for pair in pairs)
 
     @always("INV-COVER")
     @of_events

@@ -108,7 +108,7 @@ def test_a_switch_on_each_node_stops_every_change() -> None:
     """Schema, move, decommission, bootstrap: refused where it is set, on that node alone; a lock
     shows it.
     """
-    timeline = played("asked=every spares=1", "upgrade A", "freeze A B")
+    timeline = played("requested=every spares=1", "upgrade A", "freeze A B")
     for kind in KINDS:
         assert "switch of B is set" in why_not(timeline, Change("B", kind))
         assert why_not(timeline, Change("C", kind)) == ""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from kit.engine.timeline import PassedStep
-from kit.protocols.cms.commit import Commit, CommitState, Handling
+from kit.protocols.cms.commit import IDLE, Commit, CommitState, Handling
 from kit.protocols.cms.rules.designs import EntryTimes
 from kit.protocols.cms.rules.log import Entry
 
@@ -34,23 +34,21 @@ class RequestRow(Struct, frozen=True):
 
 
 class StoreRow(Struct, frozen=True):
-    """What a node has on its disk: the log, its snapshots and archive, its part in Paxos."""
+    """What a node has on its disk: the log, its snapshots and archive, its part in Paxos.
+
+    ``replays`` counts the entries after its newest snapshot, which it has to replay. Promises and
+    accepted values are for epochs that it has not applied, the highest one last.
+    """
 
     name: str
     epoch: int
     entries: tuple[str, ...]
     held: tuple[str, ...]
-    snapshots: tuple[str, ...]
+    snapshots: tuple[int, ...]
     archive: tuple[str, ...]
-    promised: str
-    accepted: str
-
-    @property
-    def said(self) -> tuple[str, ...]:
-        """Its part in Paxos, in words."""
-        promised = f"has promised {self.promised}" if self.promised else ""
-        accepted = f"has accepted {self.accepted}" if self.accepted else ""
-        return tuple(filter(None, (promised, accepted)))
+    replays: int
+    promised: tuple[str, ...]
+    accepted: tuple[str, ...]
 
 
 def _ids(entries: Iterable[Entry]) -> tuple[str, ...]:
@@ -74,8 +72,8 @@ def work_of(m: Commit, work: Handling) -> str:
         return work.answer.outcome
     if not work.ballot:
         return "validates"
-    heard, did = (work.accepts, "accepted") if work.value else (work.promises, "promised")
-    return f"{m.ballot_name(work.ballot)}: {heard.bit_count()} of {m.size} {did}"
+    did = "accepted" if work.value else "promised"
+    return f"{m.ballot_name(work.ballot)}: {work.heard.bit_count()} of {m.size} {did}"
 
 
 def requests(m: Commit, s: CommitState) -> tuple[RequestRow, ...]:
@@ -84,7 +82,7 @@ def requests(m: Commit, s: CommitState) -> tuple[RequestRow, ...]:
     handlers = {
         node.handles.request: (name, work_of(m, node.handles))
         for name, node in zip(m.names, s.nodes, strict=True)
-        if node.handles
+        if node.handles != IDLE
     }
     for request, (given, known) in enumerate(zip(m.submissions, s.requests, strict=True)):
         state = known.outcome if known.stage in ("committed", "rejected") else known.stage
@@ -98,18 +96,19 @@ def stores(m: Commit, s: CommitState) -> tuple[StoreRow, ...]:
     rows = []
     for name, node in zip(m.names, s.nodes, strict=True):
         kept = node.log
-        promised = [m.ballot_name(each.promised) for each in node.slots if each.promised]
         accepted = [each.accepted for each in node.slots if each.accepted]
+        snapshots = tuple(each.epoch for each in kept.snapshots)
         rows.append(
             StoreRow(
                 name,
                 kept.epoch,
                 _ids(each for each in kept.entries if each.epoch > kept.cut),
                 _ids(kept.held),
-                tuple(f"epoch {each.epoch}" for each in kept.snapshots),
+                snapshots,
                 _ids(kept.archive),
-                ", ".join(promised),
-                ", ".join(f"{x.entry.id} {m.ballot_name(x.ballot)}" for x in accepted),
+                kept.epoch - max(snapshots, default=0),
+                tuple(m.ballot_name(each.promised) for each in node.slots),
+                tuple(f"{each.entry.id} {m.ballot_name(each.ballot)}" for each in accepted),
             )
         )
     return tuple(rows)
@@ -122,7 +121,7 @@ def entry_times(m: Commit, way: Sequence[PassedStep]) -> tuple[EntryTimes, ...]:
     for number, step in enumerate(way, 1):
         for node, known in zip(step.after.nodes, applied, strict=True):
             epoch = node.log.epoch
-            if node.handles:
+            if node.handles != IDLE:
                 begun.setdefault(epoch + 1, number)
             for each in range(1, epoch + 1):
                 committed.setdefault(each, number)

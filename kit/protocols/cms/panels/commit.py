@@ -7,6 +7,7 @@ from functools import partial
 
 from msgspec import Struct
 
+from kit.engine.flows import flows
 from kit.errors import counted
 from kit.protocols.cms.commit import Answer
 from kit.protocols.cms.facts import commit as facts
@@ -14,9 +15,10 @@ from kit.protocols.cms.facts.commit import RequestRow, StoreRow
 from kit.protocols.cms.rules.designs import DESIGNS, usable
 from kit.views.declared import NONE, Badges, Column, Table, of_state, panel_of, status
 from kit.views.gate import Gate
-from kit.views.panel import Scene
+from kit.views.panel import Panel, Scene
 from kit.views.promises import LAMPS
 from kit.views.registry import Views
+from kit.views.spacetime import Arrow, Mark, Spacetime, draw_spacetime, spacetime_text
 from kit.views.stage import Character, Stage, stage_panel
 from kit.views.tape import Card, Reach
 
@@ -38,10 +40,12 @@ def _node(scene: Scene, row: StoreRow) -> Character:
     """A node with its epoch; a member has a key, and says what it promised and accepted."""
     m, node = scene.model, scene.state.nodes[scene.model.number(row.name)]
     is_member = bool(m.cms >> m.number(row.name) & 1)
-    promised = f"≥ {row.promised}" if row.promised else ""
-    held = f"held {', '.join(row.held)}" if row.held else ""
-    snapshot = f"snap {row.snapshots[-1].split()[-1]}" if row.snapshots else ""
-    holds = tuple(filter(None, (promised, row.accepted, held, snapshot)))[:3]
+    lines = (
+        *(f"≥ {ballot}" for ballot in row.promised[-1:]),
+        *row.accepted[-1:],
+        *(f"held {entry}" for entry in row.held[:1]),
+        *(f"snap {epoch}" for epoch in row.snapshots[-1:]),
+    )
     what = "member of the CMS" if is_member else "no member of the CMS"
     return Character(
         row.name,
@@ -49,8 +53,9 @@ def _node(scene: Scene, row: StoreRow) -> Character:
         "up" if node.up else "down",
         sign="key" if is_member else "",
         tag=f"epoch {row.epoch}",
-        holds=holds,
-        title=", ".join((f"{row.name}: {what}", f"epoch {row.epoch}", *row.said)),
+        holds=lines[:3],
+        fill=row.replays / row.epoch if row.epoch else None,
+        title=", ".join((f"{row.name}: {what}", f"epoch {row.epoch}", *lines)),
     )
 
 
@@ -78,12 +83,11 @@ def _gates(scene: Scene) -> Iterator[Gate]:
     m = scene.model
     for name, node in zip(m.names, scene.state.nodes, strict=True):
         work = node.handles
-        if work is None or not work.ballot or work.answer:
-            continue
-        heard, did = (work.accepts, "accepted") if work.value else (work.promises, "promised")
-        what = f"{m.id_of(work.request)} in {m.ballot_name(work.ballot)}"
-        missing = m.named(m.cms & ~heard)
-        yield Gate(m.spot(name), what, did, m.named(heard), missing, m.quorum)
+        if work.ballot:
+            did = "accepted" if work.value else "promised"
+            what = f"{m.id_of(work.request)} in {m.ballot_name(work.ballot)}"
+            there, missing = m.named(work.heard), m.named(m.cms & ~work.heard)
+            yield Gate(m.spot(name), what, did, there, missing, m.quorum)
 
 
 def _badges(scene: Scene) -> Badges:
@@ -95,6 +99,33 @@ def _badges(scene: Scene) -> Badges:
     yield "behind", f"{counted(behind, 'node')} behind" if behind else "", "busy"
     unknown = sum(each.stage == "unknown" for each in s.requests)
     yield "unknown", f"! {counted(unknown, 'outcome')} unknown" if unknown else "", "broken"
+
+
+def _run(scene: Scene) -> Spacetime:
+    """Who asked whom, and what came back: a request and its answer are one step."""
+    m, way = scene.model, scene.way()
+    arrows, marks = [], []
+    names = {m.spot(name): name for name in m.names}
+    for number, step in enumerate(way, 1):
+        between = [
+            Arrow(names[each.from_key], names[each.to_key], each.label, number, number, "received")
+            for each in flows(m, step.before, step.action, step.after)
+            if each.from_key in names and each.to_key in names
+        ]
+        arrows += between
+        if not between:
+            marks.append(Mark(step.action.node, number, m.label(step.before, step.action)))
+    return Spacetime(m.names, len(way), tuple(arrows), tuple(marks))
+
+
+ROUNDS = Panel(
+    "rounds",
+    "Who asked whom",
+    lambda scene: draw_spacetime(_run(scene)),
+    lambda scene: spacetime_text(_run(scene)),
+    tab="Run",
+    still=True,
+)
 
 
 class DesignRow(Struct, frozen=True):
@@ -135,6 +166,8 @@ VIEWS = Views(
                 "key": "a member of the CMS",
                 "≥ 1B": "it has promised ballot 1B (round 1 of B), and refuses lower ones",
                 "r1 1A": "it has accepted event r1 in ballot 1A",
+                "snap 2": "its newest snapshot is of epoch 2",
+                "blue": "entries of its log that it has to replay",
             },
         ),
         panel_of(
@@ -186,6 +219,7 @@ VIEWS = Views(
                     Column("held back", "held"),
                     Column("snapshots", "snapshots"),
                     Column("archive", "archive"),
+                    Column("to replay", lambda row: f"{row.replays} of {row.epoch}"),
                 ),
                 caption="Logs: what is truncated is in the archive",
                 of="{0.name}",
@@ -217,6 +251,7 @@ VIEWS = Views(
             ),
             tab="Designs",
         ),
+        ROUNDS,
         LAMPS,
     ),
     evidence=("log",),

@@ -132,10 +132,10 @@ def gates(scene: Scene) -> Iterator[Gate]:
 
 def _line(row: BeliefRow) -> str:
     switch = f", switch {row.switch}" if row.switch else ""
-    asked = f", asked by {row.initiator}" if row.initiator != NONE else ""
+    initiator = f", asked by {row.initiator}" if row.initiator != NONE else ""
     members = f", CMS {', '.join(row.members)}" if row.members else ""
     changes = f"changes {numbered(row.node.facts) or NONE}{' ! differs' * row.differs}"
-    return f"{row.name}: {row.version} version, {row.rules}{switch}, {changes}{members}{asked}"
+    return f"{row.name}: {row.version} version, {row.rules}{switch}, {changes}{members}{initiator}"
 
 
 def _badges(scene: Scene) -> Badges:

@@ -35,7 +35,7 @@ def gates(scene: Scene) -> Iterator[Gate]:
             missing = tuple(m.history.replicas[i] for i in condition.missing(s, newest))
             yield Gate(
                 f"barrier:{next(number)}",
-                edge.verb,
+                m.label(s, Commit(edge.verb)),
                 f"applied {m.history.unit} {m.epoch(s, newest) - condition.age}",
                 tuple(name for name in replicas if name not in missing),
                 missing,

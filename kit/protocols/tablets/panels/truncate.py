@@ -83,11 +83,13 @@ def gates(scene: Scene) -> Iterator[Gate]:
     m, s = scene.model, scene.state
     if s.phase in ("opened", "closed"):
         behind, all_of = m.behind(s), (1 << m.nodes) - 1
-        yield Gate(LOG, f"know it is {s.phase}", "applied it", m.named(all_of & ~behind),
+        verb = m.verb(Truncate.pass_barrier())
+        yield Gate(LOG, verb, f"applied that it is {s.phase}", m.named(all_of & ~behind),
                    m.named(behind), m.nodes)  # fmt: skip
     elif s.phase == "sending":
         there, missing = m.named(m.holders & s.answered), m.named(m.holders & ~s.answered)
-        yield Gate(LOG, "have deleted", "answered", there, missing, len(there) + len(missing))
+        verb = m.verb(Truncate.close_session())
+        yield Gate(LOG, verb, "answered", there, missing, len(there) + len(missing))
 
 
 def _late(scene: Scene, row: tuple[str, str, bool]) -> str:

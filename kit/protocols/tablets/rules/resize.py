@@ -304,11 +304,6 @@ class CountOptions(Struct, frozen=True):
     min_per_shard_tablet_count: int | Fraction | None = None
     pow2_count: bool | None = None
 
-    @property
-    def by_powers(self) -> bool:
-        """Whether the count is to be a power of two, as it is if nothing is said."""
-        return self.pow2_count is not False
-
 
 def combined(options: Sequence[CountOptions]) -> CountOptions:
     """What co-located tables ask for together (published ``combine_tablet_options``).
@@ -460,7 +455,7 @@ def target_counts(
     counts = {name: wanted(asks, chosen[name]) for name, asks in rules.items()}
     scaled = within_goal(counts, factors, shards)
     aligned = {
-        name: power_of_two(count) if chosen[name].by_powers else count
+        name: count if chosen[name].pow2_count is False else power_of_two(count)
         for name, count in scaled.items()
     }
     return {

@@ -8,7 +8,6 @@ import numpy as np
 
 from kit.errors import counted
 from kit.protocols.tablets.rules.balance.reasons import bytes_said
-from kit.protocols.tablets.rules.resize import Thresholds
 from kit.protocols.tablets.spark.sizes import PARTS, TabletCluster
 from kit.protocols.topology.rules.machines import Edition
 from kit.views.chart import Chart, chart, empty_figure
@@ -38,7 +37,8 @@ def size_histogram(
     limits = cluster.thresholds(edition)
     figure, axes = empty_figure(6.8, 3.2)
     _bars(axes, rows)
-    names = _named(limits)
+    below, above = map(bytes_said, (limits.merge_below, limits.split_above))
+    names = f"merge below {below}", f"split above {above}"
     percents = limits.merge_percent, limits.split_percent
     for percent, wide, name in zip(percents, (1.4, 3), names, strict=True):
         place = np.interp(percent / 100, [float(part) for part in PARTS], PLACES)
@@ -66,12 +66,6 @@ def _bars(axes: Any, rows: Rows) -> None:
         look = {"color": fill, "hatch": hatch, "edgecolor": OUTLINE, "label": decision}
         axes.bar(range(len(floor)), heights, 1.0, floor, align="edge", **look)
         floor += heights
-
-
-def _named(limits: Thresholds) -> tuple[str, str]:
-    """Both thresholds in words."""
-    below, above = map(bytes_said, (limits.merge_below, limits.split_above))
-    return f"merge below {below}", f"split above {above}"
 
 
 def _lines(rows: Rows) -> Iterator[str]:

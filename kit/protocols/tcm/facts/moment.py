@@ -23,7 +23,7 @@ from msgspec.structs import replace
 from kit.engine.registry import one_of
 from kit.errors import BadInput, Refusal
 from kit.protocols.tcm.cluster import TcmCluster
-from kit.protocols.tcm.rules.barrier import Barrier, is_done, tasks
+from kit.protocols.tcm.rules.barrier import Barrier, is_done
 from kit.protocols.tcm.rules.metadata import (
     Begin,
     Cancel,
@@ -208,7 +208,7 @@ def to_stream(m: TcmCluster, s: Any, sequence: Sequence, mask: int) -> Iterator[
 def _tasked(m: TcmCluster, s: Any, sequence: Sequence) -> Iterator[tuple[int, StreamRow]]:
     """All that an operation copies, each with the number of its task, as if none were done."""
     metadata, known = m.snapshot(s).metadata, sizes(m)
-    for i, task in enumerate(tasks(sequence)):
+    for i, task in enumerate(sequence.plan.tasks):
         for transfer in task.transfers:
             alone = StreamTask(transfer.target, transfer.displaced, (transfer,))
             names = tuple(m.tcm.sent(s.tcm, sequence, alone))

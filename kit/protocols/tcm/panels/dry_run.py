@@ -283,11 +283,8 @@ def _deaths(scene: Scene) -> Frag:
 
 
 def _node(scene: Scene, name: str, sign: str = "") -> Frag:
-    return h("span", f"{sign}{_short(scene, name)}", title=name, class_="chip", data_of=name)
-
-
-def _short(scene: Scene, name: str) -> str:
-    return apart(scene.model.names).get(name, name)
+    short = apart(scene.model.names).get(name, name)
+    return h("span", f"{sign}{short}", title=name, class_="chip", data_of=name)
 
 
 def _bytes(scene: Scene) -> Frag:

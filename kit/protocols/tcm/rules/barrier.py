@@ -16,7 +16,7 @@ from collections.abc import Sequence as Several
 
 from msgspec import Struct
 
-from kit.protocols.tcm.rules.metadata import Sequence, Snapshot, StreamTask, Transfer
+from kit.protocols.tcm.rules.metadata import Sequence, Snapshot, Transfer
 from kit.protocols.tcm.rules.operations import ALL_ON, OPERATION_SPECS, Level, ProtocolSwitches
 from kit.ring.ranges import Range
 
@@ -110,11 +110,6 @@ def _of_today(
             yield group, locked, tuple(code for code in present if code != dead)
 
 
-def tasks(sequence: Sequence) -> tuple[StreamTask, ...]:
-    """The streaming of an operation, in a stable order."""
-    return sequence.plan.tasks
-
-
 def sources(
     transfer: Transfer, down: frozenset[int], switches: ProtocolSwitches = ALL_ON
 ) -> tuple[int, ...]:
@@ -151,7 +146,7 @@ def is_done(streamed: int, task: int) -> bool:
 
 def pending(sequence: Sequence, streamed: int) -> tuple[int, ...]:
     """The indices of the tasks that are not done; ``streamed`` is a bit mask of those that are."""
-    return tuple(i for i in range(len(tasks(sequence))) if not is_done(streamed, i))
+    return tuple(i for i in range(len(sequence.plan.tasks)) if not is_done(streamed, i))
 
 
 def awaits_streams(sequence: Sequence) -> bool:

@@ -267,16 +267,6 @@ Pairing = tuple[Snapshot, Snapshot, Silent, Silent]
 """By what a read and a write are planned, and who answers neither the one nor the other."""
 
 
-def neighbouring(
-    snapshot: Snapshot, previous: Snapshot | None, dead: Silent = frozenset()
-) -> Iterator[Pairing]:
-    """An epoch and the one before it, whatever their nodes know; ``dead`` nodes answer nobody."""
-    yield snapshot, snapshot, dead, dead
-    if previous is not None:
-        yield previous, snapshot, dead, dead
-        yield snapshot, previous, dead, dead
-
-
 def quorums_apart(pairings: Iterable[Pairing]) -> Apart | None:
     """The first majorities that miss each other, of all or in a datacenter with its factor."""
     for reader, writer, *silent in pairings:

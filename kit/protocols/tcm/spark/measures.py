@@ -146,8 +146,10 @@ class Tally:
         for (group, step), known in total.items():
             for name, sums in known.items():
                 units = np.flatnonzero(sums[0])
+                # A sum over all ranges has no unit: that is -1.
+                whole = name in PLAIN or name.endswith(" none")
                 same = ([value] * len(units) for value in (group, step, name))
-                columns = (*same, units - has_no_unit(name), *sums[:, units])
+                columns = (*same, units - whole, *sums[:, units])
                 batches += [MEASURES.batch_of(columns)] if len(units) else []
         if batches:
             whole = pa.Table.from_batches(batches).combine_chunks()
@@ -156,11 +158,6 @@ class Tally:
 
 def _include(known: dict[str, Sums], name: str, sums: Sums) -> None:
     known[name] = known[name] + sums if name in known else sums
-
-
-def has_no_unit(name: str) -> bool:
-    """Whether a measure is one sum over all ranges; its unit is -1."""
-    return name in PLAIN or name.endswith(" none")
 
 
 def measures(rows: Rows, given: Frame) -> Iterator[tuple[str, Sums]]:
