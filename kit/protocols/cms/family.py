@@ -5,7 +5,7 @@ from kit.engine.family import Family, HuntGround
 FAMILY = Family(
     "cms",
     "The cluster metadata service and its log (CEP-21)",
-    order=25,
+    order=46,
     models={
         "commit": "commit:ENTRY",
         "schema": "schema:ENTRY",
