@@ -39,7 +39,7 @@ Members of the metadata service
 16 | an aborted initialization leaves nobody with half | migration ends; migration one-log S-73
 
 What follows from metadata
-17 | nodes at one epoch have one schema | migration one-metadata S-19 S-71; commit same-state S-16
+17 | one epoch, one schema | migration one-metadata S-19 S-71; commit same-state S-16; schema same
 18 | the list of peers agrees with the directory | | nodes have names here, and no addresses
 19 | no old definition serves a prepared statement | | no client prepares statements here
 20 | the ring is owned without gaps | tcm cover S-54

@@ -123,6 +123,7 @@ def test_a_disk_fills_as_copies_arrive(name: str) -> None:
     timeline = played(name)
     m: Any = timeline.model
     shares: dict[str, list[float]] = {}
+    joined = set[str]()
     for moment in timeline.moments:
         for row in facts.replicas(m, moment.state):
             share = facts.arrived(m, moment.state, row)
@@ -131,10 +132,14 @@ def test_a_disk_fills_as_copies_arrive(name: str) -> None:
             head = part(drawn_at(timeline, moment.id), f"head:{row.name}")
             assert head is not None
             assert bool(classed(head, "level")) is (share > 0)
+            assert bool(classed(head, "sign")) is row.joins
+            assert ("becomes a replica" in head.text()) is row.joins
+            joined |= {row.name} if row.joins else set()
             assert ("–" in head.text()) <= (row.role != "no replica" and not share)
     assert all(each[0] == 0 for each in shares.values())
     assert {each[-1] for each in shares.values()} <= {0.0, 1.0}
     assert 1.0 in shares["C"]
+    assert joined == {"A" if "removenode" in name else "X"}
 
 
 def _looks(*drawn: Frag) -> list[str]:

@@ -61,6 +61,8 @@ from kit.protocols.cms.rules.log import (
 from kit.protocols.cms.rules.paxos import Accepted, Slot, accept, newer, promise, quorum
 
 MOST_NODES, MOST = 7, 5
+RACE = {"nodes": 2, "members": 2, "events": ("drop table t at A", "drop table t at B")}
+"""Two members, two proposers, one slot."""
 LEARNS = "{acceptor} knows epoch {epoch} already: {node} learns it, and its ballot is void."
 Stage: TypeAlias = Literal["waiting", "sent", "unknown", "committed", "rejected"]
 
@@ -276,7 +278,7 @@ class Commit(NodeModel[CommitState]):
         "S-12",
         "An event is in the log once a majority of the CMS has accepted it",
         ("INV-LOG",),
-        smallest={"nodes": 2, "members": 2, "events": ("drop table t at A", "drop table t at B")},
+        smallest=RACE,
     )
     apply_in_order: bool = safeguard(
         "S-16",
@@ -293,13 +295,13 @@ class Commit(NodeModel[CommitState]):
         "S-64",
         "An acceptor that has promised a ballot refuses lower ones",
         ("INV-LOG",),
-        smallest={"nodes": 2, "members": 2, "events": ("drop table t at A", "drop table t at B")},
+        smallest=RACE,
     )
     accepted_first: bool = safeguard(
         "S-65",
         "A member finishes what an acceptor has accepted before it proposes its own",
         ("INV-LOG",),
-        smallest={"nodes": 2, "members": 2, "events": ("drop table t at A", "drop table t at B")},
+        smallest=RACE,
     )
     entry_id: bool = safeguard(
         "S-66",
@@ -321,14 +323,9 @@ class Commit(NodeModel[CommitState]):
         own = len(given) // self.snapshot_every if self.snapshot_every else 0
         self.submissions = (*given, *(Submission(SNAPSHOT, "A", "A"),) * own)
         things = {parsed(each.event)[1]: each.event for each in reversed(given)}
-        there = [
-            Fact(thing, "there")
-            for thing, event in things.items()
-            if thing and not event.startswith("create")
-        ]
-        facts = (*there, *(Fact(f"node {name}", "there") for name in self.names))
-        unique = {each.thing: each for each in facts}
-        self.machine = machine_of(Metadata(tuple(unique[name] for name in sorted(unique))))
+        tables = (x for x, event in things.items() if x and not event.startswith("create"))
+        there = sorted({*tables, *(f"node {name}" for name in self.names)})
+        self.machine = machine_of(Metadata(tuple(Fact(thing, "there") for thing in there)))
 
     def start(self) -> CommitState:
         """An empty log on all nodes, and nothing submitted."""

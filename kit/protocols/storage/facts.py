@@ -78,7 +78,8 @@ class ReplicaRow(Struct, frozen=True):
     ``role`` is its part by the newest committed epoch, ``own_role`` by the epoch that it knows;
     ``not_owned`` says that it holds something of a range that is no longer its own. ``read_from``
     and ``written_to`` are the shards that it would use by now, where it has the range on several.
-    ``tag`` is the epoch that it knows, as short as it can be told from all others.
+    ``tag`` is the epoch that it knows, as short as it can be told from all others. Who ``joins``
+    becomes a replica by the operation under way.
     """
 
     name: str
@@ -95,6 +96,7 @@ class ReplicaRow(Struct, frozen=True):
     read_from: tuple[str, ...] = ()
     written_to: tuple[str, ...] = ()
     tag: str = ""
+    joins: bool = False
 
 
 class AskedRow(Struct, frozen=True):
@@ -234,6 +236,7 @@ def replicas(m: Storage, s: StorageState) -> tuple[ReplicaRow, ...]:
                 m.on_shards(s, i, write=False),
                 m.on_shards(s, i, write=True),
                 known_text(m, s, s.known[i]),
+                holds(views[latest].new_replicas & ~views[latest].old_replicas, i),
             )
         )
     return tuple(rows)

@@ -245,7 +245,7 @@ VIEWS = Views(
                 _designs,
                 lambda row: f"design:{row.epoch}:{row.design}",
                 _design_columns,
-                caption="This run, beside the two designs that CEP-21 gave up",
+                caption="This run, beside two designs given up (a second round is as long)",
                 empty="Nothing is committed yet.",
                 named=1,
             ),

@@ -16,11 +16,12 @@ from kit.views.fragment import Frag, h
 from kit.views.labels import measured
 from kit.views.panel import Scene
 from kit.views.parts import fresh, word
-from kit.views.replicas import DISK_WIDE, MARK, asked_words, disk, envelope, eye, key, pencil
+from kit.views.replicas import DISK_WIDE, MARK, SIGNS, asked_words, disk, envelope, eye, key, pencil
 
 NAME, LINE, ASIDE = 66, 9, 9
 """The room for names, that of each line of a client, how far an eye is from its row's middle."""
 HEAD, MOST_LETTERS = 11.0, 3
+PLUS = "translate(17 -9) scale(.8)"
 """A head, and the letters of a name that it has room for."""
 COPIES = 14
 """The room of a copy between two disks."""
@@ -75,13 +76,16 @@ def _name(
     y: int,
     *,
     up: bool,
+    joins: bool = False,
     said: str = "",
     kind: Kind = "node",
     is_new: bool = False,
 ) -> Frag:
     """A node's head as in every picture, and below it the epochs by which it goes."""
     is_short = len(name) <= MOST_LETTERS
-    head = h("g", bust(name, HEAD, kind), transform=f"translate({HEAD + 3:.0f} -5)")
+    health = "joining" if up and joins else "up" if up else "down"
+    plus = h("path", d=SIGNS["joining"], class_="sign joining", transform=PLUS) if joins else None
+    head = h("g", bust(name, HEAD, kind), plus, transform=f"translate({HEAD + 3:.0f} -5)")
     return h(
         "g",
         h("title", said or name),
@@ -90,7 +94,7 @@ def _name(
         word(below, 2, 19, "soft", "start") if below else None,
         k=f"who:{name}",
         transform=f"translate(0 {y})",
-        class_=f"who character {'up' if up else 'down'}",
+        class_=f"who character {health}",
         data_of=name,
     )
 
@@ -115,12 +119,15 @@ def _replica(
     reads, writes = _asked_for(row)
     read, written = _asked_for(was)
     words = f"{row.name}: {asked_words(reads, writes)}, holds {row.cell}{'; down' * (not row.up)}"
+    words += "; becomes a replica" * row.joins
     kind, _, number = row.cell.partition(" ")
     held = f"{kind[0]}{number}" if number else "–" * (row.role != "no replica")
     return h(
         "g",
         h("title", words),
-        _name(row.name, row.tag, 0, up=row.up, said=words, is_new=row.tag != was.tag),
+        _name(
+            row.name, row.tag, 0, up=row.up, joins=row.joins, said=words, is_new=row.tag != was.tag
+        ),
         fresh(marks, -ASIDE, MARK, 16) if reads != read else None,
         eye(marks, -ASIDE, filled=reads),
         fresh(marks, ASIDE, MARK, 16) if writes != written else None,

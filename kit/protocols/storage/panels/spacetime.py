@@ -317,6 +317,7 @@ def _legend(scene: Scene, drawing: Layout, words: str) -> Iterator[str]:
     if isinstance(scene.model, Storage):
         yield "square: client; blue lines: whom it reads, black: writes"
         yield legend()
+        yield from ("+: becomes a replica",) * any(row.joins for row in scene.of(facts.replicas))
         yield from ("key: session",) * bool(facts.session(scene.model, scene.state))
     yield f"@: {scene.model.history.unit} that the sender goes by"
     yield from ("✗: error",) * ("✗" in words)
