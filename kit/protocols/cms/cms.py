@@ -181,8 +181,8 @@ class Cms(NodeModel[CmsState]):
 
     name, title, State = "cms", "The members of the CMS: who keeps the log", CmsState
     premise = (
-        "A few nodes, the CMS, keep the log of metadata: most of them decide each epoch. "
-        "The log itself says who they are, so it is changed one node at a time."
+        "The CMS keeps the log of metadata on a few nodes. Most of them decide each epoch. "
+        "The log itself says who they are, and changes that one node at a time."
     )
     about = "The cluster, its first members of the CMS, and what may go wrong."
     rests_at_goals = True

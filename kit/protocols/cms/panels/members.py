@@ -28,12 +28,11 @@ def _stage(scene: Scene) -> Stage:
         tuple(_keeper(scene, row) for row in rows),
         (_operator(scene),) if scene.model.has_override else (),
         tape=tuple(_card(row) for row in scene.of(facts.log)),
-        lines=3,
     )
 
 
 def _keeper(scene: Scene, row: NodeRow) -> Character:
-    held = (f"above a gap: {', '.join(map(str, row.held))}",) if row.held else ()
+    held = (f"gap, {' '.join(map(str, row.held))}",) if row.held else ()
     answers = row.node.health == "up"
     return Character(
         row.name,
@@ -41,7 +40,7 @@ def _keeper(scene: Scene, row: NodeRow) -> Character:
         HEALTH[row.node.health],
         sign="key" if row.reads else "",
         tag=f"epoch {row.epoch}" if answers else row.status,
-        holds=(row.role, f"CMS: {row.knows}", *held) if answers else (row.role,),
+        holds=(f"CMS {row.knows.replace(', ', ' ')}", *held) if answers else (),
         title=facts.node_line(row),
         reads=row.reads,
         writes=row.writes,
@@ -126,7 +125,7 @@ VIEWS = Views(
             _stage,
             meanings={
                 "below a node": "its epoch",
-                "on a disk": "its part in the CMS, who it takes for the CMS",
+                "on a disk": "who it takes for the CMS; what it holds above a gap",
                 "key": "a member of the CMS",
                 "eye": "its answers count for reads of the log; pencil: for writes",
             },
