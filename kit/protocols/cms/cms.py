@@ -443,7 +443,7 @@ class Cms(NodeModel[CmsState]):
         first = max(far, key=lambda node: far[node], default=0)
         return ((node, first) for node, epoch in far.items() if epoch < far[first])
 
-    def learned(self, s: CmsState, node: int, source: int) -> CmsState:
+    def taught(self, s: CmsState, node: int, source: int) -> CmsState:
         """The node has what the source's log has above its own."""
         log, theirs = s.nodes[node].log, s.nodes[source].log
         return s.at(node, log=caught_up(log, slice_since(theirs, log.epoch), self.machine))
@@ -452,15 +452,15 @@ class Cms(NodeModel[CmsState]):
     @purpose("The log never changes, so anybody who has more of it can tell.")
     def catch_up(self, s: CmsState, node: Node, source: Node) -> Next:
         """{node} learns the log up to epoch {epoch} from {source}."""
-        return self.learned(s, node, source)
+        return self.taught(s, node, source)
 
     def to_repair(self, s: CmsState) -> int:
         """The members that a repair would give something, as any member's log says."""
         logs = (s.nodes[node].log for node in nodes_in(working(self, s)))
-        found = 0
+        seen = 0
         for log in logs:
-            found |= self.unrepaired(s, log)
-        return found
+            seen |= self.unrepaired(s, log)
+        return seen
 
     @action(tag="repair", each=to_repair, says="{node} gets what the CMS accepted: {accepted}.")
     @purpose("A new member must know of decisions that were made before it counted.")
@@ -487,6 +487,7 @@ class Cms(NodeModel[CmsState]):
             yield from ((member, node, by) for node in nodes_in(nodes(self.known(s, member))))
 
     @action(
+        tag="bootstrap",
         each=lambda m, s: m.votes_on(s, lambda known: alive(m, s) & ~known.cluster),
         when=lambda m: m.newcomers,
         spends="orders",
@@ -513,7 +514,7 @@ class Cms(NodeModel[CmsState]):
         return self.commit(s, member, by, f"{LEAVE} {self.names[node]}")
 
     @action(
-        tag="leave",
+        tag="depart",
         each=lambda m, s: m.votes_on(s, lambda known: known.leaving & alive(m, s)),
         travels=to_voters,
         hand=off_stage,
@@ -616,8 +617,8 @@ class Cms(NodeModel[CmsState]):
 
     def serving(self, s: CmsState) -> bool:
         """Whether each range of a node that is up has a quorum of its replicas."""
-        up, asked = alive(self, s), nodes_in(self.coordinators(s))
-        return all(is_majority(up, self.replicas(s, node)) for node in asked)
+        up, coordinators = alive(self, s), nodes_in(self.coordinators(s))
+        return all(is_majority(up, self.replicas(s, node)) for node in coordinators)
 
     @action(
         tag="request",
@@ -676,12 +677,12 @@ class Cms(NodeModel[CmsState]):
 
     def disagreement(self, s: CmsState, among: int) -> str | None:
         """An epoch that is one event on one node, and another one on another."""
-        found: dict[int, tuple[str, Entry]] = {}
+        seen: dict[int, tuple[str, Entry]] = {}
         for node in nodes_in(among):
             log = s.nodes[node].log
             loaded = (Entry(each.epoch, SNAPSHOT, OPERATOR) for each in log.snapshots)
             for each in (*entries_of(log), *loaded):
-                other, first = found.setdefault(each.epoch, (self.names[node], each))
+                other, first = seen.setdefault(each.epoch, (self.names[node], each))
                 if first != each:
                     return (
                         f"epoch {each.epoch} is {first.event} by {first.id} at {other}, "
@@ -882,7 +883,7 @@ SCENARIOS = (
         "third-node",
         "A third node joins, and the CMS grows from one to three by itself",
         {"newcomers": 1},
-        script=("join A C A",),
+        script=("bootstrap A C A",),
     ),
     Scenario(
         "hand-over",

@@ -75,12 +75,12 @@ def test_each_datacenter_has_as_many(dcs: str, size: int, chosen: int) -> None:
     ("now", "wanted", "at_once", "events"),
     [
         (0b001, 0b011, False, ["start add B", "finish add B"]),
-        (0b011, 0b001, False, ["start remove B", "finish remove B"]),
-        (0b011, 0b001, True, ["remove B"]),
-        (0b001, 0b010, True, ["start add B", "finish add B", "remove A"]),
+        (0b011, 0b001, False, ["start removal of B", "finish removal of B"]),
+        (0b011, 0b001, True, ["removal of B"]),
+        (0b001, 0b010, True, ["start add B", "finish add B", "removal of A"]),
         (0b001, 0b110, False, [
             *("start add B", "finish add B", "start add C", "finish add C"),
-            *("start remove A", "finish remove A"),
+            *("start removal of A", "finish removal of A"),
         ]),
     ],
 )  # fmt: skip
@@ -99,7 +99,7 @@ def test_a_change_is_a_row_of_events(
 
 def test_who_is_no_longer_wanted_is_dropped_half_added() -> None:
     """A node that is only written to goes out again, where it is not wanted any more."""
-    assert next_step(members(0b01, 0b11), 0b01, at_once=False) == "finish remove B"
+    assert next_step(members(0b01, 0b11), 0b01, at_once=False) == "finish removal of B"
 
 
 @pytest.mark.parametrize(
@@ -120,8 +120,8 @@ def test_an_event_is_a_line(event: str, kind: str, named: int) -> None:
 @pytest.mark.parametrize(
     ("event", "after"),
     [
-        ("join D", {"cluster": 15}),
-        ("leave B", {"leaving": 2}),
+        ("bootstrap D", {"cluster": 15}),
+        ("decommission B", {"leaving": 2}),
         ("left B", {"cluster": 5}),
         ("assassinate B", {"cluster": 5, "readers": 1, "writers": 1}),
         ("reconfigure 2", {"size": 2}),
@@ -163,9 +163,9 @@ def test_quorums_of_neighbouring_memberships_meet(size: int) -> None:
     """One node more or less, in either set or in both: all quorums of both share a member."""
     now = Members(readers=(1 << size) - 1, writers=(1 << size) - 1)
     changes = (
-        *(("start add K", "finish add K"), ("start remove A", "finish remove A")),
-        *(("start add K", "cancel"), ("start remove A", "cancel")),
-        *(("remove A",), ("assassinate A",), ("start add K", "assassinate K")),
+        *(("start add K", "finish add K"), ("start removal of A", "finish removal of A")),
+        *(("start add K", "cancel"), ("start removal of A", "cancel")),
+        *(("removal of A",), ("assassinate A",), ("start add K", "assassinate K")),
     )
     for events in changes if size > 1 else changes[:1]:
         at = now

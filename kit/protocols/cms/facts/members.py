@@ -91,13 +91,13 @@ def nodes(m: Cms, s: CmsState) -> tuple[NodeRow, ...]:
 
 def log(m: Cms, s: CmsState) -> tuple[EpochRow, ...]:
     """Every epoch that some node has stored."""
-    found = {(each.epoch, each.id, each.event) for n in s.nodes for each in entries_of(n.log)}
+    pairs = {(each.epoch, each.id, each.event) for n in s.nodes for each in entries_of(n.log)}
     made = {(each.epoch, "operator", SNAPSHOT) for n in s.nodes for each in n.log.snapshots}
-    return tuple(_epochs(m, s, sorted(found | made)))
+    return tuple(_epochs(m, s, sorted(pairs | made)))
 
 
-def _epochs(m: Cms, s: CmsState, found: list[tuple[int, str, str]]) -> Iterator[EpochRow]:
-    for epoch, by, event in found:
+def _epochs(m: Cms, s: CmsState, pairs: list[tuple[int, str, str]]) -> Iterator[EpochRow]:
+    for epoch, by, event in pairs:
         has, applied = list[str](), list[str]()
         for name, node in zip(m.names, s.nodes, strict=True):
             here = stored(node.log, epoch)

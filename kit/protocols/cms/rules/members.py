@@ -25,9 +25,15 @@ UP_TO, SIZES = (2, 5, 100), (1, 3, 5, 10)
 """CMS sizes, and up to how many nodes of the cluster each holds; the last one has no limit."""
 
 START_ADD, FINISH_ADD = "start add", "finish add"
-START_REMOVE, FINISH_REMOVE, REMOVE = "start remove", "finish remove", "remove"
+START_REMOVE, FINISH_REMOVE, REMOVE = "start removal of", "finish removal of", "removal of"
 REPLACE, RECONFIGURE, CHOOSE, CANCEL = "replace members", "reconfigure", "choose", "cancel"
-INITIALIZE, JOIN, LEAVE, LEFT, ASSASSINATE = "initialize", "join", "leave", "left", "assassinate"
+INITIALIZE, JOIN, LEAVE, LEFT, ASSASSINATE = (
+    "initialize",
+    "bootstrap",
+    "decommission",
+    "left",
+    "assassinate",
+)
 CHANGE, FORCE = "change", "force members"
 
 
@@ -170,14 +176,14 @@ def decides(members: Members, nodes: int) -> bool:
 @lru_cache(1 << 14)
 def quorums(readers: int, writers: int, able: int) -> tuple[int, ...]:
     """The smallest sets of the nodes that are able that may decide an epoch."""
-    members, found = Members(readers=readers, writers=writers), list[int]()
+    members, smallest = Members(readers=readers, writers=writers), list[int]()
     nodes = [1 << node for node in nodes_in(able & (readers | writers))]
     for count in range(1, len(nodes) + 1):
         for some in combinations(nodes, count):
             mask = sum(some)
-            if decides(members, mask) and not any(mask & one == one for one in found):
-                found.append(mask)
-    return tuple(found)
+            if decides(members, mask) and not any(mask & least == least for least in smallest):
+                smallest.append(mask)
+    return tuple(smallest)
 
 
 def majorities(group: int) -> Iterable[int]:
