@@ -808,12 +808,12 @@ _SENT = ("submit r1 A", "submit r2 B")
 SCENARIOS = (
     Scenario("one-event", "A node that is no member submits an event; a majority accepts it"),
     Scenario(
-        "race",
+        "two-submit",
         "A and B race for epoch 1; the alteration comes after the drop, and is rejected",
         script=(*_SENT, *_round("A", "C"), "ballot B", "prepare B C", "ballot B", "prepare B C"),
     ),
     Scenario(
-        "unknown-outcome",
+        "lost-answer",
         "The answer is lost; the id in the entry tells what became of the event",
         {"losses": 1, "events": ("alter table t at D to A",)},
         script=("submit r1 A", *_round("A", "B")[:-1], "lose-answer A", "submit r1 B"),
