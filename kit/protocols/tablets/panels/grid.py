@@ -250,8 +250,8 @@ def _news(grid: TabletGrid, was: TabletGrid | None) -> frozenset[str]:
         return frozenset()
 
     def looks(each: TabletGrid) -> Iterator[tuple[str, Any]]:
-        chips = (one for held in each.held.values() for one in held)
-        yield from ((one.key, (one.place, one.part)) for one in chips)
+        chips = (chip for held in each.held.values() for chip in held)
+        yield from ((chip.key, (chip.place, chip.part)) for chip in chips)
         yield from ((_work_key(tablet), tablet.ways[0].stage) for tablet in each.moving)
 
     before = dict(looks(was))
