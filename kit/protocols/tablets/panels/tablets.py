@@ -70,7 +70,7 @@ def above(scene: Scene) -> Above:
     words = {LOG: f"group 0: {', '.join(notes)}"}
     if late is not None:
         return {**words, NETWORK: f"late: {late.work}"}
-    outside = any(request.node == NOBODY for request in plan.requests)
+    outside = any(each.node == NOBODY or each.kind == "remove" for each in plan.requests)
     return {**words, NETWORK: "network"} if outside else words
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from kit.protocols.storage.trace_rows import range_rows
-from kit.protocols.tablets.facts.resize import grid, in_bytes, line
+from kit.protocols.tablets.facts.resize import in_bytes, line
 from kit.protocols.tablets.resize import Resize
 from kit.spark.schemas import EVENTS, Makers, Row, events_with, of_states, of_steps
 from kit.spark.traces import Reports, grouped, report_of
@@ -43,8 +43,10 @@ SPREAD = {"least": "min", "mean": "mean", "most": "max"}
 
 
 def _sizes(m: Resize, s: Any) -> Iterator[Row]:
-    for (name, number, place), size in grid(m, s).sizes.items():
-        yield name, s.map.count, number, place.host, place.shard, size
+    size = in_bytes(s.size) // s.map.count
+    for number, tablet in enumerate(s.map.tablets):
+        for place in tablet.replicas:
+            yield s.map.table, s.map.count, number, place.host, place.shard, size
 
 
 def _decisions(m: Resize, s: Any) -> Iterator[Row]:
