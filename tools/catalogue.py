@@ -29,8 +29,8 @@ Movements of ranges
  9 | no lock outlives its operation | tcm settled S-53
 10 | every range keeps its replicas at every epoch | tcm replicas S-10 S-11
 11 | an interrupted operation goes on, or is cancelled | tcm stable; tcm settled S-53
-12 | a barrier joins the quorums before and after it | tcm quorums S-01; tcm one-step S-01 | no \
-barrier relaxes: without S-01 each node goes on alone, and that is not sound
+12 | a barrier joins the quorums before and after it | tcm quorums S-01; tcm one-step S-01 | \
+`relax` lets a barrier fall back level by level
 
 Members of the metadata service
 13 | once there is a service, it is never empty | | nobody leaves it in these models
@@ -57,7 +57,7 @@ an operation cancelled | tcm/cancel | An operator cancels.
 the metadata service with another member | migration/to-the-log | The operator grows the CMS
 a snapshot that skips entries | cms/snapshot-and-archive | gets the snapshot of epoch 2
 a commit that is rejected | cms/race-rejected | makes no sense any more: rejected
-a barrier that relaxes | |
+a barrier that relaxes | | any run of `tcm` with `relax`, and its action *relax*
 a replica that refuses a coordinator behind it | dataplane/no-longer-a-member | answers an error
 a comparison in which every node takes part | migration/mismatch | its metadata is the same.
 """
@@ -88,7 +88,10 @@ class CatalogueRow(Struct, frozen=True):
 
 
 class Sight(Struct, frozen=True):
-    """A state that a good run has met: a scenario, and what it says there. Empty: no model can."""
+    """A state that a good run has met: a scenario, and what it says there.
+
+    Without a scenario ``says`` tells how to meet it.
+    """
 
     what: str
     scenario: str
@@ -135,4 +138,4 @@ def _title(model: str, guard: str) -> str:
 
 def sight_cells(sight: Sight) -> tuple[str, ...]:
     """A row of the page."""
-    return sight.what, f"`{sight.scenario}`" if sight.scenario else "not modelled"
+    return sight.what, f"`{sight.scenario}`" if sight.scenario else sight.says

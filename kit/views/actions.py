@@ -152,8 +152,8 @@ def _awaited(scene: Scene, closed: Sequence[Gate]) -> Frag:
         gate = closed[0]
         what, line, meter = gate.what, gate.why, None
         if gate.missing:
-            line, more = _waits_for(gate.missing, gate.needed - len(gate.there)), gate.sentence
-            meter = h("progress", value=len(gate.there), max=gate.needed, aria_label=more)
+            line = _waits_for(gate.missing, gate.needed - len(gate.there))
+            meter = h("progress", value=len(gate.there), max=gate.needed, aria_label=gate.count)
     elif first := first_waiting(scene):
         what = scene.model.label(scene.state, first[0])
         line, meter = _line(first[1])

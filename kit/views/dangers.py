@@ -29,6 +29,7 @@ CLAUSES = {
     "INV-LOCK": later("two operations could get in each other's way"),
     "INV-EXCL": later("two operations could get in each other's way"),
     "INV-VALID": later("an event could be committed that makes no sense"),
+    "INV-CMSQI": later("two groups of members could each decide on their own"),
     "INV-LOG": later("a node could apply what comes later in the log first"),
     "INV-CANCEL": later("an operation could be undone that nobody cancelled"),
     "INV-RESUME": later("an operation could stay half done"),

@@ -27,6 +27,8 @@ REFUSED = {
     # … and no resize is finalized.
     "resize-3-table-merges": (7, "finalize", "tablets are in transition"),
 }
+NEWER = {"commit", "cms", "schema", "migration"}
+"""Models that came later: nobody has saved a trace of them with an earlier version."""
 WHOLE = [path for path in SAVED if path.stem not in REFUSED]
 
 
@@ -64,7 +66,7 @@ def test_a_step_that_is_refused_today_is_named(stem: str) -> None:
 def test_every_family_has_ten_saved_traces() -> None:
     """Ten a family, of every model, in each edition's earlier word, with safeguards off, too."""
     traces = [read(path) for path in SAVED]
-    places = model_places()
+    places = {name: place for name, place in model_places().items() if name not in NEWER}
     count = Counter(places[trace.model][0].name for trace in traces)
     assert all(count[family.name] >= 10 for family, _ in places.values())
     assert {trace.model for trace in traces} == set(places)

@@ -139,6 +139,7 @@ def test_parameters_are_told_where_they_differ() -> None:
 
 
 NO_BUDGETS = {
+    "cms": {"newcomers"},  # who there is
     "commit": {"snapshot_every"},  # a setting of the cluster
     "dataplane": {"lag"},  # how far something may be behind
     "group0": {"kept", "newcomers"},  # who there is, and what is kept

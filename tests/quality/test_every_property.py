@@ -13,6 +13,7 @@ import pytest
 from kit.engine.registry import build, entries
 from tests.protocols.cms.test_commit_reported import REPORTED as COMMIT
 from tests.protocols.cms.test_migration import REPORTED as MIGRATION
+from tests.protocols.cms.test_reported import CMS
 from tests.protocols.cms.test_schema_reported import SCHEMA
 from tests.protocols.dataplane.test_reported import BROKEN, SOLO, UNREACHED
 from tests.protocols.gossip.test_reported import GOSSIP, JOIN
@@ -36,6 +37,7 @@ from tests.quality.test_reported import REPORTED
 SPOILED: dict[str, Collection[str]] = {
     "twophase": REPORTED["twophase"],
     "tcm": REPORTED["tcm"],
+    "cms": CMS,
     "commit": COMMIT,
     "dataplane": {*BROKEN, *UNREACHED},
     **SOLO,

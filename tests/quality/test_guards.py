@@ -84,6 +84,11 @@ def removal(**parameters: Any) -> Build:
     return lambda: build("gossip_join", {"operation": "removenode", **parameters})
 
 
+def cms(**parameters: Any) -> Build:
+    """Two nodes and no other events, unless they are given."""
+    return lambda: build("cms", {"nodes": 2, "changes": 0, **parameters})
+
+
 def commit(**parameters: Any) -> Build:
     """Two members that race for an epoch, with these parameters."""
     events = ("drop table t at A to A", "drop table t at B to B")
@@ -263,6 +268,13 @@ MODELS: dict[str, tuple[Build, ...]] = {
         recovery(returns=1, changes=1),
         recovery(deaths=1, operation=True),
         recovery(edition="server", crashes=1),
+    ),
+    "cms": (
+        cms(crashes=1),
+        cms(edition="server", crashes=1),
+        cms(members=2, losses=1, longest=3),
+        cms(members=2, corruptions=1, requests=1, longest=3),
+        cms(nodes=3, members=2, crashes=1, longest=4),
     ),
     "migration": (
         migration(),

@@ -41,6 +41,7 @@ UP: dict[str, Callable[[Any, Any], set[str]]] = {
     "topology": masked(lambda s: s.up),
     "tablets": masked(lambda s: s.control.up),
     "join": lambda m, s: {"group0", "N", "N1", "N2", "N3", "Z", *members_up(s)},
+    "cms": masked(lambda s: s.where(lambda node: node.health == "up")),
     "migration": running,
     "raft_upgrade": running,
     "topology_upgrade": running,

@@ -27,7 +27,6 @@ from kit.engine.declared import (
     Each,
     Node,
     NodeModel,
-    State,
     Travel,
     Words,
     action,
@@ -43,7 +42,7 @@ from kit.engine.declared import (
     sometimes,
 )
 from kit.engine.registry import Fuzzing, Scenario
-from kit.errors import BadInput, Refusal
+from kit.errors import Refusal
 from kit.masks import chosen
 from kit.protocols.cms.refining import refined_by
 from kit.protocols.cms.rules.events import Fact, Metadata, machine_of, objection, parsed
@@ -58,129 +57,27 @@ from kit.protocols.cms.rules.log import (
     slice_since,
     truncated,
 )
-from kit.protocols.cms.rules.paxos import Accepted, Slot, accept, newer, promise, quorum
+from kit.protocols.cms.rules.paxos import accept, newer, promise, quorum
+from kit.protocols.cms.submitting import (
+    IDLE,
+    Answer,
+    CommitState,
+    Handling,
+    Member,
+    Submission,
+    submission_of,
+)
 
 MOST_NODES, MOST = 7, 5
 RACE = {"nodes": 2, "members": 2, "events": ("drop table t at A", "drop table t at B")}
 """Two members, two proposers, one slot."""
 LEARNS = "{acceptor} knows epoch {epoch} already: {node} learns it, and its ballot is void."
-Stage: TypeAlias = Literal["waiting", "sent", "unknown", "committed", "rejected"]
-
-
-class Submission(State, frozen=True):
-    """An event, the node that submits it, and the node that it asks first (empty: any member)."""
-
-    event: str
-    node: str
-    contact: str = ""
-
-
-class Answer(State, frozen=True, cache_hash=True):
-    """What became of a request: committed as ``epoch``; or why not, and the conflicting epoch."""
-
-    stage: Stage = "waiting"
-    epoch: int = 0
-    reason: str = ""
-    knows_members: bool = False
-    """Whether the submitter was told who the members are."""
-
-    @property
-    def outcome(self) -> str:
-        """``committed as epoch 2``, or why not, and the epoch that stands in the way."""
-        if self.stage == "committed":
-            return f"committed as epoch {self.epoch}"
-        why = f"rejected, {self.reason}"
-        return f"{why} (epoch {self.epoch})" if self.epoch else why
-
-    @property
-    def ending(self) -> str:
-        """What validation came to, where nothing is proposed any more, as a template."""
-        if self.stage == "committed":
-            return f"{{node}} finds {{id}} in its log: {self.outcome}."
-        return f"{{node}} finds that {{event}} makes no sense any more: {self.outcome}."
-
-
-class Handling(State, frozen=True, cache_hash=True):
-    """A member's work on a request: its ballot, who promised, the newest value that they named.
-
-    ``value`` is what it proposes and ``accepts`` who accepted that; ``answer``, how it ended. Who
-    is idle has no request (-1).
-    """
-
-    request: int = -1
-    ballot: int = 0
-    promises: int = 0
-    newest: Accepted | None = None
-    value: Entry | None = None
-    accepts: int = 0
-    answer: Answer | None = None
-
-    @property
-    def is_open(self) -> bool:
-        """Whether there is a request without an answer yet."""
-        return self.request >= 0 and self.answer is None
-
-    @property
-    def heard(self) -> int:
-        """Who has answered the ballot: accepted its value, or promised it."""
-        return self.accepts if self.value else self.promises
-
-
-IDLE = Handling()
-
-
-class Member(State, frozen=True, cache_hash=True):
-    """A node: its log and its part in Paxos are on disk, what it ``handles`` is in memory."""
-
-    up: bool = True
-    log: NodeLog = NodeLog()
-    slots: tuple[Slot, ...] = ()
-    handles: Handling = IDLE
-
-    def slot(self, epoch: int) -> Slot:
-        """What it keeps of a slot."""
-        return next((each for each in self.slots if each.epoch == epoch), Slot(epoch))
-
-    def keeping(self, slot: Slot) -> tuple[Slot, ...]:
-        """All that it keeps, with this in the place of what it kept of the slot."""
-        kept = {each.epoch: each for each in (*self.slots, slot)}
-        return tuple(kept[epoch] for epoch in sorted(kept))
-
-
-class CommitState(State, frozen=True, cache_hash=True):
-    """All nodes, what each submitter knows of its request, and what may still go wrong."""
-
-    nodes: tuple[Member, ...]
-    requests: tuple[Answer, ...]
-    crashes: int
-    losses: int
-    replies: int
-
-    def answered(self, request: int, answer: Answer) -> CommitState:
-        """The same, where a submitter knows more of its request."""
-        known = (*self.requests[:request], answer, *self.requests[request + 1 :])
-        return self.but(requests=known)
-
 
 Next: TypeAlias = CommitState | Refusal | None
 Request: TypeAlias = Annotated[
     int, Each(lambda m: range(len(m.submissions)), lambda at: f"r{at + 1}")
 ]
 Epoch: TypeAlias = Annotated[int, Each(())]
-
-
-def submission_of(text: str, names: tuple[str, ...]) -> Submission:
-    """``drop table t at D to A``: the event, the node that submits it, the node asked first.
-
-    Raises BadInput for no event, or a node that is not there.
-    """
-    event, _, where = text.partition(" at ")
-    node, _, contact = where.partition(" to ")
-    parsed(event)
-    if node not in names or (contact and contact not in names):
-        allowed = f"an event, and nodes of {', '.join(names)}: drop table t at B to A"
-        raise BadInput("events", text, allowed)
-    return Submission(event, node, contact)
 
 
 def at_work(fits: Callable[[Handling], Any]) -> Any:
@@ -911,12 +808,12 @@ _SENT = ("submit r1 A", "submit r2 B")
 SCENARIOS = (
     Scenario("one-event", "A node that is no member submits an event; a majority accepts it"),
     Scenario(
-        "race",
+        "two-submit",
         "A and B race for epoch 1; the alteration comes after the drop, and is rejected",
         script=(*_SENT, *_round("A", "C"), "ballot B", "prepare B C", "ballot B", "prepare B C"),
     ),
     Scenario(
-        "unknown-outcome",
+        "lost-answer",
         "The answer is lost; the id in the entry tells what became of the event",
         {"losses": 1, "events": ("alter table t at D to A",)},
         script=("submit r1 A", *_round("A", "B")[:-1], "lose-answer A", "submit r1 B"),

@@ -5,18 +5,24 @@ from kit.engine.family import Family, HuntGround
 FAMILY = Family(
     "cms",
     "The cluster metadata service and its log (CEP-21)",
-    order=25,
+    order=46,
     models={
         "commit": "commit:ENTRY",
+        "cms": "cms:ENTRY",
         "schema": "schema:ENTRY",
         "migration": "migration:ENTRY",
     },
     views={
         "commit": "panels.commit:VIEWS",
+        "cms": "panels.members:VIEWS",
         "schema": "panels.schema:VIEWS",
         "migration": "panels.migration:VIEWS",
     },
-    scenario_output={"commit": "facts.commit:OUTPUT", "schema": "facts.schema:OUTPUT"},
+    scenario_output={
+        "commit": "facts.commit:OUTPUT",
+        "cms": "facts.members:OUTPUT",
+        "schema": "facts.schema:OUTPUT",
+    },
     hunts={
         "migration": HuntGround(
             "migration",

@@ -11,8 +11,8 @@ copies what there is, and from its start on it gets new writes, from each coordi
 it. In the log a coordinator learns of a newer epoch from any replica that it asks, so that the
 barrier of a join, the matter of ``tcm``, is left out. In the world of gossip the time that a joiner
 waits may have passed at any moment: that is no proof that all have heard of it.
-Sources: CEP-21, "Motivation", "Schema Management", "Event Submission Protocol", "Failed Joins and
-cancellation", "Public Interfaces", "Compatibility"; published code, ``Gossiper``.
+Sources: CEP-21, "Motivation", "Schema Management", "Event Submission Protocol", "Failure and
+Cancellation", "Public Interfaces", "Compatibility"; published code, ``Gossiper``.
 """
 
 from __future__ import annotations
@@ -410,11 +410,11 @@ class Schema(NodeModel[SchemaState]):
 
     def unasked(self, s: SchemaState) -> list[int]:
         """The changes that nobody has asked for yet, each of a node that serves."""
-        asked = {*s.sent, *s.done, *(number for number, _ in s.rejected)}
+        begun = {*s.sent, *s.done, *(number for number, _ in s.rejected)}
         return [
             number
             for number, planned in enumerate(self.planned)
-            if number not in asked and s.nodes[planned.node].serves
+            if number not in begun and s.nodes[planned.node].serves
         ]
 
     @action(
@@ -429,7 +429,7 @@ class Schema(NodeModel[SchemaState]):
         ],
     )
     @purpose("Any node takes a change; what matters is who puts changes in order.")
-    def ask(self, s: SchemaState, number: Change) -> Next:
+    def submit_change(self, s: SchemaState, number: Change) -> Next:
         """A client asks a node for a change, which must make sense by what this node knows."""
         planned = self.planned[number]
         node = s.nodes[planned.node]
@@ -479,6 +479,7 @@ class Schema(NodeModel[SchemaState]):
                 yield i, j
 
     @action(
+        tag="learn",
         each=news,
         says=either(
             "{node} asks {source} for the log after epoch {from_epoch}, and applies it up to epoch "
@@ -488,7 +489,7 @@ class Schema(NodeModel[SchemaState]):
         travels=_learn_travels,
     )
     @purpose("Nodes learn what others know already.")
-    def learn(self, s: SchemaState, node: Node, source: Node) -> Next:
+    def catch_up(self, s: SchemaState, node: Node, source: Node) -> Next:
         """A node learns of another one."""
         if self.ordered:
             return self.applying(s, node, s.nodes[source].epoch)
@@ -531,7 +532,7 @@ class Schema(NodeModel[SchemaState]):
         return s.at(node, phase="asked", view=s.nodes[seed].view)
 
     @action(
-        tag="join",
+        tag="bootstrap",
         each=lambda m, s: sum(1 << x for x in m.joiner(s, "asked")),
         when=lambda m: m.joins,
         spends="joins",
@@ -651,13 +652,13 @@ class Schema(NodeModel[SchemaState]):
         top = max(node.epoch for node in serving(s)) if serving(s) else 0
         return tuple(node.name for node in serving(s) if self.ordered and node.epoch < top)
 
-    def told(self, s: SchemaState, place: int) -> SchemaState:
+    def brought_up(self, s: SchemaState, place: int) -> SchemaState:
         """In the log, whoever takes part in a request catches up with the newest of them first."""
         while self.ordered:
-            asked = self.targets(s, place)
-            top = max(s.nodes[at].epoch for at in (place, *asked))
+            targets = self.targets(s, place)
+            top = max(s.nodes[at].epoch for at in (place, *targets))
             after = s
-            for at in (place, *asked):
+            for at in (place, *targets):
                 after = self.applying(after, at, top)
             if after == s:
                 break
@@ -675,7 +676,9 @@ class Schema(NodeModel[SchemaState]):
 
     @action(
         each=lambda m, s: s.where(
-            lambda n: n.serves and m.told(s, m.number(n.name)).nodes[m.number(n.name)].table_id
+            lambda n: (
+                n.serves and m.brought_up(s, m.number(n.name)).nodes[m.number(n.name)].table_id
+            )
         ),
         when=lambda m: m.writes,
         spends="writes",
@@ -691,7 +694,7 @@ class Schema(NodeModel[SchemaState]):
     @purpose("A coordinator writes to those that it knows, by the schema that it knows.")
     def write(self, s: SchemaState, node: Node) -> Next:
         """A client writes at quorum; besides, each node that joins has to acknowledge."""
-        s = self.told(s, node)
+        s = self.brought_up(s, node)
         coordinator, bit = s.nodes[node], 1 << len(s.written)
         answering = [
             at for at in self.targets(s, node) if s.nodes[at].table_id == coordinator.table_id
@@ -950,7 +953,7 @@ class Schema(NodeModel[SchemaState]):
     def words(self, before: SchemaState, action: Any, after: SchemaState) -> Words:
         """Epochs before and after, what a change is and what becomes of it, who stores a write."""
         words: dict[str, Any] = {"newest": self.newest(after), "number": len(after.written)}
-        if isinstance(action, Ask | Decide):
+        if isinstance(action, SubmitChange | Decide):
             planned = self.planned[action.number]
             node = after.nodes[planned.node]
             words |= {"node": node.name, "what": planned.change.text, "epoch": node.epoch}
@@ -982,10 +985,12 @@ class Schema(NodeModel[SchemaState]):
 
     def milestone(self, before: SchemaState, action: Any, after: SchemaState) -> str | None:
         """All but what nodes learn of each other, and what clients write."""
-        return None if isinstance(action, Learn | Write) else self.verb(action)
+        return None if isinstance(action, CatchUp | Write) else self.verb(action)
 
 
-Ask, Decide, Learn, AskSeed, Begin, Stream, Finish, Cancel, TimeOut, Write, *_rest = Schema.acts
+SubmitChange, Decide, CatchUp, AskSeed, Begin, Stream, Finish, Cancel, TimeOut, Write, *_rest = (
+    Schema.acts
+)
 Stop, StartAgain, CheckList, Reconfigure, Inject, CutOff, Heal = _rest
 
 RACING = ("create table ks.t using ud at A", "drop type ks.ud at B")
@@ -1018,14 +1023,14 @@ SCENARIOS = (
         "X joins by gossip, and a node that has not heard of X writes past it",
         {"race": "none", "joins": 1, "writes": 1},
         off=("ordered",),
-        script=("ask-seed X A", "join X", "learn A X", "stream X A", "write B", "joined X"),
+        script=("ask-seed X A", "bootstrap X", "learn A X", "stream X A", "write B", "joined X"),
     ),
     Scenario(
         "whole-schema-first",
         "X joins in the log: CMS from a seed, the whole schema, then the data",
         {"race": "none", "joins": 1, "writes": 1},
         script=(
-            *("ask-seed X A", "join X", "learn X A", "write B", "stream X A", "joined X"),
+            *("ask-seed X A", "bootstrap X", "learn X A", "write B", "stream X A", "joined X"),
             *("learn X A", "learn B A", "learn C A"),
         ),
     ),
@@ -1033,7 +1038,7 @@ SCENARIOS = (
         "silent-joiner",
         "B loses sight of X: the log does not change until an operator cancels the join",
         {"nodes": 2, "race": "none", "joins": 1, "cuts": 1, "cancels": 1},
-        script=("ask-seed X A", "join X", "learn B A", "cut-off B", "cancel X", "learn B A"),
+        script=("ask-seed X A", "bootstrap X", "learn B A", "cut-off B", "cancel X", "learn B A"),
     ),
 )
 ENTRY = entry(

@@ -88,7 +88,7 @@ export class Flows {
     const legs = [...new Set(this.shown.map(({ leg }) => leg))].sort();
     const parts = calm.matches ? all(this.picture.box, ".kp-scroll:not([hidden]) *") : [];
     this.taken = parts.filter((part) => !part.children.length && part.textContent).map(inside);
-    this.boxes = parts.filter((part) => part.matches("rect,.chip,.cell,.asked,.drum")).map(bounds);
+    this.boxes = parts.filter((part) => part.matches("rect,.chip,.cell")).map(bounds);
     for (const flow of this.shown) {
       const from = seen.place(this.part(flow.from)) || flow.was;
       const to = seen.place(this.part(flow.to));

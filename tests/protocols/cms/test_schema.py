@@ -11,8 +11,10 @@ from kit.engine.flows import Flow, flows
 from kit.engine.registry import build, entries
 from kit.engine.timeline import Timeline
 from kit.protocols.cms.facts.schema import OUTPUT, changes, gossip, known, schemas
+from kit.protocols.cms.panels.schema import VIEWS
 from kit.protocols.cms.schema import RACES, Schema
 from kit.protocols.gossip.rules import version_of
+from kit.views.panel import scene_of
 
 GUARDS = {guard.name: guard for guard in entries()["schema"].safeguards}
 BY_GOSSIP = ("ordered",)
@@ -61,6 +63,10 @@ def test_the_log_commits_one_of_two_and_rejects_the_other(race: str) -> None:
         assert first == f"✓ epoch {newest}"
         assert second == f"! rejected: lost to epoch {newest}"
         assert not witness(timeline)
+        [panel] = [panel for panel in VIEWS.panels if panel.name == "schemas"]
+        page = panel.draw(scene_of(timeline, timeline.at)).html()
+        assert f'class="badge">{first}<' in page
+        assert f'class="badge busy">{second}<' in page
 
 
 @pytest.mark.parametrize(
@@ -102,13 +108,15 @@ def test_by_gossip_one_name_has_two_ids_and_a_write_is_lost() -> None:
 def test_by_gossip_a_joiner_misses_what_is_written_past_it() -> None:
     """It has streamed before B has heard of it; the counter on it says so, and stays."""
     given = {"race": "none", "joins": 1, "writes": 1}
-    start = ("ask-seed X A", "join X", "learn A X", "stream X A")
+    start = ("ask-seed X A", "bootstrap X", "learn A X", "stream X A")
     timeline = played(given, BY_GOSSIP, *start)
     assert [row.missing for row in known(timeline.model, timeline.state)] == [0, 0, 0, 0]
     timeline = played(given, BY_GOSSIP, *start, "write B", "joined X")
     assert [row.missing for row in known(timeline.model, timeline.state)] == [0, 0, 0, 1]
     assert witness(timeline)["streamed"] == "X has joined without write 1"
-    learnt = played(given, (), *("ask-seed X A", "join X", "learn X A", "stream X A", "write B"))
+    learnt = played(
+        given, (), *("ask-seed X A", "bootstrap X", "learn X A", "stream X A", "write B")
+    )
     assert [row.missing for row in known(learnt.model, learnt.state)] == [0, 0, 0, 0]
 
 
@@ -119,7 +127,7 @@ def test_one_history_has_both_worlds() -> None:
     by_log = timeline.at
     left_out = timeline.again(build("schema", {"nodes": 2}, BY_GOSSIP), by_log)
     assert len(left_out) == 3  # the two decisions, and what B would fetch
-    timeline.do(Schema.learn("A", "B"))
+    timeline.do(Schema.catch_up("A", "B"))
     assert timeline.model_at(by_log) is not timeline.here
     assert "loadable" in witness(timeline)
     timeline.goto(by_log)
@@ -130,14 +138,14 @@ def test_one_history_has_both_worlds() -> None:
 def test_a_joiner_has_the_whole_schema_before_it_streams() -> None:
     """It shows its epoch: below that of its start it may not stream, and it has no table."""
     given = {**JOINING, "writes": 1}
-    timeline = played(given, (), "ask-seed X A", "join X")
+    timeline = played(given, (), "ask-seed X A", "bootstrap X")
     x = known(timeline.model, timeline.state)[-1]
     assert (x.applied, x.phase) == ("no epoch", "joins")
     stream = Schema.stream("X", "A")
     refusal = timeline.model.refusal(timeline.state, stream)
     assert refusal is not None
     assert refusal.reason == "X has not applied epoch 3, at which it began"
-    timeline = played(given, (), "ask-seed X A", "join X", "learn X A")
+    timeline = played(given, (), "ask-seed X A", "bootstrap X", "learn X A")
     assert known(timeline.model, timeline.state)[-1].applied == "epoch 3"
     assert {said[1] for said in schemas(timeline.model, timeline.state)} == {
         "keyspace ks", "table ks.t", "column ks.t.pk"
@@ -149,7 +157,7 @@ def test_a_joiner_has_the_whole_schema_before_it_streams() -> None:
 @pytest.mark.spec("B-061")
 def test_by_gossip_each_node_drops_a_silent_joiner_by_itself() -> None:
     """B drops it and A does not, so their tables differ until they gossip."""
-    start = ("ask-seed X A", "join X", "learn A X", "learn A B")
+    start = ("ask-seed X A", "bootstrap X", "learn A X", "learn A B")
     given = {**JOINING, "cuts": 1}
 
     def joining(*more: str) -> list[tuple[str, ...]]:
@@ -163,12 +171,12 @@ def test_by_gossip_each_node_drops_a_silent_joiner_by_itself() -> None:
 
 def test_in_the_log_a_silent_joiner_is_dropped_by_nobody() -> None:
     """The timeout is refused on each node, and the tables stay equal."""
-    start = ("ask-seed X A", "join X", "learn B A", "cut-off B")
+    start = ("ask-seed X A", "bootstrap X", "learn B A", "cut-off B")
     timeline = played({**JOINING, "cuts": 1, "cancels": 1}, (), *start)
     refusal = timeline.model.refusal(timeline.state, Schema.time_out("B"))
     assert refusal is not None
     assert refusal.reason == "silence cancels nothing: an operator has to"
-    timeline.run([Schema.cancel("X"), Schema.learn("B", "A")])
+    timeline.run([Schema.cancel("X"), Schema.catch_up("B", "A")])
     assert [row.joining for row in known(timeline.model, timeline.state)] == [()] * 3
     assert not witness(timeline)
 
@@ -202,7 +210,7 @@ def test_by_gossip_an_injected_message_is_believed() -> None:
 @pytest.mark.spec("B-063")
 def test_gossipinfo_follows_the_log() -> None:
     """What a node says of itself and of the joiner changes when it applies an epoch, not before."""
-    start = ("ask-seed X A", "join X")
+    start = ("ask-seed X A", "bootstrap X")
     given = {"nodes": 2, "joins": 1}
 
     def said(node: str, *more: str) -> str:
@@ -230,8 +238,8 @@ def test_a_joiner_asks_a_seed_and_fetches_the_log_from_the_cms() -> None:
     assert [(f.from_key, f.to_key, f.label) for f in travelled(timeline)] == [
         ("node:X", "node:C", "who is the CMS?"), ("node:C", "node:X", "A")
     ]  # fmt: skip
-    fetches = [a for a in timeline.model.actions(timeline.state) if isinstance(a, Schema.learn)]
-    assert fetches == [Schema.learn("X", "A")]
+    fetches = [a for a in timeline.model.actions(timeline.state) if isinstance(a, Schema.catch_up)]
+    assert fetches == [Schema.catch_up("X", "A")]
     timeline.run(fetches)
     assert [(f.from_key, f.to_key) for f in travelled(timeline)] == [
         ("node:X", "node:A"), ("node:A", "node:X")

@@ -40,7 +40,7 @@ SCHEMA: dict[str, Broken] = {
     "changed": lambda: broken(build("schema", {"nodes": 2}), Schema.decide.struct, never),
     "refused-one": lambda: build("schema", {"nodes": 2}, ("validate-committed",)),
     "has-joined": lambda: broken(build("schema", JOINING), Schema.finish.struct, doing(unchanged)),
-    "agreement": lambda: broken(build("schema", {"nodes": 2}), Schema.learn.struct, never),
+    "agreement": lambda: broken(build("schema", {"nodes": 2}), Schema.catch_up.struct, never),
 }
 
 

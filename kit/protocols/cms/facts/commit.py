@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from kit.engine.timeline import PassedStep
-from kit.protocols.cms.commit import IDLE, Commit, CommitState, Handling
+from kit.protocols.cms.commit import Commit
 from kit.protocols.cms.rules.designs import EntryTimes
 from kit.protocols.cms.rules.log import Entry
+from kit.protocols.cms.submitting import IDLE, CommitState, Handling
 
 
 class EntryRow(Struct, frozen=True):

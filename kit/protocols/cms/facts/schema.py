@@ -82,8 +82,8 @@ def known(m: Schema, s: SchemaState) -> tuple[KnownRow, ...]:
 def schemas(m: Schema, s: SchemaState) -> tuple[tuple[str, ...], ...]:
     """Each definition that some node has: whether they differ, its name, what each node says."""
     each = [definitions(node.cells) for node in s.nodes]
-    names = sorted({name for one in each for name in one}, key=lambda name: name.split()[1])
-    rows = ((name, [one.get(name, "") for one in each]) for name in names)
+    names = sorted({name for known in each for name in known}, key=lambda name: name.split()[1])
+    rows = ((name, [known.get(name, "") for known in each]) for name in names)
     return tuple(("≠" if len(set(said)) > 1 else "=", name, *said) for name, said in rows)
 
 

@@ -9,10 +9,10 @@ from msgspec import Struct
 
 from kit.engine.flows import flows
 from kit.errors import counted
-from kit.protocols.cms.commit import Answer
 from kit.protocols.cms.facts import commit as facts
 from kit.protocols.cms.facts.commit import RequestRow, StoreRow
 from kit.protocols.cms.rules.designs import DESIGNS, usable
+from kit.protocols.cms.submitting import Answer
 from kit.views.declared import NONE, Badges, Column, Table, of_state, panel_of, status
 from kit.views.gate import Gate
 from kit.views.panel import Panel, Scene
@@ -245,7 +245,7 @@ VIEWS = Views(
                 _designs,
                 lambda row: f"design:{row.epoch}:{row.design}",
                 _design_columns,
-                caption="This run, beside the two designs that CEP-21 gave up",
+                caption="This run, beside two designs given up (a second round is as long)",
                 empty="Nothing is committed yet.",
                 named=1,
             ),

@@ -25,6 +25,7 @@ from kit.protocols.gossip.rules import (
 )
 from kit.views.busts import Health
 from kit.views.declared import Badges, Column, Table, of_state, panel_of, status
+from kit.views.fragment import Frag, h
 from kit.views.panel import Scene
 from kit.views.promises import LAMPS
 from kit.views.registry import Views
@@ -75,7 +76,8 @@ def _character(m: Schema, s: SchemaState, node: SchemaNode, row: KnownRow) -> Ch
     broken = tuple(f"! {orphan}" for orphan in schema.orphans)
     holds = f"write {', '.join(map(str, row.holds))}" if row.holds else "no write"
     more = "".join(f" + {name}" for name in row.joining)
-    owners = [f"writes to {' '.join(row.owners)}{more}"] * node.serves
+    owners = [f"to {' '.join(row.owners)}{more}"] * node.serves
+    stored = [f"CMS {' '.join(row.members)}"] * (node.health == "back")
     lacks = [f"! {counted(row.missing, 'write')} missing"] * bool(row.missing)
     health: Health = "up" if node.phase == "member" else "joining"
     if not node.is_up:
@@ -87,7 +89,7 @@ def _character(m: Schema, s: SchemaState, node: SchemaNode, row: KnownRow) -> Ch
         health,
         leads=m.ordered and row.name in m.metadata(s, m.newest(s)).members,
         tag=wait.get(node.health, row.applied),
-        holds=(*broken[:1], names, *(lacks or owners), *[holds] * bool(row.holds))[:4],
+        holds=(*broken[:1], names, *(stored or lacks or owners), *[holds] * bool(row.holds))[:4],
         fill=len(row.holds) / len(s.written) if s.written else None,
         title=f"{row.name}: {row.phase}, {row.applied}; schema: {names}; {holds}"
         + "".join(f"; {each}" for each in (*broken, *lacks)),
@@ -101,6 +103,12 @@ def _client(number: int, row: ChangeRow) -> Character:
         tag = "! rejected" if row.became.startswith("!") else row.became.split(",")[0]
     title = f"{row.text}: {row.became}"
     return Character(name, name, tag=tag, holds=(row.text,), title=title, kind="client")
+
+
+def _became(row: ChangeRow) -> str | Frag:
+    """What became of a change; a rejected one stands out."""
+    look = {"!": "badge busy", "✓": "badge"}.get(row.became[0])
+    return h("span", row.became, class_=look) if look else row.became
 
 
 def _badges(scene: Scene) -> Badges:
@@ -130,8 +138,8 @@ VIEWS = Views(
             _stage,
             gates=None,
             meanings={
-                "below a node": "the epoch that it has applied, or the version of its schema",
-                "on a disk": "what is in its schema, whom it writes to",
+                "below a node": "its epoch, or its schema version",
+                "on a disk": "schema, whom it writes to",
                 "crown": "a member of the CMS",
             },
         ),
@@ -149,8 +157,9 @@ VIEWS = Views(
             Table(
                 of_state(changes),
                 "change:{0.text}",
-                (Column("change", "text"), Column("became", "became")),
+                (Column("change", "text"), Column("became", _became)),
                 caption="What clients asked for",
+                empty="nothing",
                 line="{0.text}: {0.became}",
             ),
             tab="Schemas",

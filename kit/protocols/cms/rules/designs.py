@@ -2,8 +2,8 @@
 
 All three look at one run: in which step work on an entry began, when it was committed, when each
 node applied it. *Submit, then commit* first admits an event to a pending stage and commits it by a
-second entry, so a second round follows, as long as the first. In *hidden epochs* a node that has
-an epoch may not use it before a majority of all has acknowledged it.
+second entry, so a second round follows, as long as the first. In *hidden epochs* a node may not
+use an epoch before a majority of those concerned, here of all nodes, has acknowledged it.
 Source: CEP-21, "Rejected Alternatives", "Consistency Guarantees".
 """
 

@@ -3,7 +3,7 @@
 Statements are those of a schema by gossip, and so are the cells that they leave on a node; here
 their timestamp is the epoch, and one log gives each its place. Metadata has besides who owns data
 and who joins, for a statement that changes replication would change ranges that a join has locked.
-Events are text: a statement, ``join X``, ``joined X``, ``cancel X``, ``cms A B``.
+Events are text: a statement, ``bootstrap X``, ``joined X``, ``cancel X``, ``cms A B``.
 Sources: CEP-21, "Schema Management", "Event Submission Protocol"; published code,
 ``SchemaTransformation`` and ``AlterSchema``.
 """
@@ -29,7 +29,7 @@ from kit.protocols.gossip.rules import (
 )
 from kit.protocols.gossip.rules import objection as makes_no_sense
 
-JOIN, JOINED, CANCEL, CMS = "join", "joined", "cancel", "cms"
+JOIN, JOINED, CANCEL, CMS = "bootstrap", "joined", "cancel", "cms"
 
 
 class SchemaMetadata(Struct, frozen=True, cache_hash=True):
@@ -53,8 +53,8 @@ def statement(event: str) -> tuple[SchemaChange, str] | None:
 
 def enact(metadata: SchemaMetadata, entry: Entry) -> SchemaMetadata:
     """The metadata after one more entry."""
-    if asked := statement(entry.event):
-        cells = cells_of(asked[0], entry.epoch, asked[1])
+    if parsed := statement(entry.event):
+        cells = cells_of(parsed[0], entry.epoch, parsed[1])
         return replace(metadata, cells=merged(metadata.cells, cells))
     verb, *names = entry.event.split()
     if verb == CMS:
@@ -88,14 +88,14 @@ def moves_ranges(schema: LegacySchema, change: SchemaChange) -> bool:
 
 def objection(metadata: SchemaMetadata, event: str, *, locks: bool = True) -> str | None:
     """Why a statement cannot be committed on this metadata; None: it can."""
-    asked = statement(event)
-    if asked is None:
+    parsed = statement(event)
+    if parsed is None:
         return None
     schema = schema_of(metadata.cells)
-    if why := makes_no_sense(schema, asked[0]):
+    if why := makes_no_sense(schema, parsed[0]):
         return why
     joining = metadata.those(BOOT) if locks else ()
-    if joining and moves_ranges(schema, asked[0]):
+    if joining and moves_ranges(schema, parsed[0]):
         return f"it changes replication, and the join of {joining[0]} has locked ranges"
     return None
 

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from math import ceil, hypot
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -32,7 +33,7 @@ from kit.views.fragment import Frag, h
 from kit.views.heat import Aspect, draw_heat, heat_lines
 from kit.views.labels import LINE, NAME_LETTER, SLOT, Box, measured
 from kit.views.panel import Panel, Scene
-from kit.views.parts import BULBS, box, drawing, scroll, volume, word
+from kit.views.parts import BULBS, box, drawing, fresh, scroll, volume, word
 from kit.views.replicas import MARK, asked_words, disk, envelope, eye, legend, pencil
 from kit.views.replicas import SIGNS as SIGNS_OF_NODES
 from kit.views.replicas import key as session_key
@@ -76,10 +77,15 @@ GridOf = Callable[[Scene], TabletGrid]
 
 def grid_panel(grid_of: GridOf, above: Callable[[Scene], Above] = lambda scene: {}) -> Panel:
     """Make the panel of a grid; ``above`` says what stands over it."""
+
+    def draw(scene: Scene) -> Frag:
+        former = scene.former()
+        return draw_grid(grid_of(scene), above(scene), grid_of(former) if former else None)
+
     return Panel(
         "grid",
         "Tablets by shard",
-        lambda scene: draw_grid(grid_of(scene), above(scene)),
+        draw,
         lambda scene: grid_text(grid_of(scene)),
         still=True,
     )
@@ -238,8 +244,35 @@ def _over(above: Above, x: float) -> Iterator[Frag]:
         x += max(HALF, measured(text) + 12)
 
 
-def draw_grid(grid: TabletGrid, above: Above = NOTHING, *, by_storage: bool = False) -> Frag:
-    """Draw the grid; ``by_storage``: with areas as bytes, else all chips are as large."""
+def _news(grid: TabletGrid, was: TabletGrid | None) -> frozenset[str]:
+    """What is otherwise than a step before: chips by their key, stages by that of their work."""
+    if was is None:
+        return frozenset()
+
+    def looks(each: TabletGrid) -> Iterator[tuple[str, Any]]:
+        chips = (chip for held in each.held.values() for chip in held)
+        yield from ((chip.key, (chip.place, chip.part)) for chip in chips)
+        yield from ((_work_key(tablet), tablet.ways[0].stage) for tablet in each.moving)
+
+    before = dict(looks(was))
+    return frozenset(key for key, look in looks(grid) if before.get(key) != look)
+
+
+def _work_key(tablet: PlacedTablet) -> str:
+    return f"work:{tablet.table}:{tablet.number}"
+
+
+def draw_grid(
+    grid: TabletGrid,
+    above: Above = NOTHING,
+    was: TabletGrid | None = None,
+    *,
+    by_storage: bool = False,
+) -> Frag:
+    """Draw the grid; ``by_storage``: with areas as bytes, else all chips are as large.
+
+    What is otherwise than it ``was`` is marked.
+    """
     if not draws_chips(grid):
         return draw_density(grid, by_storage=by_storage)
     prefix = "storage:" if by_storage else ""
@@ -248,7 +281,7 @@ def draw_grid(grid: TabletGrid, above: Above = NOTHING, *, by_storage: bool = Fa
     lies = layout(grid, labels, by_storage=by_storage)
     notes = [f"{host.name}: {host.note}" for host in grid.hosts if host.note]
     held = Counter(place.host for place, inside in grid.held.items() for _ in inside)
-    marks = frozenset() if by_storage else marked(grid)
+    marks, news = frozenset() if by_storage else marked(grid), _news(grid, was)
     tablet = None if by_storage else asked_tablet(grid)
     kids = (
         list(_over(above, lies.left)),
@@ -268,11 +301,12 @@ def draw_grid(grid: TabletGrid, above: Above = NOTHING, *, by_storage: bool = Fa
                 lies.chips[each.key],
                 each.key in marks,
                 (each.tablet.number, each.place) in grid.divided,
+                each.key in news,
             )
             for each in every
             if each.key in lies.chips
         ],
-        list(_works(grid, lies)) if not by_storage else None,
+        list(_works(grid, lies, news)) if not by_storage else None,
     )
     said = f"tablets by shard: {'; '.join([*grid_lines(grid), *notes])}"
     said = "; ".join(
@@ -280,7 +314,7 @@ def draw_grid(grid: TabletGrid, above: Above = NOTHING, *, by_storage: bool = Fa
     )
     is_fluid = lies.width <= WIDTH and lies.height <= HEIGHT and not by_storage
     picture = drawing(said, lies.width, lies.height, *kids, fluid=is_fluid)
-    shown = "; ".join(_legend(grid, every, marks))
+    shown = "; ".join([*_legend(grid, every, marks), *["yellow: new in this step"] * bool(news)])
     return h("div", picture, h("p", h("small", shown), class_="legend", title=shown))
 
 
@@ -450,7 +484,7 @@ def _at_node(host: GridHost) -> Iterator[Frag]:
 BARRIER_SIGNS = {"answered": "✓", "asked": "…", "unheard": "!", "passed over": "–"}
 
 
-def _works(grid: TabletGrid, lies: GridLayout) -> Iterator[Frag]:
+def _works(grid: TabletGrid, lies: GridLayout, news: frozenset[str]) -> Iterator[Frag]:
     """The stage of each tablet, how its work stands, and the key of its session, below its last
     chip; where several would meet, each names its tablet and has a line of its own.
     """
@@ -473,9 +507,12 @@ def _works(grid: TabletGrid, lies: GridLayout) -> Iterator[Frag]:
         taken.append(covers)
         yield h(
             "g",
+            fresh(measured(words) / 2, -4, measured(words) + 6, 18)
+            if _work_key(tablet) in news
+            else None,
             word(words, 0, 0, "soft", None),
             session_key(wide - 14, -4) if way.session else None,
-            k=f"work:{tablet.table}:{tablet.number}",
+            k=_work_key(tablet),
             transform=f"translate({x:.0f} {covers.y + 3:.0f})",
         )
 
@@ -490,13 +527,20 @@ def _marks(held: HeldReplica, x: float) -> Iterator[Frag]:
 
 
 def _chip(
-    prefix: str, held: HeldReplica, label: str, place: ChipPlace, with_marks: bool, is_divided: bool
+    prefix: str,
+    held: HeldReplica,
+    label: str,
+    place: ChipPlace,
+    with_marks: bool,
+    is_divided: bool,
+    is_new: bool,
 ) -> Frag:
     has_room = LETTER * len(label) + 2 <= place.width
     look, shape = LOOKS[held.part]
     return h(
         "g",
         h("title", said(held)),
+        fresh(0, 0, place.width + 6, CHIP + 6) if is_new else None,
         box(-place.width / 2, -CHIP / 2, place.width, CHIP, shape, 4),
         h("text", label, y=4.5, text_anchor="middle", class_="on") if has_room else None,
         h("path", d=f"M0 {-CHIP / 2}v5M0 {CHIP / 2}v-5", class_="cut") if is_divided else None,

@@ -100,12 +100,12 @@ def gates(scene: Scene) -> Iterator[Gate]:
         first = pieces[0]
         thing, what = "tablet {} {}".format(*m.place(first.tablet)), m.briefly(s, m.led_to(pieces))
         if first.work.barrier and runs:
-            asked = [(name, role) for name, role in runs.standing if role != "passed over"]
+            polled = [(name, role) for name, role in runs.standing if role != "passed over"]
             there, missing = (
-                tuple(name for name, role in asked if (role == "answered") is has)
+                tuple(name for name, role in polled if (role == "answered") is has)
                 for has in (True, False)
             )
-            yield Gate(thing, what, "answered", there, missing, len(asked))
+            yield Gate(thing, what, "answered", there, missing, len(polled))
         else:
             _, written = m.involved(s, first.transition, work)
             missing = tuple(dict.fromkeys(each.host for each in written))

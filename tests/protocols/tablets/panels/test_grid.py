@@ -295,3 +295,26 @@ def test_a_node_that_is_given_up_looks_so() -> None:
     signs = {name: [s.get("class") for s in row.walk() if "sign" in (s.get("class") or "")]
              for name, row in rows.items() if row}  # fmt: skip
     assert signs == {"A": [], "E": ["sign ban"], "F": []}
+
+
+def test_what_a_step_changed_is_marked() -> None:
+    """A replica that moved, and nothing else; a stage, which no chip follows; nothing at first."""
+
+    def marked_in(scenario: str) -> list[set[str]]:
+        """What is marked in each step of a scenario, by the key of its part."""
+        steps = []
+        for scene in scenes(walk(scenario)):
+            drawn = next(p for p in for_model(scene.model).panels if p.name == "grid").draw(scene)
+            parts = (each for each in drawn.walk() if each.key)
+            steps.append({str(each.key) for each in parts if marks_itself(each)})
+        return steps
+
+    first, second, *_ = marked_in("balance/empty-a-node")
+    assert (first, second) == (set(), {"tablet:ks.t:1:1"})
+    stages = [each for each in marked_in("tablets/one-tablet-moves") if "work:ks.t:0" in each]
+    assert len(stages) == 7
+
+
+def marks_itself(drawn: Frag) -> bool:
+    """Whether a part has the plate of what is new."""
+    return any(isinstance(kid, Frag) and kid.get("class") == "moved" for kid in drawn.kids)

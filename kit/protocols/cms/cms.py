@@ -1,0 +1,930 @@
+"""Who keeps the log of metadata, how that changes, and how it is lost and regained.
+
+A commit is one step here: a member proposes, a quorum stores the entry at the next epoch, and
+everybody else learns it later (the messages of that are model ``commit``). So a node knows a prefix
+of the log, and a member may hold an entry above a gap. From which members a proposer takes its
+quorum is a parameter: from those that the prefix of its log names, or from the latest ones that it
+has heard of.
+Sources: CEP-21, "CMS Reconfiguration Protocol", "Failure Recovery"; published code,
+``ReconfigureCMS``, ``AdvanceCMSReconfiguration``, ``PaxosBackedProcessor``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any, Literal, TypeAlias
+
+from kit.engine.declared import (
+    Each,
+    Node,
+    NodeModel,
+    State,
+    Travel,
+    action,
+    always,
+    budget,
+    entry,
+    goal,
+    off_stage,
+    parameter,
+    purpose,
+    refused,
+    safeguard,
+    sometimes,
+    step,
+)
+from kit.engine.model import KeptAnyhow
+from kit.engine.registry import Fuzzing, Scenario
+from kit.errors import BadInput, Refusal
+from kit.protocols.cms.rules.log import (
+    SNAPSHOT,
+    Entry,
+    Machine,
+    NodeLog,
+    Snapshot,
+    caught_up,
+    metadata,
+    received,
+    slice_since,
+)
+from kit.protocols.cms.rules.members import (
+    ASSASSINATE,
+    CANCEL,
+    CHANGE,
+    CHOOSE,
+    FINISH_ADD,
+    FORCE,
+    INITIALIZE,
+    JOIN,
+    LEAVE,
+    LEFT,
+    RECONFIGURE,
+    REMOVE,
+    REPLACE,
+    START_ADD,
+    START_REMOVE,
+    Edition,
+    Members,
+    decides,
+    enact,
+    letters,
+    majority,
+    next_step,
+    nodes_in,
+    parsed,
+    placed_by_datacenter,
+    quorums,
+    size_for,
+    strangers,
+)
+
+MOST_NODES, MOST_FAULTS = 6, 4
+Health = Literal["up", "down", "lost", "left"]
+Size: TypeAlias = Annotated[int, Each(lambda m: range(1, m.nodes + 1))]
+By: TypeAlias = Annotated[tuple[str, ...], Each((), " ".join)]
+OPERATOR = "operator"
+"""Who submits what is forced: the mark of such an entry."""
+
+
+class LogKeeper(State, frozen=True, cache_hash=True):
+    """A node: its log, how it is, and whether what it made of its log is corrupt.
+
+    Nobody can reach one that is ``lost``, and one that has ``left`` does not come back.
+    """
+
+    log: NodeLog
+    health: Health = "up"
+    corrupt: bool = False
+
+
+class CmsState(State, frozen=True, cache_hash=True):
+    """All nodes, whether an operator has opened the override, and what may still happen."""
+
+    nodes: tuple[LogKeeper, ...] = ()
+    open: bool = False
+    changes: int = 0
+    orders: int = 0
+    requests: int = 0
+    crashes: int = 0
+    losses: int = 0
+    corruptions: int = 0
+
+
+Next: TypeAlias = CmsState | Refusal | None
+
+
+def working(m: Any, s: CmsState) -> int:
+    """The nodes that answer, and whose state is what their log says."""
+    return s.where(lambda n: n.health == "up" and not n.corrupt)
+
+
+def alive(m: Any, s: CmsState) -> int:
+    """The nodes that are up, be their state corrupt or not."""
+    return s.where(lambda n: n.health == "up")
+
+
+def is_forced(entry: Entry) -> bool:
+    """Whether an operator injected the entry."""
+    return entry.id == OPERATOR
+
+
+def entries_of(log: NodeLog) -> tuple[Entry, ...]:
+    """All entries that a node has stored, those above a gap among them."""
+    return log.entries + log.held
+
+
+def stored(log: NodeLog, epoch: int) -> Entry | None:
+    """The entry that a node has stored for an epoch."""
+    return next((each for each in entries_of(log) if each.epoch == epoch), None)
+
+
+def holds(log: NodeLog, epoch: int) -> bool:
+    """Whether a node has what an epoch is: its entry, or a snapshot above it."""
+    return log.epoch >= epoch or stored(log, epoch) is not None
+
+
+def begun_at(log: NodeLog) -> int:
+    """The epoch at which the last addition began, by a log; the first epoch where none has."""
+    begun = (each.epoch for each in log.entries[::-1] if each.event.startswith(START_ADD))
+    return next(begun, 1)
+
+
+def is_majority(nodes: int, group: int) -> bool:
+    """Whether most of a group are among the nodes."""
+    return (nodes & group).bit_count() >= majority(group.bit_count())
+
+
+def is_member(m: Any, s: CmsState, a: Any) -> bool:
+    """Whether the node of an action is a member, by the log of who proposes it."""
+    members = m.known(s, m.number(a.member))
+    return bool((members.chosen or members.writers) >> m.number(a.node) & 1)
+
+
+def was_forced(s: CmsState) -> bool:
+    """Whether an operator has injected anything."""
+    return any(any(map(is_forced, entries_of(node.log))) or node.log.snapshots for node in s.nodes)
+
+
+def to_voters(m: Cms, before: CmsState, a: Any, after: CmsState) -> Iterator[Travel]:
+    """The entry goes from the proposer to the others of its quorum, and they answer."""
+    epoch = m.epoch(after, m.number(a.member))
+    for name in a.by:
+        if name != a.member:
+            ends = f"node:{a.member}", f"node:{name}"
+            what = f"epoch {epoch}"
+            yield Travel("entry", *ends, what, f"{a.member} → {name}: entry of {what}", 0)
+            yield Travel("answer", *ends[::-1], "stored", f"{name} → {a.member}: stored", 1)
+
+
+class Cms(NodeModel[CmsState]):
+    """A cluster, some of whose nodes are the members of the metadata service."""
+
+    name, title, State = "cms", "The members of the CMS: who keeps the log", CmsState
+    premise = (
+        "The CMS keeps the log of metadata on a few nodes. Most of them decide each epoch. "
+        "The log itself says who they are, and changes that one node at a time."
+    )
+    about = "The cluster, its first members of the CMS, and what may go wrong."
+    rests_at_goals = True
+
+    nodes: int = parameter(3, "nodes, named A, B, C, …", ge=1, le=MOST_NODES)
+    members: int = parameter(1, "how many of them are the CMS at first", ge=1, le=MOST_NODES)
+    newcomers: int = parameter(
+        0, "how many of them are not in the cluster yet: the last ones", ge=0, le=MOST_NODES
+    )
+    longest: int = parameter(6, "epochs that the log may have", ge=1, le=12)
+    electorate: Literal["prefix", "heard"] = parameter(
+        "prefix",
+        "whose votes a proposer counts: those of the members that its log names, or of the latest "
+        "ones that it has heard of",
+    )
+    up_to: tuple[str, ...] = parameter(
+        ("2", "5", "100"), "cluster sizes, up to each of which a CMS size holds (documents)"
+    )
+    sizes: tuple[str, ...] = parameter(
+        ("1", "3", "5", "10"), "these CMS sizes; the last one is for any larger cluster (documents)"
+    )
+    rf: int = parameter(3, "replicas of the data, beginning with the asked node", ge=1, le=5)
+    dcs: int = parameter(1, "datacenters that the nodes take in turn (server)", ge=1, le=3)
+    racks: int = parameter(1, "racks that they take in turn within these (server)", ge=1, le=3)
+    changes: int = budget(1, "how many other events are submitted", title="other events", le=3)
+    orders: int = budget(1, "how often an operator does something", title="operator's acts", le=3)
+    requests: int = budget(0, "how often a client reads or writes data", le=2)
+    crashes: int = budget(0, "how often a node goes down", le=MOST_FAULTS)
+    losses: int = budget(0, "how many nodes are lost for good", le=MOST_FAULTS)
+    corruptions: int = budget(0, "how many nodes get a corrupt state", le=MOST_FAULTS)
+    edition: Edition = parameter(
+        "documents",
+        "documents: the CMS sizes itself, a removal takes two events; server: an operator sets the "
+        "size, a removal takes one event, a repair comes before each addition and removal",
+    )
+
+    one_at_a_time: bool = safeguard(
+        "S-13",
+        "An epoch changes the CMS by one node",
+        ("INV-CMSQI", "INV-LOG"),
+        smallest={"nodes": 2, "members": 1, "changes": 0},
+        wider={"INV-LOG": {"electorate": "heard", "changes": 1}},
+    )
+    log_transfer: bool = safeguard(
+        "S-14",
+        "A new member has the whole log before it is read from",
+        ("INV-CMSQI", "INV-LOG"),
+        smallest={"nodes": 2, "members": 1, "changes": 0},
+        wider={"INV-LOG": {"electorate": "heard", "changes": 1, "edition": "server"}},
+    )
+    paxos_repair: bool = safeguard(
+        "S-70",
+        "What was accepted since reaches a new member before the members change again",
+        ("INV-CMSQI",),
+        smallest={"nodes": 4, "members": 3, "changes": 0},
+        kept=(
+            KeptAnyhow(
+                "INV-LOG",
+                {"nodes": 4, "members": 3, "electorate": "heard"},
+                23840,
+                "the event that makes a member count is stored by most of the write set already",
+            ),
+        ),
+    )
+    hand_over: bool = safeguard(
+        "S-15",
+        "A member leaves the cluster only after it has left the CMS",
+        ("INV-PROGRESS",),
+        smallest={"nodes": 2, "members": 1, "changes": 0},
+    )
+
+    def set_up(self) -> None:
+        """The nodes, their datacenters and racks, and the sizes.
+
+        Raises BadInput for more members than nodes of the cluster, or sizes that are none.
+        """
+        present = self.nodes - self.newcomers
+        if self.members > present:
+            raise BadInput("members", self.members, f"a number from 1 to {present}, the cluster")
+        for name in ("up_to", "sizes"):
+            if not all(each.isdigit() and int(each) for each in getattr(self, name)):
+                raise BadInput(name, getattr(self, name), "numbers from 1")
+        if len(self.sizes) != len(self.up_to) + 1:
+            raise BadInput("sizes", self.sizes, "one more than cluster sizes")
+        self.names = tuple("ABCDEF"[: self.nodes])
+        self.dc_of = tuple(node % self.dcs for node in range(self.nodes))
+        self.rack_of = tuple(node // self.dcs % self.racks for node in range(self.nodes))
+        self.thresholds = tuple(map(int, self.up_to)), tuple(map(int, self.sizes))
+        first = Members(cluster=(1 << present) - 1, size=-(-self.members // self.dcs))
+        self.machine = Machine(first, enact)
+
+    def start(self) -> CmsState:
+        """The first epoch names the members; nodes of the cluster have it, newcomers nothing."""
+        founding = Entry(1, f"{INITIALIZE} {letters((1 << self.members) - 1)}", "A")
+        log = received(NodeLog(), founding, self.machine)
+        old = (LogKeeper(log),) * (self.nodes - self.newcomers)
+        return super().start().but(nodes=(*old, *(LogKeeper(NodeLog()),) * self.newcomers))
+
+    @property
+    def has_override(self) -> bool:
+        """Whether anything may happen for which an operator would force entries."""
+        return bool(self.losses or self.corruptions)
+
+    # -- what a node knows -------------------------------------------------------------------------
+
+    def epoch(self, s: CmsState, node: int) -> int:
+        """The last epoch that a node has applied."""
+        return s.nodes[node].log.epoch
+
+    def known(self, s: CmsState, node: int) -> Members:
+        """The members that a node's log names."""
+        members: Members = metadata(s.nodes[node].log, self.machine)
+        return members
+
+    def newest(self, s: CmsState) -> Members:
+        """The members by the longest log of all."""
+        return self.known(s, max(range(self.nodes), key=lambda node: self.epoch(s, node)))
+
+    def memberships(self, log: NodeLog) -> Iterator[Members]:
+        """The members after each entry of a log, and after what an operator loaded."""
+        members: Members = self.machine.initial
+        for each in log.entries:
+            members = enact(members, each)
+            yield members
+        if log.snapshots:
+            yield metadata(log, self.machine)
+
+    def electorates(self, s: CmsState, node: int) -> Iterator[Members]:
+        """From which members a proposer may take its quorum: those that it knows or has heard of.
+
+        Whoever is asked answers who the members are by its own log.
+        """
+        yield self.known(s, node)
+        if self.electorate == "heard":
+            others = nodes_in(alive(self, s) & ~(1 << node))
+            newer = (each for each in others if self.epoch(s, each) > self.epoch(s, node))
+            yield from {self.known(s, each) for each in newer}
+
+    def wanted(self, s: CmsState, members: Members) -> int:
+        """Who is to be a member: by the cluster's size, by an operator's size, or by hand.
+
+        Nobody adds who does not answer; a member that is down stays one.
+        """
+        candidates = members.cluster & ~members.leaving
+        if members.chosen & candidates:
+            return members.chosen & candidates
+        up = working(self, s) | members.writers
+        where = self.dc_of, self.rack_of
+        if self.edition == "server":
+            return placed_by_datacenter(candidates & up, members.writers, *where, members.size)
+        size = size_for(candidates.bit_count(), *self.thresholds)
+        alike = (0,) * self.nodes
+        return placed_by_datacenter(candidates & up, members.writers, alike, alike, size)
+
+    def step_of(self, s: CmsState, members: Members) -> str:
+        """The next event of a change of the members; empty: none is to be made."""
+        wanted = self.wanted(s, members)
+        if not wanted:
+            return ""
+        if not self.one_at_a_time:
+            return f"{REPLACE} {letters(wanted)}" if wanted != members.readers else ""
+        return next_step(members, wanted, at_once=self.edition == "server")
+
+    # -- committing --------------------------------------------------------------------------------
+
+    def votes(self, s: CmsState, *, drives: bool = False) -> Iterator[tuple[int, tuple[str, ...]]]:
+        """Who may propose, and by whose answers; all that answer, where these are too few.
+
+        What the cluster is to become is proposed by the first member that answers (``drives``).
+        While the override is open nobody proposes.
+        """
+        up = 0 if s.open else working(self, s)
+        for member in nodes_in(up):
+            below = up & self.known(s, member).readers & ((1 << member) - 1)
+            if self.epoch(s, member) >= self.longest or (drives and below):
+                continue
+            for group in self.electorates(s, member):
+                if group.readers >> member & 1:
+                    own = 1 << member
+                    some = [q for q in quorums(group.readers, group.writers, up) if q & own]
+                    for mask in some or [up & (group.readers | group.writers)]:
+                        yield member, self.named(mask)
+
+    def commit(self, s: CmsState, member: int, by: tuple[str, ...], event: str) -> Next:
+        """The entry at the next epoch, stored by a quorum; or why that cannot be."""
+        epoch, voters = self.epoch(s, member) + 1, self.mask(by)
+        groups = [*self.electorates(s, member)]
+        if not any(decides(group, voters) for group in groups):
+            silent = self.named((groups[0].readers | groups[0].writers) & ~voters)
+            return refused("no quorum of the CMS answers", silent)
+        taken = next((n for n in nodes_in(voters) if holds(s.nodes[n].log, epoch)), None)
+        if taken is not None:
+            has = f"{self.names[taken]} has epoch {epoch}"
+            return refused(f"{has}: {self.names[member]} has to catch up first")
+        new = Entry(epoch, event, self.names[member])
+        for node in nodes_in(voters):
+            s = s.at(node, log=received(s.nodes[node].log, new, self.machine))
+        return s
+
+    @action(tag="submit", each=votes, spends="changes", travels=to_voters, unasked=True)
+    @purpose("Any change of metadata is an entry of the log that a quorum stores.")
+    def submit_event(self, s: CmsState, member: Node, by: By) -> Next:
+        """{member} commits an event as epoch {epoch}; {by} stored it."""
+        return self.commit(s, member, by, CHANGE)
+
+    @action(
+        each=lambda m, s: (
+            vote for vote in m.votes(s, drives=True) if m.step_of(s, m.known(s, vote[0]))
+        ),
+        travels=to_voters,
+    )
+    @purpose("One node at a time, so that old and new quorums share a member.")
+    def advance(self, s: CmsState, member: Node, by: By) -> Next:
+        """{member} commits "{event}" as epoch {epoch}; {by} stored it."""
+        members = self.known(s, member)
+        event = self.step_of(s, members)
+        if not event:
+            return None
+        return self.unready(s, member, members, event) or self.commit(s, member, by, event)
+
+    def unready(self, s: CmsState, member: int, members: Members, event: str) -> Refusal | None:
+        """Why the next event of a change has to wait: for the log, or for a repair."""
+        (kind, _), log = parsed(event), s.nodes[member].log
+        begun = begun_at(log)
+        if kind == FINISH_ADD and self.log_transfer:
+            knows = s.where(lambda n: n.health == "up" and n.log.epoch >= begun)
+            if not is_majority(knows, members.readers):
+                deaf = self.named(members.readers & ~knows)
+                return refused(f"most of the CMS has to know epoch {begun} first", deaf)
+            if members.pending & ~knows:
+                lacks = f"does not have the log up to epoch {begun}"
+                new = self.named(members.pending)
+                return refused(f"{', '.join(new)} {lacks}", new)
+        behind = self.unrepaired(s, log) if kind in (START_ADD, START_REMOVE, REMOVE) else 0
+        if behind and self.paxos_repair:
+            return refused("a Paxos repair comes first", self.named(behind))
+        return None
+
+    def unrepaired(self, s: CmsState, log: NodeLog) -> int:
+        """Who may lack something that was accepted since the last addition began, by a log.
+
+        In the documents that is the node that was added last, in the published code each member.
+        """
+        members: Members = metadata(log, self.machine)
+        group = members.writers & working(self, s)
+        if self.edition == "documents":
+            added = [parsed(each.event) for each in log.entries]
+            group &= next((named for kind, named in added[::-1] if kind == FINISH_ADD), 0)
+        since = range(begun_at(log) + 1, log.epoch + 1)
+        has = (n for n in nodes_in(group) if all(holds(s.nodes[n].log, each) for each in since))
+        return group & ~sum(1 << node for node in has)
+
+    # -- the log travels ---------------------------------------------------------------------------
+
+    def behind(self, s: CmsState) -> Iterator[tuple[int, int]]:
+        """Who may learn the log, and from whom: from a node that has applied most of it."""
+        far = {node: self.epoch(s, node) for node in nodes_in(working(self, s))}
+        first = max(far, key=lambda node: far[node], default=0)
+        return ((node, first) for node, epoch in far.items() if epoch < far[first])
+
+    def taught(self, s: CmsState, node: int, source: int) -> CmsState:
+        """The node has what the source's log has above its own."""
+        log, theirs = s.nodes[node].log, s.nodes[source].log
+        return s.at(node, log=caught_up(log, slice_since(theirs, log.epoch), self.machine))
+
+    @action(tag="catch-up", each=behind, travels=[Travel("data", "{source}", "{node}", "log")])
+    @purpose("The log never changes, so anybody who has more of it can tell.")
+    def catch_up(self, s: CmsState, node: Node, source: Node) -> Next:
+        """{node} learns the log up to epoch {epoch} from {source}."""
+        return self.taught(s, node, source)
+
+    def to_repair(self, s: CmsState) -> int:
+        """The members that a repair would give something, as any member's log says."""
+        logs = (s.nodes[node].log for node in nodes_in(working(self, s)))
+        seen = 0
+        for log in logs:
+            seen |= self.unrepaired(s, log)
+        return seen
+
+    @action(tag="repair", each=to_repair, says="{node} gets what the CMS accepted: {accepted}.")
+    @purpose("A new member must know of decisions that were made before it counted.")
+    def repair_paxos(self, s: CmsState, node: Node) -> Next:
+        """A member gets all entries that others accepted since the last addition began."""
+        up, log = working(self, s), s.nodes[node].log
+        members = self.newest(s)
+        if not is_majority(up, members.readers):
+            return refused("no quorum of the CMS answers", self.named(members.readers & ~up))
+        theirs = (s.nodes[each].log for each in nodes_in(up & members.writers))
+        begun = begun_at(max((s.nodes[n].log for n in nodes_in(up)), key=lambda log: log.epoch))
+        accepted = {each.epoch: each for other in theirs for each in entries_of(other)}
+        for epoch in sorted(epoch for epoch in accepted if epoch > begun):
+            log = received(log, accepted[epoch], self.machine)
+        return s.at(node, log=log)
+
+    # -- the cluster, and what operators ask for ---------------------------------------------------
+
+    def votes_on(
+        self, s: CmsState, nodes: Callable[[Members], int]
+    ) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+        """Who may propose something of which nodes, and by whose answers."""
+        for member, by in self.votes(s, drives=True):
+            yield from ((member, node, by) for node in nodes_in(nodes(self.known(s, member))))
+
+    @action(
+        tag="bootstrap",
+        each=lambda m, s: m.votes_on(s, lambda known: alive(m, s) & ~known.cluster),
+        when=lambda m: m.newcomers,
+        spends="orders",
+        travels=to_voters,
+        unasked=True,
+    )
+    @purpose("A larger cluster may want a larger CMS.")
+    def join(self, s: CmsState, member: Node, node: Node, by: By) -> Next:
+        """{node} joins the cluster: {member} commits that as epoch {epoch}; {by} stored it."""
+        return self.commit(s, member, by, f"{JOIN} {self.names[node]}")
+
+    @action(
+        each=lambda m, s: m.votes_on(s, lambda known: known.cluster & ~known.leaving & alive(m, s)),
+        spends="orders",
+        travels=to_voters,
+        unasked=True,
+    )
+    @purpose("Who leaves the cluster has to hand its part of the log over first.")
+    def decommission(self, s: CmsState, member: Node, node: Node, by: By) -> Next:
+        """{node} is to leave: {member} commits that as epoch {epoch}; {by} stored it."""
+        members = self.known(s, member)
+        if (members.cluster & ~members.leaving).bit_count() == 1:
+            return refused("nobody else would be left")
+        return self.commit(s, member, by, f"{LEAVE} {self.names[node]}")
+
+    @action(
+        tag="depart",
+        each=lambda m, s: m.votes_on(s, lambda known: known.leaving & alive(m, s)),
+        travels=to_voters,
+        hand=off_stage,
+    )
+    @purpose("Its disk goes with it, so the log must be with enough others.")
+    def complete_leave(self, s: CmsState, member: Node, node: Node, by: By) -> Next:
+        """{node} has left: {member} commits that as epoch {epoch}; {by} stored it."""
+        members, name = self.known(s, member), self.names[node]
+        if self.hand_over and members.writers >> node & 1:
+            return refused(f"{name} is a member of the CMS, and has to hand over first")
+        end = self.commit(s, member, by, f"{LEFT} {name}")
+        return end.at(node, health="left") if isinstance(end, CmsState) else end
+
+    @action(
+        each=lambda m, s: m.votes_on(
+            s, lambda known: known.cluster & s.where(lambda n: n.health in ("down", "lost"))
+        ),
+        spends="orders",
+        travels=to_voters,
+        unasked=True,
+        hand=off_stage,
+    )
+    @purpose("One that is gone hands nothing over: it leaves both sets at once.")
+    def assassinate(self, s: CmsState, member: Node, node: Node, by: By) -> Next:
+        """{node} is taken out at once: {member} commits that as epoch {epoch}; {by} stored it."""
+        members = self.known(s, member)
+        if members.cluster.bit_count() == 1:
+            return refused("nobody else would be left")
+        if members.readers >> node & 1 and (half := members.pending):
+            return refused(f"{', '.join(self.named(half))} is half way, which has to end first")
+        end = self.commit(s, member, by, f"{ASSASSINATE} {self.names[node]}")
+        return end.at(node, health="left") if isinstance(end, CmsState) else end
+
+    @action(
+        each=lambda m, s: m.votes_on(s, lambda known: known.cluster & ~known.leaving),
+        when=lambda m: m.edition == "documents",
+        spends="orders",
+        travels=to_voters,
+        says=lambda m, s, a, _: (
+            f"An operator {'takes {node} out of' if is_member(m, s, a) else 'puts {node} into'} "
+            "the CMS by hand: {member} commits that as epoch {epoch}; {by} stored it."
+        ),
+        unasked=True,
+    )
+    @purpose("An operator may know better than the size which nodes are safe.")
+    def choose(self, s: CmsState, member: Node, node: Node, by: By) -> Next:
+        """An operator adds a member by hand, or removes one."""
+        members = self.known(s, member)
+        chosen = (members.chosen or members.writers) ^ 1 << node
+        if not chosen:
+            return refused("the CMS would be empty")
+        return self.commit(s, member, by, f"{CHOOSE} {letters(chosen)}")
+
+    @action(
+        each=lambda m, s: (
+            (member, size, by)
+            for member, by in m.votes(s, drives=True)
+            for size in range(1, m.nodes // m.dcs + 1)
+            if size != m.known(s, member).size
+        ),
+        when=lambda m: m.edition == "server",
+        spends="orders",
+        travels=to_voters,
+        unasked=True,
+    )
+    @purpose("In the published code the size is an operator's, in each datacenter.")
+    def reconfigure(self, s: CmsState, member: Node, size: Size, by: By) -> Next:
+        """An operator asks for {size} in each datacenter: {member} commits that as epoch {epoch};
+        {by} stored it.
+        """
+        return self.commit(s, member, by, f"{RECONFIGURE} {size}")
+
+    @action(
+        tag="cancel",
+        each=lambda m, s: (vote for vote in m.votes(s, drives=True) if m.known(s, vote[0]).pending),
+        spends="orders",
+        travels=to_voters,
+        unasked=True,
+    )
+    @purpose("Only an operator gives a change up; no timeout does.")
+    def cancel_change(self, s: CmsState, member: Node, by: By) -> Next:
+        """An operator cancels the change: who is half in is out, by epoch {epoch}; {by} stored it.
+
+        What was finished stays.
+        """
+        return self.commit(s, member, by, CANCEL)
+
+    # -- data, and faults --------------------------------------------------------------------------
+
+    def replicas(self, s: CmsState, node: int) -> int:
+        """The replicas of the range that begins with a node, by its log."""
+        ring = [*nodes_in(self.known(s, node).cluster)]
+        at = ring.index(node)
+        return sum(1 << each for each in (ring[at:] + ring[:at])[: self.rf])
+
+    def coordinators(self, s: CmsState) -> int:
+        """The nodes that serve clients: those that are up and in the cluster by their own log."""
+        up = nodes_in(alive(self, s))
+        return sum(1 << node for node in up if self.known(s, node).cluster >> node & 1)
+
+    def serving(self, s: CmsState) -> bool:
+        """Whether each range of a node that is up has a quorum of its replicas."""
+        up, coordinators = alive(self, s), nodes_in(self.coordinators(s))
+        return all(is_majority(up, self.replicas(s, node)) for node in coordinators)
+
+    @action(
+        tag="request",
+        each=coordinators,
+        spends="requests",
+        travels=lambda m, s, a, _: [
+            Travel("data", a.node, name, "data")
+            for name in m.named(m.replicas(s, m.number(a.node)) & alive(m, s))
+        ],
+        unasked=True,
+    )
+    @purpose("Clients read and write data without the CMS.")
+    def serve_request(self, s: CmsState, node: Node) -> Next:
+        """{node} serves a read and a write of data at QUORUM, by what it knows of the ring."""
+        replicas = self.replicas(s, node)
+        if is_majority(alive(self, s), replicas):
+            return s
+        return refused("no quorum of the replicas", self.named(replicas & ~alive(self, s)))
+
+    @action(each=alive, spends="crashes", fault=True, hand=off_stage)
+    @purpose("Others have to do without a member that is down.")
+    def crash(self, s: CmsState, node: Node) -> Next:
+        """{node} goes down; its log is on its disk."""
+        return s.at(node, health="down")
+
+    @action(each=lambda m, s: s.where(lambda n: n.health == "down"))
+    @purpose("It starts with the log on its disk and learns the rest.")
+    def restart(self, s: CmsState, node: Node) -> Next:
+        """{node} is up again, with its log."""
+        return s.at(node, health="up")
+
+    @action(
+        each=lambda m, s: alive(m, s) if alive(m, s) & (alive(m, s) - 1) else 0,
+        spends="losses",
+        fault=True,
+        hand=off_stage,
+    )
+    @purpose("What was on its disk alone is gone.")
+    def lose(self, s: CmsState, node: Node) -> Next:
+        """{node} is lost for good, with its disk."""
+        return s.at(node, health="lost")
+
+    @action(each=working, spends="corruptions", fault=True)
+    @purpose("A bug may leave a node with a state that its log does not say.")
+    def corrupt(self, s: CmsState, node: Node) -> Next:
+        """The state of {node} becomes corrupt: it takes no part in the log any more."""
+        return s.at(node, corrupt=True)
+
+    # -- the override ------------------------------------------------------------------------------
+
+    def needs_override(self, s: CmsState) -> bool:
+        """Whether nothing else helps: no quorum can come back, or not all states agree."""
+        corrupt = alive(self, s) & ~working(self, s)
+        back = s.where(lambda n: n.health in ("up", "down") and not n.corrupt)
+        return bool(corrupt or not self.has_quorum(s, back) or self.disagreement(s, alive(self, s)))
+
+    def disagreement(self, s: CmsState, among: int) -> str | None:
+        """An epoch that is one event on one node, and another one on another."""
+        seen: dict[int, tuple[str, Entry]] = {}
+        for node in nodes_in(among):
+            log = s.nodes[node].log
+            loaded = (Entry(each.epoch, SNAPSHOT, OPERATOR) for each in log.snapshots)
+            for each in (*entries_of(log), *loaded):
+                other, first = seen.setdefault(each.epoch, (self.names[node], each))
+                if first != each:
+                    return (
+                        f"epoch {each.epoch} is {first.event} by {first.id} at {other}, "
+                        f"{each.event} by {each.id} at {self.names[node]}"
+                    )
+        return None
+
+    def has_quorum(self, s: CmsState, among: int | None = None) -> bool:
+        """Whether a member among these nodes, those that work, has a quorum by its own log."""
+        able = working(self, s) if among is None else among
+        return any(
+            members.readers >> node & 1 and decides(members, able)
+            for node in nodes_in(able)
+            for members in (self.known(s, node),)
+        )
+
+    @action(
+        tag="open-override",
+        each=lambda m, s: () if s.open else [()],
+        when=lambda m: m.has_override,
+        unasked=True,
+    )
+    @purpose("Forcing can lose what was committed, so it has to be confirmed.")
+    def open_override(self, s: CmsState) -> Next:
+        """An operator confirms: from now on entries may be forced, without a quorum."""
+        if not self.needs_override(s):
+            return refused("enough members can come back, and all states agree")
+        return s.but(open=True)
+
+    @action(
+        tag="force",
+        each=lambda m, s: working(m, s) if s.open and not m.has_quorum(s) else 0,
+        when=lambda m: m.has_override,
+        unasked=True,
+    )
+    @purpose("One member that is there is enough to go on.")
+    def force_member(self, s: CmsState, node: Node) -> Next:
+        """{node} alone becomes the CMS: the operator writes that into its log as epoch {epoch}."""
+        log = s.nodes[node].log
+        back = s.where(lambda n: n.health in ("up", "down") and n.log.epoch > log.epoch)
+        if back:
+            return refused("somebody knows more of the log", self.named(back))
+        forced = Entry(log.epoch + 1, f"{FORCE} {self.names[node]}", OPERATOR)
+        return s.at(node, log=received(NodeLog(log.entries, log.snapshots), forced, self.machine))
+
+    def handmade(self, s: CmsState) -> Snapshot:
+        """The snapshot that an operator composes: the newest state, with members that are up.
+
+        It is above all that anybody has stored. Once it is loaded somewhere it is the same one.
+        """
+        there = (s.nodes[node] for node in nodes_in(alive(self, s)))
+        loaded = {each.epoch: each for node in there for each in node.log.snapshots}
+        stored_epochs = [each.epoch for node in s.nodes for each in entries_of(node.log)]
+        top = max(*stored_epochs, *(x.epoch for node in s.nodes for x in node.log.snapshots), 0)
+        if top in loaded:
+            return loaded[top]
+        newest, up = self.newest(s), alive(self, s)
+        able = newest.readers & up or up & -up
+        state = newest.but(readers=able, writers=able, leaving=0, chosen=0)
+        return Snapshot(top + 1, state)
+
+    @action(
+        tag="load-snapshot",
+        each=lambda m, s: alive(m, s) if s.open else 0,
+        when=lambda m: m.has_override,
+        unasked=True,
+    )
+    @purpose("A snapshot takes the place of whatever a node made of its log.")
+    def load_snapshot(self, s: CmsState, node: Node) -> Next:
+        """The operator loads a hand-made snapshot of epoch {epoch} on {node}."""
+        made, log = self.handmade(s), s.nodes[node].log
+        if made in log.snapshots and not s.nodes[node].corrupt:
+            return None
+        return s.at(node, log=NodeLog(snapshots=(made,)), corrupt=False)
+
+    @action(
+        tag="resume",
+        each=lambda m, s: [()] if s.open else (),
+        when=lambda m: m.has_override,
+    )
+    @purpose("Forcing is for an emergency only; quorums decide again.")
+    def resume_consensus(self, s: CmsState) -> Next:
+        """The override is closed: each epoch needs a quorum again."""
+        if not self.has_quorum(s) or self.needs_override(s):
+            return refused("the CMS has no quorum yet, or not all states agree")
+        up = alive(self, s)
+        loaded = [each for n in nodes_in(up) for each in s.nodes[n].log.snapshots]
+        top = max((snapshot.epoch for snapshot in loaded), default=0)
+        if without := up & s.where(lambda n: n.log.epoch < top):
+            return refused("the snapshot is not loaded everywhere", self.named(without))
+        return s.but(open=False)
+
+    # -- what must hold ----------------------------------------------------------------------------
+
+    @always("INV-LOG")
+    def one_event_an_epoch(self, s: CmsState) -> str | None:
+        """No two nodes have different events at one epoch, unless an operator forced one."""
+        return None if was_forced(s) else self.disagreement(s, (1 << self.nodes) - 1)
+
+    @step("INV-CMSQI")
+    def quorums_meet(self, before: CmsState, action: Any, after: CmsState) -> str | None:
+        """Each quorum of the CMS meets each quorum of the CMS one epoch later."""
+        if not hasattr(action, "member") or was_forced(after):
+            return None
+        node = self.number(action.member)
+        was, now = self.known(before, node), self.known(after, node)
+        if apart := strangers(was, now):
+            some, others = (", ".join(self.named(mask)) for mask in apart)
+            return f"{some} and {others} are quorums of neighbouring epochs, and share nobody"
+        return None
+
+    @step("INV-CMSQI", on=(advance,))
+    def informed(self, before: CmsState, action: Any, after: CmsState) -> str | None:
+        """A new member knows the log before it counts, and the rest before the next change."""
+        log = before.nodes[self.number(action.member)].log
+        event = stored(after.nodes[self.number(action.member)].log, log.epoch + 1)
+        kind, node = parsed(event.event) if event else ("", 0)
+        if kind == FINISH_ADD and any(
+            before.nodes[n].log.epoch < begun_at(log) for n in nodes_in(node)
+        ):
+            return f"{letters(node)} is read from, and lacks epochs below {begun_at(log)}"
+        if kind in (START_ADD, START_REMOVE, REMOVE) and (late := self.unrepaired(before, log)):
+            return f"{letters(late)} may lack what was accepted before it counted"
+        return None
+
+    @always("INV-MEMBER")
+    def somebody(self, s: CmsState) -> str | None:
+        """Nobody believes that the CMS has no members."""
+        for number, name in enumerate(self.names):
+            if self.epoch(s, number) and not self.known(s, number).readers:
+                return f"{name} knows of no member"
+        return None
+
+    @always("INV-PROGRESS")
+    def within(self, s: CmsState) -> str | None:
+        """Each member of the CMS is in the cluster, where it can answer."""
+        members = self.newest(s)
+        gone = self.named(members.writers & ~members.cluster)
+        return f"{', '.join(gone)} has left the cluster with its part of the log" if gone else None
+
+    @sometimes(when=lambda m: m.requests and (m.losses or m.crashes))
+    def serves_without(self, s: CmsState) -> bool:
+        """Data is read and written while no event can be committed."""
+        return s.requests < self.requests and not self.has_quorum(s)
+
+    @sometimes()
+    def changes_members(self, s: CmsState) -> bool:
+        """The CMS has changed."""
+        return self.newest(s).readers != (1 << self.members) - 1
+
+    @goal("INV-PROGRESS")
+    def commits(self, s: CmsState) -> bool:
+        """An event can be committed again."""
+        up = working(self, s)
+        top = max((self.epoch(s, node) for node in nodes_in(alive(self, s))), default=0)
+        return any(
+            self.epoch(s, node) == top
+            and (known := self.known(s, node)).readers >> node & 1
+            and decides(known, up)
+            for node in nodes_in(up)
+        )
+
+    @goal("INV-SAMESTATE")
+    def alike(self, s: CmsState) -> bool:
+        """All nodes that are up can have the same state."""
+        up = alive(self, s)
+        return up == working(self, s) and len({self.known(s, n) for n in nodes_in(up)}) == 1
+
+    # -- words -------------------------------------------------------------------------------------
+
+    def words(self, before: Any, action: Any, after: Any) -> dict[str, Any]:
+        """The epoch that a step made, the event, and what a repair brought."""
+        name = getattr(action, "member", getattr(action, "node", ""))
+        if not name or after is None:
+            return {}
+        node = self.number(name)
+        log = after.nodes[node].log
+        entry = stored(log, log.epoch)
+        had = {each.epoch for each in entries_of(before.nodes[node].log)}
+        new = [str(each.epoch) for each in entries_of(log) if each.epoch not in had]
+        brought = f"epoch {', '.join(new)}" if new else "nothing new"
+        return {"epoch": log.epoch, "event": entry.event if entry else "", "accepted": brought}
+
+    def milestone(self, before: CmsState, action: Any, after: CmsState) -> str | None:
+        """What changes the members or the cluster, and faults."""
+        return None if isinstance(action, CatchUp) else self.verb(action)
+
+
+(SubmitEvent, Advance, CatchUp, *_) = Cms.acts
+
+SCENARIOS = (
+    Scenario(
+        "grow",
+        "Three nodes want a CMS of three: it grows, one node an epoch",
+        {"nodes": 3, "members": 1},
+    ),
+    Scenario(
+        "third-node",
+        "A third node joins, and the CMS grows from one to three by itself",
+        {"newcomers": 1},
+        script=("bootstrap A C A",),
+    ),
+    Scenario(
+        "hand-over",
+        "The only member leaves the cluster: another one takes over first",
+        {"nodes": 2, "members": 1},
+        script=("decommission A A A",),
+    ),
+    Scenario(
+        "three-of-four",
+        "One of three members leaves, and the fourth node takes its place",
+        {"nodes": 4, "members": 3, "longest": 8},
+        script=("decommission A A A B",),
+    ),
+    Scenario(
+        "majority-lost",
+        "Two of three members are lost: data is served, and one member is forced",
+        {"nodes": 4, "members": 3, "crashes": 0, "losses": 2, "requests": 2, "longest": 8},
+        script=("lose A", "lose B", "request C", "open-override", "force C", "resume"),
+    ),
+    Scenario(
+        "corrupt-state",
+        "Two nodes have a corrupt state: a hand-made snapshot makes all alike",
+        {"nodes": 3, "members": 3, "crashes": 0, "corruptions": 2},
+        script=(
+            *("corrupt A", "corrupt B", "open-override"),
+            *("load-snapshot A", "load-snapshot B", "load-snapshot C", "resume"),
+        ),
+    ),
+    Scenario(
+        "size-by-operator",
+        "In the server's edition nothing grows by itself: an operator asks for two",
+        {"nodes": 3, "members": 1, "edition": "server"},
+        script=("reconfigure A 2 A",),
+    ),
+)
+
+ENTRY = entry(
+    Cms,
+    scenarios=SCENARIOS,
+    fuzzing=Fuzzing(
+        {"nodes": 4, "members": 3, "longest": 9, "orders": 3, "requests": 1, "crashes": 1},
+        {"choose": 0.3, "decommission": 0.5, "cancel": 4, "assassinate": 4},
+    ),
+)

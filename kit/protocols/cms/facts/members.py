@@ -1,0 +1,173 @@
+"""One moment of the CMS as rows: its nodes, its log, its placement, its quorums."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from kit.protocols.cms.cms import Cms, CmsState, LogKeeper, entries_of, is_forced, stored
+from kit.protocols.cms.rules.log import SNAPSHOT
+from kit.protocols.cms.rules.members import Members, majorities
+
+NOBODY = "nobody"
+
+
+class NodeRow(Struct, frozen=True):
+    """A node: its epoch, its part in the CMS by the newest log, who the members are by its own.
+
+    ``held`` are the epochs that it stores above a gap.
+    """
+
+    name: str
+    node: LogKeeper
+    epoch: int
+    reads: bool
+    writes: bool
+    joined: bool
+    knows: str
+    held: tuple[int, ...]
+
+    @property
+    def role(self) -> str:
+        """What it is to the CMS."""
+        if self.reads:
+            return "member"
+        if self.writes:
+            return "written to only"
+        return "no member" if self.joined else "not in cluster"
+
+    @property
+    def status(self) -> str:
+        """How it is."""
+        return "corrupt" if self.node.corrupt and self.node.health == "up" else self.node.health
+
+
+class EpochRow(Struct, frozen=True):
+    """What an epoch is, and on which nodes: who ``stored`` it only, who has ``applied`` it.
+
+    There are two rows of one epoch where nodes disagree.
+    """
+
+    epoch: int
+    event: str
+    by: str
+    forced: bool
+    stored: tuple[str, ...]
+    applied: tuple[str, ...]
+
+
+class QuorumRow(Struct, frozen=True):
+    """A quorum of the membership before, and whom it shares with each quorum of the present one."""
+
+    before: str
+    shared: tuple[tuple[str, str], ...]
+
+
+def text(m: Cms, members: Members) -> str:
+    """Who the members are: ``A, B, C``, and who is written to only: ``A + B``."""
+    more = members.writers & ~members.readers
+    readers = ", ".join(m.named(members.readers)) or NOBODY
+    return f"{readers} + {', '.join(m.named(more))}" if more else readers
+
+
+def nodes(m: Cms, s: CmsState) -> tuple[NodeRow, ...]:
+    """Every node."""
+    newest = m.newest(s)
+    return tuple(
+        NodeRow(
+            name,
+            node,
+            node.log.epoch,
+            bool(newest.readers >> place & 1),
+            bool(newest.writers >> place & 1),
+            bool(newest.cluster >> place & 1),
+            text(m, m.known(s, place)) if node.log.epoch else NOBODY,
+            tuple(each.epoch for each in node.log.held),
+        )
+        for place, (name, node) in enumerate(zip(m.names, s.nodes, strict=True))
+    )
+
+
+def log(m: Cms, s: CmsState) -> tuple[EpochRow, ...]:
+    """Every epoch that some node has stored."""
+    pairs = {(each.epoch, each.id, each.event) for n in s.nodes for each in entries_of(n.log)}
+    made = {(each.epoch, "operator", SNAPSHOT) for n in s.nodes for each in n.log.snapshots}
+    return tuple(_epochs(m, s, sorted(pairs | made)))
+
+
+def _epochs(m: Cms, s: CmsState, pairs: list[tuple[int, str, str]]) -> Iterator[EpochRow]:
+    for epoch, by, event in pairs:
+        has, applied = list[str](), list[str]()
+        for name, node in zip(m.names, s.nodes, strict=True):
+            here = stored(node.log, epoch)
+            loaded = event == SNAPSHOT and any(x.epoch == epoch for x in node.log.snapshots)
+            if loaded or (here and (here.id, here.event) == (by, event)):
+                (applied if node.log.epoch >= epoch else has).append(name)
+        forced = event == SNAPSHOT or any(
+            is_forced(each)
+            for n in s.nodes
+            for each in entries_of(n.log)
+            if (each.epoch, each.id, each.event) == (epoch, by, event)
+        )
+        yield EpochRow(epoch, event, by, forced, tuple(has), tuple(applied))
+
+
+def former(m: Cms, s: CmsState) -> Members:
+    """The membership before the present one, by the longest log: what it was at first, if none."""
+    present, before = m.newest(s), m.newest(s)
+    best = max(s.nodes, key=lambda node: node.log.epoch).log
+    for members in m.memberships(best):
+        if (members.readers, members.writers) != (present.readers, present.writers):
+            before = members
+    return before
+
+
+def quorums(m: Cms, s: CmsState) -> tuple[QuorumRow, ...]:
+    """Each read quorum of the membership before, against each write quorum of the present one."""
+    before, now = former(m, s), m.newest(s)
+    mine = [*majorities(now.writers)]
+    return tuple(
+        QuorumRow(
+            " ".join(m.named(old)),
+            tuple((" ".join(m.named(new)), " ".join(m.named(old & new))) for new in mine),
+        )
+        for old in majorities(before.readers)
+    )
+
+
+def placement(m: Cms, s: CmsState) -> str:
+    """The one row of the metadata keyspace: all members own all of it."""
+    newest = m.newest(s)
+    reads, writes = (
+        ", ".join(m.named(mask)) or NOBODY for mask in (newest.readers, newest.writers)
+    )
+    return f"(MIN, MAX]: read {reads}; write {writes}"
+
+
+# -- what scenario files show ----------------------------------------------------------------------
+
+
+def _nodes(m: Cms, s: CmsState, _: str) -> str:
+    return "\n".join(map(node_line, nodes(m, s)))
+
+
+def node_line(row: NodeRow) -> str:
+    """A node in words."""
+    held = f", holds {', '.join(map(str, row.held))} above a gap" if row.held else ""
+    return f"{row.name}: {row.status}, {row.role}, epoch {row.epoch}{held}, knows {row.knows}"
+
+
+def _log(m: Cms, s: CmsState, _: str) -> str:
+    return "\n".join(map(epoch_line, log(m, s)))
+
+
+def epoch_line(row: EpochRow) -> str:
+    """An epoch in words."""
+    where = f"applied by {', '.join(row.applied) or NOBODY}"
+    only = f", stored by {', '.join(row.stored)}" if row.stored else ""
+    mark = "! forced, " if row.forced else ""
+    return f"{row.epoch} {row.event} of {row.by}: {mark}{where}{only}"
+
+
+OUTPUT = {"nodes": _nodes, "log": _log, "placement": lambda m, s, _: placement(m, s)}

@@ -1,0 +1,122 @@
+"""The state of a metadata service that takes events: nodes, their work, what submitters know."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from kit.engine.declared import State
+from kit.errors import BadInput
+from kit.protocols.cms.rules.events import parsed
+from kit.protocols.cms.rules.log import Entry, NodeLog
+from kit.protocols.cms.rules.paxos import Accepted, Slot
+
+Stage: TypeAlias = Literal["waiting", "sent", "unknown", "committed", "rejected"]
+
+
+class Submission(State, frozen=True):
+    """An event, the node that submits it, and the node that it asks first (empty: any member)."""
+
+    event: str
+    node: str
+    contact: str = ""
+
+
+class Answer(State, frozen=True, cache_hash=True):
+    """What became of a request: committed as ``epoch``; or why not, and the conflicting epoch."""
+
+    stage: Stage = "waiting"
+    epoch: int = 0
+    reason: str = ""
+    knows_members: bool = False
+    """Whether the submitter was told who the members are."""
+
+    @property
+    def outcome(self) -> str:
+        """``committed as epoch 2``, or why not, and the epoch that stands in the way."""
+        if self.stage == "committed":
+            return f"committed as epoch {self.epoch}"
+        why = f"rejected, {self.reason}"
+        return f"{why} (epoch {self.epoch})" if self.epoch else why
+
+    @property
+    def ending(self) -> str:
+        """What validation came to, where nothing is proposed any more, as a template."""
+        if self.stage == "committed":
+            return f"{{node}} finds {{id}} in its log: {self.outcome}."
+        return f"{{node}} finds that {{event}} makes no sense any more: {self.outcome}."
+
+
+class Handling(State, frozen=True, cache_hash=True):
+    """A member's work on a request: its ballot, who promised, the newest value that they named.
+
+    ``value`` is what it proposes and ``accepts`` who accepted that; ``answer``, how it ended. Who
+    is idle has no request (-1).
+    """
+
+    request: int = -1
+    ballot: int = 0
+    promises: int = 0
+    newest: Accepted | None = None
+    value: Entry | None = None
+    accepts: int = 0
+    answer: Answer | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a request without an answer yet."""
+        return self.request >= 0 and self.answer is None
+
+    @property
+    def heard(self) -> int:
+        """Who has answered the ballot: accepted its value, or promised it."""
+        return self.accepts if self.value else self.promises
+
+
+IDLE = Handling()
+
+
+class Member(State, frozen=True, cache_hash=True):
+    """A node: its log and its part in Paxos are on disk, what it ``handles`` is in memory."""
+
+    up: bool = True
+    log: NodeLog = NodeLog()
+    slots: tuple[Slot, ...] = ()
+    handles: Handling = IDLE
+
+    def slot(self, epoch: int) -> Slot:
+        """What it keeps of a slot."""
+        return next((each for each in self.slots if each.epoch == epoch), Slot(epoch))
+
+    def keeping(self, slot: Slot) -> tuple[Slot, ...]:
+        """All that it keeps, with this in the place of what it kept of the slot."""
+        kept = {each.epoch: each for each in (*self.slots, slot)}
+        return tuple(kept[epoch] for epoch in sorted(kept))
+
+
+class CommitState(State, frozen=True, cache_hash=True):
+    """All nodes, what each submitter knows of its request, and what may still go wrong."""
+
+    nodes: tuple[Member, ...]
+    requests: tuple[Answer, ...]
+    crashes: int
+    losses: int
+    replies: int
+
+    def answered(self, request: int, answer: Answer) -> CommitState:
+        """The same, where a submitter knows more of its request."""
+        known = (*self.requests[:request], answer, *self.requests[request + 1 :])
+        return self.but(requests=known)
+
+
+def submission_of(text: str, names: tuple[str, ...]) -> Submission:
+    """``drop table t at D to A``: the event, the node that submits it, the node asked first.
+
+    Raises BadInput for no event, or a node that is not there.
+    """
+    event, _, where = text.partition(" at ")
+    node, _, contact = where.partition(" to ")
+    parsed(event)
+    if node not in names or (contact and contact not in names):
+        allowed = f"an event, and nodes of {', '.join(names)}: drop table t at B to A"
+        raise BadInput("events", text, allowed)
+    return Submission(event, node, contact)

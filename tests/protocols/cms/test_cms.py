@@ -1,0 +1,119 @@
+"""The members of the CMS, searched: they change, are lost, and are regained."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.engine.check import check
+from kit.engine.registry import build, entries
+from kit.engine.scenario import files, open_file
+from kit.errors import BadInput
+from kit.protocols.cms.cms import Cms, alive, entries_of, is_forced
+from tests.views.frames import check_frame, scenes, walk
+
+SCENARIOS = [f"cms/{one.name}" for one in entries()["cms"].scenarios]
+FILES = [name for name in files() if "model cms\n" in files()[name].read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"edition": "server", "longest": 7},
+        {"electorate": "heard"},
+        {"nodes": 2, "crashes": 1, "longest": 7},
+        {"nodes": 3, "newcomers": 1, "longest": 7},
+        {"nodes": 2, "members": 2, "losses": 1, "changes": 0, "longest": 4},
+        {"nodes": 4, "members": 3, "changes": 0, "electorate": "heard"},
+    ],
+)
+def test_the_members_change_without_harm(given: dict[str, Any]) -> None:
+    """Every state is seen: one event an epoch, quorums that meet, and events can be committed."""
+    result = check(build("cms", given))
+    assert result.complete
+    assert result.violation is None
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"nodes": 4, "members": 3, "crashes": 1},
+        {"nodes": 4, "members": 3, "electorate": "heard", "longest": 7},
+        {"nodes": 4, "members": 3, "edition": "server", "electorate": "heard", "longest": 7},
+    ],
+)
+def test_four_nodes_change_without_harm(given: dict[str, Any]) -> None:
+    """The same with one of three members that leaves, and a node that takes its place."""
+    result = check(build("cms", given))
+    assert result.complete
+    assert result.violation is None
+
+
+@pytest.mark.parametrize(
+    ("off", "given", "found"),
+    [
+        ("one-at-a-time", {"electorate": "heard"}, True),
+        ("one-at-a-time", {"electorate": "prefix"}, False),
+        ("log-transfer", {"electorate": "heard", "edition": "server"}, True),
+        ("log-transfer", {"electorate": "prefix", "edition": "server"}, False),
+    ],
+)
+def test_harm_depends_on_whose_votes_are_counted(
+    off: str, given: dict[str, Any], found: bool
+) -> None:
+    """Two events at one epoch need a proposer that takes its quorum from members it heard of."""
+    model = build("cms", {"nodes": 2, **given}, (off,))
+    [log] = [each for each in model.properties if each.invariant == "INV-LOG"]
+    assert (check(model, (log,)).violation is not None) is found
+
+
+@pytest.mark.spec("B-054")
+def test_a_handmade_snapshot_makes_all_alike() -> None:
+    """Two corrupt nodes: after the snapshot all have one state, and the entry is marked."""
+    timeline = open_file(files()["cms/corrupt-state"])
+    model, state = timeline.model, timeline.moments[-1].state
+    assert {model.known(state, node) for node in range(3)} == {model.known(state, 0)}
+    assert not any(node.corrupt for node in state.nodes)
+    assert len({node.log for node in state.nodes}) == 1
+
+
+@pytest.mark.spec("B-052")
+@pytest.mark.spec("B-055")
+def test_without_a_majority_data_is_served_and_one_member_can_be_forced() -> None:
+    """An event is refused while a request is served; forced to one, the CMS commits again."""
+    timeline = open_file(files()["cms/majority-lost"])
+    model, last = timeline.model, timeline.moments[-1].state
+    requests = (m.state for m in timeline.moments if isinstance(m.action, Cms.serve_request))
+    served = [*requests][-1]
+    assert not model.has_quorum(served)
+    assert alive(model, served).bit_count() == 2
+    assert model.has_quorum(last)
+    marks = [is_forced(each) for each in entries_of(last.nodes[2].log)]
+    assert marks == [False, True, False]
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_every_step_of_a_scenario_is_drawn_whole(name: str) -> None:
+    """Keys are unique, and each panel has words and a label."""
+    for scene in scenes(walk(name)):
+        check_frame(scene)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_step_of_a_file_is_drawn_whole(name: str) -> None:
+    """The same for its scenario files."""
+    for scene in scenes(open_file(files()[name])):
+        check_frame(scene)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"members": 4}, {"members": 3, "newcomers": 1}, {"sizes": ("1",)}, {"up_to": ("2", "x", "9")}],
+)
+def test_what_makes_no_cluster_is_refused(given: dict[str, Any]) -> None:
+    """More members than nodes, or sizes that are none, are refused with the name of the field."""
+    with pytest.raises(BadInput):
+        build("cms", given)

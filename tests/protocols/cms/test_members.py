@@ -1,0 +1,203 @@
+"""The rules of the CMS's members: sizes, places, the order of a change, quorums that meet."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pytest
+
+from kit.protocols.cms.rules.log import Entry
+from kit.protocols.cms.rules.members import (
+    Members,
+    apart,
+    decides,
+    enact,
+    letters,
+    majority,
+    next_step,
+    parsed,
+    placed,
+    placed_by_datacenter,
+    quorums,
+    size_for,
+    strangers,
+)
+
+
+def members(readers: int, writers: int = 0, **more: int) -> Members:
+    """Members of a cluster of all that have a place."""
+    return Members(cluster=255, readers=readers, writers=writers or readers, **more)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "size"),
+    [(1, 1), (2, 1), (3, 3), (5, 3), (6, 5), (9, 5), (100, 5), (101, 10), (1000, 10)],
+)
+def test_the_size_follows_the_cluster(nodes: int, size: int) -> None:
+    """1 for up to 2 nodes, 3 for up to 5, 5 for up to 100, and 10 above; bounds are inclusive."""
+    assert size_for(nodes) == size
+
+
+@pytest.mark.parametrize(("nodes", "size"), [(1, 1), (2, 2), (3, 2), (4, 4), (7, 4)])
+def test_sizes_are_parameters(nodes: int, size: int) -> None:
+    """Other thresholds give other sizes, and no cluster has more members than nodes."""
+    assert size_for(nodes, (1, 3), (1, 2, 4)) == size
+
+
+@pytest.mark.parametrize(
+    ("candidates", "present", "racks", "size", "chosen"),
+    [
+        (0b1111, 0b0001, "aaaa", 3, 0b0111),
+        (0b1111, 0b1000, "aaaa", 1, 0b1000),
+        (0b1110, 0b0111, "aaaa", 3, 0b1110),
+        (0b1111, 0b0011, "aabb", 2, 0b0101),
+        (0b1111, 0b1111, "aabc", 3, 0b1101),
+        (0b0011, 0b0011, "aaaa", 3, 0b0011),
+    ],
+)
+def test_places_go_round_the_racks(
+    candidates: int, present: int, racks: str, size: int, chosen: int
+) -> None:
+    """First the rack that has fewest, then who is a member already, then the ring's order."""
+    assert placed(candidates, present, [*map(ord, racks)], size) == chosen
+
+
+@pytest.mark.parametrize(
+    ("dcs", "size", "chosen"),
+    [("xyxy", 1, 0b0011), ("xyxy", 2, 0b1111), ("xxxy", 2, 0b1011), ("xxxx", 2, 0b0011)],
+)
+def test_each_datacenter_has_as_many(dcs: str, size: int, chosen: int) -> None:
+    """The operator's size holds in each datacenter, as far as it has nodes."""
+    assert placed_by_datacenter(0b1111, 0, [*map(ord, dcs)], [0] * 4, size) == chosen
+
+
+@pytest.mark.parametrize(
+    ("now", "wanted", "at_once", "events"),
+    [
+        (0b001, 0b011, False, ["start add B", "finish add B"]),
+        (0b011, 0b001, False, ["start removal of B", "finish removal of B"]),
+        (0b011, 0b001, True, ["removal of B"]),
+        (0b001, 0b010, True, ["start add B", "finish add B", "removal of A"]),
+        (0b001, 0b110, False, [
+            *("start add B", "finish add B", "start add C", "finish add C"),
+            *("start removal of A", "finish removal of A"),
+        ]),
+    ],
+)  # fmt: skip
+def test_a_change_is_a_row_of_events(
+    now: int, wanted: int, at_once: bool, events: list[str]
+) -> None:
+    """All additions one by one, each in two events, then all removals; quorums always meet."""
+    at, made = members(now), list[str]()
+    while event := next_step(at, wanted, at_once=at_once):
+        after = enact(at, Entry(1, event, "A"))
+        assert strangers(at, after) is None
+        made, at = [*made, event], after
+    assert made == events
+    assert (at.readers, at.writers) == (wanted, wanted)
+
+
+def test_who_is_no_longer_wanted_is_dropped_half_added() -> None:
+    """A node that is only written to goes out again, where it is not wanted any more."""
+    assert next_step(members(0b01, 0b11), 0b01, at_once=False) == "finish removal of B"
+
+
+@pytest.mark.parametrize(
+    ("event", "kind", "named"),
+    [
+        ("start add B", "start add", 0b10),
+        ("replace members A C", "replace members", 0b101),
+        ("reconfigure 3", "reconfigure", 3),
+        ("cancel", "cancel", 0),
+    ],
+)
+def test_an_event_is_a_line(event: str, kind: str, named: int) -> None:
+    """It names its kind and its nodes, or a number."""
+    assert parsed(event) == (kind, named)
+    assert letters(0b101) == "A C"
+
+
+@pytest.mark.parametrize(
+    ("event", "after"),
+    [
+        ("bootstrap D", {"cluster": 15}),
+        ("decommission B", {"leaving": 2}),
+        ("left B", {"cluster": 5}),
+        ("assassinate B", {"cluster": 5, "readers": 1, "writers": 1}),
+        ("reconfigure 2", {"size": 2}),
+        ("choose A C", {"chosen": 5}),
+        ("change", {}),
+        ("force members C", {"readers": 4, "writers": 4}),
+    ],
+)
+def test_events_make_members(event: str, after: dict[str, int]) -> None:
+    """An assassinated node leaves both sets at once; what concerns others leaves the members."""
+    at = Members(cluster=7, readers=3, writers=3)
+    assert enact(at, Entry(2, event, "A")) == at.but(**after)
+
+
+def test_a_cancelled_addition_is_taken_back() -> None:
+    """Who is half in is out, and what was finished stays."""
+    at = enact(Members(7, 3, 7), Entry(2, "cancel", "A"))
+    assert (at.readers, at.writers, at.chosen) == (3, 3, 3)
+
+
+@pytest.mark.parametrize(
+    ("readers", "writers", "nodes", "may"),
+    [
+        (0b111, 0b111, 0b011, True),
+        (0b111, 0b111, 0b001, False),
+        (0b111, 0b1111, 0b011, False),
+        (0b111, 0b1111, 0b1011, True),
+        (0b001, 0b011, 0b001, False),
+    ],
+)
+def test_who_decides(readers: int, writers: int, nodes: int, may: bool) -> None:
+    """Most of the read set and most of the write set; the smallest such sets are the quorums."""
+    assert decides(members(readers, writers), nodes) is may
+    assert (nodes in quorums(readers, writers, 255)) is may
+
+
+@pytest.mark.parametrize("size", range(1, 11))
+def test_quorums_of_neighbouring_memberships_meet(size: int) -> None:
+    """One node more or less, in either set or in both: all quorums of both share a member."""
+    now = Members(readers=(1 << size) - 1, writers=(1 << size) - 1)
+    changes = (
+        *(("start add K", "finish add K"), ("start removal of A", "finish removal of A")),
+        *(("start add K", "cancel"), ("start removal of A", "cancel")),
+        *(("removal of A",), ("assassinate A",), ("start add K", "assassinate K")),
+    )
+    for events in changes if size > 1 else changes[:1]:
+        at = now
+        for event in events:
+            after = enact(at, Entry(1, event, "A"))
+            assert strangers(at, after) is None
+            at = after
+
+
+def test_a_second_node_has_to_wait_for_the_first() -> None:
+    """Who is assassinated while another one is half added would part reads from writes."""
+    half = Members(readers=0b0111, writers=0b1111)
+    assert strangers(half, enact(half, Entry(2, "assassinate A", "B"))) == (0b0011, 0b1100)
+
+
+@pytest.mark.parametrize("size", range(1, 6))
+def test_meeting_is_what_all_pairs_say(size: int) -> None:
+    """The rule agrees with looking at each two majorities of each two groups."""
+    every = range(1, 1 << size)
+    for one in every:
+        for other in every:
+            pairs = [
+                (sum(a), sum(b))
+                for a in combinations([1 << i for i in range(size) if one >> i & 1],
+                                      majority(one.bit_count()))
+                for b in combinations([1 << i for i in range(size) if other >> i & 1],
+                                      majority(other.bit_count()))
+            ]  # fmt: skip
+            assert (apart(one, other) is None) is all(a & b for a, b in pairs)
+
+
+@pytest.mark.parametrize(("before", "after"), [(0b1, 0b10), (0b111, 0b1110), (0b111, 0b11100)])
+def test_several_at_once_may_part_the_quorums(before: int, after: int) -> None:
+    """Replacing members in one event leaves quorums that share nobody."""
+    assert strangers(members(before), members(after)) is not None
