@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kit.engine.careful import place
 from kit.engine.check import check
@@ -211,6 +212,16 @@ def test_other_errors_come_through() -> None:
     with pytest.raises(TypeError, match="concatenate"):
         check(model_of(Firm, typed))
     assert blame(model_of(Firm, lists), (), [], ValueError("no")) is None
+
+
+def test_a_memory_of_any_monitor_is_blamed() -> None:
+    """Of what was looked at, the first part is the state, then comes what each remembered."""
+    fine = Monitor("fine", "Nothing", lambda: 0, lambda *step: 0, lambda memory: None)
+    drawn = replace(fine, name="drawn", step=lambda memory, *step: [memory])
+    model = model_of(Firm, lambda s, action: s)
+    for watching in ((fine, drawn), (drawn, fine)):
+        found = blame(model, watching, [(Firm(), 0, 0)], SystemExit("no"))
+        assert str(found).startswith("monitor drawn, line ")
 
 
 def test_the_kits_own_models_keep_their_word() -> None:

@@ -33,6 +33,8 @@ TEXTS: dict[str, tuple[str | bytes, str]] = {
     "a list": ("[1]", "an object with its fields"),
     "null": ("null", "an object with its fields"),
     "no format": ("{}", "format | None | 1 | format"),
+    "a ring file": ('{"nodes": [], "keyspaces": []}', "reads; this is a ring file, for ring"),
+    "half a ring file": ('{"nodes": []}', "format | None | the formats this kit reads"),
     "a later format": ('{"format": 3}', "format | 3 | 1 or 2"),
     "a format in words": ('{"format": "1"}', "format | '1' | 1"),
     "a true format": ('{"format": true}', "format | True | 1"),

@@ -100,6 +100,7 @@ WHO = [
     ("1a* 1b*! 2a 2b* 3a", 3, "1 3 4"),
     # a leader that is down is one of the dead
     ("1a*!- 1a* 1a 1a", 3, "1 2 3"),
+    ("1a*- 1a*!- 1a 1a", 3, "1 2 3"),
     # racks take turns, datacenters before them
     ("1a! 1a 1a 1b 1c", 3, "0 3 4"),
     ("1a! 1b 1c 2a 3a", 3, "0 3 4"),

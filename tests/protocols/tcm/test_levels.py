@@ -16,6 +16,7 @@ from kit.engine.check import check
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
+from kit.protocols.tcm.cluster import LevelState
 from kit.protocols.tcm.commands import plan
 from kit.ring.replication import Keyspace, NetworkTopologyStrategy
 from kit.ring.topology import Node
@@ -38,6 +39,13 @@ def datacenters(join: str = JOIN, factors: tuple[int, ...] = (3, 3, 1)) -> dict[
         "keyspaces": (Keyspace("ks", strategy),),
         "operations": (join,),
     }
+
+
+def test_in_which_order_barriers_are_relaxed_is_forgotten() -> None:
+    """What two nodes came to one after the other is one state, whoever was first."""
+    one, other = LevelState().begun("A", "QUORUM").begun("B", "ONE"), LevelState()
+    assert one == other.begun("B", "ONE").begun("A", "QUORUM")
+    assert one.begun("A").begun("B") == LevelState()
 
 
 def started(**given: Any) -> Drive:

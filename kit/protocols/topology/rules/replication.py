@@ -76,9 +76,9 @@ def altered(topology: ClusterTopology, request: RequestEntry) -> Replication:
     So does one whose racks it counts right (the manual on ALTER KEYSPACE).
     """
     before = dict(dict(topology.keyspaces).get(request.keyspace, ()))
-    kept = {dc for dc, each in request.replication if each == number_of(before.get(dc, 0))}
-    news = {dc: each for dc, each in request.replication if dc not in kept or dc not in before}
-    return tuple(sorted({**before, **news}.items()))
+    asked = dict(request.replication)
+    kept = {dc: each for dc, each in before.items() if asked.get(dc) == number_of(each)}
+    return tuple(sorted({**before, **asked, **kept}.items()))
 
 
 def with_replication(topology: ClusterTopology, request: RequestEntry) -> ClusterTopology:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
-from kit.protocols.recovery.rules.procedure import choices
+from kit.protocols.recovery.rules.procedure import ONLY_FOR, choices
 from kit.protocols.recovery.rules.quorum import Quorum
 
 TOO_FEW = "those that may come back are too few"
@@ -34,6 +34,15 @@ def test_one_procedure_is_chosen_and_reasons_against_the_others_are_true() -> No
             assert back.holds
             assert not quorum.holds
         assert not rows["recovery mode"].offered
+
+
+def test_recovery_mode_is_refused_by_what_is_so() -> None:
+    """Where a quorum lives or a node is lost, it is for other cases; else enough may come back."""
+    for quorum, down, lost in clusters():
+        rows = choices(quorum, down, lost, False, "documents")
+        [row] = [each for each in rows if each.procedure == "recovery mode"]
+        if not row.offered:
+            assert row.why == (ONLY_FOR if lost or quorum.holds else "enough voters may come back")
 
 
 def test_a_stuck_upgrade_with_a_lost_node_is_not_restarted() -> None:

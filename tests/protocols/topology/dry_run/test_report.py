@@ -84,6 +84,7 @@ def test_who_is_up_comes_from_nodetool(tmp_path: Path) -> None:
     by_address = coordinator(DUMP, status=status(tmp_path, *up), down="10.0.0.3")
     by_id = coordinator(DUMP, down=["00000003"])
     assert by_address.cases == by_id.cases
+    assert [by_id.cases[0].down, down.cases[0].down] == [hosts(3), hosts(2, 3)]
 
 
 @pytest.mark.parametrize(
