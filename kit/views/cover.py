@@ -104,7 +104,8 @@ def _is_a(part: Frag, kind: str) -> bool:
 
 def draw_end(scene: Scene, head: str) -> Frag:
     """Draw the last word in the place of the next action: look again, or break something."""
-    words = promises_badge(scene)[0]
+    words, good = promises_badge(scene)
+    judged = say("{badge} kept.", badge=words) if good else f"{words}."
     broken = h(
         "button",
         say("break a safeguard"),
@@ -114,7 +115,7 @@ def draw_end(scene: Scene, head: str) -> Frag:
     )
     return h(
         "div",
-        h("span", h("strong", head), h("small", f"{words}.")),
+        h("span", h("strong", head), h("small", judged)),
         h("button", say("again"), type="button", data_do="first") if scene.action else None,
         broken if scene.model.safeguards else None,
         class_="kp-next rest",
