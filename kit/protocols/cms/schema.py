@@ -42,7 +42,7 @@ from kit.engine.declared import (
     step,
 )
 from kit.engine.registry import Fuzzing, Scenario
-from kit.errors import Refusal
+from kit.errors import Refusal, counted
 from kit.protocols.cms.rules.log import Entry, Machine
 from kit.protocols.cms.rules.schema import (
     CANCEL,
@@ -978,7 +978,7 @@ class Schema(NodeModel[SchemaState]):
             words["stored"] = ", ".join(self.stored(before, after))
         if isinstance(action, Stream):
             count = (new.data & ~old.data).bit_count()
-            words["streamed"] = f"{count} of {len(after.written)} writes"
+            words["streamed"] = f"{count} of {counted(len(after.written), 'write')}"
         if isinstance(action, StartAgain):
             words["orphan"] = next(iter(schema_of(new.cells).orphans), "")
         return words

@@ -39,7 +39,7 @@ PLANTED: dict[str, tuple[list[tuple[str, str, str]], str]] = {
     ),
     "transitive-closure": (
         [
-            (DISCOVERY, "if closure and peers.unanswered:", "if False:"),
+            (DISCOVERY, "if closure and peers.awaited:", "if False:"),
             (DISCOVERY, "min(peers.known if closure else peers.answered)", "min(peers.answered)"),
         ],
         "one-group",
