@@ -70,17 +70,15 @@ def _card(row: EpochRow) -> Card:
 def _badges(scene: Scene) -> Badges:
     m, s = scene.model, scene.state
     newest = m.newest(s)
-    step = m.step_of(s, newest)
     has = m.has_quorum(s)
     yield "cms", f"CMS {facts.text(m, newest)}", "busy" * bool(newest.pending)
-    yield "quorum", "events: quorum" if has else "! no event can be committed", "broken" * (not has)
+    yield "quorum", "events: quorum" if has else "! no events", "broken" * (not has)
     yield "data", _data(m, s), ""
-    yield "next", f"next: {step}" if step else "", "busy"
-    yield "override", "! override is open" if s.open else "", "broken"
+    yield "override", "! override" if s.open else "", "broken"
 
 
 def _data(m: Cms, s: CmsState) -> str:
-    return "data: served" if m.serving(s) else "! data: no quorum somewhere"
+    return "data: served" if m.serving(s) else "! data: not all"
 
 
 def _cut(scene: Scene) -> str:
