@@ -443,7 +443,7 @@ def _row(prefix: str, host: GridHost, lies: GridLayout, count: int) -> Frag:
             h(
                 "g",
                 box(1 - ENTRY * lies.cell, 1 - top, lies.cell - 2, lies.row - 2, kind, 4),
-                h("rect", width=0, height=0, data_end=True),
+                h("rect", width=0, height=0, class_="paper", data_end=True),
                 k=f"{prefix}{shard_spot(f'{host.name}:{at}')}",
                 transform=f"translate({PORT + lies.cell * (at + ENTRY):.1f} 0)",
             )
