@@ -241,7 +241,8 @@ def test_longer_words_fit(
         reader.evaluate("() => new Promise(requestAnimationFrame)")
         found |= {*reader.evaluate(TIGHT), *reader.evaluate(FLAWS)}
     reader.emulate_media(reduced_motion="no-preference")
-    assert found == set()
+    # Longer words of a button may need a second line.
+    assert {flaw for flaw in found if not flaw.endswith(": in lines")} == set()
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -76,9 +76,9 @@ def altered(topology: ClusterTopology, request: RequestEntry) -> Replication:
     So does one whose racks it counts right (the manual on ALTER KEYSPACE).
     """
     before = dict(dict(topology.keyspaces).get(request.keyspace, ()))
-    asked = dict(request.replication)
-    kept = {dc: each for dc, each in before.items() if asked.get(dc) == number_of(each)}
-    return tuple(sorted({**before, **asked, **kept}.items()))
+    wanted = dict(request.replication)
+    kept = {dc: each for dc, each in before.items() if wanted.get(dc) == number_of(each)}
+    return tuple(sorted({**before, **wanted, **kept}.items()))
 
 
 def with_replication(topology: ClusterTopology, request: RequestEntry) -> ClusterTopology:
