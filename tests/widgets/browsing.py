@@ -62,7 +62,8 @@ NORMAL = """(html) => {
       if (one.matches("[data-choice],.kp-page")) one.removeAttribute("hidden");
       if (one.matches("[data-roving],[data-tab]")) one.removeAttribute("aria-pressed");
       if (one.hasAttribute("data-roving")) one.removeAttribute("tabindex");
-      if (one.hasAttribute("data-pinned")) one.removeAttribute("style");
+      // What is pinned follows the view, and words that it would halve are hidden.
+      if (one.matches("[data-pinned],text[style]")) one.removeAttribute("style");
     }
     return root;
   };
