@@ -122,13 +122,13 @@ def predict(
 
 
 def _opened(source: Any) -> Any:
-    # A pipeline or reports, of whichever engine; the tablet maps of an opened dump; a real log.
-    if any(hasattr(source, own) for own in ("engine", "maps", "entries")):
-        return source
     if isinstance(source, str):
         return open_named(source).timeline
     if isinstance(source, Model):
         return Timeline(source)
+    # A pipeline or reports, of whichever engine; the tablet maps of an opened dump; a real log.
+    if any(hasattr(source, own) for own in ("engine", "maps", "entries")):
+        return source
     return timeline_of(source)
 
 

@@ -25,7 +25,8 @@ from msgspec import Struct, field
 from tests.quality.judging import PYTEST, environment
 
 SLOW = 4.0  # seconds of computing, measured: two when nobody measures
-RECORDER, SLOWEST = "tests/recording/", 60.0  # of those that look at a whole model
+RECORDER, SLOWEST = "tests/recording/", 60.0
+"""Walks every state of a model and compares it with what is on record: slow, and sees much."""
 SOON = 0.01  # seconds until another try, where it could not be stopped
 AGAIN = 1.0  # seconds until who swallowed the first error meets the next
 COMPUTED = "computed"  # the property of a test that has the seconds of each part

@@ -29,7 +29,7 @@ from queue import SimpleQueue
 import msgspec
 
 from tests.house.source import ROOT, project_files
-from tests.quality.covering import Covered, covering
+from tests.quality.covering import RECORDER, Covered, covering
 from tests.quality.judging import ALLOWANCE, Judge, copied
 from tests.quality.mutants import Mutant, mutants
 
@@ -43,9 +43,10 @@ SPOKEN = {
 # What starts Java or a process for each answer is too slow to judge mutants, and so is what spoils
 # copies of the kit itself.
 LEFT_OUT = tuple(f"--ignore-glob=*/{name}" for name in ("spark/*", "lessons/*", "test_guards.py"))
-RECORDER = "tests/recording/test_recording.py"
-"""Walks every state of a model and compares it with what is on record: slow, and sees much."""
-TESTS = ("tests/ring", "tests/engine", "tests/protocols", RECORDER, *LEFT_OUT)
+TESTS = (
+    *("tests/ring", "tests/engine", "tests/protocols"),
+    *(f"{RECORDER}test_recording.py", *LEFT_OUT),
+)
 KNOWN = Path(__file__).with_name("mutants_known.txt")
 SEED, COUNT = 9, 400
 QUICK, THOROUGH = 3.0, 45.0  # seconds that the tests of the first and of the second trial took

@@ -198,19 +198,18 @@ def _blocks(text: str, source: str) -> tuple[str, list[Row]]:
     last = ""
     for number, line in enumerate(lines, 1):
         head = _HEAD.fullmatch(line)
-        field = _FIELD.match(line)
+        name = _field(line, names, width)
         ahead = lines[number] if number < len(lines) else ""
-        if head and head[1] == title and (_begins(ahead, names, width) or number == len(lines)):
+        if head and head[1] == title and (_field(ahead, names, width) or number == len(lines)):
             key = int(head[2])
             if rows and key <= rows[-1][0]:
                 raise bad_line(source, number, line, f"a number above {rows[-1][0]}: ascending")
             fields, last = {}, ""
             rows.append((key, fields, f"{source} line {number} {title} {key}"))
-        elif field and field[1] in names and field.end() == width:
-            last = field[1]
-            if last in fields:
+        elif name:
+            if name in fields:
                 raise bad_line(source, number, line, f"each field once in {title} {rows[-1][0]}")
-            fields[last] = line[width:]
+            fields[name], last = line[width:], name
         elif last:
             fields[last] += "\n" + line
         else:
@@ -227,9 +226,10 @@ def _width(lines: list[str], names: set[str]) -> int:
     return 0
 
 
-def _begins(line: str, names: set[str], width: int) -> bool:
+def _field(line: str, names: set[str], width: int) -> str:
+    """The name of the field that begins on a line; empty where none does."""
     field = _FIELD.match(line)
-    return bool(field and field[1] in names and field.end() == width)
+    return field[1] if field and field[1] in names and field.end() == width else ""
 
 
 def _rows(text: str, source: str, form: str) -> tuple[str, list[Row]]:

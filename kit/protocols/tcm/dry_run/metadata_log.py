@@ -144,7 +144,7 @@ class MetadataHistory:
         return tuple(fold.members.values()), tuple(fold.flights.values())
 
     def _base(self) -> dict[int, Member]:
-        """Who was there before the first entry: everybody of whom no entry is the registration."""
+        """Who was there before the first entry: everybody whose registration is no entry."""
         came = {entry.node for entry in self.entries if entry.kind == "REGISTER"}
         first: dict[int, LogEntry] = {}
         changed = set()
@@ -264,9 +264,7 @@ class _Fold:
         assert entry.node is not None
         flight = self.flights.pop(entry.node, None)
         if flight is None:
-            return self._epoch(
-                entry, f"cancel of {name}, of whom nothing is under way", "not known"
-            )
+            return self._epoch(entry, f"cancel of {name}, which has nothing under way", "not known")
         self._become(entry.node, "REGISTERED" if flight.kind in COMING else "JOINED")
         return self._epoch(entry, f"cancel: {flight.kind} {name} is undone", operation=flight)
 

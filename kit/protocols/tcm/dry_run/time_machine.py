@@ -8,18 +8,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from msgspec import Struct, structs
+from msgspec import structs
 
 from kit.edge.arguments import checked
-from kit.engine.model import Model
-from kit.engine.rule import Rule
+from kit.engine.record import ReadOn, Record, RecordState
 from kit.engine.timeline import Timeline
-from kit.errors import BadInput, Refusal, counted
+from kit.errors import BadInput, counted
 from kit.operators.importers.nodetool import name_order
 from kit.operators.importers.opening import Imported
 from kit.protocols.tcm.dry_run.history import begin_in_flight, model_for, turn
 from kit.protocols.tcm.dry_run.metadata_log import (
     COMING,
+    Epoch,
     Flight,
     Member,
     MetadataHistory,
@@ -28,11 +28,11 @@ from kit.protocols.tcm.dry_run.metadata_log import (
 from kit.protocols.tcm.dry_run.player import NO_KEYSPACE, named_keyspaces
 from kit.protocols.tcm.panels.operation import diagram
 from kit.protocols.tcm.parameters import parse_operation
-from kit.protocols.tcm.rules.operations import BEFORE, Operation, usual_steps
+from kit.protocols.tcm.rules.operations import BEFORE, OPERATION_SPECS, Operation
 from kit.ring.replication import Keyspace
 from kit.ring.tokens import MURMUR3
 from kit.ring.topology import Node, Ring
-from kit.views.declared import Alike, Badges, Column, Table, panel_of, status
+from kit.views.declared import Alike, Badges, Column, Table, of_state, panel_of, status
 from kit.views.diagrams import Standing, state_panel
 from kit.views.panel import Scene
 from kit.views.registry import Views
@@ -43,81 +43,50 @@ MOST_LINES = 40
 """Epochs that are listed below the picture, the last ones."""
 
 
-class LogState(Struct, frozen=True):
-    """How many entries were read."""
-
-    read: int = 0
-
-
-class ReadOn(Struct, frozen=True, tag="read"):
-    """Read the next entry."""
-
-
-class RealLog(Model[LogState, ReadOn]):
+class RealLog(Record):
     """The entries of a real log, one after the other."""
 
     name = "tcm/log"
     title = "A real cluster's metadata log"
-    State = LogState
-    Action = ReadOn
+    ends = "the log ends here"
+    entries: tuple[Epoch, ...]
 
     def __init__(self, history: MetadataHistory) -> None:
+        super().__init__(history.epochs)
         self.history = history
-        only, entries = ((ReadOn(), None),), len(history.epochs)
 
-        def read(s: LogState, given: None) -> LogState | Refusal:
-            there = s.read < entries
-            return LogState(s.read + 1) if there else Refusal("the log ends here")
-
-        self.rules = (
-            Rule(ReadOn, "read", choices=lambda s: only, outcome=read, given=lambda action: None),
-        )
-
-    def start(self) -> LogState:
-        """Nothing is read yet."""
-        return LogState()
-
-    def verb(self, action: ReadOn) -> str:
-        """There is one."""
-        return "read on"
-
-    def milestone(self, before: LogState, action: ReadOn, after: LogState) -> str | None:
+    def milestone(self, before: RecordState, action: ReadOn, after: RecordState) -> str | None:
         """The end of an operation."""
-        entry = self.history.epochs[before.read]
+        entry = self.entries[before.read]
         ends = entry.kind.startswith(("FINISH_", "CANCEL_"))
         return entry.say if ends and entry.operation else None
 
-    def describe(self, before: LogState, action: ReadOn, after: LogState) -> str:
+    def describe(self, before: RecordState, action: ReadOn, after: RecordState) -> str:
         """What the epoch is."""
-        entry = self.history.epochs[before.read]
+        entry = self.entries[before.read]
         return f"epoch {entry.epoch}, {entry.time}: {entry.say}"
 
-    def epoch(self, s: LogState) -> int:
+    def epoch(self, s: RecordState) -> int:
         """The last epoch that was read; the one before the first, where none was."""
-        return self.history.entries[max(0, s.read - 1)].epoch - (s.read == 0)
+        return self.entries[max(0, s.read - 1)].epoch - (s.read == 0)
 
 
-def _at(scene: Scene) -> tuple[tuple[Member, ...], tuple[Flight, ...]]:
-    return scene.of(_standing_at)
-
-
-def _standing_at(model: RealLog, s: LogState) -> tuple[tuple[Member, ...], tuple[Flight, ...]]:
-    return model.history.at(model.epoch(s))
+_at = of_state(lambda m, s: m.history.at(m.epoch(s)))
+"""Everybody, and every operation under way, at the epoch that was read last."""
 
 
 def standing(scene: Scene) -> Standing | None:
     """The diagram of the operation that was last heard of, with its way so far."""
-    read = scene.model.history.epochs[: scene.state.read]
+    read = scene.model.entries[: scene.state.read]
     entry = next((entry for entry in reversed(read) if entry.operation), None)
     if entry is None:
         return None
     flight = entry.operation
-    way = usual_steps(flight.kind, "server")[: len(flight.steps)]
-    machine = diagram(flight.kind, "server")
-    ends = {after for _, event, after in machine.transitions if event == way[-1]} if way else set()
-    last = (*way[:-1], *ends) if way else ()
+    done = OPERATION_SPECS[flight.kind].done
+    passed = (done if step == "finish" else step for step in flight.steps)
     back = (BEFORE[flight.kind],) if entry.kind == "CANCEL_SEQUENCE" else ()
-    return Standing(machine, (BEFORE[flight.kind], *last, *back))
+    machine = diagram(flight.kind, "server")
+    return Standing(machine, (BEFORE[flight.kind], *passed, *back))
 
 
 def _flights(scene: Scene) -> Iterator[tuple[str, str, str]]:
@@ -132,15 +101,14 @@ def _tokens(member: Member) -> str:
 
 
 def _badges(scene: Scene) -> Badges:
-    history, read = scene.model.history, scene.state.read
     yield "epoch", f"epoch {scene.model.epoch(scene.state)}", "plain"
-    yield "read", f"{read} of {len(history.epochs)} read", "plain"
+    yield "read", f"{scene.state.read} of {len(scene.model.entries)} read", "plain"
     flights = len(_at(scene)[1])
     yield "flights", f"{counted(flights, 'operation')} under way", "busy" if flights else "plain"
 
 
 def _lines(scene: Scene) -> list[Any]:
-    return list(reversed(scene.model.history.epochs[: scene.state.read]))
+    return list(reversed(scene.model.entries[: scene.state.read]))
 
 
 NODES = Table(
@@ -196,11 +164,7 @@ VIEWS = Views(
 
 def log_timeline(history: MetadataHistory) -> Timeline:
     """The whole log as a timeline, looked at from its start."""
-    timeline = Timeline(RealLog(history))
-    while timeline.forward() is not None:
-        pass
-    timeline.goto(0)
-    return timeline
+    return RealLog(history).read_through()
 
 
 LogSource: TypeAlias = MetadataHistory | str | Path | Sequence[str | Path]
@@ -220,15 +184,11 @@ def replay_log(log: LogSource) -> Rehearsal:
     return Rehearsal(log_timeline(history), history.warnings)
 
 
-def ring_at(
-    history: MetadataHistory, epoch: int, keyspaces: str | Keyspace | Iterable[str | Keyspace]
-) -> tuple[Imported, tuple[Flight, ...]]:
-    """The ring as it was at an epoch, and what was under way.
+def _ring(members: Iterable[Member], epoch: int, keyspaces: tuple[Keyspace, ...]) -> Imported:
+    """The ring that these members made at an epoch.
 
-    Raises BadInput for an epoch that the log does not have, no keyspace, a member of whom the
-    files do not tell datacenter, rack or tokens.
+    Raises BadInput for one whose datacenter, rack or tokens the files do not tell.
     """
-    members, flights = history.at(history.known(epoch))
     owners = [member for member in members if member.state in OWNING]
     lacking = [m.name for m in owners if m.tokens is None or m.dc is None or m.rack is None]
     if lacking:
@@ -236,10 +196,7 @@ def ring_at(
         raise BadInput(f"epoch {epoch}: tokens of {lacking[0]}", None, allowed + "--tokens as well")
     nodes = [Node(m.name, m.tokens or (), m.dc or "", m.rack or "") for m in owners]
     ring = Ring.of(sorted(nodes, key=lambda node: name_order(node.name)), MURMUR3)
-    named = named_keyspaces(keyspaces)
-    if not named:
-        raise BadInput("keyspaces", None, NO_KEYSPACE)
-    return Imported(epoch, ring, named), flights
+    return Imported(epoch, ring, keyspaces)
 
 
 @checked
@@ -259,8 +216,11 @@ def what_if(
     known, and where the published rules would have refused what the log has.
     """
     history = _read(log)
-    ring, flights = ring_at(history, epoch, keyspaces)
-    members, _ = history.at(epoch)
+    members, flights = history.at(history.known(epoch))
+    named = named_keyspaces(keyspaces)
+    ring = _ring(members, epoch, named)
+    if not named:
+        raise BadInput("keyspaces", None, NO_KEYSPACE)
     begun = tuple(_operation(history, flight, members) for flight in flights)
     given = [operations] if isinstance(operations, str) else list(operations)
     others = tuple(parse_operation(line) for line in given)

@@ -8,13 +8,9 @@ from collections.abc import Sequence
 from itertools import takewhile
 from pathlib import Path
 
-from msgspec import Struct
-
 from kit.edge.arguments import checked
-from kit.engine.model import Model
-from kit.engine.rule import Rule
+from kit.engine.record import ReadOn, Record, RecordState
 from kit.engine.timeline import Timeline
-from kit.errors import Refusal
 from kit.protocols.topology.dry_run.history import Passage, topology_history
 from kit.protocols.topology.panels.states import UNDRAWN, diagram
 from kit.protocols.topology.rules.editions import MACHINES
@@ -28,51 +24,25 @@ from kit.views.registry import Views
 from kit.widgets.player import Player
 
 
-class JournalState(Struct, frozen=True):
-    """How many stays were read."""
-
-    read: int = 0
-
-
-class ReadOn(Struct, frozen=True, tag="read"):
-    """Read the next stay."""
-
-
-class Journal(Model[JournalState, ReadOn]):
+class Journal(Record):
     """The stays of a journal, one after the other."""
 
     name = "topology/journal"
     title = "A coordinator's journal"
-    State = JournalState
-    Action = ReadOn
+    ends = "the journal ends here"
+    entries: tuple[Passage, ...]
 
     def __init__(self, passages: Sequence[Passage], edition: Edition) -> None:
-        self.passages, self.edition = tuple(passages), edition
-        only, stays = ((ReadOn(), None),), len(self.passages)
+        super().__init__(passages)
+        self.edition = edition
 
-        def read(s: JournalState, given: None) -> JournalState | Refusal:
-            there = s.read < stays
-            return JournalState(s.read + 1) if there else Refusal("the journal ends here")
-
-        self.rules = (
-            Rule(ReadOn, "read", choices=lambda s: only, outcome=read, given=lambda action: None),
-        )
-
-    def start(self) -> JournalState:
-        """Nothing is read yet."""
-        return JournalState()
-
-    def verb(self, action: ReadOn) -> str:
-        """There is one."""
-        return "read on"
-
-    def milestone(self, before: JournalState, action: ReadOn, after: JournalState) -> str | None:
+    def milestone(self, before: RecordState, action: ReadOn, after: RecordState) -> str | None:
         """The state that is entered."""
-        return self.passages[before.read].state or None
+        return self.entries[before.read].state or None
 
-    def describe(self, before: JournalState, action: ReadOn, after: JournalState) -> str:
+    def describe(self, before: RecordState, action: ReadOn, after: RecordState) -> str:
         """When, where, and how the state was come to."""
-        stay = self.passages[before.read]
+        stay = self.entries[before.read]
         way = f" ({stay.edge})" if stay.edge not in ("", "happy") else ""
         return f"{stay.time}, {stay.host}: {stay.state or 'before any state'}{way}"
 
@@ -80,14 +50,14 @@ class Journal(Model[JournalState, ReadOn]):
 def way_of(model: Journal, read: int) -> tuple[Machine, tuple[str, ...]] | None:
     """The machine of the last stretch of states that was read, and those states."""
     stretch: list[str] = []
-    for stay in model.passages[:read]:
+    for stay in model.entries[:read]:
         if stay.edge in ("begins", "unknown"):
             stretch = []
         if stay.state and (not stretch or stretch[-1] != stay.state):
             stretch.append(stay.state)
     # What follows of the stretch may tell which operation it is.
     ends = ("begins", "unknown", "not modelled")
-    ahead = takewhile(lambda stay: stay.edge not in ends, model.passages[read:])
+    ahead = takewhile(lambda stay: stay.edge not in ends, model.entries[read:])
     whole = {*stretch, *filter(None, (stay.state for stay in ahead))}
     for name, machine in MACHINES[model.edition].items():
         known = {state for edge in machine.edges for state in (edge.source, edge.target)}
@@ -110,7 +80,7 @@ def standing(scene: Scene) -> Standing | None:
 def draw_lines(scene: Scene) -> Frag:
     """Draw what was read, newest first."""
     read = scene.state.read
-    stays = [*enumerate(scene.model.passages[:read])]
+    stays = [*enumerate(scene.model.entries[:read])]
     if not stays:
         return h("p", "Nothing is read yet.", k="no-lines", class_="soft")
     entries = [
@@ -131,14 +101,14 @@ def draw_lines(scene: Scene) -> Frag:
 def lines_text(scene: Scene) -> str:
     """Write what was read, a line for each."""
     lines = []
-    for stay in scene.model.passages[: scene.state.read]:
+    for stay in scene.model.entries[: scene.state.read]:
         lines.append(f"  {stay.time} {stay.host}: {stay.state or 'before any state'}")
         lines += [f"      {words}" for words in stay.said]
     return "\n".join(lines) or "  nothing is read yet"
 
 
 def _badges(scene: Scene) -> Badges:
-    yield "read", f"{scene.state.read} of {len(scene.model.passages)} read", "plain"
+    yield "read", f"{scene.state.read} of {len(scene.model.entries)} read", "plain"
 
 
 VIEWS = Views(
@@ -155,11 +125,7 @@ VIEWS = Views(
 
 def journal_timeline(passages: Sequence[Passage], edition: Edition) -> Timeline:
     """The whole journal as a timeline, looked at from its start."""
-    timeline = Timeline(Journal(passages, edition))
-    while timeline.forward() is not None:
-        pass
-    timeline.goto(0)
-    return timeline
+    return Journal(passages, edition).read_through()
 
 
 @checked
