@@ -23,6 +23,7 @@ FAMILY = Family(
         "cms": "facts.members:OUTPUT",
         "schema": "facts.schema:OUTPUT",
     },
+    servers={"cms": "facts.tools:SERVERS"},
     hunts={
         "migration": HuntGround(
             "migration",
