@@ -7,9 +7,9 @@ Sources: CEP-21, "Failure Recovery"; published code, ``ReconfigureCMS``, ``CMSOp
 ``TransformClusterMetadataHelper`` and ``Startup.reinitializeWithClusterMetadata``.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -52,7 +52,7 @@ def own_step(m: Cms, s: CmsState) -> Any:
 class LostCms(CmsServers):
     """The servers of a cluster whose CMS has lost members."""
 
-    does: ClassVar = {**CmsServers.does, ALTER: "submit *"}
+    does: Mapping[str, str] = {**CmsServers.does, ALTER: "submit *"}
     stops, starts = Cms.crash.struct, Cms.restart.struct
 
     def is_unroutable(self, now: DrillMoment, at: int) -> bool:

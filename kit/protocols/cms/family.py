@@ -28,6 +28,7 @@ FAMILY = Family(
         "cms/quorum-lost": "drill:QUORUM_LOST",
         "cms/cms-lost": "drill:CMS_LOST",
     },
+    servers={"cms": "facts.tools:SERVERS"},
     hunts={
         "migration": HuntGround(
             "migration",

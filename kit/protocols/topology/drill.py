@@ -80,7 +80,7 @@ class BarrierServers(Servers):
     def server(self, now: DrillMoment, given: Given) -> str:
         """A node that joins has no server of the cluster yet."""
         name = super().server(now, given)
-        if not self.is_member(now, now.model.number(name)):
+        if not self.is_member(now, now.number(name)):
             raise Refused(f"{name} is no node of the cluster yet")
         return name
 
