@@ -573,7 +573,7 @@ class Cms(NodeModel[CmsState]):
             (member, size, by)
             for member, by in m.votes(s, drives=True)
             for size in range(1, m.nodes // m.dcs + 1)
-            if size != m.known(s, member).size
+            if size != m.known(s, member).size or m.known(s, member).writers & ~working(m, s)
         ),
         when=lambda m: m.edition == "server",
         spends="orders",
@@ -584,8 +584,15 @@ class Cms(NodeModel[CmsState]):
     def reconfigure(self, s: CmsState, member: Node, size: Size, by: By) -> Next:
         """An operator asks for {size} in each datacenter: {member} commits that as epoch {epoch};
         {by} stored it.
+
+        Who is down is not taken. The event then names who is, so that all nodes read it alike.
         """
-        return self.commit(s, member, by, f"{RECONFIGURE} {size}")
+        members, up = self.known(s, member), working(self, s)
+        event = f"{RECONFIGURE} {size}"
+        if members.writers & ~up:
+            able = members.but(cluster=members.cluster & up, writers=members.writers & up)
+            event += f" {letters(self.wanted(s, able.but(size=size, chosen=0)))}"
+        return self.commit(s, member, by, event)
 
     @action(
         tag="cancel",

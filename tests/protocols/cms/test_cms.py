@@ -9,8 +9,10 @@ import pytest
 from kit.engine.check import check
 from kit.engine.registry import build, entries
 from kit.engine.scenario import files, open_file
+from kit.engine.timeline import Timeline, played_out
 from kit.errors import BadInput
 from kit.protocols.cms.cms import Cms, alive, entries_of, is_forced
+from kit.protocols.cms.rules.members import parsed
 from tests.views.frames import check_frame, scenes, walk
 
 SCENARIOS = [f"cms/{one.name}" for one in entries()["cms"].scenarios]
@@ -93,6 +95,21 @@ def test_without_a_majority_data_is_served_and_one_member_can_be_forced() -> Non
     assert model.has_quorum(last)
     marks = [is_forced(each) for each in entries_of(last.nodes[2].log)]
     assert marks == [False, True, False]
+
+
+def test_an_operator_replaces_a_lost_member() -> None:
+    """The size asked for again places the members anew, on nodes that are up; no state is bad."""
+    given = {"nodes": 4, "members": 3, "edition": "server", "losses": 1, "longest": 7}
+    model = build("cms", given)
+    timeline = Timeline(model)
+    for verb in ("lose C", "reconfigure A 3 A B"):
+        option = model.find(timeline.state, verb)
+        assert option is not None
+        timeline.do(option[0])
+    assert parsed(timeline.state.nodes[0].log.entries[-1].event) == ("reconfigure", 0b1011)
+    played_out(timeline)
+    assert model.newest(timeline.state).readers == 0b1011
+    assert check(build("cms", {**given, "changes": 0, "longest": 6})).complete
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
