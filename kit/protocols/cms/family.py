@@ -23,6 +23,8 @@ FAMILY = Family(
         "cms": "facts.members:OUTPUT",
         "schema": "facts.schema:OUTPUT",
     },
+    public={"lessons": {"lessons": "answer_to deciding fetched"}},
+    tasks=("lessons",),
     hunts={
         "migration": HuntGround(
             "migration",
