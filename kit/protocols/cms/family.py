@@ -24,6 +24,8 @@ FAMILY = Family(
         "schema": "facts.schema:OUTPUT",
     },
     servers={"cms": "facts.tools:SERVERS"},
+    public={"lessons": {"lessons": "answer_to deciding fetched"}},
+    tasks=("lessons",),
     hunts={
         "migration": HuntGround(
             "migration",
