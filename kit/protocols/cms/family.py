@@ -29,6 +29,8 @@ FAMILY = Family(
         "cms/cms-lost": "drill:CMS_LOST",
     },
     servers={"cms": "facts.tools:SERVERS"},
+    public={"lessons": {"lessons": "answer_to deciding fetched"}},
+    tasks=("lessons",),
     hunts={
         "migration": HuntGround(
             "migration",

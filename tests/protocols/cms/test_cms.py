@@ -13,7 +13,7 @@ from kit.engine.timeline import Timeline, played_out
 from kit.errors import BadInput
 from kit.protocols.cms.cms import Cms, alive, entries_of, is_forced
 from kit.protocols.cms.rules.members import parsed
-from tests.views.frames import check_frame, scenes, walk
+from tests.views.frames import after, check_frame, go_on, scenes, walk
 
 SCENARIOS = [f"cms/{one.name}" for one in entries()["cms"].scenarios]
 FILES = [name for name in files() if "model cms\n" in files()[name].read_text(encoding="utf-8")]
@@ -110,6 +110,30 @@ def test_an_operator_replaces_a_lost_member() -> None:
     played_out(timeline)
     assert model.newest(timeline.state).readers == 0b1011
     assert check(build("cms", {**given, "changes": 0, "longest": 6})).complete
+
+
+def test_only_a_node_of_the_cluster_is_forced() -> None:
+    """The last node of the cluster is not lost; a newcomer that waits cannot become the CMS."""
+    given = {"newcomers": 2, "losses": 2, "corruptions": 1}
+    timeline = after("cms", given, "catch-up B A", "corrupt A", "open-override")
+    option = timeline.model.find(timeline.state, "force B")
+    assert option is not None
+    assert option[1] is not None
+    assert option[1].reason == "B is not in the cluster yet"
+    assert after("cms", given).model.find(after("cms", given).state, "lose A") is None
+
+
+def test_a_snapshot_that_comes_back_is_not_passed_over() -> None:
+    """A node with a hand-made snapshot goes down: the override stays open until others have it."""
+    given = {"members": 3, "crashes": 1, "corruptions": 1}
+    verbs = ("corrupt A", "open-override", "load-snapshot A", "crash A")
+    timeline = after("cms", given, *verbs)
+    option = timeline.model.find(timeline.state, "resume")
+    assert option is not None
+    assert option[1] is not None
+    assert option[1].missing == ("B", "C")
+    go_on(timeline, "load-snapshot B", "load-snapshot C", "resume")
+    assert not timeline.state.open
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
