@@ -31,7 +31,12 @@ WRONG: list[tuple[str, list[str], set[str], str]] = [
     (MEMBER, [*FILE], {"CMS whole"}, "enough members can come back"),
     (MEMBER, ["on C"], {"CMS whole"}, "no route to host"),
     (QUORUM, [THREE], {"CMS whole"}, "no quorum of the CMS answers (B, C)"),
-    (QUORUM, ["nodetool cms dumplog"], {"CMS whole"}, "no quorum of the CMS answers (missing B, C)"),
+    (
+        QUORUM,
+        ["nodetool cms dumplog"],
+        {"CMS whole"},
+        "no quorum of the CMS answers (missing B, C)",
+    ),
     (QUORUM, ["on B", START], {"CMS whole"}, ""),
     (QUORUM, ["on B", START, "nodetool cms reconfigure 2"], {"CMS whole"}, ""),
     (QUORUM, ["on D", *FILE], {"CMS whole"}, "enough members can come back"),
