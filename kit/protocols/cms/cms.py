@@ -170,7 +170,7 @@ def to_voters(m: Cms, before: CmsState, a: Any, after: CmsState) -> Iterator[Tra
     epoch = m.epoch(after, m.number(a.member))
     for name in a.by:
         if name != a.member:
-            ends = f"node:{a.member}", f"node:{name}"
+            ends = f"n:{a.member}", f"n:{name}"
             what = f"epoch {epoch}"
             yield Travel("entry", *ends, what, f"{a.member} → {name}: entry of {what}", 0)
             yield Travel("answer", *ends[::-1], "stored", f"{name} → {a.member}: stored", 1)
