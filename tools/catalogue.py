@@ -47,7 +47,8 @@ What follows from metadata
 
 Coming back
 21 | after all faults nodes have the same metadata | tcm stable; cms alike; migration ends
-22 | the service takes commits again | commit all-answered; cms commits S-15 | nobody changes an address here
+22 | the service takes commits again | commit all-answered; cms commits S-15 | \
+nobody changes an address here
 23 | some requests succeed meanwhile | dataplane answered
 """
 
