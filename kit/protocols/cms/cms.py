@@ -170,7 +170,7 @@ def to_voters(m: Cms, before: CmsState, a: Any, after: CmsState) -> Iterator[Tra
     epoch = m.epoch(after, m.number(a.member))
     for name in a.by:
         if name != a.member:
-            ends = f"node:{a.member}", f"node:{name}"
+            ends = f"n:{a.member}", f"n:{name}"
             what = f"epoch {epoch}"
             yield Travel("entry", *ends, what, f"{a.member} → {name}: entry of {what}", 0)
             yield Travel("answer", *ends[::-1], "stored", f"{name} → {a.member}: stored", 1)
@@ -573,7 +573,7 @@ class Cms(NodeModel[CmsState]):
             (member, size, by)
             for member, by in m.votes(s, drives=True)
             for size in range(1, m.nodes // m.dcs + 1)
-            if size != m.known(s, member).size
+            if size != m.known(s, member).size or m.known(s, member).writers & ~working(m, s)
         ),
         when=lambda m: m.edition == "server",
         spends="orders",
@@ -584,8 +584,15 @@ class Cms(NodeModel[CmsState]):
     def reconfigure(self, s: CmsState, member: Node, size: Size, by: By) -> Next:
         """An operator asks for {size} in each datacenter: {member} commits that as epoch {epoch};
         {by} stored it.
+
+        Who is down is not taken. The event then names who is, so that all nodes read it alike.
         """
-        return self.commit(s, member, by, f"{RECONFIGURE} {size}")
+        members, up = self.known(s, member), working(self, s)
+        event = f"{RECONFIGURE} {size}"
+        if members.writers & ~up:
+            able = members.but(cluster=members.cluster & up, writers=members.writers & up)
+            event += f" {letters(self.wanted(s, able.but(size=size, chosen=0)))}"
+        return self.commit(s, member, by, event)
 
     @action(
         tag="cancel",
@@ -609,6 +616,12 @@ class Cms(NodeModel[CmsState]):
         ring = [*nodes_in(self.known(s, node).cluster)]
         at = ring.index(node)
         return sum(1 << each for each in (ring[at:] + ring[:at])[: self.rf])
+
+    def expendable(self, s: CmsState) -> int:
+        """The nodes without which somebody of the cluster would still be up."""
+        up = alive(self, s)
+        there = up & self.newest(s).cluster
+        return up if there & (there - 1) else up & ~there
 
     def coordinators(self, s: CmsState) -> int:
         """The nodes that serve clients: those that are up and in the cluster by their own log."""
@@ -651,7 +664,7 @@ class Cms(NodeModel[CmsState]):
         return s.at(node, health="up")
 
     @action(
-        each=lambda m, s: alive(m, s) if alive(m, s) & (alive(m, s) - 1) else 0,
+        each=expendable,
         spends="losses",
         fault=True,
         hand=off_stage,
@@ -722,6 +735,8 @@ class Cms(NodeModel[CmsState]):
     def force_member(self, s: CmsState, node: Node) -> Next:
         """{node} alone becomes the CMS: the operator writes that into its log as epoch {epoch}."""
         log = s.nodes[node].log
+        if not self.known(s, node).cluster >> node & 1:
+            return refused(f"{self.names[node]} is not in the cluster yet")
         back = s.where(lambda n: n.health in ("up", "down") and n.log.epoch > log.epoch)
         if back:
             return refused("somebody knows more of the log", self.named(back))
@@ -740,6 +755,7 @@ class Cms(NodeModel[CmsState]):
         if top in loaded:
             return loaded[top]
         newest, up = self.newest(s), alive(self, s)
+        up &= newest.cluster
         able = newest.readers & up or up & -up
         state = newest.but(readers=able, writers=able, leaving=0, chosen=0)
         return Snapshot(top + 1, state)
@@ -768,10 +784,10 @@ class Cms(NodeModel[CmsState]):
         """The override is closed: each epoch needs a quorum again."""
         if not self.has_quorum(s) or self.needs_override(s):
             return refused("the CMS has no quorum yet, or not all states agree")
-        up = alive(self, s)
-        loaded = [each for n in nodes_in(up) for each in s.nodes[n].log.snapshots]
+        back = nodes_in(s.where(lambda n: n.health in ("up", "down")))
+        loaded = [each for n in back for each in s.nodes[n].log.snapshots]
         top = max((snapshot.epoch for snapshot in loaded), default=0)
-        if without := up & s.where(lambda n: n.log.epoch < top):
+        if without := alive(self, s) & s.where(lambda n: n.log.epoch < top):
             return refused("the snapshot is not loaded everywhere", self.named(without))
         return s.but(open=False)
 

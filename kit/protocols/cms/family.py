@@ -23,6 +23,9 @@ FAMILY = Family(
         "cms": "facts.members:OUTPUT",
         "schema": "facts.schema:OUTPUT",
     },
+    servers={"cms": "facts.tools:SERVERS"},
+    public={"lessons": {"lessons": "answer_to deciding fetched"}},
+    tasks=("lessons",),
     hunts={
         "migration": HuntGround(
             "migration",

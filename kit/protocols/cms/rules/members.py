@@ -72,12 +72,16 @@ def letters(mask: int) -> str:
 
 
 def parsed(event: str) -> tuple[str, int]:
-    """The kind of an event, and the nodes that it names; of ``reconfigure 3`` the number."""
+    """The kind of an event, and the nodes that it names."""
     words = event.split()
     names = [word for word in words if len(word) == 1 and word in NAMES]
     kind = " ".join(word for word in words if word not in names and not word.isdigit())
-    number = next((int(word) for word in words if word.isdigit()), 0)
-    return kind, sum(1 << NAMES.index(name) for name in names) or number
+    return kind, sum(1 << NAMES.index(name) for name in names)
+
+
+def size_in(event: str) -> int:
+    """The size that ``reconfigure 3`` asks for."""
+    return next((int(word) for word in event.split() if word.isdigit()), 0)
 
 
 def enact(members: Members, entry: Entry) -> Members:
@@ -99,7 +103,7 @@ def enact(members: Members, entry: Entry) -> Members:
         JOIN: {"cluster": m.cluster | named, "chosen": 0},
         LEAVE: {"leaving": m.leaving | named},
         LEFT: gone,
-        RECONFIGURE: {"size": named},
+        RECONFIGURE: {"size": size_in(entry.event), "chosen": named},
         CHOOSE: {"chosen": named},
         CANCEL: {"writers": m.readers, "chosen": m.readers},
     }
