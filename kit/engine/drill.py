@@ -49,7 +49,11 @@ class DrillMoment(Struct, frozen=True):
     @property
     def here(self) -> int:
         """The number of the node whose machine one is on."""
-        return tuple(self.model.names).index(self.place)
+        return self.number(self.place)
+
+    def number(self, name: Any) -> int:
+        """The number of a node."""
+        return tuple(self.model.names).index(name)
 
     @property
     def node(self) -> Any:
@@ -76,6 +80,13 @@ class CheckedStep(Struct, frozen=True):
     name: str
     what: str
     done: bool
+
+
+def procedure(
+    *steps: tuple[str, str, Callable[[DrillMoment], bool]],
+) -> Callable[[DrillMoment], tuple[CheckedStep, ...]]:
+    """The checklist of steps that have a name, say what is to be done, and know if it is done."""
+    return lambda now: tuple(CheckedStep(name, what, is_done(now)) for name, what, is_done in steps)
 
 
 class GradeRow(Struct, frozen=True):

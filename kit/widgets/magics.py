@@ -33,7 +33,7 @@ def nodetool(names: dict[str, Any], line: str) -> None:
     Without ``--of`` the only Player of the notebook is asked, without ``-h`` the first node that is
     up. Raises BadInput for another command, Refused for what is refused or not modelled.
     """
-    player, tools, now, rest = _asked(names, line)
+    player, tools, now, rest = _addressed(names, line)
     form, given = Grammar(tools.understood("nodetool"), tools.slots()).read(f"nodetool {rest}", now)
     reply = form.answer(now, given)
     print(*reply.lines, sep="\n", end="\n" * bool(reply.lines))
@@ -51,7 +51,7 @@ def cql(names: dict[str, Any], line: str, cell: str = "") -> Any:
     """
     import pandas as pd  # noqa: PLC0415  # slow to import, and only this needs it
 
-    _, tools, now, rest = _asked(names, f"{line} {cell}")
+    _, tools, now, rest = _addressed(names, f"{line} {cell}")
     if not tools.tables:
         raise Refused(f"{NOT_MODELLED}no system table of {now.model.name}")
     if not rest.upper().startswith("SELECT "):
@@ -62,7 +62,9 @@ def cql(names: dict[str, Any], line: str, cell: str = "") -> Any:
     return pd.DataFrame(rows, columns=list(table.columns))
 
 
-def _asked(names: dict[str, Any], line: str) -> tuple[Player | Timeline, Servers, DrillMoment, str]:
+def _addressed(
+    names: dict[str, Any], line: str
+) -> tuple[Player | Timeline, Servers, DrillMoment, str]:
     """Whom a line asks, by which tools and on which machine, and the rest of it on one line."""
     words, given = line.split(), dict[str, str]()
     while words and words[0] in (OF, HOST):

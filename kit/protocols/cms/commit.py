@@ -55,6 +55,7 @@ from kit.protocols.cms.rules.log import (
     received,
     replay,
     slice_since,
+    snapshots_due,
     truncated,
 )
 from kit.protocols.cms.rules.paxos import accept, newer, promise, quorum
@@ -217,7 +218,7 @@ class Commit(NodeModel[CommitState]):
         self.cms, self.size = (1 << size) - 1, size
         self.quorum = quorum(size) if self.cms_quorum else 1
         given = tuple(submission_of(text, self.names) for text in self.events)
-        own = len(given) // self.snapshot_every if self.snapshot_every else 0
+        own = snapshots_due(len(given), self.snapshot_every)
         self.submissions = (*given, *(Submission(SNAPSHOT, "A", "A"),) * own)
         things = {parsed(each.event)[1]: each.event for each in reversed(given)}
         tables = (x for x, event in things.items() if x and not event.startswith("create"))

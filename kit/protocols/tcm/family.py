@@ -32,6 +32,7 @@ FAMILY = Family(
             "dry_run.time_machine": "replay_log what_if",
         },
     },
+    drills={"tcm/stuck-operation": "drill:STUCK", "tcm/epoch-lags": "drill:LAG"},
     hunts={
         "tcm": HuntGround(
             "CEP-21",

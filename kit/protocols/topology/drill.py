@@ -5,25 +5,22 @@ barrier drains such requests, so the operation waits. What a server's log says o
 Source: Topology over Raft, "Topology guards"; published ``global_token_metadata_barrier``.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from msgspec.structs import replace
 
 from kit.engine.drill import CheckedStep, CommandReply, DrillKind, DrillMoment, Grade, judged
-from kit.engine.flows import host_id
 from kit.engine.forms import Form, Given
-from kit.engine.server import LOG_FILE, NodeTable, Row, Servers
+from kit.engine.server import LOG_FILE
 from kit.engine.timeline import Timeline
 from kit.errors import Refused
 from kit.protocols.topology import topology as act
-from kit.protocols.topology.control import ControlState
 from kit.protocols.topology.coordinator import task_of
-from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY
+from kit.protocols.topology.facts import ClusterServers
+from kit.protocols.topology.rules.cluster import NOBODY
 from kit.protocols.topology.topology import Topology
 
-COLUMNS = ("key", "host_id", "node_state", "transition_state", "version", "fence_version")
-LETTERS = {"normal": "N", "rebuilding": "N", "decommissioning": "L", "removing": "L"}
 HOLDS_UP = "B"
 MOST_RESTARTS = 9
 LOOKED = "looked at the log of "
@@ -31,45 +28,10 @@ BY_OTHERS = (act.BeginRequest, act.ServeRequest, act.CrashMember, act.RestartMem
 """What neither the coordinator nor a node does by itself."""
 
 
-class BarrierServers(Servers):
+class BarrierServers(ClusterServers):
     """The servers of a cluster in which an operation waits."""
 
-    does: Mapping[str, str] = {"nodetool decommission": "leave {here}"}
-    lacks: Mapping[str, str] = {
-        "nodetool describecluster": "there is no schema",
-        "nodetool assassinate": "a node is removed by a request, or replaced",
-        **Servers.lacks,
-    }
-
-    def __init__(self) -> None:
-        self.tables = (NodeTable("topology", COLUMNS, self.rows),)
-
-    def control(self, now: DrillMoment) -> ControlState:
-        """The cluster, as its coordinator has it."""
-        state: ControlState = now.state
-        return state
-
-    def rows(self, now: DrillMoment, number: int) -> Iterator[Row]:
-        """The rows of ``system.topology``."""
-        topology = self.control(now).topology
-        versions = topology.transition or None, topology.version, topology.fence_version
-        for at, node in enumerate(topology.nodes):
-            if node.state:
-                values = ("topology", host_id(at), node.state, *versions)
-                yield dict(zip(COLUMNS, values, strict=True))
-
-    def is_up(self, now: DrillMoment, at: int) -> bool:
-        """Whether its server runs."""
-        return bool(self.control(now).up >> at & 1)
-
-    def is_member(self, now: DrillMoment, at: int) -> bool:
-        """Whether it has a row, and has not left."""
-        return self.control(now).topology.nodes[at].state not in (NO_ROW, "left")
-
-    def letter(self, now: DrillMoment, at: int) -> str:
-        """Normal, leaving, or joining."""
-        state = self.control(now).topology.nodes[at].state
-        return LETTERS.get(state, "J")
+    stops, starts = act.CrashMember, act.RestartMember
 
     def grep(self, now: DrillMoment, given: Given) -> CommandReply:
         """What the log of this node says of barriers now; that it was looked at is noted."""
@@ -78,14 +40,12 @@ class BarrierServers(Servers):
         lines = (line for line in _log(now, number) if words in line)
         return CommandReply(tuple(lines), marks=(LOOKED + now.place,))
 
-    def restart(self, now: DrillMoment, given: Given) -> CommandReply:
-        """The server of a node stops, and starts again."""
-        name = str(given.get("node", now.place))
-        number = now.model.number(name)
-        if not self.is_member(now, number):
+    def server(self, now: DrillMoment, given: Given) -> str:
+        """A node that joins has no server of the cluster yet."""
+        name = super().server(now, given)
+        if not self.is_member(now, now.number(name)):
             raise Refused(f"{name} is no node of the cluster yet")
-        stops = (act.CrashMember(name),) * self.is_up(now, number)
-        return CommandReply(actions=(*stops, act.RestartMember(name)))
+        return name
 
 
 def _log(now: DrillMoment, number: int) -> Iterator[str]:

@@ -65,10 +65,9 @@ class CmsServers(MetadataServers):
 
     def hosts(self, now: DrillMoment) -> list[ServerHost]:
         """Every machine, in the datacenter and rack that the model gives it."""
-        places = enumerate(zip(now.model.dc_of, now.model.rack_of, strict=True))
         return [
-            ServerHost(address_of(at), host_id(at), f"dc{dc + 1}", f"r{rack + 1}")
-            for at, (dc, rack) in places
+            ServerHost(address_of(at), host_id(at), node.dc, node.rack)
+            for at, node in enumerate(now.model.ring)
         ]
 
     def is_up(self, now: DrillMoment, at: int) -> bool:

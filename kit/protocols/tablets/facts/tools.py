@@ -1,17 +1,5 @@
-"""What ``nodetool`` and ``cqlsh`` answer of a cluster with tablets: its topology."""
+"""What ``nodetool`` and ``cqlsh`` answer of a cluster with tablets: of its nodes."""
 
-from kit.engine.drill import DrillMoment
-from kit.protocols.topology.control import ControlState
-from kit.protocols.topology.drill import BarrierServers
+from kit.protocols.topology.facts import ClusterServers
 
-
-class TabletServers(BarrierServers):
-    """The servers of a cluster, asked for its nodes."""
-
-    def control(self, now: DrillMoment) -> ControlState:
-        """The cluster below the tablets."""
-        state: ControlState = now.state.control
-        return state
-
-
-SERVERS = TabletServers()
+SERVERS = ClusterServers()
