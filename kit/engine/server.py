@@ -416,7 +416,7 @@ class Servers:
             "table": Slot("a system table", lambda now: tables),
             "columns": Slot("columns", lambda now: ("*", *names), many=True),
             "column": Slot("a column", lambda now: names),
-            "value": Slot("a value: a number, or a text in quotes", quoted=True),
+            "value": Slot("a value in quotes, or a number", quoted=True),
             "limit": Slot("how many rows"),
             "size": Slot("a number", _numbers),
             "start": Slot("the first epoch"),
