@@ -34,14 +34,17 @@ INITIALIZE, JOIN, LEAVE, LEFT, ASSASSINATE = (
     "left",
     "assassinate",
 )
-CHANGE, FORCE = "change", "force members"
+CHANGE, FORCE, STARTUP = "change", "force members", "startup"
+REPAIRED_FIRST = START_ADD, START_REMOVE, REMOVE
+"""Before one of these comes a Paxos repair."""
 
 
 class Members(Struct, frozen=True, cache_hash=True):
     """The members at an epoch: whose answers count for reads, and for writes of the log.
 
     ``cluster`` are all nodes, ``leaving`` those that are to leave it. ``size`` is what an operator
-    asked for in each datacenter, ``chosen`` whom one asked for by hand (0: nobody asked).
+    asked for in each datacenter, ``chosen`` whom one asked for by hand (0: nobody asked). ``moved``
+    are those of which the log has a new address.
     """
 
     cluster: int = 0
@@ -50,6 +53,7 @@ class Members(Struct, frozen=True, cache_hash=True):
     leaving: int = 0
     size: int = 0
     chosen: int = 0
+    moved: int = 0
 
     @property
     def pending(self) -> int:
@@ -101,9 +105,20 @@ def enact(members: Members, entry: Entry) -> Members:
         LEFT: gone,
         RECONFIGURE: {"size": named},
         CHOOSE: {"chosen": named},
+        STARTUP: {"moved": m.moved | named},
         CANCEL: {"writers": m.readers, "chosen": m.readers},
     }
     return m.but(**made.get(kind, {}))
+
+
+def every_event(nodes: int) -> Iterator[str]:
+    """All that may be committed in a cluster of so many nodes."""
+    yield from (CHANGE, CANCEL)
+    of_one = (JOIN, LEAVE, LEFT, ASSASSINATE, STARTUP, *REPAIRED_FIRST, FINISH_ADD, FINISH_REMOVE)
+    for node in range(nodes):
+        yield f"{RECONFIGURE} {node + 1}"
+        yield from (f"{kind} {NAMES[node]}" for kind in of_one)
+    yield from (f"{CHOOSE} {letters(mask)}" for mask in range(1, 1 << nodes))
 
 
 # -- how many, and which ones ----------------------------------------------------------------------
