@@ -49,7 +49,11 @@ class DrillMoment(Struct, frozen=True):
     @property
     def here(self) -> int:
         """The number of the node whose machine one is on."""
-        return int(self.model.number(self.place))
+        return self.number(self.place)
+
+    def number(self, name: Any) -> int:
+        """The number of a node."""
+        return tuple(self.model.names).index(name)
 
     @property
     def node(self) -> Any:
@@ -315,7 +319,8 @@ def _own_forms(drill: Drill) -> Iterator[Form]:
         forms = [f for f in drill.grammar.forms if f.text.casefold().startswith(word)]
         if not forms:
             raise BadInput("help", word, "the beginning of a command; help alone lists them all")
-        return CommandReply(tuple(f"{form.usage} – {form.meaning}" for form in forms))
+        shown = (form for form in forms if not form.absent)
+        return CommandReply(tuple(f"{form.usage} – {form.meaning}" for form in shown))
 
     yield Form("help", say("all commands"), helped, own=True)
     yield Form("help {command}", say("the commands that begin so"), helped, offered=False, own=True)

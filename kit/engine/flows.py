@@ -36,6 +36,11 @@ class Flow(Struct, frozen=True):
     around: str = ""
 
 
+def spot(name: str) -> str:
+    """The key of a node in every picture."""
+    return f"n:{name}"
+
+
 MOST_FLOWS = 64
 """Things that travel in one step, as many as an eye can still follow."""
 

@@ -22,8 +22,9 @@ LONGEST_LINE = 2000  # characters
 NOTHING = "nothing"
 MARKS = "=,;"
 LOOKING = (
-    *("on ", "ssh ", "nodetool status", "nodetool describecluster", "select ", "grep ", "cat "),
-    *("journalctl", "get ", "curl -x get", "curl http", "wait"),
+    *("on ", "ssh ", "nodetool status", "nodetool describecluster", "nodetool ring"),
+    *("nodetool gossipinfo", "nodetool cms d", "nodetool cms reconfigure --status"),
+    *("select ", "grep ", "cat ", "journalctl", "get ", "curl -x get", "curl http", "wait"),
 )
 """How commands begin that change nothing by an operator's hand."""
 HAPPEN, WAIT = "happen ", "wait"
@@ -53,6 +54,7 @@ class Form(Struct, frozen=True):
 
     ``answer(moment, given)`` gets what is in the slots by their names. A form that is
     ``offered`` has a button where its slots have few values. ``own``: no real tool has this word.
+    ``absent``: it is read, and says that the model has nothing of the kind.
     """
 
     text: str
@@ -60,6 +62,7 @@ class Form(Struct, frozen=True):
     answer: Callable[[Any, Given], Any]
     offered: bool = True
     own: bool = False
+    absent: bool = False
 
     @property
     def meaning(self) -> str:
@@ -113,7 +116,8 @@ class Grammar:
             reading = self._reading(form, words, moment)
             if reading.given is not None:
                 return form, reading.given
-            readings.append((reading, form))
+            if not form.absent:
+                readings.append((reading, form))
         furthest = max(reading.fits for reading, _ in readings)
         if not furthest:
             raise _unknown(words[0].text, self._firsts())
@@ -132,7 +136,7 @@ class Grammar:
         lines: dict[str, None] = {}
         for form in self.forms:
             reading = self._reading(form, words, moment)
-            if reading.fits == len(words):
+            if reading.fits == len(words) and not form.absent:
                 for word in reading.wanted:
                     if word.casefold().startswith(last.casefold()):
                         lines.setdefault(stem + word)

@@ -1,6 +1,8 @@
-"""What each parameter of each model may be, and is unless somebody says otherwise.
+"""What each parameter of each model may be, and is unless somebody says otherwise; and what random
+walks start from.
 
-A trace leaves out what is usual, so a default that changes would change what old traces mean.
+A trace leaves out what is usual, so a default that changes would change what old traces mean. A
+walk from a seed is told by its seed alone, so what it starts from is part of it.
 KIT_REWRITE=1 writes the table.
 """
 
@@ -19,12 +21,16 @@ TABLE = Path(__file__).with_name("parameters.txt")
 
 
 def lines_of(entry: Entry) -> Iterator[str]:
-    """The model, and a line for each of its parameters."""
+    """The model, a line for each of its parameters, and one for each that its walks give."""
     usual = entry.parameters()
     yield entry.name
     for parameter in parameters_of(entry.parameters):
         value = to_builtins(parameter.value_in(usual))
         yield f"  {parameter.name} = {value!r}; {parameter.allowed or 'what its type says'}"
+    for name, given in to_builtins(entry.fuzzing.parameters).items():
+        yield f"  walks have {name} = {given!r}"
+    for kind, weight in entry.fuzzing.weights.items():
+        yield f"  walks weigh {kind} by {weight}"
 
 
 def test_limits_and_defaults_are_those_of_the_table() -> None:

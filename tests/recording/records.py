@@ -122,28 +122,31 @@ def _digest(text: str) -> str:
     return blake2b(text.encode(), digest_size=6).hexdigest()
 
 
-def blocks_of(
-    model: str, *, deep: bool = False, reader: Callable[[Step], None] | None = None
-) -> Iterator[tuple[str, Block]]:
-    """What a model says now, each block by its name; ``deep``: the large looks alone.
+def blocks_of(model: str, *, deep: bool = False) -> Iterator[tuple[str, Block]]:
+    """What a model says now, each block by its name; ``deep``: the large looks alone."""
+    for name in names_of(model, deep=deep):
+        yield name, block_of(name)
 
-    ``reader`` is told of each step on the way.
-    """
+
+def block_of(name: str, reader: Callable[[Step], None] | None = None) -> Block:
+    """What a model says now in one block; ``reader`` is told of each step of a look on the way."""
+    model, about = name.split(": ", 1)
     for look in table()[model].looks:
-        if look.deep == deep:
+        if look.about == about:
             visit = look.visit(model)
             visit.reader = reader
-            yield f"{model}: {look.about}", look_at(visit)
-    if not deep:
-        for scenario in entry_of(model).scenarios:
-            played = play(build(model, scenario.parameters, scenario.off), scenario)
-            yield f"{model}: scenario {scenario.name}", played
+            return look_at(visit)
+    scenario = next(s for s in entry_of(model).scenarios if about == f"scenario {s.name}")
+    return play(build(model, scenario.parameters, scenario.off), scenario)
 
 
-def names_of(model: str) -> list[str]:
-    """The names of a model's blocks, in their order."""
-    looks = [f"{model}: {look.about}" for look in table()[model].looks]
-    return looks + [f"{model}: scenario {each.name}" for each in entry_of(model).scenarios]
+def names_of(model: str, *, deep: bool | None = None) -> list[str]:
+    """The names of a model's blocks, in their order; ``deep``: the large looks alone, or all but
+    them.
+    """
+    looks = [each.about for each in table()[model].looks if deep in (None, each.deep)]
+    scenarios = [] if deep else [f"scenario {each.name}" for each in entry_of(model).scenarios]
+    return [f"{model}: {about}" for about in looks + scenarios]
 
 
 def file_of(model: str) -> Path:

@@ -151,7 +151,7 @@ def to_voters(m: Cms, before: CmsState, a: Any, after: CmsState) -> Iterator[Tra
     epoch = m.epoch(after, m.number(a.member))
     for name in a.by:
         if name != a.member:
-            ends = f"node:{a.member}", f"node:{name}"
+            ends = f"n:{a.member}", f"n:{name}"
             what = f"epoch {epoch}"
             yield Travel("entry", *ends, what, f"{a.member} → {name}: entry of {what}", 0)
             yield Travel("answer", *ends[::-1], "stored", f"{name} → {a.member}: stored", 1)
@@ -182,7 +182,7 @@ class Cms(NodeModel[CmsState]):
     newcomers: int = parameter(
         0, "how many of them are not in the cluster yet: the last ones", ge=0, le=MOST_NODES
     )
-    longest: int = parameter(6, "epochs that the log may have", ge=1, le=12)
+    longest: int = parameter(6, "epochs that the log may have", ge=1, le=24)
     electorate: Literal["prefix", "heard"] = parameter(
         "prefix",
         "whose votes a proposer counts: those of the members that its log names, or of the latest "
@@ -197,8 +197,8 @@ class Cms(NodeModel[CmsState]):
     rf: int = parameter(3, "replicas of the data, beginning with the asked node", ge=1, le=5)
     dcs: int = parameter(1, "datacenters that the nodes take in turn (server)", ge=1, le=3)
     racks: int = parameter(1, "racks that they take in turn within these (server)", ge=1, le=3)
-    changes: int = budget(1, "how many other events are submitted", title="other events", le=3)
-    orders: int = budget(1, "how often an operator does something", title="operator's acts", le=3)
+    changes: int = budget(1, "how many other events are submitted", title="other events", le=9)
+    orders: int = budget(1, "how often an operator does something", title="operator's acts", le=9)
     requests: int = budget(0, "how often a client reads or writes data", le=2)
     crashes: int = budget(0, "how often a node goes down", le=MOST_FAULTS)
     losses: int = budget(0, "how many nodes are lost for good", le=MOST_FAULTS)
@@ -598,7 +598,7 @@ class Cms(NodeModel[CmsState]):
             (member, size, by)
             for member, by in m.votes(s, drives=True)
             for size in range(1, m.nodes // m.dcs + 1)
-            if size != m.known(s, member).size
+            if size != m.known(s, member).size or m.known(s, member).writers & ~working(m, s)
         ),
         when=lambda m: m.edition == "server",
     )
@@ -606,8 +606,15 @@ class Cms(NodeModel[CmsState]):
     def reconfigure(self, s: CmsState, member: Node, size: Size, by: By) -> Next:
         """An operator asks for {size} in each datacenter: {member} commits that as epoch {epoch};
         {by} stored it.
+
+        Who is down is not taken. The event then names who is, so that all nodes read it alike.
         """
-        return self.commit(s, member, by, f"{rules.RECONFIGURE} {size}")
+        members, up = self.known(s, member), working(self, s)
+        event = f"{rules.RECONFIGURE} {size}"
+        if members.writers & ~up:
+            able = members.cluster & ~members.leaving & up
+            event += f" {letters(self.placed(members.but(size=size), able))}"
+        return self.commit(s, member, by, event)
 
     def to_ignore(self, s: CmsState) -> Iterator[tuple[int, tuple[str, ...], tuple[str, ...]]]:
         """One or two nodes of the cluster that an operator may leave out."""
@@ -627,7 +634,7 @@ class Cms(NodeModel[CmsState]):
         chosen, size = self.placed(members, able), members.size * self.dcs
         if chosen.bit_count() < rules.majority(size):
             return refused(f"too few nodes would be left for a CMS of {size}")
-        return self.commit(s, member, by, f"{rules.CHOOSE} {letters(chosen)}")
+        return self.commit(s, member, by, f"{rules.RECONFIGURE} {members.size} {letters(chosen)}")
 
     @order(
         tag="cancel",
@@ -652,6 +659,12 @@ class Cms(NodeModel[CmsState]):
     def answering(self, s: CmsState, node: int) -> int:
         """Those of these replicas that answer the node."""
         return self.replicas(s, node) & alive(self, s) & self.reached(s, node)
+
+    def expendable(self, s: CmsState) -> int:
+        """The nodes without which somebody of the cluster would still be up."""
+        up = alive(self, s)
+        there = up & self.newest(s).cluster
+        return up if there & (there - 1) else up & ~there
 
     def coordinators(self, s: CmsState) -> int:
         """The nodes that serve clients: those that are up and in the cluster by their own log."""
@@ -696,7 +709,7 @@ class Cms(NodeModel[CmsState]):
         return s.at(node, health="up")
 
     @action(
-        each=lambda m, s: alive(m, s) if alive(m, s) & (alive(m, s) - 1) else 0,
+        each=expendable,
         spends="losses",
         fault=True,
         hand=off_stage,
@@ -817,6 +830,8 @@ class Cms(NodeModel[CmsState]):
     def force_member(self, s: CmsState, node: Node) -> Next:
         """{node} alone becomes the CMS: the operator writes that into its log as epoch {epoch}."""
         log = s.nodes[node].log
+        if not self.known(s, node).cluster >> node & 1:
+            return refused(f"{self.names[node]} is not in the cluster yet")
         back = s.where(lambda n: n.health in ("up", "down") and n.log.epoch > log.epoch)
         if back:
             return refused("somebody knows more of the log", self.named(back))
@@ -835,6 +850,7 @@ class Cms(NodeModel[CmsState]):
         if top in loaded:
             return loaded[top]
         newest, up = self.newest(s), alive(self, s)
+        up &= newest.cluster
         able = newest.readers & up or up & -up
         state = newest.but(readers=able, writers=able, leaving=0, chosen=0)
         return Snapshot(top + 1, state)
@@ -858,10 +874,10 @@ class Cms(NodeModel[CmsState]):
         """The override is closed: each epoch needs a quorum again."""
         if not self.has_quorum(s) or self.needs_override(s):
             return refused("the CMS has no quorum yet, or not all states agree")
-        up = alive(self, s)
-        loaded = [each for n in nodes_in(up) for each in s.nodes[n].log.snapshots]
+        back = nodes_in(s.where(lambda n: n.health in ("up", "down")))
+        loaded = [each for n in back for each in s.nodes[n].log.snapshots]
         top = max((snapshot.epoch for snapshot in loaded), default=0)
-        if without := up & s.where(lambda n: n.log.epoch < top):
+        if without := alive(self, s) & s.where(lambda n: n.log.epoch < top):
             return refused("the snapshot is not loaded everywhere", self.named(without))
         return s.but(open=False)
 
@@ -992,6 +1008,29 @@ SCENARIOS = (
         "Two of three members are lost: data is served, and one member is forced",
         {"nodes": 4, "members": 3, "crashes": 0, "losses": 2, "requests": 2, "longest": 8},
         script=("lose A", "lose B", "request C", "open-override", "force C", "resume"),
+    ),
+    Scenario(
+        "member-lost",
+        "One of three members is lost, and another node takes its place in the CMS",
+        {"nodes": 4, "members": 3, "edition": "server", "crashes": 0, "losses": 1},
+        script=("lose C",),
+    ),
+    Scenario(
+        "quorum-lost",
+        "One of three members is lost, and another one is down: nothing can be committed",
+        {"nodes": 5, "members": 3, "edition": "server", "rf": 5, "crashes": 1, "losses": 1}
+        | {"requests": 1, "longest": 8},
+        script=("lose C", "crash B", "request D"),
+    ),
+    Scenario(
+        "cms-lost",
+        "The only member is lost, with an event that it alone had stored",
+        {"nodes": 4, "members": 1, "edition": "server", "changes": 3, "crashes": 1, "losses": 1}
+        | {"longest": 8},
+        script=(
+            *("submit A A", "catch-up B A", "catch-up C A", "catch-up D A"),
+            *("submit A A", "catch-up C A", "crash C", "submit A A", "lose A"),
+        ),
     ),
     Scenario(
         "corrupt-state",

@@ -467,7 +467,7 @@ class Commit(NodeModel[CommitState]):
         when=lambda m: m.backend == "paxos",
         says=_learn_says,
         travels=[
-            Travel("entry", "node:{node}", "log", "{value}", "{node} → log: epoch {epoch}, {value}")
+            Travel("entry", "n:{node}", "log", "{value}", "{node} → log: epoch {epoch}, {value}")
         ],
     )
     @purpose("The slot is settled for good, and everybody may learn it.")

@@ -208,7 +208,7 @@ class Members(VotingModel[Group0State]):
 
     def spot(self, place: str) -> str:
         """A node's name stands for its key in the picture."""
-        return place if ":" in place else f"n:{place}"
+        return place if ":" in place else super().spot(place)
 
     @property
     def everybody(self) -> int:

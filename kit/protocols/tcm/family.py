@@ -10,6 +10,7 @@ FAMILY = Family(
     views={"tcm": "panels:VIEWS", "tcm/log": "dry_run.time_machine:VIEWS"},
     scenario_output={"tcm": "scenario_output:OUTPUT"},
     trace_tables={"tcm": "spark.trace_rows:ROWS"},
+    servers={"tcm": "facts.tools:SERVERS"},
     public={
         "lessons": {
             "lessons.questions": (

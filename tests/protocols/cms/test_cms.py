@@ -9,9 +9,10 @@ import pytest
 from kit.engine.check import check, check_refinement
 from kit.engine.registry import build, entries, entry_of
 from kit.engine.scenario import files, open_file
+from kit.engine.timeline import Timeline, played_out
 from kit.errors import BadInput, Refusal
 from kit.protocols.cms.cms import Cms, alive, entries_of, is_forced
-from kit.protocols.cms.rules.members import letters
+from kit.protocols.cms.rules.members import letters, parsed
 from kit.views.panel import scene_of
 from tests.views.frames import after, check_frame, go_on, scenes, walk
 
@@ -166,6 +167,45 @@ def test_without_a_majority_data_is_served_and_one_member_can_be_forced() -> Non
     assert model.has_quorum(last)
     marks = [is_forced(each) for each in entries_of(last.nodes[2].log)]
     assert marks == [False, True, False]
+
+
+def test_an_operator_replaces_a_lost_member() -> None:
+    """The size asked for again places the members anew, on nodes that are up; no state is bad."""
+    given = {"nodes": 4, "members": 3, "edition": "server", "losses": 1, "longest": 7}
+    model = build("cms", given)
+    timeline = Timeline(model)
+    for verb in ("lose C", "reconfigure A 3 A B"):
+        option = model.find(timeline.state, verb)
+        assert option is not None
+        timeline.do(option[0])
+    assert parsed(timeline.state.nodes[0].log.entries[-1].event) == ("reconfigure", 0b1011)
+    played_out(timeline)
+    assert model.newest(timeline.state).readers == 0b1011
+    assert check(build("cms", {**given, "changes": 0, "longest": 6})).complete
+
+
+def test_only_a_node_of_the_cluster_is_forced() -> None:
+    """The last node of the cluster is not lost; a newcomer that waits cannot become the CMS."""
+    given = {"newcomers": 2, "losses": 2, "corruptions": 1}
+    timeline = after("cms", given, "catch-up B A", "corrupt A", "open-override")
+    option = timeline.model.find(timeline.state, "force B")
+    assert option is not None
+    assert option[1] is not None
+    assert option[1].reason == "B is not in the cluster yet"
+    assert after("cms", given).model.find(after("cms", given).state, "lose A") is None
+
+
+def test_a_snapshot_that_comes_back_is_not_passed_over() -> None:
+    """A node with a hand-made snapshot goes down: the override stays open until others have it."""
+    given = {"members": 3, "crashes": 1, "corruptions": 1}
+    verbs = ("corrupt A", "open-override", "load-snapshot A", "crash A")
+    timeline = after("cms", given, *verbs)
+    option = timeline.model.find(timeline.state, "resume")
+    assert option is not None
+    assert option[1] is not None
+    assert option[1].missing == ("B", "C")
+    go_on(timeline, "load-snapshot B", "load-snapshot C", "resume")
+    assert not timeline.state.open
 
 
 @pytest.mark.parametrize("name", SCENARIOS)

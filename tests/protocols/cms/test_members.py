@@ -20,6 +20,7 @@ from kit.protocols.cms.rules.members import (
     placed_by_datacenter,
     quorums,
     size_for,
+    size_in,
     strangers,
 )
 
@@ -107,13 +108,14 @@ def test_who_is_no_longer_wanted_is_dropped_half_added() -> None:
     [
         ("start add B", "start add", 0b10),
         ("replace members A C", "replace members", 0b101),
-        ("reconfigure 3", "reconfigure", 3),
+        ("reconfigure 3 A C", "reconfigure", 0b101),
         ("cancel", "cancel", 0),
     ],
 )
 def test_an_event_is_a_line(event: str, kind: str, named: int) -> None:
-    """It names its kind and its nodes, or a number."""
+    """It names its kind and its nodes; a number is a size."""
     assert parsed(event) == (kind, named)
+    assert size_in(event) == 3 * (kind == "reconfigure")
     assert letters(0b101) == "A C"
 
 

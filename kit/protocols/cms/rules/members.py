@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any, Literal, Self
 
 from msgspec import Struct
@@ -76,12 +76,16 @@ def letters(mask: int) -> str:
 
 
 def parsed(event: str) -> tuple[str, int]:
-    """The kind of an event, and the nodes that it names; of ``reconfigure 3`` the number."""
+    """The kind of an event, and the nodes that it names."""
     words = event.split()
     names = [word for word in words if len(word) == 1 and word in NAMES]
     kind = " ".join(word for word in words if word not in names and not word.isdigit())
-    number = next((int(word) for word in words if word.isdigit()), 0)
-    return kind, sum(1 << NAMES.index(name) for name in names) or number
+    return kind, sum(1 << NAMES.index(name) for name in names)
+
+
+def size_in(event: str) -> int:
+    """The size that ``reconfigure 3`` asks for."""
+    return next((int(word) for word in event.split() if word.isdigit()), 0)
 
 
 def enact(members: Members, entry: Entry) -> Members:
@@ -103,7 +107,7 @@ def enact(members: Members, entry: Entry) -> Members:
         JOIN: {"cluster": m.cluster | named, "chosen": 0},
         LEAVE: {"leaving": m.leaving | named},
         LEFT: gone,
-        RECONFIGURE: {"size": named},
+        RECONFIGURE: {"size": size_in(entry.event), "chosen": named},
         CHOOSE: {"chosen": named},
         STARTUP: {"moved": m.moved | named},
         CANCEL: {"writers": m.readers, "chosen": m.readers},
@@ -115,10 +119,10 @@ def every_event(nodes: int) -> Iterator[str]:
     """All that may be committed in a cluster of so many nodes."""
     yield from (CHANGE, CANCEL)
     of_one = (JOIN, LEAVE, LEFT, ASSASSINATE, STARTUP, *REPAIRED_FIRST, FINISH_ADD, FINISH_REMOVE)
-    for node in range(nodes):
-        yield f"{RECONFIGURE} {node + 1}"
-        yield from (f"{kind} {NAMES[node]}" for kind in of_one)
-    yield from (f"{CHOOSE} {letters(mask)}" for mask in range(1, 1 << nodes))
+    sizes = [f"{RECONFIGURE} {size}" for size in range(1, nodes + 1)]
+    yield from (*sizes, *(f"{kind} {name}" for kind in of_one for name in NAMES[:nodes]))
+    for kind, chosen in product((CHOOSE, *sizes), range(1, 1 << nodes)):
+        yield f"{kind} {letters(chosen)}"
 
 
 # -- how many, and which ones ----------------------------------------------------------------------

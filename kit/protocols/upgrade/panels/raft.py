@@ -76,7 +76,7 @@ def _character(scene: Scene, row: UpgradingRow) -> Character:
     waits = f"asked {counted(node.tries, 'time')}" if node.tries else ""
     return Character(
         row.name,
-        f"node:{row.name}",
+        f"n:{row.name}",
         HEALTH.get(row.status, "up"),
         tag=SHORT[node.state],
         holds=(release, option, f"{group}{columns}{' ≠' * row.differs}",

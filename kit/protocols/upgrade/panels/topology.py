@@ -59,7 +59,7 @@ def _character(scene: Scene, at: int, node: TopologyNode) -> Character:
     standing = node.standing if node.is_up else "down"
     return Character(
         name,
-        f"node:{name}",
+        f"n:{name}",
         "down" if not node.is_up else "up" if node.standing == "normal" else "joining",
         leads=leads,
         tag=standing,
@@ -87,7 +87,7 @@ def gates(scene: Scene) -> Iterator[Gate]:
     for name in named(s.where(lambda node: node.standing == "queued")):
         if refusal := m.why_not(s, Serve(name)):
             what = m.label(s, Serve(name))
-            yield Gate(f"node:{name}", what, "", (), named(leads), 1, refusal.reason)
+            yield Gate(f"n:{name}", what, "", (), named(leads), 1, refusal.reason)
 
 
 # -- tables ----------------------------------------------------------------------------------------
