@@ -46,7 +46,7 @@ def _stage(scene: Scene) -> Stage:
 def _keeper(scene: Scene, row: NodeRow) -> Character:
     held = (f"gap, {' '.join(map(str, row.held))}",) if row.held else ()
     answers = row.node.health == "up"
-    got = "" if row.share is None else f", has {row.share:.0%} of the log so far"
+    share = "" if row.share is None else f", has {row.share:.0%} of the log so far"
     return Character(
         row.name,
         scene.model.spot(row.name),
@@ -54,7 +54,7 @@ def _keeper(scene: Scene, row: NodeRow) -> Character:
         sign="key" if row.reads else "",
         tag=f"epoch {row.epoch}" if answers else row.status,
         holds=(f"CMS {row.knows.replace(', ', ' ')}", *held) if answers else (),
-        title=f"{facts.node_line(row)}{got}",
+        title=f"{facts.node_line(row)}{share}",
         reads=row.reads,
         writes=row.writes,
         fill=row.share,
