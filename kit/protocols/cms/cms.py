@@ -12,7 +12,7 @@ Sources: CEP-21, "CMS Reconfiguration Protocol", "Failure Recovery"; published c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import lru_cache, partial
 from itertools import combinations, product
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -38,6 +38,7 @@ from kit.engine.declared import (
 from kit.engine.model import KeptAnyhow
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput, Refusal
+from kit.masks import chosen
 from kit.protocols.cms.refining import refined_by
 from kit.protocols.cms.rules import members as rules
 from kit.protocols.cms.rules.log import (
@@ -52,6 +53,7 @@ from kit.protocols.cms.rules.log import (
     slice_since,
 )
 from kit.protocols.cms.rules.members import Edition, Members, letters, nodes_in
+from kit.ring.topology import Node as RingNode
 
 MOST_NODES, MOST_FAULTS = 6, 4
 Health = Literal["up", "down", "lost", "left"]
@@ -274,8 +276,11 @@ class Cms(NodeModel[CmsState]):
         if len(self.sizes) != len(self.up_to) + 1:
             raise BadInput("sizes", self.sizes, "one more than cluster sizes")
         self.names = tuple("ABCDEF"[: self.nodes])
-        self.dc_of = tuple(node % self.dcs for node in range(self.nodes))
-        self.rack_of = tuple(node // self.dcs % self.racks for node in range(self.nodes))
+        self.ring = tuple(
+            RingNode(name, (at,), f"dc{at % self.dcs + 1}", f"r{at // self.dcs % self.racks + 1}")
+            for at, name in enumerate(self.names)
+        )
+        self.walked = lru_cache(self._walked)
         self.thresholds = tuple(map(int, self.up_to)), tuple(map(int, self.sizes))
         first = Members(cluster=(1 << present) - 1, size=-(-self.members // self.dcs))
         self.machine = Machine(first, rules.enact)
@@ -355,17 +360,16 @@ class Cms(NodeModel[CmsState]):
         candidates = members.cluster & ~members.leaving
         if members.chosen & candidates:
             return members.chosen & candidates
-        able = candidates & (working(self, s) | members.writers)
+        candidates &= working(self, s) | members.writers
         if self.edition == "server":
-            return self.placed(members, able)
-        size = rules.size_for(candidates.bit_count(), *self.thresholds)
-        return rules.placed(able, members.writers, (0,) * self.nodes, size)
+            return self.walked(candidates, members.size)
+        size = rules.size_for((members.cluster & ~members.leaving).bit_count(), *self.thresholds)
+        return rules.placed(candidates, members.writers, size)
 
-    def placed(self, members: Members, able: int) -> int:
-        """Which of the able nodes are to be members, by an operator's size for each datacenter."""
-        return rules.placed_by_datacenter(
-            able, members.writers, self.dc_of, self.rack_of, members.size
-        )
+    def _walked(self, candidates: int, size: int) -> int:
+        """Whom the published code chooses of these nodes, so many in each datacenter."""
+        nodes = chosen(self.ring, candidates)
+        return self.mask(rules.walked(nodes, dict.fromkeys((each.dc for each in nodes), size)))
 
     def step_of(self, s: CmsState, members: Members) -> str:
         """The next event of a change of the members; empty: none is to be made."""
@@ -609,11 +613,21 @@ class Cms(NodeModel[CmsState]):
 
         Who is down is not taken. The event then names who is, so that all nodes read it alike.
         """
-        members, up = self.known(s, member), working(self, s)
+        return self.resize(s, member, by, size)
+
+    def resize(
+        self, s: CmsState, member: int, by: tuple[str, ...], size: int, ignored: int = 0
+    ) -> Next:
+        """An operator's size for each datacenter; the event names the members, if need be."""
+        members, out = self.known(s, member), ignored | ~working(self, s)
+        there = members.cluster & ~members.leaving
+        nodes = chosen(self.ring, there)
+        sizes = dict.fromkeys((each.dc for each in nodes), size)
+        if why := rules.too_many(nodes, sizes, self.named(members.cluster & out)):
+            return refused(why)
         event = f"{rules.RECONFIGURE} {size}"
-        if members.writers & ~up:
-            able = members.cluster & ~members.leaving & up
-            event += f" {letters(self.placed(members.but(size=size), able))}"
+        if ignored or members.writers & out:
+            event += f" {letters(self.walked(there & ~out, size))}"
         return self.commit(s, member, by, event)
 
     def to_ignore(self, s: CmsState) -> Iterator[tuple[int, tuple[str, ...], tuple[str, ...]]]:
@@ -629,12 +643,8 @@ class Cms(NodeModel[CmsState]):
         """An operator asks for a CMS without {ignored}: {member} commits that as epoch {epoch};
         {by} stored it.
         """
-        members = self.known(s, member)
-        able = members.cluster & ~members.leaving & working(self, s) & ~self.mask(ignored)
-        chosen, size = self.placed(members, able), members.size * self.dcs
-        if chosen.bit_count() < rules.majority(size):
-            return refused(f"too few nodes would be left for a CMS of {size}")
-        return self.commit(s, member, by, f"{rules.RECONFIGURE} {members.size} {letters(chosen)}")
+        size = self.known(s, member).size
+        return self.resize(s, member, by, size, self.mask(ignored))
 
     @order(
         tag="cancel",

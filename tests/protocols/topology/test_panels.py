@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
+from kit.engine.flows import spot
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.operators.importers.topology_journals import parse_journals
 from kit.protocols.topology import topology as act
-from kit.protocols.topology.control import has_majority, spot, voting
+from kit.protocols.topology.control import has_majority, voting
 from kit.protocols.topology.dry_run.history import passages
 from kit.protocols.topology.facts import history, log_lines, run_ids, way_of
 from kit.protocols.topology.panels.coordinating import CONFIGURATION
