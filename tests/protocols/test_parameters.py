@@ -17,7 +17,7 @@ import pytest
 from msgspec import to_builtins
 
 from kit.engine.parameters import parameters_of
-from kit.engine.registry import Entry, entries
+from kit.engine.registry import Entry, build, entries
 
 TABLE = Path(__file__).with_name("parameters.txt")
 
@@ -37,7 +37,7 @@ def lines_of(entry: Entry) -> Iterator[str]:
 
 @pytest.mark.parametrize("model", entries())
 def test_limits_and_defaults_are_those_of_the_table(model: str) -> None:
-    """Every model, every parameter; and of no other model a word."""
+    """Every model, every parameter; and of no other model a word. Walks can begin."""
     told = {name: [*lines_of(entry)] for name, entry in entries().items()}
     if os.environ.get("KIT_REWRITE") == "1":
         TABLE.write_text("\n".join(chain(*told.values())) + "\n", encoding="utf-8")
@@ -46,3 +46,4 @@ def test_limits_and_defaults_are_those_of_the_table(model: str) -> None:
     begins = lines.index(model)
     assert lines[begins : begins + len(told[model])] == told[model]
     assert sum(map(len, told.values())) == len(lines)
+    assert build(model, entries()[model].fuzzing.parameters).start()

@@ -13,7 +13,7 @@ from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.operators.importers.topology_journals import parse_journals
 from kit.protocols.topology import topology as act
-from kit.protocols.topology.control import has_majority, spot, voting
+from kit.protocols.topology.control import has_majority, voting
 from kit.protocols.topology.dry_run.history import passages
 from kit.protocols.topology.facts import history, log_lines, run_ids, way_of
 from kit.protocols.topology.panels.coordinating import CONFIGURATION
@@ -187,6 +187,21 @@ def test_the_history_of_group_0_greys_what_had_no_effect() -> None:
     assert grey.get("class") == "soft moved"
 
 
+def test_the_history_of_group_0_names_who_committed() -> None:
+    """The coordinator; who cleaned up, of its own report; of a client's command nobody."""
+    given = {"operations": ("join D", "cleanup"), "changes": 1}
+    timeline = after(Timeline(build("topology", given)), (act.ReportClean, act.ReportClean))
+    model: Any = timeline.model
+    steps = timeline.passed(timeline.tip)
+    lines = history(model, steps)
+    reports = [line for line in lines if isinstance(steps[line.step].action, act.ReportClean)]
+    assert [line.creator for line in reports] == [str(steps[r.step].action.node) for r in reports]
+    asked = [line for line in lines if isinstance(steps[line.step].action, act.MakeRequest)]
+    assert {line.creator for line in asked} == {""}
+    assert {line.creator for line in lines if line not in (*reports, *asked)} <= {"", "A"}
+    assert len({line.creator for line in reports}) == 2
+
+
 @pytest.mark.parametrize("number", range(len(RUNS)), ids=NAMES)
 def test_the_journal_reads_as_a_servers(number: int) -> None:
     """The lines that a run would leave are read back into the states that it went through."""
@@ -305,7 +320,7 @@ def test_a_name_has_room_in_its_head(count: int, beginning: str) -> None:
     drawn = STAGE.draw(scene_at(timeline, timeline.at))
     words = []
     for name in names:
-        character = part(drawn, spot(name))
+        character = part(drawn, f"n:{name}")
         assert character is not None
         [head] = classed(character, "head")
         [letters] = classed(character, "letter-of")
