@@ -61,7 +61,7 @@ def joined_by(folder: Path, **columns: str) -> Path:
 @pytest.mark.parametrize(
     ("columns", "takes_part"),
     [
-        ({"tokens": "9000"}, True),
+        ({"tokens": "{'9000'}"}, True),
         ({"tokens": ""}, False),
         ({"node_state": "none", "tokens": ""}, False),
     ],
