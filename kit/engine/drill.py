@@ -49,7 +49,11 @@ class DrillMoment(Struct, frozen=True):
     @property
     def here(self) -> int:
         """The number of the node whose machine one is on."""
-        return tuple(self.model.names).index(self.place)
+        return self.number(self.place)
+
+    def number(self, name: Any) -> int:
+        """The number of a node."""
+        return tuple(self.model.names).index(name)
 
     @property
     def node(self) -> Any:

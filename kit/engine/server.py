@@ -137,15 +137,17 @@ class Servers:
     """The servers of a drill: who is where, who reaches whom, what their tools answer.
 
     ``log`` is what they log, ``tables`` are their system tables, ``events`` the first words of what
-    happens to nodes by no operator's hand. ``does`` gives a command the verb of the action that it
-    is, in which ``*`` stands for any words and ``{here}`` for the machine that one is on. ``lacks``
-    gives beginnings of commands why the model has nothing of the kind; nor has it anything where no
-    method answers.
+    happens to nodes by no operator's hand, ``stops`` and ``starts`` make actions of a node's name.
+    ``does`` gives a command the verb of the action that it is, in which ``*`` stands for any words
+    and ``{here}`` for the machine that one is on. ``lacks`` gives beginnings of commands why the
+    model has nothing of the kind; nor has it anything where no method answers.
     """
 
     log: ServerLog
     tables: Sequence[NodeTable] = ()
     events: Sequence[str] = ()
+    stops: Callable[[str], Any]
+    starts: Callable[[str], Any]
     does: Mapping[str, str] = {}
     lacks: Mapping[str, str] = {}
 
@@ -193,7 +195,7 @@ class Servers:
 
     def on(self, now: DrillMoment, given: Given) -> CommandReply:
         """Another machine."""
-        at = now.model.number(given["node"])
+        at = now.number(given["node"])
         if self.is_unroutable(now, at):
             address = self.hosts(now)[at].address
             raise Refused(f"ssh: connect to host {address}: no route to host")
@@ -311,6 +313,38 @@ class Servers:
             raise BadInput("happen", verb, possible(now, self.events))
         return CommandReply(actions=(option[0],))
 
+    # What starts and stops a server
+
+    def server(self, now: DrillMoment, given: Given) -> str:
+        """The node that is named, or the one that one is on. Raises Refused for a lost one."""
+        name = str(given.get("node", now.place))
+        self.on(now, {"node": name})
+        return name
+
+    def turned(self, now: DrillMoment, name: str, *, on: bool) -> Any:
+        """The action of the model by which a server starts, or stops."""
+        return self.starts(name) if on else self.stops(name)
+
+    def stop(self, now: DrillMoment, given: Given) -> CommandReply:
+        """The server stops; its disk stays."""
+        name = self.server(now, given)
+        if not self.is_up(now, now.number(name)):
+            raise Refused(f"{name} is down already: there is nothing to stop")
+        return CommandReply(actions=(self.turned(now, name, on=False),))
+
+    def start(self, now: DrillMoment, given: Given) -> CommandReply:
+        """The server starts."""
+        name = self.server(now, given)
+        if self.is_up(now, now.number(name)):
+            raise Refused(f"{name} is up already: there is nothing to start")
+        return CommandReply(actions=(self.turned(now, name, on=True),))
+
+    def restart(self, now: DrillMoment, given: Given) -> CommandReply:
+        """Stop and start: two steps, between which the node is down."""
+        name = self.server(now, given)
+        stops = [each for each in (self.turned(now, name, on=False),) if now.has(each)]
+        return CommandReply(actions=(*stops, self.turned(now, name, on=True)))
+
     # What may be typed
 
     def _machines(self, now: DrillMoment) -> list[str]:
@@ -402,7 +436,7 @@ def by_verb(
 
     def answer(now: DrillMoment, given: Given) -> CommandReply:
         name = str(given["node"])
-        why = unless(now.state.nodes[now.model.number(name)])
+        why = unless(now.state.nodes[now.number(name)])
         if why:
             raise Refused(f"{name} {why}")
         return CommandReply(actions=(act(**given),))

@@ -192,7 +192,7 @@ class Cms(NodeModel[CmsState]):
     newcomers: int = parameter(
         0, "how many of them are not in the cluster yet: the last ones", ge=0, le=MOST_NODES
     )
-    longest: int = parameter(6, "epochs that the log may have", ge=1, le=12)
+    longest: int = parameter(6, "epochs that the log may have", ge=1, le=24)
     electorate: Literal["prefix", "heard"] = parameter(
         "prefix",
         "whose votes a proposer counts: those of the members that its log names, or of the latest "
@@ -207,8 +207,8 @@ class Cms(NodeModel[CmsState]):
     rf: int = parameter(3, "replicas of the data, beginning with the asked node", ge=1, le=5)
     dcs: int = parameter(1, "datacenters that the nodes take in turn (server)", ge=1, le=3)
     racks: int = parameter(1, "racks that they take in turn within these (server)", ge=1, le=3)
-    changes: int = budget(1, "how many other events are submitted", title="other events", le=3)
-    orders: int = budget(1, "how often an operator does something", title="operator's acts", le=3)
+    changes: int = budget(1, "how many other events are submitted", title="other events", le=9)
+    orders: int = budget(1, "how often an operator does something", title="operator's acts", le=9)
     requests: int = budget(0, "how often a client reads or writes data", le=2)
     crashes: int = budget(0, "how often a node goes down", le=MOST_FAULTS)
     losses: int = budget(0, "how many nodes are lost for good", le=MOST_FAULTS)
@@ -918,6 +918,29 @@ SCENARIOS = (
         "Two of three members are lost: data is served, and one member is forced",
         {"nodes": 4, "members": 3, "crashes": 0, "losses": 2, "requests": 2, "longest": 8},
         script=("lose A", "lose B", "request C", "open-override", "force C", "resume"),
+    ),
+    Scenario(
+        "member-lost",
+        "One of three members is lost, and another node takes its place in the CMS",
+        {"nodes": 4, "members": 3, "edition": "server", "crashes": 0, "losses": 1},
+        script=("lose C",),
+    ),
+    Scenario(
+        "quorum-lost",
+        "One of three members is lost, and another one is down: nothing can be committed",
+        {"nodes": 5, "members": 3, "edition": "server", "rf": 5, "crashes": 1, "losses": 1}
+        | {"requests": 1, "longest": 8},
+        script=("lose C", "crash B", "request D"),
+    ),
+    Scenario(
+        "cms-lost",
+        "The only member is lost, with an event that it alone had stored",
+        {"nodes": 4, "members": 1, "edition": "server", "changes": 3, "crashes": 1, "losses": 1}
+        | {"longest": 8},
+        script=(
+            *("submit A A", "catch-up B A", "catch-up C A", "catch-up D A"),
+            *("submit A A", "catch-up C A", "crash C", "submit A A", "lose A"),
+        ),
     ),
     Scenario(
         "corrupt-state",

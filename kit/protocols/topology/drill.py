@@ -51,6 +51,8 @@ class BarrierServers(Servers):
         ),
     )
 
+    stops, starts = act.CrashMember, act.RestartMember
+
     def hosts(self, now: DrillMoment) -> list[ServerHost]:
         """Every machine, also of who joins."""
         names = range(len(now.model.names))
@@ -75,14 +77,12 @@ class BarrierServers(Servers):
         lines = (line for line in _log(now, number) if words in line)
         return CommandReply(tuple(lines), marks=(LOOKED + now.place,))
 
-    def restart(self, now: DrillMoment, given: Given) -> CommandReply:
-        """The server of a node stops, and starts again."""
-        name = str(given.get("node", now.place))
-        number = now.model.number(name)
-        if not self.is_member(now, number):
+    def server(self, now: DrillMoment, given: Given) -> str:
+        """A node that joins has no server of the cluster yet."""
+        name = super().server(now, given)
+        if not self.is_member(now, now.number(name)):
             raise Refused(f"{name} is no node of the cluster yet")
-        stops = (act.CrashMember(name),) * self.is_up(now, number)
-        return CommandReply(actions=(*stops, act.RestartMember(name)))
+        return name
 
 
 def _log(now: DrillMoment, number: int) -> Iterator[str]:
