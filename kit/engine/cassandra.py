@@ -13,11 +13,13 @@ from typing import Any
 from msgspec import Struct
 
 from kit.engine.drill import CommandReply, DrillMoment
-from kit.engine.forms import Given
+from kit.engine.forms import Form, Given
 from kit.engine.server import OWN_KEYSPACE, NodeTable, Row, Servers, aligned
 from kit.errors import BadInput
 
 UNTOLD = "?"
+SEEN = "epoch of {}"
+"""The mark of a node that was asked for its epoch."""
 PORT, NATIVE_PORT = 7000, 9042
 LOG_COLUMNS = ("epoch", "kind", "transformation", "entry_id", "entry_time")
 NODE_COLUMNS = (
@@ -170,7 +172,16 @@ class MetadataServers(Servers):
             "Replication factor": view.size if view.epoch else "",
         }
         lines = (f"{label}: {_java(value)}".rstrip() for label, value in values.items())
-        return CommandReply(("Cluster Metadata Service:", *lines))
+        marks = (SEEN.format(now.place),)
+        return CommandReply(("Cluster Metadata Service:", *lines), marks=marks)
+
+    def systemctl(self) -> tuple[Form, ...]:
+        """``systemctl``, which starts and stops the server of the machine that one is on."""
+        turns = {"restart": self.restart, "stop": self.stop, "start": self.start}
+        return tuple(
+            Form(f"systemctl {word} cassandra", f"{word} the server here", turn)
+            for word, turn in turns.items()
+        )
 
     def dumplog(self, now: DrillMoment, given: Given) -> CommandReply:
         """``nodetool cms dumplog``: the log, the same from every node that answers."""

@@ -82,6 +82,13 @@ class CheckedStep(Struct, frozen=True):
     done: bool
 
 
+def procedure(
+    *steps: tuple[str, str, Callable[[DrillMoment], bool]],
+) -> Callable[[DrillMoment], tuple[CheckedStep, ...]]:
+    """The checklist of steps that have a name, say what is to be done, and know if it is done."""
+    return lambda now: tuple(CheckedStep(name, what, is_done(now)) for name, what, is_done in steps)
+
+
 class GradeRow(Struct, frozen=True):
     """What is judged, whether it holds (None: told, not judged), and why."""
 

@@ -12,6 +12,7 @@ Sources: CEP-21, "CMS Reconfiguration Protocol", "Failure Recovery"; published c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Annotated, Any, Literal, TypeAlias
 
 from kit.engine.declared import (
@@ -36,6 +37,7 @@ from kit.engine.declared import (
 from kit.engine.model import KeptAnyhow
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput, Refusal
+from kit.masks import chosen
 from kit.protocols.cms.rules.log import (
     SNAPSHOT,
     Entry,
@@ -72,11 +74,14 @@ from kit.protocols.cms.rules.members import (
     next_step,
     nodes_in,
     parsed,
-    placed_by_datacenter,
+    placed,
     quorums,
     size_for,
     strangers,
+    too_many,
+    walked,
 )
+from kit.ring.topology import Node as RingNode
 
 MOST_NODES, MOST_FAULTS = 6, 4
 Health = Literal["up", "down", "lost", "left"]
@@ -268,8 +273,11 @@ class Cms(NodeModel[CmsState]):
         if len(self.sizes) != len(self.up_to) + 1:
             raise BadInput("sizes", self.sizes, "one more than cluster sizes")
         self.names = tuple("ABCDEF"[: self.nodes])
-        self.dc_of = tuple(node % self.dcs for node in range(self.nodes))
-        self.rack_of = tuple(node // self.dcs % self.racks for node in range(self.nodes))
+        self.ring = tuple(
+            RingNode(name, (at,), f"dc{at % self.dcs + 1}", f"r{at // self.dcs % self.racks + 1}")
+            for at, name in enumerate(self.names)
+        )
+        self.walked = lru_cache(self._walked)
         self.thresholds = tuple(map(int, self.up_to)), tuple(map(int, self.sizes))
         first = Members(cluster=(1 << present) - 1, size=-(-self.members // self.dcs))
         self.machine = Machine(first, enact)
@@ -329,13 +337,16 @@ class Cms(NodeModel[CmsState]):
         candidates = members.cluster & ~members.leaving
         if members.chosen & candidates:
             return members.chosen & candidates
-        up = working(self, s) | members.writers
-        where = self.dc_of, self.rack_of
+        candidates &= working(self, s) | members.writers
         if self.edition == "server":
-            return placed_by_datacenter(candidates & up, members.writers, *where, members.size)
-        size = size_for(candidates.bit_count(), *self.thresholds)
-        alike = (0,) * self.nodes
-        return placed_by_datacenter(candidates & up, members.writers, alike, alike, size)
+            return self.walked(candidates, members.size)
+        size = size_for((members.cluster & ~members.leaving).bit_count(), *self.thresholds)
+        return placed(candidates, members.writers, size)
+
+    def _walked(self, candidates: int, size: int) -> int:
+        """Whom the published code chooses of these nodes, so many in each datacenter."""
+        nodes = chosen(self.ring, candidates)
+        return self.mask(walked(nodes, dict.fromkeys((each.dc for each in nodes), size)))
 
     def step_of(self, s: CmsState, members: Members) -> str:
         """The next event of a change of the members; empty: none is to be made."""
@@ -588,7 +599,13 @@ class Cms(NodeModel[CmsState]):
         Who is down is not taken. The event then names who is, so that all nodes read it alike.
         """
         members, up = self.known(s, member), working(self, s)
-        event = f"{RECONFIGURE} {size}"
+        nodes, event = (
+            chosen(self.ring, members.cluster & ~members.leaving),
+            f"{RECONFIGURE} {size}",
+        )
+        sizes = dict.fromkeys((each.dc for each in nodes), size)
+        if why := too_many(nodes, sizes, self.named(members.cluster & ~up)):
+            return refused(why)
         if members.writers & ~up:
             able = members.but(cluster=members.cluster & up, writers=members.writers & up)
             event += f" {letters(self.wanted(s, able.but(size=size, chosen=0)))}"

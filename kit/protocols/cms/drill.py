@@ -13,14 +13,15 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from kit.engine.cassandra import SEEN
 from kit.engine.drill import (
-    CheckedStep,
     CommandReply,
     DrillKind,
     DrillMoment,
     Grade,
     GradeRow,
     judged,
+    procedure,
 )
 from kit.engine.forms import Form, Given, Slot
 from kit.engine.server import cql_rows
@@ -38,8 +39,8 @@ ALTER = "ALTER TABLE shop.orders ADD note text"
 SELECT = "SELECT id FROM shop.orders"
 DUMP, OPTIONS = "/tmp/clustermetadata.dump", "/etc/cassandra/jvm-server.options"
 BOOT = f"edit {OPTIONS} -Dcassandra.unsafe_boot_with_clustermetadata"
-LISTED, CHECKED = "members listed", "change checked"
-SEEN, DUMPED, ALONE = "epoch of {}", "{} dumped at {}", "{} alone in its dump at {}"
+CHECKED = "change checked"
+DUMPED, ALONE = "{} dumped at {}", "{} alone in its dump at {}"
 SET, UNSET = "option of {} set", "option of {} unset"
 
 
@@ -77,11 +78,6 @@ class LostCms(CmsServers):
         if refusal is not None:
             raise Refused(f"{refusal.reason}: {', '.join(refusal.missing)}")
         return CommandReply(tuple(cql_rows(("id",), [{"id": 7}])))
-
-    def describe_cms(self, now: DrillMoment, given: Given) -> CommandReply:
-        """Who compares epochs has to ask each node."""
-        marks = (LISTED, SEEN.format(now.place))
-        return replace(super().describe_cms(now, given), marks=marks)
 
     def change_status(self, now: DrillMoment, given: Given) -> CommandReply:
         """It is noted that somebody has seen the end of the change."""
@@ -151,12 +147,7 @@ SLOTS = SERVERS.slots(
 )
 FORMS: tuple[Form, ...] = (
     *SERVERS.understood("on", "ssh", "nodetool"),
-    *(
-        Form(f"systemctl {word} cassandra", f"{word} the server here", answer)
-        for word, answer in (
-            ("restart", SERVERS.restart), ("stop", SERVERS.stop), ("start", SERVERS.start),
-        )
-    ),
+    *SERVERS.systemctl(),
     SERVERS.reading(SELECT, "read data, at QUORUM", table="shop.orders"),
     *SERVERS.understood("SELECT"),
     Form(ALTER, "a change of the schema", partial(SERVERS.acted, command=ALTER)),
@@ -225,7 +216,7 @@ def _did(kind: Any) -> Callable[[DrillMoment], bool]:
 FORCED = _did(Cms.force_member)
 STEPS: dict[str, tuple[str, Callable[[DrillMoment], bool]]] = {
     "members": ("list the members, and see which of them are up",
-                lambda now: LISTED in now.marks),
+                lambda now: any(SEEN.format(name) in now.marks for name in now.model.names)),
     "return": ("start every server whose disk is there",
                lambda now: all(node.health != "down" for node in now.state.nodes)),
     "epochs": ("ask every node that is up for its epoch",
@@ -244,12 +235,6 @@ STEPS: dict[str, tuple[str, Callable[[DrillMoment], bool]]] = {
 def _drill(name: str, title: str, task: str, steps: str) -> DrillKind:
     """A drill that begins where the scenario of its name ends."""
     [scenario] = [each for each in SCENARIOS if each.name == name]
-
-    def checklist(now: DrillMoment) -> tuple[CheckedStep, ...]:
-        return tuple(
-            CheckedStep(step, STEPS[step][0], STEPS[step][1](now)) for step in steps.split()
-        )
-
     return DrillKind(
         title=title,
         task=task,
@@ -259,7 +244,7 @@ def _drill(name: str, title: str, task: str, steps: str) -> DrillKind:
         begun=lambda model: scenario.script,
         starts_at=lambda model: model.names[-1],
         own_step=own_step,
-        checklist=checklist,
+        checklist=procedure(*((step, *STEPS[step]) for step in steps.split())),
         grade=grade,
     )
 

@@ -52,8 +52,8 @@ def fetched(timeline: Timeline, node: str, peer: str) -> PosedQuestion:
     if unknown := {node, peer}.difference(model.names):
         raise BadInput("node", min(unknown), f"one of {', '.join(model.names)}")
     mine, theirs = (timeline.state.nodes[model.number(name)].log for name in (node, peer))
-    uncut = replace(theirs, cut=0)
-    others = (slice_since(log, mine.epoch, snapshots=False) for log in (uncut, theirs))
+    uncut = replace(theirs, cut=0, snapshots=())
+    others = (slice_since(log, mine.epoch) for log in (uncut, replace(uncut, cut=theirs.cut)))
     sent = slice_since(theirs, mine.epoch).text
     return posed(
         f"{node} is at epoch {mine.epoch} and asks {peer} for what is above. What does it get?",

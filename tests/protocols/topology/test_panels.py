@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from kit.engine.flows import spot
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.operators.importers.topology_journals import parse_journals
@@ -320,7 +321,7 @@ def test_a_name_has_room_in_its_head(count: int, beginning: str) -> None:
     drawn = STAGE.draw(scene_at(timeline, timeline.at))
     words = []
     for name in names:
-        character = part(drawn, f"n:{name}")
+        character = part(drawn, spot(name))
         assert character is not None
         [head] = classed(character, "head")
         [letters] = classed(character, "letter-of")

@@ -78,8 +78,8 @@ class CmsServers(MetadataServers):
         """Every machine, in the datacenter and rack that the model gives it."""
         m: Cms = now.model
         return [
-            ServerHost(f"10.0.0.{FIRST_ADDRESS + at}", host_id(at), f"dc{dc + 1}", f"r{rack + 1}")
-            for at, (dc, rack) in enumerate(zip(m.dc_of, m.rack_of, strict=True))
+            ServerHost(f"10.0.0.{FIRST_ADDRESS + at}", host_id(at), node.dc, node.rack)
+            for at, node in enumerate(m.ring)
         ]
 
     def is_up(self, now: DrillMoment, at: int) -> bool:

@@ -19,6 +19,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kit.errors import BadInput
+
 SNAPSHOT = "snapshot"
 """The event that changes nothing, and at which each node stores a snapshot."""
 
@@ -156,15 +158,26 @@ def slice_since(log: NodeLog, epoch: int, *, snapshots: bool = True) -> Slice:
 
     Entries alone where they have no gap and at most one snapshot would be skipped: a snapshot is
     taken to cost more. Else the newest snapshot and what follows it. Without a snapshot, whatever
-    entries there are.
+    entries there are. Raises BadInput for a gap where nobody wants ``snapshots``.
     """
     entries = tuple(each for each in log.entries if each.epoch > max(epoch, log.cut))
-    newer = [each for each in log.snapshots if each.epoch > epoch] if snapshots else []
+    newer = [each for each in log.snapshots if each.epoch > epoch]
     epochs = (epoch, *(each.epoch for each in entries))
-    is_whole = all(b == a + 1 for a, b in pairwise(epochs)) and epochs[-1] == log.epoch
-    if not newer or (is_whole and len(newer) == 1):
+    is_whole = all(b == a + 1 for a, b in pairwise(epochs)) and epochs[-1] >= log.epoch
+    if not (snapshots or is_whole):
+        raise BadInput("snapshots", snapshots, f"True: entries after epoch {epoch} are missing")
+    if not newer or not snapshots or (is_whole and len(newer) == 1):
         return Slice(None, entries)
     return Slice(newer[-1], tuple(each for each in entries if each.epoch > newer[-1].epoch))
+
+
+def snapshots_due(events: int, every: int) -> int:
+    """How many snapshots the CMS submits by itself among so many events.
+
+    One is due whenever the epoch that was applied is a multiple of ``every`` (0: never), and is
+    itself the next epoch. After each event if that is 1, which leaves snapshots themselves out.
+    """
+    return (events - 1) // (every - 1) if every > 1 else events * every
 
 
 def truncated(log: NodeLog) -> NodeLog:
