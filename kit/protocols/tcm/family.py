@@ -9,6 +9,7 @@ FAMILY = Family(
     models={"tcm": "examples:ENTRY"},
     views={"tcm": "panels:VIEWS", "tcm/log": "dry_run.time_machine:VIEWS"},
     scenario_output={"tcm": "scenario_output:OUTPUT"},
+    zooms={"tcm": "facts.zooming:committed_by"},
     trace_tables={"tcm": "spark.trace_rows:ROWS"},
     servers={"tcm": "facts.tools:SERVERS"},
     public={
