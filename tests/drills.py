@@ -14,6 +14,19 @@ def typed(name: str, *lines: str) -> Drill:
     return drill
 
 
+def keeps_all(name: str, lines: list[str]) -> None:
+    """Each line leaves one entry, an error is one line; the history only grows, and replays."""
+    drill = open_drill(name)
+    for count, line in enumerate(lines, 1):
+        moments = list(drill.timeline.moments)
+        entry = drill.enter(line)
+        assert drill.timeline.moments[: len(moments)] == moments
+        assert len(drill.transcript) == count
+        assert "\n" not in entry.error
+    drill.grade()
+    assert Timeline.load(drill.timeline.save()).state == drill.timeline.state
+
+
 def replayed(drill: Drill, name: str) -> Drill:
     """A new drill of that name, on a new history of the same run; nothing was typed into it."""
     twin = open_drill(name)

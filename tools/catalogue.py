@@ -33,20 +33,21 @@ Movements of ranges
 `relax` lets a barrier fall back level by level
 
 Members of the metadata service
-13 | once there is a service, it is never empty | | nobody leaves it in these models
-14 | quorums meet while the members change | | a member is added in one step
+13 | once there is a service, it is never empty | cms somebody; cms within S-15
+14 | quorums meet while the members change | cms quorums-meet S-13; cms informed S-14 S-70; \
+cms one-event-an-epoch S-13 S-14
 15 | a submission is committed once, or rejected | commit once S-66; commit valid S-10
 16 | an aborted initialization leaves nobody with half | migration ends; migration one-log S-73
 
 What follows from metadata
 17 | one epoch, one schema | migration one-metadata S-19 S-71; commit same-state S-16; schema same
-18 | the list of peers agrees with the directory | | nodes have names here, and no addresses
+18 | the list of peers agrees with the directory | | nodes have names; addresses are in `cms` alone
 19 | no old definition serves a prepared statement | | no client prepares statements here
 20 | the ring is owned without gaps | tcm cover S-54
 
 Coming back
-21 | after all faults nodes have the same metadata | tcm stable; migration ends
-22 | the service takes commits again | commit all-answered | nobody changes an address here
+21 | after all faults nodes have the same metadata | tcm stable; cms alike; migration ends
+22 | the service takes commits again | commit all-answered; cms commits S-15 S-74
 23 | some requests succeed meanwhile | dataplane answered
 """
 

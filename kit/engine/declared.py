@@ -23,7 +23,7 @@ from msgspec import NODEFAULT, Meta, Struct, defstruct, field
 from msgspec.structs import asdict, astuple, replace
 
 from kit.engine.careful import check_call, is_kits
-from kit.engine.flows import Flow, FlowKind, FlowTable, ServerLine, ServerLog
+from kit.engine.flows import Flow, FlowKind, FlowTable, ServerLine, ServerLog, spot
 from kit.engine.model import Gesture, Kind, Model, NoParameters, Property, Safeguard
 from kit.engine.parameters import BUDGET, check_limits
 from kit.engine.registry import Entry
@@ -600,7 +600,7 @@ class Declared(Model[S, Any]):
 
     def spot(self, place: str) -> str:
         """The key of a place in the picture."""
-        return f"node:{place}"
+        return spot(place)
 
     def verb(self, action: Any) -> str:
         """The action as a line of a scenario file."""

@@ -49,7 +49,11 @@ class DrillMoment(Struct, frozen=True):
     @property
     def here(self) -> int:
         """The number of the node whose machine one is on."""
-        return int(self.model.number(self.place))
+        return self.number(self.place)
+
+    def number(self, name: Any) -> int:
+        """The number of a node."""
+        return tuple(self.model.names).index(name)
 
     @property
     def node(self) -> Any:
@@ -76,6 +80,13 @@ class CheckedStep(Struct, frozen=True):
     name: str
     what: str
     done: bool
+
+
+def procedure(
+    *steps: tuple[str, str, Callable[[DrillMoment], bool]],
+) -> Callable[[DrillMoment], tuple[CheckedStep, ...]]:
+    """The checklist of steps that have a name, say what is to be done, and know if it is done."""
+    return lambda now: tuple(CheckedStep(name, what, is_done(now)) for name, what, is_done in steps)
 
 
 class GradeRow(Struct, frozen=True):
@@ -265,24 +276,25 @@ class Drill:
         return form not in self.kind.forms
 
     def _do(self, answer: CommandReply, said: list[str]) -> None:
-        for action in answer.actions:
-            self._step(action, said)
+        said.extend(done(self.timeline, action) for action in answer.actions)
         for _ in range(MOST_OWN_STEPS if answer.actions else 0):
             own = self.kind.own_step(self.timeline.model, self.timeline.state)
             if own is None:
                 break
-            self._step(own, said)
+            said.append(done(self.timeline, own))
         self._marks[self.timeline.at] = self.now.marks | {*answer.marks}
         self.place = answer.place or self.place
 
-    def _step(self, action: Any, said: list[str]) -> None:
-        model, state = self.timeline.model, self.timeline.state
-        end = model.comes_to(state, action)
-        if end is None:
-            raise Refused(f"{model.verb(action)}: there is nothing of the kind to do now")
-        if isinstance(end, Refusal):
-            raise Refused(refusal_line(end))
-        said.append(self.timeline.do(action).say)
+
+def done(timeline: Timeline, action: Any) -> str:
+    """Do what a command is, and say it. Raises Refused, in a line, for what the model refuses."""
+    model, state = timeline.model, timeline.state
+    end = model.comes_to(state, action)
+    if end is None:
+        raise Refused(f"{model.verb(action)}: there is nothing of the kind to do now")
+    if isinstance(end, Refusal):
+        raise Refused(refusal_line(end))
+    return timeline.do(action).say
 
 
 def refusal_line(refusal: Refusal) -> str:
@@ -315,7 +327,8 @@ def _own_forms(drill: Drill) -> Iterator[Form]:
         forms = [f for f in drill.grammar.forms if f.text.casefold().startswith(word)]
         if not forms:
             raise BadInput("help", word, "the beginning of a command; help alone lists them all")
-        return CommandReply(tuple(f"{form.usage} – {form.meaning}" for form in forms))
+        shown = (form for form in forms if not form.absent)
+        return CommandReply(tuple(f"{form.usage} – {form.meaning}" for form in shown))
 
     yield Form("help", say("all commands"), helped, own=True)
     yield Form("help {command}", say("the commands that begin so"), helped, offered=False, own=True)

@@ -87,7 +87,9 @@ class Family(Struct, frozen=True):
     the run of such a row again (None for other rows), ``shrinks`` of those that make a row's run
     small which failed in something else than a property of its model (of a row and its history: a
     shorter one; None for other rows). ``searches`` are what ``make bench`` times.
-    ``drills`` gives a model's name the place of its drill (``kit.engine.drill``).
+    ``drills`` gives a model's name the place of its drill (``kit.engine.drill``), ``servers`` that
+    of what its servers' tools answer (``kit.engine.server``), ``zooms`` that of what tells which
+    run of a finer model achieves a step of it (``kit.engine.zoom``).
     ``editions`` is the place of what tells its transition tables in an edition: for each state, and
     each edge out of it, the table, the state, where the edge leads (a state: empty) and its words.
     ``composes`` names the families that this one joins: it alone may import them.
@@ -112,6 +114,8 @@ class Family(Struct, frozen=True):
     shrinks: tuple[str, ...] = ()
     searches: tuple[TimedSearch, ...] = ()
     drills: Mapping[str, str] = field(default_factory=dict)
+    zooms: Mapping[str, str] = field(default_factory=dict)
+    servers: Mapping[str, str] = field(default_factory=dict)
     editions: str = ""
     composes: tuple[str, ...] = ()
 
@@ -143,6 +147,11 @@ def model_places() -> dict[str, tuple[Family, str]]:
 def drill_places() -> dict[str, tuple[Family, str]]:
     """Each model that has a drill, with its family and the place of the drill."""
     return {name: (family, place) for family in families() for name, place in family.drills.items()}
+
+
+def server_places() -> dict[str, tuple[Family, str]]:
+    """Each model whose servers have tools, with its family and the place of what these answer."""
+    return {name: (each, place) for each in families() for name, place in each.servers.items()}
 
 
 def public_places(package: str) -> Iterator[tuple[str, Family, str]]:

@@ -36,6 +36,11 @@ class Flow(Struct, frozen=True):
     around: str = ""
 
 
+def spot(name: str) -> str:
+    """The key of a node in every picture."""
+    return f"n:{name}"
+
+
 MOST_FLOWS = 64
 """Things that travel in one step, as many as an eye can still follow."""
 
@@ -112,6 +117,11 @@ class ServerHost(Struct, frozen=True):
     host_id: str
     dc: str = "dc1"
     rack: str = "r1"
+
+
+def address_of(number: int) -> str:
+    """The address of a node, made of the number that a model has."""
+    return f"10.0.{number + 11 >> 8}.{number + 11 & 255}"
 
 
 def host_id(number: int) -> str:

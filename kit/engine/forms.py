@@ -22,12 +22,14 @@ LONGEST_LINE = 2000  # characters
 NOTHING = "nothing"
 MARKS = "=,;"
 LOOKING = (
-    *("on ", "ssh ", "nodetool status", "nodetool describecluster", "select ", "grep ", "cat "),
-    *("journalctl", "get ", "curl -x get", "curl http", "wait"),
+    *("on ", "ssh ", "nodetool status", "nodetool describecluster", "nodetool ring"),
+    *("nodetool gossipinfo", "nodetool cms d", "nodetool cms reconfigure --status"),
+    *("select ", "grep ", "cat ", "journalctl", "get ", "curl -x get", "curl http", "wait"),
 )
 """How commands begin that change nothing by an operator's hand."""
 HAPPEN, WAIT = "happen ", "wait"
 """How those begin that are no operator's at all, and what lets the cluster go on."""
+NUMBER = re.compile(r"-?[0-9]+")
 _WORD = re.compile(r"""'(?:[^']|'')*'|"[^"]*"|[=,;]|[^\s=,;'"]+""")
 _SLOT = re.compile(r"\{([a-z_]+)\}")
 _PART = re.compile(r"""\{[a-z_]+\}|'[^']*'|[=,;]|[^\s=,;]+""")
@@ -39,7 +41,8 @@ class Slot(Struct, frozen=True):
     """What may stand in a place of a form.
 
     ``about`` says it in a word or two. ``values`` gives the allowed texts of a moment; without it
-    any text may stand there. ``many``: several, with commas between. ``quoted``: in quotes.
+    any text may stand there. ``many``: several, with commas between. ``quoted``: in quotes, unless
+    it is a number.
     """
 
     about: str
@@ -53,6 +56,7 @@ class Form(Struct, frozen=True):
 
     ``answer(moment, given)`` gets what is in the slots by their names. A form that is
     ``offered`` has a button where its slots have few values. ``own``: no real tool has this word.
+    ``absent``: it is read, and says that the model has nothing of the kind.
     """
 
     text: str
@@ -60,6 +64,7 @@ class Form(Struct, frozen=True):
     answer: Callable[[Any, Given], Any]
     offered: bool = True
     own: bool = False
+    absent: bool = False
 
     @property
     def meaning(self) -> str:
@@ -113,7 +118,8 @@ class Grammar:
             reading = self._reading(form, words, moment)
             if reading.given is not None:
                 return form, reading.given
-            readings.append((reading, form))
+            if not form.absent:
+                readings.append((reading, form))
         furthest = max(reading.fits for reading, _ in readings)
         if not furthest:
             raise _unknown(words[0].text, self._firsts())
@@ -132,7 +138,7 @@ class Grammar:
         lines: dict[str, None] = {}
         for form in self.forms:
             reading = self._reading(form, words, moment)
-            if reading.fits == len(words):
+            if reading.fits == len(words) and not form.absent:
                 for word in reading.wanted:
                     if word.casefold().startswith(last.casefold()):
                         lines.setdefault(stem + word)
@@ -216,7 +222,9 @@ def _is_part(part: str, word: _Typed) -> bool:
 
 def _standing(slot: Slot, word: _Typed, known: Mapping[str, str] | None) -> str | None:
     """What a word says in a slot, of ``known`` values by their small letters; None: nothing."""
-    if not word.quoted and (slot.quoted or word.text in MARKS):
+    if not word.quoted and (
+        word.text in MARKS or (slot.quoted and not NUMBER.fullmatch(word.text))
+    ):
         return None
     if known is None:
         return word.text

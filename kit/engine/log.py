@@ -169,7 +169,7 @@ class AtomicLog(NodeModel[LogState]):
 
     def spot(self, place: str) -> str:
         """The key of a node in the picture, or of the log."""
-        return f"node:{place}" if place else "log"
+        return super().spot(place) if place else "log"
 
     def words(self, before: LogState, action: Any, after: LogState) -> dict[str, str]:
         """The epoch of the entry that an action names, or those that reach a node."""
@@ -237,8 +237,8 @@ class AtomicLog(NodeModel[LogState]):
         travels=[
             Travel(
                 "request",
-                "node:{node}",
-                "node:{peer}",
+                "n:{node}",
+                "n:{peer}",
                 "above {had}?",
                 "{node} → {peer}: asks above epoch {had}",
             ),

@@ -6,6 +6,9 @@
 
 import json
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from functools import partial
+from glob import escape
 from itertools import pairwise
 from typing import Any
 
@@ -13,7 +16,7 @@ from msgspec import Struct
 
 from kit.engine.declared import Act
 from kit.engine.drill import CommandReply, DrillMoment
-from kit.engine.flows import ServerHost, ServerLog
+from kit.engine.flows import ServerHost, ServerLog, address_of, host_id
 from kit.engine.forms import Form, Given, Slot
 from kit.engine.timeline import PassedStep
 from kit.errors import BadInput, Refused
@@ -38,11 +41,14 @@ Row = Mapping[str, Any]
 
 
 class Command(Struct, frozen=True):
-    """A command of the vocabulary, and the method of ``Servers`` that answers it."""
+    """A command of the vocabulary, and the method of ``Servers`` that answers it.
+
+    Without one, it is an action of the model (``Servers.does``).
+    """
 
     text: str
     about: str
-    answer: str
+    answer: str = ""
     offered: bool = True
     own: bool = False
 
@@ -52,9 +58,34 @@ VOCABULARY = (
     Command("ssh {machine}", "the same, also by its address", "ssh", offered=False),
     Command("nodetool status", "who is up, as this node sees it", "status"),
     Command("nodetool describecluster", "the schema versions of the cluster", "describe"),
+    Command("nodetool ring", "who owns which token, as this node knows it", "ring"),
+    Command("nodetool gossipinfo", "what this node has heard of each other one", "gossipinfo"),
+    Command("nodetool decommission", "this node leaves the cluster"),
+    Command("nodetool assassinate {machine}", "take a dead node out at once"),
+    Command("nodetool cms", "the CMS, as this node knows it", "describe_cms", offered=False),
+    Command("nodetool cms describe", "the CMS, as this node knows it", "describe_cms"),
+    Command("nodetool cms reconfigure {size}", "how many members each datacenter has"),
+    Command("nodetool cms reconfigure --status", "how far the change has come", "change_status"),
+    Command("nodetool cms reconfigure --resume", "go on with the change"),
+    Command("nodetool cms reconfigure --cancel", "give the change up"),
+    Command("nodetool cms snapshot", "every node stores a snapshot"),
+    Command("nodetool cms initialize", "the log begins, with this node"),
+    Command("nodetool cms initialize --ignore {machine}", "and does not ask one"),
+    Command("nodetool cms abortinitialization --initiator {machine}", "give that up"),
+    Command("nodetool cms unregister {node_id}", "forget a node that has left"),
+    *(
+        Command(
+            f"nodetool cms dumplog{some}", "the log, of a quorum of the CMS", "dumplog", not some
+        )
+        for some in ("", " --start {start}", " --end {end}", " --start {start} --end {end}")
+    ),
+    Command("nodetool cms dumpdirectory", "all nodes, as this one knows them", "dumpdirectory"),
+    Command("nodetool cms dumpdirectory --tokens", "and their tokens", "dumpdirectory_tokens"),
     Command("firewall drop {addresses}", "all live nodes refuse these addresses", "drop", own=True),
     Command(SELECT, "read a system table of this node", "select", offered=False),
     Command(f"{SELECT} WHERE {{column}} = {{value}}", "some rows of it", "select", offered=False),
+    Command(f"{SELECT} LIMIT {{limit}}", "the first rows of it", "select", offered=False),
+    Command(f"{SELECT} WHERE {{column}} = {{value}} LIMIT {{limit}}", "the same", "select", False),
     Command(f"SELECT JSON{SELECT[6:]}", "the same as JSON", "select_json", offered=False),
     *(
         each
@@ -77,12 +108,25 @@ VOCABULARY = (
 )
 
 
+MOST_DIGITS = 20
+NOT_MODELLED = "not modelled here: "
+NO_TOKENS = "nodes of this model have no tokens"
+OWN_KEYSPACE = "kit"
+"""Where tables stand that no server has."""
+
+
 class NodeTable(Struct, frozen=True):
     """A system table: its name, its columns, and the rows that a node has."""
 
     name: str
     columns: tuple[str, ...]
     rows: Callable[[DrillMoment, int], Iterable[Row]]
+    keyspace: str = "system"
+
+    @property
+    def title(self) -> str:
+        """Its name, as a statement has it."""
+        return f"{self.keyspace}.{self.name}"
 
 
 class TableAnswer(Struct, frozen=True):
@@ -97,18 +141,29 @@ class Servers:
     """The servers of a drill: who is where, who reaches whom, what their tools answer.
 
     ``log`` is what they log, ``tables`` are their system tables, ``events`` the first words of what
-    happens to nodes by no operator's hand.
+    happens to nodes by no operator's hand, ``stops`` and ``starts`` make actions of a node's name.
+    ``does`` gives a command the verb of the action that it is, in which ``*`` stands for any words
+    and ``{here}`` for the machine that one is on. ``lacks`` gives beginnings of commands why the
+    model has nothing of the kind; nor has it anything where no method answers.
     """
 
     log: ServerLog
     tables: Sequence[NodeTable] = ()
     events: Sequence[str] = ()
+    stops: Callable[[str], Any]
+    starts: Callable[[str], Any]
+    does: Mapping[str, str] = {}
+    lacks: Mapping[str, str] = {
+        "nodetool cms": "there is no CMS",
+        "nodetool gossipinfo": "what nodes gossip is no part of this model",
+        "nodetool ring": NO_TOKENS,
+    }
 
     # What a drill says of its model
 
     def hosts(self, now: DrillMoment) -> Sequence[ServerHost]:
         """Every machine, in the order of nodes."""
-        return [now.model.host(at) for at in range(len(now.model.names))]
+        return [ServerHost(address_of(at), host_id(at)) for at in range(len(now.model.names))]
 
     def is_up(self, now: DrillMoment, at: int) -> bool:
         """Whether a node's server answers its own tools."""
@@ -131,8 +186,12 @@ class Servers:
         return ""
 
     def letter(self, now: DrillMoment, at: int) -> str:
-        """The state of a member: normal (N), joining (J)."""
+        """The state of a member: normal (N), joining (J), leaving (L), moving (M)."""
         return "N"
+
+    def count(self, now: DrillMoment, at: int) -> str:
+        """How many tokens a member has."""
+        return "1"
 
     # What the tools answer
 
@@ -144,7 +203,7 @@ class Servers:
 
     def on(self, now: DrillMoment, given: Given) -> CommandReply:
         """Another machine."""
-        at = now.model.number(given["node"])
+        at = now.number(given["node"])
         if self.is_unroutable(now, at):
             address = self.hosts(now)[at].address
             raise Refused(f"ssh: connect to host {address}: no route to host")
@@ -152,9 +211,30 @@ class Servers:
 
     def ssh(self, now: DrillMoment, given: Given) -> CommandReply:
         """Another machine, by its name or its address."""
+        return self.on(now, {"node": self.machine(now, given)})
+
+    def machine(self, now: DrillMoment, given: Given) -> str:
+        """The node that is named, or whose address is."""
         by_address = {host.address: now.model.names[at] for at, host in enumerate(self.hosts(now))}
         machine = str(given["machine"])
-        return self.on(now, {"node": by_address.get(machine, machine)})
+        return str(by_address.get(machine, machine))
+
+    def acted(self, now: DrillMoment, given: Given, command: str) -> CommandReply:
+        """The action that a command is: one that is permitted before one that is not.
+
+        Raises Refused where there is nothing of the kind to do now.
+        """
+        self.answering(now, "nodetool")
+        words = {"here": now.place, **given}
+        if "machine" in given:
+            words["machine"] = self.machine(now, given)
+        verb = self.does[command].format_map({k: escape(str(v)) for k, v in words.items()})
+        options = now.model.options(now.state)
+        of_kind = [each for each in options if fnmatchcase(now.model.verb(each[0]), verb)]
+        if not of_kind:
+            wish = verb.replace(" *", "")
+            raise Refused(f"{wish}: there is nothing of the kind to do in this model now")
+        return CommandReply(actions=(min(of_kind, key=lambda option: option[1] is not None)[0],))
 
     def status(self, now: DrillMoment, given: Given) -> CommandReply:
         """``nodetool status``, as this node sees the others."""
@@ -163,7 +243,8 @@ class Servers:
         for at, host in enumerate(self.hosts(now)):
             if self.is_member(now, at):
                 state = "DU"[at in up] + self.letter(now, at)
-                row = (state, host.address, "?", "1", "?", host.host_id, host.rack)
+                count = self.count(now, at)
+                row = (state, host.address, "?", count, "?", host.host_id, host.rack)
                 by_dc.setdefault(host.dc, [STATUS_HEAD]).append(row)
         lines: list[str] = []
         for dc, rows in sorted(by_dc.items()):
@@ -203,7 +284,7 @@ class Servers:
 
         Raises BadInput for a column that the table has not.
         """
-        [table] = [each for each in self.tables if f"system.{each.name}" == given["table"]]
+        [table] = [each for each in self.tables if each.title == given["table"]]
         wanted = tuple(given["columns"])
         columns = table.columns if wanted == ("*",) else wanted
         only = str(given.get("column", ""))
@@ -211,7 +292,10 @@ class Servers:
             if name not in table.columns:
                 known = ", ".join(table.columns)
                 raise BadInput("column", name, f"* or {known} of {given['table']}")
-        rows = [row for row in table.rows(now, at) if not only or str(row[only]) == given["value"]]
+        rows = [
+            row for row in table.rows(now, at) if not only or str(row.get(only)) == given["value"]
+        ]
+        rows = rows[: whole("LIMIT", given.get("limit", len(rows)))]
         printed = json_rows if "json" in given else cql_rows
         return TableAnswer(columns, rows, tuple(printed(columns, rows)))
 
@@ -238,19 +322,72 @@ class Servers:
             raise BadInput("happen", verb, possible(now, self.events))
         return CommandReply(actions=(option[0],))
 
+    # What starts and stops a server
+
+    def server(self, now: DrillMoment, given: Given) -> str:
+        """The node that is named, or the one that one is on. Raises Refused for a lost one."""
+        name = str(given.get("node", now.place))
+        self.on(now, {"node": name})
+        return name
+
+    def turned(self, now: DrillMoment, name: str, *, on: bool) -> Any:
+        """The action of the model by which a server starts, or stops."""
+        return self.starts(name) if on else self.stops(name)
+
+    def stop(self, now: DrillMoment, given: Given) -> CommandReply:
+        """The server stops; its disk stays."""
+        name = self.server(now, given)
+        if not self.is_up(now, now.number(name)):
+            raise Refused(f"{name} is down already: there is nothing to stop")
+        return CommandReply(actions=(self.turned(now, name, on=False),))
+
+    def start(self, now: DrillMoment, given: Given) -> CommandReply:
+        """The server starts."""
+        name = self.server(now, given)
+        if self.is_up(now, now.number(name)):
+            raise Refused(f"{name} is up already: there is nothing to start")
+        return CommandReply(actions=(self.turned(now, name, on=True),))
+
+    def restart(self, now: DrillMoment, given: Given) -> CommandReply:
+        """Stop and start: two steps, between which the node is down."""
+        name = self.server(now, given)
+        stops = [each for each in (self.turned(now, name, on=False),) if now.has(each)]
+        return CommandReply(actions=(*stops, self.turned(now, name, on=True)))
+
     # What may be typed
 
     def _machines(self, now: DrillMoment) -> list[str]:
         return [*now.model.names, *(host.address for host in self.hosts(now))]
 
+    def absence(self, command: Command) -> str:
+        """Why the model has nothing of what a command is about; empty: the command is answered."""
+        of = (why for words, why in self.lacks.items() if command.text.startswith(words))
+        answered = command.text in self.does or (command.answer and hasattr(self, command.answer))
+        return next(of, "" if answered else "the model has nothing of the kind")
+
     def understood(self, *beginnings: str) -> tuple[Form, ...]:
-        """The commands of the vocabulary that begin with these words, in this order."""
+        """The commands of the vocabulary that begin with these words, in this order.
+
+        Those of nodetool that are not modelled say so.
+        """
         return tuple(
-            Form(each.text, each.about, getattr(self, each.answer), each.offered, each.own)
+            self._form(each)
             for words in beginnings
             for each in VOCABULARY
             if each.text.startswith(words)
         )
+
+    def _form(self, command: Command) -> Form:
+        if why := self.absence(command):
+            refuse = partial(self.refused, why=f"{NOT_MODELLED}{why}")
+            return Form(command.text, why, refuse, offered=False, absent=True)
+        acted = partial(self.acted, command=command.text)
+        answer = getattr(self, command.answer) if command.answer else acted
+        return Form(command.text, command.about, answer, command.offered, command.own)
+
+    def refused(self, now: DrillMoment, given: Given, why: str) -> CommandReply:
+        """What the model has nothing of is told in words."""
+        raise Refused(why)
 
     def reading(
         self, text: str, about: str, offered: bool = True, **given: str | tuple[str, ...]
@@ -269,7 +406,7 @@ class Servers:
 
     def slots(self, **more: Slot) -> dict[str, Slot]:
         """What may stand in the commands of the vocabulary, and in a drill's own."""
-        tables = [f"system.{table.name}" for table in self.tables]
+        tables = [table.title for table in self.tables]
         names = tuple(dict.fromkeys(name for table in self.tables for name in table.columns))
         return {
             "node": Slot("a node", lambda now: now.model.names),
@@ -279,9 +416,27 @@ class Servers:
             "table": Slot("a system table", lambda now: tables),
             "columns": Slot("columns", lambda now: ("*", *names), many=True),
             "column": Slot("a column", lambda now: names),
-            "value": Slot("a value in quotes", quoted=True),
+            "value": Slot("a value in quotes, or a number", quoted=True),
+            "limit": Slot("how many rows"),
+            "size": Slot("a number", _numbers),
+            "start": Slot("the first epoch"),
+            "end": Slot("the last epoch"),
+            "node_id": Slot("a node's number", _numbers),
             **more,
         }
+
+
+def _numbers(now: DrillMoment) -> list[str]:
+    """The numbers of all nodes, from 1."""
+    return [str(at + 1) for at in range(len(now.model.names))]
+
+
+def whole(field: str, given: object) -> int:
+    """A number that somebody types. Raises BadInput for none."""
+    text = str(given)
+    if not (text.isascii() and text.isdecimal() and len(text) < MOST_DIGITS):
+        raise BadInput(field, text, f"a number of less than {MOST_DIGITS} digits")
+    return int(text)
 
 
 def possible(now: DrillMoment, words: Iterable[str]) -> str:
@@ -300,7 +455,7 @@ def by_verb(
 
     def answer(now: DrillMoment, given: Given) -> CommandReply:
         name = str(given["node"])
-        why = unless(now.state.nodes[now.model.number(name)])
+        why = unless(now.state.nodes[now.number(name)])
         if why:
             raise Refused(f"{name} {why}")
         return CommandReply(actions=(act(**given),))
@@ -326,13 +481,16 @@ def cql_rows(columns: Sequence[str], rows: Sequence[Row]) -> Iterator[str]:
 
 def json_rows(columns: Sequence[str], rows: Sequence[Row]) -> Iterator[str]:
     """The same as ``SELECT JSON`` shows them."""
-    texts = [json.dumps({name: row.get(name) for name in columns}) for row in rows]
+    texts = [json.dumps({name: row.get(name) for name in columns}, default=str) for row in rows]
     yield " [json]"
     yield "-" * (2 + max(map(len, texts), default=6))
     yield from (*(f" {text}" for text in texts), "", f"({len(rows)} rows)")
 
 
 def _cell(value: Any) -> str:
-    if isinstance(value, list):
-        return "{" + ", ".join(f"'{each}'" for each in value) + "}"
+    if isinstance(value, list | tuple):
+        texts = ", ".join(f"'{each}'" for each in value)
+        return f"{{{texts}}}" if isinstance(value, list) else f"[{texts}]"
+    if isinstance(value, set):  # of numbers
+        return f"{{{', '.join(map(str, sorted(value)))}}}"
     return "null" if value is None else str(value)

@@ -198,10 +198,10 @@ def _searched(model: Model[Any, Any]) -> Result:
     return result
 
 
-def copied(timeline: Timeline) -> Timeline:
-    """The same way to the same moment, to look ahead from."""
+def copied(timeline: Timeline, to: int | None = None) -> Timeline:
+    """The same way to the same moment, or ``to`` another one, to look ahead from."""
     copy = Timeline(timeline.model, timeline.script)
-    for moment in timeline.path(timeline.at)[1:]:
+    for moment in timeline.path(timeline.at if to is None else to)[1:]:
         copy.do(timeline.moments[moment].action)
     return copy
 

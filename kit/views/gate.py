@@ -40,9 +40,10 @@ _BEFORE, _BEHIND, _MIDDLE = 32.0, 25.0, 16.0
 class Gate(Struct, frozen=True):
     """``needed`` of all who are concerned must know something before the next step.
 
-    ``thing`` is the key of what it is about, which is lit with it (a range), ``what`` its name.
-    ``knows`` says what is to be known: ``applied epoch 2``. Who knows it is ``there``. Where nobody
-    is counted, ``why`` is the reason to wait; it may name nobody.
+    ``thing`` is the key of what it is about, which is lit with it (a range), ``what`` the name of
+    the next step; of several gates of that step this is the one of ``where``. ``knows`` says what
+    is to be known: ``applied epoch 2``. Who knows it is ``there``. Where nobody is counted, ``why``
+    is the reason to wait; it may name nobody.
     """
 
     thing: str
@@ -52,6 +53,13 @@ class Gate(Struct, frozen=True):
     missing: tuple[str, ...]
     needed: int
     why: str = ""
+    where: str = ""
+
+    @property
+    def title(self) -> str:
+        """The name of the step, and which of its gates this is."""
+        what = self.what.partition(" (")[0]
+        return say("{what} for {where}", what=what, where=self.where) if self.where else self.what
 
     @property
     def is_open(self) -> bool:
@@ -62,7 +70,7 @@ class Gate(Struct, frozen=True):
     def sentence(self) -> str:
         """The gate in words: how many have come, who is missing, who is there."""
         come, all_ = len(self.there), len(self.there) + len(self.missing)
-        values = {"what": self.what, "n": come, "all": all_, "needed": self.needed}
+        values = {"what": self.title, "n": come, "all": all_, "needed": self.needed}
         values |= {"knows": self.knows, "why": self.why}
         if self.why:
             said = say("{what} must wait: {why}", **values)
@@ -184,7 +192,7 @@ def gate_below(
     room = width - post - 20 - measured(gate.count, bold=True)
     come = _some(gate.there, MOST_COME if _BEHIND * len(gate.there) < room else 0)
     before = _BEFORE * len(_some(gate.missing, MOST_MISSING)) or measured(gate.untold)
-    what = shortened(gate.what, post - before - 16, bold=True)
+    what = shortened(gate.title, post - before - 16, bold=True)
     return h(
         "g",
         h("title", gate.sentence),
@@ -233,7 +241,7 @@ def _above(scene: Scene, gate: Gate, cast: Cast, is_first: bool) -> Frag:
     width, high = post + _BEHIND * len(come) + 8, 2 * _MIDDLE
     return h(
         "div",
-        h("b", brief(gate.what), title=gate.what),
+        h("b", brief(gate.title), title=gate.title),
         h("span", gate.untold) if gate.untold else None,
         h(
             "svg",

@@ -819,7 +819,7 @@ def _aspects(
         standing = dict.fromkeys(gate.there, say("answered"))
         standing |= dict.fromkeys(gate.missing, say("missing"))
         so_far = f"{len(gate.there)}/{gate.needed}"
-        yield Aspect(gate.what, standing, frozenset(came(gate, then)), so_far)
+        yield Aspect(gate.title, standing, frozenset(came(gate, then)), so_far)
 
 
 def stage_panel(

@@ -64,7 +64,8 @@ def _lean_style(body: str) -> str:
     there |= set(re.findall(r"<([a-z]+)", body)) | {"svg"}
     rules = ""
     for rule in (*drawing_rules(), *stage_rules()):
-        if set(re.findall(r"\.?[a-z][a-z-]*", rule.partition("{")[0])) <= there:
+        selectors = rule.partition("{")[0].split(",")
+        if any(set(re.findall(r"\.?[a-z][a-z-]*", each)) <= there for each in selectors):
             rules += rule
     named = set(re.findall(r"var\((--[a-z-]+)\)", rules))
     colours = image_colours().removeprefix(":root{").removesuffix("}").split(";")

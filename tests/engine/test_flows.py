@@ -40,7 +40,7 @@ def test_a_delivered_message_travels_from_its_sender_to_its_receiver() -> None:
     envelope = action.envelope
     [flow] = flows(model, before, action, after)
     assert (flow.kind, flow.from_key, flow.to_key) == (
-        "message", f"node:{envelope.source}", f"node:{envelope.target}"
+        "message", f"n:{envelope.source}", f"n:{envelope.target}"
     )  # fmt: skip
 
 
@@ -50,7 +50,7 @@ def test_the_words_of_a_message_are_beside_it() -> None:
     state = model.start()
     action = next(iter(model.actions(state)))
     assert flows(model, state, action, model.apply(state, action)) == (
-        Flow("message", "node:A", "node:B", "add 1", "A → B: add 1"),
+        Flow("message", "n:A", "n:B", "add 1", "A → B: add 1"),
     )
 
 

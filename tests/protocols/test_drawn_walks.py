@@ -7,6 +7,7 @@ import pytest
 from kit.engine.fuzz import Walker
 from kit.engine.registry import build, entries
 from kit.engine.timeline import Timeline
+from kit.views.fragment import Frag
 from kit.views.frame import frame
 from kit.views.registry import for_model
 from tests.examples import TIMES
@@ -18,9 +19,14 @@ EVERY = 5  # of the steps one is drawn, and the last
 WALKS = 3
 
 
+def is_character(part: Frag) -> bool:
+    """Whether a part of a frame is somebody on the stage."""
+    return (part.get("class") or "").startswith("character")
+
+
 @pytest.mark.parametrize("name", entries())
 def test_the_moments_of_a_walk_are_drawn(name: str) -> None:
-    """No key is used twice in a frame, whatever happened before."""
+    """No key is used twice in a frame, whatever happened before; a node has one kind of key."""
     model = build(name)
     views = for_model(model)
     for seed in range(WALKS * TIMES):
@@ -29,4 +35,9 @@ def test_the_moments_of_a_walk_are_drawn(name: str) -> None:
         timeline.run(walk.actions)
         last = len(timeline.moments) - 1
         for number in {*range(1, last, EVERY), last}:
-            check_keys(frame(scene_of(timeline, number), views.panels, views.macros))
+            drawn = frame(scene_of(timeline, number), views.panels, views.macros)
+            check_keys(drawn)
+            cast = (part.key or "" for part in drawn.walk() if is_character(part))
+            kinds = {kind for kind, colon, _ in (key.partition(":") for key in cast) if colon}
+            # What stands before a gate, or on a disk of its own, is there once more.
+            assert kinds - {"gate", "storage", "op"} in (set(), {"n"}, {"host"})

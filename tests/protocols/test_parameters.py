@@ -1,6 +1,8 @@
-"""What each parameter of each model may be, and is unless somebody says otherwise.
+"""What each parameter of each model may be, and is unless somebody says otherwise; and what random
+walks start from.
 
-A trace leaves out what is usual, so a default that changes would change what old traces mean.
+A trace leaves out what is usual, so a default that changes would change what old traces mean. A
+walk from a seed is told by its seed alone, so what it starts from is part of it.
 KIT_REWRITE=1 writes the table.
 """
 
@@ -8,28 +10,40 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
+import pytest
 from msgspec import to_builtins
 
 from kit.engine.parameters import parameters_of
-from kit.engine.registry import Entry, entries
+from kit.engine.registry import Entry, build, entries
 
 TABLE = Path(__file__).with_name("parameters.txt")
 
 
 def lines_of(entry: Entry) -> Iterator[str]:
-    """The model, and a line for each of its parameters."""
+    """The model, a line for each of its parameters, and one for each that its walks give."""
     usual = entry.parameters()
     yield entry.name
     for parameter in parameters_of(entry.parameters):
         value = to_builtins(parameter.value_in(usual))
         yield f"  {parameter.name} = {value!r}; {parameter.allowed or 'what its type says'}"
+    for name, given in to_builtins(entry.fuzzing.parameters).items():
+        yield f"  walks have {name} = {given!r}"
+    for kind, weight in entry.fuzzing.weights.items():
+        yield f"  walks weigh {kind} by {weight}"
 
 
-def test_limits_and_defaults_are_those_of_the_table() -> None:
-    """Every model, every parameter."""
-    lines = [line for entry in entries().values() for line in lines_of(entry)]
+@pytest.mark.parametrize("model", entries())
+def test_limits_and_defaults_are_those_of_the_table(model: str) -> None:
+    """Every model, every parameter; and of no other model a word. Walks can begin."""
+    told = {name: [*lines_of(entry)] for name, entry in entries().items()}
     if os.environ.get("KIT_REWRITE") == "1":
-        TABLE.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    assert TABLE.read_text(encoding="utf-8").splitlines() == lines
+        TABLE.write_text("\n".join(chain(*told.values())) + "\n", encoding="utf-8")
+    lines = TABLE.read_text(encoding="utf-8").splitlines()
+    assert [line for line in lines if not line.startswith(" ")] == [*told]
+    begins = lines.index(model)
+    assert lines[begins : begins + len(told[model])] == told[model]
+    assert sum(map(len, told.values())) == len(lines)
+    assert build(model, entries()[model].fuzzing.parameters).start()

@@ -29,7 +29,7 @@ from queue import SimpleQueue
 import msgspec
 
 from tests.house.source import ROOT, project_files
-from tests.quality.covering import RECORDER, Covered, covering
+from tests.quality.covering import RECORDER, SLOW, Covered, covering
 from tests.quality.judging import ALLOWANCE, Judge, copied
 from tests.quality.mutants import Mutant, mutants
 
@@ -44,7 +44,8 @@ SPOKEN = {
 # copies of the kit itself.
 LEFT_OUT = tuple(f"--ignore-glob=*/{name}" for name in ("spark/*", "lessons/*", "test_guards.py"))
 TESTS = (
-    *("tests/ring", "tests/engine", "tests/protocols"),
+    *("tests/ring", "tests/engine", "tests/protocols", "tests/commands"),
+    "tests/views/test_diagrams.py",
     *(f"{RECORDER}test_recording.py", *LEFT_OUT),
 )
 KNOWN = Path(__file__).with_name("mutants_known.txt")
@@ -157,26 +158,32 @@ def sample(made: Mapping[str, Sequence[Mutant]], seed: int) -> Iterator[Mutant]:
 
 
 def trials(covered: Covered, mutant: Mutant) -> Iterator[list[tuple[str, float]]]:
-    """The tests to try: first a few quick ones near the source, then all that fit, then recorders.
+    """The tests to try: first a few near the source, then the quickest that fit, then recorders.
 
-    Nearest are those in a file that has the name of the source, then those in the folder that has
-    the name of its folder. Of equally near files each gives its quickest test, then its next.
+    Near are those in the folder that has the name of the source's folder, and in a file with the
+    name of the source; those of the recorder, and whoever is run for a model of that name: its
+    parameter begins so. Of equally near files each gives its quickest test, then its next.
     """
     folder = [part for part in Path(mutant.path).parts[1:-1] if part != "rules"]
-    near, stem = "/".join(("tests", *folder, "")), Path(mutant.path).stem
+    near, stem = ("/".join(("tests", *folder, "")), RECORDER), Path(mutant.path).stem
+    named = tuple(f"[{word}" for word in (stem, *folder[-1:]))
     ranked: list[tuple[bool, bool, int, float, str]] = []
-    before: Counter[str] = Counter()
+    before: Counter[tuple[str, bool]] = Counter()
     running = covered.of(mutant.path, mutant.lines)
     for taken, name in sorted((covered.seconds[test], covered.tests[test]) for test in running):
         file = name.partition("::")[0]
-        ranked.append((stem not in file, not name.startswith(near), before[file], taken, name))
-        before[file] += 1
+        far = not name.startswith(near) and not any(word in name for word in named)
+        of_name = stem in Path(file).stem
+        ranked.append((not of_name, far, before[file, far], taken, name))
+        before[file, far] += 1
     every = [(name, taken) for *_, taken, name in sorted(ranked)]
-    tests = [each for each in every if not each[0].startswith(RECORDER)]
-    first = list(_within(tests, QUICK))
+    first = list(_within(every, QUICK))
     yield first
-    yield list(_within(tests[len(first) :], THOROUGH))
-    yield list(_within([each for each in every if each not in tests], RECORDED))
+    others = sorted(set(every) - set(first), key=lambda each: each[::-1])
+    quick = list(_within([each for each in others if each[1] < SLOW], THOROUGH))
+    yield quick
+    slow = [each for each in others if each[0].startswith(RECORDER)]
+    yield list(_within([each for each in slow if each not in quick], RECORDED))
 
 
 def _within(tests: Sequence[tuple[str, float]], seconds: float) -> Iterator[tuple[str, float]]:

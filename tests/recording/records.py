@@ -21,9 +21,10 @@ from msgspec.structs import replace
 
 from kit.engine.family import families
 from kit.engine.model import Model
-from kit.engine.registry import Scenario, build, entry_of
+from kit.engine.registry import Scenario, build, entry_of, output_of
 from kit.engine.timeline import Timeline
 from kit.engine.trace import dumps
+from kit.errors import BadInput
 from tests.recording.walking import COLUMNS, STATE, Line, Step, Visit
 
 HERE = Path(__file__).parent
@@ -108,42 +109,55 @@ def look_at(visit: Visit) -> Block:
 
 
 def play(model: Model[Any, Any], scenario: Scenario) -> Block:
-    """The block of a scenario: its saved trace, and what is said along it."""
+    """The block of a scenario: its saved trace, what is said along it, what its file may show."""
     timeline = Timeline(model, scenario.script)
     while len(timeline.moments) <= LONGEST_SCENARIO and timeline.forward():
         pass
     trace = replace(timeline.save(), kit="")
     told = "\n".join(f"{moment.say} {moment.milestone}" for moment in timeline.moments)
+    output = output_of(model.name)
+    shown = "\n".join(_shown(each, timeline) for each in output.values())
     row = {"steps": str(len(trace.steps)), "trace": _digest(dumps(trace)), "words": _digest(told)}
-    return {STATE: row}
+    return {STATE: row | ({"shown": _digest(shown)} if output else {})}
+
+
+def _shown(output: Callable[[Any, Any, str], str], timeline: Timeline) -> str:
+    """What a file may show of each moment; or why not, where it has to say of whom."""
+    try:
+        return "\n".join(output(timeline.model, each.state, "") for each in timeline.moments)
+    except BadInput as error:
+        return str(error)
 
 
 def _digest(text: str) -> str:
     return blake2b(text.encode(), digest_size=6).hexdigest()
 
 
-def blocks_of(
-    model: str, *, deep: bool = False, reader: Callable[[Step], None] | None = None
-) -> Iterator[tuple[str, Block]]:
-    """What a model says now, each block by its name; ``deep``: the large looks alone.
+def blocks_of(model: str, *, deep: bool = False) -> Iterator[tuple[str, Block]]:
+    """What a model says now, each block by its name; ``deep``: the large looks alone."""
+    for name in names_of(model, deep=deep):
+        yield name, block_of(name)
 
-    ``reader`` is told of each step on the way.
-    """
+
+def block_of(name: str, reader: Callable[[Step], None] | None = None) -> Block:
+    """What a model says now in one block; ``reader`` is told of each step of a look on the way."""
+    model, about = name.split(": ", 1)
     for look in table()[model].looks:
-        if look.deep == deep:
+        if look.about == about:
             visit = look.visit(model)
             visit.reader = reader
-            yield f"{model}: {look.about}", look_at(visit)
-    if not deep:
-        for scenario in entry_of(model).scenarios:
-            played = play(build(model, scenario.parameters, scenario.off), scenario)
-            yield f"{model}: scenario {scenario.name}", played
+            return look_at(visit)
+    scenario = next(s for s in entry_of(model).scenarios if about == f"scenario {s.name}")
+    return play(build(model, scenario.parameters, scenario.off), scenario)
 
 
-def names_of(model: str) -> list[str]:
-    """The names of a model's blocks, in their order."""
-    looks = [f"{model}: {look.about}" for look in table()[model].looks]
-    return looks + [f"{model}: scenario {each.name}" for each in entry_of(model).scenarios]
+def names_of(model: str, *, deep: bool | None = None) -> list[str]:
+    """The names of a model's blocks, in their order; ``deep``: the large looks alone, or all but
+    them.
+    """
+    looks = [each.about for each in table()[model].looks if deep in (None, each.deep)]
+    scenarios = [] if deep else [f"scenario {each.name}" for each in entry_of(model).scenarios]
+    return [f"{model}: {about}" for about in looks + scenarios]
 
 
 def file_of(model: str) -> Path:
@@ -209,6 +223,6 @@ def differences(model: str, found: Iterable[tuple[str, Block]]) -> Iterator[str]
 
 def _change(cell: str, was: Row, now: Row) -> str:
     """What became of a cell: counts are told, of digests only that they differ."""
-    if cell in (*COLUMNS, "trace"):
+    if cell in (*COLUMNS, "trace", "shown"):
         return f"{cell} differs"
     return f"{cell} was {was.get(cell)}, is {now.get(cell)}"

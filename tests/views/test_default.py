@@ -192,7 +192,7 @@ def test_a_model_of_actors_stands_on_the_stage() -> None:
     for _ in range(2):
         timeline.do(next(iter(timeline.model.actions(timeline.state))))
     drawn = ACTORS.draw(scene_at(timeline, timeline.at))
-    assert {"node:A", "node:B"} <= {each.key for each in drawn.walk()}
+    assert {"n:A", "n:B"} <= {each.key for each in drawn.walk()}
     said = drawn.text()
     assert "total 2" in said
     assert "seen 6" in said

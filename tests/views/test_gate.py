@@ -105,6 +105,10 @@ def test_the_gates_of_a_bootstrap_are_its_barriers() -> None:
                 key: row.met for key, row in rows.items()
             }
             advance = scene.model.wrap["tcm"](Advance(operation.node))
+            named = scene.model.label(scene.state, advance)
+            assert {gate.what for gate in gates.values()} <= {named}
+            what = named.partition(" (")[0]
+            assert all(gate.title == f"{what} for {gate.where}" for gate in gates.values())
             if not all(gate.is_open for gate in gates.values()):
                 assert scene.model.refusal(scene.state, advance) is not None
         seen |= {gate.is_open for gate in gates.values()}

@@ -90,6 +90,13 @@ def test_a_lean_drawing_keeps_every_rule_that_it_uses() -> None:
     assert ".leaving" not in lean
 
 
+def test_a_rule_of_several_things_is_kept_for_one_of_them() -> None:
+    """A disk that holds nothing has the colour of a disk, though the rule names its filling too."""
+    lean = standalone_svg(h("svg", h("path", class_="drum"), viewBox="0 0 9 9"), lean=True)
+    assert ".drum,.level{fill:var(--chip)" in lean
+    assert "--chip:" in lean
+
+
 def test_words_of_neighbours_stay_apart() -> None:
     """Without a style sheet, two neighbouring pieces of text do not run into one word."""
     html = static_html(h("p", h("strong", "4"), h("span", "drop"), ", done", h("b", "✓"), "split"))

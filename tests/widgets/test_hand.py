@@ -162,7 +162,7 @@ def test_a_line_between_groups_cuts_the_network(desk: MakeDesk) -> None:
     page.mouse.up()
     assert note(page) == "Nothing happens there."
     drag(page, (left, between), (right, between))
-    assert page.evaluate(LIT) == ["node:D", "node:E"]
+    assert page.evaluate(LIT) == ["n:D", "n:E"]
     assert note(page) == "cut off dc2: suggested"
     page.mouse.up()
     table.wait_where("1 / 1")

@@ -23,6 +23,14 @@ FAMILY = Family(
         "cms": "facts.members:OUTPUT",
         "schema": "facts.schema:OUTPUT",
     },
+    drills={
+        "cms/member-lost": "drill:MEMBER_LOST",
+        "cms/quorum-lost": "drill:QUORUM_LOST",
+        "cms/cms-lost": "drill:CMS_LOST",
+    },
+    servers={"cms": "facts.tools:SERVERS"},
+    public={"lessons": {"lessons": "answer_to deciding fetched still_able"}},
+    tasks=("lessons",),
     hunts={
         "migration": HuntGround(
             "migration",

@@ -127,7 +127,7 @@ def quorum(count: int) -> int:
 def leg(kind: Any, source: str, target: str, label: str, what: str, number: int = 0) -> Travel:
     """Something on its way between two nodes, and in words what."""
     text = f"{source} → {target}: {what}"
-    return Travel(kind, f"node:{source}", f"node:{target}", label, text, number)
+    return Travel(kind, f"n:{source}", f"n:{target}", label, text, number)
 
 
 def so_far(how: JoinPhase | RemovalStage) -> Any:

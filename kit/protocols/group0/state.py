@@ -104,7 +104,7 @@ class Group0State(State, frozen=True, cache_hash=True):
         """The same, where a node went through one more command; its own ends its guard's step 7."""
         indexes, guard = self.indexes[node].applying(), self.guards[node]
         after = self.but(indexes=put(self.indexes, node, indexes))
-        if guard is None or guard.step != SUBMITTED:
+        if guard is None:
             return after
         own = self.log[indexes.applied - 1].new == guard.new
         return after.guarded(node, guard.but(step=APPLIED)) if own else after
@@ -208,7 +208,7 @@ class Members(VotingModel[Group0State]):
 
     def spot(self, place: str) -> str:
         """A node's name stands for its key in the picture."""
-        return place if ":" in place else f"n:{place}"
+        return place if ":" in place else super().spot(place)
 
     @property
     def everybody(self) -> int:

@@ -369,7 +369,7 @@ class RecoveryMode(LostMajority[ModeState]):
     @action(
         each=gains,
         travels=[
-            Travel("data", "node:{source}", "node:{node}", "schema",
+            Travel("data", "n:{source}", "n:{node}", "schema",
                    "{source} → {node}: schema mutations")
         ],
         logs=[own("{node}", "migration_manager", "pulled the schema of {source}")],

@@ -488,8 +488,8 @@ class TcmCluster(Product):
 
     def place(self, key: str, before: Any, after: Any) -> str:
         """A node is at its first token on the ring, now or before, or on its row."""
-        name = key.removeprefix("node:")
-        if name == key:
+        name = key.removeprefix("n:")
+        if name not in self.codes:
             return key
         tokens = self.tcm.tokens_of(after.tcm, name) or self.tcm.tokens_of(before.tcm, name)
         return spot(name, tokens[0]) if tokens else f"strip:{name}"

@@ -223,6 +223,20 @@ SCENARIOS = (
         script=(_X, "apply X", "commit X", "deliver 2 to A", "apply A"),
     ),
     Scenario(
+        "stuck-operation",
+        "A bootstrap waits for a replica that is down, and its driver is down as well",
+        {"nodes": 4, "dcs": 2, "rf": 3, "edition": "server", "crashes": 4, "cancels": 1}
+        | {"epoch": 100, "operations": (_X, "assassinate D")},
+        script=("crash D", _X),
+    ),
+    Scenario(
+        "epoch-lags",
+        "One node misses an epoch, and nothing tells it so",
+        {"nodes": 4, "rf": 3, "edition": "server", "crashes": 4, "window": 4, "peers": True}
+        | {"epoch": 100, "operations": (_X, "decommission A", "assassinate A")},
+        script=(_X,),
+    ),
+    Scenario(
         "two-datacenters",
         "A bootstrap with racks in two datacenters and two keyspaces",
         {"nodes": 8, "strategy": "network", "dcs": 2, "racks": 2},

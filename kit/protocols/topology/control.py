@@ -448,15 +448,6 @@ class Control(VotingModel[ControlState]):
             after = reconfigured(after, self.voter_rules)
         return settled(after if self.lag else caught_up(after, after.reachable))
 
-    def spot(self, place: str) -> str:
-        """The key of a node in the picture."""
-        return spot(place)
-
-
-def spot(name: str) -> str:
-    """The key of a node's part of the picture."""
-    return f"n:{name}"
-
 
 NETWORK = "network"
 SERVING_STATES = ("normal", "decommissioning", "removing", "rebuilding")

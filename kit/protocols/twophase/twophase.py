@@ -165,10 +165,6 @@ class TwoPhase(Declared[TwoPhaseState]):
         """TM stands for the transaction manager."""
         return "transaction manager" if place == "TM" else place
 
-    def spot(self, place: str) -> str:
-        """The key of a manager in the picture."""
-        return f"n:{place}"
-
     def where(self, s: TwoPhaseState, rm: int) -> str:
         """One manager's state: working, prepared, committed or aborted."""
         ends = "committed" if s.committed >> rm & 1 else "aborted" if s.aborted >> rm & 1 else ""

@@ -210,7 +210,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
     @action(label="insert a CDC generation",
         kind="build",
         travels=[
-            Travel("data", "node:{leader}", GENERATIONS, "generation",
+            Travel("data", "n:{leader}", GENERATIONS, "generation",
                    "{leader} → system.cdc_generations_v3: a generation")
         ],
     )  # fmt: skip

@@ -107,10 +107,10 @@ def test_any_node_asks_any_member() -> None:
     for node, member in product("ABCD", "ABC"):
         timeline = after("commit", {"events": (f"drop table t at {node}",)}, f"submit r1 {member}")
         flows = [(flow.kind, flow.from_key, flow.to_key) for flow in last_flows(timeline)]
-        assert flows == [("request", f"node:{node}", f"node:{member}")] * (node != member)
+        assert flows == [("request", f"n:{node}", f"n:{member}")] * (node != member)
     timeline = after("commit", {"events": ("drop table t at B to D",)}, "submit r1 D")
     request, answer = last_flows(timeline)
-    assert (request.to_key, answer.from_key) == ("node:D", "node:D")
+    assert (request.to_key, answer.from_key) == ("n:D", "n:D")
     assert answer.label == "members: A, B, C"
     assert timeline.state.requests[0].stage == "waiting"
 
@@ -165,7 +165,7 @@ def test_entries_spread_by_themselves() -> None:
     assert spreads | {"answer A"} <= verbs
     go_on(timeline, "deliver 1 to D")
     [flow] = last_flows(timeline)
-    assert (flow.kind, flow.from_key, flow.to_key) == ("entry", "log:1", "node:D")
+    assert (flow.kind, flow.from_key, flow.to_key) == ("entry", "log:1", "n:D")
 
 
 @pytest.mark.spec("B-015")
@@ -248,9 +248,13 @@ def whole(count: int) -> NodeLog:
 def test_a_snapshot_and_the_rest_is_full_replay(had: int, is_cut: bool, snapshots: bool) -> None:
     """Whoever catches up from any epoch has the metadata that replaying all entries makes."""
     server = truncated(whole(6)) if is_cut else whole(6)
+    if is_cut and not snapshots and had < 5:  # there is no other way over what was cut
+        with pytest.raises(BadInput, match="after epoch"):
+            slice_since(server, had, snapshots=False)
+        return
     log = caught_up(whole(had), slice_since(server, had, snapshots=snapshots), MACHINE)
-    assert metadata(log, MACHINE) == replay(MACHINE, ENTRIES[: log.epoch])
-    assert log.epoch == 6 or (is_cut and not snapshots)
+    assert metadata(log, MACHINE) == replay(MACHINE, ENTRIES)
+    assert log.epoch == 6
 
 
 @pytest.mark.parametrize(

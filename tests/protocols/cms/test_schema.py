@@ -236,13 +236,13 @@ def test_a_joiner_asks_a_seed_and_fetches_the_log_from_the_cms() -> None:
     given = {**JOINING, "nodes": 3}
     timeline = played(given, (), "ask-seed X C")
     assert [(f.from_key, f.to_key, f.label) for f in travelled(timeline)] == [
-        ("node:X", "node:C", "who is the CMS?"), ("node:C", "node:X", "A")
+        ("n:X", "n:C", "who is the CMS?"), ("n:C", "n:X", "A")
     ]  # fmt: skip
     fetches = [a for a in timeline.model.actions(timeline.state) if isinstance(a, Schema.catch_up)]
     assert fetches == [Schema.catch_up("X", "A")]
     timeline.run(fetches)
     assert [(f.from_key, f.to_key) for f in travelled(timeline)] == [
-        ("node:X", "node:A"), ("node:A", "node:X")
+        ("n:X", "n:A"), ("n:A", "n:X")
     ]  # fmt: skip
     by_gossip = played(given, BY_GOSSIP, "ask-seed X C")
     assert [f.label for f in travelled(by_gossip)] == ["shadow round", "states"]
@@ -259,7 +259,7 @@ def test_a_restarted_node_checks_the_list_of_its_disk() -> None:
     assert {check.peer for check in checks} == {"A", "C"}
     timeline.run([Schema.check_list("B", "A")])
     assert [(f.from_key, f.to_key) for f in travelled(timeline)] == [
-        ("node:B", "node:A"), ("node:A", "node:B")
+        ("n:B", "n:A"), ("n:A", "n:B")
     ]  # fmt: skip
     assert known(timeline.model, timeline.state)[1].members == ("A", "C")
 

@@ -122,7 +122,7 @@ def test_who_has_not_heard_uses_old_owners() -> None:
     assert "1 not heard" in panel_text(timeline, "badges")
     timeline = after("gossip_join", {"writes": 2}, *HEARD, "write B by A X", "write C by A")
     [flow] = last_flows(timeline)
-    assert (flow.from_key, flow.to_key, flow.label) == ("node:C", "node:A", "write 2")
+    assert (flow.from_key, flow.to_key, flow.label) == ("n:C", "n:A", "write 2")
     assert "X: BOOT, write 1" in panel_text(timeline, "ring")
 
 
@@ -130,7 +130,7 @@ def test_streaming_comes_from_the_replica_that_is_displaced() -> None:
     """X takes C's place, and the range travels from C."""
     timeline = after("gossip_join", {"rf": 3}, *HEARD, "gossip A C", "stream X")
     [flow] = last_flows(timeline)
-    assert (flow.from_key, flow.to_key) == ("node:C", "node:X")
+    assert (flow.from_key, flow.to_key) == ("n:C", "n:X")
 
 
 def test_a_dead_joiner_is_forgotten_in_the_end() -> None:

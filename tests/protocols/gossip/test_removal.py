@@ -76,8 +76,8 @@ def test_what_was_streamed_counts_for_nothing() -> None:
     timeline = after("gossip_join", {**REMOVAL, "crashes": 1}, *verbs, "restore B")
     flows = [(flow.from_key, flow.to_key, flow.label) for flow in last_flows(timeline)]
     assert flows == [
-        *(("node:B", "node:C", "stream"), ("node:B", "node:C", "range")),
-        ("node:C", "node:B", "done"),
+        *(("n:B", "n:C", "stream"), ("n:B", "n:C", "range")),
+        ("n:C", "n:B", "done"),
     ]
     assert timeline.state.streams == 2
 

@@ -33,10 +33,10 @@ def test_another_digest_is_pulled() -> None:
     assert "B: version 0ee694 of 1 cell; heard: A ≠ d872eb (1:2); pulls from A" in text
     timeline = after("gossip", {"nodes": 2}, RIVALS[0], *ROUND, "pull B A", "deliver B>A pull")
     [flow] = last_flows(timeline)
-    assert (flow.from_key, flow.to_key, flow.kind) == ("node:B", "node:A", "request")
+    assert (flow.from_key, flow.to_key, flow.kind) == ("n:B", "n:A", "request")
     timeline.forward()
     [flow] = last_flows(timeline)
-    assert (flow.from_key, flow.to_key, flow.label) == ("node:A", "node:B", "cells d872eb")
+    assert (flow.from_key, flow.to_key, flow.label) == ("n:A", "n:B", "cells d872eb")
     assert "B: version d872eb of 3 cells" in panel_text(timeline, "versions")
 
 

@@ -199,15 +199,15 @@ def test_who_meets_a_group_asks_to_join_it() -> None:
     assert (flow.label, flow.text) == ("group A", "A → B: the answer that there is group A")
     timeline = played(("A", "A"), *JOINED)
     assert timeline.state.nodes[0].members == ("A", "B")
-    assert "group A" in part(timeline, "peers", "node:B")
+    assert "group A" in part(timeline, "peers", "n:B")
 
 
 @pytest.mark.spec("C-023")
 def test_the_lowest_id_founds_and_is_marked() -> None:
     """Whoever knows a lower id may not; the lowest says so, and has the crown as a founder."""
     timeline = played(("C", "C", "C"))
-    assert "lowest id" in part(timeline, "peers", "node:A")
-    assert "lowest id" not in part(timeline, "peers", "node:B") + part(timeline, "peers", "node:C")
+    assert "lowest id" in part(timeline, "peers", "n:A")
+    assert "lowest id" not in part(timeline, "peers", "n:B") + part(timeline, "peers", "n:C")
     while timeline.forward() is not None and not any(p.group for p in timeline.state.nodes):
         pass
     model = timeline.model
@@ -215,7 +215,7 @@ def test_the_lowest_id_founds_and_is_marked() -> None:
     assert [peers.name for peers in timeline.state.nodes if peers.group] == ["A"]
     drawn = panel(timeline, "peers").draw(scene_at(timeline, timeline.at))
     crowned = [p.key for p in drawn.walk() if p.key and 'class="crown"' in p.html()]
-    assert crowned == ["node:A"]
+    assert crowned == ["n:A"]
 
 
 @pytest.mark.parametrize("name", ["chain", "twelve"])

@@ -123,7 +123,7 @@ def test_the_leaders_state_travels_as_a_snapshot() -> None:
     assert not last_flows(timeline)
     timeline = after(FIVE, *SEED_STEPS, "restart B", "restart A")
     [flow] = last_flows(timeline)
-    assert (flow.from_key, flow.to_key, flow.kind) == ("node:B", "node:A", "data")
+    assert (flow.from_key, flow.to_key, flow.kind) == ("n:B", "n:A", "data")
     assert "snapshot of group 2, 11 entries" in flow.text
 
 
@@ -131,12 +131,12 @@ def test_entries_and_barriers_travel() -> None:
     """An entry goes to all that run in the group; the dead are asked, and do not answer."""
     given = {**FIVE, "operation": True, "changes": 1}
     timeline = after(given, *SEED_STEPS, "restart B", "restart A", "alter A")
-    assert [flow.to_key for flow in last_flows(timeline)] == ["node:B"]
+    assert [flow.to_key for flow in last_flows(timeline)] == ["n:B"]
     timeline = after(given, *SEED_STEPS, "restart B", "restart A", "coordinate")
     asked = [flow.to_key for flow in last_flows(timeline) if flow.kind == "request"]
-    assert asked == ["node:A", "node:C", "node:D", "node:E"]
+    assert asked == ["n:A", "n:C", "n:D", "n:E"]
     answers = [flow.from_key for flow in last_flows(timeline) if flow.kind == "answer"]
-    assert answers == ["node:A"]
+    assert answers == ["n:A"]
 
 
 def test_gossip_is_told_pair_by_pair() -> None:

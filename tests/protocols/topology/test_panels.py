@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
+from kit.engine.flows import spot
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.operators.importers.topology_journals import parse_journals
 from kit.protocols.topology import topology as act
-from kit.protocols.topology.control import has_majority, spot, voting
+from kit.protocols.topology.control import has_majority, voting
 from kit.protocols.topology.dry_run.history import passages
 from kit.protocols.topology.facts import history, log_lines, run_ids, way_of
 from kit.protocols.topology.panels.coordinating import CONFIGURATION
@@ -185,6 +186,21 @@ def test_the_history_of_group_0_greys_what_had_no_effect() -> None:
     grey = part(panel.draw(scene_at(timeline, timeline.tip)), f"command:{lines[-1].step}")
     assert grey is not None
     assert grey.get("class") == "soft moved"
+
+
+def test_the_history_of_group_0_names_who_committed() -> None:
+    """The coordinator; who cleaned up, of its own report; of a client's command nobody."""
+    given = {"operations": ("join D", "cleanup"), "changes": 1}
+    timeline = after(Timeline(build("topology", given)), (act.ReportClean, act.ReportClean))
+    model: Any = timeline.model
+    steps = timeline.passed(timeline.tip)
+    lines = history(model, steps)
+    reports = [line for line in lines if isinstance(steps[line.step].action, act.ReportClean)]
+    assert [line.creator for line in reports] == [str(steps[r.step].action.node) for r in reports]
+    asked = [line for line in lines if isinstance(steps[line.step].action, act.MakeRequest)]
+    assert {line.creator for line in asked} == {""}
+    assert {line.creator for line in lines if line not in (*reports, *asked)} <= {"", "A"}
+    assert len({line.creator for line in reports}) == 2
 
 
 @pytest.mark.parametrize("number", range(len(RUNS)), ids=NAMES)

@@ -1,11 +1,12 @@
 """What the drills of both recoveries share: servers of which some are given up, and the grade."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
 from kit.engine.drill import CommandReply, DrillMoment, GradeRow, judged
+from kit.engine.flows import ServerHost
 from kit.engine.forms import Given, Slot
 from kit.engine.server import Servers
 from kit.errors import Refused
@@ -20,12 +21,14 @@ TIMES = 2
 
 
 class LostServers(Servers):
-    """Servers of which some are given up; ``stops`` and ``starts`` make actions of the model."""
+    """Servers of which some are given up."""
 
     events = ("alter", "crash", "die", "return")
-    stops: Callable[[str], Any]
-    starts: Callable[[str], Any]
     isolates: Callable[[], Any]
+
+    def hosts(self, now: DrillMoment) -> Sequence[ServerHost]:
+        """Every machine, as the model has it."""
+        return [now.model.host(at) for at in range(len(now.model.names))]
 
     def is_member(self, now: DrillMoment, at: int) -> bool:
         """Whether a node is not removed."""
@@ -46,26 +49,6 @@ class LostServers(Servers):
             standing = now.state.nodes[at].standing
             raise Refused(f"{name} is {standing}: there is no server to stop or start")
         return name
-
-    def stop(self, now: DrillMoment, given: Given) -> CommandReply:
-        """The server stops; its disk stays."""
-        name = self.server(now, given)
-        if not self.is_up(now, now.model.number(name)):
-            raise Refused(f"{name} is down already: there is nothing to stop")
-        return CommandReply(actions=(self.stops(name),))
-
-    def start(self, now: DrillMoment, given: Given) -> CommandReply:
-        """The server starts."""
-        name = self.server(now, given)
-        if self.is_up(now, now.model.number(name)):
-            raise Refused(f"{name} is up already: there is nothing to start")
-        return self.restart(now, given)
-
-    def restart(self, now: DrillMoment, given: Given) -> CommandReply:
-        """Stop and start: two steps, between which the node is down."""
-        name = self.server(now, given)
-        stops = [each for each in (self.stops(name),) if now.has(each)]
-        return CommandReply(actions=(*stops, self.starts(name)))
 
     def drop(self, now: DrillMoment, given: Given) -> CommandReply:
         """All live nodes refuse these addresses; with every dead one it is the model's step.

@@ -30,21 +30,13 @@ from kit.operators.importers.metadata_log import (
     ServiceView,
     read_metadata,
 )
+from kit.protocols.tcm.facts.tools import MEANWHILE, SEQUENCES
 from kit.protocols.tcm.rules.operations import SENTENCES, Kind, usual_steps
 
-SEQUENCES: dict[str, Kind] = {
-    "JOIN": "bootstrap",
-    "MOVE": "move",
-    "LEAVE": "decommission",
-    "REPLACE": "replace",
-}
-"""What the log calls an operation; of a leave it does not say who streams."""
 COMING: tuple[Kind, ...] = ("bootstrap", "replace")
 COMING_IN = {"BOOTSTRAPPING", "BOOT_REPLACING"}
 """A replacement has had either state, by release."""
 STEPS = ("PREPARE", "START", "MID", "FINISH")
-MEANWHILE = {"bootstrap": "BOOTSTRAPPING", "replace": "BOOT_REPLACING", "decommission": "LEAVING"}
-"""A node's state from the start on; one that moves is MOVING from the preparation on."""
 PLAIN = {
     "PRE_INITIALIZE_CMS": "the first member of the CMS is named",
     "INITIALIZE_CMS": "the log begins, with the state that the cluster had",

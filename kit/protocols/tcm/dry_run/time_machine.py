@@ -113,7 +113,7 @@ def _lines(scene: Scene) -> list[Any]:
 
 NODES = Table(
     lambda scene: _at(scene)[0],
-    "node:{0.node}",
+    "n:{0.node}",
     (
         Column("Node", "name"),
         Column("Id", "node"),

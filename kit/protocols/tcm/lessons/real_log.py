@@ -11,7 +11,8 @@ from kit.errors import BadInput, counted
 from kit.lessons.judge import Arguments, function_task
 from kit.lessons.questions import PosedQuestion, posed
 from kit.operators.importers.metadata_log import ServiceView, differences, read_metadata
-from kit.protocols.tcm.dry_run.metadata_log import SEQUENCES, STEPS, MetadataHistory
+from kit.protocols.tcm.dry_run.metadata_log import STEPS, MetadataHistory
+from kit.protocols.tcm.facts.tools import SEQUENCES
 
 ALL_STATES = ("REGISTERED", "BOOTSTRAPPING", "JOINED", "LEAVING", "LEFT", "not there any more")
 

@@ -11,12 +11,14 @@ from kit.protocols.tcm.lessons import cluster_of
 from kit.widgets.player import Player
 
 
-def story(name: str, *, controls: bool = False) -> Player:
-    """A Player on a story that is told in a scenario file of the kit, looked at from its start.
+def story(name: str, *, controls: bool = False, ended: bool = False) -> Player:
+    """A Player on a story that is told in a scenario file of the kit, at its start or its end.
 
     ``name`` is the file's, after its model's: ``dataplane/anomaly-lost-write``; else BadInput.
     """
-    return Player(open_file(file_named(name)), controls=controls)
+    timeline = open_file(file_named(name))
+    timeline.goto(timeline.tip if ended else 0)
+    return Player(timeline, controls=controls)
 
 
 def before(player: Player, verb: str) -> Player:

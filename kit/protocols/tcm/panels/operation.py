@@ -145,14 +145,17 @@ MOST_GATES = 64
 
 def gates(scene: Scene) -> Iterator[Gate]:
     """Yield a gate for each barrier before the next step of an operation, met or not."""
-    for row in barriers(scene)[:MOST_GATES]:
+    m, s = scene.model, scene.state
+    waits = ((op.node, row) for op in scene.of(facts.operations) for row in op.barriers)
+    for node, row in sorted(waits, key=lambda wait: wait[1].met)[:MOST_GATES]:
         yield Gate(
             facts.range_key(row.left, row.right),
-            row.where,
+            m.label(s, m.wrap["tcm"](Advance(node))),
             f"applied epoch {row.epoch}",
             row.acked,
             row.missing,
             row.needed,
+            where=row.where,
         )
 
 

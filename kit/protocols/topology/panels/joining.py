@@ -136,7 +136,7 @@ def _stage(scene: Scene) -> Stage:
     if zombie is not None:
         tag = "is banned" if zombie.banned else "awake" if zombie.awake else "removed"
         cast.append(
-            Character(REMOVED, f"node:{REMOVED}", "gone", sign="ban" if zombie.banned else "",
+            Character(REMOVED, f"n:{REMOVED}", "gone", sign="ban" if zombie.banned else "",
                       tag=tag, title=f"{REMOVED}: {words[REMOVED]}")
         )  # fmt: skip
     return Stage(names, tuple(cast), (_group0(s),))
@@ -152,7 +152,7 @@ def _member_there(s: ActorState, state: MemberState, words: str) -> Character:
     holds += [f"bans {', '.join(state.banned)}"] if state.banned else []
     return Character(
         state.name,
-        f"node:{state.name}",
+        f"n:{state.name}",
         "up" if state.up else "down",
         leads=leads,
         tag="coordinator" if leads else "member" if state.name in tables(s).members else "",
@@ -167,7 +167,7 @@ def _joiner_there(m: Join, state: JoinerState, words: str) -> Character:
     health: Health = "up" if state.status == "normal" else "joining"
     return Character(
         JOINER,
-        f"node:{JOINER}",
+        f"n:{JOINER}",
         "down" if state.status == "stopped" else health,
         tag=state.status,
         holds=(f"{state.host}, start {state.boot}", server),
@@ -180,7 +180,7 @@ def _group0(s: ActorState) -> Character:
     held = tables(s)
     rows = [f"{row.host} {row.state}" for row in held.rows if row.state != "normal"]
     inside = ", ".join(held.members)
-    return Character("g0", f"node:{GROUP0}", tag=f"in: {inside}", holds=tuple(rows),
+    return Character("g0", f"n:{GROUP0}", tag=f"in: {inside}", holds=tuple(rows),
                      title=f"group 0: {'; '.join(rows) or 'no other rows'}; members {inside}",
                      kind="operator")  # fmt: skip
 

@@ -4,8 +4,8 @@ from functools import partial
 
 from msgspec.structs import replace
 
+from kit.engine.flows import spot
 from kit.protocols.topology import facts
-from kit.protocols.topology.control import spot
 from kit.protocols.topology.facts import NodeFacts
 from kit.views.declared import NONE, Alike, Column, Table, of_state, panel_of
 from kit.views.panel import Scene

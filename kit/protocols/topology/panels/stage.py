@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 
+from kit.engine.flows import spot
 from kit.errors import counted
 from kit.protocols.topology import coordinator as work
 from kit.protocols.topology import facts
-from kit.protocols.topology.control import NETWORK, spot
+from kit.protocols.topology.control import NETWORK
 from kit.protocols.topology.coordinator import LOG
 from kit.protocols.topology.facts import COMING, NodeFacts, history
 from kit.protocols.topology.panels.ring import replicas_in_use

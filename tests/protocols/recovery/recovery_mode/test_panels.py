@@ -119,10 +119,10 @@ def row(timeline: Timeline, name: str) -> str:
 def test_what_travels() -> None:
     """A pull, the snapshot of who joins, an entry; creating a group moves nothing."""
     before = (*ENTER, *REMOVE, *TRUNCATE, *LEAVE)
-    assert last(after(FOUR, *ENTER, "pull A B")) == [("node:B", "node:A", "schema")]
+    assert last(after(FOUR, *ENTER, "pull A B")) == [("n:B", "n:A", "schema")]
     assert last(after(FOUR, *before, "enter A")) == []
-    assert last(after(FOUR, *before, "enter A", "enter B")) == [("node:A", "node:B", "snapshot")]
-    assert last(after(FOUR, *before, *UPGRADE, "alter B")) == [("node:B", "node:A", "column 3")]
+    assert last(after(FOUR, *before, "enter A", "enter B")) == [("n:A", "n:B", "snapshot")]
+    assert last(after(FOUR, *before, *UPGRADE, "alter B")) == [("n:B", "n:A", "column 3")]
     assert last(after(FOUR, *ENTER, "alter A")) == []
 
 

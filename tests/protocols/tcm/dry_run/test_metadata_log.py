@@ -11,7 +11,7 @@ import pytest
 from kit import metadata_history, rehearse, replay_log, what_if
 from kit.errors import BadInput
 from kit.operators.importers.metadata_log import parse_metadata
-from kit.protocols.tcm.dry_run.metadata_log import MetadataHistory, history_of
+from kit.protocols.tcm.dry_run.metadata_log import Epoch, MetadataHistory, history_of
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.rules.metadata import Cancel
 from tests.commands.calling import bad, call
@@ -104,6 +104,49 @@ def metadata_history_of(texts: list[tuple[str, str]], first: int = 1) -> Metadat
         for at, (kind, text) in enumerate(texts)
     ]
     return history_of([("log", parse_metadata(json.dumps(rows), "log"))])
+
+
+WHOLE = """
+PRE_INITIALIZE_CMS; INITIALIZE_CMS; REGISTER 1; UNSAFE_JOIN 1 tokens=[100]; REGISTER 2
+PREPARE_JOIN 2 tokens=[7, 8]; START_JOIN 2; CANCEL_SEQUENCE 2; CANCEL_SEQUENCE 2
+PREPARE_JOIN 2 tokens=[7]; START_JOIN 2; MID_JOIN 2; FINISH_JOIN 2
+PREPARE_MOVE 1 tokens=[50]; START_MOVE 1; MID_MOVE 1; FINISH_MOVE 1
+REGISTER 3; PREPARE_REPLACE 3 replaced=NodeId{id=2}, replacement=NodeId{id=3}; CANCEL_SEQUENCE 3
+PREPARE_LEAVE 1 force=true; START_LEAVE 1; CANCEL_SEQUENCE 1
+PREPARE_LEAVE 2 force=false; START_LEAVE 2; MID_LEAVE 2; FINISH_LEAVE 2; UNREGISTER 2
+ASSASSINATE 1; SCHEMA_CHANGE; TRIGGER_SNAPSHOT; SEAL_PERIOD; FORCE_SNAPSHOT
+"""
+"""An entry of each sort, in the order of a cluster's life: kind, node, what else its text says."""
+
+
+def entry(line: str) -> tuple[str, str]:
+    """The kind and the text of an entry."""
+    kind, _, rest = line.partition(" ")
+    node, _, more = rest.partition(" ")
+    if kind == "REGISTER":
+        address = f"addresses=NodeAddresses{{broadcastAddress=/10.0.0.{node}:7000}}"
+        return kind, f"Register{{{address}, location=dc1/r{node}, version=v}}"
+    if kind == "CANCEL_SEQUENCE":
+        return kind, f"CancelInProgressSequence{{nodeId=NodeId{{id={node}}}}}"
+    return kind, f"Entry{{id=NodeId{{id={node}}}, {more}}}" if node else "Entry{}"
+
+
+def epoch_line(history: MetadataHistory, epoch: Epoch) -> str:
+    """What an epoch says, how it stands where not as expected; who is there; what is under way."""
+    members, flights = history.at(epoch.epoch)
+    there = [f"{m.node} {m.state} {m.tokens}" for m in members]
+    under_way = [f"{f.kind} {f.node}{' forced' * f.force}" for f in flights]
+    odd = f" ({epoch.standing})" * (epoch.standing != "as expected")
+    return f"{epoch.say}{odd} | {'; '.join(there)} | {'; '.join(under_way)}".rstrip()
+
+
+def test_a_log_with_every_sort_of_entry() -> None:
+    """What each says, who is there after it in which state with which tokens, what is under way."""
+    lines = WHOLE.replace("\n", ";").split(";")
+    history = metadata_history_of([entry(line.strip()) for line in lines if line.strip()])
+    found = [epoch_line(history, epoch) for epoch in history.epochs]
+    assert found == (FIXTURES / "every_sort.txt").read_text("utf-8").splitlines()
+    assert history.warnings == ("kinds that this kit does not know, kept as text: SEAL_PERIOD",)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,289 @@
+"""What the tools of Apache Cassandra print of what a node knows: ``nodetool cms``, ``ring``,
+``gossipinfo``, and the virtual tables.
+
+Names of fields, and their order where one is published, are those of ``CMSAdmin``,
+``ClusterMetadataLogTable``, ``ClusterMetadataDirectoryTable`` and ``GossipInfoTable``. What a model
+does not tell is ``?``. A model has no clock: the time of an entry is its epoch, in seconds.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from kit.engine.drill import CommandReply, DrillMoment
+from kit.engine.flows import as_uuid
+from kit.engine.forms import Form, Given
+from kit.engine.server import NO_TOKENS, OWN_KEYSPACE, NodeTable, Row, Servers, aligned, whole
+
+UNTOLD = "?"
+SEEN = "epoch of {}"
+"""The mark of a node that was asked for its epoch."""
+PORT, NATIVE_PORT = 7000, 9042
+LOG_COLUMNS = ("epoch", "kind", "transformation", "entry_id", "entry_time")
+NODE_COLUMNS = (
+    *("node_id", "host_id", "state", "cassandra_version", "serialization_version", "rack", "dc"),
+    *("broadcast_address", "broadcast_port", "local_address", "local_port", "native_address"),
+    *("native_port", "tokens", "multi_step_operation"),
+)
+REPLICATION_COLUMNS = ("node_id", "address", "up", "epoch", "behind", "held")
+STATES = ("STATUS", "SCHEMA", "DC", "RACK", "HOST_ID")
+"""What models tell of the states that servers gossip."""
+GOSSIP_COLUMNS = (
+    *("address", "port", "hostname", "generation", "heartbeat", *map(str.lower, STATES)),
+    *(f"{state.lower()}_version" for state in (*STATES, "TOKENS")),
+)
+RING_HEAD = ("Address", "Rack", "Status", "State", "Load", "Owns", "Token")
+STANDINGS = {
+    "JOINED": "Normal",
+    "BOOTSTRAPPING": "Joining",
+    "BOOT_REPLACING": "Joining",
+    "LEAVING": "Leaving",
+    "MOVING": "Moving",
+}
+"""The states of the directory that are in the ring, and the word of nodetool for them."""
+STATUSES = {"JOINED": "NORMAL", "BOOTSTRAPPING": "BOOT", "BOOT_REPLACING": "BOOT_REPLACE"}
+"""The word of gossip for a state, where it is another one."""
+Logged: TypeAlias = tuple[int, str, str, int]
+"""An entry of the log: its epoch, its published kind, the event in words, its id."""
+
+
+class ListedNode(Struct, frozen=True):
+    """A node of the directory: its state, its tokens (None: untold), what it has under way."""
+
+    state: str
+    tokens: tuple[int, ...] | None = None
+    operation: Mapping[str, str] = {}
+
+
+class ServiceView(Struct, frozen=True):
+    """The CMS as a node knows it, and how far the node is.
+
+    ``held`` are epochs above a gap. ``members`` are places of nodes, None: the model has none;
+    ``unsettled``: they are to change, ``paused``: nothing is committed, ``size`` is how many are
+    wanted.
+    """
+
+    epoch: int
+    held: tuple[int, ...]
+    members: tuple[int, ...] | None = None
+    unsettled: bool = False
+    paused: bool = False
+    size: str = UNTOLD
+    identifier: str = UNTOLD
+
+
+def gossiped(
+    address: str, states: Mapping[str, tuple[int, str]], generation: int | None = None
+) -> Row:
+    """What a node has heard of another one: each state with its version and its value."""
+    row = {"address": address, "port": PORT, "generation": generation}
+    values = {name.lower(): value for name, (_, value) in states.items()}
+    return {**row, **values, **{f"{n.lower()}_version": at for n, (at, _) in states.items()}}
+
+
+class GossipServers(Servers):
+    """Servers that tell what they have heard of each other."""
+
+    lacks: Mapping[str, str] = {"nodetool cms": "there is no CMS", "nodetool ring": NO_TOKENS}
+
+    def __init__(self) -> None:
+        self.tables = (NodeTable("gossip_info", GOSSIP_COLUMNS, self.heard, "system_views"),)
+
+    def heard(self, now: DrillMoment, at: int) -> Iterator[Row]:
+        """What a node has heard of each other one, and of itself (``gossiped``)."""
+        raise NotImplementedError
+
+    def gossipinfo(self, now: DrillMoment, given: Given) -> CommandReply:
+        """``nodetool gossipinfo``."""
+        lines = []
+        for row in self.heard(now, self.answering(now, "nodetool")):
+            lines += [f"/{row['address']}"]
+            lines += [f"  {name}:{_java(row.get(name))}" for name in ("generation", "heartbeat")]
+            for name in (*STATES, "TOKENS"):
+                version, value = row.get(f"{name.lower()}_version"), row.get(name.lower())
+                lines += [f"  {name}:{version}:{value}"] if version is not None else []
+            lines += ["  TOKENS: not present"] if "tokens" not in row else []
+        return CommandReply(tuple(lines))
+
+
+class MetadataServers(GossipServers):
+    """Servers that follow a log of metadata; a family says what a node knows of it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tables = (
+            *self.tables,
+            NodeTable("cluster_metadata_log", LOG_COLUMNS, self.log_rows, "system_views"),
+            NodeTable("cluster_metadata_directory", NODE_COLUMNS, self.node_rows, "system_views"),
+            NodeTable("log_replication", REPLICATION_COLUMNS, self.replication, OWN_KEYSPACE),
+        )
+
+    # What a family says of its model
+
+    def service(self, now: DrillMoment, at: int) -> ServiceView:
+        """The CMS, as a node knows it."""
+        raise NotImplementedError
+
+    def entries(self, now: DrillMoment) -> Iterable[Logged]:
+        """The log, as a quorum of the CMS answers. Raises Refused where there is none."""
+        raise NotImplementedError
+
+    def listed(self, now: DrillMoment, at: int) -> Mapping[int, ListedNode]:
+        """The directory as a node knows it, by the places of nodes."""
+        raise NotImplementedError
+
+    def version(self, now: DrillMoment, at: int) -> str:
+        """No event of these models changes the schema."""
+        return as_uuid(0)
+
+    # What the tools answer
+
+    def is_member(self, now: DrillMoment, at: int) -> bool:
+        """Whether the node that is asked lists another one in the ring."""
+        node = self.listed(now, now.here).get(at)
+        return node is not None and node.state in STANDINGS
+
+    def letter(self, now: DrillMoment, at: int) -> str:
+        """The state of a member in the directory of the node that is asked."""
+        return STANDINGS[self.listed(now, now.here)[at].state][0]
+
+    def count(self, now: DrillMoment, at: int) -> str:
+        """How many tokens a member has, where the model has tokens."""
+        tokens = self.listed(now, now.here)[at].tokens
+        return UNTOLD if tokens is None else str(len(tokens))
+
+    def describe_cms(self, now: DrillMoment, given: Given) -> CommandReply:
+        """``nodetool cms describe``: this node's own view."""
+        here, hosts = self.answering(now, "nodetool"), self.hosts(now)
+        view = self.service(now, here)
+        members = view.members or ()
+        ends = [f"(nodeid={at + 1},address=/{hosts[at].address}:{PORT})" for at in members]
+        belongs = here in members
+        values = {
+            "CMS Identifier": view.identifier,
+            "Members": ",".join(ends),
+            "Needs reconfiguration": view.unsettled,
+            "Is Member": belongs,
+            "Service State": "LOCAL" if belongs else "REMOTE",
+            "Is Migrating": False,
+            "Epoch": view.epoch,
+            "Local Pending Count": len(view.held),
+            "Commits Paused": view.paused,
+            "Replication factor": view.size if view.epoch else "",
+        }
+        if view.members is None:
+            labels = ("Members", "Needs reconfiguration", "Is Member", "Service State")
+            values |= dict.fromkeys(labels, UNTOLD)
+        lines = (f"{label}: {_java(value)}".rstrip() for label, value in values.items())
+        marks = (SEEN.format(now.place),)
+        return CommandReply(("Cluster Metadata Service:", *lines), marks=marks)
+
+    def systemctl(self) -> tuple[Form, ...]:
+        """``systemctl``, which starts and stops the server of the machine that one is on."""
+        turns = {"restart": self.restart, "stop": self.stop, "start": self.start}
+        return tuple(
+            Form(f"systemctl {word} cassandra", f"{word} the server here", turn)
+            for word, turn in turns.items()
+        )
+
+    def dumplog(self, now: DrillMoment, given: Given) -> CommandReply:
+        """``nodetool cms dumplog``: the log, the same from every node that answers."""
+        first, last = whole("--start", given.get("start", 1)), given.get("end", 2**63 - 1)
+        rows = self.log_rows(now, self.answering(now, "nodetool"))
+        some = (row for row in rows if first <= row["epoch"] <= whole("--end", last))
+        return CommandReply(tuple(_blocks("Epoch", some)))
+
+    def dumpdirectory(self, now: DrillMoment, given: Given) -> CommandReply:
+        """``nodetool cms dumpdirectory``: the nodes, as the asked one knows them."""
+        rows = self.node_rows(now, self.answering(now, "nodetool"))
+        shown = rows if "tokens" in given else ({**row, "tokens": None} for row in rows)
+        return CommandReply(tuple(_blocks("NodeId", shown)))
+
+    def dumpdirectory_tokens(self, now: DrillMoment, given: Given) -> CommandReply:
+        """The same with the tokens of each node."""
+        return self.dumpdirectory(now, {"tokens": "all"})
+
+    def ring(self, now: DrillMoment, given: Given) -> CommandReply:
+        """``nodetool ring``: a row a token, by datacenter."""
+        here, by_dc = self.answering(now, "nodetool"), dict[str, list[tuple[int, Any]]]()
+        up, hosts = self.reached(now, here), self.hosts(now)
+        for at, node in self.listed(now, here).items():
+            health, host = "Up" if at in up else "Down", hosts[at]
+            row = host.address, host.rack, health, STANDINGS.get(node.state), UNTOLD, UNTOLD
+            by_dc.setdefault(host.dc, []).extend((token, row) for token in node.tokens or ())
+        lines: list[str] = []
+        for dc, owned in sorted(each for each in by_dc.items() if each[1]):
+            last, rows = max(owned)[0], [(*row, str(token)) for token, row in sorted(owned)]
+            wraps = [("",) * 6 + (str(last),)] if len(rows) > 1 else []
+            cells = aligned([RING_HEAD, *wraps, *rows])
+            lines += ["", f"Datacenter: {dc}", "==========", *cells]
+        return CommandReply(tuple(lines))
+
+    # The tables
+
+    def heard(self, now: DrillMoment, at: int) -> Iterator[Row]:
+        """The log sets the states: their version is the epoch of the node that is asked."""
+        epoch, hosts = self.service(now, at).epoch, self.hosts(now)
+        for place, node in self.listed(now, at).items():
+            host, status = hosts[place], STATUSES.get(node.state, node.state)
+            states = {"STATUS": status, "DC": host.dc, "RACK": host.rack, "HOST_ID": host.host_id}
+            states |= {"TOKENS": "<hidden>"} if node.tokens else {}
+            if node.state == "REGISTERED":
+                del states["STATUS"]
+            yield gossiped(host.address, {name: (epoch, each) for name, each in states.items()})
+
+    def log_rows(self, now: DrillMoment, at: int) -> Iterator[Row]:
+        """``system_views.cluster_metadata_log``."""
+        for each in self.entries(now):
+            yield dict(zip(LOG_COLUMNS, (*each, datetime.fromtimestamp(each[0], UTC)), strict=True))
+
+    def node_rows(self, now: DrillMoment, at: int) -> Iterator[Row]:
+        """``system_views.cluster_metadata_directory``."""
+        hosts = self.hosts(now)
+        for place, node in self.listed(now, at).items():
+            host = hosts[place]
+            tokens = None if node.tokens is None else tuple(map(str, node.tokens))
+            values = (
+                *(place + 1, host.host_id, node.state, UNTOLD, UNTOLD, host.rack, host.dc),
+                *(host.address, PORT, host.address, PORT, host.address, NATIVE_PORT),
+                *(tokens, node.operation or None),
+            )
+            yield dict(zip(NODE_COLUMNS, values, strict=True))
+
+    def replication(self, now: DrillMoment, at: int) -> Iterator[Row]:
+        """Our own table: how far each node is that the asked one lists, as nobody can ask."""
+        hosts = self.hosts(now)
+        views = [self.service(now, place) for place in range(len(hosts))]
+        top = max(view.epoch for view in views)
+        for place in self.listed(now, at):
+            view = views[place]
+            far = self.is_up(now, place), view.epoch, top - view.epoch, {*view.held}
+            values = (place + 1, hosts[place].address, *far)
+            yield dict(zip(REPLICATION_COLUMNS, values, strict=True))
+
+
+def _java(value: Any) -> str:
+    """A value as Java prints it."""
+    if isinstance(value, datetime):
+        return value.strftime("%a %b %d %H:%M:%S UTC %Y")
+    if isinstance(value, tuple):
+        return f"[{', '.join(value)}]"
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{name}={each}' for name, each in value.items())}}}"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return UNTOLD if value is None else str(value)
+
+
+def _blocks(title: str, rows: Iterable[Row]) -> Iterator[str]:
+    """A block for each row: its key, then a line for each column that it has a value of."""
+    width = 0
+    for row in rows:
+        [(_, key), *values] = row.items()
+        fields = [(name, _java(value)) for name, value in values if value is not None]
+        width = width or max(len(name) for name, _ in fields) + 1
+        yield f"{title}: {key}"
+        for name, value in fields:
+            yield f"  {name.ljust(width)}{'/' * name.endswith('_address')}{value}"

@@ -1,0 +1,275 @@
+"""Drills of the CMS: a member is lost, its quorum, all of it.
+
+Where no quorum comes back, an operator may boot a node from a file of metadata, which names that
+node the only member: that is the model's override. The file is made by JMX and by a tool that comes
+with the server; what is typed for both is the kit's own.
+Sources: CEP-21, "Failure Recovery"; published code, ``ReconfigureCMS``, ``CMSOperations``,
+``TransformClusterMetadataHelper`` and ``Startup.reinitializeWithClusterMetadata``.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from msgspec.structs import replace
+
+from kit.engine.cassandra import SEEN
+from kit.engine.drill import (
+    CommandReply,
+    DrillKind,
+    DrillMoment,
+    Grade,
+    GradeRow,
+    judged,
+    procedure,
+)
+from kit.engine.forms import Form, Given, Slot
+from kit.engine.server import cql_rows
+from kit.errors import Refused, counted
+from kit.protocols.cms.cms import SCENARIOS, Cms, CmsState, alive, entries_of, working
+from kit.protocols.cms.facts.tools import CmsServers
+
+WANTED = 3
+"""How many members the CMS is to have at the end."""
+BUDGETS = {"orders": 9, "changes": 9, "requests": 2, "crashes": 4, "longest": 24}
+"""What may be done in a drill, and how long the log may get by it."""
+BY_ITSELF = (Cms.repair_paxos, Cms.catch_up, Cms.advance, Cms.complete_leave)
+"""What the cluster does without an operator."""
+ALTER = "ALTER TABLE shop.orders ADD note text"
+SELECT = "SELECT id FROM shop.orders"
+DUMP, OPTIONS = "clustermetadata.dump", "/etc/cassandra/jvm-server.options"
+BOOT = f"edit {OPTIONS} -Dcassandra.unsafe_boot_with_clustermetadata"
+CHECKED = "change checked"
+DUMPED, ALONE = "{} dumped at {}", "{} alone in its dump at {}"
+SET, UNSET = "option of {} set", "option of {} unset"
+
+
+def own_step(m: Cms, s: CmsState) -> Any:
+    """The next thing that the cluster does by itself."""
+    rules = (rule for kind in BY_ITSELF for rule in m.rules if rule.action is kind.struct)
+    return next((action for rule in rules for action, _ in rule.ready(s)), None)
+
+
+class LostCms(CmsServers):
+    """The servers of a cluster whose CMS has lost members."""
+
+    does: Mapping[str, str] = {**CmsServers.does, ALTER: "submit *"}
+    stops, starts = Cms.crash.struct, Cms.restart.struct
+
+    def is_unroutable(self, now: DrillMoment, at: int) -> bool:
+        """Whether nobody can go to a machine."""
+        return now.state.nodes[at].health in ("lost", "left")
+
+    def acted(self, now: DrillMoment, given: Given, command: str) -> CommandReply:
+        """Whatever changes metadata needs a quorum of the CMS."""
+        self.answering(now, "cqlsh" if command == ALTER else "nodetool")
+        if not now.model.has_quorum(now.state):
+            readers, able = now.model.newest(now.state).readers, working(now.model, now.state)
+            silent = ", ".join(now.model.named(readers & ~able))
+            raise Refused(f"nothing is committed: no quorum of the CMS answers ({silent})")
+        return super().acted(now, given, command)
+
+    def select(self, now: DrillMoment, given: Given) -> CommandReply:
+        """Data is read at QUORUM of its replicas, with the CMS or without."""
+        if given["table"] != "shop.orders":
+            return super().select(now, given)
+        self.answering(now, "cqlsh")
+        refusal = now.model.refusal(now.state, Cms.serve_request(now.place))
+        if refusal is not None:
+            raise Refused(f"{refusal.reason}: {', '.join(refusal.missing)}")
+        return CommandReply(tuple(cql_rows(("id",), [{"id": 7}])))
+
+    def change_status(self, now: DrillMoment, given: Given) -> CommandReply:
+        """It is noted that somebody has seen the end of the change."""
+        marks = () if [*unfinished(now)] else (CHECKED,)
+        return replace(super().change_status(now, given), marks=marks)
+
+    # -- the server of a node ----------------------------------------------------------------------
+
+    def restart(self, now: DrillMoment, given: Given) -> CommandReply:
+        """The server starts from a file of metadata, if its option says so."""
+        return self.from_file(now, super().restart(now, given))
+
+    def start(self, now: DrillMoment, given: Given) -> CommandReply:
+        """The same with one that is down."""
+        return self.from_file(now, super().start(now, given))
+
+    def from_file(self, now: DrillMoment, reply: CommandReply) -> CommandReply:
+        """What a start does besides. Raises Refused where it would go back to an old file."""
+        if not is_set(now, now.place):
+            return reply
+        if not now.state.open:
+            raise Refused(f"{now.place} would go back to {DUMP}: take the option away first")
+        forced = Cms.force_member(now.place), Cms.resume_consensus()
+        return replace(reply, actions=(*reply.actions, *forced))
+
+    # -- a file of metadata ------------------------------------------------------------------------
+
+    def dump(self, now: DrillMoment, given: Given) -> CommandReply:
+        """All metadata that this node knows goes to a file on it."""
+        epoch = now.model.epoch(now.state, self.answering(now, "jmx"))
+        marks = (DUMPED.format(now.place, epoch),)
+        return CommandReply((f"{DUMP}: epoch {epoch}",), marks=marks)
+
+    def stand_alone(self, now: DrillMoment, given: Given) -> CommandReply:
+        """In the file a node becomes the only member."""
+        marks = (ALONE.format(now.place, self.dumped(now, DUMPED)),)
+        return CommandReply((f"{DUMP}: member {given['address']}",), marks=marks)
+
+    def dumped(self, now: DrillMoment, mark: str) -> int:
+        """The epoch of the file on this machine. Raises Refused where it is not what is needed."""
+        epoch = int(now.model.epoch(now.state, now.here))
+        if mark.format(now.place, epoch) not in now.marks:
+            why = "" if mark == DUMPED else f" that names {now.place} the only member"
+            raise Refused(f"there is no {DUMP} of epoch {epoch}{why}")
+        return epoch
+
+    def set_option(self, now: DrillMoment, given: Given) -> CommandReply:
+        """Whoever writes this confirms that commits may be lost."""
+        self.dumped(now, ALONE)
+        actions = () if now.state.open else (Cms.open_override(),)
+        return CommandReply(actions=actions, marks=(SET.format(now.place),))
+
+    def unset_option(self, now: DrillMoment, given: Given) -> CommandReply:
+        """The option goes, so that the next start does not go back."""
+        marks = (UNSET.format(now.place),) if is_set(now, now.place) else ()
+        return CommandReply(marks=marks)
+
+
+def is_set(now: DrillMoment, name: str) -> bool:
+    """Whether the option of a node names a file."""
+    return SET.format(name) in now.marks and UNSET.format(name) not in now.marks
+
+
+SERVERS = LostCms()
+SLOTS = SERVERS.slots(
+    address=Slot("the address of this machine", lambda now: [SERVERS.hosts(now)[now.here].address])
+)
+FORMS: tuple[Form, ...] = (
+    *SERVERS.understood("on", "ssh", "nodetool"),
+    *SERVERS.systemctl(),
+    SERVERS.reading(SELECT, "read data, at QUORUM", table="shop.orders"),
+    *SERVERS.understood("SELECT"),
+    Form(ALTER, "a change of the schema", partial(SERVERS.acted, command=ALTER)),
+    Form("jmx dumpClusterMetadata", "what this node knows, to a file here", SERVERS.dump,
+         own=True),
+    Form(f"addtocmstool {DUMP} {{address}}", "in the file it is the only member",
+         SERVERS.stand_alone),
+    Form(f"{BOOT}: {DUMP}", "the next start takes the file, whatever it loses",
+         SERVERS.set_option, own=True),
+    Form(f"{BOOT}:", "take the option away", SERVERS.unset_option, own=True),
+)  # fmt: skip
+
+
+# -- the grade, and the checklist that the run ticks -----------------------------------------------
+
+
+def up(now: DrillMoment) -> list[str]:
+    """The nodes whose servers run."""
+    return [*now.model.named(alive(now.model, now.state))]
+
+
+def unfinished(now: DrillMoment) -> Iterator[str]:
+    """What is still wrong with the CMS."""
+    m, s = now.model, now.state
+    newest, able = m.newest(s), working(m, s)
+    if not m.commits(s):
+        yield "nothing can be committed"
+    if gone := newest.writers & ~able:
+        yield f"members, and not up: {', '.join(m.named(gone))}"
+    if (count := newest.readers.bit_count()) != WANTED or newest.pending:
+        yield f"{counted(count, 'member')} in place of {WANTED}"
+    if left := [name for name in m.names if is_set(now, name)]:
+        yield f"{', '.join(left)}: the next start goes back to {DUMP}"
+
+
+def grade(now: DrillMoment) -> Grade:
+    """The CMS is whole, no node has lost its place in the cluster, and what could not be kept."""
+    m, run = now.model, now.run
+    taken = m.newest(run[0].state).cluster & ~m.newest(now.state).cluster
+    out = [f"{', '.join(m.named(taken))}: out of the cluster, and its ranges with it"] * bool(taken)
+    known = [stored_by_somebody(step.state) for step in run]
+    gone = sorted(set().union(*known) - known[-1])
+    events = ", ".join(f"{event} of epoch {epoch}" for epoch, event in gone)
+    lost = f"no disk has it any more: {events}"
+    refused = sum(not m.serving(step.state) for step in run)
+    return Grade(
+        (
+            judged("CMS whole", [*unfinished(now)], f"{WANTED} members, and all of them are up"),
+            judged("cluster whole", out, "each node that is lost can still be replaced"),
+            GradeRow("metadata lost", None, lost if gone else "nothing"),
+            GradeRow("data unavailable", None, f"at QUORUM in {refused} of {len(run)} states"),
+        )
+    )
+
+
+def stored_by_somebody(s: CmsState) -> set[tuple[int, str]]:
+    """The events that are on a disk that is there, with their epochs."""
+    there = (node.log for node in s.nodes if node.health in ("up", "down"))
+    return {(each.epoch, each.event) for log in there for each in entries_of(log)}
+
+
+def _did(kind: Any) -> Callable[[DrillMoment], bool]:
+    return lambda now: any(isinstance(step.action, kind) for step in now.run)
+
+
+FORCED = _did(Cms.force_member)
+STEPS: dict[str, tuple[str, Callable[[DrillMoment], bool]]] = {
+    "members": ("list the members, and see which of them are up",
+                lambda now: any(SEEN.format(name) in now.marks for name in now.model.names)),
+    "return": ("start every server whose disk is there",
+               lambda now: all(node.health != "down" for node in now.state.nodes)),
+    "epochs": ("ask every node that is up for its epoch",
+               lambda now: {SEEN.format(name) for name in up(now)} <= now.marks),
+    "file": ("where the epoch is newest: dump the metadata, with this node as the only member",
+             lambda now: any(" alone " in mark for mark in now.marks)),
+    "override": ("boot that node from the file", FORCED),
+    "option": ("take the option away, and let quorums decide again",
+               lambda now: not any(is_set(now, name) for name in up(now)) and FORCED(now)),
+    "reconfigure": (f"ask for {WANTED} members", _did(Cms.reconfigure)),
+    "check": ("see that no change is under way any more", lambda now: CHECKED in now.marks),
+}  # fmt: skip
+"""The steps of all three drills: what is to be done, and whether the run shows it."""
+
+
+def _drill(name: str, title: str, task: str, steps: str) -> DrillKind:
+    """A drill that begins where the scenario of its name ends."""
+    [scenario] = [each for each in SCENARIOS if each.name == name]
+    return DrillKind(
+        title=title,
+        task=task,
+        forms=FORMS,
+        slots=SLOTS,
+        opened=lambda model: Cms(replace(model.parameters, **BUDGETS)),
+        begun=lambda model: scenario.script,
+        starts_at=lambda model: model.names[-1],
+        own_step=own_step,
+        checklist=procedure(*((step, *STEPS[step]) for step in steps.split())),
+        grade=grade,
+    )
+
+
+MEMBER_LOST = _drill(
+    "member-lost",
+    "A member of the CMS is lost",
+    "C is lost with its disk, and was one of the three members of the CMS. A new machine takes its "
+    "place tomorrow. Two members still decide, but if one more goes, nothing can be committed. "
+    "Make it three again tonight.",
+    "members reconfigure check",
+)
+QUORUM_LOST = _drill(
+    "quorum-lost",
+    "The CMS has lost its quorum",
+    "Two of three members do not answer, and every change of the schema is refused. Clients notice "
+    "nothing else. Somebody proposes to boot a node from a file of metadata. Do no more than it "
+    "takes, and leave three members behind.",
+    "members return reconfigure check",
+)
+CMS_LOST = _drill(
+    "cms-lost",
+    "The whole CMS is lost",
+    "A was the only member of the CMS, and is lost with its disk. No member comes back, so nothing "
+    "will ever be committed unless you force it. Lose no more of the log than is lost already, and "
+    "leave three members behind.",
+    "members return epochs file override option reconfigure check",
+)

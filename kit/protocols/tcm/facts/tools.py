@@ -1,0 +1,135 @@
+"""What ``nodetool`` and ``cqlsh`` answer of a cluster of CEP-21, and which actions they are."""
+
+from collections.abc import Iterator, Mapping
+
+from msgspec.structs import replace
+
+from kit.engine.cassandra import PORT, ListedNode, Logged, MetadataServers, ServiceView
+from kit.engine.drill import DrillMoment
+from kit.engine.flows import ServerHost, address_of, host_id
+from kit.engine.server import NodeTable, Row
+from kit.protocols.tcm.facts import moment
+from kit.protocols.tcm.rules.metadata import Sequence, finished_step, state_of
+from kit.protocols.tcm.rules.operations import Kind
+
+SEQUENCES: dict[str, Kind] = {
+    "JOIN": "bootstrap",
+    "MOVE": "move",
+    "LEAVE": "decommission",
+    "REPLACE": "replace",
+}
+"""What the log calls an operation; of a leave it does not say who streams."""
+MEANWHILE = {"bootstrap": "BOOTSTRAPPING", "replace": "BOOT_REPLACING", "decommission": "LEAVING"}
+"""A node's state from the start on; one that moves is MOVING from the preparation on."""
+PHASES = {
+    **dict.fromkeys(("split", "prepare"), "PREPARE"),
+    **dict.fromkeys(("add-writes", "start"), "START"),
+    **dict.fromkeys(("switch-reads", "mid"), "MID"),
+    **dict.fromkeys(("drop-writes", "merge", "finish"), "FINISH"),
+}
+"""The published name of each step; the documents have one more event than there are names."""
+PLACEMENT_COLUMNS = (
+    *("keyspace_name", "table_name", "range_start", "range_end", "token_type"),
+    *("range_start_bytes", "range_end_bytes", "read_endpoints", "write_endpoints"),
+    *("read_replicas", "write_replicas"),
+)
+NO_CMS = "the CMS is one place in this model; models cms and migration have its members"
+
+
+def kind_of(kind: Kind, step: str) -> str:
+    """The published kind of a step of an operation."""
+    if step not in PHASES:
+        return "ASSASSINATE" if kind == step else "CANCEL_SEQUENCE"
+    leaves = "decommission" if kind == "removenode" else kind
+    [word] = [word for word, each in SEQUENCES.items() if each == leaves]
+    return f"{PHASES[step]}_{word}"
+
+
+def under_way(sequence: Sequence) -> ListedNode:
+    """How the directory has the node of an operation."""
+    kind = sequence.plan.operation.kind
+    done = finished_step(sequence).name if sequence.done else "prepare"
+    begun = bool(sequence.undoing) or PHASES[done] != "PREPARE"
+    before = "REGISTERED" if kind in ("bootstrap", "replace") else "JOINED"
+    state = "MOVING" if kind == "move" else MEANWHILE.get(kind, "LEAVING") if begun else before
+    following = kind_of(kind, sequence.next.name)
+    words = {"kind": following.partition("_")[2], "status": state_of(sequence)}
+    return ListedNode(state, None, {**words, "nextStep": following})
+
+
+class TcmServers(MetadataServers):
+    """The servers of a cluster whose log is kept somewhere."""
+
+    does: Mapping[str, str] = {
+        "nodetool decommission": "decommission {here}",
+        "nodetool assassinate {machine}": "assassinate {machine}",
+    }
+    lacks: Mapping[str, str] = {
+        "nodetool cms reconfigure": NO_CMS,
+        "nodetool cms initialize": NO_CMS,
+        "nodetool cms abort": NO_CMS,
+        "nodetool cms snapshot": "this log has no snapshots; that of model commit has",
+        "nodetool cms unregister": "whoever has left stays in the directory",
+    }
+
+    def __init__(self) -> None:
+        super().__init__()
+        placed = NodeTable("data_placements", PLACEMENT_COLUMNS, self.placed, "system_views")
+        self.tables = (*self.tables, placed)
+
+    def hosts(self, now: DrillMoment) -> list[ServerHost]:
+        """Every machine; a name that is an address is that of its machine."""
+        nodes = enumerate(now.model.tcm.cluster.ring.nodes)
+        return [
+            ServerHost(
+                n.name if "." in n.name or ":" in n.name else address_of(at),
+                host_id(at), n.dc, n.rack,
+            )
+            for at, n in nodes
+        ]  # fmt: skip
+
+    def is_up(self, now: DrillMoment, at: int) -> bool:
+        """Whether its server runs."""
+        return now.model.names[at] not in now.state.tcm.down
+
+    def service(self, now: DrillMoment, at: int) -> ServiceView:
+        """How far a node is; who the members are is no part of this model."""
+        m, log = now.model, now.state.log
+        above = range(log.applied[at], log.held[at].bit_length())
+        held = tuple(m.log.epoch_of(each + 1) for each in above if log.held[at] >> each & 1)
+        return ServiceView(int(m.applied(now.state)[at]), held)
+
+    def entries(self, now: DrillMoment) -> Iterator[Logged]:
+        """All that is committed."""
+        for each in moment.log(now.model, now.state):
+            kind, text = kind_of(each.operation.kind, each.step), each.operation.title
+            yield each.epoch, kind, f"{each.text} ({text})", each.epoch
+
+    def listed(self, now: DrillMoment, at: int) -> dict[int, ListedNode]:
+        """Members, newcomers and who has left, by what a node has applied."""
+        m, s = now.model, now.state
+        metadata = m.snapshot(s, self.service(now, at).epoch).metadata
+        busy = {each.node: under_way(each) for each in metadata.sequences}
+        begun, listed = m.tcm.cluster.ring.nodes, dict[int, ListedNode]()
+        for place, node in enumerate(metadata.ring.nodes):
+            rest = "JOINED" if node.tokens else "LEFT" if begun[place].tokens else "REGISTERED"
+            listed[place] = replace(busy.get(node.name, ListedNode(rest)), tokens=node.tokens)
+        return listed
+
+    def placed(self, now: DrillMoment, at: int) -> Iterator[Row]:
+        """``system_views.data_placements``, by what a node has applied."""
+        m, s, epoch = now.model, now.state, self.service(now, at).epoch
+        ends = {m.names[at]: f"{host.address}:{PORT}" for at, host in enumerate(self.hosts(now))}
+        for keyspace in moment.keyspaces(m):
+            for row in moment.rows(m, s, keyspace, epoch):
+                bounds = {"range_start": str(row.left), "range_end": str(row.right)}
+                groups = {"read": row.reads, "write": row.writes}
+                yield {
+                    "keyspace_name": keyspace,
+                    **bounds,
+                    **{f"{of}_endpoints": [ends[each] for each in g] for of, g in groups.items()},
+                    **{f"{of}_replicas": {m.codes[x] + 1 for x in g} for of, g in groups.items()},
+                }
+
+
+SERVERS = TcmServers()

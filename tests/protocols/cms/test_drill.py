@@ -1,0 +1,114 @@
+"""The drills of the CMS: a member lost, its quorum lost, all of it lost."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kit.engine.par import par
+from kit.protocols.cms.cms import is_forced
+from kit.protocols.cms.drill import ALTER, BOOT, DUMP
+from tests.drills import errors, failed, keeps_all, printed, replayed, typed
+from tests.examples import examples
+
+MEMBER, QUORUM, ALL = "cms/member-lost", "cms/quorum-lost", "cms/cms-lost"
+LIST, THREE = "nodetool cms describe", "nodetool cms reconfigure 3"
+CHECK = "nodetool cms reconfigure --status"
+FILE = ["jmx dumpClusterMetadata", f"addtocmstool {DUMP} 10.0.0.14", f"{BOOT}: {DUMP}"]
+RESTART, START = "systemctl restart cassandra", "systemctl start cassandra"
+RETURN = ["on C", START, LIST, "on B", LIST, "on D", LIST]
+PASSING = {
+    MEMBER: [LIST, THREE, CHECK],
+    QUORUM: [LIST, "on B", START, THREE, CHECK],
+    ALL: [LIST, *RETURN, *FILE, RESTART, f"{BOOT}:", THREE, CHECK],
+}
+LEAST = {MEMBER: 1, QUORUM: 2, ALL: 7}
+# what is typed -> what does not hold of the grade, what is refused
+WRONG: list[tuple[str, list[str], set[str], str]] = [
+    (MEMBER, ["nodetool cms reconfigure 1"], {"CMS whole"}, ""),
+    (MEMBER, ["nodetool assassinate C"], {"cluster whole"}, ""),
+    (MEMBER, [*FILE], {"CMS whole"}, "enough members can come back"),
+    (MEMBER, ["on C"], {"CMS whole"}, "no route to host"),
+    (QUORUM, [THREE], {"CMS whole"}, "no quorum of the CMS answers (B, C)"),
+    (
+        QUORUM,
+        ["nodetool cms dumplog"],
+        {"CMS whole"},
+        "no quorum of the CMS answers (missing B, C)",
+    ),
+    (QUORUM, ["on B", START], {"CMS whole"}, ""),
+    (QUORUM, ["on B", START, "nodetool cms reconfigure 2"], {"CMS whole"}, ""),
+    (QUORUM, ["on D", *FILE], {"CMS whole"}, "enough members can come back"),
+    (ALL, ["on B", *FILE], {"CMS whole"}, "address"),
+    (ALL, [*FILE, RESTART], {"CMS whole"}, "somebody knows more of the log (C)"),
+    (ALL, [*RETURN, *FILE, RESTART, THREE], {"CMS whole"}, ""),
+    (ALL, [*RETURN, *FILE, RESTART, RESTART], {"CMS whole"}, "take the option away first"),
+    (ALL, [*RETURN, FILE[0], FILE[2]], {"CMS whole"}, "names D the only member"),
+    (ALL, [*FILE[:2], *RETURN, FILE[2]], {"CMS whole"}, "no clustermetadata.dump of epoch 3"),
+    (ALL, [*FILE[:1], "on C", START, START], {"CMS whole"}, "C is up already"),
+]
+
+
+@pytest.mark.spec("B-055")
+@pytest.mark.parametrize("name", PASSING)
+def test_the_procedure_passes(name: str) -> None:
+    """Each step is ticked, and no command of it is needless."""
+    done = typed(name, *PASSING[name])
+    assert errors(done) == []
+    assert done.grade().passed
+    assert all(step.done for step in done.checklist())
+    assert done.grade() == replayed(done, name).grade()
+    used = sum(entry.changed for entry in done.transcript)
+    assert used == LEAST[name]
+
+
+@pytest.mark.parametrize("name", [MEMBER, QUORUM, pytest.param(ALL, marks=pytest.mark.deep)])
+def test_no_walk_is_shorter(name: str) -> None:
+    """A search of all that can be typed finds none with fewer changing commands."""
+    shortest = par(typed(name), seconds=3600)
+    assert shortest.fewest
+    assert shortest.least == LEAST[name]
+    assert shortest.states <= 200_000
+
+
+@pytest.mark.parametrize(("name", "lines", "wrong", "said"), WRONG)
+def test_a_wrong_way_is_named(name: str, lines: list[str], wrong: set[str], said: str) -> None:
+    """What is refused says why; what is not is graded."""
+    walked = typed(name, *lines)
+    assert set(failed(walked)) == wrong
+    assert said in " ".join(errors(walked))
+    assert bool(errors(walked)) == bool(said)
+
+
+@pytest.mark.spec("B-052")
+def test_without_a_quorum_data_is_read_and_nothing_is_committed() -> None:
+    """The schema cannot change and the log cannot be dumped; a read at QUORUM is answered."""
+    under_way = typed(QUORUM, "SELECT id FROM shop.orders")
+    assert "7" in printed(under_way)
+    for line in (ALTER, "nodetool cms dumplog", THREE):
+        assert "no quorum of the CMS answers" in under_way.enter(line).error
+    assert under_way.enter(LIST).lines[2].count("nodeid") == 3
+
+
+@pytest.mark.spec("B-056")
+def test_the_override_keeps_what_some_disk_has() -> None:
+    """Only what nobody but the lost member had is gone, and the forced entry is marked."""
+    walked = typed(ALL, *PASSING[ALL])
+    [lost] = [row.why for row in walked.grade().rows if row.name == "metadata lost"]
+    assert lost == "no disk has it any more: change of epoch 4"
+    forced = [each.epoch for each in walked.now.state.nodes[1].log.entries if is_forced(each)]
+    assert forced == [4]
+
+
+@examples(40)
+@given(
+    name=st.sampled_from([*PASSING]),
+    lines=st.lists(
+        st.one_of(st.text(max_size=60), st.sampled_from(sorted({*sum(PASSING.values(), [ALTER])}))),
+        max_size=10,
+    ),
+)
+def test_nothing_that_is_typed_loses_anything(name: str, lines: list[str]) -> None:
+    """Whatever a line is: text, or a command out of its place."""
+    keeps_all(name, lines)
