@@ -17,7 +17,7 @@ from tests.toy.slots import Client, Slots, SlotState
 
 def a_class() -> Any:
     """A class where a method should be."""
-    return action()(Slots)  # type: ignore[call-overload,unused-ignore]
+    return action()(Slots)
 
 
 def a_judge_that_is_a_class() -> Any:
@@ -30,7 +30,7 @@ def a_taken_name() -> Any:
 
     class Taken(Slots):
         @action()
-        def describe(self, s: SlotState, client: Client) -> SlotState:  # type: ignore[override]
+        def describe(self, s: SlotState, client: Client) -> SlotState:
             """It hides the method."""
             return s
 
@@ -42,7 +42,7 @@ def an_unknown_name() -> Any:
 
     class Unknown(Slots):
         @action()
-        def look(self, s: SlotState, client: Nobody) -> SlotState:  # type: ignore[name-defined]  # noqa: F821
+        def look(self, s: SlotState, client: Nobody) -> SlotState:  # noqa: F821  # nobody is meant to know it
             """It looks."""
             return s
 
