@@ -88,7 +88,8 @@ class Family(Struct, frozen=True):
     small which failed in something else than a property of its model (of a row and its history: a
     shorter one; None for other rows). ``searches`` are what ``make bench`` times.
     ``drills`` gives a model's name the place of its drill (``kit.engine.drill``), ``servers`` that
-    of what its servers' tools answer (``kit.engine.server``).
+    of what its servers' tools answer (``kit.engine.server``), ``zooms`` that of what tells which
+    run of a finer model achieves a step of it (``kit.engine.zoom``).
     ``editions`` is the place of what tells its transition tables in an edition: for each state, and
     each edge out of it, the table, the state, where the edge leads (a state: empty) and its words.
     ``composes`` names the families that this one joins: it alone may import them.
@@ -113,6 +114,7 @@ class Family(Struct, frozen=True):
     shrinks: tuple[str, ...] = ()
     searches: tuple[TimedSearch, ...] = ()
     drills: Mapping[str, str] = field(default_factory=dict)
+    zooms: Mapping[str, str] = field(default_factory=dict)
     servers: Mapping[str, str] = field(default_factory=dict)
     editions: str = ""
     composes: tuple[str, ...] = ()

@@ -16,6 +16,7 @@ from kit.engine.model import Model, Safeguard
 from kit.engine.parameters import Parameter, parameters_of, plainly
 from kit.engine.registry import Entry, build, entries, entry_of
 from kit.engine.timeline import Timeline
+from kit.engine.zoom import finer_runs
 from kit.errors import KitError
 from kit.views.fragment import Frag, h
 from kit.views.parts import prose
@@ -291,7 +292,11 @@ class Controls:
         self.openers = {title: _opener(title, title == former) for title in self.pages}
         for opener in self.openers.values():
             opener.observe(self._turn_to, "value")
-        self.row.children = (self.source, self.reset, *self.openers.values())
+        zoom = button(
+            say("Zoom in"), say("how this step is achieved, in a finer model"), self._zoom
+        )
+        zooms = [zoom] * (finer_runs(self.player.model) is not None)
+        self.row.children = (self.source, self.reset, *zooms, *self.openers.values())
         self.page.children = (self.pages[former],) if former in self.pages else ()
         self._quiet = False
 
@@ -404,6 +409,13 @@ class Controls:
     def _save(self, _button: Any) -> None:
         with self._reporting():
             self._say(say("Saved {file}.", file=self.player.save(self.file.value)))
+
+    def _zoom(self, _button: Any) -> None:
+        """Open the finer run below the stage, in the place of a former one."""
+        with self._reporting():
+            finer = self.player.zoom()
+            self.player.children = [*self.player.children[:2], finer]
+            self._say(say("Below: {story}.", story=finer.timeline.story))
 
     def _load(self, _button: Any) -> None:
         with self._reporting():

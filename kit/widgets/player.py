@@ -21,6 +21,7 @@ from kit.engine.check import Progress, Result, check
 from kit.engine.model import Model
 from kit.engine.purity import asking, error_line
 from kit.engine.timeline import LONGEST_RUN, Moment, Timeline, held
+from kit.engine.zoom import zoomed
 from kit.errors import BadInput, BadType, KitError, Refusal, Refused
 from kit.views.actions import end_words, mark, refusal_text
 from kit.views.export import LIMIT, Exported, closed_words, export_html
@@ -205,6 +206,13 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         Raises BadInput for one that is not off.
         """
         return self.breaks.put_back(safeguard)
+
+    def zoom(self) -> Player:
+        """A Player on the run of a finer model that achieves the step that is shown.
+
+        Raises KitError where nothing finer is known of that step.
+        """
+        return Player(zoomed(self.timeline), controls=False)
 
     def mermaid(self) -> str:
         """The run as a sequence diagram in Mermaid's words; of a broken one its smallest cause."""

@@ -42,7 +42,7 @@ from kit.engine.declared import (
     sometimes,
 )
 from kit.engine.registry import Fuzzing, Scenario
-from kit.errors import Refusal
+from kit.errors import BadInput, Refusal
 from kit.masks import chosen
 from kit.protocols.cms.refining import refined_by
 from kit.protocols.cms.rules.events import Fact, Metadata, machine_of, objection, parsed
@@ -55,6 +55,7 @@ from kit.protocols.cms.rules.log import (
     received,
     replay,
     slice_since,
+    snapshots_due,
     truncated,
 )
 from kit.protocols.cms.rules.paxos import accept, newer, promise, quorum
@@ -142,6 +143,11 @@ class Commit(NodeModel[CommitState]):
         "what is submitted, by which node, to which one first: drop table t at D to A",
         extra_json_schema={"title": "events", "written": True},
     )
+    given_names: tuple[str, ...] = parameter(
+        (),
+        "names of the nodes, members of the CMS first; empty: A, B, C, …",
+        extra_json_schema={"title": "names", "written": True},
+    )
     backend: Literal["paxos", "atomic"] = parameter(
         "paxos",
         "who gives out epochs: a majority of the CMS, or a counter on the first node alone",
@@ -210,14 +216,16 @@ class Commit(NodeModel[CommitState]):
     def set_up(self) -> None:
         """The nodes, who is in the CMS, and what is submitted, snapshots of its own at the end.
 
-        Raises BadInput for what is no submission.
+        Raises BadInput for what is no submission, or as many names as there are no nodes.
         """
-        self.names = tuple(ascii_uppercase[: self.nodes])
+        self.names = self.given_names or tuple(ascii_uppercase[: self.nodes])
+        if len({*self.names}) != self.nodes:
+            raise BadInput("given_names", self.given_names, f"{self.nodes} names, each another one")
         size = 1 if self.backend == "atomic" else min(self.members, self.nodes)
         self.cms, self.size = (1 << size) - 1, size
         self.quorum = quorum(size) if self.cms_quorum else 1
         given = tuple(submission_of(text, self.names) for text in self.events)
-        own = len(given) // self.snapshot_every if self.snapshot_every else 0
+        own = snapshots_due(len(given), self.snapshot_every)
         self.submissions = (*given, *(Submission(SNAPSHOT, "A", "A"),) * own)
         things = {parsed(each.event)[1]: each.event for each in reversed(given)}
         tables = (x for x, event in things.items() if x and not event.startswith("create"))
@@ -828,7 +836,10 @@ SCENARIOS = (
 ENTRY = entry(
     Commit,
     scenarios=SCENARIOS,
-    refinement=refined_by(Commit),
+    refinement=refined_by(
+        Commit,
+        lambda m: ((each.event, m.id_of(at)) for at, each in enumerate(m.submissions)),
+    ),
     fuzzing=Fuzzing(
         {
             "nodes": 5,

@@ -113,7 +113,7 @@ def submission_of(text: str, names: tuple[str, ...]) -> Submission:
 
     Raises BadInput for no event, or a node that is not there.
     """
-    event, _, where = text.partition(" at ")
+    event, _, where = text.rpartition(" at ")
     node, _, contact = where.partition(" to ")
     parsed(event)
     if node not in names or (contact and contact not in names):

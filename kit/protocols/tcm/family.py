@@ -9,13 +9,14 @@ FAMILY = Family(
     models={"tcm": "examples:ENTRY"},
     views={"tcm": "panels:VIEWS", "tcm/log": "dry_run.time_machine:VIEWS"},
     scenario_output={"tcm": "scenario_output:OUTPUT"},
+    zooms={"tcm": "facts.zooming:committed_by"},
     trace_tables={"tcm": "spark.trace_rows:ROWS"},
     servers={"tcm": "facts.tools:SERVERS"},
     public={
         "lessons": {
             "lessons.questions": (
                 "at_once barrier busiest events late losses misses readers senders sources spread "
-                "victims writers"
+                "too_weak victims writers"
             ),
             "lessons.real_log": "behind state_at under_way_at",
             "lessons.shown": "barriers estimates group_sizes meetings ring_picture step_table",

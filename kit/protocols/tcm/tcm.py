@@ -308,16 +308,18 @@ class Tcm(Declared[TcmState]):
             missing = f"but a read could miss a write at {epochs}"
         return f"{became}: {counted(own, 'epoch')}, {moved}, {missing}."
 
+    def submitter(self, before: TcmState, action: Any) -> str | None:
+        """The node that commits; None where an operator does."""
+        if isinstance(action, Begin):
+            return driver(action.operation)
+        if isinstance(action, Advance):
+            sequence = self.under_way(before, action.node)
+            return None if sequence.undoing else driver(sequence.plan.operation)
+        return getattr(action, "by", None)
+
     def submits(self, before: TcmState, action: Any, after: TcmState) -> Iterator[Travel]:
         """A node sends its commit to the log; an operator is nowhere in the picture."""
-        if isinstance(action, Begin):
-            node = driver(action.operation)
-        elif isinstance(action, Advance):
-            sequence = self.under_way(before, action.node)
-            node = None if sequence.undoing else driver(sequence.plan.operation)
-        else:
-            node = action.by
-        if node is not None:
+        if (node := self.submitter(before, action)) is not None:
             epoch = f"epoch {self.parameters.epoch + len(after.events)}"
             place, text = verbatim(self.spot(node)), verbatim(f"{node} → log: commits {epoch}")
             yield Travel("request", place, LOG, epoch, text)
@@ -461,7 +463,7 @@ class Tcm(Declared[TcmState]):
         def far(token: int) -> int:
             return min(abs(token - end), whole - abs(token - end))
 
-        begins = self.tokens_of(s, source)
+        begins = self.tokens_of(s, source) or (end,)  # who has left the ring has no place there
         far_enough = (token for token in begins if far(token) * NEAREST >= whole)
         return next(far_enough, max(begins, key=far)), end
 

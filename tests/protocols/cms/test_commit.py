@@ -248,9 +248,13 @@ def whole(count: int) -> NodeLog:
 def test_a_snapshot_and_the_rest_is_full_replay(had: int, is_cut: bool, snapshots: bool) -> None:
     """Whoever catches up from any epoch has the metadata that replaying all entries makes."""
     server = truncated(whole(6)) if is_cut else whole(6)
+    if is_cut and not snapshots and had < 5:  # there is no other way over what was cut
+        with pytest.raises(BadInput, match="after epoch"):
+            slice_since(server, had, snapshots=False)
+        return
     log = caught_up(whole(had), slice_since(server, had, snapshots=snapshots), MACHINE)
-    assert metadata(log, MACHINE) == replay(MACHINE, ENTRIES[: log.epoch])
-    assert log.epoch == 6 or (is_cut and not snapshots)
+    assert metadata(log, MACHINE) == replay(MACHINE, ENTRIES)
+    assert log.epoch == 6
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,8 @@
 
 An event is a line of text: ``drop table t``, ``decommission C``, ``replace C D``. Metadata is a
 row for each table and node that events have named: what became of it, and at which epoch, so that
-a rejection can name the epoch that stands in the way.
+a rejection can name the epoch that stands in the way. Whether a step of an operation makes sense,
+such as ``bootstrap X: switch reads``, is not judged here: that is the matter of its own protocol.
 Source: CEP-21, "Event Submission Protocol".
 """
 
@@ -15,7 +16,7 @@ from msgspec import Struct
 from kit.errors import BadInput
 from kit.protocols.cms.rules.log import SNAPSHOT, Entry, Machine
 
-TABLE, NODE = "table", "node"
+TABLE, NODE, STEP = "table", "node", ": "
 EVENTS = {
     "create table": (TABLE, ("", "dropped"), "there"),
     "alter table": (TABLE, ("there",), "there"),
@@ -57,19 +58,19 @@ def parsed(event: str) -> tuple[str, str, str]:
 
     Raises BadInput for what is no event.
     """
-    if event == SNAPSHOT:
-        return SNAPSHOT, "", ""
+    if event == SNAPSHOT or STEP in event:
+        return SNAPSHOT if event == SNAPSHOT else STEP, "", ""
     for kind, (of, _, _) in EVENTS.items():
         names = event.removeprefix(kind).split()
         if event.startswith(f"{kind} ") and len(names) == 1 + (kind == "replace"):
             return kind, f"{of} {names[0]}", f"{NODE} {names[1]}" if names[1:] else ""
-    raise BadInput("event", event, f"{', '.join(EVENTS)} with a name, or {SNAPSHOT}")
+    raise BadInput("event", event, f"{', '.join(EVENTS)} with a name, {SNAPSHOT}, or X: a step")
 
 
 def objection(metadata: Metadata, event: str) -> Objection | None:
     """Why an event makes no sense after all that was committed before; None where it does."""
     kind, thing, new = parsed(event)
-    if kind == SNAPSHOT:
+    if not thing:
         return None
     fact, comes = metadata.fact(thing), metadata.fact(new)
     if fact.state not in EVENTS[kind][1]:
@@ -83,7 +84,7 @@ def objection(metadata: Metadata, event: str) -> Objection | None:
 def enact(metadata: Metadata, entry: Entry) -> Metadata:
     """The metadata after one more entry."""
     kind, thing, new = parsed(entry.event)
-    if kind == SNAPSHOT:
+    if not thing:
         return metadata
     changed = [Fact(thing, EVENTS[kind][2], entry.epoch)]
     changed += [Fact(new, "there", entry.epoch)] if new else []

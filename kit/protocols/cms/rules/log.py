@@ -19,6 +19,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kit.errors import BadInput
+
 SNAPSHOT = "snapshot"
 """The event that changes nothing, and at which each node stores a snapshot."""
 
@@ -130,25 +132,29 @@ def received(log: NodeLog, entry: Entry, machine: Machine, *, in_order: bool = T
     """
     if entry.epoch <= log.epoch:
         return log
-    if in_order and entry.epoch > log.epoch + 1:
-        held = {each.epoch: each for each in (*log.held, entry)}
-        return replace(log, held=tuple(held[epoch] for epoch in sorted(held)))
-    return _drained(applied(log, entry, machine), machine)
+    if in_order:
+        return _taken(log, (entry,), machine)
+    return _taken(applied(log, entry, machine), (), machine)
 
 
-def _drained(log: NodeLog, machine: Machine) -> NodeLog:
-    """The log with what it held back applied, as far as there is no gap."""
-    held = tuple(each for each in log.held if each.epoch > log.epoch)
-    while held and held[0].epoch == log.epoch + 1:
-        log, held = applied(log, held[0], machine), held[1:]
-    return log if log.held == held else replace(log, held=held)
+def _taken(log: NodeLog, new: Iterable[Entry], machine: Machine) -> NodeLog:
+    """The log after entries have arrived: as many applied as have no gap below, others held."""
+    by_epoch = {each.epoch: each for each in (*log.held, *new) if each.epoch > log.epoch}
+    waiting = tuple(by_epoch[epoch] for epoch in sorted(by_epoch))
+    ready = sum(at == each.epoch for at, each in enumerate(waiting, log.epoch + 1))
+    first = 0
+    for last, each in enumerate(waiting[:ready], 1):
+        if each.event == SNAPSHOT or last == ready:  # what lies between changes no snapshot
+            run = (*log.entries, *waiting[first : last - 1])
+            log, first = applied(replace(log, entries=run), each, machine), last
+    return log if log.held == waiting[ready:] else replace(log, held=waiting[ready:])
 
 
 def caught_up(log: NodeLog, sent: Slice, machine: Machine) -> NodeLog:
     """The log after an answer to "what is above my epoch?": first the snapshot, then entries."""
     if sent.snapshot and sent.snapshot.epoch > log.epoch:
-        log = _drained(replace(log, snapshots=(*log.snapshots, sent.snapshot)), machine)
-    return reduce(lambda log, entry: received(log, entry, machine), sent.entries, log)
+        log = replace(log, snapshots=(*log.snapshots, sent.snapshot))
+    return _taken(log, sent.entries, machine)
 
 
 def slice_since(log: NodeLog, epoch: int, *, snapshots: bool = True) -> Slice:
@@ -156,15 +162,26 @@ def slice_since(log: NodeLog, epoch: int, *, snapshots: bool = True) -> Slice:
 
     Entries alone where they have no gap and at most one snapshot would be skipped: a snapshot is
     taken to cost more. Else the newest snapshot and what follows it. Without a snapshot, whatever
-    entries there are.
+    entries there are. Raises BadInput for a gap where nobody wants ``snapshots``.
     """
     entries = tuple(each for each in log.entries if each.epoch > max(epoch, log.cut))
-    newer = [each for each in log.snapshots if each.epoch > epoch] if snapshots else []
+    newer = [each for each in log.snapshots if each.epoch > epoch]
     epochs = (epoch, *(each.epoch for each in entries))
-    is_whole = all(b == a + 1 for a, b in pairwise(epochs)) and epochs[-1] == log.epoch
-    if not newer or (is_whole and len(newer) == 1):
+    is_whole = all(b == a + 1 for a, b in pairwise(epochs)) and epochs[-1] >= log.epoch
+    if not (snapshots or is_whole):
+        raise BadInput("snapshots", snapshots, f"True: entries after epoch {epoch} are missing")
+    if not newer or not snapshots or (is_whole and len(newer) == 1):
         return Slice(None, entries)
     return Slice(newer[-1], tuple(each for each in entries if each.epoch > newer[-1].epoch))
+
+
+def snapshots_due(events: int, every: int) -> int:
+    """How many snapshots the CMS submits by itself among so many events.
+
+    One is due whenever the epoch that was applied is a multiple of ``every`` (0: never), and is
+    itself the next epoch. After each event if that is 1, which leaves snapshots themselves out.
+    """
+    return (events - 1) // (every - 1) if every > 1 else events * every
 
 
 def truncated(log: NodeLog) -> NodeLog:

@@ -9,15 +9,20 @@ Sources: CEP-21, "CMS Reconfiguration Protocol"; published code, ``ReconfigureCM
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any, Literal, Self
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.protocols.cms.rules.log import Entry
+from kit.ring.natural import replicas_from
+from kit.ring.replication import NetworkTopologyStrategy
+from kit.ring.topology import Node, Ring
 
 Edition = Literal["documents", "server"]
 NAMES = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -34,14 +39,18 @@ INITIALIZE, JOIN, LEAVE, LEFT, ASSASSINATE = (
     "left",
     "assassinate",
 )
-CHANGE, FORCE = "change", "force members"
+CHANGE, FORCE, STARTUP = "change", "force members", "startup"
+REPAIRED_FIRST = START_ADD, START_REMOVE, REMOVE
+"""Before one of these comes a Paxos repair."""
+PREPARE, END = "prepare reconfiguration", "end of reconfiguration"
 
 
 class Members(Struct, frozen=True, cache_hash=True):
     """The members at an epoch: whose answers count for reads, and for writes of the log.
 
     ``cluster`` are all nodes, ``leaving`` those that are to leave it. ``size`` is what an operator
-    asked for in each datacenter, ``chosen`` whom one asked for by hand (0: nobody asked).
+    asked for in each datacenter, ``chosen`` whom one asked for by hand (0: nobody asked). ``moved``
+    are those of which the log has a new address.
     """
 
     cluster: int = 0
@@ -50,6 +59,7 @@ class Members(Struct, frozen=True, cache_hash=True):
     leaving: int = 0
     size: int = 0
     chosen: int = 0
+    moved: int = 0
 
     @property
     def pending(self) -> int:
@@ -105,9 +115,20 @@ def enact(members: Members, entry: Entry) -> Members:
         LEFT: gone,
         RECONFIGURE: {"size": size_in(entry.event), "chosen": named},
         CHOOSE: {"chosen": named},
+        STARTUP: {"moved": m.moved | named},
         CANCEL: {"writers": m.readers, "chosen": m.readers},
     }
     return m.but(**made.get(kind, {}))
+
+
+def every_event(nodes: int) -> Iterator[str]:
+    """All that may be committed in a cluster of so many nodes."""
+    yield from (CHANGE, CANCEL)
+    of_one = (JOIN, LEAVE, LEFT, ASSASSINATE, STARTUP, *REPAIRED_FIRST, FINISH_ADD, FINISH_REMOVE)
+    sizes = [f"{RECONFIGURE} {size}" for size in range(1, nodes + 1)]
+    yield from (*sizes, *(f"{kind} {name}" for kind in of_one for name in NAMES[:nodes]))
+    for kind, chosen in product((CHOOSE, *sizes), range(1, 1 << nodes)):
+        yield f"{kind} {letters(chosen)}"
 
 
 # -- how many, and which ones ----------------------------------------------------------------------
@@ -121,26 +142,37 @@ def size_for(nodes: int, up_to: Sequence[int] = UP_TO, sizes: Sequence[int] = SI
     return min(size, nodes)
 
 
-def placed(candidates: int, members: int, racks: Sequence[int], size: int) -> int:
-    """Which of the candidates are to be the members.
+def placed(candidates: int, members: int, size: int) -> int:
+    """The members by the documents: who is one stays one, then come the first of the ring."""
+    order = sorted(nodes_in(candidates), key=lambda node: (not members >> node & 1, node))
+    return sum(1 << node for node in order[:size])
 
-    A place goes to the rack that has fewest, within it to who is a member already, then to the
-    first node of the ring: so replicas of a range are chosen, from MIN on.
+
+def walked(
+    nodes: Iterable[Node], sizes: Mapping[str, int], without: Collection[str] = ()
+) -> tuple[str, ...]:
+    """The members by the published code: the replicas of the first range, from MIN on.
+
+    ``sizes`` are those of the datacenters. ``without`` are nodes that may be none: they are down,
+    leave, or have an operation of their own. Where too few are left the CMS is smaller.
     """
-    chosen = 0
-    for _ in range(min(size, candidates.bit_count())):
-        held = [racks[node] for node in nodes_in(chosen)]
-        rest = nodes_in(candidates & ~chosen)
-        chosen |= 1 << min(rest, key=lambda n: (held.count(racks[n]), not members >> n & 1, n))
-    return chosen
+    ring = Ring.of(each for each in nodes if each.name not in without)
+    strategy = NetworkTopologyStrategy(tuple(sorted(sizes.items())))
+    first = replicas_from(ring, strategy, np.zeros(min(1, len(ring.tokens)), np.intp))
+    return tuple(ring.names[code] for code in first.flat if code >= 0)
 
 
-def placed_by_datacenter(
-    candidates: int, members: int, dcs: Sequence[int], racks: Sequence[int], size: int
-) -> int:
-    """The same in each datacenter, with as many members in each."""
-    every = (sum(1 << i for i, dc in enumerate(dcs) if dc == each) for each in {*dcs})
-    return sum(placed(candidates & dc, members, racks, size) for dc in every)
+def too_many(nodes: Iterable[Node], sizes: Mapping[str, int], without: Collection[str] = ()) -> str:
+    """Why the published code refuses these sizes of datacenters; empty where it does not."""
+    joined = Counter(each.dc for each in nodes)
+    for dc, size in sizes.items():
+        if not joined[dc]:
+            return f"there is no datacenter {dc}"
+        if joined[dc] < size:
+            return f"{dc} has fewer than {size} nodes"
+    if len(walked(nodes, sizes, without)) < majority(sum(sizes.values())):
+        return "too few are up and free for a majority of that size"
+    return ""
 
 
 def next_step(members: Members, wanted: int, *, at_once: bool) -> str:
@@ -159,6 +191,18 @@ def next_step(members: Members, wanted: int, *, at_once: bool) -> str:
         if nodes:
             return f"{kind} {letters(nodes & -nodes)}"
     return ""
+
+
+def reconfiguration(now: Members, wanted: int) -> tuple[str, ...]:
+    """All events of a change of the members in the published code, each of them an epoch.
+
+    The first one keeps the plan and locks the range of the log, the last one takes both away.
+    """
+    at, events = now, [PREPARE]
+    while event := next_step(at, wanted, at_once=True):
+        at = enact(at, Entry(0, event, ""))
+        events.append(event)
+    return (*events, END) if at != now else (PREPARE,)
 
 
 # -- quorums ---------------------------------------------------------------------------------------

@@ -77,13 +77,15 @@ def moves_ranges(schema: LegacySchema, change: SchemaChange) -> bool:
     """Whether a statement changes who owns ranges.
 
     A new keyspace does where no other one has its replication, as all that have one replication
-    share their ranges; so does dropping the last one. To alter replication always does.
+    share their ranges; so does dropping the last one, and any other replication of one.
     """
     if change.table:
         return False
-    others = [rf for name, rf in schema.keyspaces if name != change.keyspace]
-    own = change.replication or dict(schema.keyspaces).get(change.keyspace, 1)
-    return change.verb == "alter" or own not in others
+    had = dict(schema.keyspaces).get(change.keyspace)
+    own = change.replication or had or 1
+    if change.verb == "alter":
+        return own != had
+    return own not in (rf for name, rf in schema.keyspaces if name != change.keyspace)
 
 
 def objection(metadata: SchemaMetadata, event: str, *, locks: bool = True) -> str | None:

@@ -1,0 +1,72 @@
+"""A step of one model as the run of a finer one that achieves it.
+
+A coarse model takes in one step what a finer one does in many: an entry is in the log, and there
+were ballots, promises and an answer. The finer model's refinement says of each of its steps what
+that is in the coarser one. So the run is found by playing the finer model, until its image has done
+the same. A family declares it for its models (``Family.zooms``), by a function of the model and the
+steps of a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from kit.engine.family import model_places
+from kit.engine.model import Model
+from kit.engine.registry import build, entry_of
+from kit.engine.timeline import LONGEST_RUN, Timeline
+from kit.errors import KitError
+
+
+class FinerRun(Struct, frozen=True):
+    """What to play: a model with its parameters, up to the ``nth`` coarse step of a kind.
+
+    ``begins`` is the verb with which the work on that step begins: the run is looked at from there.
+    ``story`` says in a sentence what one sees.
+    """
+
+    model: str
+    parameters: Mapping[str, Any]
+    kind: str
+    nth: int
+    begins: str
+    story: str = ""
+
+
+def finer_runs(model: Model[Any, Any]) -> Any:
+    """What tells the finer run of a step of a model; None where its family declares nothing."""
+    family, _ = model_places().get(model.name, (None, ""))
+    place = family and family.zooms.get(model.name)
+    return family.load(place) if family and place else None
+
+
+def zoomed(timeline: Timeline, moment: int | None = None) -> Timeline:
+    """The finer run that achieves the step to a moment (left out: the one that is shown).
+
+    Raises KitError where nothing finer is known of that step.
+    """
+    at = timeline.at if moment is None else moment
+    model, way = timeline.model_at(at), timeline.passed(at)
+    finer_run = finer_runs(model)
+    finer: FinerRun | None = finer_run(model, way) if finer_run and way else None
+    if finer is None:
+        raise KitError(f"zoom: nothing finer is known of this step of {model.name}")
+    run = Timeline(build(finer.model, finer.parameters))
+    refines = entry_of(finer.model).refinement
+    assert refines is not None, f"{finer.model} refines nothing"
+    refinement = refines(run.model.parameters)
+    begun = done = 0
+    for _ in range(LONGEST_RUN):
+        before = run.state
+        if done == finer.nth or (step := run.forward()) is None:
+            break
+        if run.model.verb(step.action) == finer.begins:
+            begun = step.parent
+        images = refinement.image(before, step.action, step.state)
+        done += sum(refinement.coarse.kind(each) == finer.kind for each in images)
+    run.goto(begun)
+    run.tell(finer.story)
+    return run

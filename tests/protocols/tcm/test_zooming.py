@@ -1,0 +1,91 @@
+"""A commit of the epoch protocol, opened as the run of ``commit`` that achieves it."""
+
+from __future__ import annotations
+
+import pytest
+
+from kit import Player
+from kit.engine.registry import entry_of
+from kit.engine.timeline import Timeline, played_out
+from kit.engine.zoom import zoomed
+from kit.errors import KitError
+from kit.protocols.tcm.facts import moment as facts
+
+
+def ended(scenario: str) -> Timeline:
+    """A scenario, played to its end."""
+    return played_out(Player(scenario, controls=False).timeline)
+
+
+def commits(timeline: Timeline) -> list[int]:
+    """The moments at which an epoch was committed."""
+    moments = [timeline.moments[at] for at in timeline.path()[1:]]
+    before = {each.id: timeline.moments[each.parent].state for each in moments}
+    return [
+        each.id
+        for each in moments
+        if len(each.state.log.entries) > len(before[each.id].log.entries)
+    ]
+
+
+@pytest.mark.parametrize("scenario", ["tcm/bootstrap", "tcm/cancel", "tcm/crash-and-resume"])
+def test_each_commit_is_the_append_that_the_finer_run_refines(scenario: str) -> None:
+    """The finer run refines the log step by step; where it ends, the log is as long, and its last
+    entry is what was committed.
+    """
+    timeline = ended(scenario)
+    for count, moment in enumerate(commits(timeline), 1):
+        run = zoomed(timeline, moment)
+        refines = entry_of("commit").refinement
+        assert refines is not None
+        refinement = refines(run.model.parameters)
+        steps = run.passed(run.tip)
+        assert not [s for s in steps if refinement.mismatch(s.before, s.action, s.after)]
+        entries = refinement.project(run.moments[run.tip].state).entries
+        assert len(entries) == count
+        row = facts.log(timeline.model, timeline.moments[moment].state)[-1]  # type: ignore[arg-type]  # its model is tcm
+        assert entries[count - 1].event == f"{row.operation.title}: {row.text}"
+
+
+def test_one_looks_at_it_from_its_submission_on() -> None:
+    """The next step is the submission by the node that drives the operation, by its own name."""
+    timeline = ended("tcm/bootstrap")
+    finer = zoomed(timeline, commits(timeline)[2])
+    assert finer.model.verb(finer.forward().action) == "submit r3 A"  # type: ignore[union-attr]  # there is a step
+    assert finer.now.say == "X submits bootstrap X at 150: switch reads to A."
+    assert "epoch 3" in finer.story
+
+
+def test_who_was_down_is_no_member() -> None:
+    """The finer run is one that can have been: a node that crashed on the way answers nobody."""
+    timeline = Timeline(Player("tcm/crash-and-resume", controls=False).model)
+    timeline.do(timeline.model.find(timeline.state, "crash A")[0])  # type: ignore[index]  # it may crash
+    played_out(timeline)
+    run = zoomed(timeline, commits(timeline)[0])
+    assert "A" not in run.model.names  # type: ignore[attr-defined]  # names of nodes
+
+
+def test_a_button_opens_it_below_the_stage() -> None:
+    """Once pressed at a commit, the finer Player is there; pressed again, another one in its place.
+
+    At a step that commits nothing, the reason is said.
+    """
+    player = Player("tcm/bootstrap")
+    [zoom] = [each for each in player.controls.row.children if each.description == "Zoom in"]  # type: ignore[union-attr]  # with controls
+    player.goto(0)
+    zoom.click()
+    assert "nothing finer is known" in player.controls.message.value  # type: ignore[union-attr]  # with controls
+    for _ in range(2):
+        player.step()
+        zoom.click() if player.timeline.at in commits(player.timeline) else None
+    assert [type(child).__name__ for child in player.children][2:] == ["Player"]
+    assert player.children[2].model.name == "commit"
+
+
+def test_where_nothing_finer_is_known_there_is_no_button() -> None:
+    """Another model has none, and asking for it is refused."""
+    player = Player("twophase")
+    assert "Zoom in" not in [each.description for each in player.controls.row.children]  # type: ignore[union-attr]  # with controls
+    player.step()
+    with pytest.raises(KitError, match="nothing finer is known of this step of twophase"):
+        player.zoom()
