@@ -28,7 +28,7 @@ FAMILY = Family(
         "cms/quorum-lost": "drill:QUORUM_LOST",
         "cms/cms-lost": "drill:CMS_LOST",
     },
-    servers={"cms": "facts.tools:SERVERS"},
+    servers={"cms": "facts.tools:SERVERS", "migration": "facts.tools:MIGRATING"},
     public={"lessons": {"lessons": "answer_to deciding fetched"}},
     tasks=("lessons",),
     hunts={
