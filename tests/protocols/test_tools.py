@@ -257,10 +257,10 @@ def test_what_the_model_refuses_is_said_when_it_is_done() -> None:
         ("nodetool cms reconfigure 9", "nodetool cms reconfigure: got '9'"),
         ("nodetool assassinate '; rm -rf /'", "nodetool assassinate: got "),
         ("SELECT * FROM system.peers", "SELECT * FROM: got 'system.peers'"),
-        ("SELECT kind FROM kit.log_replication", "column: got 'kind'; allowed: * or node_id"),
-        ("SELECT * FROM kit.log_replication WHERE epoch = up", "got 'up'"),
-        ("SELECT * FROM kit.log_replication LIMIT -1", "LIMIT: got '-1'"),
-        ("SELECT * FROM kit.log_replication ALLOW FILTERING", "got 'ALLOW'"),
+        ("SELECT kind FROM kit_views.log_replication", "column: got 'kind'; allowed: * or node_id"),
+        ("SELECT * FROM kit_views.log_replication WHERE epoch = up", "got 'up'"),
+        ("SELECT * FROM kit_views.log_replication LIMIT -1", "LIMIT: got '-1'"),
+        ("SELECT * FROM kit_views.log_replication ALLOW FILTERING", "got 'ALLOW'"),
     ],
 )
 def test_what_is_typed_is_read_strictly(line: str, says: str) -> None:
