@@ -29,7 +29,7 @@ FAMILY = Family(
         "cms/cms-lost": "drill:CMS_LOST",
     },
     servers={"cms": "facts.tools:SERVERS", "migration": "facts.tools:MIGRATING"},
-    public={"lessons": {"lessons": "answer_to deciding fetched"}},
+    public={"lessons": {"lessons": "answer_to deciding fetched still_able"}},
     tasks=("lessons",),
     hunts={
         "migration": HuntGround(

@@ -7,19 +7,23 @@ from msgspec.structs import replace
 
 from kit.engine.timeline import PassedStep, Timeline, played_out
 from kit.errors import BadInput
-from kit.lessons.judge import Arguments, function_task
+from kit.lessons.judge import Arguments, TypedJudge, function_task
 from kit.lessons.questions import PosedQuestion, copied, listed, model_of, posed
 from kit.lessons.replays import Ground, run_task, takes
 from kit.lessons.stills import still
-from kit.protocols.cms.cms import Cms
+from kit.lessons.tasks import Task
+from kit.protocols.cms.cms import Cms, working
 from kit.protocols.cms.commit import Commit
+from kit.protocols.cms.drill import BOOT, DUMP
 from kit.protocols.cms.facts.commit import requests
 from kit.protocols.cms.rules.log import slice_since
-from kit.protocols.cms.rules.members import quorums
+from kit.protocols.cms.rules.members import NAMES, Members, quorums
+from kit.protocols.cms.rules.members import decides as is_decided
 from kit.protocols.cms.rules.paxos import Slot, promise
 
 SUBMITTING = "the model commit"
 UNKNOWN = "nothing"
+TYPED = "cms/cms-lost"
 
 
 def answer_to(timeline: Timeline, request: str) -> PosedQuestion:
@@ -85,6 +89,30 @@ def deciding(timeline: Timeline) -> PosedQuestion:
     )
 
 
+def still_able(timeline: Timeline) -> PosedQuestion:
+    """What can still be done by a cluster whose CMS has lost members?
+
+    Raises BadInput where the model is not that of the members.
+    """
+    model, s = model_of(timeline, Cms, "the model cms"), timeline.state
+    newest, up = model.newest(s), working(model, s)
+    able = {
+        "change a table": model.commits(s),
+        "print the log with nodetool cms dumplog": model.has_quorum(s),
+        "give the CMS other members": model.commits(s),
+        "read and write rows at QUORUM": model.serving(s),
+    }
+    answering = (newest.readers & up).bit_count()
+    return posed(
+        "What can you still do with this cluster?",
+        able,
+        [what for what, holds in able.items() if holds],
+        f"{answering} of {newest.readers.bit_count()} members answer. The log needs a majority of "
+        "them, also to be read. Rows need a majority of their own replicas.",
+        still(timeline, "members"),
+    )
+
+
 # -- exercises -------------------------------------------------------------------------------------
 
 
@@ -122,6 +150,29 @@ def _ballots(chance: random.Random) -> Arguments:
     return [[chance.randint(1, 9) for _ in range(chance.randint(1, 6))]]
 
 
+def decides(readers: list[str], writers: list[str], up: list[str]) -> bool:
+    """Whether an event can be committed by the nodes that answer."""
+    able, *groups = (
+        sum(1 << NAMES.index(each) for each in names) for names in (up, readers, writers)
+    )
+    return is_decided(Members(readers=groups[0], writers=groups[1]), able)
+
+
+def _groups(chance: random.Random) -> Arguments:
+    writers = sorted(chance.sample("ABCDE", chance.randint(1, 5)))
+    readers = writers[: max(1, len(writers) - chance.randint(0, 1))]
+    return [readers, writers, sorted(chance.sample("ABCDE", chance.randint(1, 5)))]
+
+
+def passing() -> tuple[str, ...]:
+    """Lines that pass the drill: the server that is down, the file, a CMS of one, then of three."""
+    start = "systemctl {} cassandra".format
+    looks = [line for name in "BDC" for line in (f"on {name}", "nodetool cms describe")]
+    file = ("jmx dumpClusterMetadata", f"addtocmstool {DUMP} 10.0.0.13", f"{BOOT}: {DUMP}")
+    end = ("nodetool cms reconfigure 3", "nodetool cms reconfigure --status")
+    return ("on C", start("start"), *looks, *file, start("restart"), f"{BOOT}:", *end)
+
+
 TASKS = (
     run_task(
         "overtaken",
@@ -145,5 +196,30 @@ TASKS = (
         promises,
         ([[1, 3, 2]], [[2, 2, 5, 4, 5]]),
         _ballots,
+    ),
+    Task(
+        "typed-loss",
+        "the whole CMS, typed",
+        f"Pass the drill {TYPED}. Give the lines that you typed, as a list, or board.typed of a "
+        "DrillBoard on this drill.",
+        "verbs",
+        "one server is only down. Look which node has the newest epoch before you make the file, "
+        "and take the option away when the node runs again. checklist shows the steps.",
+        TypedJudge(TYPED, passing),
+    ),
+    function_task(
+        "decides",
+        "which nodes decide",
+        "Write decides(readers, writers, up). All three are lists of names: the members that are "
+        "read from, those that are written to, the nodes that answer. Tell whether an event can be "
+        "committed.",
+        "two majorities are needed, one of the readers and one of the writers.",
+        decides,
+        (
+            [["A", "B", "C"], ["A", "B", "C"], ["A", "B"]],
+            [["A", "B", "C"], ["A", "B", "C", "D"], ["A", "B"]],
+            [["A"], ["A", "B"], ["A"]],
+        ),
+        _groups,
     ),
 )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.protocols.cms.test_drill import PASSING
+
 
 def overtaken() -> list[str]:
     """C promises both ballots before it accepts anything; A learns epoch 1 and begins again."""
@@ -18,4 +20,14 @@ def promises(ballots: list[int]) -> list[bool]:
     return [ballot == max(ballots[: place + 1]) for place, ballot in enumerate(ballots)]
 
 
-RIGHT: dict[str, Any] = {"overtaken": overtaken, "promises": lambda: promises}
+def decides(readers: list[str], writers: list[str], up: list[str]) -> bool:
+    """More than half of either group answers."""
+    return all(2 * len({*group} & {*up}) > len(group) for group in (readers, writers))
+
+
+RIGHT: dict[str, Any] = {
+    "overtaken": overtaken,
+    "promises": lambda: promises,
+    "typed-loss": lambda: PASSING["cms/cms-lost"],
+    "decides": lambda: decides,
+}
