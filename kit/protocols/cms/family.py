@@ -23,8 +23,14 @@ FAMILY = Family(
         "cms": "facts.members:OUTPUT",
         "schema": "facts.schema:OUTPUT",
     },
-    public={"lessons": {"lessons": "answer_to deciding fetched"}},
-    tasks=("lessons",),
+    public={
+        "lessons": {
+            "lessons.questions": (
+                "answer_to deciding done_changes fetched finders recipients starters with_log"
+            )
+        }
+    },
+    tasks=("lessons.tasks",),
     hunts={
         "migration": HuntGround(
             "migration",
