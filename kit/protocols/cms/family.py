@@ -29,8 +29,14 @@ FAMILY = Family(
         "cms/cms-lost": "drill:CMS_LOST",
     },
     servers={"cms": "facts.tools:SERVERS"},
-    public={"lessons": {"lessons": "answer_to deciding fetched"}},
-    tasks=("lessons",),
+    public={
+        "lessons": {
+            "lessons.questions": (
+                "answer_to deciding done_changes fetched finders recipients starters with_log"
+            )
+        }
+    },
+    tasks=("lessons.tasks",),
     hunts={
         "migration": HuntGround(
             "migration",

@@ -7,7 +7,7 @@ import pytest
 from kit import Player
 from kit.errors import BadInput
 from kit.lessons import answer_to, attempt, before, deciding, exercise, fetched, predict, story
-from kit.protocols.cms.lessons import promises
+from kit.protocols.cms.lessons.tasks import promises
 
 
 def test_what_a_submitter_is_told_is_the_end_of_the_run() -> None:
