@@ -32,7 +32,8 @@ FAMILY = Family(
     public={
         "lessons": {
             "lessons.questions": (
-                "answer_to deciding done_changes fetched finders recipients starters with_log"
+                "answer_to deciding done_changes fetched finders kept_changes recipients starters "
+                "with_log"
             )
         }
     },

@@ -13,6 +13,7 @@ from kit.protocols.cms.cms import Cms
 from kit.protocols.cms.commit import Commit
 from kit.protocols.cms.facts.commit import requests
 from kit.protocols.cms.facts.schema import changes, known, said
+from kit.protocols.cms.migration import Migration, numbered
 from kit.protocols.cms.rules.log import slice_since
 from kit.protocols.cms.rules.members import quorums
 from kit.protocols.cms.schema import Schema
@@ -175,7 +176,8 @@ def recipients(timeline: Timeline, node: str) -> PosedQuestion:
     Raises BadInput where the model is not that of a schema, or for a node that there is not.
     """
     model_of(timeline, Schema, SCHEMA)
-    rows = {row.name: row for row in known(timeline.here, timeline.state)}
+    here: Any = timeline.here
+    rows = {row.name: row for row in known(here, timeline.state)}
     if node not in rows:
         raise BadInput("node", node, f"one of {', '.join(rows)}")
     return posed(
@@ -184,4 +186,28 @@ def recipients(timeline: Timeline, node: str) -> PosedQuestion:
         (*rows[node].owners, *rows[node].joining),
         f"By what each node knows: {'; '.join(map(said, rows.values()))}.",
         still(timeline, "known"),
+    )
+
+
+# -- from gossip to the log ------------------------------------------------------------------------
+
+
+def kept_changes(timeline: Timeline) -> PosedQuestion:
+    """Which changes that were acknowledged does the log have, at the end of this branch?
+
+    Raises BadInput where the model is not that of the migration.
+    Raises KitError where nothing is changed, or no log begins.
+    """
+    model_of(timeline, Migration, "the model migration")
+    end = copied(timeline, timeline.tip)
+    s = end.state
+    if not s.made or not s.logs:
+        raise KitError("predict: nothing is changed on this branch, or no log begins")
+    held = s.logs[-1].facts_at(s.logs[-1].top)
+    return posed(
+        "Clients were told that their changes are done. Which of them are in the log in the end?",
+        [f"change {number + 1}" for number in range(s.made)],
+        [f"change {number + 1}" for number in range(s.made) if held >> number & 1],
+        f"The log holds these changes: {numbered(held) or UNKNOWN}.",
+        still(end, "beliefs"),
     )

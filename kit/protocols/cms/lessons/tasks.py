@@ -5,8 +5,10 @@ from typing import Any
 
 from kit.engine.timeline import PassedStep, Timeline
 from kit.lessons.judge import Arguments, function_task
-from kit.lessons.replays import Ground, breaking, run_task, takes
+from kit.lessons.replays import Ground, breaking, ends, run_task, takes
 from kit.protocols.cms.commit import Commit
+from kit.protocols.cms.migrating_cluster import MigratingCluster, MigratingNode
+from kit.protocols.cms.migration import Migration
 from kit.protocols.cms.rules.events import Metadata, enact, objection
 from kit.protocols.cms.rules.log import Entry
 from kit.protocols.cms.rules.paxos import Slot, promise
@@ -61,6 +63,45 @@ def _events(chance: random.Random) -> Arguments:
     return [[f"{chance.choice(kinds)} {chance.choice('tu')}" for _ in range(chance.randint(2, 7))]]
 
 
+def _finds_mismatch(_model: Any, step: PassedStep) -> bool:
+    return any(node.unlike for node in step.after.nodes)
+
+
+def _by_the_log(s: MigratingCluster) -> bool:
+    return s.made > 0 and all(
+        (log := s.log_of(node)) and node.epoch == log.top and node.facts == (1 << s.made) - 1
+        for node in s.nodes
+    )
+
+
+def log_may_begin(nodes: list[tuple[str, bool, list[int]]]) -> bool:
+    """Whether the first of these nodes may begin the log: the model's own rule."""
+    model = Migration(Migration.Parameters(nodes=len(nodes)))
+    cluster = [
+        MigratingNode(is_new=version == "new", frozen=switch, facts=sum(1 << each for each in has))
+        for version, switch, has in nodes
+    ]
+    heard = [place for place, node in enumerate(cluster) if node.is_new]
+    unlike = [place for place in heard if cluster[place].facts != cluster[0].facts]
+    answered, differ = (sum(1 << place for place in some) for some in (heard, unlike))
+    cluster[0] = cluster[0].but(initiator=0, answered=answered, unlike=differ)
+    s = model.start().but(nodes=tuple(cluster))
+    return model.refusal(s, Migration.begin_log("A")) is None
+
+
+def _nodes(chance: random.Random) -> Arguments:
+    usual = [1] * chance.randint(0, 1)
+    others = [
+        [
+            chance.choice(("old", "new")),
+            chance.random() < 0.8,
+            usual if chance.random() < 0.8 else [2],
+        ]
+        for _ in range(chance.randint(1, 3))
+    ]
+    return [[["new", False, usual], *others]]
+
+
 TASKS = (
     run_task(
         "overtaken",
@@ -110,5 +151,33 @@ TASKS = (
             [["create table t", "drop table t", "alter table t", "create table t"]],
         ),
         _events,
+    ),
+    run_task(
+        "mended",
+        "found and mended",
+        "By the server's edition, two nodes. Give a run, as verbs or as a Player, in which a "
+        "change by gossip is on one node only when the migration begins, the mismatch is found, "
+        "and in the end both run by the log, which has the change.",
+        "change the schema on an old node, don't let the two gossip, upgrade both, and let one "
+        "initialize and hear the other one. Then abort, inject, and initialize again.",
+        Ground("migration", {"edition": "server", "nodes": 2}),
+        takes(_finds_mismatch, "No initiator of your run has found a mismatch."),
+        ends(_by_the_log, "At the end not both run by a log that has the change."),
+    ),
+    function_task(
+        "log-may-begin",
+        "may the log begin",
+        "Write log_may_begin(nodes), by the documents. Each node is [version, switch, changes]: 'old' "
+        "or 'new', whether its switch is set, and the list of changes that it has. The first one "
+        "is new, and all new nodes have answered it. True when it may begin the log.",
+        "an old node without its switch may still change something. And all nodes have to have "
+        "the same changes.",
+        log_may_begin,
+        (
+            [[["new", False, [1]], ["old", True, [1]]]],
+            [[["new", False, [1]], ["old", False, [1]]]],
+            [[["new", False, []], ["new", False, [1]]]],
+        ),
+        _nodes,
     ),
 )
