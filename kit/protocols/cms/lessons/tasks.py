@@ -167,9 +167,9 @@ TASKS = (
     function_task(
         "log-may-begin",
         "may the log begin",
-        "Write log_may_begin(nodes), by the documents. Each node is [version, switch, changes]: 'old' "
-        "or 'new', whether its switch is set, and the list of changes that it has. The first one "
-        "is new, and all new nodes have answered it. True when it may begin the log.",
+        "Write log_may_begin(nodes), by the documents. Each node is [version, switch, changes]: "
+        "'old' or 'new', whether its switch is set, and the list of changes that it has. The first "
+        "one is new, and all new nodes have answered it. True when it may begin the log.",
         "an old node without its switch may still change something. And all nodes have to have "
         "the same changes.",
         log_may_begin,
