@@ -17,6 +17,7 @@ _PLACES = {
     "build": "kit.engine.registry",
     "editions": "kit.commands.editions",
     "export_html": "kit.views.export",
+    "load_ipython_extension": "kit.widgets.magics",
     "read_ring": "kit.operators.importers.ringfile",
     "register": "kit.engine.registry",
     "rehearse": "kit.widgets.rehearsing",

@@ -41,14 +41,13 @@ cms one-event-an-epoch S-13 S-14
 
 What follows from metadata
 17 | one epoch, one schema | migration one-metadata S-19 S-71; commit same-state S-16; schema same
-18 | the list of peers agrees with the directory | | nodes have names here, and no addresses
+18 | the list of peers agrees with the directory | | nodes have names; addresses are in `cms` alone
 19 | no old definition serves a prepared statement | | no client prepares statements here
 20 | the ring is owned without gaps | tcm cover S-54
 
 Coming back
 21 | after all faults nodes have the same metadata | tcm stable; cms alike; migration ends
-22 | the service takes commits again | commit all-answered; cms commits S-15 | \
-nobody changes an address here
+22 | the service takes commits again | commit all-answered; cms commits S-15 S-74
 23 | some requests succeed meanwhile | dataplane answered
 """
 

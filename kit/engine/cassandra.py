@@ -1,21 +1,21 @@
-"""What the tools of Apache Cassandra print of the metadata that a node knows: ``nodetool cms``,
-``gossipinfo``, the virtual tables.
+"""What the tools of Apache Cassandra print of what a node knows: ``nodetool cms``, ``ring``,
+``gossipinfo``, and the virtual tables.
 
-Names of fields, and the order where one is published, are those of ``CMSAdmin``,
+Names of fields, and their order where one is published, are those of ``CMSAdmin``,
 ``ClusterMetadataLogTable``, ``ClusterMetadataDirectoryTable`` and ``GossipInfoTable``. What a model
 does not tell is ``?``. A model has no clock: the time of an entry is its epoch, in seconds.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 
 from kit.engine.drill import CommandReply, DrillMoment
+from kit.engine.flows import as_uuid
 from kit.engine.forms import Form, Given
-from kit.engine.server import OWN_KEYSPACE, NodeTable, Row, Servers, aligned
-from kit.errors import BadInput
+from kit.engine.server import NO_TOKENS, OWN_KEYSPACE, NodeTable, Row, Servers, aligned, whole
 
 UNTOLD = "?"
 SEEN = "epoch of {}"
@@ -27,34 +27,30 @@ NODE_COLUMNS = (
     *("broadcast_address", "broadcast_port", "local_address", "local_port", "native_address"),
     *("native_port", "tokens", "multi_step_operation"),
 )
-GOSSIP_STATES = ("STATUS", "DC", "RACK", "HOST_ID")
-"""The states that models tell of, of those that servers gossip."""
+REPLICATION_COLUMNS = ("node_id", "address", "up", "epoch", "behind", "held")
+STATES = ("STATUS", "SCHEMA", "DC", "RACK", "HOST_ID")
+"""What models tell of the states that servers gossip."""
 GOSSIP_COLUMNS = (
-    *("address", "port", "hostname", "generation", "heartbeat"),
-    *(state.lower() for state in GOSSIP_STATES),
-    *(f"{state.lower()}_version" for state in (*GOSSIP_STATES, "TOKENS")),
+    *("address", "port", "hostname", "generation", "heartbeat", *map(str.lower, STATES)),
+    *(f"{state.lower()}_version" for state in (*STATES, "TOKENS")),
 )
 RING_HEAD = ("Address", "Rack", "Status", "State", "Load", "Owns", "Token")
-LETTERS = {"JOINED": "N", "BOOTSTRAPPING": "J", "BOOT_REPLACING": "J", "LEAVING": "L"}
-LETTERS |= {"MOVING": "M"}
+STANDINGS = {
+    "JOINED": "Normal",
+    "BOOTSTRAPPING": "Joining",
+    "BOOT_REPLACING": "Joining",
+    "LEAVING": "Leaving",
+    "MOVING": "Moving",
+}
+"""The states of the directory that are in the ring, and the word of nodetool for them."""
 STATUSES = {"JOINED": "NORMAL", "BOOTSTRAPPING": "BOOT", "BOOT_REPLACING": "BOOT_REPLACE"}
-"""What gossip calls the states of the directory that it has another word for."""
-
-
-class LoggedEvent(Struct, frozen=True):
-    """An entry of the log: its epoch, its published kind, the event in words, its id."""
-
-    epoch: int
-    kind: str
-    text: str
-    id: int
+"""The word of gossip for a state, where it is another one."""
+Logged: TypeAlias = tuple[int, str, str, int]
+"""An entry of the log: its epoch, its published kind, the event in words, its id."""
 
 
 class ListedNode(Struct, frozen=True):
-    """A node of the directory: its state there, its tokens, what it has under way.
-
-    ``tokens`` None: the model does not tell.
-    """
+    """A node of the directory: its state, its tokens (None: untold), what it has under way."""
 
     state: str
     tokens: tuple[int, ...] | None = None
@@ -62,48 +58,67 @@ class ListedNode(Struct, frozen=True):
 
 
 class ServiceView(Struct, frozen=True):
-    """The CMS as a node knows it; ``members`` are numbers of nodes, None: the model has none.
+    """The CMS as a node knows it, and how far the node is.
 
-    ``pending`` counts entries above a gap, ``unsettled``: the members are to change, ``paused``:
-    nothing is committed, ``size`` is how many members are wanted.
+    ``held`` are epochs above a gap. ``members`` are places of nodes, None: the model has none;
+    ``unsettled``: they are to change, ``paused``: nothing is committed, ``size`` is how many are
+    wanted.
     """
 
     epoch: int
-    pending: int
+    held: tuple[int, ...]
     members: tuple[int, ...] | None = None
     unsettled: bool = False
     paused: bool = False
-    migrating: bool = False
     size: str = UNTOLD
     identifier: str = UNTOLD
 
 
-class GossipEntry(Struct, frozen=True):
-    """What a node has heard of another one: a version and a value for each state.
-
-    ``tokens`` is the version of its tokens; None: it has told none.
-    """
-
-    address: str
-    states: Mapping[str, tuple[int, str]]
-    tokens: int | None = None
-    generation: int | None = None
-    heartbeat: int | None = None
+def gossiped(
+    address: str, states: Mapping[str, tuple[int, str]], generation: int | None = None
+) -> Row:
+    """What a node has heard of another one: each state with its version and its value."""
+    row = {"address": address, "port": PORT, "generation": generation}
+    values = {name.lower(): value for name, (_, value) in states.items()}
+    return {**row, **values, **{f"{n.lower()}_version": at for n, (at, _) in states.items()}}
 
 
-class MetadataServers(Servers):
+class GossipServers(Servers):
+    """Servers that tell what they have heard of each other."""
+
+    lacks: Mapping[str, str] = {"nodetool cms": "there is no CMS", "nodetool ring": NO_TOKENS}
+
+    def __init__(self) -> None:
+        self.tables = (NodeTable("gossip_info", GOSSIP_COLUMNS, self.heard, "system_views"),)
+
+    def heard(self, now: DrillMoment, at: int) -> Iterator[Row]:
+        """What a node has heard of each other one, and of itself (``gossiped``)."""
+        raise NotImplementedError
+
+    def gossipinfo(self, now: DrillMoment, given: Given) -> CommandReply:
+        """``nodetool gossipinfo``."""
+        lines = []
+        for row in self.heard(now, self.answering(now, "nodetool")):
+            lines += [f"/{row['address']}"]
+            lines += [f"  {name}:{_java(row.get(name))}" for name in ("generation", "heartbeat")]
+            for name in (*STATES, "TOKENS"):
+                version, value = row.get(f"{name.lower()}_version"), row.get(name.lower())
+                lines += [f"  {name}:{version}:{value}"] if version is not None else []
+            lines += ["  TOKENS: not present"] if "tokens" not in row else []
+        return CommandReply(tuple(lines))
+
+
+class MetadataServers(GossipServers):
     """Servers that follow a log of metadata; a family says what a node knows of it."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.tables = (
+            *self.tables,
             NodeTable("cluster_metadata_log", LOG_COLUMNS, self.log_rows, "system_views"),
             NodeTable("cluster_metadata_directory", NODE_COLUMNS, self.node_rows, "system_views"),
-            NodeTable("gossip_info", GOSSIP_COLUMNS, self.gossip_rows, "system_views"),
-            NodeTable(
-                "log_replication", ("node_id", "address", "up", "epoch", "behind", "held"),
-                self.replication_rows, OWN_KEYSPACE,
-            ),
-        )  # fmt: skip
+            NodeTable("log_replication", REPLICATION_COLUMNS, self.replication, OWN_KEYSPACE),
+        )
 
     # What a family says of its model
 
@@ -111,7 +126,7 @@ class MetadataServers(Servers):
         """The CMS, as a node knows it."""
         raise NotImplementedError
 
-    def entries(self, now: DrillMoment) -> Sequence[LoggedEvent]:
+    def entries(self, now: DrillMoment) -> Iterable[Logged]:
         """The log, as a quorum of the CMS answers. Raises Refused where there is none."""
         raise NotImplementedError
 
@@ -119,31 +134,20 @@ class MetadataServers(Servers):
         """The directory as a node knows it, by the places of nodes."""
         raise NotImplementedError
 
-    def held(self, now: DrillMoment, at: int) -> tuple[int, ...]:
-        """The epochs that a node holds back above a gap."""
-        raise NotImplementedError
-
-    def heard(self, now: DrillMoment, at: int) -> Iterator[GossipEntry]:
-        """What a node has heard by gossip: the log sets the states, by its own epoch."""
-        epoch, hosts = self.service(now, at).epoch, self.hosts(now)
-        for place, node in self.listed(now, at).items():
-            host = hosts[place]
-            said = (STATUSES.get(node.state, node.state), host.dc, host.rack, host.host_id)
-            states = {name: (epoch, value) for name, value in zip(GOSSIP_STATES, said, strict=True)}
-            if node.state == "REGISTERED":
-                del states["STATUS"]
-            yield GossipEntry(host.address, states, epoch if node.tokens else None)
+    def version(self, now: DrillMoment, at: int) -> str:
+        """No event of these models changes the schema."""
+        return as_uuid(0)
 
     # What the tools answer
 
     def is_member(self, now: DrillMoment, at: int) -> bool:
         """Whether the node that is asked lists another one in the ring."""
         node = self.listed(now, now.here).get(at)
-        return node is not None and node.state in LETTERS
+        return node is not None and node.state in STANDINGS
 
     def letter(self, now: DrillMoment, at: int) -> str:
         """The state of a member in the directory of the node that is asked."""
-        return LETTERS[self.listed(now, now.here)[at].state]
+        return STANDINGS[self.listed(now, now.here)[at].state][0]
 
     def count(self, now: DrillMoment, at: int) -> str:
         """How many tokens a member has, where the model has tokens."""
@@ -154,23 +158,24 @@ class MetadataServers(Servers):
         """``nodetool cms describe``: this node's own view."""
         here, hosts = self.answering(now, "nodetool"), self.hosts(now)
         view = self.service(now, here)
-        members = [
-            f"(nodeid={at + 1},address=/{hosts[at].address}:{PORT})" for at in view.members or ()
-        ]
-        is_told = view.members is not None
-        belongs = here in (view.members or ())
-        values: dict[str, Any] = {
+        members = view.members or ()
+        ends = [f"(nodeid={at + 1},address=/{hosts[at].address}:{PORT})" for at in members]
+        belongs = here in members
+        values = {
             "CMS Identifier": view.identifier,
-            "Members": ",".join(members) if is_told else UNTOLD,
-            "Needs reconfiguration": view.unsettled if is_told else UNTOLD,
-            "Is Member": belongs if is_told else UNTOLD,
-            "Service State": ("LOCAL" if belongs else "REMOTE") if is_told else UNTOLD,
-            "Is Migrating": view.migrating,
+            "Members": ",".join(ends),
+            "Needs reconfiguration": view.unsettled,
+            "Is Member": belongs,
+            "Service State": "LOCAL" if belongs else "REMOTE",
+            "Is Migrating": False,
             "Epoch": view.epoch,
-            "Local Pending Count": view.pending,
+            "Local Pending Count": len(view.held),
             "Commits Paused": view.paused,
             "Replication factor": view.size if view.epoch else "",
         }
+        if view.members is None:
+            labels = ("Members", "Needs reconfiguration", "Is Member", "Service State")
+            values |= dict.fromkeys(labels, UNTOLD)
         lines = (f"{label}: {_java(value)}".rstrip() for label, value in values.items())
         marks = (SEEN.format(now.place),)
         return CommandReply(("Cluster Metadata Service:", *lines), marks=marks)
@@ -185,10 +190,9 @@ class MetadataServers(Servers):
 
     def dumplog(self, now: DrillMoment, given: Given) -> CommandReply:
         """``nodetool cms dumplog``: the log, the same from every node that answers."""
-        first = _epoch(given, "epoch", 1)
-        last = _epoch(given, "last", 2**63 - 1)
+        first, last = whole("--start", given.get("start", 1)), given.get("end", 2**63 - 1)
         rows = self.log_rows(now, self.answering(now, "nodetool"))
-        some = (row for row in rows if first <= row["epoch"] <= last)
+        some = (row for row in rows if first <= row["epoch"] <= whole("--end", last))
         return CommandReply(tuple(_blocks("Epoch", some)))
 
     def dumpdirectory(self, now: DrillMoment, given: Given) -> CommandReply:
@@ -201,46 +205,39 @@ class MetadataServers(Servers):
         """The same with the tokens of each node."""
         return self.dumpdirectory(now, {"tokens": "all"})
 
-    def gossipinfo(self, now: DrillMoment, given: Given) -> CommandReply:
-        """``nodetool gossipinfo``: what the asked node has heard of each other one, and itself."""
-        lines = []
-        for each in self.heard(now, self.answering(now, "nodetool")):
-            lines += [f"/{each.address}", f"  generation:{_java(each.generation)}"]
-            lines += [f"  heartbeat:{_java(each.heartbeat)}"]
-            lines += [
-                f"  {name}:{version}:{value}" for name, (version, value) in each.states.items()
-            ]
-            hidden = f"{each.tokens}:<hidden>" if each.tokens is not None else " not present"
-            lines += [f"  TOKENS:{hidden}"]
-        return CommandReply(tuple(lines))
-
     def ring(self, now: DrillMoment, given: Given) -> CommandReply:
         """``nodetool ring``: a row a token, by datacenter."""
-        here = self.answering(now, "nodetool")
-        up, hosts, by_dc = self.reached(now, here), self.hosts(now), dict[str, list[Any]]()
-        states = {"N": "Normal", "J": "Joining", "L": "Leaving", "M": "Moving"}
+        here, by_dc = self.answering(now, "nodetool"), dict[str, list[tuple[int, Any]]]()
+        up, hosts = self.reached(now, here), self.hosts(now)
         for at, node in self.listed(now, here).items():
-            if self.is_member(now, at):
-                state, host = states[self.letter(now, at)], hosts[at]
-                row = (host.address, host.rack, "Up" if at in up else "Down", state, "?", "?")
-                by_dc.setdefault(host.dc, []).extend((token, row) for token in node.tokens or ())
+            health, host = "Up" if at in up else "Down", hosts[at]
+            row = host.address, host.rack, health, STANDINGS.get(node.state), UNTOLD, UNTOLD
+            by_dc.setdefault(host.dc, []).extend((token, row) for token in node.tokens or ())
         lines: list[str] = []
-        for dc, owned in sorted(by_dc.items()):
-            owned.sort()
-            wraps = [("",) * 6 + (str(owned[-1][0]),)] if len(owned) > 1 else []
-            cells = [RING_HEAD, *wraps, *((*row, str(token)) for token, row in owned)]
-            lines += ["", f"Datacenter: {dc}", "==========", *aligned(cells)]
+        for dc, owned in sorted(each for each in by_dc.items() if each[1]):
+            last, rows = max(owned)[0], [(*row, str(token)) for token, row in sorted(owned)]
+            wraps = [("",) * 6 + (str(last),)] if len(rows) > 1 else []
+            cells = aligned([RING_HEAD, *wraps, *rows])
+            lines += ["", f"Datacenter: {dc}", "==========", *cells]
         return CommandReply(tuple(lines))
 
-    # The virtual tables
+    # The tables
+
+    def heard(self, now: DrillMoment, at: int) -> Iterator[Row]:
+        """The log sets the states: their version is the epoch of the node that is asked."""
+        epoch, hosts = self.service(now, at).epoch, self.hosts(now)
+        for place, node in self.listed(now, at).items():
+            host, status = hosts[place], STATUSES.get(node.state, node.state)
+            states = {"STATUS": status, "DC": host.dc, "RACK": host.rack, "HOST_ID": host.host_id}
+            states |= {"TOKENS": "<hidden>"} if node.tokens else {}
+            if node.state == "REGISTERED":
+                del states["STATUS"]
+            yield gossiped(host.address, {name: (epoch, each) for name, each in states.items()})
 
     def log_rows(self, now: DrillMoment, at: int) -> Iterator[Row]:
         """``system_views.cluster_metadata_log``."""
         for each in self.entries(now):
-            time = datetime.fromtimestamp(each.epoch, UTC)
-            yield dict(
-                zip(LOG_COLUMNS, (each.epoch, each.kind, each.text, each.id, time), strict=True)
-            )
+            yield dict(zip(LOG_COLUMNS, (*each, datetime.fromtimestamp(each[0], UTC)), strict=True))
 
     def node_rows(self, now: DrillMoment, at: int) -> Iterator[Row]:
         """``system_views.cluster_metadata_directory``."""
@@ -250,50 +247,34 @@ class MetadataServers(Servers):
             tokens = None if node.tokens is None else tuple(map(str, node.tokens))
             values = (
                 *(place + 1, host.host_id, node.state, UNTOLD, UNTOLD, host.rack, host.dc),
-                *((host.address, PORT) * 2),
-                *(host.address, NATIVE_PORT, tokens, node.operation or None),
+                *(host.address, PORT, host.address, PORT, host.address, NATIVE_PORT),
+                *(tokens, node.operation or None),
             )
             yield dict(zip(NODE_COLUMNS, values, strict=True))
 
-    def gossip_rows(self, now: DrillMoment, at: int) -> Iterator[Row]:
-        """``system_views.gossip_info``."""
-        for each in self.heard(now, at):
-            row: dict[str, Any] = dict.fromkeys(GOSSIP_COLUMNS)
-            row |= {"address": each.address, "port": PORT, "tokens_version": each.tokens}
-            row |= {"generation": each.generation, "heartbeat": each.heartbeat}
-            for name, (version, value) in each.states.items():
-                row |= {name.lower(): value, f"{name.lower()}_version": version}
-            yield row
-
-    def replication_rows(self, now: DrillMoment, at: int) -> Iterator[Row]:
+    def replication(self, now: DrillMoment, at: int) -> Iterator[Row]:
         """Our own table: how far each node is that the asked one lists, as nobody can ask."""
-        listed, hosts = self.listed(now, at), self.hosts(now)
-        epochs = [self.service(now, place).epoch for place in range(len(hosts))]
-        for place in listed:
-            yield {
-                "node_id": place + 1,
-                "address": hosts[place].address,
-                "up": self.is_up(now, place),
-                "epoch": epochs[place],
-                "behind": max(epochs) - epochs[place],
-                "held": {*self.held(now, place)},
-            }
+        hosts = self.hosts(now)
+        views = [self.service(now, place) for place in range(len(hosts))]
+        top = max(view.epoch for view in views)
+        for place in self.listed(now, at):
+            view = views[place]
+            far = self.is_up(now, place), view.epoch, top - view.epoch, {*view.held}
+            values = (place + 1, hosts[place].address, *far)
+            yield dict(zip(REPLICATION_COLUMNS, values, strict=True))
 
 
 def _java(value: Any) -> str:
     """A value as Java prints it."""
-    match value:
-        case None:
-            return UNTOLD
-        case bool():
-            return str(value).lower()
-        case datetime():
-            return value.strftime("%a %b %d %H:%M:%S UTC %Y")
-        case tuple():
-            return f"[{', '.join(map(str, value))}]"
-        case Mapping():
-            return f"{{{', '.join(f'{name}={each}' for name, each in value.items())}}}"
-    return str(value)
+    if isinstance(value, datetime):
+        return value.strftime("%a %b %d %H:%M:%S UTC %Y")
+    if isinstance(value, tuple):
+        return f"[{', '.join(value)}]"
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{name}={each}' for name, each in value.items())}}}"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return UNTOLD if value is None else str(value)
 
 
 def _blocks(title: str, rows: Iterable[Row]) -> Iterator[str]:
@@ -301,17 +282,8 @@ def _blocks(title: str, rows: Iterable[Row]) -> Iterator[str]:
     width = 0
     for row in rows:
         [(_, key), *values] = row.items()
-        fields = {name: _java(value) for name, value in values if value is not None}
-        width = width or max(map(len, fields)) + 1
+        fields = [(name, _java(value)) for name, value in values if value is not None]
+        width = width or max(len(name) for name, _ in fields) + 1
         yield f"{title}: {key}"
-        for name, value in fields.items():
-            slash = "/" * name.endswith("_address")
-            yield f"  {name.ljust(width)}{slash}{value}"
-
-
-def _epoch(given: Given, name: str, otherwise: int) -> int:
-    """An epoch that is given as an option. Raises BadInput for no number."""
-    text = str(given.get(name, otherwise))
-    if not (text.isascii() and text.isdecimal() and len(text) < 20):
-        raise BadInput("--start" if name == "epoch" else "--end", text, "an epoch, a number from 1")
-    return int(text)
+        for name, value in fields:
+            yield f"  {name.ljust(width)}{'/' * name.endswith('_address')}{value}"

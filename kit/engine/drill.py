@@ -276,24 +276,25 @@ class Drill:
         return form not in self.kind.forms
 
     def _do(self, answer: CommandReply, said: list[str]) -> None:
-        for action in answer.actions:
-            self._step(action, said)
+        said.extend(done(self.timeline, action) for action in answer.actions)
         for _ in range(MOST_OWN_STEPS if answer.actions else 0):
             own = self.kind.own_step(self.timeline.model, self.timeline.state)
             if own is None:
                 break
-            self._step(own, said)
+            said.append(done(self.timeline, own))
         self._marks[self.timeline.at] = self.now.marks | {*answer.marks}
         self.place = answer.place or self.place
 
-    def _step(self, action: Any, said: list[str]) -> None:
-        model, state = self.timeline.model, self.timeline.state
-        end = model.comes_to(state, action)
-        if end is None:
-            raise Refused(f"{model.verb(action)}: there is nothing of the kind to do now")
-        if isinstance(end, Refusal):
-            raise Refused(refusal_line(end))
-        said.append(self.timeline.do(action).say)
+
+def done(timeline: Timeline, action: Any) -> str:
+    """Do what a command is, and say it. Raises Refused, in a line, for what the model refuses."""
+    model, state = timeline.model, timeline.state
+    end = model.comes_to(state, action)
+    if end is None:
+        raise Refused(f"{model.verb(action)}: there is nothing of the kind to do now")
+    if isinstance(end, Refusal):
+        raise Refused(refusal_line(end))
+    return timeline.do(action).say
 
 
 def refusal_line(refusal: Refusal) -> str:

@@ -119,6 +119,11 @@ class ServerHost(Struct, frozen=True):
     rack: str = "r1"
 
 
+def address_of(number: int) -> str:
+    """The address of a node, made of the number that a model has."""
+    return f"10.0.{number + 11 >> 8}.{number + 11 & 255}"
+
+
 def host_id(number: int) -> str:
     """The host id of a node, made of the number that a model has: the same run prints the same."""
     return f"{10 + number:08x}-0000-4000-8000-{10 + number:012x}"

@@ -29,6 +29,7 @@ LOOKING = (
 """How commands begin that change nothing by an operator's hand."""
 HAPPEN, WAIT = "happen ", "wait"
 """How those begin that are no operator's at all, and what lets the cluster go on."""
+NUMBER = re.compile(r"-?[0-9]+")
 _WORD = re.compile(r"""'(?:[^']|'')*'|"[^"]*"|[=,;]|[^\s=,;'"]+""")
 _SLOT = re.compile(r"\{([a-z_]+)\}")
 _PART = re.compile(r"""\{[a-z_]+\}|'[^']*'|[=,;]|[^\s=,;]+""")
@@ -40,7 +41,8 @@ class Slot(Struct, frozen=True):
     """What may stand in a place of a form.
 
     ``about`` says it in a word or two. ``values`` gives the allowed texts of a moment; without it
-    any text may stand there. ``many``: several, with commas between. ``quoted``: in quotes.
+    any text may stand there. ``many``: several, with commas between. ``quoted``: in quotes, unless
+    it is a number.
     """
 
     about: str
@@ -220,7 +222,9 @@ def _is_part(part: str, word: _Typed) -> bool:
 
 def _standing(slot: Slot, word: _Typed, known: Mapping[str, str] | None) -> str | None:
     """What a word says in a slot, of ``known`` values by their small letters; None: nothing."""
-    if not word.quoted and (slot.quoted or word.text in MARKS):
+    if not word.quoted and (
+        word.text in MARKS or (slot.quoted and not NUMBER.fullmatch(word.text))
+    ):
         return None
     if known is None:
         return word.text

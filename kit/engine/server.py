@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from kit.engine.declared import Act
 from kit.engine.drill import CommandReply, DrillMoment
-from kit.engine.flows import ServerHost, ServerLog
+from kit.engine.flows import ServerHost, ServerLog, address_of, host_id
 from kit.engine.forms import Form, Given, Slot
 from kit.engine.timeline import PassedStep
 from kit.errors import BadInput, Refused
@@ -73,17 +73,19 @@ VOCABULARY = (
     Command("nodetool cms initialize --ignore {machine}", "and does not ask one"),
     Command("nodetool cms abortinitialization --initiator {machine}", "give that up"),
     Command("nodetool cms unregister {node_id}", "forget a node that has left"),
-    Command("nodetool cms dumplog", "the log, read from a quorum of the CMS", "dumplog"),
-    Command("nodetool cms dumplog --start {epoch}", "from an epoch on", "dumplog", offered=False),
-    Command("nodetool cms dumplog --end {last}", "up to an epoch", "dumplog", offered=False),
-    Command(
-        "nodetool cms dumplog --start {epoch} --end {last}", "some of it", "dumplog", offered=False
+    *(
+        Command(
+            f"nodetool cms dumplog{some}", "the log, of a quorum of the CMS", "dumplog", not some
+        )
+        for some in ("", " --start {start}", " --end {end}", " --start {start} --end {end}")
     ),
     Command("nodetool cms dumpdirectory", "all nodes, as this one knows them", "dumpdirectory"),
     Command("nodetool cms dumpdirectory --tokens", "and their tokens", "dumpdirectory_tokens"),
     Command("firewall drop {addresses}", "all live nodes refuse these addresses", "drop", own=True),
     Command(SELECT, "read a system table of this node", "select", offered=False),
     Command(f"{SELECT} WHERE {{column}} = {{value}}", "some rows of it", "select", offered=False),
+    Command(f"{SELECT} LIMIT {{limit}}", "the first rows of it", "select", offered=False),
+    Command(f"{SELECT} WHERE {{column}} = {{value}} LIMIT {{limit}}", "the same", "select", False),
     Command(f"SELECT JSON{SELECT[6:]}", "the same as JSON", "select_json", offered=False),
     *(
         each
@@ -106,7 +108,9 @@ VOCABULARY = (
 )
 
 
+MOST_DIGITS = 20
 NOT_MODELLED = "not modelled here: "
+NO_TOKENS = "nodes of this model have no tokens"
 OWN_KEYSPACE = "kit"
 """Where tables stand that no server has."""
 
@@ -149,13 +153,17 @@ class Servers:
     stops: Callable[[str], Any]
     starts: Callable[[str], Any]
     does: Mapping[str, str] = {}
-    lacks: Mapping[str, str] = {}
+    lacks: Mapping[str, str] = {
+        "nodetool cms": "there is no CMS",
+        "nodetool gossipinfo": "what nodes gossip is no part of this model",
+        "nodetool ring": NO_TOKENS,
+    }
 
     # What a drill says of its model
 
     def hosts(self, now: DrillMoment) -> Sequence[ServerHost]:
         """Every machine, in the order of nodes."""
-        return [now.model.host(at) for at in range(len(now.model.names))]
+        return [ServerHost(address_of(at), host_id(at)) for at in range(len(now.model.names))]
 
     def is_up(self, now: DrillMoment, at: int) -> bool:
         """Whether a node's server answers its own tools."""
@@ -221,10 +229,8 @@ class Servers:
         if "machine" in given:
             words["machine"] = self.machine(now, given)
         verb = self.does[command].format_map({k: escape(str(v)) for k, v in words.items()})
-        of_kind = [
-            option for option in now.model.options(now.state)
-            if fnmatchcase(now.model.verb(option[0]), verb)
-        ]  # fmt: skip
+        options = now.model.options(now.state)
+        of_kind = [each for each in options if fnmatchcase(now.model.verb(each[0]), verb)]
         if not of_kind:
             wish = verb.replace(" *", "")
             raise Refused(f"{wish}: there is nothing of the kind to do in this model now")
@@ -286,7 +292,10 @@ class Servers:
             if name not in table.columns:
                 known = ", ".join(table.columns)
                 raise BadInput("column", name, f"* or {known} of {given['table']}")
-        rows = [row for row in table.rows(now, at) if not only or str(row[only]) == given["value"]]
+        rows = [
+            row for row in table.rows(now, at) if not only or str(row.get(only)) == given["value"]
+        ]
+        rows = rows[: whole("LIMIT", given.get("limit", len(rows)))]
         printed = json_rows if "json" in given else cql_rows
         return TableAnswer(columns, rows, tuple(printed(columns, rows)))
 
@@ -369,15 +378,16 @@ class Servers:
         )
 
     def _form(self, command: Command) -> Form:
-        if not (why := self.absence(command)):
-            acted = partial(self.acted, command=command.text)
-            answer = getattr(self, command.answer) if command.answer else acted
-            return Form(command.text, command.about, answer, command.offered, command.own)
+        if why := self.absence(command):
+            refuse = partial(self.refused, why=f"{NOT_MODELLED}{why}")
+            return Form(command.text, why, refuse, offered=False, absent=True)
+        acted = partial(self.acted, command=command.text)
+        answer = getattr(self, command.answer) if command.answer else acted
+        return Form(command.text, command.about, answer, command.offered, command.own)
 
-        def refuse(now: DrillMoment, given: Given) -> CommandReply:
-            raise Refused(f"{NOT_MODELLED}{why}")
-
-        return Form(command.text, f"{NOT_MODELLED}{why}", refuse, offered=False, absent=True)
+    def refused(self, now: DrillMoment, given: Given, why: str) -> CommandReply:
+        """What the model has nothing of is told in words."""
+        raise Refused(why)
 
     def reading(
         self, text: str, about: str, offered: bool = True, **given: str | tuple[str, ...]
@@ -406,10 +416,11 @@ class Servers:
             "table": Slot("a system table", lambda now: tables),
             "columns": Slot("columns", lambda now: ("*", *names), many=True),
             "column": Slot("a column", lambda now: names),
-            "value": Slot("a value in quotes", quoted=True),
+            "value": Slot("a value in quotes, or a number", quoted=True),
+            "limit": Slot("how many rows"),
             "size": Slot("a number", _numbers),
-            "epoch": Slot("an epoch"),
-            "last": Slot("the last epoch"),
+            "start": Slot("the first epoch"),
+            "end": Slot("the last epoch"),
             "node_id": Slot("a node's number", _numbers),
             **more,
         }
@@ -418,6 +429,14 @@ class Servers:
 def _numbers(now: DrillMoment) -> list[str]:
     """The numbers of all nodes, from 1."""
     return [str(at + 1) for at in range(len(now.model.names))]
+
+
+def whole(field: str, given: object) -> int:
+    """A number that somebody types. Raises BadInput for none."""
+    text = str(given)
+    if not (text.isascii() and text.isdecimal() and len(text) < MOST_DIGITS):
+        raise BadInput(field, text, f"a number of less than {MOST_DIGITS} digits")
+    return int(text)
 
 
 def possible(now: DrillMoment, words: Iterable[str]) -> str:
@@ -472,4 +491,6 @@ def _cell(value: Any) -> str:
     if isinstance(value, list | tuple):
         texts = ", ".join(f"'{each}'" for each in value)
         return f"{{{texts}}}" if isinstance(value, list) else f"[{texts}]"
+    if isinstance(value, set):  # of numbers
+        return f"{{{', '.join(map(str, sorted(value)))}}}"
     return "null" if value is None else str(value)

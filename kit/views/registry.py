@@ -7,6 +7,7 @@ from kit.engine.actors import NetworkModel
 from kit.engine.family import families
 from kit.engine.model import Model
 from kit.views.actions import Macro
+from kit.views.declared import Badges, status
 from kit.views.default import ACTORS, STATE
 from kit.views.frame import Slots
 from kit.views.panel import Panel, Scene
@@ -56,6 +57,18 @@ class Views(Slots, frozen=True):
     def macros(self) -> tuple[Macro, ...]:
         """The macros without what they do, as a frame shows them."""
         return tuple(macro for macro, _ in self.runs)
+
+
+def staged(badges: Callable[[Scene], Badges], picture: Panel, table: Panel, *tabs: Panel) -> Views:
+    """Views with a wide ``picture``, and a ``table`` that explains it and settles what is asked."""
+    return Views(
+        (status(badges, "badges"), picture, table, *tabs, LAMPS),
+        evidence=(table.name,),
+        picture=picture.name,
+        table=table.name,
+        badges="badges",
+        wide=True,
+    )
 
 
 DEFAULT = Views((STATE, LAMPS), table="state")

@@ -29,7 +29,7 @@ class Card(Struct, frozen=True):
     """An entry of a log: what it says in a few words, and how far each node is with it.
 
     ``marks`` are names with keys and how far they are. ``void``: it takes no effect; ``open``: it
-    is not committed yet.
+    is not committed yet; ``forced``: nobody agreed to it.
     """
 
     key: str
@@ -37,6 +37,7 @@ class Card(Struct, frozen=True):
     marks: tuple[tuple[str, str, Reach], ...] = ()
     void: bool = False
     open: bool = False
+    forced: bool = False
     title: str = ""
 
     @property
@@ -150,7 +151,9 @@ class Tape:
         middle, wide, y = x + self.card_wide / 2, self.card_wide, self.y
         lines = wrapped(card.words, wide - 4)
         is_new = is_new or (was is not None and (was.words, was.open) != (card.words, card.open))
-        look = "".join((" dashed" * card.open, " void" * card.void, " moved" * is_new))
+        look = "".join(
+            (" dashed" * card.open, " void" * card.void, " forced" * card.forced, " moved" * is_new)
+        )
         first = 27 - LINE * (len(lines) - 1) / 2
         return h(
             "g",

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
+import pytest
 from msgspec import to_builtins
 
 from kit.engine.parameters import parameters_of
-from kit.engine.registry import Entry, entries
+from kit.engine.registry import Entry, build, entries
 
 TABLE = Path(__file__).with_name("parameters.txt")
 
@@ -33,9 +35,15 @@ def lines_of(entry: Entry) -> Iterator[str]:
         yield f"  walks weigh {kind} by {weight}"
 
 
-def test_limits_and_defaults_are_those_of_the_table() -> None:
-    """Every model, every parameter."""
-    lines = [line for entry in entries().values() for line in lines_of(entry)]
+@pytest.mark.parametrize("model", entries())
+def test_limits_and_defaults_are_those_of_the_table(model: str) -> None:
+    """Every model, every parameter; and of no other model a word. Walks can begin."""
+    told = {name: [*lines_of(entry)] for name, entry in entries().items()}
     if os.environ.get("KIT_REWRITE") == "1":
-        TABLE.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    assert TABLE.read_text(encoding="utf-8").splitlines() == lines
+        TABLE.write_text("\n".join(chain(*told.values())) + "\n", encoding="utf-8")
+    lines = TABLE.read_text(encoding="utf-8").splitlines()
+    assert [line for line in lines if not line.startswith(" ")] == [*told]
+    begins = lines.index(model)
+    assert lines[begins : begins + len(told[model])] == told[model]
+    assert sum(map(len, told.values())) == len(lines)
+    assert build(model, entries()[model].fuzzing.parameters).start()

@@ -8,16 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from kit.engine.drill import DrillMoment
+from kit.engine.cassandra import MetadataServers
+from kit.engine.drill import CommandReply, DrillMoment, done
 from kit.engine.family import server_places
 from kit.engine.forms import Grammar
+from kit.engine.registry import build
 from kit.engine.scenario import file_named, files, open_file, read
-from kit.engine.server import OWN_KEYSPACE, Servers
+from kit.engine.server import OWN_KEYSPACE, VOCABULARY, Servers
 from kit.engine.timeline import Timeline
-from kit.errors import Refused
-from kit.operators.importers.metadata_log import (
-    parse_metadata,
-)
+from kit.errors import BadInput, Refused
+from kit.operators.importers.metadata_log import KINDS, parse_metadata
+from kit.operators.importers.nodetool import parse_ring_text, parse_status_text
 
 READ = Path(__file__).with_name("tools.txt").read_text(encoding="utf-8")
 PUBLISHED = {
@@ -45,11 +46,16 @@ def moments(timeline: Timeline) -> Iterator[DrillMoment]:
         yield DrillMoment(timeline.model, run[:many], names[many % len(names)])
 
 
+def answer(tools: Servers, now: DrillMoment, line: str) -> CommandReply:
+    """What a line prints, and does."""
+    form, given = Grammar(tools.understood("nodetool", "SELECT"), tools.slots()).read(line, now)
+    reply: CommandReply = form.answer(now, given)
+    return reply
+
+
 def typed(tools: Servers, now: DrillMoment, line: str) -> tuple[str, ...]:
     """What a line prints."""
-    form, given = Grammar(tools.understood("nodetool", "SELECT"), tools.slots()).read(line, now)
-    lines: tuple[str, ...] = form.answer(now, given).lines
-    return lines
+    return answer(tools, now, line).lines
 
 
 def fields(line: str, printed: tuple[str, ...]) -> list[tuple[str, ...]]:
@@ -63,10 +69,10 @@ def fields(line: str, printed: tuple[str, ...]) -> list[tuple[str, ...]]:
 
 def wanted(line: str, block: tuple[str, ...]) -> tuple[str, ...]:
     """The published fields that a block has to have: some are there only at times."""
-    maybe = {"multi_step_operation"} if "dumpdirectory" in line else {"STATUS"}
-    missing = {name for name in maybe if name not in block}
-    extra = tuple(name for name in maybe if name in block and name not in PUBLISHED[line])
-    return (*(name for name in PUBLISHED[line] if name not in missing), *extra)
+    known = PUBLISHED[line]
+    needed = ("generation", "heartbeat", "TOKENS") if "gossipinfo" in line else known
+    names = [name for name in known if name in needed or name in block]
+    return (*names, *(name for name in block if name == "multi_step_operation"))
 
 
 @pytest.mark.parametrize("name", STORIES)
@@ -82,14 +88,18 @@ def test_what_is_printed_is_what_is_published(name: str) -> None:
             with pytest.raises(Refused, match="server is down"):
                 typed(tools, now, "nodetool status")
             continue
-        for line in PUBLISHED:
+        for line in ("nodetool status", "nodetool ring", *PUBLISHED):
             if line.startswith("nodetool"):
                 answered(tools, now, line)
             elif line in {table.title for table in tools.tables}:
                 answered(tools, now, f"SELECT * FROM {line}")
         for table in tools.tables:
-            assert table.columns == PUBLISHED[table.title]
+            assert table.columns == PUBLISHED.get(table.title, table.columns)
             assert (table.title in OWN) == (table.keyspace == OWN_KEYSPACE)
+            assert table.title in PUBLISHED or table.keyspace == "system"
+
+
+PARSED = {"nodetool status": parse_status_text, "nodetool ring": parse_ring_text}
 
 
 def answered(tools: Servers, now: DrillMoment, line: str) -> None:
@@ -97,15 +107,157 @@ def answered(tools: Servers, now: DrillMoment, line: str) -> None:
     try:
         printed = typed(tools, now, line)
     except Refused as error:
-        why = str(error)
-    else:
-        why = ""
-        if line.startswith("SELECT"):
-            head = [name.strip() for name in printed[0].split("|")]
-            assert tuple(head) == PUBLISHED[line.rsplit(maxsplit=1)[-1]]
-            return
+        assert re.search("^not modelled here: |QUORUM", str(error)), line  # noqa: PT017  # or not
+        return
+    text = "\n".join(printed) + "\n"
+    if line.startswith("SELECT"):
+        assert (
+            tuple(map(str.strip, printed[0].split("|"))) == PUBLISHED[line.rsplit(maxsplit=1)[-1]]
+        )
+    elif printed and line in PARSED:
+        assert PARSED[line](text, line).nodes
+    elif line in PUBLISHED:
         for block in fields(line, printed):
             assert block == wanted(line, block), (line, now.place)
         if printed and "gossip" not in line:
-            parse_metadata("\n".join(printed) + "\n", line)
-    assert not why or re.search("^not modelled here: |QUORUM", why)
+            parse_metadata(text, line)
+
+
+EXACT = re.findall(
+    r"^== (\S+) (\d+) (\S+) \$ (.*)\n((?:(?!== ).*\n)*)",
+    Path(__file__).with_name("printed.txt").read_text(encoding="utf-8"),
+    re.MULTILINE,
+)
+
+
+def moment(story: str, steps: int, place: str) -> tuple[Servers, DrillMoment]:
+    """A moment of a story, after so many steps, on a machine; 0: at its end."""
+    timeline = open_file(file_named(story))
+    run = tuple(timeline.moments[at] for at in timeline.path())
+    return servers(timeline), DrillMoment(
+        timeline.model, run[: steps + 1 if steps else None], place
+    )
+
+
+@pytest.mark.parametrize(("story", "steps", "place", "line", "text"), EXACT)
+def test_what_is_printed_at_a_moment(
+    story: str, steps: str, place: str, line: str, text: str
+) -> None:
+    """To the letter, as a person has checked it against the story."""
+    tools, now = moment(story, int(steps), place)
+    assert "\n".join(typed(tools, now, line)).strip("\n") == text.strip("\n")
+
+
+def test_the_log_is_one_answer_and_a_view_is_each_nodes_own() -> None:
+    """Who lags says so by its epoch alone; what waits above a gap is counted (reference)."""
+    tools, now = moment("tcm/entry-above-a-gap", 0, "A")
+    pending, epochs = set[str](), set[tuple[str, ...]]()
+    for many in range(1, len(now.run) + 1):
+        each = [DrillMoment(now.model, now.run[:many], name) for name in now.model.names]
+        assert len({typed(tools, at, "nodetool cms dumplog") for at in each}) == 1
+        views = [
+            typed(tools, at, "nodetool cms describe") for at in each if tools.is_up(at, at.here)
+        ]
+        pending |= {line for view in views for line in view if "Pending" in line}
+        epochs.add(tuple(line for view in views for line in view if line.startswith("Epoch")))
+    assert pending == {"Local Pending Count: 0", "Local Pending Count: 1"}
+    assert any(len({*known}) > 1 for known in epochs)
+
+
+def test_without_a_quorum_there_is_no_log_and_each_node_still_says_what_it_knows() -> None:
+    """With the majority of the CMS lost the log cannot be read; views and directories can."""
+    tools, last = moment("cms/majority-lost", 0, "C")
+    runs = (last.run[:many] for many in range(1, len(last.run)))
+    lost = next(run for run in runs if not last.model.has_quorum(run[-1].state))
+    now = DrillMoment(last.model, lost, "C")
+    with pytest.raises(Refused, match=r"QUORUM.*missing A, B"):
+        typed(tools, now, "nodetool cms dumplog")
+    with pytest.raises(Refused, match="QUORUM"):
+        typed(tools, now, "SELECT epoch FROM system_views.cluster_metadata_log")
+    assert "Is Member: true" in typed(tools, now, "nodetool cms describe")
+    assert typed(tools, now, "nodetool cms dumpdirectory")
+    assert any(line.startswith("DN 10.0.0.11 ") for line in typed(tools, now, "nodetool status"))
+
+
+@pytest.mark.parametrize("name", server_places())
+def test_each_command_of_nodetool_is_answered_or_not_modelled_in_words(name: str) -> None:
+    """What is not modelled is read, and has neither a button nor a line of help."""
+    family, place = server_places()[name]
+    forms = family.load(place).understood("nodetool")
+    timeline = Timeline(build(name, {}, ()))
+    now = DrillMoment(timeline.model, (timeline.moments[0],), timeline.model.names[0])
+    assert [form.text for form in forms] == [
+        each.text for each in VOCABULARY if each.text.startswith("nodetool")
+    ]
+    for form in (form for form in forms if form.absent):
+        assert not form.offered
+        with pytest.raises(Refused, match=f"^not modelled here: {re.escape(form.about)}$"):
+            form.answer(now, {})
+
+
+@pytest.mark.parametrize(
+    ("parameters", "place", "line", "verb"),
+    [
+        ({"nodes": 4, "members": 3}, "B", "nodetool decommission", "decommission A B A B"),
+        ({"edition": "server"}, "C", "nodetool cms reconfigure 2", "reconfigure A 2 A"),
+        ({}, "A", "nodetool cms reconfigure --resume", "advance A A"),
+    ],
+)
+def test_what_changes_something_is_the_models_own_action(
+    parameters: dict[str, object], place: str, line: str, verb: str
+) -> None:
+    """A command names the action, and the model says whether it may happen."""
+    model = build("cms", parameters, ())
+    timeline = Timeline(model)
+    now = DrillMoment(model, (timeline.moments[0],), place)
+    [action] = answer(servers(timeline), now, line).actions
+    assert model.verb(action) == verb
+
+
+def test_what_the_model_refuses_is_said_when_it_is_done() -> None:
+    """One that is permitted comes first; where none is, the model's reason is told."""
+    timeline = Timeline(build("cms", {"nodes": 1}, ()))
+    now = DrillMoment(timeline.model, (timeline.moments[0],), "A")
+    [action] = answer(servers(timeline), now, "nodetool decommission").actions
+    with pytest.raises(Refused, match="nobody else would be left"):
+        done(timeline, action)
+    with pytest.raises(Refused, match="nothing of the kind to do in this model now"):
+        answer(servers(timeline), now, "nodetool cms reconfigure --cancel")
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("nodetool cms foo", "nodetool cms: got 'foo'; allowed: one of describe,"),
+        ("nodetool cms dumplog --start x", "--start: got 'x'; allowed: a number"),
+        ("nodetool cms dumplog --end " + "9" * 20, "--end: got "),
+        ("nodetool cms reconfigure 9", "nodetool cms reconfigure: got '9'"),
+        ("nodetool assassinate '; rm -rf /'", "nodetool assassinate: got "),
+        ("SELECT * FROM system.peers", "SELECT * FROM: got 'system.peers'"),
+        ("SELECT kind FROM kit.log_replication", "column: got 'kind'; allowed: * or node_id"),
+        ("SELECT * FROM kit.log_replication WHERE epoch = up", "got 'up'"),
+        ("SELECT * FROM kit.log_replication LIMIT -1", "LIMIT: got '-1'"),
+        ("SELECT * FROM kit.log_replication ALLOW FILTERING", "got 'ALLOW'"),
+    ],
+)
+def test_what_is_typed_is_read_strictly(line: str, says: str) -> None:
+    """One error names the place, what stands there and what is allowed."""
+    timeline = Timeline(build("cms", {}, ()))
+    now = DrillMoment(timeline.model, (timeline.moments[0],), "A")
+    with pytest.raises(BadInput, match=re.escape(says)):
+        typed(servers(timeline), now, line)
+
+
+def test_every_event_has_a_published_kind() -> None:
+    """Of all that the CMS may commit, and of each step of an operation."""
+    timelines = [open_file(file_named(name)) for name in STORIES if name.startswith(("cms", "tcm"))]
+    kinds = {
+        kind
+        for timeline in timelines
+        if isinstance(tools := servers(timeline), MetadataServers)
+        for now in [*moments(timeline)][-1:]
+        if getattr(now.model, "has_quorum", lambda s: True)(now.state)
+        for _, kind, _, _ in tools.entries(now)
+    }
+    assert kinds <= {*KINDS}
+    assert {"START_JOIN", "MID_MOVE", "CANCEL_SEQUENCE", "ASSASSINATE"} < kinds

@@ -14,6 +14,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
 from types import FrameType
 
@@ -123,7 +124,11 @@ _stopped: set[str] = set()
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Begin before any test module is loaded, in every process that runs tests."""
+    """Begin before any test module is loaded, in every process that runs tests.
+
+    All that is measured is loaded here: else what a module does while it is loaded would count for
+    the test alone that happens to need it first.
+    """
     _measuring.append(
         Coverage(
             data_file=str(Path(os.environ["KIT_COVERAGE"]) / "lines"),
@@ -134,6 +139,11 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         )
     )
     _measuring[0].start()
+    here = Path.cwd()
+    for pattern in os.environ["KIT_COVERED"].split(os.pathsep):
+        for path in sorted(here.glob(str(Path(pattern).relative_to(here)))):
+            names = path.relative_to(here).with_suffix("").parts
+            import_module(".".join(names).removesuffix(".__init__"))
 
 
 @pytest.hookimpl(wrapper=True)

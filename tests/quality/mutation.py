@@ -160,19 +160,22 @@ def sample(made: Mapping[str, Sequence[Mutant]], seed: int) -> Iterator[Mutant]:
 def trials(covered: Covered, mutant: Mutant) -> Iterator[list[tuple[str, float]]]:
     """The tests to try: first a few near the source, then the quickest that fit, then recorders.
 
-    Nearest are those in a file that has the name of the source, then those in the folder that has
-    the name of its folder, and those of the recorder. Of equally near files each gives its quickest
-    test, then its next.
+    Near are those in the folder that has the name of the source's folder, and in a file with the
+    name of the source; those of the recorder, and whoever is run for a model of that name: its
+    parameter begins so. Of equally near files each gives its quickest test, then its next.
     """
     folder = [part for part in Path(mutant.path).parts[1:-1] if part != "rules"]
     near, stem = ("/".join(("tests", *folder, "")), RECORDER), Path(mutant.path).stem
+    named = tuple(f"[{word}" for word in (stem, *folder[-1:]))
     ranked: list[tuple[bool, bool, int, float, str]] = []
-    before: Counter[str] = Counter()
+    before: Counter[tuple[str, bool]] = Counter()
     running = covered.of(mutant.path, mutant.lines)
     for taken, name in sorted((covered.seconds[test], covered.tests[test]) for test in running):
         file = name.partition("::")[0]
-        ranked.append((stem not in file, not name.startswith(near), before[file], taken, name))
-        before[file] += 1
+        far = not name.startswith(near) and not any(word in name for word in named)
+        of_name = stem in Path(file).stem
+        ranked.append((not of_name, far, before[file, far], taken, name))
+        before[file, far] += 1
     every = [(name, taken) for *_, taken, name in sorted(ranked)]
     first = list(_within(every, QUICK))
     yield first

@@ -276,6 +276,7 @@ MODELS: dict[str, tuple[Build, ...]] = {
         cms(members=2, corruptions=1, requests=1, longest=3),
         cms(nodes=3, members=2, crashes=1, longest=4),
         cms(newcomers=1, corruptions=1, longest=3),
+        cms(members=2, edition="server", addresses=2, orders=0, longest=4),
     ),
     "migration": (
         migration(),

@@ -21,9 +21,10 @@ from msgspec.structs import replace
 
 from kit.engine.family import families
 from kit.engine.model import Model
-from kit.engine.registry import Scenario, build, entry_of
+from kit.engine.registry import Scenario, build, entry_of, output_of
 from kit.engine.timeline import Timeline
 from kit.engine.trace import dumps
+from kit.errors import BadInput
 from tests.recording.walking import COLUMNS, STATE, Line, Step, Visit
 
 HERE = Path(__file__).parent
@@ -108,14 +109,24 @@ def look_at(visit: Visit) -> Block:
 
 
 def play(model: Model[Any, Any], scenario: Scenario) -> Block:
-    """The block of a scenario: its saved trace, and what is said along it."""
+    """The block of a scenario: its saved trace, what is said along it, what its file may show."""
     timeline = Timeline(model, scenario.script)
     while len(timeline.moments) <= LONGEST_SCENARIO and timeline.forward():
         pass
     trace = replace(timeline.save(), kit="")
     told = "\n".join(f"{moment.say} {moment.milestone}" for moment in timeline.moments)
+    output = output_of(model.name)
+    shown = "\n".join(_shown(each, timeline) for each in output.values())
     row = {"steps": str(len(trace.steps)), "trace": _digest(dumps(trace)), "words": _digest(told)}
-    return {STATE: row}
+    return {STATE: row | ({"shown": _digest(shown)} if output else {})}
+
+
+def _shown(output: Callable[[Any, Any, str], str], timeline: Timeline) -> str:
+    """What a file may show of each moment; or why not, where it has to say of whom."""
+    try:
+        return "\n".join(output(timeline.model, each.state, "") for each in timeline.moments)
+    except BadInput as error:
+        return str(error)
 
 
 def _digest(text: str) -> str:
@@ -212,6 +223,6 @@ def differences(model: str, found: Iterable[tuple[str, Block]]) -> Iterator[str]
 
 def _change(cell: str, was: Row, now: Row) -> str:
     """What became of a cell: counts are told, of digests only that they differ."""
-    if cell in (*COLUMNS, "trace"):
+    if cell in (*COLUMNS, "trace", "shown"):
         return f"{cell} differs"
     return f"{cell} was {was.get(cell)}, is {now.get(cell)}"

@@ -54,7 +54,8 @@ UP: dict[str, Callable[[Any, Any], set[str]]] = {
 
 def everybody(model: Any) -> set[str]:
     """The nodes of a model."""
-    return {*(model.history.replicas if hasattr(model, "history") else model.names)}
+    history = getattr(model, "history", None)
+    return {*getattr(history, "replicas", model.names)}
 
 
 RETURNS = {"recovery": ("ComeBack",), "recovery_mode": ("ComeBack",)}

@@ -12,7 +12,8 @@ Sources: CEP-21, "CMS Reconfiguration Protocol", "Failure Recovery"; published c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
+from itertools import combinations, product
 from typing import Annotated, Any, Literal, TypeAlias
 
 from kit.engine.declared import (
@@ -38,6 +39,8 @@ from kit.engine.model import KeptAnyhow
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput, Refusal
 from kit.masks import chosen
+from kit.protocols.cms.refining import refined_by
+from kit.protocols.cms.rules import members as rules
 from kit.protocols.cms.rules.log import (
     SNAPSHOT,
     Entry,
@@ -49,44 +52,14 @@ from kit.protocols.cms.rules.log import (
     received,
     slice_since,
 )
-from kit.protocols.cms.rules.members import (
-    ASSASSINATE,
-    CANCEL,
-    CHANGE,
-    CHOOSE,
-    FINISH_ADD,
-    FORCE,
-    INITIALIZE,
-    JOIN,
-    LEAVE,
-    LEFT,
-    RECONFIGURE,
-    REMOVE,
-    REPLACE,
-    START_ADD,
-    START_REMOVE,
-    Edition,
-    Members,
-    decides,
-    enact,
-    letters,
-    majority,
-    next_step,
-    nodes_in,
-    parsed,
-    placed,
-    quorums,
-    size_for,
-    strangers,
-    too_many,
-    walked,
-)
+from kit.protocols.cms.rules.members import Edition, Members, letters, nodes_in
 from kit.ring.topology import Node as RingNode
 
 MOST_NODES, MOST_FAULTS = 6, 4
 Health = Literal["up", "down", "lost", "left"]
 Size: TypeAlias = Annotated[int, Each(lambda m: range(1, m.nodes + 1))]
 By: TypeAlias = Annotated[tuple[str, ...], Each((), " ".join)]
+Ignored: TypeAlias = Annotated[tuple[str, ...], Each((), ", ".join)]
 OPERATOR = "operator"
 """Who submits what is forced: the mark of such an entry."""
 
@@ -94,12 +67,16 @@ OPERATOR = "operator"
 class LogKeeper(State, frozen=True, cache_hash=True):
     """A node: its log, how it is, and whether what it made of its log is corrupt.
 
-    Nobody can reach one that is ``lost``, and one that has ``left`` does not come back.
+    Nobody can reach one that is ``lost``, and one that has ``left`` does not come back. One that
+    has ``moved`` has another address than it began with; ``met`` are the nodes that it has found
+    again through its seeds.
     """
 
     log: NodeLog
     health: Health = "up"
     corrupt: bool = False
+    moved: bool = False
+    met: int = 0
 
 
 class CmsState(State, frozen=True, cache_hash=True):
@@ -113,6 +90,7 @@ class CmsState(State, frozen=True, cache_hash=True):
     crashes: int = 0
     losses: int = 0
     corruptions: int = 0
+    addresses: int = 0
 
 
 Next: TypeAlias = CmsState | Refusal | None
@@ -150,13 +128,13 @@ def holds(log: NodeLog, epoch: int) -> bool:
 
 def begun_at(log: NodeLog) -> int:
     """The epoch at which the last addition began, by a log; the first epoch where none has."""
-    begun = (each.epoch for each in log.entries[::-1] if each.event.startswith(START_ADD))
+    begun = (each.epoch for each in log.entries[::-1] if each.event.startswith(rules.START_ADD))
     return next(begun, 1)
 
 
 def is_majority(nodes: int, group: int) -> bool:
     """Whether most of a group are among the nodes."""
-    return (nodes & group).bit_count() >= majority(group.bit_count())
+    return (nodes & group).bit_count() >= rules.majority(group.bit_count())
 
 
 def is_member(m: Any, s: CmsState, a: Any) -> bool:
@@ -181,6 +159,12 @@ def to_voters(m: Cms, before: CmsState, a: Any, after: CmsState) -> Iterator[Tra
             yield Travel("answer", *ends[::-1], "stored", f"{name} → {a.member}: stored", 1)
 
 
+order = partial(action, spends="orders", travels=to_voters, unasked=True)
+"""An action that an operator asks for, and that is an entry of the log."""
+forcing = partial(action, when=lambda m: m.has_override, unasked=True)
+"""An action of the override."""
+
+
 class Cms(NodeModel[CmsState]):
     """A cluster, some of whose nodes are the members of the metadata service."""
 
@@ -194,6 +178,9 @@ class Cms(NodeModel[CmsState]):
 
     nodes: int = parameter(3, "nodes, named A, B, C, …", ge=1, le=MOST_NODES)
     members: int = parameter(1, "how many of them are the CMS at first", ge=1, le=MOST_NODES)
+    flag: Literal["A", "B", "C", "D", "E", "F"] = parameter(
+        "A", "which node is started with the flag that makes it the first member"
+    )
     newcomers: int = parameter(
         0, "how many of them are not in the cluster yet: the last ones", ge=0, le=MOST_NODES
     )
@@ -218,6 +205,12 @@ class Cms(NodeModel[CmsState]):
     crashes: int = budget(0, "how often a node goes down", le=MOST_FAULTS)
     losses: int = budget(0, "how many nodes are lost for good", le=MOST_FAULTS)
     corruptions: int = budget(0, "how many nodes get a corrupt state", le=MOST_FAULTS)
+    addresses: int = budget(
+        0,
+        "how many nodes start again with another address (server)",
+        title="new addresses",
+        le=MOST_FAULTS,
+    )
     edition: Edition = parameter(
         "documents",
         "documents: the CMS sizes itself, a removal takes two events; server: an operator sets the "
@@ -259,12 +252,22 @@ class Cms(NodeModel[CmsState]):
         smallest={"nodes": 2, "members": 1, "changes": 0},
     )
 
+    seeds_by_name: bool = safeguard(
+        "S-74",
+        "Nodes that reach nobody at the addresses of the log find each other through their seeds",
+        ("INV-PROGRESS",),
+        smallest={"nodes": 2, "members": 2, "changes": 0, "edition": "server", "addresses": 2},
+    )
+
     def set_up(self) -> None:
         """The nodes, their datacenters and racks, and the sizes.
 
-        Raises BadInput for more members than nodes of the cluster, or sizes that are none.
+        Raises BadInput for more members than nodes of the cluster, a first member that is not in
+        it, or sizes that are none.
         """
         present = self.nodes - self.newcomers
+        if self.flag not in "ABCDEF"[:present]:
+            raise BadInput("flag", self.flag, f"one of the {present} nodes of the cluster")
         if self.members > present:
             raise BadInput("members", self.members, f"a number from 1 to {present}, the cluster")
         for name in ("up_to", "sizes"):
@@ -280,13 +283,17 @@ class Cms(NodeModel[CmsState]):
         self.walked = lru_cache(self._walked)
         self.thresholds = tuple(map(int, self.up_to)), tuple(map(int, self.sizes))
         first = Members(cluster=(1 << present) - 1, size=-(-self.members // self.dcs))
-        self.machine = Machine(first, enact)
+        self.machine = Machine(first, rules.enact)
 
     def start(self) -> CmsState:
-        """The first epoch names the members; nodes of the cluster have it, newcomers nothing."""
-        founding = Entry(1, f"{INITIALIZE} {letters((1 << self.members) - 1)}", "A")
+        """The first epoch names the members, from the flagged node on round the cluster; its nodes
+        have that epoch, newcomers nothing.
+        """
+        present, first = self.nodes - self.newcomers, self.number(self.flag)
+        founders = sum(1 << (first + each) % present for each in range(self.members))
+        founding = Entry(1, f"{rules.INITIALIZE} {letters(founders)}", self.flag)
         log = received(NodeLog(), founding, self.machine)
-        old = (LogKeeper(log),) * (self.nodes - self.newcomers)
+        old = (LogKeeper(log),) * present
         return super().start().but(nodes=(*old, *(LogKeeper(NodeLog()),) * self.newcomers))
 
     @property
@@ -305,15 +312,31 @@ class Cms(NodeModel[CmsState]):
         members: Members = metadata(s.nodes[node].log, self.machine)
         return members
 
+    def reached(self, s: CmsState, node: int) -> int:
+        """Whom a node reaches: by the address in its log, or as they have found each other."""
+        moved = s.where(lambda n: n.moved)
+        known = self.known(s, node).moved | s.nodes[node].met | 1 << node if moved else 0
+        return ((1 << self.nodes) - 1) & (~moved | known)
+
     def newest(self, s: CmsState) -> Members:
         """The members by the longest log of all."""
-        return self.known(s, max(range(self.nodes), key=lambda node: self.epoch(s, node)))
+        members: Members = metadata(self.longest_log(s), self.machine)
+        return members
+
+    def longest_log(self, s: CmsState) -> NodeLog:
+        """The log of the first node that has applied most."""
+        return max((node.log for node in s.nodes), key=lambda log: log.epoch)
+
+    def history(self, s: CmsState) -> tuple[Entry, ...]:
+        """The log: what any node has stored, by epoch."""
+        known = {each.epoch: each for node in s.nodes for each in entries_of(node.log)}
+        return tuple(known[epoch] for epoch in sorted(known))
 
     def memberships(self, log: NodeLog) -> Iterator[Members]:
         """The members after each entry of a log, and after what an operator loaded."""
         members: Members = self.machine.initial
         for each in log.entries:
-            members = enact(members, each)
+            members = rules.enact(members, each)
             yield members
         if log.snapshots:
             yield metadata(log, self.machine)
@@ -325,7 +348,7 @@ class Cms(NodeModel[CmsState]):
         """
         yield self.known(s, node)
         if self.electorate == "heard":
-            others = nodes_in(alive(self, s) & ~(1 << node))
+            others = nodes_in(alive(self, s) & self.reached(s, node) & ~(1 << node))
             newer = (each for each in others if self.epoch(s, each) > self.epoch(s, node))
             yield from {self.known(s, each) for each in newer}
 
@@ -340,13 +363,13 @@ class Cms(NodeModel[CmsState]):
         candidates &= working(self, s) | members.writers
         if self.edition == "server":
             return self.walked(candidates, members.size)
-        size = size_for((members.cluster & ~members.leaving).bit_count(), *self.thresholds)
-        return placed(candidates, members.writers, size)
+        size = rules.size_for((members.cluster & ~members.leaving).bit_count(), *self.thresholds)
+        return rules.placed(candidates, members.writers, size)
 
     def _walked(self, candidates: int, size: int) -> int:
         """Whom the published code chooses of these nodes, so many in each datacenter."""
         nodes = chosen(self.ring, candidates)
-        return self.mask(walked(nodes, dict.fromkeys((each.dc for each in nodes), size)))
+        return self.mask(rules.walked(nodes, dict.fromkeys((each.dc for each in nodes), size)))
 
     def step_of(self, s: CmsState, members: Members) -> str:
         """The next event of a change of the members; empty: none is to be made."""
@@ -354,8 +377,8 @@ class Cms(NodeModel[CmsState]):
         if not wanted:
             return ""
         if not self.one_at_a_time:
-            return f"{REPLACE} {letters(wanted)}" if wanted != members.readers else ""
-        return next_step(members, wanted, at_once=self.edition == "server")
+            return f"{rules.REPLACE} {letters(wanted)}" if wanted != members.readers else ""
+        return rules.next_step(members, wanted, at_once=self.edition == "server")
 
     # -- committing --------------------------------------------------------------------------------
 
@@ -367,21 +390,22 @@ class Cms(NodeModel[CmsState]):
         """
         up = 0 if s.open else working(self, s)
         for member in nodes_in(up):
-            below = up & self.known(s, member).readers & ((1 << member) - 1)
+            able = up & self.reached(s, member)
+            below = able & self.known(s, member).readers & ((1 << member) - 1)
             if self.epoch(s, member) >= self.longest or (drives and below):
                 continue
             for group in self.electorates(s, member):
                 if group.readers >> member & 1:
                     own = 1 << member
-                    some = [q for q in quorums(group.readers, group.writers, up) if q & own]
-                    for mask in some or [up & (group.readers | group.writers)]:
+                    some = [q for q in rules.quorums(group.readers, group.writers, able) if q & own]
+                    for mask in some or [able & (group.readers | group.writers)]:
                         yield member, self.named(mask)
 
     def commit(self, s: CmsState, member: int, by: tuple[str, ...], event: str) -> Next:
         """The entry at the next epoch, stored by a quorum; or why that cannot be."""
         epoch, voters = self.epoch(s, member) + 1, self.mask(by)
         groups = [*self.electorates(s, member)]
-        if not any(decides(group, voters) for group in groups):
+        if not any(rules.decides(group, voters) for group in groups):
             silent = self.named((groups[0].readers | groups[0].writers) & ~voters)
             return refused("no quorum of the CMS answers", silent)
         taken = next((n for n in nodes_in(voters) if holds(s.nodes[n].log, epoch)), None)
@@ -397,7 +421,7 @@ class Cms(NodeModel[CmsState]):
     @purpose("Any change of metadata is an entry of the log that a quorum stores.")
     def submit_event(self, s: CmsState, member: Node, by: By) -> Next:
         """{member} commits an event as epoch {epoch}; {by} stored it."""
-        return self.commit(s, member, by, CHANGE)
+        return self.commit(s, member, by, rules.CHANGE)
 
     @action(
         each=lambda m, s: (
@@ -416,9 +440,9 @@ class Cms(NodeModel[CmsState]):
 
     def unready(self, s: CmsState, member: int, members: Members, event: str) -> Refusal | None:
         """Why the next event of a change has to wait: for the log, or for a repair."""
-        (kind, _), log = parsed(event), s.nodes[member].log
+        (kind, _), log = rules.parsed(event), s.nodes[member].log
         begun = begun_at(log)
-        if kind == FINISH_ADD and self.log_transfer:
+        if kind == rules.FINISH_ADD and self.log_transfer:
             knows = s.where(lambda n: n.health == "up" and n.log.epoch >= begun)
             if not is_majority(knows, members.readers):
                 deaf = self.named(members.readers & ~knows)
@@ -427,7 +451,7 @@ class Cms(NodeModel[CmsState]):
                 lacks = f"does not have the log up to epoch {begun}"
                 new = self.named(members.pending)
                 return refused(f"{', '.join(new)} {lacks}", new)
-        behind = self.unrepaired(s, log) if kind in (START_ADD, START_REMOVE, REMOVE) else 0
+        behind = self.unrepaired(s, log) if kind in rules.REPAIRED_FIRST else 0
         if behind and self.paxos_repair:
             return refused("a Paxos repair comes first", self.named(behind))
         return None
@@ -440,8 +464,8 @@ class Cms(NodeModel[CmsState]):
         members: Members = metadata(log, self.machine)
         group = members.writers & working(self, s)
         if self.edition == "documents":
-            added = [parsed(each.event) for each in log.entries]
-            group &= next((named for kind, named in added[::-1] if kind == FINISH_ADD), 0)
+            added = [rules.parsed(each.event) for each in log.entries]
+            group &= next((named for kind, named in added[::-1] if kind == rules.FINISH_ADD), 0)
         since = range(begun_at(log) + 1, log.epoch + 1)
         has = (n for n in nodes_in(group) if all(holds(s.nodes[n].log, each) for each in since))
         return group & ~sum(1 << node for node in has)
@@ -449,10 +473,16 @@ class Cms(NodeModel[CmsState]):
     # -- the log travels ---------------------------------------------------------------------------
 
     def behind(self, s: CmsState) -> Iterator[tuple[int, int]]:
-        """Who may learn the log, and from whom: from a node that has applied most of it."""
-        far = {node: self.epoch(s, node) for node in nodes_in(working(self, s))}
-        first = max(far, key=lambda node: far[node], default=0)
-        return ((node, first) for node, epoch in far.items() if epoch < far[first])
+        """Who may learn the log, and from whom: from the node that has applied most of it, of those
+        that it reaches, or that reach it.
+        """
+        up = working(self, s)
+        for node in nodes_in(up):
+            mine = self.reached(s, node)
+            near = [n for n in nodes_in(up) if (mine >> n | self.reached(s, n) >> node) & 1]
+            first = max(near, key=lambda each: self.epoch(s, each))
+            if self.epoch(s, node) < self.epoch(s, first):
+                yield node, first
 
     def taught(self, s: CmsState, node: int, source: int) -> CmsState:
         """The node has what the source's log has above its own."""
@@ -477,7 +507,7 @@ class Cms(NodeModel[CmsState]):
     @purpose("A new member must know of decisions that were made before it counted.")
     def repair_paxos(self, s: CmsState, node: Node) -> Next:
         """A member gets all entries that others accepted since the last addition began."""
-        up, log = working(self, s), s.nodes[node].log
+        up, log = working(self, s) & self.reached(s, node), s.nodes[node].log
         members = self.newest(s)
         if not is_majority(up, members.readers):
             return refused("no quorum of the CMS answers", self.named(members.readers & ~up))
@@ -497,24 +527,18 @@ class Cms(NodeModel[CmsState]):
         for member, by in self.votes(s, drives=True):
             yield from ((member, node, by) for node in nodes_in(nodes(self.known(s, member))))
 
-    @action(
+    @order(
         tag="bootstrap",
         each=lambda m, s: m.votes_on(s, lambda known: alive(m, s) & ~known.cluster),
         when=lambda m: m.newcomers,
-        spends="orders",
-        travels=to_voters,
-        unasked=True,
     )
     @purpose("A larger cluster may want a larger CMS.")
     def join(self, s: CmsState, member: Node, node: Node, by: By) -> Next:
         """{node} joins the cluster: {member} commits that as epoch {epoch}; {by} stored it."""
-        return self.commit(s, member, by, f"{JOIN} {self.names[node]}")
+        return self.commit(s, member, by, f"{rules.JOIN} {self.names[node]}")
 
-    @action(
-        each=lambda m, s: m.votes_on(s, lambda known: known.cluster & ~known.leaving & alive(m, s)),
-        spends="orders",
-        travels=to_voters,
-        unasked=True,
+    @order(
+        each=lambda m, s: m.votes_on(s, lambda known: known.cluster & ~known.leaving & alive(m, s))
     )
     @purpose("Who leaves the cluster has to hand its part of the log over first.")
     def decommission(self, s: CmsState, member: Node, node: Node, by: By) -> Next:
@@ -522,7 +546,7 @@ class Cms(NodeModel[CmsState]):
         members = self.known(s, member)
         if (members.cluster & ~members.leaving).bit_count() == 1:
             return refused("nobody else would be left")
-        return self.commit(s, member, by, f"{LEAVE} {self.names[node]}")
+        return self.commit(s, member, by, f"{rules.LEAVE} {self.names[node]}")
 
     @action(
         tag="depart",
@@ -536,16 +560,13 @@ class Cms(NodeModel[CmsState]):
         members, name = self.known(s, member), self.names[node]
         if self.hand_over and members.writers >> node & 1:
             return refused(f"{name} is a member of the CMS, and has to hand over first")
-        end = self.commit(s, member, by, f"{LEFT} {name}")
+        end = self.commit(s, member, by, f"{rules.LEFT} {name}")
         return end.at(node, health="left") if isinstance(end, CmsState) else end
 
-    @action(
+    @order(
         each=lambda m, s: m.votes_on(
             s, lambda known: known.cluster & s.where(lambda n: n.health in ("down", "lost"))
         ),
-        spends="orders",
-        travels=to_voters,
-        unasked=True,
         hand=off_stage,
     )
     @purpose("One that is gone hands nothing over: it leaves both sets at once.")
@@ -556,19 +577,16 @@ class Cms(NodeModel[CmsState]):
             return refused("nobody else would be left")
         if members.readers >> node & 1 and (half := members.pending):
             return refused(f"{', '.join(self.named(half))} is half way, which has to end first")
-        end = self.commit(s, member, by, f"{ASSASSINATE} {self.names[node]}")
+        end = self.commit(s, member, by, f"{rules.ASSASSINATE} {self.names[node]}")
         return end.at(node, health="left") if isinstance(end, CmsState) else end
 
-    @action(
+    @order(
         each=lambda m, s: m.votes_on(s, lambda known: known.cluster & ~known.leaving),
         when=lambda m: m.edition == "documents",
-        spends="orders",
-        travels=to_voters,
         says=lambda m, s, a, _: (
             f"An operator {'takes {node} out of' if is_member(m, s, a) else 'puts {node} into'} "
             "the CMS by hand: {member} commits that as epoch {epoch}; {by} stored it."
         ),
-        unasked=True,
     )
     @purpose("An operator may know better than the size which nodes are safe.")
     def choose(self, s: CmsState, member: Node, node: Node, by: By) -> Next:
@@ -577,9 +595,9 @@ class Cms(NodeModel[CmsState]):
         chosen = (members.chosen or members.writers) ^ 1 << node
         if not chosen:
             return refused("the CMS would be empty")
-        return self.commit(s, member, by, f"{CHOOSE} {letters(chosen)}")
+        return self.commit(s, member, by, f"{rules.CHOOSE} {letters(chosen)}")
 
-    @action(
+    @order(
         each=lambda m, s: (
             (member, size, by)
             for member, by in m.votes(s, drives=True)
@@ -587,9 +605,6 @@ class Cms(NodeModel[CmsState]):
             if size != m.known(s, member).size or m.known(s, member).writers & ~working(m, s)
         ),
         when=lambda m: m.edition == "server",
-        spends="orders",
-        travels=to_voters,
-        unasked=True,
     )
     @purpose("In the published code the size is an operator's, in each datacenter.")
     def reconfigure(self, s: CmsState, member: Node, size: Size, by: By) -> Next:
@@ -598,25 +613,42 @@ class Cms(NodeModel[CmsState]):
 
         Who is down is not taken. The event then names who is, so that all nodes read it alike.
         """
-        members, up = self.known(s, member), working(self, s)
-        nodes, event = (
-            chosen(self.ring, members.cluster & ~members.leaving),
-            f"{RECONFIGURE} {size}",
-        )
+        return self.resize(s, member, by, size)
+
+    def resize(
+        self, s: CmsState, member: int, by: tuple[str, ...], size: int, ignored: int = 0
+    ) -> Next:
+        """An operator's size for each datacenter; the event names the members, if need be."""
+        members, out = self.known(s, member), ignored | ~working(self, s)
+        there = members.cluster & ~members.leaving
+        nodes = chosen(self.ring, there)
         sizes = dict.fromkeys((each.dc for each in nodes), size)
-        if why := too_many(nodes, sizes, self.named(members.cluster & ~up)):
+        if why := rules.too_many(nodes, sizes, self.named(members.cluster & out)):
             return refused(why)
-        if members.writers & ~up:
-            able = members.but(cluster=members.cluster & up, writers=members.writers & up)
-            event += f" {letters(self.wanted(s, able.but(size=size, chosen=0)))}"
+        event = f"{rules.RECONFIGURE} {size}"
+        if ignored or members.writers & out:
+            event += f" {letters(self.walked(there & ~out, size))}"
         return self.commit(s, member, by, event)
 
-    @action(
+    def to_ignore(self, s: CmsState) -> Iterator[tuple[int, tuple[str, ...], tuple[str, ...]]]:
+        """One or two nodes of the cluster that an operator may leave out."""
+        for member, by in self.votes(s, drives=True):
+            cluster = self.named(self.known(s, member).cluster)
+            for count in (1, 2):
+                yield from ((member, some, by) for some in combinations(cluster, count))
+
+    @order(each=to_ignore, when=lambda m: m.edition == "server")
+    @purpose("A node that is to leave soon need not become a member before that.")
+    def ignore(self, s: CmsState, member: Node, ignored: Ignored, by: By) -> Next:
+        """An operator asks for a CMS without {ignored}: {member} commits that as epoch {epoch};
+        {by} stored it.
+        """
+        size = self.known(s, member).size
+        return self.resize(s, member, by, size, self.mask(ignored))
+
+    @order(
         tag="cancel",
         each=lambda m, s: (vote for vote in m.votes(s, drives=True) if m.known(s, vote[0]).pending),
-        spends="orders",
-        travels=to_voters,
-        unasked=True,
     )
     @purpose("Only an operator gives a change up; no timeout does.")
     def cancel_change(self, s: CmsState, member: Node, by: By) -> Next:
@@ -624,7 +656,7 @@ class Cms(NodeModel[CmsState]):
 
         What was finished stays.
         """
-        return self.commit(s, member, by, CANCEL)
+        return self.commit(s, member, by, rules.CANCEL)
 
     # -- data, and faults --------------------------------------------------------------------------
 
@@ -633,6 +665,10 @@ class Cms(NodeModel[CmsState]):
         ring = [*nodes_in(self.known(s, node).cluster)]
         at = ring.index(node)
         return sum(1 << each for each in (ring[at:] + ring[:at])[: self.rf])
+
+    def answering(self, s: CmsState, node: int) -> int:
+        """Those of these replicas that answer the node."""
+        return self.replicas(s, node) & alive(self, s) & self.reached(s, node)
 
     def expendable(self, s: CmsState) -> int:
         """The nodes without which somebody of the cluster would still be up."""
@@ -647,8 +683,10 @@ class Cms(NodeModel[CmsState]):
 
     def serving(self, s: CmsState) -> bool:
         """Whether each range of a node that is up has a quorum of its replicas."""
-        up, coordinators = alive(self, s), nodes_in(self.coordinators(s))
-        return all(is_majority(up, self.replicas(s, node)) for node in coordinators)
+        return all(
+            is_majority(self.answering(s, node), self.replicas(s, node))
+            for node in nodes_in(self.coordinators(s))
+        )
 
     @action(
         tag="request",
@@ -656,17 +694,17 @@ class Cms(NodeModel[CmsState]):
         spends="requests",
         travels=lambda m, s, a, _: [
             Travel("data", a.node, name, "data")
-            for name in m.named(m.replicas(s, m.number(a.node)) & alive(m, s))
+            for name in m.named(m.answering(s, m.number(a.node)))
         ],
         unasked=True,
     )
     @purpose("Clients read and write data without the CMS.")
     def serve_request(self, s: CmsState, node: Node) -> Next:
         """{node} serves a read and a write of data at QUORUM, by what it knows of the ring."""
-        replicas = self.replicas(s, node)
-        if is_majority(alive(self, s), replicas):
+        replicas, able = self.replicas(s, node), self.answering(s, node)
+        if is_majority(able, replicas):
             return s
-        return refused("no quorum of the replicas", self.named(replicas & ~alive(self, s)))
+        return refused("no quorum of the replicas", self.named(replicas & ~able))
 
     @action(each=alive, spends="crashes", fault=True, hand=off_stage)
     @purpose("Others have to do without a member that is down.")
@@ -697,13 +735,66 @@ class Cms(NodeModel[CmsState]):
         """The state of {node} becomes corrupt: it takes no part in the log any more."""
         return s.at(node, corrupt=True)
 
+    @action(
+        tag="new-address",
+        each=lambda m, s: alive(m, s) & s.where(lambda n: not n.moved),
+        when=lambda m: m.edition == "server",
+        spends="addresses",
+        fault=True,
+    )
+    @purpose("Orchestrators give a node another address whenever it starts.")
+    def move_address(self, s: CmsState, node: Node) -> Next:
+        """{node} starts again with another address: those who know the old one do not reach it."""
+        return s.at(node, moved=True)
+
+    def apart(self, s: CmsState) -> Iterator[tuple[int, int]]:
+        """Two nodes that are up, the first of which does not reach the second."""
+        up = alive(self, s)
+        for node in nodes_in(up):
+            yield from ((node, other) for other in nodes_in(up & ~self.reached(s, node)))
+
+    @action(
+        tag="discover",
+        each=apart,
+        when=lambda m: m.addresses and m.seeds_by_name,
+        travels=[
+            Travel("request", "{node}", "{peer}", "who is there?"),
+            Travel("answer", "{peer}", "{node}", "addresses"),
+        ],
+    )
+    @purpose("Seeds are host names, which lead to wherever a node is now.")
+    def discover(self, s: CmsState, node: Node, peer: Node) -> Next:
+        """{node} finds {peer} through its seeds: each has the other's address now."""
+        met = s.nodes[node].met | 1 << peer
+        return s.at(node, met=met).at(peer, met=s.nodes[peer].met | 1 << node)
+
+    @action(
+        each=lambda m, s: m.votes_on(
+            s, lambda known: alive(m, s) & ~known.moved & s.where(lambda n: n.moved)
+        ),
+        when=lambda m: m.addresses,
+        travels=to_voters,
+    )
+    @purpose("Once the log has the address, everybody who follows it has.")
+    def register(self, s: CmsState, member: Node, node: Node, by: By) -> Next:
+        """The new address of {node} goes into the log: {member} commits that as epoch {epoch};
+        {by} stored it.
+        """
+        if not self.reached(s, node) >> member & 1:
+            return refused(f"{self.names[node]} does not reach {self.names[member]}")
+        return self.commit(s, member, by, f"{rules.STARTUP} {self.names[node]}")
+
     # -- the override ------------------------------------------------------------------------------
 
     def needs_override(self, s: CmsState) -> bool:
         """Whether nothing else helps: no quorum can come back, or not all states agree."""
         corrupt = alive(self, s) & ~working(self, s)
         back = s.where(lambda n: n.health in ("up", "down") and not n.corrupt)
-        return bool(corrupt or not self.has_quorum(s, back) or self.disagreement(s, alive(self, s)))
+        return bool(
+            corrupt
+            or not self.quorate(s, back, reached=False)
+            or self.disagreement(s, alive(self, s))
+        )
 
     def disagreement(self, s: CmsState, among: int) -> str | None:
         """An epoch that is one event on one node, and another one on another."""
@@ -720,21 +811,23 @@ class Cms(NodeModel[CmsState]):
                     )
         return None
 
-    def has_quorum(self, s: CmsState, among: int | None = None) -> bool:
-        """Whether a member among these nodes, those that work, has a quorum by its own log."""
-        able = working(self, s) if among is None else among
-        return any(
-            members.readers >> node & 1 and decides(members, able)
-            for node in nodes_in(able)
-            for members in (self.known(s, node),)
-        )
+    def quorate(self, s: CmsState, among: int, *, reached: bool = True) -> list[int]:
+        """The members among these nodes that have a quorum of them, each by its own log.
 
-    @action(
-        tag="open-override",
-        each=lambda m, s: () if s.open else [()],
-        when=lambda m: m.has_override,
-        unasked=True,
-    )
+        That is one which it has ``reached``, or might find again.
+        """
+        able = []
+        for node in nodes_in(among):
+            members, voters = self.known(s, node), self.reached(s, node) if reached else -1
+            if members.readers >> node & 1 and rules.decides(members, among & voters):
+                able.append(node)
+        return able
+
+    def has_quorum(self, s: CmsState) -> bool:
+        """Whether a member that works has a quorum."""
+        return bool(self.quorate(s, working(self, s)))
+
+    @forcing(tag="open-override", each=lambda m, s: () if s.open else [()])
     @purpose("Forcing can lose what was committed, so it has to be confirmed.")
     def open_override(self, s: CmsState) -> Next:
         """An operator confirms: from now on entries may be forced, without a quorum."""
@@ -742,12 +835,7 @@ class Cms(NodeModel[CmsState]):
             return refused("enough members can come back, and all states agree")
         return s.but(open=True)
 
-    @action(
-        tag="force",
-        each=lambda m, s: working(m, s) if s.open and not m.has_quorum(s) else 0,
-        when=lambda m: m.has_override,
-        unasked=True,
-    )
+    @forcing(tag="force", each=lambda m, s: working(m, s) if s.open and not m.has_quorum(s) else 0)
     @purpose("One member that is there is enough to go on.")
     def force_member(self, s: CmsState, node: Node) -> Next:
         """{node} alone becomes the CMS: the operator writes that into its log as epoch {epoch}."""
@@ -757,7 +845,7 @@ class Cms(NodeModel[CmsState]):
         back = s.where(lambda n: n.health in ("up", "down") and n.log.epoch > log.epoch)
         if back:
             return refused("somebody knows more of the log", self.named(back))
-        forced = Entry(log.epoch + 1, f"{FORCE} {self.names[node]}", OPERATOR)
+        forced = Entry(log.epoch + 1, f"{rules.FORCE} {self.names[node]}", OPERATOR)
         return s.at(node, log=received(NodeLog(log.entries, log.snapshots), forced, self.machine))
 
     def handmade(self, s: CmsState) -> Snapshot:
@@ -777,12 +865,7 @@ class Cms(NodeModel[CmsState]):
         state = newest.but(readers=able, writers=able, leaving=0, chosen=0)
         return Snapshot(top + 1, state)
 
-    @action(
-        tag="load-snapshot",
-        each=lambda m, s: alive(m, s) if s.open else 0,
-        when=lambda m: m.has_override,
-        unasked=True,
-    )
+    @forcing(tag="load-snapshot", each=lambda m, s: alive(m, s) if s.open else 0)
     @purpose("A snapshot takes the place of whatever a node made of its log.")
     def load_snapshot(self, s: CmsState, node: Node) -> Next:
         """The operator loads a hand-made snapshot of epoch {epoch} on {node}."""
@@ -822,7 +905,7 @@ class Cms(NodeModel[CmsState]):
             return None
         node = self.number(action.member)
         was, now = self.known(before, node), self.known(after, node)
-        if apart := strangers(was, now):
+        if apart := rules.strangers(was, now):
             some, others = (", ".join(self.named(mask)) for mask in apart)
             return f"{some} and {others} are quorums of neighbouring epochs, and share nobody"
         return None
@@ -832,12 +915,12 @@ class Cms(NodeModel[CmsState]):
         """A new member knows the log before it counts, and the rest before the next change."""
         log = before.nodes[self.number(action.member)].log
         event = stored(after.nodes[self.number(action.member)].log, log.epoch + 1)
-        kind, node = parsed(event.event) if event else ("", 0)
-        if kind == FINISH_ADD and any(
+        kind, node = rules.parsed(event.event) if event else ("", 0)
+        if kind == rules.FINISH_ADD and any(
             before.nodes[n].log.epoch < begun_at(log) for n in nodes_in(node)
         ):
             return f"{letters(node)} is read from, and lacks epochs below {begun_at(log)}"
-        if kind in (START_ADD, START_REMOVE, REMOVE) and (late := self.unrepaired(before, log)):
+        if kind in rules.REPAIRED_FIRST and (late := self.unrepaired(before, log)):
             return f"{letters(late)} may lack what was accepted before it counted"
         return None
 
@@ -861,6 +944,11 @@ class Cms(NodeModel[CmsState]):
         """Data is read and written while no event can be committed."""
         return s.requests < self.requests and not self.has_quorum(s)
 
+    @sometimes(when=lambda m: m.addresses)
+    def finds_again(self, s: CmsState) -> bool:
+        """A new address is in the log."""
+        return bool(self.newest(s).moved)
+
     @sometimes()
     def changes_members(self, s: CmsState) -> bool:
         """The CMS has changed."""
@@ -869,14 +957,8 @@ class Cms(NodeModel[CmsState]):
     @goal("INV-PROGRESS")
     def commits(self, s: CmsState) -> bool:
         """An event can be committed again."""
-        up = working(self, s)
         top = max((self.epoch(s, node) for node in nodes_in(alive(self, s))), default=0)
-        return any(
-            self.epoch(s, node) == top
-            and (known := self.known(s, node)).readers >> node & 1
-            and decides(known, up)
-            for node in nodes_in(up)
-        )
+        return any(self.epoch(s, node) == top for node in self.quorate(s, working(self, s)))
 
     @goal("INV-SAMESTATE")
     def alike(self, s: CmsState) -> bool:
@@ -904,7 +986,8 @@ class Cms(NodeModel[CmsState]):
         return None if isinstance(action, CatchUp) else self.verb(action)
 
 
-(SubmitEvent, Advance, CatchUp, *_) = Cms.acts
+SubmitEvent, Advance, CatchUp, *_rest = Cms.acts
+OpenOverride, ForceMember, LoadSnapshot, ResumeConsensus = _rest[-4:]
 
 SCENARIOS = (
     Scenario(
@@ -979,6 +1062,7 @@ SCENARIOS = (
 ENTRY = entry(
     Cms,
     scenarios=SCENARIOS,
+    refinement=refined_by(Cms, lambda m: product(rules.every_event(m.nodes), m.names)),
     fuzzing=Fuzzing(
         {"nodes": 4, "members": 3, "longest": 9, "orders": 3, "requests": 1, "crashes": 1},
         {"choose": 0.3, "decommission": 0.5, "cancel": 4, "assassinate": 4},

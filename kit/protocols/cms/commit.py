@@ -836,7 +836,10 @@ SCENARIOS = (
 ENTRY = entry(
     Commit,
     scenarios=SCENARIOS,
-    refinement=refined_by(Commit),
+    refinement=refined_by(
+        Commit,
+        lambda m: ((each.event, m.id_of(at)) for at, each in enumerate(m.submissions)),
+    ),
     fuzzing=Fuzzing(
         {
             "nodes": 5,

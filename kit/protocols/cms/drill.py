@@ -37,7 +37,7 @@ BY_ITSELF = (Cms.repair_paxos, Cms.catch_up, Cms.advance, Cms.complete_leave)
 """What the cluster does without an operator."""
 ALTER = "ALTER TABLE shop.orders ADD note text"
 SELECT = "SELECT id FROM shop.orders"
-DUMP, OPTIONS = "/tmp/clustermetadata.dump", "/etc/cassandra/jvm-server.options"
+DUMP, OPTIONS = "clustermetadata.dump", "/etc/cassandra/jvm-server.options"
 BOOT = f"edit {OPTIONS} -Dcassandra.unsafe_boot_with_clustermetadata"
 CHECKED = "change checked"
 DUMPED, ALONE = "{} dumped at {}", "{} alone in its dump at {}"

@@ -33,7 +33,7 @@ FAMILY = Family(
         "lessons": {
             "lessons.questions": (
                 "answer_to deciding done_changes fetched finders kept_changes recipients starters "
-                "with_log"
+                "still_able with_log"
             )
         }
     },

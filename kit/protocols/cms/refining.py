@@ -1,34 +1,31 @@
-"""How submitting an event refines the log that takes it in one step.
+"""How a metadata service refines the log that takes each event in one step.
 
-The coarser model is ``AtomicLog``, on which ``tcm`` runs. An entry is appended there when a
-node first applies it:
-
-==============================  ===============================================
-commit                          log
-==============================  ===============================================
-learn, append: a new entry      append; the member applies it
-a member learns an old entry    apply
-deliver                         apply; above a gap: deliver
-a log from a peer or acceptor   catch up
-all else                        nothing
-==============================  ===============================================
+The coarser model is ``AtomicLog``, on which ``tcm`` runs. What nobody had before is appended there,
+then each node whose log has grown applies that entry by entry, or holds it back above a gap. A step
+in which no log grows changes nothing there. An operator's override is no such step: it forces what
+nobody agreed to.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from kit.engine.declared import action
-from kit.engine.log import AtomicLog, Log, LogState
+from kit.engine.log import AtomicLog, LogState, log_of
 from kit.engine.model import Refinement
-from kit.protocols.cms.rules.log import Entry
+from kit.protocols.cms.rules.log import Entry, NodeLog
 
 
 class OpenLog(AtomicLog):
-    """The log, to which each of ``events`` with its id may be appended."""
+    """The log, to which each of ``events`` with its id may be appended, from ``begun`` on."""
 
     events: tuple[tuple[str, str], ...] = ()
+    begun: LogState
+
+    def start(self) -> LogState:
+        """What the finer model begins with."""
+        return self.begun
 
     def coming(self, s: LogState) -> tuple[Entry, ...]:
         """What may be the next entry."""
@@ -40,36 +37,36 @@ class OpenLog(AtomicLog):
         return LogState(s.entries.append(event), s.applied, s.held)
 
 
-def refined_by(kind: Any) -> Callable[[Any], Refinement]:
-    """The refinement of a configuration of the model ``kind``."""
-    return lambda parameters: _refinement(kind(parameters))
+def refined_by(
+    kind: Any, events: Callable[[Any], Iterable[tuple[str, str]]]
+) -> Callable[[Any], Refinement]:
+    """The refinement of a configuration of the model ``kind``, which may commit these events."""
+    return lambda parameters: _refinement(kind(parameters), events)
 
 
-def _refinement(fine: Any) -> Refinement:
-    coarse = OpenLog(AtomicLog.Parameters(nodes=fine.names, window=9, peers=True))
-    coarse.events = tuple(
-        (each.event, fine.id_of(request)) for request, each in enumerate(fine.submissions)
-    )
-
+def _refinement(fine: Any, events: Callable[[Any], Iterable[tuple[str, str]]]) -> Refinement:
     def project(s: Any) -> LogState:
-        log = Log()
-        for each in fine.history(s):
-            log = log.append(each)
         held = tuple(sum(1 << each.epoch - 1 for each in node.log.held) for node in s.nodes)
-        return LogState(log, tuple(node.log.epoch for node in s.nodes), held)
+        return LogState(log_of(fine.history(s)), tuple(n.log.epoch for n in s.nodes), held)
 
     def image(before: Any, action: Any, after: Any) -> tuple[Any, ...]:
-        if not hasattr(action, "node"):
-            return ()
-        place = fine.number(action.node)
-        was, now = before.nodes[place].log, after.nodes[place].log
-        if now.held != was.held and now.epoch == was.epoch and hasattr(action, "epoch"):
-            return (AtomicLog.deliver(action.node, action.epoch - 1),)
-        if now.epoch == was.epoch:
-            return ()
-        if peer := getattr(action, "peer", getattr(action, "acceptor", "")):
-            return (AtomicLog.catch_up(action.node, peer),)
         new = fine.history(after)[len(fine.history(before)) :]
-        return (*map(AtomicLog.append, new), AtomicLog.apply_next(action.node))
+        steps = [AtomicLog.append(each) for each in new]
+        for name, was, now in zip(fine.names, before.nodes, after.nodes, strict=True):
+            steps += grown(name, was.log, now.log)
+        return tuple(steps)
 
+    coarse = OpenLog(AtomicLog.Parameters(nodes=fine.names, window=12, peers=True))
+    coarse.events, coarse.begun = tuple(events(fine)), project(fine.start())
     return Refinement(fine, coarse, project, image)
+
+
+def grown(name: str, was: NodeLog, now: NodeLog) -> Iterator[Any]:
+    """What a node does with entries that are new to it: those it held follow by themselves."""
+    held = {each.epoch for each in was.held}
+    for epoch in range(was.epoch + 1, now.epoch + 1):
+        if epoch not in held:
+            yield AtomicLog.apply_next(name)
+    for each in now.held:
+        if each.epoch not in held:
+            yield AtomicLog.deliver(name, each.epoch - 1)

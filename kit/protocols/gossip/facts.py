@@ -1,13 +1,19 @@
 """One moment of a schema or of an operation by gossip as rows, and what scenario files show."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
 from kit.engine.actors import ActorState
+from kit.engine.cassandra import GossipServers, gossiped
+from kit.engine.drill import DrillMoment
+from kit.engine.server import Row
 from kit.protocols.gossip.gossip import Gossip, is_dominated
 from kit.protocols.gossip.gossip_join import SILENT, GossipJoin, RingState, talking
 from kit.protocols.gossip.rules import (
+    BOOT,
+    NORMAL,
+    REMOVING,
     SCHEMA,
     STATUS,
     UNKNOWN,
@@ -202,3 +208,54 @@ def _streams(m: GossipJoin, s: RingState, _: str) -> str:
 
 OUTPUT = {"versions": _versions, "schemas": schemas_shown, "changes": _changes}
 JOIN_OUTPUT = {"views": _views, "streams": _streams}
+
+
+# -- what ``nodetool`` answers ---------------------------------------------------------------------
+
+
+class SchemaServers(GossipServers):
+    """Servers that know of each other, and of the schema, by gossip alone."""
+
+    def is_up(self, now: DrillMoment, at: int) -> bool:
+        """No node goes down in this model."""
+        return True
+
+    def version(self, now: DrillMoment, at: int) -> str:
+        """The version of a node's schema."""
+        return str(now.state.nodes[at].version)
+
+    def heard(self, now: DrillMoment, at: int) -> Iterator[Row]:
+        """The view of a node."""
+        for each in now.state.nodes[at].view:
+            host = self.hosts(now)[now.model.names.index(each.endpoint)]
+            states = {state.name: (state.version, state.value) for state in each.states}
+            yield gossiped(host.address, states, each.generation)
+
+
+class JoiningServers(SchemaServers):
+    """Servers that know by gossip who joins and who goes."""
+
+    lacks: Mapping[str, str] = {
+        "nodetool describecluster": "there is no schema",
+        **GossipServers.lacks,
+    }
+
+    def is_up(self, now: DrillMoment, at: int) -> bool:
+        """Whether a node gossips."""
+        return now.state.nodes[at].phase not in SILENT
+
+    def is_member(self, now: DrillMoment, at: int) -> bool:
+        """Whether the asked node has heard of another one's part in the ring."""
+        return self.status_of(now, at) in LETTERS
+
+    def letter(self, now: DrillMoment, at: int) -> str:
+        """That part: it is there, comes or goes."""
+        return LETTERS[self.status_of(now, at)]
+
+    def status_of(self, now: DrillMoment, at: int) -> str:
+        """What the asked node has heard."""
+        return endpoint_of(now.node.view, now.model.names[at]).says(STATUS)
+
+
+LETTERS = {NORMAL: "N", BOOT: "J", REMOVING: "L"}
+SCHEMA_SERVERS, JOINING_SERVERS = SchemaServers(), JoiningServers()

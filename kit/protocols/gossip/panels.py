@@ -10,12 +10,11 @@ from kit.protocols.gossip import facts
 from kit.protocols.gossip.facts import ChangeRow, VersionRow, ViewRow
 from kit.protocols.gossip.rules import SCHEMA, EndpointState
 from kit.views.busts import Health
-from kit.views.declared import NONE, Badges, Column, Table, of_state, panel_of, status
+from kit.views.declared import NONE, Badges, Column, Table, of_state, panel_of
 from kit.views.fragment import Frag, h
 from kit.views.gate import Gate
 from kit.views.panel import Scene
-from kit.views.promises import LAMPS
-from kit.views.registry import Views
+from kit.views.registry import staged
 from kit.views.spacetime import MESSAGES
 from kit.views.stage import Character, Stage, Wall, stage_panel
 
@@ -109,72 +108,64 @@ def _badges(scene: Scene) -> Badges:
     yield "lost", f"! {counted(lost, 'change')} overwritten" if lost else "", "broken"
 
 
-VIEWS = Views(
-    (
-        status(_badges, "badges"),
-        stage_panel(
-            "nodes",
-            "Nodes and their versions",
-            _version_stage,
-            gates=None,
-            meanings={
-                "below a node": "its schema version",
-                "on a disk": "B 1:2: generation and version it heard of B",
-            },
-        ),
-        panel_of(
-            "versions",
-            "Versions, said and heard",
-            Table(
-                of_state(facts.versions),
-                "version:{0.name}",
-                lambda scene: [
-                    Column("node", "name"),
-                    *(Column(name, partial(_of, name)) for name in scene.model.names),
-                    Column("cells hashed", "cells"),
-                    Column("pulls", lambda row: row.pulls and f"← {', '.join(row.pulls)}"),
-                ],
-                caption="SCHEMA, as each node says and hears it",
-                of="{0.name}",
-                line=_version,
-            ),
-            still=True,
-            tab="Versions",
-        ),
-        panel_of(
-            "schemas",
-            "The schemas side by side",
-            Table(
-                of_state(facts.schemas),
-                "defined:{0[1]}",
-                lambda scene: ("same", "what", *scene.model.names),
-                caption="The schema on each node (≠: they differ)",
-                lines=lambda scene: facts.schemas_shown(scene.model, scene.state).splitlines(),
-                named=1,
-            ),
-            Table(
-                of_state(facts.changes),
-                "change:{0.text}",
-                (
-                    Column("change", "text"),
-                    Column("timestamp", "timestamp"),
-                    Column("makes", "defines"),
-                    Column("known to", "known"),
-                    Column("state", _state),
-                ),
-                caption="What clients asked for",
-                line=_change,
-            ),
-            tab="Schemas",
-        ),
-        MESSAGES,
-        LAMPS,
+VIEWS = staged(
+    _badges,
+    stage_panel(
+        "nodes",
+        "Nodes and their versions",
+        _version_stage,
+        gates=None,
+        meanings={
+            "below a node": "its schema version",
+            "on a disk": "B 1:2: generation and version it heard of B",
+        },
     ),
-    evidence=("versions",),
-    picture="nodes",
-    table="versions",
-    badges="badges",
-    wide=True,
+    panel_of(
+        "versions",
+        "Versions, said and heard",
+        Table(
+            of_state(facts.versions),
+            "version:{0.name}",
+            lambda scene: [
+                Column("node", "name"),
+                *(Column(name, partial(_of, name)) for name in scene.model.names),
+                Column("cells hashed", "cells"),
+                Column("pulls", lambda row: row.pulls and f"← {', '.join(row.pulls)}"),
+            ],
+            caption="SCHEMA, as each node says and hears it",
+            of="{0.name}",
+            line=_version,
+        ),
+        still=True,
+        tab="Versions",
+    ),
+    panel_of(
+        "schemas",
+        "The schemas side by side",
+        Table(
+            of_state(facts.schemas),
+            "defined:{0[1]}",
+            lambda scene: ("same", "what", *scene.model.names),
+            caption="The schema on each node (≠: they differ)",
+            lines=lambda scene: facts.schemas_shown(scene.model, scene.state).splitlines(),
+            named=1,
+        ),
+        Table(
+            of_state(facts.changes),
+            "change:{0.text}",
+            (
+                Column("change", "text"),
+                Column("timestamp", "timestamp"),
+                Column("makes", "defines"),
+                Column("known to", "known"),
+                Column("state", _state),
+            ),
+            caption="What clients asked for",
+            line=_change,
+        ),
+        tab="Schemas",
+    ),
+    MESSAGES,
 )
 
 # -- an operation: how far each node is, what it holds, whom it would ask --------------------------
@@ -265,39 +256,31 @@ def _join_badges(scene: Scene) -> Badges:
     yield "cut", f"{state.cut_off} is cut off" if state.cut_off else "", "broken"
 
 
-JOIN_VIEWS = Views(
-    (
-        status(_join_badges, "badges"),
-        stage_panel(
-            "ring",
-            "Nodes of the ring",
-            _ring,
-            gates=gates,
-            meanings={
-                "on a disk": "data, what it heard, whom it asks",
-                "blue": "share of the writes",
-                "eye": "somebody reads from it; pencil: somebody writes to it",
-            },
-        ),
-        panel_of(
-            "views",
-            "What each node knows",
-            Table(
-                of_state(facts.views),
-                "view:{0.name}",
-                _view_columns,
-                caption="What each node knows (status, generation)",
-                of="{0.name}",
-                lines=_view_lines,
-            ),
-            still=True,
-            tab="Views",
-        ),
-        LAMPS,
+JOIN_VIEWS = staged(
+    _join_badges,
+    stage_panel(
+        "ring",
+        "Nodes of the ring",
+        _ring,
+        gates=gates,
+        meanings={
+            "on a disk": "data, what it heard, whom it asks",
+            "blue": "share of the writes",
+            "eye": "somebody reads from it; pencil: somebody writes to it",
+        },
     ),
-    evidence=("views",),
-    picture="ring",
-    table="views",
-    badges="badges",
-    wide=True,
+    panel_of(
+        "views",
+        "What each node knows",
+        Table(
+            of_state(facts.views),
+            "view:{0.name}",
+            _view_columns,
+            caption="What each node knows (status, generation)",
+            of="{0.name}",
+            lines=_view_lines,
+        ),
+        still=True,
+        tab="Views",
+    ),
 )

@@ -104,7 +104,7 @@ class Group0State(State, frozen=True, cache_hash=True):
         """The same, where a node went through one more command; its own ends its guard's step 7."""
         indexes, guard = self.indexes[node].applying(), self.guards[node]
         after = self.but(indexes=put(self.indexes, node, indexes))
-        if guard is None or guard.step != SUBMITTED:
+        if guard is None:
             return after
         own = self.log[indexes.applied - 1].new == guard.new
         return after.guarded(node, guard.but(step=APPLIED)) if own else after

@@ -13,6 +13,7 @@ FAMILY = Family(
         "balance": "balance:ENTRY",
         "tablet": "tablet:ENTRY",
     },
+    servers={"tablets": "facts.tools:SERVERS"},
     views={
         "tablets": "panels.tablets:TABLETS",
         "resize": "panels.resize:RESIZE",

@@ -94,7 +94,8 @@ class OperatedServers(TcmServers):
 
     def insert(self, now: DrillMoment, given: Given) -> CommandReply:
         """A message has its sender's epoch: who coordinates and who stores the row hear of it."""
-        rows = moment.rows(now.model, now.state, at=self.epoch(now, self.answering(now, "cqlsh")))
+        here = self.answering(now, "cqlsh")
+        rows = moment.rows(now.model, now.state, at=self.service(now, here).epoch)
         [row] = [row for row in rows if row.left < TOKEN <= row.right]
         there = [name for name in row.writes if self.is_up(now, now.number(name))]
         if 2 * len(there) <= len(row.reads):

@@ -16,7 +16,7 @@ FAMILY = Family(
         "lessons": {
             "lessons.questions": (
                 "at_once barrier busiest events late losses misses readers senders sources spread "
-                "victims writers"
+                "too_weak victims writers"
             ),
             "lessons.real_log": "behind state_at under_way_at",
             "lessons.shown": "barriers estimates group_sizes meetings ring_picture step_table",

@@ -11,64 +11,27 @@ from typing import Any
 from msgspec.structs import replace
 
 from kit.engine.drill import CheckedStep, CommandReply, DrillKind, DrillMoment, Grade, judged
-from kit.engine.flows import ServerHost, host_id
 from kit.engine.forms import Form, Given
-from kit.engine.server import LOG_FILE, NodeTable, Row, Servers
+from kit.engine.server import LOG_FILE
 from kit.engine.timeline import Timeline
 from kit.errors import Refused
 from kit.protocols.topology import topology as act
 from kit.protocols.topology.coordinator import task_of
+from kit.protocols.topology.facts import ClusterServers
 from kit.protocols.topology.rules.cluster import NOBODY
 from kit.protocols.topology.topology import Topology
 
 HOLDS_UP = "B"
-FIRST_ADDRESS = 11
 MOST_RESTARTS = 9
 LOOKED = "looked at the log of "
 BY_OTHERS = (act.BeginRequest, act.ServeRequest, act.CrashMember, act.RestartMember)
 """What neither the coordinator nor a node does by itself."""
 
 
-def _topology(now: DrillMoment, number: int) -> Iterator[Row]:
-    topology = now.state.topology
-    for at, node in enumerate(topology.nodes):
-        if node.state:
-            yield {
-                "key": "topology", "host_id": host_id(at), "node_state": node.state,
-                "transition_state": topology.transition or None, "version": topology.version,
-                "fence_version": topology.fence_version,
-            }  # fmt: skip
-
-
-class BarrierServers(Servers):
+class BarrierServers(ClusterServers):
     """The servers of a cluster in which an operation waits."""
 
-    tables = (
-        NodeTable(
-            "topology",
-            ("key", "host_id", "node_state", "transition_state", "version", "fence_version"),
-            _topology,
-        ),
-    )
-
     stops, starts = act.CrashMember, act.RestartMember
-
-    def hosts(self, now: DrillMoment) -> list[ServerHost]:
-        """Every machine, also of who joins."""
-        names = range(len(now.model.names))
-        return [ServerHost(f"10.0.0.{FIRST_ADDRESS + at}", host_id(at)) for at in names]
-
-    def is_up(self, now: DrillMoment, at: int) -> bool:
-        """Whether its server runs."""
-        return bool(now.state.up >> at & 1)
-
-    def is_member(self, now: DrillMoment, at: int) -> bool:
-        """Whether it has a row."""
-        return bool(now.state.topology.nodes[at].state)
-
-    def letter(self, now: DrillMoment, at: int) -> str:
-        """Normal, or joining."""
-        return "N" if now.state.topology.nodes[at].state == "normal" else "J"
 
     def grep(self, now: DrillMoment, given: Given) -> CommandReply:
         """What the log of this node says of barriers now; that it was looked at is noted."""

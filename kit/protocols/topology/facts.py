@@ -1,10 +1,13 @@
 """One state as people ask of it, and what a run committed and logged."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from msgspec import Struct
 
+from kit.engine.drill import DrillMoment
+from kit.engine.flows import host_id
+from kit.engine.server import NodeTable, Row, Servers
 from kit.engine.timeline import PassedStep
 from kit.masks import nodes_in
 from kit.protocols.topology import coordinator as work
@@ -360,3 +363,49 @@ def _changed(before: ClusterTopology, after: ClusterTopology) -> Iterator[str]:
             yield f"request {new.kind}"
         elif old is not None and new.done and not old.done:
             yield f"request {number} {'fails' if new.error else 'is done'}"
+
+
+# -- what ``nodetool`` answers ---------------------------------------------------------------------
+
+
+TABLE = ("key", "host_id", "node_state", "transition_state", "version", "fence_version")
+LETTERS = {"normal": "N", "rebuilding": "N", "decommissioning": "L", "removing": "L"}
+
+
+class ClusterServers(Servers):
+    """The servers of a cluster, asked for its nodes."""
+
+    does: Mapping[str, str] = {"nodetool decommission": "leave {here}"}
+    lacks: Mapping[str, str] = {"nodetool describecluster": "there is no schema", **Servers.lacks}
+
+    def __init__(self) -> None:
+        self.tables = (NodeTable("topology", TABLE, self.rows),)
+
+    def control(self, now: DrillMoment) -> ControlState:
+        """The cluster, also of a model that is more."""
+        state: ControlState = getattr(now.state, "control", now.state)
+        return state
+
+    def rows(self, now: DrillMoment, number: int) -> Iterator[Row]:
+        """The rows of ``system.topology``."""
+        topology = self.control(now).topology
+        versions = topology.transition or None, topology.version, topology.fence_version
+        for at, node in enumerate(topology.nodes):
+            if node.state:
+                values = ("topology", host_id(at), node.state, *versions)
+                yield dict(zip(TABLE, values, strict=True))
+
+    def is_up(self, now: DrillMoment, at: int) -> bool:
+        """Whether its server runs."""
+        return bool(self.control(now).up >> at & 1)
+
+    def is_member(self, now: DrillMoment, at: int) -> bool:
+        """Whether it has a row, and has not left."""
+        return self.control(now).topology.nodes[at].state not in (NO_ROW, "left")
+
+    def letter(self, now: DrillMoment, at: int) -> str:
+        """Normal, leaving, or joining."""
+        return LETTERS.get(self.control(now).topology.nodes[at].state, "J")
+
+
+SERVERS = ClusterServers()

@@ -8,6 +8,7 @@ FAMILY = Family(
     order=60,
     models={"topology": "topology:ENTRY", "join": "join:ENTRY"},
     scenario_output={"join": "panels.joining:OUTPUT"},
+    servers={"topology": "facts:SERVERS"},
     views={
         "topology": "panels:VIEWS",
         "join": "panels.joining:VIEWS",

@@ -7,6 +7,10 @@ FAMILY = Family(
     "Into Raft: schema first, topology afterwards",
     order=85,
     models={"raft_upgrade": "raft_upgrade:ENTRY", "topology_upgrade": "topology_upgrade:ENTRY"},
+    servers={
+        "raft_upgrade": "drill.raft_upgrade:SERVERS",
+        "topology_upgrade": "drill.topology_upgrade:SERVERS",
+    },
     views={"raft_upgrade": "panels.raft:VIEWS", "topology_upgrade": "panels.topology:VIEWS"},
     flows={},
     images="panels.states",

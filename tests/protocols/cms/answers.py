@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.protocols.cms.test_drill import PASSING
+
 
 def overtaken() -> list[str]:
     """C promises both ballots before it accepts anything; A learns epoch 1 and begins again."""
@@ -49,6 +51,11 @@ def log_may_begin(nodes: list[tuple[str, bool, list[int]]]) -> bool:
     return closed and all(has == nodes[0][2] for _, _, has in nodes)
 
 
+def decides(readers: list[str], writers: list[str], up: list[str]) -> bool:
+    """More than half of either group answers."""
+    return all(2 * len({*group} & {*up}) > len(group) for group in (readers, writers))
+
+
 RIGHT: dict[str, Any] = {
     "overtaken": overtaken,
     "promises": lambda: promises,
@@ -56,4 +63,6 @@ RIGHT: dict[str, Any] = {
     "accepted": lambda: accepted,
     "mended": mended,
     "log-may-begin": lambda: log_may_begin,
+    "typed-loss": lambda: PASSING["cms/cms-lost"],
+    "decides": lambda: decides,
 }

@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import check
-from kit.engine.registry import build, entries
+from kit.engine.check import check, check_refinement
+from kit.engine.registry import build, entries, entry_of
 from kit.engine.scenario import files, open_file
 from kit.engine.timeline import Timeline, played_out
-from kit.errors import BadInput
+from kit.errors import BadInput, Refusal
 from kit.protocols.cms.cms import Cms, alive, entries_of, is_forced
-from kit.protocols.cms.rules.members import parsed
+from kit.protocols.cms.rules.members import letters, parsed
+from kit.views.panel import scene_of
 from tests.views.frames import after, check_frame, go_on, scenes, walk
 
 SCENARIOS = [f"cms/{one.name}" for one in entries()["cms"].scenarios]
@@ -36,6 +37,77 @@ def test_the_members_change_without_harm(given: dict[str, Any]) -> None:
     result = check(build("cms", given))
     assert result.complete
     assert result.violation is None
+
+
+SERVER: dict[str, Any] = {"edition": "server", "orders": 0}
+
+
+@pytest.mark.parametrize(
+    ("given", "states"),
+    [
+        ({"nodes": 2, "members": 2, "addresses": 2}, 65),
+        ({"nodes": 3, "members": 3, "addresses": 3, "changes": 0, "longest": 4}, 2_477),
+        ({"nodes": 3, "members": 2, "addresses": 1, "orders": 1, "changes": 0}, 3_735),
+        ({"nodes": 3, "members": 1, "orders": 2, "changes": 0, "longest": 9}, 7_263),
+    ],
+)
+def test_new_addresses_and_ignored_nodes_do_no_harm(given: dict[str, Any], states: int) -> None:
+    """Whoever moves is found again, and whoever is left out of the CMS takes nothing with it."""
+    result = check(build("cms", SERVER | given))
+    assert (result.complete, result.violation, result.states) == (True, None, states)
+
+
+def test_all_members_find_each_other_at_new_addresses() -> None:
+    """Nobody reaches anybody until they meet through their seeds; then the log has each address."""
+    timeline = after("cms", {**SERVER, "nodes": 2, "members": 2, "addresses": 2, "requests": 1},
+                     "new-address A", "new-address B")  # fmt: skip
+    model, state = timeline.model, timeline.state
+    assert [model.named(model.reached(state, node)) for node in range(2)] == [("A",), ("B",)]
+    assert not model.has_quorum(state)
+    assert not model.needs_override(state)
+    why = {held.reason for _, held in scene_of(timeline, timeline.at).options() if held}
+    assert {"A does not reach B", "B does not reach A", "no quorum of the replicas"} <= why
+    go_on(timeline, "discover B A", "register A A A B", "register A B A B", "submit A A B")
+    assert model.named(model.newest(timeline.state).moved) == ("A", "B")
+
+
+def test_nodes_that_are_to_leave_are_ignored_at_once() -> None:
+    """A and B are left out in one go, so that the CMS moves once; too few may not be left."""
+    given = {"nodes": 4, "members": 3, "edition": "server", "longest": 9}
+    timeline = after("cms", given)
+    model, state = timeline.model, timeline.state
+    refusal = model.why_not(state, Cms.ignore("A", ("A", "B"), ("A", "B")))
+    assert refusal is None
+    go_on(timeline, "ignore A A A B")
+    assert letters(model.wanted(timeline.state, model.newest(timeline.state))) == "B C D"
+    small = after("cms", {**given, "nodes": 3})
+    held = small.model.why_not(small.state, Cms.ignore("A", ("A", "B"), ("A", "B")))
+    assert isinstance(held, Refusal)
+    assert held.reason == "too few are up and free for a majority of that size"
+
+
+def test_each_step_is_one_of_the_log() -> None:
+    """Two and three nodes, both editions: the log of tcm takes the same entries, or nothing."""
+    refinement = entry_of("cms").refinement
+    assert refinement is not None
+    for given in (
+        {"nodes": 2, "crashes": 1, "longest": 5},
+        {**SERVER, "nodes": 3, "members": 2, "orders": 1, "longest": 5},
+        {"newcomers": 1, "longest": 5},
+        {**SERVER, "nodes": 2, "members": 2, "addresses": 1},
+    ):
+        result = check_refinement(refinement(build("cms", given).parameters))
+        assert (result.violation, result.complete) == (None, True)
+
+
+def test_what_is_forced_is_no_step_of_the_log() -> None:
+    """An override replaces what the log had: there the comparison says so."""
+    refinement = entry_of("cms").refinement
+    assert refinement is not None
+    given = {"nodes": 2, "members": 2, "corruptions": 1, "changes": 0, "orders": 0, "longest": 3}
+    result = check_refinement(refinement(build("cms", given).parameters))
+    assert result.violation is not None
+    assert isinstance(result.violation.actions[-1], Cms.force_member)
 
 
 @pytest.mark.deep

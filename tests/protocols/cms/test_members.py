@@ -147,6 +147,7 @@ def test_who_decides(readers: int, writers: int, nodes: int, may: bool) -> None:
     assert (nodes in quorums(readers, writers, 255)) is may
 
 
+@pytest.mark.spec("B-048")
 @pytest.mark.parametrize("size", range(1, 11))
 def test_quorums_of_neighbouring_memberships_meet(size: int) -> None:
     """One node more or less, in either set or in both: all quorums of both share a member."""

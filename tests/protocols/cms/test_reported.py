@@ -43,6 +43,9 @@ CMS: dict[str, Broken] = {
         build("cms", {**TWO, "crashes": 1, "requests": 1}), Cms.serve_request.struct, never
     ),
     "somebody": nobody,
+    "finds-again": lambda: broken(
+        build("cms", {**TWO, "edition": "server", "addresses": 1}), Cms.register.struct, never
+    ),
 }
 
 
@@ -54,5 +57,5 @@ def test_a_search_reports_it(name: str) -> None:
 
 def test_every_judge_has_a_broken_variant() -> None:
     """The table names all properties of the model."""
-    faults = {"requests": 1, "crashes": 1}
+    faults = {"requests": 1, "crashes": 1, "addresses": 1}
     assert set(CMS) == set(judges(build("cms", faults)))

@@ -188,6 +188,21 @@ def test_the_history_of_group_0_greys_what_had_no_effect() -> None:
     assert grey.get("class") == "soft moved"
 
 
+def test_the_history_of_group_0_names_who_committed() -> None:
+    """The coordinator; who cleaned up, of its own report; of a client's command nobody."""
+    given = {"operations": ("join D", "cleanup"), "changes": 1}
+    timeline = after(Timeline(build("topology", given)), (act.ReportClean, act.ReportClean))
+    model: Any = timeline.model
+    steps = timeline.passed(timeline.tip)
+    lines = history(model, steps)
+    reports = [line for line in lines if isinstance(steps[line.step].action, act.ReportClean)]
+    assert [line.creator for line in reports] == [str(steps[r.step].action.node) for r in reports]
+    asked = [line for line in lines if isinstance(steps[line.step].action, act.MakeRequest)]
+    assert {line.creator for line in asked} == {""}
+    assert {line.creator for line in lines if line not in (*reports, *asked)} <= {"", "A"}
+    assert len({line.creator for line in reports}) == 2
+
+
 @pytest.mark.parametrize("number", range(len(RUNS)), ids=NAMES)
 def test_the_journal_reads_as_a_servers(number: int) -> None:
     """The lines that a run would leave are read back into the states that it went through."""

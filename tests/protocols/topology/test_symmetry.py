@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from kit.engine.registry import build
 from kit.protocols.group0.rules.voters import Release, VoterRules
 from kit.protocols.topology.rules.work import may_tie
-from kit.protocols.topology.symmetry import bystanders
+from kit.protocols.topology.symmetry import ControlSymmetry, _renamed, bystanders
 
 
 @pytest.mark.parametrize(
@@ -51,3 +52,37 @@ def test_where_voters_may_tie(
 ) -> None:
     """Where all vote, or who votes keeps the vote, it does not matter which node is which."""
     assert may_tie(racks, VoterRules(release), leaves=leaves) is ties
+
+
+NAMED = {"nodes": 4, "operations": ("leave D",), "edition": "documents"}
+
+
+@pytest.mark.parametrize(
+    "faults",
+    [
+        {"cuts": 1, "crashes": 1},
+        {"changes": 1, "clients": 1},
+        {"late": 1, "failures": 1},
+        {"addresses": 2},
+        {"configurations": 2, "racks": ("dc1/a",) * 4},
+        {"operations": ("cleanup",), "crashes": 1},
+    ],
+    ids=str,
+)
+def test_names_of_bystanders_do_not_matter(faults: dict[str, Any]) -> None:
+    """A state in which two of them change places is stood for by the same one."""
+    model: Any = build("topology", {**NAMED, **faults})
+    stands_for = ControlSymmetry(model)
+    states, known = [model.start()], {model.start()}
+    for state in states:
+        fresh = [after for _, after in model.successors(state) if after not in known]
+        known.update(fresh)
+        states += dict.fromkeys(fresh)
+        if len(states) > 600:
+            break
+    assert len(stands_for.alike) > 2
+    for state in states:
+        for first, second in combinations(stands_for.alike, 2):
+            places = list(range(len(state.applied)))
+            places[first], places[second] = second, first
+            assert stands_for(_renamed(state, tuple(places)))[0] == stands_for(state)[0]

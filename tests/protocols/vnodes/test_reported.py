@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from kit.engine.check import check
 from kit.engine.model import Model
 from kit.engine.registry import build
 from kit.protocols.storage.storage import Commit, Finish
@@ -50,6 +52,19 @@ REPORTED: dict[str, Broken] = {
 def test_a_search_reports_it(name: str) -> None:
     """Judged alone, each promise is broken by what was broken for it."""
     assert_reported(REPORTED[name](), name, 30_000)
+
+
+def test_an_answer_below_the_fence_is_not_counted() -> None:
+    """A read stores nothing: a coordinator that counts what a replica refuses is reported."""
+    model: Any = build("vnodes", {**GUARDS["fencing"].smallest, "requests": ("K1 read QUORUM",)})
+    own = model.answered
+
+    def counted(s: Any, request: int, replica: int, answer: Any, seen: Any) -> Any:
+        return own(s, request, replica, replace(answer, verdict="ok"), seen)
+
+    assert check(model, (judges(model)["fenced"],), monitors=()).violation is None
+    model.answered = counted
+    assert_reported(model, "fenced", 30_000)
 
 
 def test_every_judge_has_a_broken_variant() -> None:

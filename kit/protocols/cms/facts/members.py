@@ -6,9 +6,18 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from kit.protocols.cms.cms import Cms, CmsState, LogKeeper, entries_of, is_forced, stored
+from kit.protocols.cms.cms import (
+    Cms,
+    CmsState,
+    LogKeeper,
+    begun_at,
+    entries_of,
+    holds,
+    is_forced,
+    stored,
+)
 from kit.protocols.cms.rules.log import SNAPSHOT
-from kit.protocols.cms.rules.members import Members, majorities
+from kit.protocols.cms.rules.members import Members, majorities, nodes_in
 
 NOBODY = "nobody"
 
@@ -16,7 +25,8 @@ NOBODY = "nobody"
 class NodeRow(Struct, frozen=True):
     """A node: its epoch, its part in the CMS by the newest log, who the members are by its own.
 
-    ``held`` are the epochs that it stores above a gap.
+    ``held`` are the epochs that it stores above a gap. ``share`` is how much a node that is being
+    added has of the log up to the epoch at which that began (None: it is not being added).
     """
 
     name: str
@@ -27,6 +37,7 @@ class NodeRow(Struct, frozen=True):
     joined: bool
     knows: str
     held: tuple[int, ...]
+    share: float | None
 
     @property
     def role(self) -> str:
@@ -57,6 +68,14 @@ class EpochRow(Struct, frozen=True):
     applied: tuple[str, ...]
 
 
+class AcceptedRow(Struct, frozen=True):
+    """Of what was accepted since the last addition began: what a member has, and what it lacks."""
+
+    name: str
+    has: tuple[int, ...]
+    lacks: tuple[int, ...]
+
+
 class QuorumRow(Struct, frozen=True):
     """A quorum of the membership before, and whom it shares with each quorum of the present one."""
 
@@ -74,6 +93,7 @@ def text(m: Cms, members: Members) -> str:
 def nodes(m: Cms, s: CmsState) -> tuple[NodeRow, ...]:
     """Every node."""
     newest = m.newest(s)
+    begun = begun_at(m.longest_log(s))
     return tuple(
         NodeRow(
             name,
@@ -84,6 +104,7 @@ def nodes(m: Cms, s: CmsState) -> tuple[NodeRow, ...]:
             bool(newest.cluster >> place & 1),
             text(m, m.known(s, place)) if node.log.epoch else NOBODY,
             tuple(each.epoch for each in node.log.held),
+            min(node.log.epoch, begun) / begun if newest.pending >> place & 1 else None,
         )
         for place, (name, node) in enumerate(zip(m.names, s.nodes, strict=True))
     )
@@ -116,8 +137,7 @@ def _epochs(m: Cms, s: CmsState, pairs: list[tuple[int, str, str]]) -> Iterator[
 def former(m: Cms, s: CmsState) -> Members:
     """The membership before the present one, by the longest log: what it was at first, if none."""
     present, before = m.newest(s), m.newest(s)
-    best = max(s.nodes, key=lambda node: node.log.epoch).log
-    for members in m.memberships(best):
+    for members in m.memberships(m.longest_log(s)):
         if (members.readers, members.writers) != (present.readers, present.writers):
             before = members
     return before
@@ -136,13 +156,24 @@ def quorums(m: Cms, s: CmsState) -> tuple[QuorumRow, ...]:
     )
 
 
-def placement(m: Cms, s: CmsState) -> str:
+def accepted(m: Cms, s: CmsState) -> tuple[AcceptedRow, ...]:
+    """Each node that stores what is proposed now."""
+    log = m.longest_log(s)
+    since = range(begun_at(log) + 1, log.epoch + 1)
+    rows = []
+    for place in nodes_in(m.newest(s).writers):
+        has = tuple(each for each in since if holds(s.nodes[place].log, each))
+        lacks = tuple(each for each in since if each not in has)
+        rows.append(AcceptedRow(m.names[place], has, lacks))
+    return tuple(rows)
+
+
+def placement(m: Cms, s: CmsState) -> tuple[tuple[str, str, str], ...]:
     """The one row of the metadata keyspace: all members own all of it."""
     newest = m.newest(s)
-    reads, writes = (
-        ", ".join(m.named(mask)) or NOBODY for mask in (newest.readers, newest.writers)
-    )
-    return f"(MIN, MAX]: read {reads}; write {writes}"
+    sets = newest.readers, newest.writers
+    reads, writes = (", ".join(m.named(mask)) or NOBODY for mask in sets)
+    return (("(MIN, MAX]", reads, writes),)
 
 
 # -- what scenario files show ----------------------------------------------------------------------
@@ -170,4 +201,9 @@ def epoch_line(row: EpochRow) -> str:
     return f"{row.epoch} {row.event} of {row.by}: {mark}{where}{only}"
 
 
-OUTPUT = {"nodes": _nodes, "log": _log, "placement": lambda m, s, _: placement(m, s)}
+PLACED = "{0[0]}: read {0[1]}; write {0[2]}"
+OUTPUT = {
+    "nodes": _nodes,
+    "log": _log,
+    "placement": lambda m, s, _: PLACED.format(*placement(m, s)),
+}

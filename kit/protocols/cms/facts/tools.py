@@ -1,13 +1,12 @@
 """What ``nodetool`` and ``cqlsh`` answer of the members of the CMS, and which actions they are."""
 
 from collections.abc import Iterator, Mapping
-from operator import attrgetter
 
-from kit.engine.cassandra import PORT, UNTOLD, ListedNode, LoggedEvent, MetadataServers, ServiceView
+from kit.engine.cassandra import PORT, ListedNode, Logged, MetadataServers, ServiceView
 from kit.engine.drill import CommandReply, DrillMoment
-from kit.engine.flows import ServerHost, as_uuid, host_id
+from kit.engine.flows import ServerHost, address_of, host_id
 from kit.engine.forms import Given
-from kit.engine.server import OWN_KEYSPACE, NodeTable, Row
+from kit.engine.server import NO_TOKENS, OWN_KEYSPACE, NodeTable, Row
 from kit.errors import Refused
 from kit.masks import nodes_in, union
 from kit.protocols.cms.cms import Cms, working
@@ -29,25 +28,18 @@ KINDS = {
     rules.REPLACE: "PREPARE_SIMPLE_CMS_RECONFIGURATION",
 }
 """The published kind of each event. A node that joins or leaves does so in fewer events here."""
-STEPS = {
-    rules.START_ADD: "START_ADD_TO_CMS",
-    rules.FINISH_ADD: "FINISH_ADD_TO_CMS",
-    rules.START_REMOVE: "REMOVE_FROM_CMS",
-    rules.FINISH_REMOVE: "REMOVE_FROM_CMS",
-    rules.REMOVE: "REMOVE_FROM_CMS",
-}
-"""Those of a change of the members, in the documents' edition; one kind in the server's."""
-FIRST_ADDRESS = 11
-NO_TOKENS = "nodes of this model have no tokens"
+STEPS = {rules.START_ADD: "START_ADD_TO_CMS", rules.FINISH_ADD: "FINISH_ADD_TO_CMS"}
+STEP, REMOVAL = "ADVANCE_CMS_RECONFIGURATION", "REMOVE_FROM_CMS"
+"""Steps of a change: one kind in the server's edition, those of the documents' are older."""
+HEALTH = ("members", "answering", "can_commit", "needs_reconfiguration", "commits_paused")
 
 
-def logged(m: Cms, entry: Entry) -> LoggedEvent:
+def logged(m: Cms, entry: Entry) -> Logged:
     """An entry as the published table has it; its id is made of its epoch and its submitter."""
     what, _ = rules.parsed(entry.event)
-    step = STEPS.get(what) if m.edition == "documents" else "ADVANCE_CMS_RECONFIGURATION"
-    kind = KINDS.get(what) or str(step)
-    by = m.names.index(entry.id) + 1 if entry.id in m.names else 0
-    return LoggedEvent(entry.epoch, kind, f"{entry.event} (by {entry.id})", entry.epoch << 8 | by)
+    step = STEPS.get(what, REMOVAL) if m.edition == "documents" else STEP
+    number = entry.epoch << 8 | (m.number(entry.id) + 1 if entry.id in m.names else 0)
+    return entry.epoch, KINDS.get(what, step), f"{entry.event} (by {entry.id})", number
 
 
 class CmsServers(MetadataServers):
@@ -68,27 +60,19 @@ class CmsServers(MetadataServers):
 
     def __init__(self) -> None:
         super().__init__()
-        columns = ("members", "answering", "can_commit", "needs_reconfiguration", "commits_paused")
-        health = NodeTable("cms_health", columns, self.health_rows, OWN_KEYSPACE)
+        health = NodeTable("cms_health", HEALTH, self.health, OWN_KEYSPACE)
         self.tables = (*self.tables, health)
-
-    # What a node knows
 
     def hosts(self, now: DrillMoment) -> list[ServerHost]:
         """Every machine, in the datacenter and rack that the model gives it."""
-        m: Cms = now.model
         return [
-            ServerHost(f"10.0.0.{FIRST_ADDRESS + at}", host_id(at), node.dc, node.rack)
-            for at, node in enumerate(m.ring)
+            ServerHost(address_of(at), host_id(at), node.dc, node.rack)
+            for at, node in enumerate(now.model.ring)
         ]
 
     def is_up(self, now: DrillMoment, at: int) -> bool:
         """Whether its server runs."""
         return bool(now.state.nodes[at].health == "up")
-
-    def version(self, now: DrillMoment, at: int) -> str:
-        """No event of this model changes the schema."""
-        return as_uuid(0)
 
     def service(self, now: DrillMoment, at: int) -> ServiceView:
         """The members, and whether they are to change, by a node's own log."""
@@ -96,82 +80,56 @@ class CmsServers(MetadataServers):
         known, first = m.known(s, at), log.entry(1)
         return ServiceView(
             log.epoch,
-            len(log.held),
+            tuple(each.epoch for each in log.held),
             tuple(nodes_in(known.readers)) if log.epoch else (),
             bool(log.epoch and m.step_of(s, known)),
             s.open,
-            size=str(m.wanted(s, known).bit_count()),
-            identifier=str(logged(m, first).id) if first else UNTOLD,
+            str(m.wanted(s, known).bit_count()),
+            str(logged(m, first)[-1] if first else "?"),
         )
 
-    def entries(self, now: DrillMoment) -> list[LoggedEvent]:
+    def entries(self, now: DrillMoment) -> list[Logged]:
         """What a quorum of the CMS has stored: the log of the member that has most of it."""
         m, s = now.model, now.state
         if not m.has_quorum(s):
             silent = ", ".join(m.named(m.newest(s).readers & ~working(m, s)))
             who = f" (missing {silent})" if silent else ""
             raise Refused(f"the log is read at QUORUM, and no quorum of the CMS answers{who}")
-        best = max(nodes_in(working(m, s)), key=lambda at: m.epoch(s, at))
-        log = s.nodes[best].log
-        has = {each.epoch for each in log.entries}
-        loaded = [
-            LoggedEvent(each.epoch, KINDS[rules.FORCE], "a hand-made snapshot", each.epoch << 8)
-            for each in log.snapshots
-            if each.epoch not in has
-        ]
-        return sorted(
-            [*loaded, *(logged(m, each) for each in log.entries)], key=attrgetter("epoch")
-        )
+        log = s.nodes[max(nodes_in(working(m, s)), key=lambda at: m.epoch(s, at))].log
+        loaded = (each.epoch for each in log.snapshots if log.entry(each.epoch) is None)
+        forced = ((at, KINDS[rules.FORCE], "a hand-made snapshot", at << 8) for at in loaded)
+        return sorted([*forced, *(logged(m, each) for each in log.entries)])
 
     def listed(self, now: DrillMoment, at: int) -> dict[int, ListedNode]:
         """Who is in the cluster, leaves it, or was in it, by a node's own log."""
-        m, s = now.model, now.state
-        log, known = s.nodes[at].log, m.known(s, at)
-        if not log.epoch:
-            return {}
+        m, log = now.model, now.state.nodes[at].log
+        known = m.known(now.state, at)
         ever = union(each.cluster for each in (m.machine.initial, *m.memberships(log)))
-        states = (
-            (node, known.cluster >> node & 1, known.leaving >> node & 1) for node in nodes_in(ever)
-        )
-        return {
-            node: ListedNode(("LEAVING" if leaves else "JOINED") if is_in else "LEFT")
-            for node, is_in, leaves in states
-        }
-
-    def held(self, now: DrillMoment, at: int) -> tuple[int, ...]:
-        """The epochs above a gap."""
-        return tuple(each.epoch for each in now.state.nodes[at].log.held)
-
-    def health_rows(self, now: DrillMoment, at: int) -> Iterator[Row]:
-        """Our own table: the CMS by the newest log of all, as nobody can ask."""
-        m, s = now.model, now.state
-        members, up = m.newest(s), working(m, s)
-        yield {
-            "members": [*m.named(members.readers)],
-            "answering": [*m.named(members.readers & up)],
-            "can_commit": m.has_quorum(s) and not s.open,
-            "needs_reconfiguration": bool(m.step_of(s, members)),
-            "commits_paused": s.open,
-        }
+        states = dict.fromkeys(nodes_in(ever if log.epoch else 0), "LEFT")
+        states |= dict.fromkeys(nodes_in(known.cluster if log.epoch else 0), "JOINED")
+        states |= dict.fromkeys(nodes_in(known.leaving), "LEAVING")
+        return {node: ListedNode(state) for node, state in states.items()}
 
     def change_status(self, now: DrillMoment, given: Given) -> CommandReply:
         """What is half done, what is to be added and removed, by this node's log."""
         here = self.answering(now, "nodetool")
-        m, s = now.model, now.state
-        known, hosts = m.known(s, here), self.hosts(now)
-        wanted = m.wanted(s, known) or known.readers
-        parts = {
-            "ACTIVE": known.pending,
-            "ADDITIONS": wanted & ~known.writers,
-            "REMOVALS": known.readers & ~wanted,
-        }
+        known, hosts = now.model.known(now.state, here), self.hosts(now)
+        wanted = now.model.wanted(now.state, known) or known.readers
+        added, removed = wanted & ~known.writers, known.readers & ~wanted
+        parts = {"ACTIVE": known.pending, "ADDITIONS": added, "REMOVALS": removed}
         if not any(parts.values()):
             return CommandReply(("No active reconfiguration",))
-        listed = {
-            word: ", ".join(f"/{hosts[at].address}:{PORT}" for at in nodes_in(mask))
-            for word, mask in parts.items()
-        }
-        return CommandReply(tuple(f"{word}: [{names}]" for word, names in listed.items()))
+        ends = {at: f"/{host.address}:{PORT}" for at, host in enumerate(hosts)}
+        named = {word: ", ".join(ends[at] for at in nodes_in(of)) for word, of in parts.items()}
+        return CommandReply(tuple(f"{word}: [{names}]" for word, names in named.items()))
+
+    def health(self, now: DrillMoment, at: int) -> Iterator[Row]:
+        """Our own table: the CMS by the newest log of all, as nobody can ask."""
+        m, s = now.model, now.state
+        members, can = m.newest(s), m.has_quorum(s) and not s.open
+        groups = [*m.named(members.readers)], [*m.named(members.readers & working(m, s))]
+        values = (*groups, can, bool(m.step_of(s, members)), s.open)
+        yield dict(zip(HEALTH, values, strict=True))
 
 
 SERVERS = CmsServers()

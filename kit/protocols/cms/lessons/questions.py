@@ -9,7 +9,7 @@ from kit.engine.timeline import Timeline, played_out
 from kit.errors import BadInput, KitError
 from kit.lessons.questions import PosedQuestion, copied, listed, model_of, posed
 from kit.lessons.stills import still
-from kit.protocols.cms.cms import Cms
+from kit.protocols.cms.cms import Cms, working
 from kit.protocols.cms.commit import Commit
 from kit.protocols.cms.facts.commit import requests
 from kit.protocols.cms.facts.schema import changes, known, said
@@ -86,6 +86,30 @@ def deciding(timeline: Timeline) -> PosedQuestion:
         f"Reads count {readers}, writes count {writers}; most of both have to store it: "
         f"{listed(right)}.",
         still(timeline, "placement"),
+    )
+
+
+def still_able(timeline: Timeline) -> PosedQuestion:
+    """What can still be done by a cluster whose CMS has lost members?
+
+    Raises BadInput where the model is not that of the members.
+    """
+    model, s = model_of(timeline, Cms, MEMBERS), timeline.state
+    newest, up = model.newest(s), working(model, s)
+    able = {
+        "change a table": model.commits(s),
+        "print the log with nodetool cms dumplog": model.has_quorum(s),
+        "give the CMS other members": model.commits(s),
+        "read and write rows at QUORUM": model.serving(s),
+    }
+    answering = (newest.readers & up).bit_count()
+    return posed(
+        "What can you still do with this cluster?",
+        able,
+        [what for what, holds in able.items() if holds],
+        f"{answering} of {newest.readers.bit_count()} members answer. The log needs a majority of "
+        "them, also to be read. Rows need a majority of their own replicas.",
+        still(timeline, "members"),
     )
 
 

@@ -4,14 +4,20 @@ import random
 from typing import Any
 
 from kit.engine.timeline import PassedStep, Timeline
-from kit.lessons.judge import Arguments, function_task
+from kit.lessons.judge import Arguments, TypedJudge, function_task
 from kit.lessons.replays import Ground, breaking, ends, run_task, takes
+from kit.lessons.tasks import Task
 from kit.protocols.cms.commit import Commit
+from kit.protocols.cms.drill import BOOT, DUMP
 from kit.protocols.cms.migrating_cluster import MigratingCluster, MigratingNode
 from kit.protocols.cms.migration import Migration
 from kit.protocols.cms.rules.events import Metadata, enact, objection
 from kit.protocols.cms.rules.log import Entry
+from kit.protocols.cms.rules.members import NAMES, Members
+from kit.protocols.cms.rules.members import decides as is_decided
 from kit.protocols.cms.rules.paxos import Slot, promise
+
+TYPED = "cms/cms-lost"
 
 
 def _overtakes(model: Any, step: PassedStep) -> bool:
@@ -102,6 +108,29 @@ def _nodes(chance: random.Random) -> Arguments:
     return [[["new", False, usual], *others]]
 
 
+def decides(readers: list[str], writers: list[str], up: list[str]) -> bool:
+    """Whether an event can be committed by the nodes that answer."""
+    able, *groups = (
+        sum(1 << NAMES.index(each) for each in names) for names in (up, readers, writers)
+    )
+    return is_decided(Members(readers=groups[0], writers=groups[1]), able)
+
+
+def _groups(chance: random.Random) -> Arguments:
+    writers = sorted(chance.sample("ABCDE", chance.randint(1, 5)))
+    readers = writers[: max(1, len(writers) - chance.randint(0, 1))]
+    return [readers, writers, sorted(chance.sample("ABCDE", chance.randint(1, 5)))]
+
+
+def passing() -> tuple[str, ...]:
+    """Lines that pass the drill: the server that is down, the file, a CMS of one, then of three."""
+    start = "systemctl {} cassandra".format
+    views = [line for name in "BDC" for line in (f"on {name}", "nodetool cms describe")]
+    file = ("jmx dumpClusterMetadata", f"addtocmstool {DUMP} 10.0.0.13", f"{BOOT}: {DUMP}")
+    end = ("nodetool cms reconfigure 3", "nodetool cms reconfigure --status")
+    return ("on C", start("start"), *views, *file, start("restart"), f"{BOOT}:", *end)
+
+
 TASKS = (
     run_task(
         "overtaken",
@@ -125,6 +154,31 @@ TASKS = (
         promises,
         ([[1, 3, 2]], [[2, 2, 5, 4, 5]]),
         _ballots,
+    ),
+    Task(
+        "typed-loss",
+        "the whole CMS, typed",
+        f"Pass the drill {TYPED}. Give the lines that you typed, as a list, or board.typed of a "
+        "DrillBoard on this drill.",
+        "verbs",
+        "one server is only down. Look which node has the newest epoch before you make the file, "
+        "and take the option away when the node runs again. checklist shows the steps.",
+        TypedJudge(TYPED, passing),
+    ),
+    function_task(
+        "decides",
+        "which nodes decide",
+        "Write decides(readers, writers, up). All three are lists of names: the members that are "
+        "read from, those that are written to, the nodes that answer. Tell whether an event can be "
+        "committed.",
+        "two majorities are needed, one of the readers and one of the writers.",
+        decides,
+        (
+            [["A", "B", "C"], ["A", "B", "C"], ["A", "B"]],
+            [["A", "B", "C"], ["A", "B", "C", "D"], ["A", "B"]],
+            [["A"], ["A", "B"], ["A"]],
+        ),
+        _groups,
     ),
     run_task(
         "joined-without",

@@ -13,11 +13,10 @@ from kit.protocols.cms.facts import commit as facts
 from kit.protocols.cms.facts.commit import RequestRow, StoreRow
 from kit.protocols.cms.rules.designs import DESIGNS, usable
 from kit.protocols.cms.submitting import Answer
-from kit.views.declared import NONE, Badges, Column, Table, of_state, panel_of, status
+from kit.views.declared import NONE, Badges, Column, Table, of_state, panel_of
 from kit.views.gate import Gate
 from kit.views.panel import Panel, Scene
-from kit.views.promises import LAMPS
-from kit.views.registry import Views
+from kit.views.registry import staged
 from kit.views.spacetime import Arrow, Mark, Spacetime, draw_spacetime, spacetime_text
 from kit.views.stage import Character, Stage, stage_panel
 from kit.views.tape import Card, Reach
@@ -154,109 +153,101 @@ def _design_columns(scene: Scene) -> list[Column]:
     ]
 
 
-VIEWS = Views(
-    (
-        status(_badges, "badges"),
-        stage_panel(
-            "service",
-            "The metadata service",
-            _stage,
-            gates=_gates,
-            meanings={
-                "key": "a member of the CMS",
-                "≥ 1B": "it has promised ballot 1B (round 1 of B), and refuses lower ones",
-                "r1 1A": "it has accepted event r1 in ballot 1A",
-                "snap 2": "its newest snapshot is of epoch 2",
-                "blue": "entries of its log that it has to replay",
-            },
-        ),
-        panel_of(
-            "log",
-            "The log",
-            Table(
-                of_state(facts.log),
-                "entry:{0.epoch}",
-                (
-                    Column("epoch", "epoch"),
-                    Column("event", "event"),
-                    Column("id", "id"),
-                    Column("known to", "known"),
-                    Column("held back by", "held"),
-                ),
-                caption="Each entry: its epoch, the event, the id of its submitter",
-                of="log:{0.epoch}",
-                line=facts.log_line,
-                empty="Nothing is committed yet.",
-            ),
-            Table(
-                of_state(facts.requests),
-                "request:{0.id}",
-                (
-                    Column("id", "id"),
-                    Column("event", "event"),
-                    Column("from", "node"),
-                    Column("its submitter knows", "state"),
-                    Column("member at work", "handler"),
-                    Column("how far", "work"),
-                ),
-                caption="What is submitted",
-                of="{0.id}",
-                line="{0.id} {0.event} of {0.node}: {0.state} {0.work}",
-            ),
-            still=True,
-            tab="Log",
-        ),
-        panel_of(
-            "stores",
-            "What each node has stored",
-            Table(
-                of_state(facts.stores),
-                "store:{0.name}",
-                (
-                    Column("node", "name"),
-                    Column("epoch", "epoch"),
-                    Column("entries", "entries"),
-                    Column("held back", "held"),
-                    Column("snapshots", "snapshots"),
-                    Column("archive", "archive"),
-                    Column("to replay", lambda row: f"{row.replays} of {row.epoch}"),
-                ),
-                caption="Logs: what is truncated is in the archive",
-                of="{0.name}",
-            ),
-            Table(
-                lambda scene: (row for row in scene.of(facts.stores) if row.promised),
-                "slot:{0.name}",
-                (
-                    Column("acceptor", "name"),
-                    Column("promised", "promised"),
-                    Column("accepted", "accepted"),
-                ),
-                caption="Acceptors: of epochs that they have not applied",
-                of="{0.name}",
-                empty="Nobody has promised a ballot for an epoch to come.",
-            ),
-            tab="Disks",
-        ),
-        panel_of(
-            "designs",
-            "From which step a node may use an epoch",
-            Table(
-                _designs,
-                lambda row: f"design:{row.epoch}:{row.design}",
-                _design_columns,
-                caption="This run, beside two designs given up (a second round is as long)",
-                empty="Nothing is committed yet.",
-                named=1,
-            ),
-            tab="Designs",
-        ),
-        ROUNDS,
-        LAMPS,
+VIEWS = staged(
+    _badges,
+    stage_panel(
+        "service",
+        "The metadata service",
+        _stage,
+        gates=_gates,
+        meanings={
+            "key": "a member of the CMS",
+            "≥ 1B": "it has promised ballot 1B (round 1 of B), and refuses lower ones",
+            "r1 1A": "it has accepted event r1 in ballot 1A",
+            "snap 2": "its newest snapshot is of epoch 2",
+            "blue": "entries of its log that it has to replay",
+        },
     ),
-    evidence=("log",),
-    picture="service",
-    table="log",
-    badges="badges",
-    wide=True,
+    panel_of(
+        "log",
+        "The log",
+        Table(
+            of_state(facts.log),
+            "entry:{0.epoch}",
+            (
+                Column("epoch", "epoch"),
+                Column("event", "event"),
+                Column("id", "id"),
+                Column("known to", "known"),
+                Column("held back by", "held"),
+            ),
+            caption="Each entry: its epoch, the event, the id of its submitter",
+            of="log:{0.epoch}",
+            line=facts.log_line,
+            empty="Nothing is committed yet.",
+        ),
+        Table(
+            of_state(facts.requests),
+            "request:{0.id}",
+            (
+                Column("id", "id"),
+                Column("event", "event"),
+                Column("from", "node"),
+                Column("its submitter knows", "state"),
+                Column("member at work", "handler"),
+                Column("how far", "work"),
+            ),
+            caption="What is submitted",
+            of="{0.id}",
+            line="{0.id} {0.event} of {0.node}: {0.state} {0.work}",
+        ),
+        still=True,
+        tab="Log",
+    ),
+    panel_of(
+        "stores",
+        "What each node has stored",
+        Table(
+            of_state(facts.stores),
+            "store:{0.name}",
+            (
+                Column("node", "name"),
+                Column("epoch", "epoch"),
+                Column("entries", "entries"),
+                Column("held back", "held"),
+                Column("snapshots", "snapshots"),
+                Column("archive", "archive"),
+                Column("to replay", lambda row: f"{row.replays} of {row.epoch}"),
+            ),
+            caption="Logs: what is truncated is in the archive",
+            of="{0.name}",
+        ),
+        Table(
+            lambda scene: (row for row in scene.of(facts.stores) if row.promised),
+            "slot:{0.name}",
+            (
+                Column("acceptor", "name"),
+                Column("promised", "promised"),
+                Column("accepted", "accepted"),
+            ),
+            caption="Acceptors: of epochs that they have not applied",
+            of="{0.name}",
+            empty="Nobody has promised a ballot for an epoch to come.",
+        ),
+        tab="Disks",
+    ),
+    panel_of(
+        "designs",
+        "From which step a node may use an epoch",
+        Table(
+            _designs,
+            lambda row: f"design:{row.epoch}:{row.design}",
+            _design_columns,
+            caption="This run, beside two designs given up (a second round is as long)",
+            empty="Nothing is committed yet.",
+            named=1,
+        ),
+        tab="Designs",
+    ),
+    ROUNDS,
 )

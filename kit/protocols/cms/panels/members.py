@@ -4,19 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from itertools import zip_longest
 
-from kit.protocols.cms.cms import Cms, CmsState
+from kit.protocols.cms.cms import (
+    Cms,
+    CmsState,
+    ForceMember,
+    LoadSnapshot,
+    OpenOverride,
+    ResumeConsensus,
+)
 from kit.protocols.cms.facts import members as facts
 from kit.protocols.cms.facts.members import EpochRow, NodeRow, QuorumRow
 from kit.protocols.cms.rules.members import letters
+from kit.views.actions import mark
 from kit.views.busts import Health
-from kit.views.declared import Badges, Column, Note, Table, of_state, panel_of, status
+from kit.views.declared import NONE, Badges, Column, Drawn, Note, Table, of_state, panel_of
+from kit.views.fragment import Frag, Kid, h
 from kit.views.panel import Scene
-from kit.views.promises import LAMPS
-from kit.views.registry import Views
+from kit.views.parts import act_button, drawing, word
+from kit.views.registry import staged
 from kit.views.stage import Character, Stage, stage_panel
 from kit.views.tape import Card, Reach
 
+WIDE = 78
+"""How wide a step of the plot of sizes is."""
 HEALTH: dict[str, Health] = {"up": "up", "down": "down", "lost": "gone", "left": "gone"}
 
 
@@ -34,6 +46,7 @@ def _stage(scene: Scene) -> Stage:
 def _keeper(scene: Scene, row: NodeRow) -> Character:
     held = (f"gap, {' '.join(map(str, row.held))}",) if row.held else ()
     answers = row.node.health == "up"
+    share = "" if row.share is None else f", has {row.share:.0%} of the log so far"
     return Character(
         row.name,
         scene.model.spot(row.name),
@@ -41,9 +54,10 @@ def _keeper(scene: Scene, row: NodeRow) -> Character:
         sign="key" if row.reads else "",
         tag=f"epoch {row.epoch}" if answers else row.status,
         holds=(f"CMS {row.knows.replace(', ', ' ')}", *held) if answers else (),
-        title=facts.node_line(row),
+        title=f"{facts.node_line(row)}{share}",
         reads=row.reads,
         writes=row.writes,
+        fill=row.share,
     )
 
 
@@ -64,6 +78,7 @@ def _card(row: EpochRow) -> Card:
         f"{row.epoch} {'! ' if row.forced else ''}{row.event}",
         tuple((name, f"{key}:{name}", reach) for reach, names in reached for name in names),
         title=facts.epoch_line(row),
+        forced=row.forced,
     )
 
 
@@ -81,17 +96,13 @@ def _data(m: Cms, s: CmsState) -> str:
     return "data: served" if m.serving(s) else "! data: not all"
 
 
-def _cut(scene: Scene) -> str:
-    return facts.placement(scene.model, scene.state)
-
-
 def _leaving(scene: Scene) -> str:
     leaving = scene.model.newest(scene.state).leaving
     return f"on the way out of the cluster: {letters(leaving)}" if leaving else ""
 
 
-def _forced(row: EpochRow) -> str:
-    return "! forced" if row.forced else ""
+def _forced(row: EpochRow) -> Kid:
+    return h("span", "! forced", class_="badge broken") if row.forced else ""
 
 
 def _shared(now: str, row: QuorumRow) -> str:
@@ -114,79 +125,171 @@ def _quorum_lines(scene: Scene) -> Iterator[str]:
         )
 
 
-VIEWS = Views(
-    (
-        status(_badges, "badges"),
-        stage_panel(
-            "nodes",
-            "Nodes, and who keeps the log",
-            _stage,
-            meanings={
-                "below a node": "its epoch",
-                "on a disk": "who it takes for the CMS; what it holds above a gap",
-                "key": "a member of the CMS",
-                "eye": "its answers count for reads of the log; pencil: for writes",
-            },
-        ),
-        panel_of(
-            "members",
-            "What each node knows",
-            Table(
-                of_state(facts.nodes),
-                "member:{0.name}",
-                (
-                    Column("node", "name"),
-                    Column("is", "status"),
-                    Column("in the CMS", "role"),
-                    Column("epoch", "epoch"),
-                    Column("above a gap", "held"),
-                    Column("takes for the CMS", "knows"),
-                ),
-                caption="Each node, and what its log says",
-                of="{0.name}",
-                line=facts.node_line,
-            ),
-            still=True,
-            tab="Nodes",
-        ),
-        panel_of(
-            "log",
-            "The log, epoch by epoch",
-            Table(
-                of_state(facts.log),
-                lambda row: f"row:{row.epoch}:{row.by}",
-                (
-                    Column("epoch", "epoch"),
-                    Column("event", "event"),
-                    Column("submitted by", "by"),
-                    Column("forced", _forced, none=""),
-                    Column("applied by", "applied"),
-                    Column("stored only", "stored"),
-                ),
-                caption="Each epoch, and who has it",
-                line=facts.epoch_line,
-            ),
-            tab="Log",
-        ),
-        panel_of(
-            "placement",
-            "Placement of the metadata keyspace, and quorums",
-            Note(_cut, "placement"),
-            Note(_leaving, "leaving"),
-            Table(
-                of_state(facts.quorums),
-                "quorum:{0.before}",
-                _quorum_columns,
-                caption="Whom a quorum before the last change shares with one after it",
-                lines=_quorum_lines,
-            ),
-            tab="Quorums",
-        ),
-        LAMPS,
+# -- what an operator forces, and which sizes there are --------------------------------------------
+
+
+def _override(scene: Scene) -> str:
+    if scene.state.open:
+        return "! Confirmed: what is forced needs no quorum, and is marked in the log."
+    return "! Forcing can lose what was committed. It has to be confirmed first."
+
+
+def _button(kinds: tuple[type, ...], name: str, scene: Scene) -> Frag:
+    """The button of the first action of these kinds that concerns a node."""
+    m = scene.model
+    for action, refusal in scene.options():
+        if isinstance(action, kinds) and getattr(action, "node", "") == name:
+            verb, why = m.verb(action), scene.closed or (refusal.reason if refusal else None)
+            return act_button(verb, f"press:{verb}", f"do:{mark(m, action)}", why)
+    return h("span", NONE, class_="soft")
+
+
+def _confirm(scene: Scene) -> Kid:
+    return h("p", _button((OpenOverride, ResumeConsensus), "", scene))
+
+
+def _force(scene: Scene, row: NodeRow) -> Frag:
+    return _button((ForceMember,), row.name, scene)
+
+
+def _load(scene: Scene, row: NodeRow) -> Frag:
+    return _button((LoadSnapshot,), row.name, scene)
+
+
+def _spans(scene: Scene) -> Iterator[tuple[str, int, bool]]:
+    """Cluster sizes for which a CMS size holds, that size, whether the cluster is among them."""
+    m, first = scene.model, 1
+    here = m.newest(scene.state).cluster.bit_count()
+    for most, size in zip_longest(m.thresholds[0], m.thresholds[1]):
+        nodes = f"{first} to {most}" if most else f"{first} or more"
+        yield nodes, size, first <= here <= (most or here)
+        first = (most or 0) + 1
+
+
+def _step_lines(scene: Scene) -> Iterator[str]:
+    for nodes, size, here in _spans(scene):
+        yield f"{nodes} nodes: {size}{', this cluster' * here}"
+
+
+def _steps(scene: Scene) -> Frag:
+    """A step for each size, as high as it is; a dot is on the step of this cluster."""
+    spans = [*_spans(scene)]
+    most, parts, way = max(size for _, size, _ in spans), list[Frag](), ""
+    for at, (nodes, size, here) in enumerate(spans):
+        x, y, middle = 8 + WIDE * at, 150 - 110 * size / most, 8 + WIDE * (at + 0.5)
+        way += f"{'L' if way else 'M'}{x} {y:.0f}H{x + WIDE}"
+        parts += [word(str(size), middle, y - 10), word(nodes, middle, 172, "soft")]
+        parts += [h("circle", cx=middle, cy=round(y), r=6, class_="dot")] * here
+    line = h("path", d=way, class_="message")
+    return drawing("; ".join(_step_lines(scene)), 16 + WIDE * len(spans), 180, line, *parts)
+
+
+VIEWS = staged(
+    _badges,
+    stage_panel(
+        "nodes",
+        "Nodes, and who keeps the log",
+        _stage,
+        meanings={
+            "below a node": "its epoch",
+            "on a disk": "who it takes for the CMS; what it holds above a gap",
+            "blue": "the log that a node has got while it is added",
+            "key": "a member of the CMS",
+            "eye": "its answers count for reads of the log; pencil: for writes",
+        },
     ),
-    evidence=("members",),
-    picture="nodes",
-    table="members",
-    badges="badges",
-    wide=True,
+    panel_of(
+        "members",
+        "What each node knows",
+        Table(
+            of_state(facts.nodes),
+            "member:{0.name}",
+            (
+                Column("node", "name"),
+                Column("is", "status"),
+                Column("in the CMS", "role"),
+                Column("epoch", "epoch"),
+                Column("above a gap", "held"),
+                Column("takes for the CMS", "knows"),
+            ),
+            caption="Each node, and what its log says",
+            of="{0.name}",
+            line=facts.node_line,
+        ),
+        still=True,
+        tab="Nodes",
+    ),
+    panel_of(
+        "log",
+        "The log, epoch by epoch",
+        Table(
+            of_state(facts.log),
+            lambda row: f"row:{row.epoch}:{row.by}",
+            (
+                Column("epoch", "epoch"),
+                Column("event", "event"),
+                Column("submitted by", "by"),
+                Column("forced", _forced, none=""),
+                Column("applied by", "applied"),
+                Column("stored only", "stored"),
+            ),
+            caption="Each epoch, and who has it",
+            line=facts.epoch_line,
+        ),
+        tab="Log",
+    ),
+    panel_of(
+        "placement",
+        "Placement of the metadata keyspace, and quorums",
+        Table(
+            of_state(facts.placement),
+            "placement:{0[0]}",
+            ("range", "read from", "written to"),
+            caption="The metadata keyspace: one range, whose replicas are the CMS",
+            line=facts.PLACED,
+        ),
+        Note(_leaving, "leaving"),
+        Table(
+            of_state(facts.quorums),
+            "quorum:{0.before}",
+            _quorum_columns,
+            caption="Whom a quorum before the last change shares with one after it",
+            lines=_quorum_lines,
+        ),
+        Table(
+            of_state(facts.accepted),
+            "accepted:{0.name}",
+            (Column("member", "name"), Column("has", "has"), Column("lacks", "lacks")),
+            caption="Paxos: what was accepted since the last addition began, by epoch",
+            of="{0.name}",
+        ),
+        tab="Quorums",
+    ),
+    panel_of(
+        "sizes",
+        "The CMS that a cluster wants",
+        Drawn(_steps, _step_lines),
+        tab="Sizes",
+        shown=lambda scene: scene.model.edition == "documents",
+    ),
+    panel_of(
+        "override",
+        "The override",
+        Note(_override),
+        Drawn(_confirm),
+        Table(
+            of_state(facts.nodes),
+            "forced:{0.name}",
+            (
+                Column("node", "name"),
+                Column("epoch", "epoch"),
+                Column("inject one event", draws=_force),
+                Column("load a whole state", draws=_load),
+            ),
+            caption="On which node",
+            of="{0.name}",
+        ),
+        tab="Override",
+        shown=lambda scene: scene.model.has_override,
+    ),
 )

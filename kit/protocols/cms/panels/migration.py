@@ -9,11 +9,10 @@ from msgspec import Struct
 from kit.protocols.cms.migrating_cluster import NO_LOG, MigratingNode
 from kit.protocols.cms.migration import numbered
 from kit.views.busts import Health
-from kit.views.declared import NONE, Badges, Column, Table, panel_of, status
+from kit.views.declared import NONE, Badges, Column, Table, panel_of
 from kit.views.gate import Gate
 from kit.views.panel import Scene
-from kit.views.promises import LAMPS
-from kit.views.registry import Views
+from kit.views.registry import staged
 from kit.views.stage import Character, Stage, stage_panel
 from kit.views.tape import Card, Reach
 
@@ -148,47 +147,39 @@ def _badges(scene: Scene) -> Badges:
     yield "unlike", f"! other metadata: {unlike}" if unlike else "", "broken"
 
 
-VIEWS = Views(
-    (
-        status(_badges, "badges"),
-        stage_panel(
-            "nodes",
-            "Nodes on the way to the log",
-            _stage,
-            gates=gates,
-            meanings={
-                "on a disk": "what rules its metadata, which changes it has",
-                "lock": "it takes no change of metadata",
-                "crown": "a member of the CMS",
-            },
-        ),
-        panel_of(
-            "beliefs",
-            "What each node believes",
-            Table(
-                rows,
-                "belief:{0.name}",
-                (
-                    Column("node", "name"),
-                    Column("version", "version"),
-                    Column("epoch", lambda row: str(row.node.epoch or "")),
-                    Column("switch", "switch"),
-                    Column("changes", lambda row: numbered(row.node.facts) + " ≠" * row.differs),
-                    Column("CMS", "members"),
-                    Column("asked by", "initiator"),
-                ),
-                caption="The inspector: metadata as each node has it",
-                of="{0.name}",
-                line=_line,
-            ),
-            still=True,
-            tab="Inspector",
-        ),
-        LAMPS,
+VIEWS = staged(
+    _badges,
+    stage_panel(
+        "nodes",
+        "Nodes on the way to the log",
+        _stage,
+        gates=gates,
+        meanings={
+            "on a disk": "what rules its metadata, which changes it has",
+            "lock": "it takes no change of metadata",
+            "crown": "a member of the CMS",
+        },
     ),
-    evidence=("beliefs",),
-    picture="nodes",
-    table="beliefs",
-    badges="badges",
-    wide=True,
+    panel_of(
+        "beliefs",
+        "What each node believes",
+        Table(
+            rows,
+            "belief:{0.name}",
+            (
+                Column("node", "name"),
+                Column("version", "version"),
+                Column("epoch", lambda row: str(row.node.epoch or "")),
+                Column("switch", "switch"),
+                Column("changes", lambda row: numbered(row.node.facts) + " ≠" * row.differs),
+                Column("CMS", "members"),
+                Column("asked by", "initiator"),
+            ),
+            caption="The inspector: metadata as each node has it",
+            of="{0.name}",
+            line=_line,
+        ),
+        still=True,
+        tab="Inspector",
+    ),
 )

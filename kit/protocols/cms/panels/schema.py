@@ -24,11 +24,10 @@ from kit.protocols.gossip.rules import (
     version_of,
 )
 from kit.views.busts import Health
-from kit.views.declared import Badges, Column, Table, of_state, panel_of, status
+from kit.views.declared import Badges, Column, Table, of_state, panel_of
 from kit.views.fragment import Frag, h
 from kit.views.panel import Scene
-from kit.views.promises import LAMPS
-from kit.views.registry import Views
+from kit.views.registry import staged
 from kit.views.stage import Character, Message, Stage, Wall, stage_panel
 from kit.views.tape import Card, Reach
 
@@ -129,86 +128,78 @@ def _gossipinfo(row: GossipRow) -> str:
     return f"{row.node} says of /{row.endpoint}: generation:{row.generation} {' '.join(row.states)}"
 
 
-VIEWS = Views(
-    (
-        status(_badges, "badges"),
-        stage_panel(
-            "nodes",
-            "Nodes and their schemas",
-            _stage,
-            gates=None,
-            meanings={
-                "below a node": "its epoch, or its schema version",
-                "on a disk": "schema, whom it writes to",
-                "crown": "a member of the CMS",
-            },
-        ),
-        panel_of(
-            "schemas",
-            "The schemas side by side",
-            Table(
-                of_state(schemas),
-                "defined:{0[1]}",
-                lambda scene: ("same", "what", *scene.model.names),
-                caption="The schema on each node (≠: they differ)",
-                lines=lambda scene: schemas_shown(scene.model, scene.state).splitlines(),
-                named=1,
-            ),
-            Table(
-                of_state(changes),
-                "change:{0.text}",
-                (Column("change", "text"), Column("became", _became)),
-                caption="What clients asked for",
-                empty="nothing",
-                line="{0.text}: {0.became}",
-            ),
-            tab="Schemas",
-            still=True,
-        ),
-        panel_of(
-            "known",
-            "What each node knows",
-            Table(
-                of_state(known),
-                "known:{0.name}",
-                (
-                    Column("node", "name"),
-                    Column("state", "phase"),
-                    Column("applied", "applied"),
-                    Column("writes to", "owners"),
-                    Column("who joins", "joining"),
-                    Column("CMS on its disk", "members"),
-                    Column("holds writes", lambda row: ", ".join(map(str, row.holds))),
-                    Column("missing writes", lambda row: str(row.missing or "")),
-                ),
-                caption="What each node knows, and whom it would write to",
-                of="{0.name}",
-                line=said,
-            ),
-            tab="Nodes",
-        ),
-        panel_of(
-            "gossip",
-            "nodetool gossipinfo",
-            Table(
-                of_state(gossip),
-                "gossip:{0.node}:{0.endpoint}",
-                (
-                    Column("node", "node"),
-                    Column("endpoint", lambda row: f"/{row.endpoint}"),
-                    Column("generation", "generation"),
-                    Column("states", lambda row: " ".join(row.states)),
-                ),
-                caption="What each node says of all endpoints: state, version, value",
-                line=_gossipinfo,
-            ),
-            tab="Gossip",
-        ),
-        LAMPS,
+VIEWS = staged(
+    _badges,
+    stage_panel(
+        "nodes",
+        "Nodes and their schemas",
+        _stage,
+        gates=None,
+        meanings={
+            "below a node": "its epoch, or its schema version",
+            "on a disk": "schema, whom it writes to",
+            "crown": "a member of the CMS",
+        },
     ),
-    evidence=("schemas",),
-    picture="nodes",
-    table="schemas",
-    badges="badges",
-    wide=True,
+    panel_of(
+        "schemas",
+        "The schemas side by side",
+        Table(
+            of_state(schemas),
+            "defined:{0[1]}",
+            lambda scene: ("same", "what", *scene.model.names),
+            caption="The schema on each node (≠: they differ)",
+            lines=lambda scene: schemas_shown(scene.model, scene.state).splitlines(),
+            named=1,
+        ),
+        Table(
+            of_state(changes),
+            "change:{0.text}",
+            (Column("change", "text"), Column("became", _became)),
+            caption="What clients asked for",
+            empty="nothing",
+            line="{0.text}: {0.became}",
+        ),
+        tab="Schemas",
+        still=True,
+    ),
+    panel_of(
+        "known",
+        "What each node knows",
+        Table(
+            of_state(known),
+            "known:{0.name}",
+            (
+                Column("node", "name"),
+                Column("state", "phase"),
+                Column("applied", "applied"),
+                Column("writes to", "owners"),
+                Column("who joins", "joining"),
+                Column("CMS on its disk", "members"),
+                Column("holds writes", lambda row: ", ".join(map(str, row.holds))),
+                Column("missing writes", lambda row: str(row.missing or "")),
+            ),
+            caption="What each node knows, and whom it would write to",
+            of="{0.name}",
+            line=said,
+        ),
+        tab="Nodes",
+    ),
+    panel_of(
+        "gossip",
+        "nodetool gossipinfo",
+        Table(
+            of_state(gossip),
+            "gossip:{0.node}:{0.endpoint}",
+            (
+                Column("node", "node"),
+                Column("endpoint", lambda row: f"/{row.endpoint}"),
+                Column("generation", "generation"),
+                Column("states", lambda row: " ".join(row.states)),
+            ),
+            caption="What each node says of all endpoints: state, version, value",
+            line=_gossipinfo,
+        ),
+        tab="Gossip",
+    ),
 )

@@ -132,25 +132,29 @@ def received(log: NodeLog, entry: Entry, machine: Machine, *, in_order: bool = T
     """
     if entry.epoch <= log.epoch:
         return log
-    if in_order and entry.epoch > log.epoch + 1:
-        held = {each.epoch: each for each in (*log.held, entry)}
-        return replace(log, held=tuple(held[epoch] for epoch in sorted(held)))
-    return _drained(applied(log, entry, machine), machine)
+    if in_order:
+        return _taken(log, (entry,), machine)
+    return _taken(applied(log, entry, machine), (), machine)
 
 
-def _drained(log: NodeLog, machine: Machine) -> NodeLog:
-    """The log with what it held back applied, as far as there is no gap."""
-    held = tuple(each for each in log.held if each.epoch > log.epoch)
-    while held and held[0].epoch == log.epoch + 1:
-        log, held = applied(log, held[0], machine), held[1:]
-    return log if log.held == held else replace(log, held=held)
+def _taken(log: NodeLog, new: Iterable[Entry], machine: Machine) -> NodeLog:
+    """The log after entries have arrived: as many applied as have no gap below, others held."""
+    by_epoch = {each.epoch: each for each in (*log.held, *new) if each.epoch > log.epoch}
+    waiting = tuple(by_epoch[epoch] for epoch in sorted(by_epoch))
+    ready = sum(at == each.epoch for at, each in enumerate(waiting, log.epoch + 1))
+    first = 0
+    for last, each in enumerate(waiting[:ready], 1):
+        if each.event == SNAPSHOT or last == ready:  # what lies between changes no snapshot
+            run = (*log.entries, *waiting[first : last - 1])
+            log, first = applied(replace(log, entries=run), each, machine), last
+    return log if log.held == waiting[ready:] else replace(log, held=waiting[ready:])
 
 
 def caught_up(log: NodeLog, sent: Slice, machine: Machine) -> NodeLog:
     """The log after an answer to "what is above my epoch?": first the snapshot, then entries."""
     if sent.snapshot and sent.snapshot.epoch > log.epoch:
-        log = _drained(replace(log, snapshots=(*log.snapshots, sent.snapshot)), machine)
-    return reduce(lambda log, entry: received(log, entry, machine), sent.entries, log)
+        log = replace(log, snapshots=(*log.snapshots, sent.snapshot))
+    return _taken(log, sent.entries, machine)
 
 
 def slice_since(log: NodeLog, epoch: int, *, snapshots: bool = True) -> Slice:

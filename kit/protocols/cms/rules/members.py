@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -39,7 +39,9 @@ INITIALIZE, JOIN, LEAVE, LEFT, ASSASSINATE = (
     "left",
     "assassinate",
 )
-CHANGE, FORCE = "change", "force members"
+CHANGE, FORCE, STARTUP = "change", "force members", "startup"
+REPAIRED_FIRST = START_ADD, START_REMOVE, REMOVE
+"""Before one of these comes a Paxos repair."""
 PREPARE, END = "prepare reconfiguration", "end of reconfiguration"
 
 
@@ -47,7 +49,8 @@ class Members(Struct, frozen=True, cache_hash=True):
     """The members at an epoch: whose answers count for reads, and for writes of the log.
 
     ``cluster`` are all nodes, ``leaving`` those that are to leave it. ``size`` is what an operator
-    asked for in each datacenter, ``chosen`` whom one asked for by hand (0: nobody asked).
+    asked for in each datacenter, ``chosen`` whom one asked for by hand (0: nobody asked). ``moved``
+    are those of which the log has a new address.
     """
 
     cluster: int = 0
@@ -56,6 +59,7 @@ class Members(Struct, frozen=True, cache_hash=True):
     leaving: int = 0
     size: int = 0
     chosen: int = 0
+    moved: int = 0
 
     @property
     def pending(self) -> int:
@@ -111,9 +115,20 @@ def enact(members: Members, entry: Entry) -> Members:
         LEFT: gone,
         RECONFIGURE: {"size": size_in(entry.event), "chosen": named},
         CHOOSE: {"chosen": named},
+        STARTUP: {"moved": m.moved | named},
         CANCEL: {"writers": m.readers, "chosen": m.readers},
     }
     return m.but(**made.get(kind, {}))
+
+
+def every_event(nodes: int) -> Iterator[str]:
+    """All that may be committed in a cluster of so many nodes."""
+    yield from (CHANGE, CANCEL)
+    of_one = (JOIN, LEAVE, LEFT, ASSASSINATE, STARTUP, *REPAIRED_FIRST, FINISH_ADD, FINISH_REMOVE)
+    sizes = [f"{RECONFIGURE} {size}" for size in range(1, nodes + 1)]
+    yield from (*sizes, *(f"{kind} {name}" for kind in of_one for name in NAMES[:nodes]))
+    for kind, chosen in product((CHOOSE, *sizes), range(1, 1 << nodes)):
+        yield f"{kind} {letters(chosen)}"
 
 
 # -- how many, and which ones ----------------------------------------------------------------------

@@ -1,11 +1,12 @@
 """What the drills of both recoveries share: servers of which some are given up, and the grade."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
 from kit.engine.drill import CommandReply, DrillMoment, GradeRow, judged
+from kit.engine.flows import ServerHost
 from kit.engine.forms import Given, Slot
 from kit.engine.server import Servers
 from kit.errors import Refused
@@ -24,6 +25,10 @@ class LostServers(Servers):
 
     events = ("alter", "crash", "die", "return")
     isolates: Callable[[], Any]
+
+    def hosts(self, now: DrillMoment) -> Sequence[ServerHost]:
+        """Every machine, as the model has it."""
+        return [now.model.host(at) for at in range(len(now.model.names))]
 
     def is_member(self, now: DrillMoment, at: int) -> bool:
         """Whether a node is not removed."""

@@ -15,13 +15,12 @@ from kit.protocols.recovery.facts import LevelLine
 from kit.protocols.recovery.rules.availability import FailureRow
 from kit.views.actions import mark
 from kit.views.busts import Health
-from kit.views.declared import Badges, Column, Drawn, Several, Table, panel_of, status, unsaid
+from kit.views.declared import Badges, Column, Drawn, Several, Table, panel_of, unsaid
 from kit.views.fragment import Frag
 from kit.views.gate import Gate
 from kit.views.panel import Scene
 from kit.views.parts import act_button, bulb, lamp
-from kit.views.promises import LAMPS
-from kit.views.registry import Views
+from kit.views.registry import staged
 from kit.views.stage import Character, Stage, Wall, stage_panel
 
 HEALTH: dict[str, Health] = {"serving": "up", "down": "down"}
@@ -276,57 +275,47 @@ def _broken(words: str) -> tuple[str, str]:
     return f"! {words}", "broken"
 
 
-VIEWS = Views(
-    (
-        status(_badges, "badges"),
-        stage_panel(
-            "nodes", "Nodes", _stage, gates=gates, meanings={"blue": "schema changes it has"}
-        ),
-        panel_of(
-            "presses",
-            "Nodes",
-            Table(
-                _rows,
-                "row:{0[0]}",
-                (
-                    "node",
-                    Column("press", draws=_button),
-                    *(
-                        Column(head, itemgetter(at), none="")
-                        for at, head in enumerate(("is", "votes", "schema"), 1)
-                    ),
+VIEWS = staged(
+    _badges,
+    stage_panel("nodes", "Nodes", _stage, gates=gates, meanings={"blue": "schema changes it has"}),
+    panel_of(
+        "presses",
+        "Nodes",
+        Table(
+            _rows,
+            "row:{0[0]}",
+            (
+                "node",
+                Column("press", draws=_button),
+                *(
+                    Column(head, itemgetter(at), none="")
+                    for at, head in enumerate(("is", "votes", "schema"), 1)
                 ),
-                caption="The switch at a node does the same",
-                of="{0[0]}",
-                lines=_node_words,
             ),
-            tab="Nodes",
+            caption="The switch at a node does the same",
+            of="{0[0]}",
+            lines=_node_words,
         ),
-        panel_of(
-            "failures",
-            "Table of failures",
-            Table(
-                _failures,
-                "failure:{0[4].failure}:{0[4].least}",
-                ("down", "agree", "the documents", "in this run"),
-                caption="Failures: the documents, and this run",
-                line=_failure,
-                empty=NO_TABLE,
-            ),
-            tab="Failures",
-        ),
-        panel_of(
-            "ranges",
-            "Availability of data",
-            Drawn(lambda scene: None, lambda scene: [_factor(scene)]),
-            Several(_sides),
-            tab="Data",
-        ),
-        LAMPS,
+        tab="Nodes",
     ),
-    evidence=("presses",),
-    picture="nodes",
-    table="presses",
-    badges="badges",
-    wide=True,
+    panel_of(
+        "failures",
+        "Table of failures",
+        Table(
+            _failures,
+            "failure:{0[4].failure}:{0[4].least}",
+            ("down", "agree", "the documents", "in this run"),
+            caption="Failures: the documents, and this run",
+            line=_failure,
+            empty=NO_TABLE,
+        ),
+        tab="Failures",
+    ),
+    panel_of(
+        "ranges",
+        "Availability of data",
+        Drawn(lambda scene: None, lambda scene: [_factor(scene)]),
+        Several(_sides),
+        tab="Data",
+    ),
 )

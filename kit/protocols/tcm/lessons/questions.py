@@ -5,16 +5,19 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from kit.engine.registry import one_of
 from kit.engine.timeline import Timeline, played_out
 from kit.errors import BadInput, KitError, counted
 from kit.lessons.questions import PosedQuestion, copied, listed, posed
+from kit.lessons.replays import broken_run
 from kit.lessons.stills import still
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.dry_run.history import opening_state
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.lessons import cluster_of
-from kit.protocols.tcm.rules.operations import EDITIONS, SENTENCES
+from kit.protocols.tcm.rules.operations import EDITIONS, LEVELS, SENTENCES
 from kit.views.parts import volume
 
 if TYPE_CHECKING:
@@ -41,6 +44,22 @@ def barrier(timeline: Timeline) -> PosedQuestion:
         (str(row.needed),),
         f"{row.needed} of {len(row.replicas)}: {cases}.",
         still(timeline, "epochs"),
+    )
+
+
+def too_weak(timeline: Timeline) -> PosedQuestion:
+    """At which levels of the progress barrier does a promise break? Each level is searched."""
+    given = cluster_of(timeline).parameters
+    models = {each: TcmCluster(replace(given, level=each, relax="never")) for each in LEVELS}
+    harms = {level: broken_run(model) for level, model in models.items()}
+    runs = [run for run in harms.values() if run is not None]
+    broken = [verdict.witness for run in runs[:1] for verdict in run.verdicts() if not verdict.ok]
+    return posed(
+        "Every run is searched, at each level. At which of them does a promise break?",
+        tuple(LEVELS),
+        [level for level, run in harms.items() if run],
+        f"At the first of them: {listed(map(str, broken))}." if runs else "At none of them.",
+        *(still(run, "epochs", "lamps") for run in runs[:1]),
     )
 
 

@@ -29,7 +29,6 @@ from kit.views.declared import (
     Table,
     of_state,
     panel_of,
-    status,
     unsaid,
 )
 from kit.views.fragment import Frag, h
@@ -37,8 +36,7 @@ from kit.views.gate import Gate
 from kit.views.logs import log_panel
 from kit.views.panel import Scene
 from kit.views.parts import act_button, bulb, lamp
-from kit.views.promises import LAMPS
-from kit.views.registry import Views
+from kit.views.registry import staged
 from kit.views.stage import Character, Stage, Wall, stage_panel
 
 QUERY_TEXT = f"SELECT * FROM system.scylla_local WHERE key = '{KEY}'"
@@ -211,92 +209,84 @@ def _badges(scene: Scene) -> Badges:
     yield "waiting", "nodes wait" if any(row.waits for row in rows) else "", "busy"
 
 
-VIEWS = Views(
-    (
-        status(_badges, "badges"),
-        stage_panel(
-            "nodes",
-            "Nodes on the way into Raft",
-            _stage,
-            gates=gates,
-            meanings={
-                "below a node": "what rules its schema",
-                "on a disk": "its release, the option, its group",
-                "blue": "phases behind it",
-            },
-        ),
-        panel_of(
-            "phases",
-            "The five phases",
-            Table(
-                of_state(facts.nodes),
-                "phases:{0.name}",
-                (
-                    Column("node", "name"),
-                    *(Column(str(at + 1), partial(_bulb, at)) for at in range(len(PHASES))),
-                    Column("waits", "waits"),
-                    Column("after a restart", "after_restart"),
-                ),
-                caption="The five phases of each node",
-                of="{0.name}",
-                line=_phases,
-            ),
-            Drawn(lambda scene: h("p", NUMBERED, class_="soft"), unsaid),
-            still=True,
-            tab="Phases",
-        ),
-        ROW,
-        panel_of(
-            "query",
-            "group0_upgrade_state on each node",
-            Table(
-                _queried,
-                "query:{0[0]}",
-                ("node", "value", "diagnosis"),
-                caption=QUERY_TEXT,
-                titled=True,
-                line=": ".join,
-            ),
-            tab="Query",
-        ),
-        panel_of(
-            "versions",
-            "Schema versions",
-            Table(
-                of_state(facts.up),
-                "version:{0.name}",
-                (
-                    Column("node", "name"),
-                    Column("version", "node.version"),
-                    Column("same", lambda row: lamp(not row.differs, "as most", "differs")),
-                    Column("version from", _source),
-                    Column("columns added", "node.columns"),
-                ),
-                caption="nodetool describecluster: schema versions",
-                line=_version,
-            ),
-            Drawn(lambda scene: None, _mismatches),
-            tab="Schema",
-        ),
-        panel_of(
-            "changes",
-            "Schema changes",
-            Table(
-                _answers,
-                "change:{0[0]}",
-                ("node", Column("asked", draws=_ask), Column("answer", itemgetter(2))),
-                caption="ALTER TABLE, asked at each node",
-                line=lambda row: f"{row[0]}: {'taken' if row[1] else 'refused'}: {row[2]}",
-            ),
-            tab="DDL",
-        ),
-        panel_of("advice", "When the upgrade is stuck", Drawn(_draw_advice, _advice), tab="Advice"),
-        log_panel(LOG),
-        LAMPS,
+VIEWS = staged(
+    _badges,
+    stage_panel(
+        "nodes",
+        "Nodes on the way into Raft",
+        _stage,
+        gates=gates,
+        meanings={
+            "below a node": "what rules its schema",
+            "on a disk": "its release, the option, its group",
+            "blue": "phases behind it",
+        },
     ),
-    evidence=("phases",),
-    picture="nodes",
-    table="phases",
-    badges="badges",
-    wide=True,
+    panel_of(
+        "phases",
+        "The five phases",
+        Table(
+            of_state(facts.nodes),
+            "phases:{0.name}",
+            (
+                Column("node", "name"),
+                *(Column(str(at + 1), partial(_bulb, at)) for at in range(len(PHASES))),
+                Column("waits", "waits"),
+                Column("after a restart", "after_restart"),
+            ),
+            caption="The five phases of each node",
+            of="{0.name}",
+            line=_phases,
+        ),
+        Drawn(lambda scene: h("p", NUMBERED, class_="soft"), unsaid),
+        still=True,
+        tab="Phases",
+    ),
+    ROW,
+    panel_of(
+        "query",
+        "group0_upgrade_state on each node",
+        Table(
+            _queried,
+            "query:{0[0]}",
+            ("node", "value", "diagnosis"),
+            caption=QUERY_TEXT,
+            titled=True,
+            line=": ".join,
+        ),
+        tab="Query",
+    ),
+    panel_of(
+        "versions",
+        "Schema versions",
+        Table(
+            of_state(facts.up),
+            "version:{0.name}",
+            (
+                Column("node", "name"),
+                Column("version", "node.version"),
+                Column("same", lambda row: lamp(not row.differs, "as most", "differs")),
+                Column("version from", _source),
+                Column("columns added", "node.columns"),
+            ),
+            caption="nodetool describecluster: schema versions",
+            line=_version,
+        ),
+        Drawn(lambda scene: None, _mismatches),
+        tab="Schema",
+    ),
+    panel_of(
+        "changes",
+        "Schema changes",
+        Table(
+            _answers,
+            "change:{0[0]}",
+            ("node", Column("asked", draws=_ask), Column("answer", itemgetter(2))),
+            caption="ALTER TABLE, asked at each node",
+            line=lambda row: f"{row[0]}: {'taken' if row[1] else 'refused'}: {row[2]}",
+        ),
+        tab="DDL",
+    ),
+    panel_of("advice", "When the upgrade is stuck", Drawn(_draw_advice, _advice), tab="Advice"),
+    log_panel(LOG),
 )

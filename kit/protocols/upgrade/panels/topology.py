@@ -17,13 +17,12 @@ from kit.protocols.upgrade.topology_upgrade import (
     TopologyNode,
 )
 from kit.views.actions import mark
-from kit.views.declared import NONE, Badges, Column, Drawn, Note, Table, panel_of, status
+from kit.views.declared import NONE, Badges, Column, Drawn, Note, Table, panel_of
 from kit.views.fragment import Frag, h
 from kit.views.gate import Gate, awaited_gates
 from kit.views.panel import Scene
 from kit.views.parts import act_button, bulb
-from kit.views.promises import LAMPS
-from kit.views.registry import Views
+from kit.views.registry import staged
 from kit.views.stage import Character, Stage, stage_panel
 from kit.views.tape import Card
 
@@ -176,78 +175,70 @@ def _badges(scene: Scene) -> Badges:
     yield "queue", f"waits: {', '.join(waiting)}" if waiting else "", "busy"
 
 
-VIEWS = Views(
-    (
-        status(_badges, "badges"),
-        stage_panel(
-            "states",
-            "The topology upgrade",
-            _stage,
-            gates=gates,
-            meanings={
-                "crown": "the coordinator",
-                "on a disk": "version, state it knows, what it goes by",
-                "blue": "goes by the table",
-            },
-        ),
-        UPGRADE,
-        panel_of(
-            "topology",
-            "Gossip and system.topology",
-            Table(
-                _gossiped,
-                "row:{0[0]}",
-                (
-                    "node",
-                    Column("gossip", itemgetter(1), key="gossip:{0[0]}"),
-                    Column(
-                        "system.topology",
-                        lambda row: row[2] and f"→ {row[2]}",
-                        key="topology:{0[0]}",
-                    ),
-                ),
-                caption="What gossip tells, and what system.topology has",
-                of="{0[0]}",
-                line=lambda row: (
-                    f"{row[0]}: gossip {row[1] or NONE} | system.topology {row[2] or NONE}"
-                ),
-            ),
-            Note(_generations, "generations-note", None),
-            still=True,
-            tab="Table",
-        ),
-        panel_of(
-            "route",
-            "POST and GET of the route",
-            Table(
-                _route,
-                "route:{0[0]}",
-                ("node", Column("POST", draws=_post), Column("GET", itemgetter(2))),
-                caption=ROUTE,
-                titled=True,
-                line=_answers,
-            ),
-            tab="Route",
-        ),
-        panel_of(
-            "joins",
-            "How a node joins",
-            Drawn(_chart, _chart_words),
-            Table(
-                _joins,
-                "join:{0[0]}",
-                ("node", "joins by", "waits"),
-                caption="Nodes on their way",
-                line=lambda row: f"{row[0]}: {row[1]}{f', waits: {row[2]}' if row[2] else ''}",
-                empty="No node is on its way into the cluster.",
-            ),
-            tab="Joins",
-        ),
-        LAMPS,
+VIEWS = staged(
+    _badges,
+    stage_panel(
+        "states",
+        "The topology upgrade",
+        _stage,
+        gates=gates,
+        meanings={
+            "crown": "the coordinator",
+            "on a disk": "version, state it knows, what it goes by",
+            "blue": "goes by the table",
+        },
     ),
-    evidence=("topology",),
-    picture="states",
-    table="topology",
-    badges="badges",
-    wide=True,
+    UPGRADE,
+    panel_of(
+        "topology",
+        "Gossip and system.topology",
+        Table(
+            _gossiped,
+            "row:{0[0]}",
+            (
+                "node",
+                Column("gossip", itemgetter(1), key="gossip:{0[0]}"),
+                Column(
+                    "system.topology",
+                    lambda row: row[2] and f"→ {row[2]}",
+                    key="topology:{0[0]}",
+                ),
+            ),
+            caption="What gossip tells, and what system.topology has",
+            of="{0[0]}",
+            line=lambda row: (
+                f"{row[0]}: gossip {row[1] or NONE} | system.topology {row[2] or NONE}"
+            ),
+        ),
+        Note(_generations, "generations-note", None),
+        still=True,
+        tab="Table",
+    ),
+    panel_of(
+        "route",
+        "POST and GET of the route",
+        Table(
+            _route,
+            "route:{0[0]}",
+            ("node", Column("POST", draws=_post), Column("GET", itemgetter(2))),
+            caption=ROUTE,
+            titled=True,
+            line=_answers,
+        ),
+        tab="Route",
+    ),
+    panel_of(
+        "joins",
+        "How a node joins",
+        Drawn(_chart, _chart_words),
+        Table(
+            _joins,
+            "join:{0[0]}",
+            ("node", "joins by", "waits"),
+            caption="Nodes on their way",
+            line=lambda row: f"{row[0]}: {row[1]}{f', waits: {row[2]}' if row[2] else ''}",
+            empty="No node is on its way into the cluster.",
+        ),
+        tab="Joins",
+    ),
 )

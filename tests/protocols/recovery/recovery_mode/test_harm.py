@@ -52,6 +52,7 @@ def test_a_step_that_is_left_out(step: str) -> None:
     breaks, waits = LEFT_OUT[step]
     assert (harm.missing, harm.breaks) == (step, breaks)
     assert waits in harm.waits
+    assert (harm.states == 0) == (breaks == "refused")  # which needs no search
     if breaks not in ("", "refused"):
         assert harm.states > 1
         assert all(verb in verbs_of() for verb in harm.run)

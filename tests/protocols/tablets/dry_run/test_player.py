@@ -46,6 +46,38 @@ def everywhere(folder: Path, **columns: str) -> Path:
     return path
 
 
+def joined_by(folder: Path, **columns: str) -> Path:
+    """The topology with one more node, which has no tablets."""
+    with FILES["topology"].open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    path = folder / "topology.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows([*rows, {**rows[-1], "host_id": host(len(rows) + 1), **columns}])
+    return path
+
+
+@pytest.mark.parametrize(
+    ("columns", "takes_part"),
+    [
+        ({"tokens": "{'9000'}"}, True),
+        ({"tokens": ""}, False),
+        ({"node_state": "none", "tokens": ""}, False),
+    ],
+    ids=("normal", "zero-token", "joining"),
+)
+def test_who_has_no_tablets_and_takes_none_is_left_out(
+    columns: dict[str, str], takes_part: bool, tmp_path: Path
+) -> None:
+    """One line says so; whoever may get some is there."""
+    made = rehearsed(topology=joined_by(tmp_path, **columns))
+    m: Any = made.timeline.model
+    assert (host(6)[:8] in m.names) == takes_part
+    left = [line for line in made.warnings if line.startswith("left out, as they take no tablets")]
+    assert left == ["left out, as they take no tablets and have none: 1 nodes"] * (not takes_part)
+
+
 def settled(rehearsal: TabletRehearsal) -> list[Replicas]:
     """The replicas of each tablet once the transitions of the dump have ended."""
     rows = rehearsal.timeline.moments[0].state.tablets

@@ -1,0 +1,100 @@
+"""``%nodetool`` and ``%%cql`` in a notebook: the tools of a cluster's servers, asked of a Player.
+
+What they answer is that of ``kit.engine.server``, as in a drill's terminal. A command that changes
+something is the model's action, and the Player shows it. Nothing is ever run on the machine.
+"""
+
+from functools import partial
+from typing import Any
+
+from kit.engine.drill import DrillMoment, done
+from kit.engine.family import server_places
+from kit.engine.forms import Grammar
+from kit.engine.model import Model
+from kit.engine.registry import one_of
+from kit.engine.server import NOT_MODELLED, Servers
+from kit.engine.timeline import Timeline
+from kit.errors import BadInput, Refused, shorten
+from kit.widgets.player import Player
+
+OF, HOST = "--of", "-h"
+STATEMENT = "SELECT columns FROM table [WHERE column = value] [LIMIT number]"
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Give a notebook ``%nodetool`` and ``%%cql``; ``%load_ext kit`` calls it."""
+    shell.register_magic_function(partial(nodetool, shell.user_ns), "line", "nodetool")
+    shell.register_magic_function(partial(cql, shell.user_ns), "line_cell", "cql")
+
+
+def nodetool(names: dict[str, Any], line: str) -> None:
+    """``%nodetool [--of PLAYER] [-h NODE] COMMAND`` prints what the node says, and what is done.
+
+    Without ``--of`` the only Player of the notebook is asked, without ``-h`` the first node that is
+    up. Raises BadInput for another command, Refused for what is refused or not modelled.
+    """
+    player, tools, now, rest = _addressed(names, line)
+    form, given = Grammar(tools.understood("nodetool"), tools.slots()).read(f"nodetool {rest}", now)
+    reply = form.answer(now, given)
+    print(*reply.lines, sep="\n", end="\n" * bool(reply.lines))
+    timeline = player.timeline if isinstance(player, Player) else player
+    for action in reply.actions:
+        act = partial(done, timeline, action)
+        _ = player.after(act) if isinstance(player, Player) else act()
+        print(timeline.moments[timeline.at].say)
+
+
+def cql(names: dict[str, Any], line: str, cell: str = "") -> Any:
+    """``%%cql [--of PLAYER] [-h NODE]``, and a ``SELECT`` below: the rows as a data frame.
+
+    Raises BadInput for any other statement, for a table or column that is not there.
+    """
+    import pandas as pd  # noqa: PLC0415  # slow to import, and only this needs it
+
+    _, tools, now, rest = _addressed(names, f"{line} {cell}")
+    if not tools.tables:
+        raise Refused(f"{NOT_MODELLED}no system table of {now.model.name}")
+    if not rest.upper().startswith("SELECT "):
+        raise BadInput("statement", shorten(rest), STATEMENT)
+    _, given = Grammar(tools.understood("SELECT {"), tools.slots()).read(rest, now)
+    table = tools.read(now, tools.answering(now, "cqlsh"), given)
+    rows = [[row.get(name) for name in table.columns] for row in table.rows]
+    return pd.DataFrame(rows, columns=list(table.columns))
+
+
+def _addressed(
+    names: dict[str, Any], line: str
+) -> tuple[Player | Timeline, Servers, DrillMoment, str]:
+    """Whom a line asks, by which tools and on which machine, and the rest of it on one line."""
+    words, given = line.split(), dict[str, str]()
+    while words and words[0] in (OF, HOST):
+        option, value, *words = [*words, ""]
+        given[option], words = value, [word for word in words if word]
+    player = _player(names, given.get(OF, ""))
+    timeline = player.timeline if isinstance(player, Player) else player
+    model: Any = timeline.model
+    if model.name not in server_places():
+        raise Refused(f"{NOT_MODELLED}the servers of {model.name} have no tools")
+    family, place = server_places()[model.name]
+    tools: Servers = family.load(place)
+    now = DrillMoment(
+        model, tuple(timeline.moments[at] for at in timeline.path(timeline.at)), model.names[0]
+    )
+    up = (name for at, name in enumerate(model.names) if tools.is_up(now, at))
+    host = tools.machine(now, {"machine": given.get(HOST) or next(up, now.place)})
+    if host not in model.names:
+        raise BadInput(HOST, host, one_of(host, list(model.names)))
+    return player, tools, DrillMoment(model, now.run, host), " ".join(words)
+
+
+def _player(names: dict[str, Any], name: str) -> Player | Timeline:
+    """The cluster of this name, or the only one; a model stands for its start."""
+    known = {k: v for k, v in names.items() if isinstance(v, Player | Timeline | Model)}
+    shown = {k: v for k, v in known.items() if not k.startswith("_")} or known
+    if not name and len({id(each) for each in shown.values()}) == 1:
+        name = next(iter(shown))
+    if name not in known:
+        allowed = one_of(name, sorted(shown)) if shown else "a Player, such as Player('cms')"
+        raise BadInput(OF, name or "nothing", allowed)
+    chosen = known[name]
+    return Timeline(chosen) if isinstance(chosen, Model) else chosen

@@ -1,0 +1,255 @@
+"""What one sees of the members of the CMS: how many, where, who comes and goes, what is forced."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from kit.engine.registry import build, entries
+from kit.engine.scenario import files, open_file
+from kit.engine.timeline import Timeline
+from kit.errors import BadInput, Refusal
+from kit.protocols.cms.cms import Cms
+from kit.protocols.cms.facts import members as facts
+from kit.protocols.cms.rules.members import ASSASSINATE
+from kit.views.actions import concerned
+from kit.views.panel import scene_of
+from kit.views.registry import for_model
+from tests.views.frames import after, go_on, panel_text, walk
+
+SCENARIOS = [f"cms/{one.name}" for one in entries()["cms"].scenarios]
+
+
+def by_itself(timeline: Timeline) -> Timeline:
+    """The same, as far as it goes with nobody asking for anything."""
+    while (action := timeline.model.suggest(timeline.state)) is not None:
+        timeline.do(action)
+    return timeline
+
+
+def in_picture(timeline: Timeline) -> str:
+    """The nodes that are members, by the words of the picture."""
+    lines = panel_text(timeline, "nodes").splitlines()
+    return "".join(line.strip()[0] for line in lines if ", member, " in line)
+
+
+def drawn(timeline: Timeline, name: str) -> str:
+    """A panel as it is drawn at the moment that is shown."""
+    [panel] = [each for each in for_model(timeline.model).panels if each.name == name]
+    return panel.draw(scene_of(timeline, timeline.at)).html()
+
+
+def row_of(timeline: Timeline, name: str) -> Any:
+    """What is known of a node."""
+    rows = facts.nodes(timeline.model, timeline.state)
+    return next(row for row in rows if row.name == name)
+
+
+def placed(timeline: Timeline) -> tuple[str, str]:
+    """The read set and the write set: there is one row, for the whole range."""
+    [(whole, reads, writes)] = facts.placement(timeline.model, timeline.state)
+    assert whole == "(MIN, MAX]"
+    assert f"(MIN, MAX]: read {reads}; write {writes}" in panel_text(timeline, "placement")
+    return reads, writes
+
+
+@pytest.mark.spec("B-040")
+def test_a_cluster_begins_with_the_flagged_node_alone() -> None:
+    """Nobody has the key in the first frame but the node with the flag; an upgraded cluster begins
+    with the node on which its operator initializes the log.
+    """
+    for flag in "ABC":
+        timeline = Timeline(build("cms", {"flag": flag}))
+        assert in_picture(timeline) == flag
+        assert facts.log(timeline.model, timeline.state)[0].event == f"initialize {flag}"
+    with pytest.raises(BadInput, match="flag"):
+        build("cms", {"flag": "D"})
+    for node in "AB":
+        given = {"edition": "server", "nodes": 2}
+        begun = ("upgrade A", "upgrade B", f"initialize {node}")
+        timeline = after("migration", given, *begun)
+        go_on(timeline, f"answer {node} {'BA'['AB'.index(node)]}", f"begin-log {node}")
+        [log] = timeline.state.logs
+        assert timeline.model.named(log.members_at(log.top)) == (node,)
+
+
+@pytest.mark.spec("B-041")
+def test_the_size_is_a_step_plot_over_the_clusters_size() -> None:
+    """1 up to 2 nodes, 3 up to 5, 5 up to 100, 10 above; the dot is on the step of this cluster."""
+    sizes = [1, 1, 3, 3, 3, 5]
+    for nodes, size in enumerate(sizes, 1):
+        timeline = Timeline(build("cms", {"nodes": nodes, "longest": 12}))
+        model, state = timeline.model, timeline.state
+        assert model.wanted(state, model.newest(state)).bit_count() == size
+        lines = [line.strip() for line in panel_text(timeline, "sizes").splitlines()]
+        here = [line.endswith(", this cluster") for line in lines]
+        steps = [line.removesuffix(", this cluster") for line in lines]
+        assert steps == ["1 to 2 nodes: 1", "3 to 5 nodes: 3", "6 to 100 nodes: 5",
+                         "101 or more nodes: 10"]  # fmt: skip
+        assert here == [nodes <= 2, 2 < nodes <= 5, nodes > 5, False]
+        picture = drawn(timeline, "sizes")
+        assert picture.count("<circle") == 1
+        assert picture.count("L") >= 3
+        assert picture.index("<circle") > picture.index(f">{size}<")
+
+
+@pytest.mark.spec("B-042")
+def test_the_members_follow_the_size_of_the_cluster() -> None:
+    """The CMS grows and shrinks by itself as nodes come and go, and by hand on a node's card."""
+    for nodes, members in ((2, "A"), (3, "ABC"), (5, "ABC"), (6, "ABCDE")):
+        timeline = by_itself(Timeline(build("cms", {"nodes": nodes, "longest": 12})))
+        assert in_picture(timeline) == members
+    timeline = after("cms", {"newcomers": 1}, "bootstrap A C A")
+    assert in_picture(by_itself(timeline)) == "ABC"
+    timeline = after("cms", {"members": 3, "longest": 12}, "decommission A C A B")
+    assert len(in_picture(by_itself(timeline))) == 1
+    timeline = after("cms", {"nodes": 2, "longest": 12})
+    [adds] = [each for each in timeline.model.actions(timeline.state)
+              if isinstance(each, Cms.choose) and each.node == "B"]  # fmt: skip
+    assert "B" in concerned(timeline.model, adds)
+    timeline.do(adds)
+    assert in_picture(by_itself(timeline)) == "AB"
+    timeline = after("cms", {"nodes": 3, "members": 3, "longest": 12}, "choose A C A B")
+    assert in_picture(by_itself(timeline)) == "AB"
+
+
+@pytest.mark.spec("B-043")
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_the_metadata_keyspace_is_one_range(name: str) -> None:
+    """At each step of each change all members have the whole range, from MIN to MAX."""
+    timeline = walk(name)
+    for at in range(len(timeline.moments)):
+        timeline.goto(at)
+        reads, _ = placed(timeline)
+        assert reads.replace(", ", "") == in_picture(timeline)
+
+
+@pytest.mark.spec("B-044")
+@pytest.mark.spec("B-045")
+def test_a_member_is_added_in_two_events_and_gets_the_log_in_between() -> None:
+    """First the write set, then the read set; the bar on its disk fills between the two."""
+    timeline = after("cms", {"newcomers": 1}, "bootstrap A C A", "advance A A", "catch-up B A")
+    go_on(timeline, "advance A A B", "advance A A B")
+    assert (placed(timeline), row_of(timeline, "C").share) == (("A, B", "A, B, C"), 0)
+    assert "has 0% of the log so far" in panel_text(timeline, "nodes")
+    held = timeline.model.why_not(timeline.state, Cms.advance("A", ("A", "B")))
+    assert isinstance(held, Refusal)
+    assert held.reason == "C does not have the log up to epoch 5"
+    go_on(timeline, "catch-up C A")
+    assert row_of(timeline, "C").share == 1
+    assert "has 100% of the log so far" in panel_text(timeline, "nodes")
+    go_on(timeline, "advance A A B")
+    assert (placed(timeline), row_of(timeline, "C").share) == (("A, B, C", "A, B, C"), None)
+
+
+@pytest.mark.spec("B-045")
+def test_the_second_event_waits_until_most_of_the_cms_knows_of_the_first() -> None:
+    """C has the log; of A and B only A can answer that it knows the epoch of the first event."""
+    given = {"members": 2, "crashes": 1}
+    timeline = after("cms", given, "advance A A B", "catch-up C A", "crash B")
+    [(why, missing)] = {
+        (held.reason, held.missing)
+        for each, held in scene_of(timeline, timeline.at).options()
+        if isinstance(each, Cms.advance) and held
+    }
+    assert (why, missing) == ("most of the CMS has to know epoch 2 first", ("B",))
+
+
+@pytest.mark.spec("B-046")
+def test_a_repair_brings_a_new_member_what_was_accepted() -> None:
+    """D does not have the epoch that made it count, and no change follows until a repair."""
+    given = {"nodes": 4, "members": 3, "longest": 9}
+    timeline = after("cms", given, "decommission A A A B", "advance A A B", "catch-up D A")
+    go_on(timeline, "catch-up C A", "advance A A B C")
+    rows = {
+        row.name: (row.has, row.lacks) for row in facts.accepted(timeline.model, timeline.state)
+    }
+    assert rows == {**dict.fromkeys("ABC", ((4,), ())), "D": ((), (4,))}
+    held = timeline.model.why_not(timeline.state, Cms.advance("A", ("A", "B", "C")))
+    assert isinstance(held, Refusal)
+    assert (held.reason, held.missing) == ("a Paxos repair comes first", ("D",))
+    go_on(timeline, "repair D")
+    rows = {
+        row.name: (row.has, row.lacks) for row in facts.accepted(timeline.model, timeline.state)
+    }
+    assert rows == dict.fromkeys("ABCD", ((4,), ()))
+    assert "lacks" in panel_text(timeline, "placement")
+    go_on(timeline, "advance A A B C")
+    assert placed(timeline) == ("B, C, D", "A, B, C, D")
+
+
+@pytest.mark.spec("B-047")
+def test_a_member_leaves_once_another_one_has_its_part() -> None:
+    """A is refused at each step until B has the key and A is in neither set; then it leaves."""
+    timeline = open_file(files()["cms/hand-over"])
+    for at, moment in enumerate(timeline.moments):
+        timeline.goto(at)
+        full = in_picture(timeline) == "B" and placed(timeline) == ("B", "B")
+        tries = {
+            held is None
+            for each, held in scene_of(timeline, at).options()
+            if isinstance(each, Cms.complete_leave)
+        }
+        if isinstance(moment.action, Cms.complete_leave):
+            assert full
+        elif timeline.model.known(moment.state, 0).leaving:
+            assert tries == {full}
+
+
+@pytest.mark.spec("B-048")
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_neighbouring_memberships_share_a_quorum(name: str) -> None:
+    """One node an epoch, and every cell of the matrix of quorums names who is in both."""
+    timeline = by_itself(walk(name, **({} if "override" in name else {"longest": 12})))
+    for at in range(len(timeline.moments)):
+        timeline.goto(at)
+        rows = facts.quorums(timeline.model, timeline.state)
+        forced = "! forced" in panel_text(timeline, "log")
+        assert forced or all(both for row in rows for _, both in row.shared)
+    log = timeline.model.longest_log(timeline.state)
+    server = timeline.model.edition == "server"
+    if not log.snapshots:
+        events = [each.event for each in log.entries][1:]
+        for event, (was, now) in zip(
+            events, pairwise(timeline.model.memberships(log)), strict=True
+        ):
+            sets = was.readers ^ now.readers, was.writers ^ now.writers
+            if "force" not in event:
+                assert max(each.bit_count() for each in sets) <= 1
+                assert not all(sets) or server or event.startswith(ASSASSINATE)
+
+
+@pytest.mark.spec("B-053")
+def test_an_operator_picks_the_nodes_on_which_something_is_forced() -> None:
+    """One event on C alone, with no quorum; or one whole state on each node, with buttons."""
+    given = {"nodes": 4, "members": 3, "crashes": 0, "losses": 2, "longest": 8}
+    timeline = after("cms", given, "lose A", "lose B", "open-override")
+    picker = drawn(timeline, "override")
+    for verb in ("force C", "force D", "load-snapshot C", "load-snapshot D"):
+        assert f">{verb}</button>" in picker
+    go_on(timeline, "force C")
+    assert [row.epoch for row in facts.nodes(timeline.model, timeline.state)] == [1, 1, 2, 1]
+    timeline = after("cms", given, "lose A", "lose B", "open-override", "load-snapshot C")
+    assert timeline.state.nodes[2].log.snapshots
+    assert not timeline.state.nodes[3].log.snapshots
+    go_on(timeline, "load-snapshot D", "resume")
+    assert timeline.state.nodes[2].log == timeline.state.nodes[3].log
+
+
+@pytest.mark.spec("B-056")
+def test_forcing_is_confirmed_first_and_each_forced_entry_is_marked() -> None:
+    """Nothing is forced before a press on the box of the override; what is, stands out for good."""
+    given = {"nodes": 4, "members": 3, "crashes": 0, "losses": 2, "longest": 8}
+    timeline = after("cms", given)
+    assert "enough members can come back" in drawn(timeline, "override")
+    go_on(timeline, "lose A", "lose B")
+    forcing = (Cms.force_member.struct, Cms.load_snapshot.struct)
+    assert not [each for each in timeline.model.actions(timeline.state) if type(each) in forcing]
+    assert "It has to be confirmed first" in panel_text(timeline, "override")
+    assert ">open-override</button>" in drawn(timeline, "override")
+    assert "forced" not in drawn(timeline, "nodes")
+    go_on(timeline, "open-override", "force C", "resume", "submit C C")
+    assert drawn(timeline, "log").count('class="badge broken"') == 1
+    assert drawn(timeline, "nodes").count("log-card forced") == 1
