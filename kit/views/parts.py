@@ -152,8 +152,12 @@ def volume(size: int | None) -> str:
     return f"{amount:,.1f} {unit}"
 
 
-def drawing(label: str, width: float, height: float, *kids: Kid, fluid: bool = False) -> Frag:
-    """Draw a picture with what it says in words; a ``fluid`` one is as wide as its place."""
+def drawing(
+    label: str, width: float, height: float, *kids: Kid, fluid: bool = False, arrows: bool = False
+) -> Frag:
+    """Draw a picture with what it says in words; a ``fluid`` one is as wide as its place, one with
+    ``arrows`` shows itself what travelled.
+    """
     return h(
         "svg",
         *kids,
@@ -161,6 +165,7 @@ def drawing(label: str, width: float, height: float, *kids: Kid, fluid: bool = F
         width=None if fluid else width,
         role="img",
         aria_label=label,
+        data_arrows=arrows,
     )
 
 

@@ -15,7 +15,7 @@ filling say how a node is, never who it is; *dashed* is what is planned or not y
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from math import ceil
@@ -27,6 +27,7 @@ from msgspec.structs import replace
 from kit.edge.words import later, say
 from kit.engine import network
 from kit.engine.actors import NetworkModel
+from kit.engine.flows import Flow
 from kit.engine.network import DropMessage
 from kit.views.actions import mark
 from kit.views.busts import HEAD, Health, Kind, bust, head_of, letter_of
@@ -34,13 +35,14 @@ from kit.views.diagrams import Standing
 from kit.views.fragment import Frag, h
 from kit.views.gate import HIGH, Cast, Declared, Gate, awaited_gates, came, gate_below, gates_of
 from kit.views.heat import MOST_NODES, Aspect, draw_heat, heat_lines
-from kit.views.labels import Box, measured, seated, shortened, tags, wrapped
+from kit.views.labels import Box, measured, shortened, tags, wrapped
 from kit.views.panel import Panel, Scene, alternative
 from kit.views.parts import fresh
 from kit.views.replicas import MARK, SIGNS, asked_words, disk, disk_size, envelope_path, eye, pencil
 from kit.views.strip import draw_strip
 from kit.views.tape import MOST_CARDS, MOST_MARKS, TAPE, Card, Tape
-from kit.views.wires import Body, Place, Way, ground, on, path
+from kit.views.trails import MOST_TRAILS, PARKED, Labels, envelope_box, fate, rift, trails
+from kit.views.wires import Body, Place, Way, ground, on, path, tip
 
 WIDTH, HEIGHT = 460.0, 330.0
 """The picture at 840 × 560, a pixel each."""
@@ -49,10 +51,7 @@ SIDE = 132.0
 """How wide the column of clients is."""
 MOST_SAID = 4
 """Lines beside a client, of which the first names what it is at."""
-MOST_PARKED, MOST_TRAILS = 24, 12
-LONGEST, SHORT = 104.0, 56.0
-"""How wide a label may be, and one for which there is little room."""
-
+MOST_PARKED = 24
 HEALTH = (later("up"), later("down"), later("gone"), later("joining"))
 """The words for it."""
 Sign = Literal["lock", "key", "ban", "joining", "gone", ""]
@@ -284,13 +283,6 @@ class _Set:
         beside = Box(at.real + HEAD + 4 + wide / 2, at.imag, _stepped(wide), high)
         return Body(at, HEAD, (beside,) if high else ())
 
-    def taken(self) -> Iterator[Box]:
-        """What all of them cover."""
-        for body, _ in self.ground.bodies:
-            x, y, reach = body.at.real, body.at.imag, body.reach
-            yield Box(x, y, 2 * reach + 4, 2 * reach + 2)
-            yield from body.boxes
-
     def holds(self, box: Box) -> bool:
         """Whether there is room for all of a box among the characters."""
         x, y = box.width / 2, box.height / 2
@@ -361,12 +353,12 @@ def draw_stage(
     ``before``, when ``then`` were the gates, is marked.
     """
     laid = _Set(stage, gates is not None)
-    labels = _Labels(laid)
-    pinned = list(laid.taken())
-    parked = [*_envelopes(laid, labels, pinned, before)]
-    trails = [*_trails(laid, scene, labels, pinned, before)]
+    labels = Labels(laid.holds, laid.ground.taken())
+    parked = [*_envelopes(laid, labels, before)]
+    unheard = _unheard(scene, stage, before)
+    trailed = [*trails(scene.flows()[:MOST_TRAILS], _route(laid, before), labels, unheard)]
     behind = [_wall(laid, wall, labels) for wall in stage.walls]
-    words = [*labels.draw(pinned)]
+    words = [*labels.draw()]
     letters = tags(stage.names)
     was = {each.key: each for each in (*before.characters, *before.sides)} if before else {}
     ends = (key for flow in scene.flows() for key in (flow.from_key, flow.to_key))
@@ -380,7 +372,7 @@ def draw_stage(
         behind,
         [_empty(laid, name) for name in stage.names if name not in laid.there],
         [wire for wire, _ in parked],
-        trails,
+        trailed,
         [_character(scene, laid, each, letters[each.name], was.get(each.key))
          for each in stage.characters],
         [_side(laid, each, was.get(each.key)) for each in stage.sides],
@@ -530,122 +522,6 @@ def _side(laid: _Set, each: Character, was: Character | None) -> Frag:
     )  # fmt: skip
 
 
-AROUND = (
-    *((1, 0), (-1, 0), (0, -1), (0, 1), (0.7, -1), (-0.7, -1), (0.7, 1), (-0.7, 1)),
-    *((0, -2), (0, 2), (1, -2), (-1, -2), (1, 2), (-1, 2), (0.4, -2), (-0.4, -2)),
-    *((0.4, 2), (-0.4, 2), (0, -3), (0, 3), (1, -3), (-1, -3), (1, 3), (-1, 3)),
-)
-"""Where a label may stand: so far to the right, and so far down."""
-FURTHER = sorted(
-    ((x / 4, y / 2) for x in range(-12, 13) for y in range(-14, 15)),
-    key=lambda at: at[0] ** 2 + at[1] ** 2,
-)
-"""Where else, nearer ones first."""
-ROUNDS = ((LONGEST, AROUND), (SHORT, AROUND), (LONGEST, FURTHER), (SHORT, FURTHER))
-"""How wide a label may be, and where it may stand, in this order."""
-NEARER = 4.0
-"""How much nearer to another thing a label may be than to its own."""
-
-
-class _Label(Struct, frozen=True):
-    """Words, the points beside which they may stand, how far from these, and what they are about:
-    all of its line.
-    """
-
-    words: str
-    points: tuple[Place, ...]
-    gap: float
-    about: tuple[Place, ...]
-
-
-class _Labels:
-    """The words that stand beside things, the more important first."""
-
-    def __init__(self, laid: _Set) -> None:
-        self.laid = laid
-        self.asked: dict[str, _Label] = {}
-        self.trails: list[_Label] = []
-
-    def ask(
-        self,
-        key: str,
-        words: str,
-        around: Iterable[Place],
-        gap: float = 12,
-        about: Iterable[Place] = (),
-    ) -> None:
-        """Ask for a place beside one of these points, over it or below it; the same words are
-        said of one trail only.
-        """
-        points = tuple(around)
-        label = _Label(words, points, gap, (*points, *about))
-        is_trail = key.startswith("trail:")
-        if words and not (is_trail and any(words == each.words for each in self.trails)):
-            self.asked[key] = label
-        self.trails += [label] * is_trail
-
-    def draw(self, pinned: list[Box]) -> Iterator[Frag]:
-        """Draw each as a whole where there is room for it, in lines where it is long; where all
-        around is full, as near as there is room.
-        """
-        left = self.asked
-        for longest, around in ROUNDS if left else ():
-            texts = {key: _in_lines(each.words, longest) for key, each in left.items()}
-            wishes = ((key, self._seats(key, lines, around)) for key, lines in texts.items())
-            seats = seated(wishes, pinned)
-            pinned += seats.values()
-            left = {key: each for key, each in left.items() if key not in seats}
-            for key, seat in seats.items():
-                top = seat.y + 4 - LINE * (len(texts[key]) - 1) / 2
-                lines = [
-                    h("text", line, x=round(seat.x), y=round(top + LINE * i), text_anchor="middle",
-                      class_="said")
-                    for i, line in enumerate(texts[key])
-                ]  # fmt: skip
-                yield h("g", lines, k=f"label:{key}")
-
-    def _seats(
-        self, key: str, lines: Sequence[str], around: Sequence[tuple[float, float]]
-    ) -> Iterator[Box]:
-        own = self.asked[key]
-        others = [
-            at
-            for each in (*self.asked.values(), *self.trails)
-            if each.words != own.words
-            for at in each.about
-        ]
-        wide, high = max(map(measured, lines)) + 4, LINE * len(lines)
-
-        def is_own(box: Box) -> bool:
-            reach = min(_away(box, at) for at in own.about) - NEARER
-            return not any(_away(box, at) < reach for at in others)
-
-        boxes = (
-            Box(
-                at.real + right * (own.gap + wide / 2),
-                at.imag + down * (own.gap + 1 + (high - LINE) / 2),
-                wide,
-                high,
-            )
-            for at in own.points
-            for right, down in around
-        )
-        return filter(is_own, filter(self.laid.holds, boxes))
-
-
-def _away(box: Box, at: Place) -> float:
-    """How far a point is from a box."""
-    right = max(abs(at.real - box.x) - box.width / 2, 0)
-    return max(right, abs(at.imag - box.y) - box.height / 2)
-
-
-@lru_cache(1 << 10)
-def _in_lines(words: str, width: float) -> tuple[str, ...]:
-    """All of some words, in as many lines as they need."""
-    room = max(width, *map(measured, words.split()))
-    return wrapped(words, room, len(words))
-
-
 def _key(sent: Message, look: str) -> str:
     said = f"sent:{sent.source}:{sent.target}:{sent.words}{':' + look if look else ''}"
     return sent.key or said
@@ -661,9 +537,7 @@ def _piles(stage: Stage) -> dict[tuple[str, str, str, str], list[Message]]:
     return alike
 
 
-def _envelopes(
-    laid: _Set, labels: _Labels, pinned: list[Box], before: Stage | None
-) -> Iterator[tuple[Frag, Frag]]:
+def _envelopes(laid: _Set, labels: Labels, before: Stage | None) -> Iterator[tuple[Frag, Frag]]:
     """Each wire with messages, and the envelope that is parked on it: equal ones are counted."""
     was = None if before is None else _piles(before)
     on_wire: dict[tuple[str, str], int] = {}
@@ -674,42 +548,31 @@ def _envelopes(
             continue
         nth = on_wire[source, target] = on_wire.get((source, target), 0) + 1
         shares = PARKED[nth - 1 :] + PARKED[: nth - 1]
-        place = _free(laid, way, shares, pinned, BESIDE)
+        place = labels.free(way, shares, BESIDE)
         if place is None:
             place = on(way, shares[0])
-            pinned.append(_around(place))
+            labels.pinned.append(envelope_box(place))
         key = _key(group[0], look)
         more = f" ×{len(group)}" if len(group) > 1 else ""
         laid.bodies[key] = Body(place, 11)
         if target != laid.stage.tape_key:  # else the card that is to come says it
             labels.ask(key, f"{said}{more}", (place,))
         title = f"{source} → {target or '?'}: {group[0].title or said}{more}"
-        wire = h("path", d=f"{path(way)}{_tip(way, pinned)}", k=f"wire:{key}",
+        wire = h("path", d=f"{path(way)}{_tip(way, labels.pinned)}", k=f"wire:{key}",
                  class_=f"wire thin {look}".rstrip())  # fmt: skip
         look = look or ("many" if more else "")
         is_new = was is not None and len(was.get(pile, ())) < len(group)
         yield wire, _envelope(key, place, look, title, group[0].thing, is_new=is_new)
 
 
-def _fate(title: str, look: str) -> str:
-    if look == "held":
-        return say("{what} (held)", what=title)
-    return say("{what} (lost)", what=title) if look == "torn" else title
-
-
 def _tip(way: Way, pinned: list[Box]) -> str:
     """The head of an arrow on a wire, towards who shall get it, where nothing covers it."""
     for share in HEADED:
-        at, before = on(way, share), on(way, share - 0.05)
+        at = on(way, share)
         box = Box(at.real, at.imag, 10, 10)
         if not any(box.meets(other) for other in pinned):
             pinned.append(box)
-            out = 5 * (at - before) / (abs(at - before) or 1)
-            left, right = at - out * (1 + 0.8j), at - out * (1 - 0.8j)
-            return (
-                f"M{left.real:.0f} {left.imag:.0f}L{at.real:.0f} {at.imag:.0f}"
-                f"L{right.real:.0f} {right.imag:.0f}"
-            )
+            return tip(way, share)
     return ""
 
 
@@ -717,11 +580,11 @@ def _envelope(key: str, place: Place, look: str, title: str, thing: str, *, is_n
     """A closed envelope; a held one has two bars, a torn one a rift, many are a pile."""
     return h(
         "g",
-        h("title", _fate(title, look)),
+        h("title", fate(title, look)),
         fresh(0, 0, 26, 20) if is_new else None,
         h("rect", x=-7, y=-9, width=20, height=14, class_="box") if look == "many" else None,
         h("path", d=envelope_path(10), class_="box"),
-        _rift() if look == "torn" else None,
+        rift() if look == "torn" else None,
         h("path", d="M-3-11v22M3-11v22", class_="bars") if look == "held" else None,
         k=key,
         class_=f"envelope {look}".rstrip(),
@@ -730,75 +593,22 @@ def _envelope(key: str, place: Place, look: str, title: str, thing: str, *, is_n
     )
 
 
-PARKED, ENDING = (0.4, 0.58, 0.24, 0.74, 0.5, 0.32, 0.66, 0.16, 0.84), (0.85, 0.7, 0.55, 0.4)
-"""Where on its wire an envelope stands."""
 HEADED = (0.9, 0.8, 0.7, 0.6, 0.5, 0.3)
 """Where the head of the arrow is."""
 BESIDE = (0.0, 24.0, -24.0, 44.0, -44.0)
 """How far beside it, where the wire itself is covered."""
 
 
-def _free(
-    laid: _Set,
-    way: Way,
-    shares: Sequence[float],
-    pinned: list[Box],
-    beside: Sequence[float] = (0.0,),
-) -> Place | None:
-    """The first of these places on a wire, or beside it, that nothing covers; it is covered from
-    then on.
-    """
-    out = 1j * (way[3] - way[0]) / (abs(way[3] - way[0]) or 1)
-    for place in (on(way, share) + far * out for far in beside for share in shares):
-        box = _around(place)
-        if laid.holds(box) and not any(box.meets(other) for other in pinned):
-            pinned.append(box)
-            return place
-    return None
-
-
-def _around(place: Place) -> Box:
-    return Box(place.real, place.imag, 24, 20)
-
-
-def _trails(
-    laid: _Set, scene: Scene, labels: _Labels, pinned: list[Box], before: Stage | None
-) -> Iterator[Frag]:
-    """What travelled in this step: a line that fades, and an open envelope at its end."""
-    seen: set[tuple[str, str]] = set()
-    unheard = _unheard(scene, laid.stage, before)
+def _route(laid: _Set, before: Stage | None) -> Callable[[Flow], Way | None]:
+    """The wire of what travels; what was added to the tape is its newest card."""
     tape, was = laid.stage.tape or (), (before and before.tape) or ()
     added = {card.key for card in tape[-1:]}.difference(card.key for card in was)
-    for flow in scene.flows()[:MOST_TRAILS]:
+
+    def route(flow: Flow) -> Way | None:
         is_added = flow.to_key == laid.stage.tape_key and added
-        way = laid.way(flow.from_key, tape[-1].key if is_added else flow.to_key)
-        if way is None or (flow.from_key, flow.to_key) in seen:
-            continue
-        seen.add((flow.from_key, flow.to_key))
-        key = f"trail:{flow.from_key}>{flow.to_key}"
-        place = _free(laid, way, ENDING, pinned)
-        about = [on(way, share) for share in PARKED]
-        labels.ask(key, flow.label, [on(way, share) for share in (0.5, 0.7, 0.3)], about=about)
-        is_lost = flow.to_key in unheard
-        yield h(
-            "g",
-            h("title", _fate(flow.text, "torn" if is_lost else "")),
-            h("path", d=path(way), class_="way"),
-            h(
-                "g",
-                h(
-                    "path",
-                    d=envelope_path(8, opened=not is_lost),
-                    class_="unread" if is_lost else "opened",
-                ),
-                _rift() if is_lost else None,
-                transform=_at(place),
-            )
-            if place
-            else None,
-            k=key,
-            class_=f"trail {flow.kind}",
-        )
+        return laid.way(flow.from_key, tape[-1].key if is_added else flow.to_key)
+
+    return route
 
 
 def _unheard(scene: Scene, stage: Stage, before: Stage | None) -> set[str]:
@@ -813,11 +623,7 @@ def _unheard(scene: Scene, stage: Stage, before: Stage | None) -> set[str]:
     return set() if isinstance(scene.model, NetworkModel) else down(stage) & down(before)
 
 
-def _rift() -> Frag:
-    return h("path", d="M-3-10l5 6l-5 4l5 8", class_="rift")
-
-
-def _wall(laid: _Set, wall: Wall, labels: _Labels) -> Frag:
+def _wall(laid: _Set, wall: Wall, labels: Labels) -> Frag:
     """A thick line around a group: between all its places and those of others."""
     key = f"wall:{','.join((*wall.group, wall.beyond))}:{wall.words}"
     values = {"what": say(wall.words), "group": ", ".join(wall.group), "beyond": wall.beyond}
@@ -903,7 +709,7 @@ def stage_lines(stage: Stage, gates: Sequence[Gate]) -> Iterator[str]:
         yield card.title or card.words
     for message in stage.messages:
         said = f"{message.source} → {message.target}: {message.title or message.words}"
-        yield say("on its way: {what}", what=_fate(said, "held" if message.held else ""))
+        yield say("on its way: {what}", what=fate(said, "held" if message.held else ""))
     for message in stage.lost:
         said = f"{message.source} → {message.target}: {message.title or message.words}"
         yield say("lost: {what}", what=said)

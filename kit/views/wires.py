@@ -20,8 +20,13 @@ STEPS = 40
 """The points of a curve that are looked at."""
 AIR, SHORTEST = 2.0, 24.0
 """How far a wire keeps from others, and how long it is at least, if it can be."""
-BENDS = (22, -22, 50, -50, 80, -80, 115, -115, 155, -155, 200, -200, 260, -260)
-"""How far a wire is bent, in this order: first towards the middle of the picture."""
+BENDS = (
+    *(22, -22, 50, -50, 80, -80, 115, -115, 155, -155, 200, -200, 260, -260),
+    *(0, 10, -10, 36, -36, 65, -65, 100, -100),
+)
+"""How far a wire is bent, in this order: first towards the middle of the picture; then finer bends,
+and none, where these cross somebody.
+"""
 SHAPES = (
     *((0.33 + 1j, 0.67 + 1j), (1j, 1 + 1j), (1j, 0.5 + 1j), (0.5 + 1j, 1 + 1j)),
     *((1j, 0.8 - 1j), (0.2 + 1j, 1 - 1j), (0.2 + 1j, 0.8 + 0j), (0.2 + 0j, 0.8 + 1j)),
@@ -70,6 +75,20 @@ class Ground:
         self.bodies = [(body, body.around) for body in bodies]
         self.inside = inside
         self.known: dict[tuple[Body, Body], Way] = {}
+
+    def taken(self) -> Iterator[Box]:
+        """What all bodies cover."""
+        for body, _ in self.bodies:
+            if body.reach:
+                x, y, reach = body.at.real, body.at.imag, body.reach
+                yield Box(x, y, 2 * reach + 4, 2 * reach + 2)
+            yield from body.boxes
+
+    def holds(self, box: Box) -> bool:
+        """Whether all of a box is inside."""
+        corner = Place(box.width / 2, box.height / 2)
+        at = Place(box.x, box.y)
+        return _holds(self.inside, at - corner) and _holds(self.inside, at + corner)
 
     def way(self, start: Body, end: Body) -> Way:
         """The wire from one body to another: of those that cross nobody, the least bent one."""
@@ -160,6 +179,17 @@ def _until(way: Way, share: float) -> Way:
     ab, bc, cd = (p + (q - p) * share for p, q in ((a, b), (b, c), (c, d)))
     abc, bcd = ab + (bc - ab) * share, bc + (cd - bc) * share
     return a, ab, abc, abc + (bcd - abc) * share
+
+
+def tip(way: Way, share: float) -> str:
+    """The head of an arrow at a share of a wire, as a path."""
+    at, before = on(way, share), on(way, share - 0.05)
+    out = 5 * (at - before) / (abs(at - before) or 1)
+    left, right = at - out * (1 + 0.8j), at - out * (1 - 0.8j)
+    return (
+        f"M{left.real:.0f} {left.imag:.0f}L{at.real:.0f} {at.imag:.0f}"
+        f"L{right.real:.0f} {right.imag:.0f}"
+    )
 
 
 def path(way: Way) -> str:

@@ -234,7 +234,7 @@ def test_each_mark_is_explained_beside_the_picture(model: str) -> None:
 
 # -- nothing lies over anything --------------------------------------------------------------------
 
-SOLID = {"head", "drum", "log-card", "state-of"}
+SOLID = {"head", "drum", "log-card", "state-of", "plate", "body"}
 SIZES = {"small": 13.0, "letter-of": 15.0}
 MOVED = re.compile(r"translate\((-?[\d.]+) (-?[\d.]+)\)")
 
@@ -255,7 +255,7 @@ def parts(frag: Frag, x: float = 0, y: float = 0, owner: str = "") -> Iterator[P
         x, y = x + float(moved[1]), y + float(moved[2])
     owner = frag.key or owner
     kinds = {*(frag.get("class") or "").split()}
-    at = x + float(frag.get("x") or 0), y + float(frag.get("y") or 0)
+    at = x + float(frag.get("x") or 0), y + float(frag.get("y") or 0) + float(frag.get("dy") or 0)
     if frag.tag == "text" and frag.text():
         size = next((size for kind, size in SIZES.items() if kind in kinds), 13.0)
         bold = bool(kinds & {"strong", "letter-of", "now"})
@@ -264,7 +264,8 @@ def parts(frag: Frag, x: float = 0, y: float = 0, owner: str = "") -> Iterator[P
         yield Part(frag.text(), Box(at[0] + aside, at[1] - size * 0.36, wide, high), owner, True)
     elif frag.tag == "circle" and kinds & SOLID:
         radius = 2 * float(frag.get("r") or 0)
-        yield Part("a head", Box(x, y, radius, radius), owner, False)
+        middle = x + float(frag.get("cx") or 0), y + float(frag.get("cy") or 0)
+        yield Part("a head", Box(*middle, radius, radius), owner, False)
     elif frag.tag == "path" and "drum" in kinds and (shape := DRUM.match(frag.get("d") or "")):
         left, top, bottom = map(float, shape.groups())
         box = Box(x, y + (top + bottom) / 2, -2 * left, bottom - top + 8)

@@ -39,6 +39,7 @@ FAR = """([kind, key]) => {
   return Math.hypot(x - x2, y - y2);
 }"""
 STREAM, COMMIT = 12, 13  # steps of the bootstrap
+DRAINED = 32  # steps until the tablets of a removed node are at others
 LONGEST = 900  # milliseconds that what travels in a step takes
 
 
@@ -169,48 +170,53 @@ def test_a_milestone_shows_all_that_travelled_on_the_way(desk: MakeDesk) -> None
 
 def test_who_wants_no_motion_gets_arrows(context: BrowserContext, desk: MakeDesk) -> None:
     """Arrows with their labels stand there until the next step, and nothing is animated."""
-    table = waiting(desk, "tcm/bootstrap", STREAM)
+    table = waiting(desk, "tablets/removenode-rebuilds", DRAINED)
     table.page.emulate_media(reduced_motion="reduce")
-    at(table, "j", f"{STREAM} / {STREAM}")
-    assert [kind for kind, _, way in shown(table) if way == "none"] == ["data"]
+    at(table, "j", f"{DRAINED} / {DRAINED}")
+    table.turn_to("states")
+    assert [kind for kind, _, way in shown(table) if way == "none"] == ["entry"]
     assert table.page.locator(".kp-flow.arrow").count() == 1
     assert table.page.evaluate("document.getAnimations().length") == 0
     assert serious(table.page) == []
     table.page.keyboard.press("Shift")
     assert len(shown(table)) == 1
-    at(table, "k", f"{STREAM - 1} / {STREAM}")
+    at(table, "k", f"{DRAINED - 1} / {DRAINED}")
     assert shown(table) == []
 
 
-def test_a_run_in_space_and_time_has_arrows_of_its_own(desk: MakeDesk) -> None:
+@pytest.mark.parametrize(
+    ("name", "step", "said"),
+    [("dataplane/write-and-read", 2, "→ A: write 1"), ("tcm/bootstrap", STREAM, "C → X: streams")],
+)
+def test_a_picture_has_arrows_of_its_own(desk: MakeDesk, name: str, step: int, said: str) -> None:
     """There none is drawn over the picture for who wants no motion."""
-    table = waiting(desk, "dataplane/write-and-read", 2)
+    table = waiting(desk, name, step)
     table.page.emulate_media(reduced_motion="reduce")
-    at(table, "j", "2 / 2")
+    at(table, "j", f"{step} / {step}")
     assert shown(table) == []
     table.page.wait_for_function(
-        "document.querySelector('.kp-live').textContent.includes('→ A: write 1')"
+        "(said) => document.querySelector('.kp-live').textContent.includes(said)", arg=said
     )
 
 
 def test_arrows_are_drawn_again_on_another_tab(desk: MakeDesk) -> None:
     """What they lead to is on one tab: on another one there are none."""
-    table = waiting(desk, "tablets/removenode-rebuilds", 32)
+    table = waiting(desk, "tablets/removenode-rebuilds", DRAINED)
     table.page.emulate_media(reduced_motion="reduce")
-    at(table, "j", "32 / 32")
-    always = ["entry", "state 6"]
-    assert [one[:2] for one in shown(table)] == [always]
+    at(table, "j", f"{DRAINED} / {DRAINED}")
+    assert shown(table) == []
     table.turn_to("states")
-    assert [one[:2] for one in shown(table)] == [always, ["entry", "version 2"]]
+    assert [one[:2] for one in shown(table)] == [["entry", "version 2"]]
     table.turn_to("queue")
-    assert [one[:2] for one in shown(table)] == [always]
+    assert shown(table) == []
 
 
 def test_an_arrow_stays_with_its_parts(desk: MakeDesk) -> None:
     """When the page grows narrower the arrows are drawn where the parts are now."""
-    table = waiting(desk, "tcm/bootstrap", STREAM)
+    table = waiting(desk, "tablets/removenode-rebuilds", DRAINED)
     table.page.emulate_media(reduced_motion="reduce")
-    at(table, "j", f"{STREAM} / {STREAM}")
+    at(table, "j", f"{DRAINED} / {DRAINED}")
+    table.turn_to("states")
     path = "document.querySelector('.kp-flow.arrow path').getAttribute('d')"
     before = table.page.evaluate(path)
     table.page.set_viewport_size({"width": 900, "height": 720})

@@ -463,7 +463,7 @@ class Tcm(Declared[TcmState]):
         def far(token: int) -> int:
             return min(abs(token - end), whole - abs(token - end))
 
-        begins = self.tokens_of(s, source)
+        begins = self.tokens_of(s, source) or (end,)  # who has left the ring has no place there
         far_enough = (token for token in begins if far(token) * NEAREST >= whole)
         return next(far_enough, max(begins, key=far)), end
 

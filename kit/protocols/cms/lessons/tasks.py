@@ -125,10 +125,10 @@ def _groups(chance: random.Random) -> Arguments:
 def passing() -> tuple[str, ...]:
     """Lines that pass the drill: the server that is down, the file, a CMS of one, then of three."""
     start = "systemctl {} cassandra".format
-    views = [line for name in "BDC" for line in (f"on {name}", "nodetool cms describe")]
+    looks = [line for name in "BDC" for line in (f"on {name}", "nodetool cms describe")]
     file = ("jmx dumpClusterMetadata", f"addtocmstool {DUMP} 10.0.0.13", f"{BOOT}: {DUMP}")
     end = ("nodetool cms reconfigure 3", "nodetool cms reconfigure --status")
-    return ("on C", start("start"), *views, *file, start("restart"), f"{BOOT}:", *end)
+    return ("on C", start("start"), *looks, *file, start("restart"), f"{BOOT}:", *end)
 
 
 TASKS = (

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from math import ceil, hypot
 from typing import Any
@@ -37,6 +38,7 @@ from kit.views.parts import BULBS, box, drawing, fresh, scroll, volume, word
 from kit.views.replicas import MARK, asked_words, disk, envelope, eye, legend, pencil
 from kit.views.replicas import SIGNS as SIGNS_OF_NODES
 from kit.views.replicas import key as session_key
+from kit.views.trails import Standing, travelled
 
 WIDTH, HEIGHT = SLOT, 288.0  # what the picture's slot of the smallest board has room for
 LEFT, TOP = 66.0, 34.0
@@ -80,7 +82,8 @@ def grid_panel(grid_of: GridOf, above: Callable[[Scene], Above] = lambda scene: 
 
     def draw(scene: Scene) -> Frag:
         former = scene.former()
-        return draw_grid(grid_of(scene), above(scene), grid_of(former) if former else None)
+        was = grid_of(former) if former else None
+        return draw_grid(grid_of(scene), above(scene), was, moved=partial(travelled, scene))
 
     return Panel(
         "grid",
@@ -268,10 +271,11 @@ def draw_grid(
     was: TabletGrid | None = None,
     *,
     by_storage: bool = False,
+    moved: Callable[[Standing], Frag] | None = None,
 ) -> Frag:
     """Draw the grid; ``by_storage``: with areas as bytes, else all chips are as large.
 
-    What is otherwise than it ``was`` is marked.
+    What is otherwise than it ``was`` is marked; ``moved`` draws what travelled over it.
     """
     if not draws_chips(grid):
         return draw_density(grid, by_storage=by_storage)
@@ -312,8 +316,11 @@ def draw_grid(
     said = "; ".join(
         [said, *asked_lines(grid), *(each for each in _written(h("g", *kids)) if each not in said)]
     )
+    trailed = moved(Standing(h("g", *kids), lies.width, lies.height)) if moved else None
     is_fluid = lies.width <= WIDTH and lies.height <= HEIGHT and not by_storage
-    picture = drawing(said, lies.width, lies.height, *kids, fluid=is_fluid)
+    picture = drawing(
+        said, lies.width, lies.height, *kids, trailed, fluid=is_fluid, arrows=moved is not None
+    )
     shown = "; ".join([*_legend(grid, every, marks), *["yellow: new in this step"] * bool(news)])
     return h("div", picture, h("p", h("small", shown), class_="legend", title=shown))
 

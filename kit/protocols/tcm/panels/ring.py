@@ -44,6 +44,7 @@ from kit.protocols.tcm.panels.spots import (
 from kit.protocols.tcm.panels.tables import resting
 from kit.protocols.tcm.tcm import LOG
 from kit.protocols.tcm.tcm import RING as RING_KEY
+from kit.protocols.tcm.tcm import spot as spot_key
 from kit.ring.tokens import TokenSpace
 from kit.views.circle import (
     CENTRE,
@@ -70,7 +71,8 @@ from kit.views.labels import LINE as HIGH
 from kit.views.labels import Box, fitting, tags, wide
 from kit.views.panel import Panel, Scene
 from kit.views.parts import soft
-from kit.views.spacetime import arrow_path
+from kit.views.trails import Standing, travelled
+from kit.views.wires import Body, path, tip
 
 
 def locked(scene: Scene, keyspace: str | None = None) -> list[facts.LockRow]:
@@ -226,30 +228,28 @@ def dense(scene: Scene, keyspace: str) -> Frag | None:
     return h("path", d=path, k=f"changed:{keyspace}", class_="marks")
 
 
-INNER = RADIUS - 22
-
-
 def shown_row(scene: Scene) -> facts.RangeRow | None:
     """The range that the arrows begin at: the first in the focus that is locked, or the first."""
     rows = [row for row in scene.of(facts.rows) if row.reads and facts.touches(scene.model, row)]
     return next((row for row in rows if row.locked_by), rows[0] if rows else None)
 
 
-def arrows(scene: Scene) -> list[Frag]:
-    """Draw an arrow from the middle of the range to each replica's next token clockwise."""
+def arrows(scene: Scene, there: Standing) -> list[Frag]:
+    """Draw an arrow from the letters of the range to each replica's next token clockwise."""
     row = shown_row(scene)
     if row is None:
         return []
     space = facts.space(scene.model)
     middle = (share(space, row.left) + share(space, row.right)) / 2
+    start = Body(complex(*point(middle, INSIDE - HIGH * len(row.reads))), 1)
     tokens = {node.name: node.tokens for node in scene.of(facts.nodes)}
     drawn = []
     for name in row.reads:
         ahead = [token for token in tokens[name] if token >= row.right] or tokens[name]
-        if ahead:
-            token = share(space, min(ahead))
-            path = arrow_path(*point(middle, RADIUS - 4), *point(token, INNER))
-            drawn.append(h("path", d=path, k=f"arrow:{name}", class_="to-replica"))
+        if ahead and (end := there.ends.get(spot_key(name, min(ahead)))):
+            way = there.ground.way(start, end)
+            line = f"{path(way)}{tip(way, 1)}"
+            drawn.append(h("path", d=line, k=f"arrow:{name}", class_="to-replica"))
     return drawn
 
 
@@ -273,12 +273,12 @@ def draw_ring(scene: Scene) -> Frag:
         "div",
         h(
             "svg",
-            h("circle", cx=CENTRE[0], cy=CENTRE[1], r=RADIUS, k=RING_KEY, class_="track"),
             _inside(scene, many=many),
             viewBox=f"0 0 {WIDTH} {HEIGHT}",
             role="group",
             aria_label=f"token ring: {ring_words(scene)}",
             class_="ring-drawing",
+            data_arrows=True,
         ),
         draw_names(scene) if many else None,
         missed or soft(_legend(scene, count), "ring-legend"),
@@ -331,15 +331,21 @@ def _inside(scene: Scene, *, many: bool) -> Frag:
     shown = {name: fitting(wished(name)) for name in drawn}
     everywhere = frozenset.intersection(*shown.values())
     key = "ring-concerned" if many else "ring-nodes"
-    return h(
-        "g",
+    parts = (
+        h("circle", cx=CENTRE[0], cy=CENTRE[1], r=RADIUS, k=RING_KEY, class_="track"),
         _start(scene, named="start" in everywhere),
         [_keyspace(scene, name, drawn[name], shown[name], guilty) for name in drawn],
-        h("g", arrows(scene), k="ring-arrows") if has_arrows(scene) else None,
         _log(scene),
         draw_ticks(scene, scene.of(facts.token_count)) if many else None,
         draw_spots(scene, spots, texts, everywhere, guilty, key),
         draw_outside(scene),
+    )
+    there = Standing(h("g", *parts), WIDTH, HEIGHT)
+    return h(
+        "g",
+        parts,
+        h("g", arrows(scene, there), k="ring-arrows") if has_arrows(scene) else None,
+        travelled(scene, there),
         k="ring-parts",
         data_rove=True,
     )

@@ -328,7 +328,7 @@ def _disk(place: TokenPlace, share: float | None) -> Frag:
     (x, y), (left, top) = _disk_at(place), place.middle
     words = h("title", f"{share or 0:.0%} of what is streamed to {place.node.name} has arrived")
     at = f"translate({x - left:.0f} {y - top:.0f}) scale(.62)"
-    return h("g", words, disk(0, 0, share or 0.0), transform=at)
+    return h("g", words, disk(0, 0, share or 0.0), transform=at, data_end=True)
 
 
 def draw_outside(scene: Scene) -> list[Frag]:

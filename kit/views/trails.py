@@ -1,0 +1,319 @@
+"""What travelled in a step, drawn over a picture: a line that goes round all that stands there, an
+open envelope at its end, or the head of an arrow where there is no room for it, and beside it what
+it carries; labels of other things find room by the same rules.
+"""
+
+import re
+from cmath import rect
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
+from math import tau
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kit.edge.words import say
+from kit.engine.flows import Flow
+from kit.views.fragment import Frag, h
+from kit.views.labels import LINE, Box, measured, seated, wrapped
+from kit.views.panel import Scene
+from kit.views.replicas import envelope_path
+from kit.views.wires import Body, Place, Way, ground, on, path, tip
+
+MOST_TRAILS = 12
+LONGEST, SHORT = 104.0, 56.0
+"""How wide a label may be, and one for which there is little room."""
+AROUND = (
+    *((1, 0), (-1, 0), (0, -1), (0, 1), (0.7, -1), (-0.7, -1), (0.7, 1), (-0.7, 1)),
+    *((0, -2), (0, 2), (1, -2), (-1, -2), (1, 2), (-1, 2), (0.4, -2), (-0.4, -2)),
+    *((0.4, 2), (-0.4, 2), (0, -3), (0, 3), (1, -3), (-1, -3), (1, 3), (-1, 3)),
+)
+"""Where a label may stand: so far to the right, and so far down."""
+FURTHER = sorted(
+    ((x / 4, y / 2) for x in range(-12, 13) for y in range(-14, 15)),
+    key=lambda at: at[0] ** 2 + at[1] ** 2,
+)
+"""Where else, nearer ones first."""
+ROUNDS = ((LONGEST, AROUND), (SHORT, AROUND), (LONGEST, FURTHER), (SHORT, FURTHER))
+"""How wide a label may be, and where it may stand, in this order."""
+NEARER = 4.0
+"""How much nearer to another thing a label may be than to its own."""
+PARKED, ENDING = (0.4, 0.58, 0.24, 0.74, 0.5, 0.32, 0.66, 0.16, 0.84), (0.85, 0.7, 0.55, 0.4)
+"""Where on its wire an envelope stands."""
+SAID = (0.5, 0.7, 0.3, 0.6, 0.4, 0.8, 0.2)
+"""Where beside a wire its words stand."""
+
+
+MOST_HIGH = 40.0
+"""What is higher is no thing but a place for some."""
+MOVED = re.compile(r"translate\((-?[\d.]+) (-?[\d.]+)\)(?: scale\(([\d.]+)\))?")
+GLYPH = re.compile(r"M?(-?[\d.]+)[ ,]?(-?[\d.]+)")
+ARCS = 80
+"""Pieces of a circle of which only the edge is looked at."""
+BASE = 4.5
+"""How far the middle of letters is above the line that they stand on."""
+
+
+class Standing:
+    """What stands in a drawing: the ground for wires, and where each keyed part has its end.
+
+    That is all that the part names as its ends (``data_end``), or the first thing in it.
+    """
+
+    def __init__(self, drawing: Frag, width: float, height: float) -> None:
+        bodies: list[Body] = []
+        first: dict[str, Body] = {}
+        named: dict[str, Body] = {}
+        self.lines: list[Box] = []
+        for part, at, size, keys, is_end in _parts(drawing, 0j, 1.0, (), is_end=False):
+            if body := _body(part, at, size):
+                bodies.append(body)
+                for key in keys:
+                    first.setdefault(key, body)
+                if is_end and keys:
+                    whole = named.setdefault(keys[-1], body)
+                    if whole is not body:
+                        named[keys[-1]] = replace(whole, boxes=(*whole.boxes, body.around))
+            else:
+                self.lines += _edges(part, at, size)
+        self.ends = first | named
+        self.ground = ground(tuple(bodies), Box(width / 2, height / 2, width, height))
+
+
+def _parts(
+    part: Frag, at: Place, size: float, keys: tuple[str, ...], *, is_end: bool
+) -> Iterator[tuple[Frag, Place, float, tuple[str, ...], bool]]:
+    """All of a part that is seen: its place and size, the keys of all that it is in."""
+    if part.get("hidden") is not None:
+        return
+    if moved := MOVED.match(part.get("transform") or ""):
+        right, down, by = moved.groups("1")
+        at, size = at + size * Place(float(right), float(down)), size * float(by)
+    keys = (*keys, part.key) if part.key else keys
+    is_end = is_end or part.get("data-end") is not None
+    yield part, at, size, keys, is_end
+    for kid in part.kids:
+        if isinstance(kid, Frag):
+            yield from _parts(kid, at, size, keys, is_end=is_end)
+
+
+def _numbers(part: Frag, size: float, *names: str) -> Iterator[float]:
+    return (size * float(part.get(name) or 0) for name in names)
+
+
+def _body(part: Frag, at: Place, size: float) -> Body | None:
+    """A word, a disc or a box; a glyph reaches as far around its place as its pen begins."""
+    x, y, dy, r, wide, high = _numbers(part, size, "x", "y", "dy", "r", "width", "height")
+    if part.tag == "text" and (words := part.text()):
+        wide = measured(words, bold=True)
+        aside = {"middle": 0.0, "end": -wide / 2}.get(part.get("text-anchor") or "", wide / 2)
+        middle = at + Place(x + aside, y + dy - BASE)
+        return Body(middle, 0, (Box(middle.real, middle.imag, wide, LINE),))
+    if part.tag == "rect" and high < MOST_HIGH:
+        middle = at + Place(x + wide / 2, y + high / 2)
+        return Body(middle, 0, (Box(middle.real, middle.imag, wide, high),))
+    if part.tag == "circle" and 2 * r < MOST_HIGH:
+        return Body(at + Place(*_numbers(part, size, "cx", "cy")), r)
+    if pen := GLYPH.match(part.get("d") or part.get("points") or ""):
+        wide, high = (2 * size * abs(float(place)) for place in pen.groups())
+        reach = max(wide, high) / 2 if part.tag == "polygon" else 0
+        if max(wide, high) < MOST_HIGH:
+            return Body(at, reach, (Box(at.real, at.imag, wide, max(high, wide / 2)),))
+    return None
+
+
+def _edges(part: Frag, at: Place, size: float) -> Iterator[Box]:
+    """The edges of what is too large for a thing: words keep clear of them."""
+    x, y, r, wide, high = _numbers(part, size, "x", "y", "r", "width", "height")
+    left, middle = at + Place(x, y), at + Place(*_numbers(part, size, "cx", "cy"))
+    if part.tag == "rect":
+        for share in (0, 1):
+            yield Box(left.real + wide / 2, left.imag + high * share, wide, 2)
+            yield Box(left.real + wide * share, left.imag + high / 2, 2, high)
+    for turn in range(ARCS if part.tag == "circle" else 0):
+        edge = middle + rect(r, turn * tau / ARCS)
+        yield Box(edge.real, edge.imag, 8, 8)
+
+
+def travelled(scene: Scene, there: Standing) -> Frag:
+    """Draw what travelled between the parts of a drawing, round all others, with its words."""
+    labels = Labels(there.ground.holds, there.ground.taken())
+    labels.lines += there.lines
+
+    def route(flow: Flow) -> Way | None:
+        start, end = there.ends.get(flow.from_key), there.ends.get(flow.to_key)
+        return there.ground.way(start, end) if start and end and start.at != end.at else None
+
+    drawn = [*trails(scene.flows()[:MOST_TRAILS], route, labels)]
+    return h("g", drawn, [*labels.draw()], k="trails")
+
+
+class _Label(Struct, frozen=True):
+    """Words, the points beside which they may stand, how far from these, and what they are about:
+    all of its line.
+    """
+
+    words: str
+    points: tuple[Place, ...]
+    gap: float
+    about: tuple[Place, ...]
+
+
+class Labels:
+    """The words that stand beside things, the more important first, and what else needs room.
+
+    A picture ``holds`` a box or not; ``pinned`` is what is covered in it, words keep clear of the
+    ``lines``, too.
+    """
+
+    def __init__(self, holds: Callable[[Box], bool], pinned: Iterable[Box]) -> None:
+        self.holds = holds
+        self.pinned = [*pinned]
+        self.lines: list[Box] = []
+        self.asked: dict[str, _Label] = {}
+        self.trails: list[_Label] = []
+
+    def ask(
+        self,
+        key: str,
+        words: str,
+        around: Iterable[Place],
+        gap: float = 12,
+        about: Iterable[Place] = (),
+    ) -> None:
+        """Ask for a place beside one of these points, over it or below it; the same words are
+        said of one trail only.
+        """
+        points = tuple(around)
+        label = _Label(words, points, gap, (*points, *about))
+        is_trail = key.startswith("trail:")
+        if words and not (is_trail and any(words == each.words for each in self.trails)):
+            self.asked[key] = label
+        self.trails += [label] * is_trail
+
+    def free(
+        self, way: Way, shares: Sequence[float], beside: Sequence[float] = (0.0,)
+    ) -> Place | None:
+        """The first of these places on a wire, or beside it, that nothing covers; it is covered
+        from then on.
+        """
+        out = 1j * (way[3] - way[0]) / (abs(way[3] - way[0]) or 1)
+        for place in (on(way, share) + far * out for far in beside for share in shares):
+            box = envelope_box(place)
+            if self.holds(box) and not any(box.meets(other) for other in self.pinned):
+                self.pinned.append(box)
+                return place
+        return None
+
+    def draw(self) -> Iterator[Frag]:
+        """Draw each as a whole where there is room for it, in lines where it is long; where all
+        around is full, as near as there is room.
+        """
+        left = self.asked
+        for longest, around in ROUNDS if left else ():
+            texts = {key: _in_lines(each.words, longest) for key, each in left.items()}
+            wishes = ((key, self._seats(key, lines, around)) for key, lines in texts.items())
+            seats = seated(wishes, [*self.pinned, *self.lines])
+            self.pinned += seats.values()
+            left = {key: each for key, each in left.items() if key not in seats}
+            for key, seat in seats.items():
+                top = seat.y + 4 - LINE * (len(texts[key]) - 1) / 2
+                lines = [
+                    h("text", line, x=round(seat.x), y=round(top + LINE * i), text_anchor="middle",
+                      class_="said")
+                    for i, line in enumerate(texts[key])
+                ]  # fmt: skip
+                yield h("g", lines, k=f"label:{key}")
+
+    def _seats(
+        self, key: str, lines: Sequence[str], around: Sequence[tuple[float, float]]
+    ) -> Iterator[Box]:
+        own = self.asked[key]
+        others = [
+            at
+            for each in (*self.asked.values(), *self.trails)
+            if each.words != own.words
+            for at in each.about
+        ]
+        wide, high = max(map(measured, lines)) + 4, LINE * len(lines)
+
+        def is_own(box: Box) -> bool:
+            reach = min(_away(box, at) for at in own.about) - NEARER
+            return not any(_away(box, at) < reach for at in others)
+
+        boxes = (
+            Box(
+                at.real + right * (own.gap + wide / 2),
+                at.imag + down * (own.gap + 1 + (high - LINE) / 2),
+                wide,
+                high,
+            )
+            for at in own.points
+            for right, down in around
+        )
+        return filter(is_own, filter(self.holds, boxes))
+
+
+def _away(box: Box, at: Place) -> float:
+    """How far a point is from a box."""
+    right = max(abs(at.real - box.x) - box.width / 2, 0)
+    return max(right, abs(at.imag - box.y) - box.height / 2)
+
+
+@lru_cache(1 << 10)
+def _in_lines(words: str, width: float) -> tuple[str, ...]:
+    """All of some words, in as many lines as they need."""
+    room = max(width, *map(measured, words.split()))
+    return wrapped(words, room, len(words))
+
+
+def envelope_box(place: Place) -> Box:
+    """What an envelope covers."""
+    return Box(place.real, place.imag, 24, 20)
+
+
+def trails(
+    flows: Iterable[Flow],
+    route: Callable[[Flow], Way | None],
+    labels: Labels,
+    unheard: Iterable[str] = (),
+) -> Iterator[Frag]:
+    """Draw what travelled in a step, each pair of ends once; lost is what went to the ``unheard``.
+
+    ``route`` is the wire of a flow; None: one of its ends is not there.
+    """
+    seen: set[tuple[str, str]] = set()
+    for flow in flows:
+        way = route(flow)
+        if way is None or (flow.from_key, flow.to_key) in seen:
+            continue
+        seen.add((flow.from_key, flow.to_key))
+        key = f"trail:{flow.from_key}>{flow.to_key}"
+        place = labels.free(way, ENDING)
+        about = [on(way, share) for share in PARKED]
+        labels.lines += (Box(at.real, at.imag, 2, 2) for at in (on(way, i / 40) for i in range(41)))
+        labels.ask(key, flow.label, [on(way, share) for share in SAID], about=about)
+        is_lost = flow.to_key in unheard
+        kind, look = ("unread", "torn") if is_lost else ("opened", "")
+        shape = h("path", d=envelope_path(8, opened=not is_lost), class_=kind)
+        at = f"translate({place.real:.0f} {place.imag:.0f})" if place else None
+        yield h(
+            "g",
+            h("title", fate(flow.text, look)),
+            h("path", d=path(way) + ("" if place else tip(way, 1)), class_="way"),
+            h("g", shape, rift() if is_lost else None, transform=at) if place else None,
+            k=key,
+            class_=f"trail {flow.kind}",
+        )
+
+
+def fate(title: str, look: str) -> str:
+    """What became of something that was sent, by its look."""
+    if look == "held":
+        return say("{what} (held)", what=title)
+    return say("{what} (lost)", what=title) if look == "torn" else title
+
+
+def rift() -> Frag:
+    """Draw what makes an envelope a torn one."""
+    return h("path", d="M-3-10l5 6l-5 4l5 8", class_="rift")

@@ -1,0 +1,90 @@
+"""What travels over a ring or a grid: its wire goes round all that stands there, its words too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from kit.views.fragment import Frag
+from kit.views.panel import Scene
+from tests.views.frames import classed
+from tests.views.test_stage import Part, covers, curve, drawn, parts
+
+MODELS = ("tcm", "tablets", "resize", "balance")
+"""Models with a picture that is no stage, over which things travel."""
+NO_WAY = {("tcm/two-bootstraps", 54), ("tcm/two-bootstraps", 55), ("two-datacenters", 21)}
+"""Steps in which a node on the ring is walled in: discs at both sides, behind it its number, before
+it letters and a disk that stand closer than a curve is wide.
+"""
+
+
+def things_of(svg: Frag) -> list[Part]:
+    """What wires and words keep clear of; disks are drawn smaller there than ``parts`` knows."""
+    return [each for each in parts(svg) if each.what != "a disk"]
+
+
+def pictures(model: str) -> Iterator[tuple[str, int, Scene, Frag]]:
+    """Each picture of a model's runs over which something travels."""
+    for name, frames in drawn(model):
+        for at, (scene, frag) in enumerate(frames):
+            for svg in frag.walk():
+                if svg.get("data-arrows") is not None:
+                    yield name, at, scene, svg
+
+
+def lines(svg: Frag) -> Iterator[Frag]:
+    """The wires of what travels, and the arrows of a ring at rest."""
+    yield from (*classed(svg, "way"), *classed(svg, "to-replica"))
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_no_arrow_lies_over_a_word_or_a_number(model: str) -> None:
+    """Not over a letter, a token, an applied epoch, a lock, a disc or a chip, but for its ends."""
+    found, seen = set(), 0
+    for name, at, _, svg in pictures(model):
+        if (name, at) in NO_WAY:
+            continue
+        things = [each for each in things_of(svg) if not each.owner.startswith("label:")]
+        for line in lines(svg):
+            seen += 1
+            points = curve((line.get("d") or "").split("M")[1], 30)[1:-1]
+            found |= {(name, at, thing.what, thing.owner)
+                      for thing in things for point in points if covers(thing, point)}  # fmt: skip
+    assert seen
+    assert not sorted(found)[:10], len(found)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_words_of_what_travels_lie_over_nothing(model: str) -> None:
+    """Each label has a place of its own, and no wire runs through it."""
+    found = set()
+    for name, at, _, svg in pictures(model):
+        things = things_of(svg)
+        points = [point for line in lines(svg)
+                  for point in curve((line.get("d") or "").split("M")[1], 30)]  # fmt: skip
+        for label in things:
+            if label.owner.startswith("label:"):
+                found |= {
+                    (name, at, label.what, other.what)
+                    for other in things
+                    if other.owner != label.owner and label.box.meets(other.box)
+                }
+                found |= {
+                    (name, at, label.what, "a wire") for point in points if covers(label, point)
+                }
+    assert not sorted(found)[:10], len(found)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_what_travels_between_two_parts_has_a_wire_and_words(model: str) -> None:
+    """Its words stand at the wire, or are those of another one of the step."""
+    for name, at, scene, svg in pictures(model):
+        keys = {part.key for part in svg.walk() if part.key}
+        flows = [flow for flow in scene.flows()[:12] if {flow.from_key, flow.to_key} <= keys]
+        drawn_keys = {part.key for part in classed(svg, "trail")}
+        said = {part.text() for part in svg.walk() if (part.key or "").startswith("label:")}
+        for flow in flows:
+            if flow.from_key != flow.to_key:
+                assert f"trail:{flow.from_key}>{flow.to_key}" in drawn_keys, (name, at)
+                assert flow.label in said, (name, at, flow.label, said)
