@@ -122,7 +122,8 @@ def steps_needed(model: Model[Any, Any], kinds: tuple[type, ...]) -> int:
 def operator_steps(now: DrillMoment, kinds: tuple[type, ...], needed: int) -> GradeRow:
     """How many steps of an operator a run took, beside those that are ``needed``."""
     used = sum(isinstance(step.action, kinds) for step in now.run)
-    return GradeRow("steps", None, f"{used} of the operator; the procedure takes {needed}")
+    words = say("{n} of the operator; the procedure takes {needed}", n=used, needed=needed)
+    return GradeRow("steps", None, words)
 
 
 class DrillKind(Struct, frozen=True, kw_only=True):
