@@ -29,8 +29,15 @@ FAMILY = Family(
         "cms/cms-lost": "drill:CMS_LOST",
     },
     servers={"cms": "facts.tools:SERVERS", "migration": "facts.tools:MIGRATING"},
-    public={"lessons": {"lessons": "answer_to deciding fetched still_able"}},
-    tasks=("lessons",),
+    public={
+        "lessons": {
+            "lessons.questions": (
+                "answer_to deciding done_changes fetched finders kept_changes recipients starters "
+                "still_able with_log"
+            )
+        }
+    },
+    tasks=("lessons.tasks",),
     hunts={
         "migration": HuntGround(
             "migration",
