@@ -112,7 +112,7 @@ VOCABULARY = (
 MOST_DIGITS = 20
 NOT_MODELLED = "not modelled here: "
 NO_TOKENS = "nodes of this model have no tokens"
-OWN_KEYSPACE = "kit"
+OWN_KEYSPACE = "kit_views"
 """Where tables stand that no server has."""
 
 
