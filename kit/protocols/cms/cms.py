@@ -982,7 +982,9 @@ class Cms(NodeModel[CmsState]):
         return {"epoch": log.epoch, "event": entry.event if entry else "", "accepted": brought}
 
     def milestone(self, before: CmsState, action: Any, after: CmsState) -> str | None:
-        """What changes the members or the cluster, and faults."""
+        """The event that is committed; what else changes members or cluster, and faults."""
+        if hasattr(action, "by"):
+            return str(self.words(before, action, after)["event"])
         return None if isinstance(action, CatchUp) else self.verb(action)
 
 

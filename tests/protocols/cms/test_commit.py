@@ -12,6 +12,7 @@ from kit.engine.parameters import parameters_of
 from kit.engine.registry import build, entries, entry_of
 from kit.errors import BadInput
 from kit.protocols.cms.commit import Commit
+from kit.protocols.cms.panels.designs import DESIGN_LINES
 from kit.protocols.cms.rules.log import (
     SNAPSHOT,
     Entry,
@@ -23,6 +24,7 @@ from kit.protocols.cms.rules.log import (
     slice_since,
     truncated,
 )
+from kit.views.panel import scene_of
 from tests.views.frames import after, check_frame, go_on, last_flows, panel_text, scenes, walk
 
 SCENARIOS = [f"commit/{one.name}" for one in entries()["commit"].scenarios]
@@ -292,18 +294,23 @@ def test_a_log_is_cut_and_archived() -> None:
 
 @pytest.mark.spec("B-084")
 def test_two_designs_that_were_given_up() -> None:
-    """In one run: as designed B may use epoch 1 once it has it; hidden, once three of four have;
-    submitted first and committed after that, a second round later.
+    """Time lines of one run: as designed B may use epoch 1 once it has it; hidden, once three of
+    four have; in two steps, a second round later.
     """
     timeline = after("commit", {}, "submit r1 A", *ROUND, "deliver 1 to B")
-    rows = [line.split() for line in panel_text(timeline, "designs").splitlines()]
-    text = [" ".join(row) for row in rows]
-    assert any("as designed" in row and "step 6" in row and "step 7" in row for row in text)
-    hidden = next(row for row in text if "hidden until acknowledged" in row)
-    assert "step" not in hidden
+    designed, hidden, twice = panel_text(timeline, "designs").splitlines()
+    assert designed.endswith("A may use it from 6, B may use it from 7")
+    assert hidden.endswith("is committed at 6; nobody may use it yet")
+    assert "is committed at 11; A may use it from 11" in twice
     go_on(timeline, "deliver 1 to C")
-    text = [" ".join(line.split()) for line in panel_text(timeline, "designs").splitlines()]
-    hidden = next(row for row in text if "hidden until acknowledged" in row)
-    assert hidden.count("step 8") == 3
-    twice = next(row for row in text if "submit, then commit" in row)
-    assert "step 11" in twice
+    _, hidden, _ = panel_text(timeline, "designs").splitlines()
+    assert all(f"{name} may use it from 8" in hidden for name in "ABC")
+    drawn = DESIGN_LINES.draw(scene_of(timeline, timeline.at))
+    lines = {
+        one.key: [path.get("class") for path in one.walk() if path.tag == "path"]
+        for one in drawn.walk()
+        if one.key
+    }
+    for design in ("as designed", "hidden epochs", "in two steps"):
+        assert lines[f"design:{design}:A:e1"] == ["message away", "message"]
+        assert f"design:{design}:D:e1" not in lines

@@ -6,7 +6,7 @@ from kit.engine.cassandra import PORT, ListedNode, Logged, MetadataServers, Serv
 from kit.engine.drill import CommandReply, DrillMoment
 from kit.engine.flows import ServerHost, address_of, host_id
 from kit.engine.forms import Given
-from kit.engine.server import NO_TOKENS, OWN_KEYSPACE, NodeTable, Row
+from kit.engine.server import NO_TOKENS, OWN_KEYSPACE, NodeTable, Row, Servers
 from kit.errors import Refused
 from kit.masks import nodes_in, union
 from kit.protocols.cms.cms import Cms, working
@@ -22,6 +22,7 @@ KINDS = {
     SNAPSHOT: "TRIGGER_SNAPSHOT",
     rules.FORCE: "FORCE_SNAPSHOT",
     rules.CHANGE: "CUSTOM",
+    rules.STARTUP: "STARTUP",
     rules.RECONFIGURE: "PREPARE_COMPLEX_CMS_RECONFIGURATION",
     rules.CANCEL: "CANCEL_CMS_RECONFIGURATION",
     rules.CHOOSE: "PREPARE_SIMPLE_CMS_RECONFIGURATION",
@@ -132,4 +133,22 @@ class CmsServers(MetadataServers):
         yield dict(zip(HEALTH, values, strict=True))
 
 
-SERVERS = CmsServers()
+class MigratingServers(Servers):
+    """The servers of a cluster that goes over from gossip to the log."""
+
+    does: Mapping[str, str] = {
+        "nodetool cms initialize": "initialize {here}",
+        "nodetool cms initialize --ignore {machine}": "initialize {here} {machine}",
+        "nodetool cms abortinitialization --initiator {machine}": "abort {machine}",
+    }
+    lacks: Mapping[str, str] = {
+        "nodetool describecluster": "nodes of this model have facts, and no schema version",
+        "nodetool ring": NO_TOKENS,
+    }
+
+    def is_up(self, now: DrillMoment, at: int) -> bool:
+        """Whether its server runs."""
+        return bool(now.state.up >> at & 1)
+
+
+SERVERS, MIGRATING = CmsServers(), MigratingServers()

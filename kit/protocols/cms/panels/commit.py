@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
-
-from msgspec import Struct
 
 from kit.engine.flows import flows
 from kit.errors import counted
 from kit.protocols.cms.facts import commit as facts
 from kit.protocols.cms.facts.commit import RequestRow, StoreRow
-from kit.protocols.cms.rules.designs import DESIGNS, usable
+from kit.protocols.cms.panels.designs import DESIGN_LINES
 from kit.protocols.cms.submitting import Answer
-from kit.views.declared import NONE, Badges, Column, Table, of_state, panel_of
+from kit.views.declared import Badges, Column, Table, of_state, panel_of
 from kit.views.gate import Gate
 from kit.views.panel import Panel, Scene
 from kit.views.registry import staged
@@ -127,32 +124,6 @@ ROUNDS = Panel(
 )
 
 
-class DesignRow(Struct, frozen=True):
-    """An epoch in a design: the step from which each node may use it."""
-
-    epoch: int
-    design: str
-    usable: tuple[int | None, ...]
-
-
-def _designs(scene: Scene) -> Iterator[DesignRow]:
-    for times in facts.entry_times(scene.model, scene.way()):
-        yield from (DesignRow(times.epoch, each, usable(times, each)) for each in DESIGNS)
-
-
-def _step(at: int, row: DesignRow) -> str:
-    return f"step {row.usable[at]}" if row.usable[at] is not None else NONE
-
-
-def _design_columns(scene: Scene) -> list[Column]:
-    nodes = enumerate(scene.model.names)
-    return [
-        Column("epoch", "epoch"),
-        Column("design", "design"),
-        *(Column(name, partial(_step, at)) for at, name in nodes),
-    ]
-
-
 VIEWS = staged(
     _badges,
     stage_panel(
@@ -236,18 +207,6 @@ VIEWS = staged(
         ),
         tab="Disks",
     ),
-    panel_of(
-        "designs",
-        "From which step a node may use an epoch",
-        Table(
-            _designs,
-            lambda row: f"design:{row.epoch}:{row.design}",
-            _design_columns,
-            caption="This run, beside two designs given up (a second round is as long)",
-            empty="Nothing is committed yet.",
-            named=1,
-        ),
-        tab="Designs",
-    ),
+    DESIGN_LINES,
     ROUNDS,
 )
