@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, FloatRect, Page
 
 from kit.widgets import Player
 from kit.widgets.opening import open_named
@@ -114,10 +114,10 @@ SCROLLED = """(share) => {
 
 def shaded(reader: Page, corner: tuple[float, float]) -> bool:
     """Whether the edge of a pane is another colour than the board."""
-    clip = {"x": corner[0] - 6, "y": corner[1] - 20, "width": 4, "height": 4}
-    seen = reader.screenshot(clip=clip)  # type: ignore[arg-type]  # a dict of these is one
+    clip: FloatRect = {"x": corner[0] - 6, "y": corner[1] - 20, "width": 4, "height": 4}
+    seen = reader.screenshot(clip=clip)
     reader.evaluate(STYLED, ".kp-page { background: none !important }")
-    bare = reader.screenshot(clip=clip)  # type: ignore[arg-type]
+    bare = reader.screenshot(clip=clip)
     reader.evaluate(STYLED, "")
     return seen != bare
 
