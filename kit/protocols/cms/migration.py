@@ -323,8 +323,8 @@ class Migration(NodeModel[MigratingCluster]):
         """A node without a log, and whom it may ask who is there: the seed, or whom it knows."""
         seed = 1 << self.number(self.contact)
         for node, at in enumerate(s.nodes):
-            asked = (at.met | seed) & s.up & ~(1 << node) if at.waits_for_log else 0
-            for peer in nodes_in(asked):
+            near = (at.met | seed) & s.up & ~(1 << node) if at.waits_for_log else 0
+            for peer in nodes_in(near):
                 if (s.nodes[peer].met | 1 << peer) & ~at.met:
                     yield node, peer
 
@@ -339,8 +339,8 @@ class Migration(NodeModel[MigratingCluster]):
     @purpose("A new node knows a seed only, and there is to be one log for all.")
     def discover(self, s: MigratingCluster, node: Node, peer: Node) -> Next:
         """{node} asks {peer} who is there: it knows whom {peer} knows, and {peer} knows of it."""
-        found = s.nodes[node].met | s.nodes[peer].met | 1 << peer
-        return s.at(node, met=found).at(peer, met=s.nodes[peer].met | 1 << node)
+        met = s.nodes[node].met | s.nodes[peer].met | 1 << peer
+        return s.at(node, met=met).at(peer, met=s.nodes[peer].met | 1 << node)
 
     def nominates(self, s: MigratingCluster, node: int) -> bool:
         """Whether a fresh node begins: it has the flag; or it is lowest of those that it found.
