@@ -38,21 +38,12 @@ from kit.engine.declared import (
 from kit.engine.model import KeptAnyhow
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput, Refusal
-from kit.masks import chosen
+from kit.masks import chosen, nodes_in
 from kit.protocols.cms.refining import refined_by
+from kit.protocols.cms.rules import log as logs
 from kit.protocols.cms.rules import members as rules
-from kit.protocols.cms.rules.log import (
-    SNAPSHOT,
-    Entry,
-    Machine,
-    NodeLog,
-    Snapshot,
-    caught_up,
-    metadata,
-    received,
-    slice_since,
-)
-from kit.protocols.cms.rules.members import Edition, Members, letters, nodes_in
+from kit.protocols.cms.rules.log import SNAPSHOT, Entry, Machine, NodeLog, Snapshot
+from kit.protocols.cms.rules.members import Edition, Members, letters
 from kit.ring.topology import Node as RingNode
 
 MOST_NODES, MOST_FAULTS = 6, 4
@@ -292,7 +283,7 @@ class Cms(NodeModel[CmsState]):
         present, first = self.nodes - self.newcomers, self.number(self.flag)
         founders = sum(1 << (first + each) % present for each in range(self.members))
         founding = Entry(1, f"{rules.INITIALIZE} {letters(founders)}", self.flag)
-        log = received(NodeLog(), founding, self.machine)
+        log = logs.received(NodeLog(), founding, self.machine)
         old = (LogKeeper(log),) * present
         return super().start().but(nodes=(*old, *(LogKeeper(NodeLog()),) * self.newcomers))
 
@@ -309,7 +300,7 @@ class Cms(NodeModel[CmsState]):
 
     def known(self, s: CmsState, node: int) -> Members:
         """The members that a node's log names."""
-        members: Members = metadata(s.nodes[node].log, self.machine)
+        members: Members = logs.metadata(s.nodes[node].log, self.machine)
         return members
 
     def reached(self, s: CmsState, node: int) -> int:
@@ -320,7 +311,7 @@ class Cms(NodeModel[CmsState]):
 
     def newest(self, s: CmsState) -> Members:
         """The members by the longest log of all."""
-        members: Members = metadata(self.longest_log(s), self.machine)
+        members: Members = logs.metadata(self.longest_log(s), self.machine)
         return members
 
     def longest_log(self, s: CmsState) -> NodeLog:
@@ -339,7 +330,7 @@ class Cms(NodeModel[CmsState]):
             members = rules.enact(members, each)
             yield members
         if log.snapshots:
-            yield metadata(log, self.machine)
+            yield logs.metadata(log, self.machine)
 
     def electorates(self, s: CmsState, node: int) -> Iterator[Members]:
         """From which members a proposer may take its quorum: those that it knows or has heard of.
@@ -414,7 +405,7 @@ class Cms(NodeModel[CmsState]):
             return refused(f"{has}: {self.names[member]} has to catch up first")
         new = Entry(epoch, event, self.names[member])
         for node in nodes_in(voters):
-            s = s.at(node, log=received(s.nodes[node].log, new, self.machine))
+            s = s.at(node, log=logs.received(s.nodes[node].log, new, self.machine))
         return s
 
     @action(tag="submit", each=votes, spends="changes", travels=to_voters, unasked=True)
@@ -461,7 +452,7 @@ class Cms(NodeModel[CmsState]):
 
         In the documents that is the node that was added last, in the published code each member.
         """
-        members: Members = metadata(log, self.machine)
+        members: Members = logs.metadata(log, self.machine)
         group = members.writers & working(self, s)
         if self.edition == "documents":
             added = [rules.parsed(each.event) for each in log.entries]
@@ -487,7 +478,9 @@ class Cms(NodeModel[CmsState]):
     def taught(self, s: CmsState, node: int, source: int) -> CmsState:
         """The node has what the source's log has above its own."""
         log, theirs = s.nodes[node].log, s.nodes[source].log
-        return s.at(node, log=caught_up(log, slice_since(theirs, log.epoch), self.machine))
+        return s.at(
+            node, log=logs.caught_up(log, logs.slice_since(theirs, log.epoch), self.machine)
+        )
 
     @action(tag="catch-up", each=behind, travels=[Travel("data", "{source}", "{node}", "log")])
     @purpose("The log never changes, so anybody who has more of it can tell.")
@@ -515,7 +508,7 @@ class Cms(NodeModel[CmsState]):
         begun = begun_at(max((s.nodes[n].log for n in nodes_in(up)), key=lambda log: log.epoch))
         accepted = {each.epoch: each for other in theirs for each in entries_of(other)}
         for epoch in sorted(epoch for epoch in accepted if epoch > begun):
-            log = received(log, accepted[epoch], self.machine)
+            log = logs.received(log, accepted[epoch], self.machine)
         return s.at(node, log=log)
 
     # -- the cluster, and what operators ask for ---------------------------------------------------
@@ -846,7 +839,9 @@ class Cms(NodeModel[CmsState]):
         if back:
             return refused("somebody knows more of the log", self.named(back))
         forced = Entry(log.epoch + 1, f"{rules.FORCE} {self.names[node]}", OPERATOR)
-        return s.at(node, log=received(NodeLog(log.entries, log.snapshots), forced, self.machine))
+        return s.at(
+            node, log=logs.received(NodeLog(log.entries, log.snapshots), forced, self.machine)
+        )
 
     def handmade(self, s: CmsState) -> Snapshot:
         """The snapshot that an operator composes: the newest state, with members that are up.
@@ -988,8 +983,7 @@ class Cms(NodeModel[CmsState]):
         return None if isinstance(action, CatchUp) else self.verb(action)
 
 
-SubmitEvent, Advance, CatchUp, *_rest = Cms.acts
-OpenOverride, ForceMember, LoadSnapshot, ResumeConsensus = _rest[-4:]
+SubmitEvent, Advance, CatchUp, *_ = Cms.acts
 
 SCENARIOS = (
     Scenario(

@@ -20,7 +20,7 @@ Sources: CEP-21, "Migration Plan", "CMS Reconfiguration"; published code, ``tcm/
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import combinations, permutations
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -722,17 +722,14 @@ class Migration(NodeModel[MigratingCluster]):
 
         A migration that cannot go on is aborted first.
         """
-        enabled = {kind: [*each] for kind, each in self.by_kind(s)}
         turn = (*("abort", "freeze", "restart", "gossip", "answer", "begin log", "ask members"),
                 *("catch up", "inject", "discover", "initialize", "upgrade", "grow"))  # fmt: skip
-        enabled["abort"] = [a for a in enabled.get("abort", ()) if self.relied(s, a)]
-        return next((enabled[kind][0] for kind in turn if enabled.get(kind)), None)
-
-    def by_kind(self, s: MigratingCluster) -> Iterator[tuple[str, Iterable[Any]]]:
-        """The actions that may happen, by their kind."""
-        every = [*self.actions(s)]
-        for kind in dict.fromkeys(map(self.kind, every)):
-            yield kind, (each for each in every if self.kind(each) == kind)
+        may = [
+            each
+            for each in self.actions(s)
+            if self.kind(each) in turn and (self.kind(each) != "abort" or self.relied(s, each))
+        ]
+        return min(may, key=lambda each: turn.index(self.kind(each)), default=None)
 
     def milestone(self, before: MigratingCluster, act: Any, after: MigratingCluster) -> str | None:
         """Versions mix, a mismatch is found, the log begins, all run by it."""
