@@ -38,7 +38,7 @@ from kit.engine.declared import (
 from kit.engine.model import KeptAnyhow
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput, Refusal
-from kit.masks import chosen, nodes_in
+from kit.masks import chosen, is_majority, nodes_in
 from kit.protocols.cms.refining import refined_by
 from kit.protocols.cms.rules import log as logs
 from kit.protocols.cms.rules import members as rules
@@ -121,11 +121,6 @@ def begun_at(log: NodeLog) -> int:
     """The epoch at which the last addition began, by a log; the first epoch where none has."""
     begun = (each.epoch for each in log.entries[::-1] if each.event.startswith(rules.START_ADD))
     return next(begun, 1)
-
-
-def is_majority(nodes: int, group: int) -> bool:
-    """Whether most of a group are among the nodes."""
-    return (nodes & group).bit_count() >= rules.majority(group.bit_count())
 
 
 def is_member(m: Any, s: CmsState, a: Any) -> bool:
@@ -711,12 +706,7 @@ class Cms(NodeModel[CmsState]):
         """{node} is up again, with its log."""
         return s.at(node, health="up")
 
-    @action(
-        each=expendable,
-        spends="losses",
-        fault=True,
-        hand=off_stage,
-    )
+    @action(each=expendable, spends="losses", fault=True, hand=off_stage)
     @purpose("What was on its disk alone is gone.")
     def lose(self, s: CmsState, node: Node) -> Next:
         """{node} is lost for good, with its disk."""
@@ -869,11 +859,7 @@ class Cms(NodeModel[CmsState]):
             return None
         return s.at(node, log=NodeLog(snapshots=(made,)), corrupt=False)
 
-    @action(
-        tag="resume",
-        each=lambda m, s: [()] if s.open else (),
-        when=lambda m: m.has_override,
-    )
+    @action(tag="resume", each=lambda m, s: [()] if s.open else (), when=lambda m: m.has_override)
     @purpose("Forcing is for an emergency only; quorums decide again.")
     def resume_consensus(self, s: CmsState) -> Next:
         """The override is closed: each epoch needs a quorum again."""

@@ -43,12 +43,12 @@ from kit.engine.declared import (
 )
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput, Refusal
-from kit.masks import chosen
+from kit.masks import chosen, majority
 from kit.protocols.cms.refining import refined_by
 from kit.protocols.cms.rules import log as logs
 from kit.protocols.cms.rules.events import Fact, Metadata, machine_of, objection, parsed
 from kit.protocols.cms.rules.log import SNAPSHOT, Entry, NodeLog
-from kit.protocols.cms.rules.paxos import accept, newer, promise, quorum
+from kit.protocols.cms.rules.paxos import accept, newer, promise
 from kit.protocols.cms.submitting import (
     IDLE,
     Answer,
@@ -213,7 +213,7 @@ class Commit(NodeModel[CommitState]):
             raise BadInput("given_names", self.given_names, f"{self.nodes} names, each another one")
         size = 1 if self.backend == "atomic" else min(self.members, self.nodes)
         self.cms, self.size = (1 << size) - 1, size
-        self.quorum = quorum(size) if self.cms_quorum else 1
+        self.quorum = majority(size) if self.cms_quorum else 1
         given = tuple(submission_of(text, self.names) for text in self.events)
         own = logs.snapshots_due(len(given), self.snapshot_every)
         self.submissions = (*given, *(Submission(SNAPSHOT, "A", "A"),) * own)
@@ -455,7 +455,9 @@ class Commit(NodeModel[CommitState]):
     def _learn_says(self, before: CommitState, a: Any, after: CommitState) -> str:
         former, work = (s.nodes[self.number(a.node)].handles for s in (before, after))
         who = ", ".join(self.named(former.accepts))
-        enough = "a majority" if former.accepts.bit_count() >= quorum(self.size) else "no majority"
+        enough = (
+            "a majority" if former.accepts.bit_count() >= majority(self.size) else "no majority"
+        )
         more = "" if work.answer else " {node} tries its own event in the next slot."
         return f"{{value}} is accepted by {who}, {enough}: it is epoch {{epoch}}.{more}"
 
@@ -493,9 +495,7 @@ class Commit(NodeModel[CommitState]):
         return "{node} finds {event} valid after epoch {known}, and appends it as epoch {epoch}."
 
     @action(
-        each=at_work(lambda work: True),
-        when=lambda m: m.backend == "atomic",
-        says=_append_says,
+        each=at_work(lambda work: True), when=lambda m: m.backend == "atomic", says=_append_says
     )
     @purpose("One node alone needs no agreement: a counter gives out epochs.")
     def append(self, s: CommitState, node: Node) -> Next:
@@ -730,7 +730,7 @@ class Commit(NodeModel[CommitState]):
         """What is committed is stored by a majority of the CMS."""
         for new in self.history(s):
             having = [place for place in self.members_of(self.cms) if _stores(s.nodes[place], new)]
-            if len(having) < quorum(self.size):
+            if len(having) < majority(self.size):
                 return f"epoch {new.epoch} is stored by a minority"
         return None
 
@@ -817,9 +817,7 @@ SCENARIOS = (
         script=("submit r1 A", *_round("A", "B")[:-1], "lose-answer A", "submit r1 B"),
     ),
     Scenario(
-        "by-counter",
-        "A single node gives out the epochs by a counter",
-        {"backend": "atomic"},
+        "by-counter", "A single node gives out the epochs by a counter", {"backend": "atomic"}
     ),
 )
 
@@ -827,8 +825,7 @@ ENTRY = entry(
     Commit,
     scenarios=SCENARIOS,
     refinement=refined_by(
-        Commit,
-        lambda m: ((each.event, m.id_of(at)) for at, each in enumerate(m.submissions)),
+        Commit, lambda m: ((each.event, m.id_of(at)) for at, each in enumerate(m.submissions))
     ),
     fuzzing=Fuzzing(
         {

@@ -44,7 +44,7 @@ from kit.engine.declared import (
 )
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput, Refusal
-from kit.masks import chosen, nodes_in
+from kit.masks import chosen, is_majority, nodes_in
 from kit.protocols.cms.migrating_cluster import (
     INITIALIZED,
     NO_LOG,
@@ -52,7 +52,6 @@ from kit.protocols.cms.migrating_cluster import (
     MetadataLog,
     MigratingCluster,
     MigratingNode,
-    is_majority,
     may_be_aborted,
     may_be_ignored,
 )
@@ -301,10 +300,7 @@ class Migration(NodeModel[MigratingCluster]):
             if s.up >> source & s.up >> node & 1 and s.nodes[source].facts & ~s.nodes[node].facts:
                 yield source, node
 
-    @action(
-        each=injects,
-        travels=[Travel("message", "{source}", "{node}", "injected")],
-    )
+    @action(each=injects, travels=[Travel("message", "{source}", "{node}", "injected")])
     @purpose("Gossip may have left nodes unlike, and the log begins from equal ones.")
     def inject(self, s: MigratingCluster, source: Node, node: Node) -> Next:
         """The operator injects into {node} the gossip of {source}: it has the same changes now."""

@@ -8,11 +8,7 @@ from kit.errors import counted
 from kit.protocols.cms.facts import schema as facts
 from kit.protocols.cms.facts.schema import ChangeRow, GossipRow, KnownRow
 from kit.protocols.cms.schema import JOINER, Schema, SchemaNode, SchemaState
-from kit.protocols.gossip.rules import (
-    schema_of,
-    titled,
-    version_of,
-)
+from kit.protocols.gossip.rules import schema_of, titled, version_of
 from kit.views.busts import Health
 from kit.views.declared import Badges, Column, Table, of_state, panel_of
 from kit.views.fragment import Frag, h
