@@ -62,6 +62,7 @@ VOCABULARY = (
     Command("nodetool gossipinfo", "what this node has heard of each other one", "gossipinfo"),
     Command("nodetool decommission", "this node leaves the cluster"),
     Command("nodetool assassinate {machine}", "take a dead node out at once"),
+    Command("nodetool abortbootstrap --ip {machine}", "undo a bootstrap"),
     Command("nodetool cms", "the CMS, as this node knows it", "describe_cms", offered=False),
     Command("nodetool cms describe", "the CMS, as this node knows it", "describe_cms"),
     Command("nodetool cms reconfigure {size}", "how many members each datacenter has"),
@@ -330,29 +331,29 @@ class Servers:
         self.on(now, {"node": name})
         return name
 
-    def turned(self, now: DrillMoment, name: str, *, on: bool) -> Any:
-        """The action of the model by which a server starts, or stops."""
-        return self.starts(name) if on else self.stops(name)
+    def turned(self, now: DrillMoment, name: str, *, on: bool) -> tuple[Any, ...]:
+        """The actions of the model by which a server starts, or stops."""
+        return ((self.starts if on else self.stops)(name),)
 
     def stop(self, now: DrillMoment, given: Given) -> CommandReply:
         """The server stops; its disk stays."""
         name = self.server(now, given)
         if not self.is_up(now, now.number(name)):
             raise Refused(f"{name} is down already: there is nothing to stop")
-        return CommandReply(actions=(self.turned(now, name, on=False),))
+        return CommandReply(actions=self.turned(now, name, on=False))
 
     def start(self, now: DrillMoment, given: Given) -> CommandReply:
         """The server starts."""
         name = self.server(now, given)
         if self.is_up(now, now.number(name)):
             raise Refused(f"{name} is up already: there is nothing to start")
-        return CommandReply(actions=(self.turned(now, name, on=True),))
+        return CommandReply(actions=self.turned(now, name, on=True))
 
     def restart(self, now: DrillMoment, given: Given) -> CommandReply:
         """Stop and start: two steps, between which the node is down."""
         name = self.server(now, given)
-        stops = [each for each in (self.turned(now, name, on=False),) if now.has(each)]
-        return CommandReply(actions=(*stops, self.turned(now, name, on=True)))
+        stops = [each for each in self.turned(now, name, on=False) if now.has(each)]
+        return CommandReply(actions=(*stops, *self.turned(now, name, on=True)))
 
     # What may be typed
 
