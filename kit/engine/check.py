@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from kit.edge.arguments import checked
 from kit.edge.limits import is_tight, limits
+from kit.edge.words import later, say
 from kit.engine.careful import raised_at
 from kit.engine.contract import check_contract
 from kit.engine.model import Model, Monitor, Property, Refinement
@@ -55,12 +56,13 @@ class Scope(Struct, frozen=True):
     def configuration(self) -> str:
         """``edition documents, rf=1; without S-01 progress-barrier``."""
         said = {name: _value(each) for name, each in self.parameters.items() if name != "edition"}
-        values = [f"edition {self.edition}"] if self.edition else []
+        values = [say("edition {name}", name=self.edition)] if self.edition else []
         values += [f"{name}={value}" for name, value in said.items()]
-        other = "other " if values else ""
-        values += [] if said else [f"every {other}parameter at its default"]
-        parameters = ", ".join(values)
-        return f"{parameters}; without {', '.join(self.off)}" if self.off else parameters
+        if not said:
+            rest = later("every other parameter at its default")
+            values.append(say(rest if values else "every parameter at its default"))
+        what, names = ", ".join(values), ", ".join(self.off)
+        return say("{what}; without {names}", what=what, names=names) if names else what
 
     def without(self, names: tuple[str, ...]) -> Scope:
         """The same, when these could not be judged in the end."""
@@ -74,11 +76,11 @@ class Scope(Struct, frozen=True):
         """What it was about, in two or three lines."""
         judged = [f"{kind} {', '.join(names)}" for kind, names in self.judged.items() if names]
         lines = [
-            f"configuration: {self.configuration}",
-            f"judged: {'; '.join(judged) or 'nothing'}",
+            say("configuration: {what}", what=self.configuration),
+            say("judged: {what}", what="; ".join(judged) or say("nothing")),
         ]
         if self.left_out:
-            lines.append(f"not judged: {', '.join(self.left_out)}")
+            lines.append(say("not judged: {names}", names=", ".join(self.left_out)))
         return tuple(lines)
 
     def as_plain(self) -> dict[str, Any]:
@@ -180,7 +182,7 @@ def _size(value: Any, known: set[int]) -> int:
     return total
 
 
-WORDS = "{done:,} states, {now:,} being looked at"
+WORDS = later("{done:,} states, {now:,} being looked at")
 
 __all__ = ["Mode", "Progress", "Result", "Violation", "check", "check_refinement"]
 

@@ -19,6 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.edge.arguments import checked, whole_number
+from kit.edge.words import later
 from kit.engine.careful import careful_monitor, careful_property, witness_of
 from kit.engine.check import Scope, scope_of
 from kit.engine.contract import check_contract
@@ -535,7 +536,8 @@ def fuzz(
     began = perf_counter()
     with exploring(model):
         try:
-            with shown(progress, "{done:,} walks of {now:,}", len(numbers)) as report:
+            words = later("{done:,} walks of {now:,}")
+            with shown(progress, words, len(numbers)) as report:
                 tally.walk_all(numbers, report)
                 tally.shrink_all()
         except KeyboardInterrupt:

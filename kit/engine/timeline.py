@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from kit import __version__
 from kit.edge.arguments import checked, finite, whole_number
-from kit.edge.words import say
+from kit.edge.words import later, say
 from kit.engine.careful import careful_monitor
 from kit.engine.contract import check_contract
 from kit.engine.model import Model, Monitor, Property, Verdict, fingerprint, verdicts
@@ -98,6 +98,10 @@ def first_breaches(model: Model[Any, Any], steps: Iterable[PassedStep]) -> tuple
 
 
 LONGEST_RUN = 10_000
+OF_ANOTHER = later(
+    "this trace was saved with {version} of {model}: "
+    "its steps were done again, and where they lead was not compared"
+)
 MOST_FOLD = MOST_STEPS  # one for each step that a trace may have
 
 
@@ -478,10 +482,10 @@ class Timeline:
             raise BadInput("model", trace.model, f"{model.name}, the model to replay on")
         timeline = cls(model or model_of(trace))
         if trace.revision != timeline.model.revision:
-            made = f"revision {trace.revision}" if trace.revision else "an earlier version"
-            saved = f"this trace was saved with {made} of {timeline.model.name}"
-            again = "its steps were done again, and where they lead was not compared"
-            timeline.notes = (f"{saved}: {again}",)
+            made = say("an earlier version")
+            if trace.revision:
+                made = say("revision {name}", name=trace.revision)
+            timeline.notes = (say(OF_ANOTHER, version=made, model=timeline.model.name),)
         models = {tuple(timeline.model.off): timeline.model}
         try:
             for number, recorded in enumerate(trace.steps):

@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from kit.edge.words import later, say
 from kit.engine.registry import former_of
 from kit.engine.timeline import Timeline
 from kit.engine.trace import Trace
@@ -30,6 +31,7 @@ from kit.views.parts import prose
 from kit.views.static import Shown
 
 MOST_VERBS = 1000
+HINT = later("Hint: {hint}")
 BOOT = "import sys; sys.path.insert(0, sys.argv[1]); from kit.lessons.judge import main; main()"
 
 
@@ -52,10 +54,13 @@ class Exercise(Shown):
 
     def draw(self) -> Frag:
         """The exercise's title and text."""
-        return h("div", h("h4", f"Exercise: {self.task.title}"), h("p", prose(self.task.text)))
+        return h("div", h("h4", self._head()), h("p", prose(self.task.text)))
+
+    def _head(self) -> str:
+        return say("Exercise: {title}", title=self.task.title)
 
     def __repr__(self) -> str:
-        return f"Exercise: {self.task.title}\n{textwrap.fill(self.task.text, 96)}"
+        return f"{self._head()}\n{textwrap.fill(self.task.text, 96)}"
 
 
 def exercise(name: str) -> Exercise:
@@ -82,14 +87,18 @@ def _judged(sent: dict[str, Any]) -> Marks:
 def _verdict(task: Task, marks: Marks) -> Judgement:
     """The judge's counts in words. Of hidden cases only the counts are told."""
     passed = sum(case.passed for case in marks.public)
-    counts = f"Public cases: {passed} of {len(marks.public)} passed."
-    if marks.hidden:
-        counts += f" Hidden cases: {sum(marks.hidden)} of {len(marks.hidden)} passed"
-        counts += f" (seed {SEED})." if task.seeded else "."
+    public, hidden = len(marks.public), {"passed": sum(marks.hidden), "all": len(marks.hidden)}
+    counts = say("Public cases: {passed} of {all} passed.", passed=passed, all=public)
+    if marks.hidden and task.seeded:
+        counts += " " + say(
+            "Hidden cases: {passed} of {all} passed (seed {seed}).", **hidden, seed=SEED
+        )
+    elif marks.hidden:
+        counts += " " + say("Hidden cases: {passed} of {all} passed.", **hidden)
     if marks.passed:
-        return Judgement(True, "Passed.", (counts,))
+        return Judgement(True, say("Passed."), (counts,))
     notes = tuple(case.note for case in marks.public if case.note)
-    return Judgement(False, "Not yet.", (counts, *notes, f"Hint: {task.hint}"))
+    return Judgement(False, say("Not yet."), (counts, *notes, say(HINT, hint=task.hint)))
 
 
 def verbs_of(answer: Any) -> list[str]:

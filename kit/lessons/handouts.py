@@ -17,9 +17,10 @@ import msgspec
 from msgspec import Struct
 
 from kit.edge.reading import read_text
+from kit.edge.words import say
 from kit.edge.writing import write_whole
 from kit.errors import BadInput, KitError
-from kit.lessons.exercises import Exercise
+from kit.lessons.exercises import HINT, Exercise
 from kit.lessons.predictions import Prediction
 from kit.lessons.tasks import Task
 from kit.views.fragment import Frag, escape, h
@@ -280,25 +281,26 @@ def page_of(handout: Handout) -> str:
     tasks = (h("li", h("b", task.title), f": {plain(task.text)}") for task in handout.exercises)
     return _page(
         lesson.title,
-        h("p", "name: ____________________", class_="name"),
+        h("p", say("name: {line}", line="_" * 20), class_="name"),
         h("h2", lesson.title),
         h("p", lesson.goals),
         h("p", lesson.time, class_="soft") if lesson.time else None,
-        _section("Words", [*words]),
+        _section(say("Words"), [*words]),
         h("img", src=picture[0], alt=picture[1]) if picture else None,
-        _section("What do you expect?", [_question(each) for each in handout.questions]),
-        _section("Exercises", [*tasks]),
+        _section(say("What do you expect?"), [_question(each) for each in handout.questions]),
+        _section(say("Exercises"), [*tasks]),
     )
 
 
 def key_of(handout: Handout) -> str:
     """The page for teachers."""
+    title = say("{title}: answers", title=handout.lesson.title)
     return _page(
-        f"{handout.lesson.title}: answers",
-        h("h2", f"{handout.lesson.title}: answers"),
-        h("p", "Worked out from the models when this page was made."),
-        _section("What do you expect?", [_answered(each) for each in handout.questions]),
-        _section("Exercises", [_solved(task) for task in handout.exercises]),
+        title,
+        h("h2", title),
+        h("p", say("Worked out from the models when this page was made.")),
+        _section(say("What do you expect?"), [_answered(each) for each in handout.questions]),
+        _section(say("Exercises"), [_solved(task) for task in handout.exercises]),
     )
 
 
@@ -329,5 +331,5 @@ def _answered(question: Prediction) -> Frag:
 
 def _solved(task: Task) -> Frag:
     """A right answer: a run that was found, or what the engine gives; else the hint."""
-    lines: Iterable[str] = getattr(task.judge, "answers", tuple)() or (f"Hint: {task.hint}",)
+    lines: Iterable[str] = getattr(task.judge, "answers", tuple)() or (say(HINT, hint=task.hint),)
     return h("li", h("b", task.title), [h("p", line) for line in lines])

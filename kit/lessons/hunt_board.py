@@ -7,6 +7,7 @@ from typing import Any
 
 import ipywidgets
 
+from kit.edge.words import say
 from kit.errors import KitError
 from kit.lessons.hunting import Hunt
 from kit.lessons.stills import Judgement
@@ -27,14 +28,16 @@ class HuntBoard(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no t
         self.hunt = hunt
         numbers = [str(number) for number in range(1, hunt.variants + 1)]
         self.variant = ipywidgets.ToggleButtons(
-            options=numbers, description="Variant", style={"button_width": "3em"}
+            options=numbers, description=say("Variant"), style={"button_width": "3em"}
         )
-        self.play = button("Play", "open this variant in a Player", self._play, "max-content")
-        finds = "find the shortest run that breaks something"
-        self.search = button("Search", finds, self._search, "max-content")
-        self.suspect = ipywidgets.Dropdown(description="Missing", layout=WIDE)
-        says = "say that this safeguard is missing"
-        self.accuse = button("Accuse", says, self._accuse, "max-content")
+        self.play = button(
+            say("Play"), say("open this variant in a Player"), self._play, "max-content"
+        )
+        finds = say("find the shortest run that breaks something")
+        self.search = button(say("Search"), finds, self._search, "max-content")
+        self.suspect = ipywidgets.Dropdown(description=say("Missing"), layout=WIDE)
+        says = say("say that this safeguard is missing")
+        self.accuse = button(say("Accuse"), says, self._accuse, "max-content")
         self.table, self.reply = ipywidgets.HTML(), ipywidgets.HTML()
         self.place = ipywidgets.VBox()
         self.variant.observe(self._turn, "value")

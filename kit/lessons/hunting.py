@@ -12,12 +12,13 @@ from typing import Any
 
 from msgspec import Struct
 
+from kit.edge.words import say
 from kit.engine.family import HuntGround, families
 from kit.engine.fuzz import Chance
 from kit.engine.model import Model, Safeguard
 from kit.engine.registry import build, entry_of, one_of
 from kit.engine.timeline import Timeline
-from kit.errors import BadInput, KitError, Refused, counted
+from kit.errors import BadInput, KitError, Refused
 from kit.lessons.replays import broken_run, shortest_breach, verbs_to
 from kit.lessons.stills import Judgement, Still, still
 from kit.views.registry import for_model
@@ -58,9 +59,12 @@ class ShortestRun:
         rows = tuple((str(i), verb, say) for i, (verb, say) in enumerate(steps, start=1))
         broken = [verdict.title for verdict in line.verdicts() if not verdict.ok]
         notes = (f"✗ {'; '.join(broken)}: {self.witness}.",)
-        length = counted(len(rows), "step")
-        title = f"Variant {self.number}: the shortest run that breaks something, {length}"
-        return Sheet(title, ("step", "action", "what happened"), rows, notes)
+        title = say(
+            "Variant {variant}: the shortest run that breaks something, {n} steps",
+            variant=self.number,
+            n=len(rows),
+        )
+        return Sheet(title, (say("step"), say("action"), say("what happened")), rows, notes)
 
     def __repr__(self) -> str:
         return self.sheet().text()
@@ -95,7 +99,7 @@ class Hunt:
     def model(self, number: int) -> Model[Any, Any]:
         """A variant as a model: for a Player (``controls=False``), a search, random walks."""
         model = self._variant(number).build()
-        model.title = f"Variant {number}"
+        model.title = say("Variant {variant}", variant=number)
         return model
 
     def timeline(self, number: int) -> Timeline:
@@ -119,7 +123,8 @@ class Hunt:
     def suspects(self, number: int) -> Sheet:
         """What may be missing in a variant: each with its id and its sentence."""
         rows = tuple((g.id, g.title) for g in self.suspected(number))
-        return Sheet(f"Variant {number}: one of these is missing", ("id", "safeguard"), rows)
+        title = say("Variant {variant}: one of these is missing", variant=number)
+        return Sheet(title, (say("id"), say("safeguard")), rows)
 
     def accuse(self, number: int, word: str) -> Judgement:
         """Say which safeguard is missing, by id or name; it is kept for the exercise.
@@ -135,7 +140,8 @@ class Hunt:
         """How many of the variants have their right name by now, and after how many accusations."""
         variants = enumerate(self._variants, start=1)
         right = sum(self.said.get(n) in (v.missing.id, v.missing.name) for n, v in variants)
-        return f"Score: {right} of {VARIANTS} named, {counted(self.accusations, 'accusation')}."
+        values = {"right": right, "all": VARIANTS, "n": self.accusations}
+        return say("Score: {right} of {all} named, {n} accusations.", **values)
 
     def sheet(self) -> Sheet:
         """The variants, nameless, and what was said of each."""
@@ -143,9 +149,19 @@ class Hunt:
             (str(n), hunts()[each.model].about, _planned(each), self.said.get(n, "?"))
             for n, each in enumerate(self._variants, start=1)
         )
-        headings = ("variant", "about", "what may be under way", "missing, you say")
-        protocols = "protocols" if self.of == OF else f"variants of {self.of}"
-        title = f"Eight broken {protocols}, seed {self.seed}"
+        headings = (
+            say("variant"),
+            say("about"),
+            say("what may be under way"),
+            say("missing, you say"),
+        )
+        title = say(
+            "Eight broken protocols, seed {seed}"
+            if self.of == OF
+            else "Eight broken variants of {protocol}, seed {seed}",
+            protocol=self.of,
+            seed=self.seed,
+        )
         return Sheet(title, headings, rows, (self.score(),))
 
     def __repr__(self) -> str:
@@ -230,9 +246,10 @@ def judged(variant: Variant, number: int, word: Any) -> Judgement:
         raise BadInput("safeguard", word, one_of(word, list(known)))
     safeguard = known[word]
     if safeguard == variant.missing:
-        heading = f"Right: that is what variant {number} lacks."
+        heading = say("Right: that is what variant {variant} lacks.", variant=number)
         return Judgement(True, heading, (f"{safeguard.title}.",))
-    heading = f"Not so: {safeguard.id} is not what variant {number} lacks."
+    values = {"name": safeguard.id, "variant": number}
+    heading = say("Not so: {name} is not what variant {variant} lacks.", **values)
     return Judgement(False, heading, *refuted(variant, number, safeguard))
 
 
@@ -248,18 +265,22 @@ def refuted(variant: Variant, number: int, safeguard: Safeguard) -> tuple[tuple[
         run, title = _shortest(variant.model, safeguard.id)
         shown = Timeline(build(variant.model, safeguard.smallest, (variant.missing.name,)))
         if (parted := _parting(run, shown)) is not None:
-            head = f"Where {safeguard.id} alone is missing, this run breaks “{title}”:"
-            return _run_between(head, run, f"With what variant {number} has, {parted}", shown)
+            head = say("Where {name} alone is missing, this run breaks “{title}”:",
+                       name=safeguard.id, title=title)  # fmt: skip
+            end = say("With what variant {variant} has, {parted}", variant=number, parted=parted)
+            return _run_between(head, run, end, shown)
         shown = Timeline(build(variant.model, variant.parameters, (safeguard.name,)))
     own = broken_run(variant.build(), LIMIT)
     assert own is not None
     if shown is None:
         [model] = (each for each in hunts() if safeguard in entry_of(each).safeguards)
-        end = f"No step of it asks for {safeguard.id}: that is a rule of {hunts()[model].about}."
+        values = {"name": safeguard.id, "about": hunts()[model].about}
+        end = say("No step of it asks for {name}: that is a rule of {about}.", **values)
     else:
-        parted = _parting(own, shown) or "it does not fail in the same way."
-        end = f"Where {safeguard.id} alone is missing, {parted}"
-    return _run_between(f"Variant {number} breaks by this run:", own, end, shown or own)
+        parted = _parting(own, shown) or say("it does not fail in the same way.")
+        end = say("Where {name} alone is missing, {parted}", name=safeguard.id, parted=parted)
+    head = say("Variant {variant} breaks by this run:", variant=number)
+    return _run_between(head, own, end, shown or own)
 
 
 def _run_between(
@@ -292,12 +313,14 @@ def _parting(run: Timeline, other: Timeline) -> str | None:
             other.do(moment.action)
         except Refused as refused:
             reason = refused.reason.removeprefix(f"{verb}: ")
-            return f"step {number}, {verb!r}, is refused: {reason}."
+            values = {"step": number, "verb": repr(verb), "why": reason}
+            return say("step {step}, {verb}, is refused: {why}.", **values)
         if other.now.say != moment.say:
-            return f"step {number}, {verb!r}, does this: {other.now.say}"
+            values = {"step": number, "verb": repr(verb), "what": other.now.say}
+            return say("step {step}, {verb}, does this: {what}", **values)
     if any(not verdict.ok for verdict in other.verdicts()):
         return None
-    return f"all {len(run.path()) - 1} steps can be done, and nothing breaks."
+    return say("all {n} steps can be done, and nothing breaks.", n=len(run.path()) - 1)
 
 
 def _planned(variant: Variant) -> str:

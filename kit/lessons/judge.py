@@ -20,6 +20,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from kit.edge.words import later, say
 from kit.engine.drill import open_drill
 from kit.errors import KitError, shorten
 from kit.lessons.tasks import SEED, Case, Marks, Task, task_named
@@ -73,12 +74,12 @@ def results_of(
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-        ended = "it ended the process"
+        ended = say("it ended the process")
         try:
             if process.wait(WAITING) in OUT_OF_TIME:
-                ended = f"it was stopped after {seconds} seconds of computing"
+                ended = say("it was stopped after {n} seconds of computing", n=seconds)
         except subprocess.TimeoutExpired:
-            ended = f"it was stopped after {WAITING} seconds"
+            ended = say("it was stopped after {n} seconds", n=WAITING)
         _stop(process)
         outcomes = _read(answers)[: len(cases)]
     return outcomes + [CallOutcome(error=ended)] * (len(cases) - len(outcomes))
@@ -139,10 +140,12 @@ class FunctionJudge(Struct, frozen=True):
         expected = self.truth(*case)
         if outcome.error is None and json.dumps(expected) == json.dumps(outcome.value):
             return Case(True)
-        error = outcome.error
-        gave = f"ended with {error}" if error else f"gave {shorten(outcome.value, LONGEST)}"
-        call = shorten_call(self.name, case)
-        return Case(False, f"{call} {gave}; expected is {shorten(expected, LONGEST)}.")
+        words = later("{call} gave {what}; expected is {expected}.")
+        if outcome.error:
+            words = later("{call} ended with {what}; expected is {expected}.")
+        what = outcome.error or shorten(outcome.value, LONGEST)
+        call, right = shorten_call(self.name, case), shorten(expected, LONGEST)
+        return Case(False, say(words, call=call, what=what, expected=right))
 
     def answers(self) -> tuple[str, ...]:
         """What the engine's own function gives for the public cases, a line for each."""
@@ -208,7 +211,7 @@ class TypedJudge(Struct, frozen=True):
         """Judge lines that were typed; each judged row of the grade is a case."""
         under_way = open_drill(self.drill)
         refused = [f"{e.typed}: {e.error}" for e in map(under_way.enter, lines) if e.error]
-        refusals = "".join(f" Refused: {each}." for each in refused[:MOST_TOLD])
+        refusals = "".join(f" {say('Refused: {what}.', what=each)}" for each in refused[:MOST_TOLD])
         rows = (row for row in under_way.grade().rows if row.holds is not None)
         whys = ((row.holds, f"{row.name}: {row.why}.{refusals}") for row in rows)
         return Marks(tuple(Case(True) if holds else Case(False, why) for holds, why in whys))

@@ -15,6 +15,7 @@ from typing import Any
 import ipywidgets
 
 from kit.edge.arguments import taken
+from kit.edge.words import later, say
 from kit.engine.model import Model
 from kit.engine.registry import one_of
 from kit.engine.timeline import Timeline
@@ -27,7 +28,7 @@ from kit.views.static import bundle_of, static_html
 from kit.widgets.controls import button
 from kit.widgets.opening import open_named
 
-NONE = "none of these"
+NONE = later("none of these")
 
 
 class Prediction:
@@ -37,7 +38,7 @@ class Prediction:
         self.posed = posed
         self.tells_answer = tells_answer
         self.text = posed.question.text
-        self.choices = (*posed.question.choices, NONE)
+        self.choices = (*posed.question.choices, say(NONE))
 
     def answer(self, *chosen: str | int) -> Judgement:
         """Judge an answer: the choices that the learner takes to be right, all of them.
@@ -46,7 +47,7 @@ class Prediction:
 
         Raises BadInput when nothing was chosen, or something that was not offered.
         """
-        given = [_word(choice) for choice in chosen]
+        given = [say(NONE) if choice == NONE else _word(choice) for choice in chosen]
         for choice in given:
             if choice not in self.choices:
                 raise BadInput("answer", choice, one_of(choice, list(self.choices)))
@@ -57,13 +58,14 @@ class Prediction:
         lacking = [choice for choice in self.right if choice not in given]
         bad = [choice for choice in dict.fromkeys(given) if choice not in good]
         if not (bad or lacking):
-            return Judgement(True, "Right.", because)
+            return Judgement(True, say("Right."), because)
         if not good:
-            lines, heading = [f"You said: {', '.join(bad)}."], "Not so."
+            lines = [say("You said: {choices}.", choices=", ".join(bad))]
+            heading = say("Not so.")
         else:
-            lines = [f"Not so: {'; '.join(bad)}."] if bad else []
-            lines += [f"Missing: {'; '.join(lacking)}."] if lacking else []
-            heading = f"In part right: {'; '.join(good)}."
+            lines = [say("Not so: {choices}.", choices="; ".join(bad))] if bad else []
+            lines += [say("Missing: {choices}.", choices="; ".join(lacking))] if lacking else []
+            heading = say("In part right: {choices}.", choices="; ".join(good))
         return Judgement(False, heading, (*lines, *because), self.posed.evidence)
 
     def with_answer(self) -> Prediction:
@@ -73,7 +75,7 @@ class Prediction:
     @property
     def right(self) -> tuple[str, ...]:
         """The choices that are right, in the order in which they are offered."""
-        right = self.posed.question.right or (NONE,)
+        right = self.posed.question.right or (say(NONE),)
         return tuple(choice for choice in self.choices if choice in right)
 
     def draw(self) -> Frag:
@@ -83,13 +85,14 @@ class Prediction:
         answer = h("p", h("strong", ", ".join(self.right)), h("br"), question.because)
         reasons = h("ul", [h("li", reason) for reason in question.reasons])
         facts = (answer, reasons) if question.reasons else answer
-        folded = h("details", h("summary", "Answer"), facts) if self.tells_answer else None
+        folded = h("details", h("summary", say("Answer")), facts) if self.tells_answer else None
         return h("div", h("p", h("strong", self.text)), choices, folded)
 
     def __repr__(self) -> str:
         lines = [self.text, *(f"  [ ] {choice}" for choice in self.choices)]
         if self.tells_answer:
-            lines += [f"Answer: {', '.join(self.right)}", f"  {self.posed.question.because}"]
+            lines += [say("Answer: {choices}", choices=", ".join(self.right))]
+            lines += [f"  {self.posed.question.because}"]
             lines += [f"  - {reason}" for reason in self.posed.question.reasons]
         return "\n".join(lines)
 
@@ -153,13 +156,13 @@ def form(prediction: Prediction) -> ipywidgets.VBox:
     def judged(_button: Any) -> None:
         reply.value = reply_to(prediction, [box.description for box in boxes if box.value])
 
-    answer = button("Answer", "compare with the model", judged, "max-content")
+    answer = button(say("Answer"), say("compare with the model"), judged, "max-content")
     return ipywidgets.VBox([text, *boxes, answer, reply])
 
 
 def reply_to(prediction: Prediction, chosen: list[str]) -> str:
     """The HTML of the verdict on what was ticked; nothing ticked is said in place, too."""
-    verdict = Judgement(False, "Tick at least one box.")
+    verdict = Judgement(False, say("Tick at least one box."))
     try:
         verdict = prediction.answer(*chosen) if chosen else verdict
     except KitError as error:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
+from kit.edge.words import later, say
 from kit.engine.check import Result, check
 from kit.engine.model import Model
 from kit.engine.patience import ended_after
@@ -35,6 +36,7 @@ def model_of(timeline: Timeline, kind: type[M], what: str) -> M:
 _MOST = 100_000  # states of a search that a question may take
 _SECONDS = 10.0  # of computing for it
 _OFFERED = 4
+SHORTEST = later("The shortest run that breaks one: {verbs}. {broken}")
 
 
 class PosedQuestion(Struct, frozen=True):
@@ -91,10 +93,10 @@ def allowed(timeline: Timeline, *kinds: str) -> PosedQuestion:
     if not free and not barred:
         raise KitError("predict: nobody could think of doing anything here")
     return posed(
-        "Which of these may happen now?",
+        say("Which of these may happen now?"),
         sorted({*free, *barred}),
         free,
-        f"Possible now: {listed(free)}.",
+        say("Possible now: {actions}.", actions=listed(free)),
         reasons=[f"{label}: {why}" for label, why in barred.items()],
     )
 
@@ -118,11 +120,18 @@ def breaks(timeline: Timeline, safeguard: str) -> PosedQuestion:
     verdicts = run.verdicts()
     broken = [verdict for verdict in verdicts if not verdict.ok]
     return posed(
-        f"{missing.id} is off: “{missing.title}”. Which property breaks first?",
+        say(
+            "{name} is off: “{title}”. Which property breaks first?",
+            name=missing.id,
+            title=missing.title,
+        ),
         [verdict.title for verdict in verdicts],
         [verdict.title for verdict in broken],
-        f"The shortest run that breaks one: {listed(verbs_to(run))}. "
-        + " ".join(f"{verdict.title}: {verdict.witness}." for verdict in broken),
+        say(
+            SHORTEST,
+            verbs=listed(verbs_to(run)),
+            broken=" ".join(f"{verdict.title}: {verdict.witness}." for verdict in broken),
+        ),
         still(run, *for_model(run.model).evidence, "lamps"),
     )
 
@@ -136,12 +145,13 @@ def fails(timeline: Timeline) -> PosedQuestion:
     violation = _searched(model).violation
     judged: list[Any] = [p for p in model.properties if p.kind in ("always", "step", "goal")]
     titles = {each.name: each.title for each in [*judged, *model.monitors]}
-    text = f"{model.title}: every run is searched. Which of these breaks first?"
+    text = say("{title}: every run is searched. Which of these breaks first?", title=model.title)
     if violation is None:
-        return posed(text, titles.values(), (), "The search is complete: no run breaks any.")
+        none = say("The search is complete: no run breaks any.")
+        return posed(text, titles.values(), (), none)
     run = Timeline.along(model, violation.actions)
-    verbs = ", ".join(verbs_to(run)) or "the start itself"
-    because = f"The shortest run that breaks one: {verbs}. {violation.witness}."
+    verbs = ", ".join(verbs_to(run)) or say("the start itself")
+    because = say(SHORTEST, verbs=verbs, broken=f"{violation.witness}.")
     return posed(
         text,
         titles.values(),
@@ -162,7 +172,7 @@ def shortest(timeline: Timeline) -> PosedQuestion:
     run, steps = Timeline.along(model, violation.actions), len(violation.actions)
     first = max(1, steps - 2)
     return posed(
-        f"{model.title}: something can be broken. In how few steps?",
+        say("{title}: something can be broken. In how few steps?", title=model.title),
         map(str, range(first, first + _OFFERED)),
         [str(steps)],
         f"{steps}: {', '.join(verbs_to(run))}. {violation.witness}.",
@@ -176,11 +186,16 @@ def how_many(timeline: Timeline) -> PosedQuestion:
     result = _searched(model)
     choices = sorted({result.states, result.transitions, result.depth + 1, 2 * result.states})
     return posed(
-        f"{model.title}: in how many different states can it be?",
+        say("{title}: in how many different states can it be?", title=model.title),
         [f"{n:,}" for n in choices],
         [f"{result.states:,}"],
-        f"The search visits {result.states:,} states, by {result.transitions:,} steps; the state "
-        f"furthest from the start is {result.depth} steps away.",
+        say(
+            "The search visits {states:,} states, by {steps:,} steps; the state furthest from the "
+            "start is {n} steps away.",
+            states=result.states,
+            steps=result.transitions,
+            n=result.depth,
+        ),
     )
 
 
@@ -202,10 +217,10 @@ def copied(timeline: Timeline, to: int | None = None) -> Timeline:
     """The same way to the same moment, or ``to`` another one, to look ahead from."""
     copy = Timeline(timeline.model, timeline.script)
     for moment in timeline.path(timeline.at if to is None else to)[1:]:
-        copy.do(timeline.moments[moment].action)
+        copy.do(timeline.moments[moment].action, model=timeline.model_at(moment))
     return copy
 
 
 def listed(words: Iterable[str]) -> str:
     """Words with commas between them."""
-    return ", ".join(words) or "nothing"
+    return ", ".join(words) or say("nothing")

@@ -5,12 +5,13 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from kit.edge.words import later, say
 from kit.engine.check import Result, check
 from kit.engine.fuzz import Chance, least
 from kit.engine.model import Model
 from kit.engine.registry import build, entries, scenario_of
 from kit.engine.timeline import PassedStep, Timeline
-from kit.errors import Refused, counted
+from kit.errors import Refused
 from kit.lessons.tasks import Case, Marks, Task
 
 Goal = Callable[[Timeline], str | None]
@@ -40,7 +41,7 @@ def broken(timeline: Timeline) -> set[str]:
 
 def after_its_steps(timeline: Timeline) -> str:
     """How a message on a whole run begins: ``After 3 steps``."""
-    return f"After {counted(len(timeline.path()) - 1, 'step')}"
+    return say("After {n} steps", n=len(timeline.path()) - 1)
 
 
 def ends(holds: Callable[[Any], bool], otherwise: str) -> Goal:
@@ -69,12 +70,13 @@ def replay(ground: Ground, verbs: list[str]) -> tuple[Timeline, str | None]:
     for number, verb in enumerate(verbs, start=1):
         if (option := model.find(timeline.state, verb.strip())) is None:
             free = ", ".join(model.verb(action) for action in model.actions(timeline.state))
-            said = f"Step {number}, {verb!r}: nothing like that is there; there is {free}."
-            return timeline, said
+            words = later("Step {step}, {verb}: nothing like that is there; there is {free}.")
+            return timeline, say(words, step=number, verb=repr(verb), free=free)
         try:
             timeline.do(option[0])
         except Refused as refused:
-            return timeline, f"Step {number}, {verb!r}, is refused: {refused}."
+            words = later("Step {step}, {verb}, is refused: {why}.")
+            return timeline, say(words, step=number, verb=repr(verb), why=refused)
     return timeline, None
 
 

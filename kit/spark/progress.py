@@ -17,6 +17,7 @@ from typing import Any, Protocol, runtime_checkable
 from msgspec import Struct
 
 from kit.edge.arguments import checked
+from kit.edge.words import say
 from kit.engine.progress import Terminal
 from kit.spark.sessions import Spark, is_remote
 
@@ -108,7 +109,7 @@ class WidgetBar:
         self._label.value = f"{title}: {status.text}"
         if not self._shown:
             self._shown = True
-            display_widget(self.box, f"{title}: a bar follows Spark's tasks here")
+            display_widget(self.box, say("{title}: a bar follows Spark's tasks here", title=title))
 
     def end(self, title: str, status: Status) -> None:
         """The last status stays."""
@@ -235,12 +236,14 @@ class StartBar:
     def show(self, seconds: float) -> None:
         """So long it has taken. The bar is full only at the end."""
         self.progress.value = min(int(seconds), USUAL - 1)
-        self.label.value = f"Spark starts: {seconds:.0f} s, {USUAL} s are usual"
+        self.label.value = say(
+            "Spark starts: {s} s, {usual} s are usual", s=round(seconds), usual=USUAL
+        )
 
     def end(self, seconds: float) -> None:
         """It has started, or given up; the line below says which."""
         self.progress.value = USUAL
-        self.label.value = f"after {seconds:.0f} s"
+        self.label.value = say("after {s} s", s=round(seconds))
 
 
 @contextmanager
@@ -249,7 +252,7 @@ def starting(bar: StartBar | None = None) -> Iterator[StartBar | None]:
     began = monotonic()
     if bar is None and in_notebook():
         bar = StartBar()
-        display_widget(bar.box, "Spark starts: a bar moves here")
+        display_widget(bar.box, say("Spark starts: a bar moves here"))
     if bar is None:
         yield None
         return

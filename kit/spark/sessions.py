@@ -27,6 +27,7 @@ from msgspec import Struct
 
 from kit.edge.arguments import whole_number
 from kit.edge.limits import MOST_TASKS, most_cores
+from kit.edge.words import later, say
 from kit.errors import BadInput, KitError
 from kit.spark import machine
 
@@ -66,6 +67,9 @@ COUNTED = {
 CONNECT_MODE = "SPARK_CONNECT_MODE_ENABLED"
 
 
+UNUSED = later("Spark cannot be used here: {why}. A smaller run of the plain engine follows.")
+
+
 class SparkUnavailable(KitError):
     """Spark cannot be started or reached; the text says why, in one line."""
 
@@ -99,7 +103,7 @@ class About(Struct, frozen=True):
         if self.link is None:
             return words
         link = f'href="{escape(self.link)}" target="_blank" style="text-decoration: underline"'
-        return f"{words}: <a {link}>its pages</a>"
+        return f"{words}: <a {link}>{say('its pages')}</a>"
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
         widget = import_module("ipywidgets").HTML(self.html())
@@ -162,7 +166,9 @@ def session(
     return spark
 
 
-def session_or_none(master: str | None = None, *, say: Callable[[str], None] = print) -> Any | None:
+def session_or_none(
+    master: str | None = None, *, tell: Callable[[str], None] = print
+) -> Any | None:
     """A session as ``session`` gives it, or None: what takes one then runs in this process."""
     from kit.spark.progress import starting
 
@@ -170,7 +176,7 @@ def session_or_none(master: str | None = None, *, say: Callable[[str], None] = p
         with starting():
             return session(master)
     except SparkUnavailable as why:
-        say(f"Spark cannot be used here: {why}. A smaller run of the plain engine follows.")
+        tell(say(UNUSED, why=why))
         return None
 
 
@@ -192,7 +198,7 @@ def stop(spark: Spark | None) -> None:
 def about(spark: Spark | None) -> About:
     """What to show of a session: version, master, and the link to its pages."""
     if spark is None:
-        return About("", "", None, "the plain engine, in this process")
+        return About("", "", None, say("the plain engine, in this process"))
     link = None if is_remote(spark) else spark.sparkContext.uiWebUrl
     master = _Running.master if _Running.spark is spark else str(spark.conf.get("spark.master"))
     return About(master, str(spark.version), link)

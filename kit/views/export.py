@@ -94,8 +94,8 @@ class Exported(Struct, frozen=True):
         )
         link = f'<a href="{escape(quote(place))}">{escape(place)}</a>'
         return {
-            "text/plain": f"The run as a page: {place}.{lacks}",
-            "text/html": f"<p>The run as a page: {link}.{escape(lacks)}</p>",
+            "text/plain": say("The run as a page: {place}.", place=place) + lacks,
+            "text/html": f"<p>{say('The run as a page: {place}.', place=link)}{escape(lacks)}</p>",
         }
 
 

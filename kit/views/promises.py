@@ -132,4 +132,6 @@ LAMPS = Panel(
 def judged(scene: Scene) -> str:
     """All verdicts in a few words, for a status line: what is broken, or that nothing is."""
     broken = [verdict.title for verdict in scene_verdicts(scene) if not verdict.ok]
-    return f"BROKEN: {'; '.join(broken)}" if broken else "all properties hold"
+    if not broken:
+        return say("all properties hold")
+    return say("BROKEN: {titles}", titles="; ".join(broken))

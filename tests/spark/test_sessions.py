@@ -139,7 +139,7 @@ def test_a_cell_goes_on_without_spark(deaf: int) -> None:
     """When Spark cannot start, the cell says why and goes on with a smaller run of the engine."""
     said: list[str] = []
 
-    spark = session_or_none(f"spark://{LOOPBACK}:{deaf}", say=said.append)
+    spark = session_or_none(f"spark://{LOOPBACK}:{deaf}", tell=said.append)
     found = pipeline(spark, small())
     assert found.engine == "plain engine"
     assert list(found.affected()["name"])[:2] == ["before", "split"]
@@ -176,7 +176,7 @@ def test_cells_go_on_with_none(monkeypatch: pytest.MonkeyPatch, deaf: int) -> No
     """Without a session it is said why, once; what takes a session takes None as well."""
     monkeypatch.setenv("KIT_SPARK_MASTER", f"spark://{LOOPBACK}:{deaf}")
     said: list[str] = []
-    assert session_or_none(say=said.append) is None
+    assert session_or_none(tell=said.append) is None
     assert len(said) == 1
     assert repr(about(None)) == about(None).html() == "the plain engine, in this process"
     assert pipeline(None, small()).engine == "plain engine"

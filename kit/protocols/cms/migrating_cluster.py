@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Literal
 
 from kit.engine.declared import State
-from kit.masks import chosen, members, union
+from kit.masks import chosen, is_majority, members, union
 
 Status = Literal["up", "down", "lost", "absent"]
 Edition = Literal["documents", "server"]
@@ -29,7 +29,9 @@ class MigratingNode(State, frozen=True, cache_hash=True):
     ``frozen`` is the switch that stops changes of metadata. ``facts`` are the changes that it has
     (a mask). ``log`` and ``epoch``: the log that it runs by, and how far. ``knows`` are the members
     of the CMS of which it was told, ``initiator`` is who asked it to take part in a migration; it
-    asks no other one before. Whom the operator ignores, who has ``answered`` and whose metadata is
+    asks no other one before. ``met`` are the nodes of which it has heard: by gossip everybody (-1),
+    in a fresh cluster those that it found. Whom the operator ignores, who has ``answered`` and
+    whose metadata is
     ``unlike`` its own, the initiator forgets in a crash.
     """
 
@@ -40,6 +42,7 @@ class MigratingNode(State, frozen=True, cache_hash=True):
     log: int = NO_LOG
     epoch: int = 0
     knows: int = 0
+    met: int = -1
     initiator: int | None = None
     ignored: int = 0
     answered: int = 0
@@ -186,11 +189,6 @@ class MigratingCluster(State, frozen=True, cache_hash=True, kw_only=True):
         for place in members(at.members_at(at.top) & self.up | 1 << node):
             after = after.learn(place, log, longer.top)
         return after
-
-
-def is_majority(some: int, of: int) -> bool:
-    """Whether these nodes are more than half of those (masks)."""
-    return 2 * (some & of).bit_count() > of.bit_count()
 
 
 def may_be_ignored(s: MigratingCluster, initiator: int, edition: Edition, started: int) -> bool:

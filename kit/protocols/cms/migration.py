@@ -10,12 +10,17 @@ and answer with their metadata. When all agree it writes the first epochs: from 
 way back. A change of metadata is a number here, whatever it says; a log is appended to in one step
 (what happens within one is model ``commit``, how its members change is ``cms``). A node that is
 brought in is told what there is and has no entry of its own.
-Sources: CEP-21, "Migration Plan"; published code, ``tcm/migration``, ``Startup``, ``Discovery``.
+
+A fresh cluster begins its log in the same way, with nothing to compare. By the documents the node
+that has a flag begins it alone. On the server nodes find each other through a seed; whoever knows
+of no lower name nominates itself, and all whom it has found have to take part.
+Sources: CEP-21, "Migration Plan", "CMS Reconfiguration"; published code, ``tcm/migration``,
+``Election``, ``Startup``, ``Discovery``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import combinations, permutations
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -38,8 +43,8 @@ from kit.engine.declared import (
     step,
 )
 from kit.engine.registry import Fuzzing, Scenario
-from kit.errors import Refusal
-from kit.masks import chosen
+from kit.errors import BadInput, Refusal
+from kit.masks import chosen, is_majority, nodes_in
 from kit.protocols.cms.migrating_cluster import (
     INITIALIZED,
     NO_LOG,
@@ -47,7 +52,6 @@ from kit.protocols.cms.migrating_cluster import (
     MetadataLog,
     MigratingCluster,
     MigratingNode,
-    is_majority,
     may_be_aborted,
     may_be_ignored,
 )
@@ -84,6 +88,12 @@ class Migration(NodeModel[MigratingCluster]):
     nodes: int = parameter(3, "how many nodes there are", ge=2, le=5)
     spares: int = parameter(0, "whether a further node X may be added", ge=0, le=1)
     size: int = parameter(2, "how many members the CMS is to have", ge=1, le=5)
+    begins: Literal["upgrade", "fresh"] = parameter(
+        "upgrade", "an old cluster that is upgraded, or a new one that is fresh"
+    )
+    contact: Literal["A", "B", "C", "D", "E"] = parameter(
+        "A", "in a fresh cluster who has the flag (documents), or is everybody's seed (server)"
+    )
     requested: Literal["schema", "every"] = parameter(
         "schema", "what clients and operators ask for: schema changes, or every kind of change"
     )
@@ -116,8 +126,24 @@ class Migration(NodeModel[MigratingCluster]):
         smallest={"edition": "server", "nodes": 3, "changes": 0, "crashes": 1},
     )
 
+    one_election: bool = safeguard(
+        "S-75",
+        "A node takes part in the election of one initiator at a time",
+        ("INV-LOG",),
+        smallest={"edition": "server", "nodes": 2, "changes": 0},
+    )
+
     def set_up(self) -> None:
-        """All nodes have a name; the spare one is X."""
+        """All nodes have a name; the spare one is X.
+
+        Raises BadInput for a fresh cluster that lost nodes or gets more, or without its first node.
+        """
+        self.fresh = self.begins == "fresh"
+        self.call = "election" if self.fresh else "migration"
+        if self.fresh and (self.spares or self.deaths):
+            raise BadInput("begins", "fresh", "upgrade, where nodes are added or lost")
+        if self.contact not in "ABCDE"[: self.nodes]:
+            raise BadInput("contact", self.contact, f"one of {self.nodes} nodes")
         self.names = (*"ABCDE"[: self.nodes], *"X"[: self.spares])
         self.kinds = KINDS if self.requested == "every" else KINDS[:1]
         self.original = (1 << self.nodes) - 1
@@ -126,10 +152,14 @@ class Migration(NodeModel[MigratingCluster]):
     @property
     def under_way(self) -> str:
         """Who migrates."""
-        return f"{', '.join(self.names[: self.nodes])} migrate, by the {self.edition}"
+        verb = "begin a log" if self.fresh else "migrate"
+        return f"{', '.join(self.names[: self.nodes])} {verb}, by the {self.edition}"
 
     def start(self) -> MigratingCluster:
-        """All run the old version, and know the same."""
+        """All run the old version, and know the same; fresh ones the new version, and nobody."""
+        if self.fresh:
+            new = (MigratingNode(is_new=True, met=1 << each) for each in range(self.nodes))
+            return super().start().but(nodes=tuple(new))
         spare = MigratingNode("absent")
         nodes = (*[MigratingNode()] * self.nodes, *[spare] * self.spares)
         return super().start().but(nodes=nodes)
@@ -270,10 +300,7 @@ class Migration(NodeModel[MigratingCluster]):
             if s.up >> source & s.up >> node & 1 and s.nodes[source].facts & ~s.nodes[node].facts:
                 yield source, node
 
-    @action(
-        each=injects,
-        travels=[Travel("message", "{source}", "{node}", "injected")],
-    )
+    @action(each=injects, travels=[Travel("message", "{source}", "{node}", "injected")])
     @purpose("Gossip may have left nodes unlike, and the log begins from equal ones.")
     def inject(self, s: MigratingCluster, source: Node, node: Node) -> Next:
         """The operator injects into {node} the gossip of {source}: it has the same changes now."""
@@ -288,23 +315,64 @@ class Migration(NodeModel[MigratingCluster]):
 
     # -- the migration ---------------------------------------------------------------------------
 
+    def finding(self, s: MigratingCluster) -> Iterator[tuple[int, int]]:
+        """A node without a log, and whom it may ask who is there: the seed, or whom it knows."""
+        seed = 1 << self.number(self.contact)
+        for node, at in enumerate(s.nodes):
+            near = (at.met | seed) & s.up & ~(1 << node) if at.waits_for_log else 0
+            for peer in nodes_in(near):
+                if (s.nodes[peer].met | 1 << peer) & ~at.met:
+                    yield node, peer
+
+    @action(
+        each=finding,
+        when=lambda m: m.fresh,
+        travels=(
+            Travel("request", "{node}", "{peer}", "who is there?"),
+            Travel("answer", "{peer}", "{node}", "whom it knows"),
+        ),
+    )
+    @purpose("A new node knows a seed only, and there is to be one log for all.")
+    def discover(self, s: MigratingCluster, node: Node, peer: Node) -> Next:
+        """{node} asks {peer} who is there: it knows whom {peer} knows, and {peer} knows of it."""
+        met = s.nodes[node].met | s.nodes[peer].met | 1 << peer
+        return s.at(node, met=met).at(peer, met=s.nodes[peer].met | 1 << node)
+
+    def nominates(self, s: MigratingCluster, node: int) -> bool:
+        """Whether a fresh node begins: it has the flag; or it is lowest of those that it found.
+
+        Whoever found nobody, and is no seed, waits.
+        """
+        at, is_first = s.nodes[node], self.names[node] == self.contact
+        if self.edition == "documents" or at.knows:
+            return is_first and not at.knows
+        return at.met & -at.met == 1 << node and (is_first or at.met != 1 << node)
+
     def initializing(self, s: MigratingCluster) -> Iterator[tuple[int, str]]:
         """On any upgraded node; whoever does not run may be ignored."""
         absent = s.where(lambda n: n.status == "absent")
         silent = self.named((1 << len(s.nodes)) - 1 & ~s.up & ~absent)
         for node, at in enumerate(s.nodes):
-            if at.waits_for_log and not at.answered:
+            if at.waits_for_log and not at.answered and self.fresh:
+                yield from ((node, NOBODY) for _ in range(self.nominates(s, node)))
+            elif at.waits_for_log and not at.answered:
                 yield from ((node, ignored) for ignored in (NOBODY, *silent))
+
+    def says_initialize(self, before: MigratingCluster, act: Any, after: MigratingCluster) -> str:
+        """The operator's command, the flag, or a nomination."""
+        if not self.fresh:
+            ignoring = ", and has it ignore {ignored}" if act.ignored != NOBODY else ""
+            return f"The operator runs nodetool cms initialize on {{node}}{ignoring}."
+        if self.edition == "documents":
+            return "{node} is started with the flag: it is to be the first member of the CMS."
+        return "{node} nominates itself: it has found nobody with a lower name."
 
     @action(
         each=initializing,
         verb=lambda m, act: " ".join(
             ("initialize", act.node, *(act.ignored,) * (act.ignored != NOBODY))
         ),
-        says=lambda m, before, act, after: (
-            "The operator runs nodetool cms initialize on {node}"
-            + (", and has it ignore {ignored}." if act.ignored != NOBODY else ".")
-        ),
+        says=says_initialize,
         relied=lambda m, s, act: all(n.initiator is None for n in s.nodes),
     )
     @purpose("One node asks all others whether the log may begin.")
@@ -313,7 +381,7 @@ class Migration(NodeModel[MigratingCluster]):
         at, skipped = s.nodes[node], self.mask(()) if ignored == NOBODY else self.mask((ignored,))
         if at.initiator not in (None, node):
             first = self.names[at.initiator]
-            return refused(f"{self.names[node]} takes part in the migration of {first}")
+            return refused(f"{self.names[node]} takes part in the {self.call} of {first}")
         if self.edition == "server" and s.old & ~skipped:
             return refused("not every node is upgraded", self.named(s.old & ~skipped))
         return s.at(node, initiator=node, ignored=skipped, answered=1 << node, unlike=0)
@@ -322,13 +390,15 @@ class Migration(NodeModel[MigratingCluster]):
         """Whoever an initiator has not heard of yet: upgraded nodes that it does not ignore."""
         for node, at in enumerate(s.nodes):
             if at.answered:
-                unheard = s.where(lambda n: n.is_up and n.is_new) & ~at.answered
+                unheard = s.where(lambda n: n.is_up and n.is_new) & ~at.answered & at.met
                 yield from ((node, peer) for peer in range(len(s.nodes)) if unheard >> peer & 1)
 
     @action(
         each=answering,
         says=lambda m, before, act, after: (
-            "{peer} stores that {node} migrates, and answers: its metadata is "
+            "{peer} stores that {node} begins, and takes part in its election."
+            if m.fresh
+            else "{peer} stores that {node} migrates, and answers: its metadata is "
             + ("another one." if m.differs(before, act.node, act.peer) else "the same.")
         ),
         travels=(
@@ -342,11 +412,12 @@ class Migration(NodeModel[MigratingCluster]):
         at, other = s.nodes[node], s.nodes[peer]
         if other.log != NO_LOG:
             return refused(f"{self.names[peer]} runs by a log already")
-        if other.initiator not in (None, node):
+        if other.initiator not in (None, node) and self.one_election:
             first = self.names[other.initiator]
-            return refused(f"{self.names[peer]} takes part in the migration of {first}")
+            return refused(f"{self.names[peer]} takes part in the {self.call} of {first}")
         unlike = at.unlike | (other.facts != at.facts) << peer
-        return s.at(peer, initiator=node).at(node, answered=at.answered | 1 << peer, unlike=unlike)
+        s = s.at(peer, initiator=node, met=other.met | 1 << node)
+        return s.at(node, answered=at.answered | 1 << peer, unlike=unlike)
 
     def differs(self, s: MigratingCluster, node: str, other: str) -> bool:
         """Whether two nodes have other changes."""
@@ -358,8 +429,10 @@ class Migration(NodeModel[MigratingCluster]):
         Old nodes ignore its message. What they have it sees in gossip, if they are up.
         """
         at = s.nodes[node]
+        if self.fresh and self.edition == "documents":
+            return 0
         silent = s.where(lambda n: n.status != "absent" and not (n.is_up and n.is_old))
-        return silent & ~at.answered & ~s.skipped(node)
+        return silent & ~at.answered & ~s.skipped(node) & at.met
 
     def mismatched(self, s: MigratingCluster, node: int) -> int:
         """Who has another metadata than an initiator (a mask): by its answer, or by gossip."""
@@ -368,9 +441,9 @@ class Migration(NodeModel[MigratingCluster]):
 
     @action(
         each=lambda m, s: s.where(lambda n: n.answered),
-        says=(
+        says=lambda m, *_: (
             "{node} writes the first epochs of the log: the point of no return. "
-            "Gossip rules metadata no more."
+            + ("It alone is the CMS." if m.fresh else "Gossip rules metadata no more.")
         ),
     )
     @purpose("From here on one log puts all changes in order.")
@@ -406,8 +479,9 @@ class Migration(NodeModel[MigratingCluster]):
     @action(
         each=lambda m, s: s.where(lambda n: n.waits_for_log and n.initiator is not None),
         says=lambda m, before, act, after: (
-            f"The operator aborts the migration of "
-            f"{m.names[before.nodes[m.number(act.node)].initiator]}: all who are up forget it."
+            ("The nodes give up the election" if m.fresh else "The operator aborts the migration")
+            + f" of {m.names[before.nodes[m.number(act.node)].initiator]}: all who are up forget "
+            "it."
         ),
         relied=lambda m, s, act: m.is_stuck(s, m.number(act.node)),
     )
@@ -430,13 +504,15 @@ class Migration(NodeModel[MigratingCluster]):
 
     def members_heard(self, s: MigratingCluster, node: int) -> int:
         """The members of the CMS, as the peer that is farthest knows them (a mask)."""
-        peers = (n for i, n in enumerate(s.nodes) if i != node and n.is_up and n.log != NO_LOG)
+        others = chosen(s.nodes, s.nodes[node].met & s.up & ~(1 << node))
+        peers = (n for n in others if n.log != NO_LOG)
         return max(peers, key=lambda n: n.epoch, default=s.nodes[node]).knows
 
     def asks_members(self, before: MigratingCluster, act: Any, _: Any) -> Iterator[Travel]:
-        """All peers are asked; only those of the new version answer."""
+        """All known peers are asked; only those of the new version answer."""
+        met = before.nodes[self.number(act.node)].met
         for name, peer in zip(self.names, before.nodes, strict=True):
-            if peer.is_up and name != act.node:
+            if peer.is_up and name != act.node and met >> self.number(name) & 1:
                 said = "CMS?" if peer.is_new else "CMS?: ignored"
                 yield Travel("request", act.node, name, said, leg=0)
                 if peer.log != NO_LOG:
@@ -615,12 +691,12 @@ class Migration(NodeModel[MigratingCluster]):
         log = s.logs[-1]
         return log.members_at(log.top).bit_count() == min(self.size, self.nodes)
 
-    @sometimes(when=lambda m: m.edition == "documents")
+    @sometimes(when=lambda m: m.edition == "documents" and not m.fresh)
     def mixed_log(self, s: MigratingCluster) -> bool:
         """The log has begun while a node runs the old version."""
         return bool(s.logs and s.old)
 
-    @sometimes(when=lambda m: m.changes)
+    @sometimes(when=lambda m: m.changes and not m.fresh)
     def found_unlike(self, s: MigratingCluster) -> bool:
         """An initiator finds a node with other metadata."""
         return any(n.unlike for n in s.nodes)
@@ -642,17 +718,14 @@ class Migration(NodeModel[MigratingCluster]):
 
         A migration that cannot go on is aborted first.
         """
-        enabled = {kind: [*each] for kind, each in self.by_kind(s)}
         turn = (*("abort", "freeze", "restart", "gossip", "answer", "begin log", "ask members"),
-                *("catch up", "inject", "initialize", "upgrade", "grow"))  # fmt: skip
-        enabled["abort"] = [a for a in enabled.get("abort", ()) if self.relied(s, a)]
-        return next((enabled[kind][0] for kind in turn if enabled.get(kind)), None)
-
-    def by_kind(self, s: MigratingCluster) -> Iterator[tuple[str, Iterable[Any]]]:
-        """The actions that may happen, by their kind."""
-        every = [*self.actions(s)]
-        for kind in dict.fromkeys(map(self.kind, every)):
-            yield kind, (each for each in every if self.kind(each) == kind)
+                *("catch up", "inject", "discover", "initialize", "upgrade", "grow"))  # fmt: skip
+        may = [
+            each
+            for each in self.actions(s)
+            if self.kind(each) in turn and (self.kind(each) != "abort" or self.relied(s, each))
+        ]
+        return min(may, key=lambda each: turn.index(self.kind(each)), default=None)
 
     def milestone(self, before: MigratingCluster, act: Any, after: MigratingCluster) -> str | None:
         """Versions mix, a mismatch is found, the log begins, all run by it."""
@@ -690,7 +763,7 @@ def in_a_line(node: MigratingNode) -> str:
 
 
 (
-    Change, Gossip, Upgrade, Freeze, Bring, Inject, Initialize, Answer, BeginLog, Abort,
+    Change, Gossip, Upgrade, Freeze, Bring, Inject, Discover, Initialize, Answer, BeginLog, Abort,
     AskMembers, CatchUp, Grow, Crash, Restart, Die,
 ) = Migration.acts  # fmt: skip
 

@@ -12,11 +12,12 @@ from kit.engine.check import check
 from kit.engine.flows import flows
 from kit.engine.registry import build, entry_of
 from kit.engine.timeline import Timeline
-from kit.errors import Refusal
+from kit.errors import BadInput, Refusal
 from kit.protocols.cms.migrating_cluster import NO_LOG
 from kit.protocols.cms.migration import (
     KINDS,
     Abort,
+    Answer,
     BeginLog,
     Bring,
     CatchUp,
@@ -31,10 +32,15 @@ from tests.quality.reporting import assert_reported, judges
 
 GUARDS = {guard.id: guard for guard in entry_of("migration").safeguards}
 SERVER = {"edition": "server"}
+FRESH = {"begins": "fresh"}
 # parameters, states, steps of the longest of the shortest runs
 CLEAN: dict[str, tuple[dict[str, Any], int, int]] = {
     "documents": ({}, 1785, 14),
     "server": (SERVER, 375, 13),
+    "fresh, a flag": (FRESH, 425, 11),
+    "fresh, discovery": ({**FRESH, **SERVER}, 413, 11),
+    "fresh, a later seed": ({**FRESH, **SERVER, "contact": "C"}, 824, 11),
+    "fresh, a crash at any step": ({**FRESH, **SERVER, "contact": "C", "crashes": 1}, 4670, 16),
     "server, a crash at any step": ({**SERVER, "crashes": 1}, 6627, 16),
     "server, a node lost at any step": ({**SERVER, "deaths": 1}, 3534, 17),
 }
@@ -199,6 +205,53 @@ def test_an_aborted_initialization_leaves_nobody_with_half_of_it() -> None:
     assert timeline.state == before
     go(timeline, "initialize C", "answer C A", "answer C B", "begin-log C")
     assert timeline.state.nodes[2].log != NO_LOG
+
+
+@pytest.mark.spec("B-040")
+def test_a_flag_begins_a_fresh_cluster_alone() -> None:
+    """Nobody else can begin, nobody is asked, and one node is the CMS that all others find."""
+    for flag in "ABC":
+        timeline = played(f"begins=fresh contact={flag}")
+        enabled = timeline.model.actions(timeline.state)
+        assert [each.node for each in enabled if isinstance(each, Initialize)] == [flag]
+        go(timeline, f"initialize {flag}", f"begin-log {flag}")
+        assert "first member" in timeline.moments[1].say
+        [log] = timeline.state.logs
+        assert timeline.model.named(log.members_at(log.top)) == (flag,)
+        other = "BAA"["ABC".index(flag)]
+        go(timeline, f"discover {other} {flag}", f"ask-members {other}", f"catch-up {other}")
+        assert timeline.state.nodes["ABC".index(other)].epoch == 2
+
+
+def test_on_the_server_fresh_nodes_elect_the_first_member() -> None:
+    """Whoever knows a lower name, or nobody, does not begin; all that one has found take part in
+    one election; what is given up leaves nobody with half of it.
+    """
+    timeline = played("begins=fresh edition=server contact=C")
+    begins = [
+        each for each in timeline.model.actions(timeline.state) if isinstance(each, Initialize)
+    ]
+    assert [each.node for each in begins] == ["C"]
+    go(timeline, "discover B C", "initialize B", "discover A C", "answer B C", "initialize A")
+    assert "C takes part in the election of B" in why_not(timeline, Answer("A", "C"))
+    held = timeline.model.why_not(timeline.state, BeginLog("A"))
+    assert isinstance(held, Refusal)
+    assert held.missing == ("B", "C")
+    before = timeline.state.nodes
+    go(timeline, "abort A")
+    assert timeline.state.nodes[1:] == before[1:]
+    assert timeline.state.nodes[0].initiator is None
+    go(timeline, "begin-log B", "ask-members A", "catch-up A")
+    assert [node.epoch for node in timeline.state.nodes] == [2, 2, 0]
+    panel = Player(timeline).text()
+    assert "found A, B, C" in panel
+
+
+@pytest.mark.parametrize("given", ["begins=fresh spares=1", "begins=fresh deaths=1", "contact=E"])
+def test_what_is_no_fresh_cluster_is_refused(given: str) -> None:
+    """Nobody is added to it or lost by it, and the first one is a node."""
+    with pytest.raises(BadInput):
+        played(given)
 
 
 def test_past_the_point_of_no_return_nothing_is_aborted() -> None:

@@ -27,6 +27,7 @@ class BeliefRow(Struct, frozen=True):
     members: tuple[str, ...]
     initiator: str
     differs: bool
+    met: tuple[str, ...]
 
     @property
     def version(self) -> str:
@@ -36,7 +37,8 @@ class BeliefRow(Struct, frozen=True):
     @property
     def rules(self) -> str:
         """By what it runs."""
-        return f"log, epoch {self.node.epoch}" if self.node.log else "gossip"
+        without = "no log" if self.met else "gossip"
+        return f"log, epoch {self.node.epoch}" if self.node.log else without
 
     @property
     def switch(self) -> str:
@@ -60,7 +62,8 @@ def _rows(scene: Scene) -> Iterator[BeliefRow]:
         if node.status != "absent":
             initiator = NONE if node.initiator is None else m.names[node.initiator]
             differs = node.is_there and node.facts != usual
-            yield BeliefRow(name, node, m.named(node.knows), initiator, differs)
+            met = m.named(node.met) if m.fresh else ()
+            yield BeliefRow(name, node, m.named(node.knows), initiator, differs, met)
 
 
 # -- the picture -----------------------------------------------------------------------------------
@@ -80,7 +83,8 @@ def _character(scene: Scene, row: BeliefRow) -> Character:
     log = s.log_of(node)
     is_member = bool(log and log.members_at(node.epoch) >> scene.model.number(row.name) & 1)
     changes = f"changes {numbered(node.facts)}" if node.facts else "no change"
-    heard = f"CMS {', '.join(row.members)}" if row.members else ""
+    heard = f"found {' '.join(row.met)}" if row.met and not node.log else ""
+    heard = f"CMS {', '.join(row.members)}" if row.members else heard
     if node.initiator is not None and not node.log:
         heard = f"asked by {row.initiator}"
     switch = f", switch {row.switch}" if node.frozen else ""
@@ -120,7 +124,7 @@ def gates(scene: Scene) -> Iterator[Gate]:
         there, missing = m.named(s.nodes[i].answered), m.named(m.unanswered(s, i))
         count = len(there) + len(missing)
         yield Gate(f"begin:{m.names[i]}", "the log", "answered", there, missing, count)
-    if s.is_mixed and not s.has_log and not initiators:
+    if s.is_mixed and not s.has_log and not initiators and not m.fresh:
         if m.edition == "documents":
             ready, knows = s.where(lambda n: n.is_there and (n.is_new or n.frozen)), "the switch"
         else:
@@ -132,7 +136,8 @@ def gates(scene: Scene) -> Iterator[Gate]:
 def _line(row: BeliefRow) -> str:
     switch = f", switch {row.switch}" if row.switch else ""
     initiator = f", asked by {row.initiator}" if row.initiator != NONE else ""
-    members = f", CMS {', '.join(row.members)}" if row.members else ""
+    members = f", found {', '.join(row.met)}" if row.met else ""
+    members += f", CMS {', '.join(row.members)}" if row.members else ""
     changes = f"changes {numbered(row.node.facts) or NONE}{' ! differs' * row.differs}"
     return f"{row.name}: {row.version} version, {row.rules}{switch}, {changes}{members}{initiator}"
 
@@ -141,7 +146,8 @@ def _badges(scene: Scene) -> Badges:
     s = scene.state
     there, new = s.there.bit_count(), (s.there & ~s.old).bit_count()
     by_log = sum(n.is_there and n.log != NO_LOG for n in s.nodes)
-    yield "versions", f"{new} of {there} upgraded", "busy" if 0 < new < there else ""
+    if not scene.model.fresh:
+        yield "versions", f"{new} of {there} upgraded", "busy" if 0 < new < there else ""
     yield "log", f"{by_log} of {there} run by the log", "busy" if 0 < by_log < there else ""
     unlike = ", ".join(row.name for row in rows(scene) if row.differs)
     yield "unlike", f"! other metadata: {unlike}" if unlike else "", "broken"

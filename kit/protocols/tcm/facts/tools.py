@@ -63,6 +63,7 @@ class TcmServers(MetadataServers):
     does: Mapping[str, str] = {
         "nodetool decommission": "decommission {here}",
         "nodetool assassinate {machine}": "assassinate {machine}",
+        "nodetool abortbootstrap --ip {machine}": "cancel {machine}",
     }
     lacks: Mapping[str, str] = {
         "nodetool cms reconfigure": NO_CMS,
