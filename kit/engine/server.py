@@ -229,11 +229,11 @@ class Servers:
         words = {"here": now.place, **given}
         if "machine" in given:
             words["machine"] = self.machine(now, given)
-        verb = self.does[command].format_map({k: escape(str(v)) for k, v in words.items()})
+        like = self.does[command].format_map({k: escape(str(v)) for k, v in words.items()})
         options = now.model.options(now.state)
-        of_kind = [each for each in options if fnmatchcase(now.model.verb(each[0]), verb)]
+        of_kind = [each for each in options if fnmatchcase(now.model.verb(each[0]), like)]
         if not of_kind:
-            wish = verb.replace(" *", "")
+            wish = self.does[command].format_map(words).replace(" *", "")
             raise Refused(f"{wish}: there is nothing of the kind to do in this model now")
         return CommandReply(actions=(min(of_kind, key=lambda option: option[1] is not None)[0],))
 

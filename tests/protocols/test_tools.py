@@ -179,6 +179,23 @@ def test_without_a_quorum_there_is_no_log_and_each_node_still_says_what_it_knows
     assert any(line.startswith("DN 10.0.0.11 ") for line in typed(tools, now, "nodetool status"))
 
 
+def test_a_node_with_another_address_is_down_to_who_has_the_old_one() -> None:
+    """The node itself knows its new address; the others do once the log has it."""
+    given = {"nodes": 2, "members": 2, "changes": 0, "edition": "server", "addresses": 1}
+    timeline = Timeline(build("cms", given, ()))
+    option = timeline.model.find(timeline.state, "new-address A")
+    assert option is not None
+    timeline.do(option[0])
+    run = tuple(timeline.moments[at] for at in timeline.path())
+    seen = {
+        name: typed(servers(timeline), DrillMoment(timeline.model, run, name), "nodetool status")
+        for name in timeline.model.names
+    }
+    rows = {name: [line.split()[:2] for line in lines[5:]] for name, lines in seen.items()}
+    assert rows["A"] == [["UN", "10.0.0.111"], ["UN", "10.0.0.12"]]
+    assert rows["B"] == [["DN", "10.0.0.11"], ["UN", "10.0.0.12"]]
+
+
 @pytest.mark.parametrize("name", server_places())
 def test_each_command_of_nodetool_is_answered_or_not_modelled_in_words(name: str) -> None:
     """What is not modelled is read, and has neither a button nor a line of help."""

@@ -30,6 +30,8 @@ KINDS = {
 }
 """The published kind of each event. A node that joins or leaves does so in fewer events here."""
 STEPS = {rules.START_ADD: "START_ADD_TO_CMS", rules.FINISH_ADD: "FINISH_ADD_TO_CMS"}
+ELSEWHERE = 100
+"""By how much a new address is greater."""
 STEP, REMOVAL = "ADVANCE_CMS_RECONFIGURATION", "REMOVE_FROM_CMS"
 """Steps of a change: one kind in the server's edition, those of the documents' are older."""
 HEALTH = ("members", "answering", "can_commit", "needs_reconfiguration", "commits_paused")
@@ -65,11 +67,19 @@ class CmsServers(MetadataServers):
         self.tables = (*self.tables, health)
 
     def hosts(self, now: DrillMoment) -> list[ServerHost]:
-        """Every machine, in the datacenter and rack that the model gives it."""
+        """Every machine; the asked one knows the new address of whom it reaches."""
+        m, s = now.model, now.state
+        knows = m.reached(s, now.here)
+        moved = [bool(node.moved and knows >> at & 1) for at, node in enumerate(s.nodes)]
         return [
-            ServerHost(address_of(at), host_id(at), node.dc, node.rack)
-            for at, node in enumerate(now.model.ring)
+            ServerHost(address_of(at + ELSEWHERE * moved[at]), host_id(at), node.dc, node.rack)
+            for at, node in enumerate(m.ring)
         ]
+
+    def reached(self, now: DrillMoment, at: int) -> set[int]:
+        """Those that are up, and whose address the node knows."""
+        known = nodes_in(now.model.reached(now.state, at))
+        return {each for each in known if self.is_up(now, each)}
 
     def is_up(self, now: DrillMoment, at: int) -> bool:
         """Whether its server runs."""
