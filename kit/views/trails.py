@@ -5,7 +5,7 @@ it carries; labels of other things find room by the same rules.
 
 import re
 from cmath import rect
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from functools import lru_cache
 from math import tau
 
@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.edge.words import say
-from kit.engine.flows import Flow
+from kit.engine.flows import Flow, FlowKind
 from kit.views.fragment import Frag, h
 from kit.views.labels import LINE, Box, measured, seated, wrapped
 from kit.views.panel import Scene
@@ -135,8 +135,10 @@ def _edges(part: Frag, at: Place, size: float) -> Iterator[Box]:
         yield Box(edge.real, edge.imag, 8, 8)
 
 
-def travelled(scene: Scene, there: Standing) -> Frag:
-    """Draw what travelled between the parts of a drawing, round all others, with its words."""
+def travelled(scene: Scene, there: Standing, seen: Container[FlowKind] = ()) -> Frag | None:
+    """Draw what travelled between the parts of a drawing, round all others, with its words; what
+    came is ``seen`` of some kinds without.
+    """
     labels = Labels(there.ground.holds, there.ground.taken())
     labels.lines += there.lines
 
@@ -144,8 +146,9 @@ def travelled(scene: Scene, there: Standing) -> Frag:
         start, end = there.ends.get(flow.from_key), there.ends.get(flow.to_key)
         return there.ground.way(start, end) if start and end and start.at != end.at else None
 
-    drawn = [*trails(scene.flows()[:MOST_TRAILS], route, labels)]
-    return h("g", drawn, [*labels.draw()], k="trails")
+    flows = [flow for flow in scene.flows() if flow.kind not in seen][:MOST_TRAILS]
+    drawn = [*trails(flows, route, labels)]
+    return h("g", drawn, [*labels.draw()], k="trails") if drawn else None
 
 
 class _Label(Struct, frozen=True):

@@ -271,7 +271,7 @@ def draw_grid(
     was: TabletGrid | None = None,
     *,
     by_storage: bool = False,
-    moved: Callable[[Standing], Frag] | None = None,
+    moved: Callable[[Standing], Frag | None] | None = None,
 ) -> Frag:
     """Draw the grid; ``by_storage``: with areas as bytes, else all chips are as large.
 

@@ -345,7 +345,7 @@ def _inside(scene: Scene, *, many: bool) -> Frag:
         "g",
         parts,
         h("g", arrows(scene, there), k="ring-arrows") if has_arrows(scene) else None,
-        travelled(scene, there),
+        travelled(scene, there, ("entry",)),  # a number in yellow says who has applied it
         k="ring-parts",
         data_rove=True,
     )
