@@ -21,7 +21,7 @@ from kit.errors import Refused
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts import moment
 from kit.protocols.tcm.facts.tools import TcmServers
-from kit.protocols.tcm.rules.metadata import Advance, Cancel
+from kit.protocols.tcm.rules.metadata import Advance
 from kit.protocols.tcm.tcm import Crash, Restart, Stream
 
 BY_ITSELF = (("log", Apply), ("tcm", Stream), ("tcm", Advance))
@@ -119,14 +119,6 @@ class OperatedServers(TcmServers):
         lines = tuple(line for line in said if words in line.casefold())
         return CommandReply(lines, marks=(LOOKED,) if lines else ())
 
-    def abort(self, now: DrillMoment, given: Given) -> CommandReply:
-        """A bootstrap is undone."""
-        self.answering(now, "nodetool")
-        name = now.model.names[int(str(given["node_id"])) - 1]
-        if now.model.tcm.sequence(now.state.tcm, name) is None:
-            raise Refused(f"{name} has nothing under way")
-        return CommandReply(actions=(now.model.wrap["tcm"](Cancel(name)),))
-
 
 def barriers(now: DrillMoment) -> tuple[str, ...]:
     """Whom the operation of this node waits for, as it knows."""
@@ -142,7 +134,6 @@ SERVERS = OperatedServers()
 FORMS: tuple[Form, ...] = (
     *SERVERS.understood("on", "ssh", "nodetool"),
     *SERVERS.systemctl(),
-    Form("nodetool abortbootstrap --node {node_id}", "undo a bootstrap", SERVERS.abort),
     *SERVERS.understood("SELECT"),
     Form(INSERT, "write a row, at QUORUM", SERVERS.insert),
     Form(f"grep {{pattern}} {LOG_FILE}", "some of this node's log", SERVERS.grep),
