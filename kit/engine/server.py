@@ -124,7 +124,7 @@ VOCABULARY = (
 MOST_DIGITS = 20
 NOT_MODELLED = "not modelled here: "
 NO_TOKENS = "nodes of this model have no tokens"
-OWN_KEYSPACE = "kit"
+OWN_KEYSPACE = "kit_views"
 """Where tables stand that no server has."""
 
 
@@ -243,11 +243,11 @@ class Servers:
         words = {"here": now.place, **given}
         if "machine" in given:
             words["machine"] = self.machine(now, given)
-        verb = self.does[command].format_map({k: escape(str(v)) for k, v in words.items()})
+        like = self.does[command].format_map({k: escape(str(v)) for k, v in words.items()})
         options = now.model.options(now.state)
-        of_kind = [each for each in options if fnmatchcase(now.model.verb(each[0]), verb)]
+        of_kind = [each for each in options if fnmatchcase(now.model.verb(each[0]), like)]
         if not of_kind:
-            wish = verb.replace(" *", "")
+            wish = self.does[command].format_map(words).replace(" *", "")
             raise Refused(f"{wish}: there is nothing of the kind to do in this model now")
         return CommandReply(actions=(min(of_kind, key=lambda option: option[1] is not None)[0],))
 
@@ -345,29 +345,29 @@ class Servers:
         self.on(now, {"node": name})
         return name
 
-    def turned(self, now: DrillMoment, name: str, *, on: bool) -> Any:
-        """The action of the model by which a server starts, or stops."""
-        return self.starts(name) if on else self.stops(name)
+    def turned(self, now: DrillMoment, name: str, *, on: bool) -> tuple[Any, ...]:
+        """The actions of the model by which a server starts, or stops."""
+        return ((self.starts if on else self.stops)(name),)
 
     def stop(self, now: DrillMoment, given: Given) -> CommandReply:
         """The server stops; its disk stays."""
         name = self.server(now, given)
         if not self.is_up(now, now.number(name)):
             raise Refused(f"{name} is down already: there is nothing to stop")
-        return CommandReply(actions=(self.turned(now, name, on=False),))
+        return CommandReply(actions=self.turned(now, name, on=False))
 
     def start(self, now: DrillMoment, given: Given) -> CommandReply:
         """The server starts."""
         name = self.server(now, given)
         if self.is_up(now, now.number(name)):
             raise Refused(f"{name} is up already: there is nothing to start")
-        return CommandReply(actions=(self.turned(now, name, on=True),))
+        return CommandReply(actions=self.turned(now, name, on=True))
 
     def restart(self, now: DrillMoment, given: Given) -> CommandReply:
         """Stop and start: two steps, between which the node is down."""
         name = self.server(now, given)
-        stops = [each for each in (self.turned(now, name, on=False),) if now.has(each)]
-        return CommandReply(actions=(*stops, self.turned(now, name, on=True)))
+        stops = [each for each in self.turned(now, name, on=False) if now.has(each)]
+        return CommandReply(actions=(*stops, *self.turned(now, name, on=True)))
 
     # What may be typed
 

@@ -84,32 +84,22 @@ class LostCms(CmsServers):
         marks = () if [*unfinished(now)] else (CHECKED,)
         return replace(super().change_status(now, given), marks=marks)
 
-    # -- the server of a node ----------------------------------------------------------------------
+    def turned(self, now: DrillMoment, name: str, *, on: bool) -> tuple[Any, ...]:
+        """A server starts from a file of metadata, if its option says so.
 
-    def restart(self, now: DrillMoment, given: Given) -> CommandReply:
-        """The server starts from a file of metadata, if its option says so."""
-        return self.from_file(now, super().restart(now, given))
-
-    def start(self, now: DrillMoment, given: Given) -> CommandReply:
-        """The same with one that is down."""
-        return self.from_file(now, super().start(now, given))
-
-    def from_file(self, now: DrillMoment, reply: CommandReply) -> CommandReply:
-        """What a start does besides. Raises Refused where it would go back to an old file."""
-        if not is_set(now, now.place):
-            return reply
+        Raises Refused where it would go back to an old file.
+        """
+        turns = super().turned(now, name, on=on)
+        if not (on and is_set(now, name)):
+            return turns
         if not now.state.open:
-            raise Refused(f"{now.place} would go back to {DUMP}: take the option away first")
-        forced = Cms.force_member(now.place), Cms.resume_consensus()
-        return replace(reply, actions=(*reply.actions, *forced))
-
-    # -- a file of metadata ------------------------------------------------------------------------
+            raise Refused(f"{name} would go back to {DUMP}: take the option away first")
+        return (*turns, Cms.force_member(name), Cms.resume_consensus())
 
     def dump(self, now: DrillMoment, given: Given) -> CommandReply:
         """All metadata that this node knows goes to a file on it."""
         epoch = now.model.epoch(now.state, self.answering(now, "jmx"))
-        marks = (DUMPED.format(now.place, epoch),)
-        return CommandReply((f"{DUMP}: epoch {epoch}",), marks=marks)
+        return CommandReply((f"{DUMP}: epoch {epoch}",), marks=(DUMPED.format(now.place, epoch),))
 
     def stand_alone(self, now: DrillMoment, given: Given) -> CommandReply:
         """In the file a node becomes the only member."""

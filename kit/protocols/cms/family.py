@@ -28,7 +28,7 @@ FAMILY = Family(
         "cms/quorum-lost": "drill:QUORUM_LOST",
         "cms/cms-lost": "drill:CMS_LOST",
     },
-    servers={"cms": "facts.tools:SERVERS"},
+    servers={"cms": "facts.tools:SERVERS", "migration": "facts.tools:MIGRATING"},
     public={
         "lessons": {
             "lessons.questions": (
@@ -45,7 +45,7 @@ FAMILY = Family(
             ("S-19", "S-71", "S-72", "S-73"),
             "under_way",
             {"crashes": 1},
-        ),
+        )
     },
     composes=("gossip",),
 )

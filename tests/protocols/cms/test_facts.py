@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from kit.engine.registry import build
 from kit.protocols.cms.facts import commit as facts
 from kit.protocols.cms.facts import members as of_members
+from kit.protocols.cms.facts import schema as facts_of_schema
 from kit.protocols.cms.rules.log import Entry
 from kit.protocols.cms.rules.members import Members
 from kit.protocols.cms.submitting import Answer, Handling
@@ -61,3 +62,23 @@ def test_members_in_words(readers: int, writers: int, said: str) -> None:
     model: Any = build("cms")
     members = Members(readers=readers, writers=writers)
     assert of_members.text(model, members) == said
+
+
+def test_who_is_down_with_a_corrupt_log_does_not_come_back_for_a_quorum() -> None:
+    """Two of three members: only then does nothing help but a state that is forced."""
+    model: Any = build("cms", {"members": 3})
+    start = model.start()
+    for corrupt, forced in ((0b000, False), (0b010, False), (0b110, True)):
+        nodes = tuple(
+            each.but(health="down" if at else "up", corrupt=bool(corrupt >> at & 1))
+            for at, each in enumerate(start.nodes)
+        )
+        assert model.needs_override(start.but(nodes=nodes)) is forced
+
+
+def test_nobody_misses_writes_before_joining() -> None:
+    """Of writes that were acknowledged a newcomer lacks none until it is there."""
+    model: Any = build("schema")
+    start = model.start()
+    lacks = [facts_of_schema.known(model, start.but(written=written)) for written in ((), (0, 0))]
+    assert [rows[-1].missing for rows in lacks] == [0, 0]

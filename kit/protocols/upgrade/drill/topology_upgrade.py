@@ -4,7 +4,7 @@ What the coordinator and the nodes do by themselves takes time: ``wait`` lets on
 Source: Topology over Raft, "Upgrade from legacy topology to raft-based topology".
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from msgspec.structs import replace
 
@@ -52,6 +52,7 @@ def _topology(now: DrillMoment, number: int) -> Iterator[Row]:
 class TopologyServers(Servers):
     """The servers of a cluster whose topology goes into group 0."""
 
+    lacks: Mapping[str, str] = {"nodetool describecluster": "there is no schema", **Servers.lacks}
     tables = (
         NodeTable(
             "topology",
