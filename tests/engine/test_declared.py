@@ -10,6 +10,7 @@ import pytest
 
 from kit.engine.check import check
 from kit.engine.declared import action, always, parameter
+from kit.engine.timeline import Timeline, held
 from kit.engine.trace import action_from
 from kit.errors import BadInput, BadType
 from tests.toy.slots import Client, Slots, SlotState
@@ -136,3 +137,13 @@ def test_actions_have_to_be_told_apart() -> None:
     model.Action = _Untagged | int | Callable
     with pytest.raises(BadType, match=r"^Action of slots: .*each with a tag of its own"):
         action_from(model, {"type": "enter"}, "step 1")
+
+
+def test_a_timeline_is_led_up_to_the_break() -> None:
+    """Of actions to come none follows the first one that breaks a promise."""
+    model: Any = Sized(most=2)
+    timeline = Timeline(model)
+    comes = (Slots.enter(0), Slots.enter(1), Slots.depart(0))
+    for step in held(timeline, comes):
+        timeline.do(step)
+    assert [each.action for each in timeline.moments] == [None, *comes[:2]]

@@ -45,7 +45,7 @@ FAMILY = Family(
             ("S-19", "S-71", "S-72", "S-73"),
             "under_way",
             {"crashes": 1},
-        ),
+        )
     },
     composes=("gossip",),
 )

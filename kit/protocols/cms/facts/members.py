@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from kit.masks import nodes_in
 from kit.protocols.cms.cms import (
     Cms,
     CmsState,
@@ -17,7 +18,7 @@ from kit.protocols.cms.cms import (
     stored,
 )
 from kit.protocols.cms.rules.log import SNAPSHOT
-from kit.protocols.cms.rules.members import Members, majorities, nodes_in
+from kit.protocols.cms.rules.members import Members, majorities
 
 NOBODY = "nobody"
 
