@@ -204,9 +204,10 @@ class Servers:
         """The state of a member: normal (N), joining (J), leaving (L), moving (M)."""
         return "N"
 
-    def count(self, now: DrillMoment, at: int) -> str:
-        """How many tokens a member has."""
-        return "1"
+    def members(self, now: DrillMoment) -> Iterator[tuple[int, str, str]]:
+        """Each member as the asked node knows it: its place, its state, how many tokens it has."""
+        at = range(len(now.model.names))
+        return ((each, self.letter(now, each), "1") for each in at if self.is_member(now, each))
 
     # What the tools answer
 
@@ -255,12 +256,11 @@ class Servers:
         """``nodetool status``, as this node sees the others."""
         up = self.reached(now, self.answering(now, "nodetool"))
         by_dc: dict[str, list[tuple[str, ...]]] = {}
-        for at, host in enumerate(self.hosts(now)):
-            if self.is_member(now, at):
-                state = "DU"[at in up] + self.letter(now, at)
-                count = self.count(now, at)
-                row = (state, host.address, "?", count, "?", host.host_id, host.rack)
-                by_dc.setdefault(host.dc, [STATUS_HEAD]).append(row)
+        hosts = self.hosts(now)
+        for at, letter, count in self.members(now):
+            state, host = "DU"[at in up] + letter, hosts[at]
+            row = (state, host.address, "?", count, "?", host.host_id, host.rack)
+            by_dc.setdefault(host.dc, [STATUS_HEAD]).append(row)
         lines: list[str] = []
         for dc, rows in sorted(by_dc.items()):
             heading = f"Datacenter: {dc}"
