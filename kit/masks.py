@@ -36,6 +36,16 @@ def members(mask: int) -> tuple[int, ...]:
     return chosen(range(mask.bit_length()), mask)
 
 
+def majority(count: int) -> int:
+    """More than half of so many."""
+    return count // 2 + 1
+
+
+def is_majority(some: int, of: int) -> bool:
+    """Whether more than half of a set are among some."""
+    return 2 * (some & of).bit_count() > of.bit_count()
+
+
 def holds(mask: int, i: int) -> bool:
     """Whether a place is in the set."""
     return bool(mask >> i & 1)

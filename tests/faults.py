@@ -122,10 +122,10 @@ MATRIX = (
     FaultRow(
         "reconfiguration, server",
         "cms",
-        {"nodes": 3, "edition": "server", **CMS_FAULTS},
-        CMS,
+        {"nodes": 3, "edition": "server", **CMS_FAULTS, "addresses": 2},
+        (*CMS, "new-address"),
         ("submit *", "reconfigure ? 3 *"),
-        CMS_ACTS,
+        (*CMS_ACTS, "ignore"),
     ),
     FaultRow(
         "recovery of a lost majority",

@@ -2,7 +2,8 @@
 
 ``families`` is the table in ARCHITECTURE.md, made from what each family declares. ``rules`` is the
 index of what each module holds, in the words of its docstring. ``editions`` is the page of the
-tables of both editions, ``properties`` that of what testers check. ``answers`` are the commands of
+tables of both editions, ``properties`` that of what testers check, ``nodetool`` that of what tools
+of servers answer. ``answers`` are the commands of
 ``console`` blocks with what they answer, run in docs/example. ``gallery`` is the page of pictures,
 ``stories`` the page that needs no installation. ``--check`` says what is not
 current; names choose some of them.
@@ -19,7 +20,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,7 +29,9 @@ from unittest.mock import patch
 from kit.commands.answer import Rows
 from kit.commands.cli import main as kit
 from kit.commands.editions import editions
-from kit.engine.family import Family, families
+from kit.engine.family import Family, families, server_places
+from kit.engine.registry import entries
+from kit.engine.server import OWN_KEYSPACE
 from kit.lessons import story
 from kit.views.export import export_stories
 from tools.catalogue import catalogue, catalogue_cells, sight_cells, sights
@@ -41,6 +44,7 @@ INDEX = ROOT / "docs" / "reference" / "rules.md"
 GALLERY = ROOT / "docs" / "gallery.md"
 BESIDE = ROOT / "docs" / "reference" / "editions.md"
 PROPERTIES = ROOT / "docs" / "reference" / "tcm-properties.md"
+NODETOOL = ROOT / "docs" / "reference" / "nodetool.md"
 PAGE = ROOT / "docs" / "three-stories.html"
 LARGEST_PAGE = 250_000
 WIDTH = 80
@@ -148,6 +152,39 @@ def properties(text: str) -> str:
     return _between(text, "properties", "\n\n".join([*parts, f"## Have you seen it?\n\n{seen}"]))
 
 
+def nodetool(text: str) -> str:
+    """Which model answers which command of servers' tools: what stands before its mark stays."""
+    servers = {name: family.load(place) for name, (family, place) in server_places().items()}
+    forms = {name: tools.understood("nodetool") for name, tools in servers.items()}
+    because, known = (dict[tuple[str, ...], dict[str, None]]() for _ in range(2))
+    for name, each in forms.items():
+        whys: dict[str, dict[str, None]] = {}
+        for form in each:
+            if form.absent:
+                whys.setdefault(form.about, {})[form.usage.removeprefix("nodetool ")] = None
+        for why, commands in whys.items():
+            because.setdefault((_listed(commands), why), {})[name] = None
+        for held in servers[name].tables:
+            mark = " (our own)" if held.keyspace == OWN_KEYSPACE else ""
+            columns = _listed(held.columns)
+            known.setdefault((f"`{held.title}`{mark}", columns), {})[name] = None
+    cells = [["–" if form.absent else "✓" for form in each] for each in forms.values()]
+    usages = [f"`{form.usage}`" for form in forms["tcm"]]
+    parts = [
+        _table([("command", *forms), *zip(usages, *cells, strict=True)]),
+        "## Not modelled",
+        _rows(("commands", "because", "models"), because),
+        f"No server to ask, so not modelled: {_listed(sorted({*entries()} - {*servers}))}.",
+        "## Tables",
+        _rows(("table", "columns", "models"), known),
+    ]
+    return _between(text, "nodetool", "\n\n".join(parts))
+
+
+def _rows(heads: tuple[str, ...], rows: Mapping[tuple[str, ...], Iterable[str]]) -> str:
+    return _table([heads, *((*cells, _listed(names)) for cells, names in rows.items())])
+
+
 def _between(text: str, name: str, made: str) -> str:
     """The document with ``made`` between the marks of that name.
 
@@ -225,6 +262,8 @@ def made(names: Iterable[str]) -> Iterator[tuple[Path, str]]:
         yield BESIDE, beside(BESIDE.read_text(encoding="utf-8"))
     if "properties" in names:
         yield PROPERTIES, properties(PROPERTIES.read_text(encoding="utf-8"))
+    if "nodetool" in names:
+        yield NODETOOL, nodetool(NODETOOL.read_text(encoding="utf-8"))
     if "answers" in names:
         for path in documents():
             if CONSOLE.search(text := path.read_text(encoding="utf-8")):
@@ -238,7 +277,10 @@ def made(names: Iterable[str]) -> Iterator[tuple[Path, str]]:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; exit code 0 when all is well, 1 when something is not current."""
-    parts = ("families", "rules", "editions", "properties", "answers", "gallery", "stories")
+    parts = (
+        *("families", "rules", "editions", "properties", "nodetool", "answers", "gallery"),
+        "stories",
+    )
     parser = argparse.ArgumentParser(prog="python -m tools.reference", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(parts)}: all")
     parser.add_argument("--check", action="store_true", help="compare, and write nothing")

@@ -7,7 +7,8 @@ Nothing runs on the machine. The history is a ``Timeline``, so that a drill is g
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -26,6 +27,8 @@ MOST_OWN_STEPS = 100
 wrong.
 """
 MOST_ENTRIES = 10_000
+GO_ON = "…"
+"""Among the verbs of what happened before: the cluster does what it does by itself."""
 CLEAR, HINT = "clear", "hint"
 """Words that a terminal itself obeys, too: an empty screen, and the next step in sight."""
 
@@ -83,10 +86,12 @@ class CheckedStep(Struct, frozen=True):
 
 
 def procedure(
-    *steps: tuple[str, str, Callable[[DrillMoment], bool]],
+    steps: Mapping[str, tuple[str, Callable[[DrillMoment], bool]]],
 ) -> Callable[[DrillMoment], tuple[CheckedStep, ...]]:
-    """The checklist of steps that have a name, say what is to be done, and know if it is done."""
-    return lambda now: tuple(CheckedStep(name, what, is_done(now)) for name, what, is_done in steps)
+    """The checklist of steps that say, by their names, what is to be done, and know if it is."""
+    return lambda now: tuple(
+        CheckedStep(name, what, is_done(now)) for name, (what, is_done) in steps.items()
+    )
 
 
 class GradeRow(Struct, frozen=True):
@@ -130,9 +135,9 @@ class DrillKind(Struct, frozen=True, kw_only=True):
     """What a family declares of its drill.
 
     ``opened`` makes the model that is drilled on of a scenario's, with what may go wrong in it, and
-    ``begun`` the verbs of what happened before the operator came. ``starts_at`` is the first
-    machine. ``own_step`` is what the cluster does by itself, if anything. ``checklist`` and
-    ``grade`` are told by the run, and by marks of what was only read.
+    ``begun`` the verbs of what happened before the operator came, ``GO_ON`` among them.
+    ``starts_at`` is the first machine. ``own_step`` is what the cluster does by itself, if
+    anything. ``checklist`` and ``grade`` are told by the run, and by marks of what was only read.
     """
 
     title: str
@@ -201,6 +206,9 @@ class Drill:
         self.kind, self._model = kind, model
         self.timeline = Timeline(kind.opened(model))
         for verb in kind.begun(self.timeline.model):
+            if verb == GO_ON:
+                deque(self._own_steps(), 0)
+                continue
             option = self.timeline.model.find(self.timeline.state, verb)
             assert option is not None, verb
             self.timeline.do(option[0])
@@ -278,13 +286,16 @@ class Drill:
 
     def _do(self, answer: CommandReply, said: list[str]) -> None:
         said.extend(done(self.timeline, action) for action in answer.actions)
-        for _ in range(MOST_OWN_STEPS if answer.actions else 0):
-            own = self.kind.own_step(self.timeline.model, self.timeline.state)
-            if own is None:
-                break
-            said.append(done(self.timeline, own))
+        said.extend(self._own_steps() if answer.actions else ())
         self._marks[self.timeline.at] = self.now.marks | {*answer.marks}
         self.place = answer.place or self.place
+
+    def _own_steps(self) -> Iterator[str]:
+        for _ in range(MOST_OWN_STEPS):
+            own = self.kind.own_step(self.timeline.model, self.timeline.state)
+            if own is None:
+                return
+            yield done(self.timeline, own)
 
 
 def done(timeline: Timeline, action: Any) -> str:

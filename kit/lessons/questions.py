@@ -217,7 +217,7 @@ def copied(timeline: Timeline, to: int | None = None) -> Timeline:
     """The same way to the same moment, or ``to`` another one, to look ahead from."""
     copy = Timeline(timeline.model, timeline.script)
     for moment in timeline.path(timeline.at if to is None else to)[1:]:
-        copy.do(timeline.moments[moment].action)
+        copy.do(timeline.moments[moment].action, model=timeline.model_at(moment))
     return copy
 
 

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from kit.engine.contract import check_contract
-from kit.engine.model import Model, Monitor, always
+from kit.engine.model import Model, Monitor, PartialOrder, always
 from kit.engine.rule import Rule
 from kit.errors import KitError
 from tests.engine.toys import LiftModel, LiftParameters, Up
@@ -37,6 +37,8 @@ REFUSED: tuple[tuple[str, Any, str], ...] = (
     ("rests_at_goals", 1, "rests_at_goals of lift: .*True or False"),
     ("symmetry", 1, "symmetry of lift: .*a function, or None"),
     ("partial_order", 1, "partial_order of lift: .*a PartialOrder, or None"),
+    ("partial_order", PartialOrder((Up,), NOTHING), "partial_order.leads of lift: .*a function"),
+    ("partial_order", PartialOrder(("up",), len), r"partial_order.waiting\[0\] of lift: .*types"),
     ("State", 1, r"State of lift: .*a class, or several"),
     ("safeguards", ("S",), r"safeguards\[0\] of lift: .*a tuple of Safeguards"),
     ("off", "S", "off of lift: .*a tuple of strs"),
@@ -52,6 +54,9 @@ REFUSED: tuple[tuple[str, Any, str], ...] = (
     ("properties", (replace(PROPERTY, name=""),), "property of lift: .*a name"),
     ("properties", (replace(PROPERTY, name=NOTHING),), "property of lift: .*a name"),
     ("properties", (replace(PROPERTY, title="It \a holds"),), "title of property held"),
+    ("properties", (replace(PROPERTY, of=1),), "of of property held.*a function, or None"),
+    ("properties", (replace(PROPERTY, on="Up"),), "on of property held.*a tuple of classes of"),
+    ("properties", (replace(PROPERTY, on=("Up",)),), "on of property held.*a tuple of classes of"),
     ("monitors", (PROPERTY,), r"monitors\[0\] of lift: .*a tuple of Monitors"),
     ("monitors", (replace(MONITOR, begin=NOTHING),), "begin of a Monitor of lift"),
     ("monitors", (replace(MONITOR, step=NOTHING),), "step of a Monitor of lift"),

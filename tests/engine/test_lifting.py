@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from kit.engine.check import check
 from kit.engine.compose import Lifting, lifted
 from kit.engine.declared import State, action, always, refused
@@ -82,3 +84,14 @@ def test_promises_are_judged_of_the_part() -> None:
     assert [prop.name for prop in m.properties] == ["all-commit", "all-abort", "consistent"]
     result = check(m)
     assert (result.verdict, result.unreached) == ("complete", ())
+
+
+def test_an_action_keeps_its_name_in_the_whole() -> None:
+    """What an action is called is part of traces, and the same in both."""
+    with pytest.raises((TypeError, RuntimeError)) as caught:
+
+        class Renamed(Office):
+            resolve = lifted(TwoPhase.decide)(Office.in_part)
+
+    error = caught.value.__cause__ or caught.value  # Python 3.11 raises an error of its own
+    assert str(error) == "Renamed.resolve: the action is called decide"

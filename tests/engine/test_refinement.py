@@ -97,6 +97,7 @@ def test_another_start_is_no_refinement() -> None:
     result = refined(project=lambda s: Cell(1))
     assert result.violation is not None
     assert "start" in result.violation.witness
+    assert (result.states, result.transitions, result.depth, result.complete) == (1, 0, 0, False)
     assert result.violation.actions == ()
 
 

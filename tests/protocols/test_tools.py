@@ -179,6 +179,23 @@ def test_without_a_quorum_there_is_no_log_and_each_node_still_says_what_it_knows
     assert any(line.startswith("DN 10.0.0.11 ") for line in typed(tools, now, "nodetool status"))
 
 
+def test_a_node_with_another_address_is_down_to_who_has_the_old_one() -> None:
+    """The node itself knows its new address; the others do once the log has it."""
+    given = {"nodes": 2, "members": 2, "changes": 0, "edition": "server", "addresses": 1}
+    timeline = Timeline(build("cms", given, ()))
+    option = timeline.model.find(timeline.state, "new-address A")
+    assert option is not None
+    timeline.do(option[0])
+    run = tuple(timeline.moments[at] for at in timeline.path())
+    seen = {
+        name: typed(servers(timeline), DrillMoment(timeline.model, run, name), "nodetool status")
+        for name in timeline.model.names
+    }
+    rows = {name: [line.split()[:2] for line in lines[5:]] for name, lines in seen.items()}
+    assert rows["A"] == [["UN", "10.0.0.111"], ["UN", "10.0.0.12"]]
+    assert rows["B"] == [["DN", "10.0.0.11"], ["UN", "10.0.0.12"]]
+
+
 @pytest.mark.parametrize("name", server_places())
 def test_each_command_of_nodetool_is_answered_or_not_modelled_in_words(name: str) -> None:
     """What is not modelled is read, and has neither a button nor a line of help."""
@@ -196,22 +213,45 @@ def test_each_command_of_nodetool_is_answered_or_not_modelled_in_words(name: str
 
 
 @pytest.mark.parametrize(
-    ("parameters", "place", "line", "verb"),
+    ("name", "parameters", "place", "line", "verb"),
     [
-        ({"nodes": 4, "members": 3}, "B", "nodetool decommission", "decommission A B A B"),
-        ({"edition": "server"}, "C", "nodetool cms reconfigure 2", "reconfigure A 2 A"),
-        ({}, "A", "nodetool cms reconfigure --resume", "advance A A"),
+        ("cms", {"nodes": 4, "members": 3}, "B", "nodetool decommission", "decommission A B A B"),
+        ("cms", {"edition": "server"}, "C", "nodetool cms reconfigure 2", "reconfigure A 2 A"),
+        ("cms", {}, "A", "nodetool cms reconfigure --resume", "advance A A"),
+        ("tcm", {"operations": ["decommission C"]}, "C", "nodetool decommission", "decommission C"),
+        ("topology", {"operations": ["leave B"]}, "B", "nodetool decommission", "leave B"),
     ],
 )
 def test_what_changes_something_is_the_models_own_action(
-    parameters: dict[str, object], place: str, line: str, verb: str
+    name: str, parameters: dict[str, object], place: str, line: str, verb: str
 ) -> None:
     """A command names the action, and the model says whether it may happen."""
-    model = build("cms", parameters, ())
+    model = build(name, parameters, ())
     timeline = Timeline(model)
     now = DrillMoment(model, (timeline.moments[0],), place)
     [action] = answer(servers(timeline), now, line).actions
     assert model.verb(action) == verb
+
+
+@pytest.mark.parametrize(
+    ("line", "until", "verb"),
+    [
+        ("nodetool cms initialize", "initialize B", "initialize B"),
+        ("nodetool cms initialize --ignore 10.0.0.13", "initialize B", "initialize B C"),
+        ("nodetool cms abortinitialization --initiator 10.0.0.11", "abort A", "abort A"),
+    ],
+)
+def test_a_log_is_begun_and_given_up_by_nodetool(line: str, until: str, verb: str) -> None:
+    """Where the model migrates: at a moment of its own schedule, on B; C is down by then."""
+    timeline = Timeline(build("migration", {"crashes": 1}, ()))
+    while timeline.model.find(timeline.state, until) is None:
+        timeline.do(timeline.suggest())
+    crash = timeline.model.find(timeline.state, "crash C")
+    assert crash is not None
+    timeline.do(crash[0])
+    run = tuple(timeline.moments[at] for at in timeline.path())
+    [action] = answer(servers(timeline), DrillMoment(timeline.model, run, "B"), line).actions
+    assert timeline.model.verb(action) == verb
 
 
 def test_what_the_model_refuses_is_said_when_it_is_done() -> None:
@@ -234,10 +274,10 @@ def test_what_the_model_refuses_is_said_when_it_is_done() -> None:
         ("nodetool cms reconfigure 9", "nodetool cms reconfigure: got '9'"),
         ("nodetool assassinate '; rm -rf /'", "nodetool assassinate: got "),
         ("SELECT * FROM system.peers", "SELECT * FROM: got 'system.peers'"),
-        ("SELECT kind FROM kit.log_replication", "column: got 'kind'; allowed: * or node_id"),
-        ("SELECT * FROM kit.log_replication WHERE epoch = up", "got 'up'"),
-        ("SELECT * FROM kit.log_replication LIMIT -1", "LIMIT: got '-1'"),
-        ("SELECT * FROM kit.log_replication ALLOW FILTERING", "got 'ALLOW'"),
+        ("SELECT kind FROM kit_views.log_replication", "column: got 'kind'; allowed: * or node_id"),
+        ("SELECT * FROM kit_views.log_replication WHERE epoch = up", "got 'up'"),
+        ("SELECT * FROM kit_views.log_replication LIMIT -1", "LIMIT: got '-1'"),
+        ("SELECT * FROM kit_views.log_replication ALLOW FILTERING", "got 'ALLOW'"),
     ],
 )
 def test_what_is_typed_is_read_strictly(line: str, says: str) -> None:

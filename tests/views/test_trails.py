@@ -35,7 +35,7 @@ def pictures(model: str) -> Iterator[tuple[str, int, Scene, Frag]]:
 
 def lines(svg: Frag) -> Iterator[Frag]:
     """The wires of what travels, and the arrows of a ring at rest."""
-    yield from (*classed(svg, "way"), *classed(svg, "to-replica"))
+    yield from (*classed(svg, "way"), *classed(svg, "message"))
 
 
 @pytest.mark.parametrize("model", MODELS)

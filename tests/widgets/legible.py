@@ -101,6 +101,9 @@ FLAWS = """() => {
     if (row.scrollWidth > row.clientWidth + 1) found.add(`${row.className}: cut`);
   for (const slot of document.querySelectorAll(".kp-stage :is(.kp-awaited, .kp-next)"))
     if (slot.scrollHeight > slot.clientHeight + 2) found.add(`cut: ${words(slot)}`);
+  const gates = innerWidth < 840 ? "none" : ".kp:not([data-my-large]) .kp-top .gate>b";
+  for (const name of document.querySelectorAll(gates))
+    if (lines(name) > 3) found.add(`over the line of its gate: ${words(name)}`);
   const line = document.querySelector(".kp-stage .kp-line");
   const tabs = [...document.querySelectorAll(".kp-stage :is(.kp-tabs, .kp-line)>[data-tab]")]
     .filter((tab) => tab.parentNode !== line || meet(box(tab), box(line)));

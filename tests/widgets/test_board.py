@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, FloatRect, Page
 
 from kit.widgets import Player
 from kit.widgets.opening import open_named
@@ -100,6 +100,49 @@ def test_nothing_is_cut_off(reader: Page, pages: Pages, name: str) -> None:
             assert reader.evaluate(OUT) == [], (width, style)
             assert reader.evaluate(TOO_WIDE) <= 0, (width, style)
     reader.emulate_media(reduced_motion="no-preference")
+
+
+SCROLLED = """(share) => {
+  const page = [...document.querySelectorAll(".kp-page")].find((one) => one.checkVisibility());
+  const most = page.scrollWidth - page.clientWidth;
+  page.scrollLeft = share * most;
+  const { right, bottom } = page.getBoundingClientRect();
+  const first = page.querySelector("tbody th").getBoundingClientRect();
+  return { most, corner: [right, bottom], first: first.left, drawn: page.scrollLeft };
+}"""
+
+
+def shaded(reader: Page, corner: tuple[float, float]) -> bool:
+    """Whether the edge of a pane is another colour than the board."""
+    clip: FloatRect = {"x": corner[0] - 6, "y": corner[1] - 20, "width": 4, "height": 4}
+    seen = reader.screenshot(clip=clip)
+    reader.evaluate(STYLED, ".kp-page { background: none !important }")
+    bare = reader.screenshot(clip=clip)
+    reader.evaluate(STYLED, "")
+    return seen != bare
+
+
+@pytest.mark.parametrize("name", ["recovery_mode/recovery-mode", "join/join-handshake"])
+def test_a_wide_table_shows_that_there_is_more(reader: Page, pages: Pages, name: str) -> None:
+    """Its edge is shaded until one has scrolled to its end; the names of its rows stay in sight."""
+    reader.set_viewport_size({"width": 840, "height": 560})
+    opened(reader, pages(name))
+    begin = reader.evaluate(SCROLLED, 0)
+    assert begin["most"] > 20
+    assert shaded(reader, begin["corner"])
+    end = reader.evaluate(SCROLLED, 1)
+    assert end["drawn"] == pytest.approx(end["most"], abs=1)
+    assert not shaded(reader, end["corner"])
+    assert end["first"] == pytest.approx(begin["first"], abs=1)
+
+
+def test_a_table_that_fits_is_not_shaded(reader: Page, pages: Pages) -> None:
+    """There is no more of it."""
+    reader.set_viewport_size({"width": 840, "height": 560})
+    opened(reader, pages("twophase/commit"))
+    seen = reader.evaluate(SCROLLED, 0)
+    assert seen["most"] == 0
+    assert not shaded(reader, seen["corner"])
 
 
 def test_a_narrow_board_is_one_column(reader: Page, pages: Pages) -> None:

@@ -27,14 +27,14 @@ def shell() -> Iterator[InteractiveShell]:
 @pytest.mark.spec("B-066")
 def test_a_query_cell_returns_a_small_table(shell: InteractiveShell) -> None:
     """The state of log replication and of the CMS, as virtual tables: our own and published."""
-    rows = shell.run_cell_magic("cql", "", "SELECT * FROM\n  kit.log_replication LIMIT 3;")
+    rows = shell.run_cell_magic("cql", "", "SELECT * FROM\n  kit_views.log_replication LIMIT 3;")
     assert isinstance(rows, pd.DataFrame)
     assert [*rows.columns] == ["node_id", "address", "up", "epoch", "behind", "held"]
     assert [*rows["epoch"]] == [1, 1, 1]
     shell.run_line_magic("nodetool", "decommission")
-    rows = shell.run_cell_magic("cql", "", "SELECT node_id, behind FROM kit.log_replication")
+    rows = shell.run_cell_magic("cql", "", "SELECT node_id, behind FROM kit_views.log_replication")
     assert [*rows["behind"]] == [0, 0, 1, 1]
-    health = shell.run_line_magic("cql", "SELECT * FROM kit.cms_health")
+    health = shell.run_line_magic("cql", "SELECT * FROM kit_views.cms_health")
     assert health.loc[0, "can_commit"]
     assert health.loc[0, "members"] == ["A", "B", "C"]
     one = "SELECT kind FROM system_views.cluster_metadata_log WHERE epoch = 2"
@@ -88,11 +88,20 @@ def test_what_is_no_command_is_one_line(shell: InteractiveShell, line: str) -> N
 @pytest.mark.parametrize(
     "statement",
     [
-        *("", "DROP TABLE kit.cms_health", "SELECT", "SELECT *", "SELECT * FROM nothing"),
-        *("SELECT * FROM kit.cms_health; DROP TABLE x", "SELECT <b> FROM kit.cms_health"),
-        *("SELECT * FROM kit.cms_health WHERE members", "SELECT count(*) FROM kit.cms_health"),
-        *("SELECT * FROM kit.cms_health LIMIT 1e9", "SELECT * FROM kit.cms_health WHERE x = 1"),
-        *("SELECT * FROM kit.cms_health WHERE members = 'A' OR 1 = 1", "INSERT INTO x"),
+        *("", "DROP TABLE kit_views.cms_health", "SELECT", "SELECT *", "SELECT * FROM nothing"),
+        *(
+            "SELECT * FROM kit_views.cms_health; DROP TABLE x",
+            "SELECT <b> FROM kit_views.cms_health",
+        ),
+        *(
+            "SELECT * FROM kit_views.cms_health WHERE members",
+            "SELECT count(*) FROM kit_views.cms_health",
+        ),
+        *(
+            "SELECT * FROM kit_views.cms_health LIMIT 1e9",
+            "SELECT * FROM kit_views.cms_health WHERE x = 1",
+        ),
+        *("SELECT * FROM kit_views.cms_health WHERE members = 'A' OR 1 = 1", "INSERT INTO x"),
     ],
 )
 def test_what_is_no_statement_is_one_line(shell: InteractiveShell, statement: str) -> None:
@@ -114,5 +123,5 @@ def test_models_without_servers_say_so(shell: InteractiveShell) -> None:
 
 def test_a_shown_table_is_escaped(shell: InteractiveShell) -> None:
     """Frames escape what they hold."""
-    rows = cql(shell.user_ns, "", "SELECT * FROM kit.cms_health")
+    rows = cql(shell.user_ns, "", "SELECT * FROM kit_views.cms_health")
     assert "<b>" not in rows.assign(members="<b>x</b>")._repr_html_()

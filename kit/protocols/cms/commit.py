@@ -43,22 +43,12 @@ from kit.engine.declared import (
 )
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput, Refusal
-from kit.masks import chosen
+from kit.masks import chosen, majority
 from kit.protocols.cms.refining import refined_by
+from kit.protocols.cms.rules import log as logs
 from kit.protocols.cms.rules.events import Fact, Metadata, machine_of, objection, parsed
-from kit.protocols.cms.rules.log import (
-    SNAPSHOT,
-    Entry,
-    NodeLog,
-    caught_up,
-    metadata,
-    received,
-    replay,
-    slice_since,
-    snapshots_due,
-    truncated,
-)
-from kit.protocols.cms.rules.paxos import accept, newer, promise, quorum
+from kit.protocols.cms.rules.log import SNAPSHOT, Entry, NodeLog
+from kit.protocols.cms.rules.paxos import accept, newer, promise
 from kit.protocols.cms.submitting import (
     IDLE,
     Answer,
@@ -223,9 +213,9 @@ class Commit(NodeModel[CommitState]):
             raise BadInput("given_names", self.given_names, f"{self.nodes} names, each another one")
         size = 1 if self.backend == "atomic" else min(self.members, self.nodes)
         self.cms, self.size = (1 << size) - 1, size
-        self.quorum = quorum(size) if self.cms_quorum else 1
+        self.quorum = majority(size) if self.cms_quorum else 1
         given = tuple(submission_of(text, self.names) for text in self.events)
-        own = snapshots_due(len(given), self.snapshot_every)
+        own = logs.snapshots_due(len(given), self.snapshot_every)
         self.submissions = (*given, *(Submission(SNAPSHOT, "A", "A"),) * own)
         things = {parsed(each.event)[1]: each.event for each in reversed(given)}
         tables = (x for x, event in things.items() if x and not event.startswith("create"))
@@ -264,8 +254,8 @@ class Commit(NodeModel[CommitState]):
     def from_peer(self, s: CommitState, node: int, peer: int) -> CommitState:
         """A node learns what a peer has above its own epoch."""
         mine = s.nodes[node].log
-        sent = slice_since(s.nodes[peer].log, mine.epoch)
-        return self.knowing(s, node, caught_up(mine, sent, self.machine))
+        sent = logs.slice_since(s.nodes[peer].log, mine.epoch)
+        return self.knowing(s, node, logs.caught_up(mine, sent, self.machine))
 
     def unreached(self, s: CommitState, member: int, acceptor: int) -> Refusal | None:
         """Why an acceptor does not answer a ballot: it is down, or has promised a higher one."""
@@ -431,7 +421,7 @@ class Commit(NodeModel[CommitState]):
         done = dict(log.ids).get(self.id_of(request)) if self.entry_id else None
         if done:
             return Answer("committed", done)
-        against = objection(metadata(log, self.machine), self.submissions[request].event)
+        against = objection(logs.metadata(log, self.machine), self.submissions[request].event)
         if against and self.validation:
             return Answer("rejected", against.epoch, against.reason)
         return None
@@ -465,7 +455,9 @@ class Commit(NodeModel[CommitState]):
     def _learn_says(self, before: CommitState, a: Any, after: CommitState) -> str:
         former, work = (s.nodes[self.number(a.node)].handles for s in (before, after))
         who = ", ".join(self.named(former.accepts))
-        enough = "a majority" if former.accepts.bit_count() >= quorum(self.size) else "no majority"
+        enough = (
+            "a majority" if former.accepts.bit_count() >= majority(self.size) else "no majority"
+        )
         more = "" if work.answer else " {node} tries its own event in the next slot."
         return f"{{value}} is accepted by {who}, {enough}: it is epoch {{epoch}}.{more}"
 
@@ -490,7 +482,7 @@ class Commit(NodeModel[CommitState]):
 
     def settled_entry(self, s: CommitState, node: int, request: int, new: Entry) -> CommitState:
         """An entry is committed; the member knows what that means for its request."""
-        s = self.knowing(s, node, received(s.nodes[node].log, new, self.machine))
+        s = self.knowing(s, node, logs.received(s.nodes[node].log, new, self.machine))
         if new.id != self.id_of(request):
             return s
         return s.at(node, handles=Handling(request, answer=Answer("committed", new.epoch)))
@@ -503,9 +495,7 @@ class Commit(NodeModel[CommitState]):
         return "{node} finds {event} valid after epoch {known}, and appends it as epoch {epoch}."
 
     @action(
-        each=at_work(lambda work: True),
-        when=lambda m: m.backend == "atomic",
-        says=_append_says,
+        each=at_work(lambda work: True), when=lambda m: m.backend == "atomic", says=_append_says
     )
     @purpose("One node alone needs no agreement: a counter gives out epochs.")
     def append(self, s: CommitState, node: Node) -> Next:
@@ -577,7 +567,7 @@ class Commit(NodeModel[CommitState]):
         new = self.committed_as(s, epoch)
         if new is None:
             return None
-        log = received(s.nodes[node].log, new, self.machine, in_order=self.apply_in_order)
+        log = logs.received(s.nodes[node].log, new, self.machine, in_order=self.apply_in_order)
         return self.knowing(s, node, log)
 
     def behind(self, s: CommitState) -> Iterator[tuple[int, int]]:
@@ -612,7 +602,7 @@ class Commit(NodeModel[CommitState]):
     @purpose("A snapshot says all that the entries below it say.")
     def truncate(self, s: CommitState, node: Node) -> CommitState:
         """A node cuts its log off below its newest snapshot."""
-        return s.at(node, log=truncated(s.nodes[node].log))
+        return s.at(node, log=logs.truncated(s.nodes[node].log))
 
     # -- faults ------------------------------------------------------------------------------------
 
@@ -715,8 +705,8 @@ class Commit(NodeModel[CommitState]):
         log = self.history(s)
         for name, node in zip(self.names, s.nodes, strict=True):
             epoch = node.log.epoch
-            whole = replay(self.machine, log[:epoch])
-            if len(log) >= epoch and metadata(node.log, self.machine) != whole:
+            whole = logs.replay(self.machine, log[:epoch])
+            if len(log) >= epoch and logs.metadata(node.log, self.machine) != whole:
                 return f"{name} is at epoch {epoch}, with other metadata than the log makes"
         return None
 
@@ -740,7 +730,7 @@ class Commit(NodeModel[CommitState]):
         """What is committed is stored by a majority of the CMS."""
         for new in self.history(s):
             having = [place for place in self.members_of(self.cms) if _stores(s.nodes[place], new)]
-            if len(having) < quorum(self.size):
+            if len(having) < majority(self.size):
                 return f"epoch {new.epoch} is stored by a minority"
         return None
 
@@ -770,7 +760,7 @@ class Commit(NodeModel[CommitState]):
             said["epoch"] = action.epoch
         if isinstance(action, Commit.catch_up):
             peer = before.nodes[self.number(action.peer)]
-            said["sent"] = slice_since(peer.log, mine.log.epoch).text
+            said["sent"] = logs.slice_since(peer.log, mine.log.epoch).text
         work = ended.handles if mine.handles == IDLE else mine.handles
         if request is None and work != IDLE:
             request = work.request
@@ -827,9 +817,7 @@ SCENARIOS = (
         script=("submit r1 A", *_round("A", "B")[:-1], "lose-answer A", "submit r1 B"),
     ),
     Scenario(
-        "by-counter",
-        "A single node gives out the epochs by a counter",
-        {"backend": "atomic"},
+        "by-counter", "A single node gives out the epochs by a counter", {"backend": "atomic"}
     ),
 )
 
@@ -837,8 +825,7 @@ ENTRY = entry(
     Commit,
     scenarios=SCENARIOS,
     refinement=refined_by(
-        Commit,
-        lambda m: ((each.event, m.id_of(at)) for at, each in enumerate(m.submissions)),
+        Commit, lambda m: ((each.event, m.id_of(at)) for at, each in enumerate(m.submissions))
     ),
     fuzzing=Fuzzing(
         {

@@ -84,32 +84,22 @@ class LostCms(CmsServers):
         marks = () if [*unfinished(now)] else (CHECKED,)
         return replace(super().change_status(now, given), marks=marks)
 
-    # -- the server of a node ----------------------------------------------------------------------
+    def turned(self, now: DrillMoment, name: str, *, on: bool) -> tuple[Any, ...]:
+        """A server starts from a file of metadata, if its option says so.
 
-    def restart(self, now: DrillMoment, given: Given) -> CommandReply:
-        """The server starts from a file of metadata, if its option says so."""
-        return self.from_file(now, super().restart(now, given))
-
-    def start(self, now: DrillMoment, given: Given) -> CommandReply:
-        """The same with one that is down."""
-        return self.from_file(now, super().start(now, given))
-
-    def from_file(self, now: DrillMoment, reply: CommandReply) -> CommandReply:
-        """What a start does besides. Raises Refused where it would go back to an old file."""
-        if not is_set(now, now.place):
-            return reply
+        Raises Refused where it would go back to an old file.
+        """
+        turns = super().turned(now, name, on=on)
+        if not (on and is_set(now, name)):
+            return turns
         if not now.state.open:
-            raise Refused(f"{now.place} would go back to {DUMP}: take the option away first")
-        forced = Cms.force_member(now.place), Cms.resume_consensus()
-        return replace(reply, actions=(*reply.actions, *forced))
-
-    # -- a file of metadata ------------------------------------------------------------------------
+            raise Refused(f"{name} would go back to {DUMP}: take the option away first")
+        return (*turns, Cms.force_member(name), Cms.resume_consensus())
 
     def dump(self, now: DrillMoment, given: Given) -> CommandReply:
         """All metadata that this node knows goes to a file on it."""
         epoch = now.model.epoch(now.state, self.answering(now, "jmx"))
-        marks = (DUMPED.format(now.place, epoch),)
-        return CommandReply((f"{DUMP}: epoch {epoch}",), marks=marks)
+        return CommandReply((f"{DUMP}: epoch {epoch}",), marks=(DUMPED.format(now.place, epoch),))
 
     def stand_alone(self, now: DrillMoment, given: Given) -> CommandReply:
         """In the file a node becomes the only member."""
@@ -244,7 +234,7 @@ def _drill(name: str, title: str, task: str, steps: str) -> DrillKind:
         begun=lambda model: scenario.script,
         starts_at=lambda model: model.names[-1],
         own_step=own_step,
-        checklist=procedure(*((step, *STEPS[step]) for step in steps.split())),
+        checklist=procedure({step: STEPS[step] for step in steps.split()}),
         grade=grade,
     )
 
@@ -252,24 +242,21 @@ def _drill(name: str, title: str, task: str, steps: str) -> DrillKind:
 MEMBER_LOST = _drill(
     "member-lost",
     "A member of the CMS is lost",
-    "C is lost with its disk, and was one of the three members of the CMS. A new machine takes its "
-    "place tomorrow. Two members still decide, but if one more goes, nothing can be committed. "
-    "Make it three again tonight.",
+    "C, one of three members, is lost with its disk. A new machine takes its place tomorrow. If "
+    "one more member goes, nothing can be committed. Make it three again tonight.",
     "members reconfigure check",
 )
 QUORUM_LOST = _drill(
     "quorum-lost",
     "The CMS has lost its quorum",
-    "Two of three members do not answer, and every change of the schema is refused. Clients notice "
-    "nothing else. Somebody proposes to boot a node from a file of metadata. Do no more than it "
-    "takes, and leave three members behind.",
+    "Two of three members don't answer, and no table can be changed. Somebody wants to boot a node "
+    "from a file of metadata. Do no more than it takes, and leave three members.",
     "members return reconfigure check",
 )
 CMS_LOST = _drill(
     "cms-lost",
     "The whole CMS is lost",
-    "A was the only member of the CMS, and is lost with its disk. No member comes back, so nothing "
-    "will ever be committed unless you force it. Lose no more of the log than is lost already, and "
-    "leave three members behind.",
+    "A was the only member, and is lost with its disk: nothing is ever committed unless you force "
+    "it. Lose no more of the log than is lost already, and leave three members.",
     "members return epochs file override option reconfigure check",
 )

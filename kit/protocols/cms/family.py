@@ -28,9 +28,16 @@ FAMILY = Family(
         "cms/quorum-lost": "drill:QUORUM_LOST",
         "cms/cms-lost": "drill:CMS_LOST",
     },
-    servers={"cms": "facts.tools:SERVERS"},
-    public={"lessons": {"lessons": "answer_to deciding fetched still_able"}},
-    tasks=("lessons",),
+    servers={"cms": "facts.tools:SERVERS", "migration": "facts.tools:MIGRATING"},
+    public={
+        "lessons": {
+            "lessons.questions": (
+                "answer_to deciding done_changes fetched finders kept_changes recipients starters "
+                "still_able with_log"
+            )
+        }
+    },
+    tasks=("lessons.tasks",),
     hunts={
         "migration": HuntGround(
             "migration",
@@ -38,7 +45,7 @@ FAMILY = Family(
             ("S-19", "S-71", "S-72", "S-73"),
             "under_way",
             {"crashes": 1},
-        ),
+        )
     },
     composes=("gossip",),
 )

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Literal
 
 from kit.engine.declared import State
-from kit.masks import chosen, members, union
+from kit.masks import chosen, is_majority, members, union
 
 Status = Literal["up", "down", "lost", "absent"]
 Edition = Literal["documents", "server"]
@@ -189,11 +189,6 @@ class MigratingCluster(State, frozen=True, cache_hash=True, kw_only=True):
         for place in members(at.members_at(at.top) & self.up | 1 << node):
             after = after.learn(place, log, longer.top)
         return after
-
-
-def is_majority(some: int, of: int) -> bool:
-    """Whether these nodes are more than half of those (masks)."""
-    return 2 * (some & of).bit_count() > of.bit_count()
 
 
 def may_be_ignored(s: MigratingCluster, initiator: int, edition: Edition, started: int) -> bool:

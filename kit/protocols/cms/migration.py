@@ -20,7 +20,7 @@ Sources: CEP-21, "Migration Plan", "CMS Reconfiguration"; published code, ``tcm/
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import combinations, permutations
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -44,7 +44,7 @@ from kit.engine.declared import (
 )
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput, Refusal
-from kit.masks import chosen, nodes_in
+from kit.masks import chosen, is_majority, nodes_in
 from kit.protocols.cms.migrating_cluster import (
     INITIALIZED,
     NO_LOG,
@@ -52,7 +52,6 @@ from kit.protocols.cms.migrating_cluster import (
     MetadataLog,
     MigratingCluster,
     MigratingNode,
-    is_majority,
     may_be_aborted,
     may_be_ignored,
 )
@@ -301,10 +300,7 @@ class Migration(NodeModel[MigratingCluster]):
             if s.up >> source & s.up >> node & 1 and s.nodes[source].facts & ~s.nodes[node].facts:
                 yield source, node
 
-    @action(
-        each=injects,
-        travels=[Travel("message", "{source}", "{node}", "injected")],
-    )
+    @action(each=injects, travels=[Travel("message", "{source}", "{node}", "injected")])
     @purpose("Gossip may have left nodes unlike, and the log begins from equal ones.")
     def inject(self, s: MigratingCluster, source: Node, node: Node) -> Next:
         """The operator injects into {node} the gossip of {source}: it has the same changes now."""
@@ -323,8 +319,8 @@ class Migration(NodeModel[MigratingCluster]):
         """A node without a log, and whom it may ask who is there: the seed, or whom it knows."""
         seed = 1 << self.number(self.contact)
         for node, at in enumerate(s.nodes):
-            asked = (at.met | seed) & s.up & ~(1 << node) if at.waits_for_log else 0
-            for peer in nodes_in(asked):
+            near = (at.met | seed) & s.up & ~(1 << node) if at.waits_for_log else 0
+            for peer in nodes_in(near):
                 if (s.nodes[peer].met | 1 << peer) & ~at.met:
                     yield node, peer
 
@@ -339,8 +335,8 @@ class Migration(NodeModel[MigratingCluster]):
     @purpose("A new node knows a seed only, and there is to be one log for all.")
     def discover(self, s: MigratingCluster, node: Node, peer: Node) -> Next:
         """{node} asks {peer} who is there: it knows whom {peer} knows, and {peer} knows of it."""
-        found = s.nodes[node].met | s.nodes[peer].met | 1 << peer
-        return s.at(node, met=found).at(peer, met=s.nodes[peer].met | 1 << node)
+        met = s.nodes[node].met | s.nodes[peer].met | 1 << peer
+        return s.at(node, met=met).at(peer, met=s.nodes[peer].met | 1 << node)
 
     def nominates(self, s: MigratingCluster, node: int) -> bool:
         """Whether a fresh node begins: it has the flag; or it is lowest of those that it found.
@@ -722,17 +718,14 @@ class Migration(NodeModel[MigratingCluster]):
 
         A migration that cannot go on is aborted first.
         """
-        enabled = {kind: [*each] for kind, each in self.by_kind(s)}
         turn = (*("abort", "freeze", "restart", "gossip", "answer", "begin log", "ask members"),
                 *("catch up", "inject", "discover", "initialize", "upgrade", "grow"))  # fmt: skip
-        enabled["abort"] = [a for a in enabled.get("abort", ()) if self.relied(s, a)]
-        return next((enabled[kind][0] for kind in turn if enabled.get(kind)), None)
-
-    def by_kind(self, s: MigratingCluster) -> Iterator[tuple[str, Iterable[Any]]]:
-        """The actions that may happen, by their kind."""
-        every = [*self.actions(s)]
-        for kind in dict.fromkeys(map(self.kind, every)):
-            yield kind, (each for each in every if self.kind(each) == kind)
+        may = [
+            each
+            for each in self.actions(s)
+            if self.kind(each) in turn and (self.kind(each) != "abort" or self.relied(s, each))
+        ]
+        return min(may, key=lambda each: turn.index(self.kind(each)), default=None)
 
     def milestone(self, before: MigratingCluster, act: Any, after: MigratingCluster) -> str | None:
         """Versions mix, a mismatch is found, the log begins, all run by it."""

@@ -43,39 +43,11 @@ from kit.engine.declared import (
 )
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import Refusal, counted
+from kit.protocols.cms.rules import schema as rules
 from kit.protocols.cms.rules.log import Entry, Machine
-from kit.protocols.cms.rules.schema import (
-    CANCEL,
-    CMS,
-    JOIN,
-    JOINED,
-    SchemaMetadata,
-    enact,
-    lost_to,
-    metadata_after,
-    objection,
-)
-from kit.protocols.gossip.rules import (
-    BOOT,
-    NORMAL,
-    SCHEMA,
-    STATUS,
-    Mutations,
-    PlannedChange,
-    View,
-    cells_of,
-    definitions,
-    endpoint_of,
-    forgetting,
-    heard,
-    merged,
-    parse_changes,
-    saying,
-    schema_of,
-    started,
-    version_of,
-)
-from kit.protocols.gossip.rules import objection as makes_no_sense
+from kit.protocols.cms.rules.schema import CANCEL, JOIN, JOINED, SchemaMetadata
+from kit.protocols.gossip import rules as gossip
+from kit.protocols.gossip.rules import BOOT, NORMAL, SCHEMA, STATUS, Mutations, View
 
 MOST = 3
 JOINER, OPERATOR, LEFT = "X", "operator", "LEFT"
@@ -139,7 +111,7 @@ class SchemaNode(State, frozen=True, cache_hash=True):
     @property
     def table_id(self) -> str:
         """The id by which it knows the table; empty where it does not."""
-        table = schema_of(self.cells).table(KEYSPACE, TABLE)
+        table = gossip.schema_of(self.cells).table(KEYSPACE, TABLE)
         return table.id if table else ""
 
     @property
@@ -153,7 +125,8 @@ class SchemaNode(State, frozen=True, cache_hash=True):
         if cells == self.cells:
             return self
         return self.but(
-            cells=cells, view=saying(self.view, self.name, **{SCHEMA: version_of(cells)})
+            cells=cells,
+            view=gossip.saying(self.view, self.name, **{SCHEMA: gossip.version_of(cells)}),
         )
 
 
@@ -324,22 +297,26 @@ class Schema(NodeModel[SchemaState]):
         members = tuple("ABCDE"[: self.nodes])
         self.names = (*members, *(JOINER,) * (self.joins > 0))
         before, now = RACES[self.race]
-        self.planned = parse_changes("changes", (*now, *self.changes), members)
+        self.planned = gossip.parse_changes("changes", (*now, *self.changes), members)
         cells: Mutations = ()
-        earlier = parse_changes("earlier", ("create keyspace ks at A", *before), members)
+        earlier = gossip.parse_changes("earlier", ("create keyspace ks at A", *before), members)
         for epoch, planned in enumerate(earlier, start=1):
-            cells = merged(cells, cells_of(planned.change, epoch, members[planned.node]))
+            cells = gossip.merged(
+                cells, gossip.cells_of(planned.change, epoch, members[planned.node])
+            )
         self.base = len(earlier)
         statuses = tuple((name, NORMAL) for name in members)
         self.by_log = self.ordered and self.log_decides
-        self.machine = Machine(SchemaMetadata(cells, statuses, members[:1]), enact)
+        self.machine = Machine(SchemaMetadata(cells, statuses, members[:1]), rules.enact)
 
     def start(self) -> SchemaState:
         """All members know what was done before; X is not there yet."""
         first: SchemaMetadata = self.machine.initial
         view: View = ()
         for name, _ in first.statuses:
-            view = started(view, name, 1, **{STATUS: NORMAL, SCHEMA: version_of(first.cells)})
+            view = gossip.started(
+                view, name, 1, **{STATUS: NORMAL, SCHEMA: gossip.version_of(first.cells)}
+            )
         nodes = [
             SchemaNode(name, "member", "up", self.base, first.cells, view, first.members)
             for name, _ in first.statuses
@@ -357,7 +334,7 @@ class Schema(NodeModel[SchemaState]):
         """What every node knows at an epoch; nothing before it has applied any."""
         if epoch < self.base:
             return SchemaMetadata()
-        return metadata_after(self.machine, s.log[: epoch - self.base])
+        return rules.metadata_after(self.machine, s.log[: epoch - self.base])
 
     def status(self, s: SchemaState, node: SchemaNode, *names: str) -> tuple[str, ...]:
         """The nodes that a node takes for NORMAL, or for what ``names`` say: log or gossip."""
@@ -380,14 +357,14 @@ class Schema(NodeModel[SchemaState]):
         view, was = node.view, dict(old.statuses)
         for name, said in new.statuses:
             if was.pop(name, "") != said:
-                known = endpoint_of(view, name).generation
+                known = gossip.endpoint_of(view, name).generation
                 view = (
-                    saying(view, name, STATUS=said)
+                    gossip.saying(view, name, STATUS=said)
                     if known
-                    else started(view, name, 1, STATUS=said)
+                    else gossip.started(view, name, 1, STATUS=said)
                 )
         for name in was:
-            view = forgetting(view, name)
+            view = gossip.forgetting(view, name)
         after = node.but(view=view, epoch=epoch, members=new.members).with_cells(new.cells)
         return s.at(
             place, **{each: getattr(after, each) for each in ("view", "epoch", "members", "cells")}
@@ -434,13 +411,15 @@ class Schema(NodeModel[SchemaState]):
         planned = self.planned[number]
         node = s.nodes[planned.node]
         if not self.ordered:
-            if why := makes_no_sense(schema_of(node.cells), planned.change):
+            if why := gossip.objection(gossip.schema_of(node.cells), planned.change):
                 return refused(why)
-            cells = cells_of(planned.change, self.base + len(s.done) + 1, node.name)
-            after = node.with_cells(merged(node.cells, cells))
+            cells = gossip.cells_of(planned.change, self.base + len(s.done) + 1, node.name)
+            after = node.with_cells(gossip.merged(node.cells, cells))
             s = s.at(planned.node, cells=after.cells, view=after.view)
             return s.but(done=(*s.done, number))
-        if why := objection(self.metadata(s, node.epoch), planned.text, locks=self.ranges_stay):
+        if why := rules.objection(
+            self.metadata(s, node.epoch), planned.text, locks=self.ranges_stay
+        ):
             return refused(why)
         return s.but(sent=tuple(sorted((*s.sent, number))))
 
@@ -455,8 +434,8 @@ class Schema(NodeModel[SchemaState]):
         """The CMS checks a change on all that is committed, and commits or rejects it."""
         text, newest = self.planned[number].text, self.metadata(s, self.newest(s))
         sent = tuple(each for each in s.sent if each != number)
-        if self.validate_committed and objection(newest, text, locks=self.ranges_stay):
-            winner = lost_to(self.machine, s.log, text)
+        if self.validate_committed and rules.objection(newest, text, locks=self.ranges_stay):
+            winner = rules.lost_to(self.machine, s.log, text)
             epoch = winner.epoch if winner else self.base
             return s.but(sent=sent, rejected=(*s.rejected, (number, epoch)))
         s = s.but(sent=sent, done=(*s.done, number))
@@ -494,10 +473,10 @@ class Schema(NodeModel[SchemaState]):
         if self.ordered:
             return self.applying(s, node, s.nodes[source].epoch)
         both = s.nodes[node], s.nodes[source]
-        cells = merged(*(each.cells for each in both))
+        cells = gossip.merged(*(each.cells for each in both))
         a, b = (each.with_cells(cells) for each in both)
-        s = s.at(node, view=heard(a.view, b.view), cells=cells)
-        return s.at(source, view=heard(b.view, a.view), cells=cells)
+        s = s.at(node, view=gossip.heard(a.view, b.view), cells=cells)
+        return s.at(source, view=gossip.heard(b.view, a.view), cells=cells)
 
     # -- a node joins ------------------------------------------------------------------------------
 
@@ -546,10 +525,10 @@ class Schema(NodeModel[SchemaState]):
         """The joiner begins to join."""
         if self.ordered:
             return self.committed(s.at(node, phase="boot"), f"{JOIN} {JOINER}", JOINER)
-        generation = endpoint_of(s.nodes[node].view, JOINER).generation + 1
-        said = {STATUS: BOOT, SCHEMA: version_of(s.nodes[node].cells)}
+        generation = gossip.endpoint_of(s.nodes[node].view, JOINER).generation + 1
+        said = {STATUS: BOOT, SCHEMA: gossip.version_of(s.nodes[node].cells)}
         return s.at(
-            node, phase="boot", view=started(s.nodes[node].view, JOINER, generation, **said)
+            node, phase="boot", view=gossip.started(s.nodes[node].view, JOINER, generation, **said)
         )
 
     def began(self, s: SchemaState) -> int:
@@ -574,7 +553,7 @@ class Schema(NodeModel[SchemaState]):
         if self.ordered and self.schema_first and x.epoch < self.began(s):
             return refused(f"{JOINER} has not applied epoch {self.began(s)}, at which it began")
         copied = s.nodes[source].data & self.under(s, x.table_id)
-        plan = schema_of(x.cells).keyspaces
+        plan = gossip.schema_of(x.cells).keyspaces
         return s.at(node, phase="streamed", data=x.data | copied, plan=plan)
 
     def under(self, s: SchemaState, table_id: str) -> int:
@@ -595,7 +574,7 @@ class Schema(NodeModel[SchemaState]):
         """The joiner owns its data."""
         if self.ordered:
             return self.committed(s.at(node, phase="member"), f"{JOINED} {JOINER}", JOINER)
-        view = saying(s.nodes[node].view, JOINER, STATUS=NORMAL)
+        view = gossip.saying(s.nodes[node].view, JOINER, STATUS=NORMAL)
         return s.at(node, phase="member", view=view)
 
     def undone(self, s: SchemaState, who: str) -> Next:
@@ -638,7 +617,7 @@ class Schema(NodeModel[SchemaState]):
     def time_out(self, s: SchemaState, node: Node) -> Next:
         """A node has not heard of the joiner for too long."""
         if not self.ordered:
-            return s.at(node, view=forgetting(s.nodes[node].view, JOINER))
+            return s.at(node, view=gossip.forgetting(s.nodes[node].view, JOINER))
         if self.operator_cancel:
             return refused("silence cancels nothing: an operator has to")
         if not self.metadata(s, self.newest(s)).those(BOOT):
@@ -732,7 +711,7 @@ class Schema(NodeModel[SchemaState]):
     @purpose("A node begins with what is on its disk.")
     def start_again(self, s: SchemaState, node: Node) -> Next:
         """A node starts, and loads its schema."""
-        if schema_of(s.nodes[node].cells).orphans:
+        if gossip.schema_of(s.nodes[node].cells).orphans:
             return s.at(node, health="failed")
         return s.at(node, health="back" if self.ordered else "up")
 
@@ -770,14 +749,14 @@ class Schema(NodeModel[SchemaState]):
     def reconfigure(self, s: SchemaState, node: Node) -> Next:
         """The CMS grows by a node; how is the matter of ``cms``."""
         members = (*self.metadata(s, self.newest(s)).members, self.names[node])
-        return self.committed(s, " ".join((CMS, *members)), OPERATOR)
+        return self.committed(s, " ".join((rules.CMS, *members)), OPERATOR)
 
     @action(
         each=lambda m, s: [
             (i, j)
             for i, j in permutations(range(m.nodes), 2)
             if s.nodes[i].is_up
-            and endpoint_of(s.nodes[i].view, m.names[j]).says(STATUS) not in ("", LEFT)
+            and gossip.endpoint_of(s.nodes[i].view, m.names[j]).says(STATUS) not in ("", LEFT)
         ],
         spends="injections",
         says=_inject_says,
@@ -787,8 +766,8 @@ class Schema(NodeModel[SchemaState]):
     def inject(self, s: SchemaState, node: Node, about: Node) -> Next:
         """Somebody injects a gossip message."""
         view, name = s.nodes[node].view, self.names[about]
-        generation = endpoint_of(view, name).generation + 1
-        return s.at(node, view=started(view, name, generation, **{STATUS: LEFT}))
+        generation = gossip.endpoint_of(view, name).generation + 1
+        return s.at(node, view=gossip.started(view, name, generation, **{STATUS: LEFT}))
 
     @action(
         tag="cut-off",
@@ -816,8 +795,8 @@ class Schema(NodeModel[SchemaState]):
     def valid(self, s: SchemaState) -> str | None:
         """Each committed change makes sense after all that was committed before."""
         for place, each in enumerate(s.log):
-            before = metadata_after(self.machine, s.log[:place])
-            if why := objection(before, each.event, locks=self.ranges_stay):
+            before = rules.metadata_after(self.machine, s.log[:place])
+            if why := rules.objection(before, each.event, locks=self.ranges_stay):
                 return f"epoch {each.epoch} is “{each.event}”, and {why}"
         return None
 
@@ -825,7 +804,7 @@ class Schema(NodeModel[SchemaState]):
     def loadable(self, s: SchemaState) -> str | None:
         """Nothing on a node needs what is not there."""
         for node in s.nodes:
-            for orphan in schema_of(node.cells).orphans:
+            for orphan in gossip.schema_of(node.cells).orphans:
                 return f"{node.name} has {orphan}, and cannot load that when it restarts"
         return None
 
@@ -891,7 +870,7 @@ class Schema(NodeModel[SchemaState]):
         if self.ordered:
             owed = [self.metadata(before, self.began(before)).cells]
         for cells in owed:
-            lacks = {*definitions(merged(mine, cells))} - {*definitions(mine)}
+            lacks = {*gossip.definitions(gossip.merged(mine, cells))} - {*gossip.definitions(mine)}
             if lacks:
                 return f"{JOINER} streams without {min(lacks)}"
         return None
@@ -916,7 +895,7 @@ class Schema(NodeModel[SchemaState]):
         if self.ordered:
             known = [self.metadata(after, self.newest(after)).cells]
         for cells in known:
-            for keyspace, rf in schema_of(cells).keyspaces:
+            for keyspace, rf in gossip.schema_of(cells).keyspaces:
                 if dict(plan).get(keyspace, rf) != rf:
                     return (
                         f"{JOINER} streamed for rf {dict(plan)[keyspace]} of {keyspace}, now {rf}"
@@ -947,7 +926,7 @@ class Schema(NodeModel[SchemaState]):
 
     def asked_of(self, action: Any) -> str:
         """The node of which a change is asked."""
-        planned: PlannedChange = self.planned[action.number]
+        planned: gossip.PlannedChange = self.planned[action.number]
         return self.names[planned.node]
 
     def words(self, before: SchemaState, action: Any, after: SchemaState) -> Words:
@@ -964,7 +943,9 @@ class Schema(NodeModel[SchemaState]):
                 words |= {
                     "lost": lost,
                     "winner": before.log[at].event if at >= 0 else "",
-                    "why": objection(self.metadata(before, self.newest(before)), planned.text),
+                    "why": rules.objection(
+                        self.metadata(before, self.newest(before)), planned.text
+                    ),
                 }
             return words
         place = self.number(action.node) if hasattr(action, "node") else 0
@@ -980,7 +961,7 @@ class Schema(NodeModel[SchemaState]):
             count = (new.data & ~old.data).bit_count()
             words["streamed"] = f"{count} of {counted(len(after.written), 'write')}"
         if isinstance(action, StartAgain):
-            words["orphan"] = next(iter(schema_of(new.cells).orphans), "")
+            words["orphan"] = next(iter(gossip.schema_of(new.cells).orphans), "")
         return words
 
     def milestone(self, before: SchemaState, action: Any, after: SchemaState) -> str | None:

@@ -42,7 +42,7 @@ from kit.engine.declared import (
 )
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput, Refusal
-from kit.masks import mask_of, union, where
+from kit.masks import majority, mask_of, union, where
 from kit.protocols.gossip.rules import (
     BOOT,
     NORMAL,
@@ -117,11 +117,6 @@ def talking(s: RingState) -> tuple[ViewNode, ...]:
 def is_settled(s: RingState) -> bool:
     """Whether the network is whole and all members know the same."""
     return not s.cut_off and len({node.view for node in members(s)}) == 1
-
-
-def quorum(count: int) -> int:
-    """A majority of so many replicas."""
-    return count // 2 + 1
 
 
 def leg(kind: Any, source: str, target: str, label: str, what: str, number: int = 0) -> Travel:
@@ -442,7 +437,7 @@ class GossipJoin(NodeModel[RingState]):
         """The nodes that a coordinator writes to by its view, and how many must acknowledge."""
         view = s.nodes[coordinator].view
         owners, more = replicas(view, self.walk, self.rf), pending(view, self.walk, self.rf)
-        return (*owners, *more), quorum(len(owners)) + len(more)
+        return (*owners, *more), majority(len(owners)) + len(more)
 
     def acknowledging(self, s: RingState) -> Iterator[tuple[int, tuple[str, ...]]]:
         """The smallest sets of acknowledgements that count; nobody else gets the write."""
@@ -549,7 +544,7 @@ class GossipJoin(NodeModel[RingState]):
         for node in members(s):
             owners = replicas(node.view, self.walk, self.rf)
             up = [name for name in owners if name in data and self.reaches(s, node.name, name)]
-            for some in combinations(up, quorum(len(owners))):
+            for some in combinations(up, majority(len(owners))):
                 if missed := s.acknowledged & ~union(data[name] for name in some):
                     write = missed.bit_length()
                     yield f"{node.name} reads {', '.join(some)}, and misses write {write}"
@@ -589,7 +584,7 @@ class GossipJoin(NodeModel[RingState]):
         for write in range(before.acknowledged.bit_length()):
             lack = [name for name in owners if not self.node(after, name).data >> write & 1]
             owed = before.acknowledged >> write & 1
-            if owed and action.node in lack and len(lack) >= quorum(len(owners)):
+            if owed and action.node in lack and len(lack) >= majority(len(owners)):
                 return f"{action.node} takes a place, and {', '.join(lack)} lack write {write + 1}"
         return None
 

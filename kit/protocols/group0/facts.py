@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from kit.masks import majority
 from kit.protocols.group0.group0 import Group0
 from kit.protocols.group0.rules.commands import STEPS
-from kit.protocols.group0.rules.voters import majority
 from kit.protocols.group0.state import Group0State, tables_after
 
 Reach = Literal["applied", "committed", "stored", ""]

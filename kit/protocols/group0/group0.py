@@ -17,7 +17,7 @@ from kit.engine.log import Log
 from kit.engine.model import switched_off
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput
-from kit.masks import where
+from kit.masks import is_majority, where
 from kit.protocols.group0.guards import (
     BeginOperation,
     Guards,
@@ -55,7 +55,6 @@ from kit.protocols.group0.rules.schema import (
     parse_operations,
     parse_requests,
 )
-from kit.protocols.group0.rules.voters import is_majority
 from kit.protocols.group0.serving import FetchSchema, SendRequest, ServeTableRequest, Serving
 from kit.protocols.group0.state import (
     ANSWERED,

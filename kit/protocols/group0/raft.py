@@ -13,9 +13,9 @@ from typing import Annotated, Any
 
 from kit.engine.declared import Each, Node, Travel, Words, action, off_stage, purpose, refused
 from kit.errors import Refusal
-from kit.masks import where
+from kit.masks import is_majority, where
 from kit.protocols.group0.rules.commands import Command, Indexes, takes_effect
-from kit.protocols.group0.rules.voters import is_majority, majorities_with
+from kit.protocols.group0.rules.voters import majorities_with
 from kit.protocols.group0.state import Group0State, Members, Next, change, put
 
 NO_LOSSES, NO_CRASHES, NO_HOURS = (

@@ -10,7 +10,7 @@ from msgspec import Struct
 from kit.engine.declared import State, Words, refused
 from kit.engine.log import Log
 from kit.errors import Refusal
-from kit.masks import where
+from kit.masks import is_majority, where
 from kit.protocols.group0.rules.commands import (
     Command,
     Group0Safeguards,
@@ -20,7 +20,7 @@ from kit.protocols.group0.rules.commands import (
     takes_effect,
 )
 from kit.protocols.group0.rules.schema import ClientOperation, SchemaState, TableRequest, merged
-from kit.protocols.group0.rules.voters import chosen_voters, is_majority
+from kit.protocols.group0.rules.voters import chosen_voters
 from kit.protocols.group0.voting import VotingModel
 
 T = TypeVar("T")

@@ -10,8 +10,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from kit.engine.timeline import PassedStep
-from kit.masks import nodes_in
-from kit.protocols.group0.rules.voters import majority
+from kit.masks import majority, nodes_in
 from kit.protocols.recovery import recovery_mode as act
 from kit.protocols.recovery.failures import Failures, FailuresState
 from kit.protocols.recovery.lost_majority import NO_GROUP, NOBODY

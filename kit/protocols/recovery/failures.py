@@ -33,8 +33,7 @@ from kit.engine.declared import (
 )
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import Awaited, BadInput, Refusal
-from kit.masks import nodes_in, where
-from kit.protocols.group0.rules.voters import is_majority, majority
+from kit.masks import is_majority, majority, nodes_in, where
 from kit.protocols.group0.voting import UNNAMED_RELEASE, VotingModel
 from kit.protocols.recovery.rules.availability import ClusterLayout
 from kit.protocols.recovery.rules.quorum import after_deaths, chosen_again

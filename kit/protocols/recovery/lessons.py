@@ -14,8 +14,7 @@ from kit.lessons.questions import PosedQuestion, listed, model_of, posed
 from kit.lessons.replays import Ground, ends, run_task, takes
 from kit.lessons.stills import still, timeline_of
 from kit.lessons.tasks import Task
-from kit.masks import where
-from kit.protocols.group0.rules.voters import majority
+from kit.masks import majority, where
 from kit.protocols.recovery import facts
 from kit.protocols.recovery.drill.recovery import DRILL, procedure_lines
 from kit.protocols.recovery.facts import LevelLine

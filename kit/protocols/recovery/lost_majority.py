@@ -9,8 +9,7 @@ from msgspec import Meta, Struct
 from kit.engine.declared import State, parameter, refused
 from kit.engine.flows import ServerHost, host_id
 from kit.errors import BadInput
-from kit.masks import nodes_in
-from kit.protocols.group0.rules.voters import majority
+from kit.masks import majority, nodes_in
 from kit.protocols.group0.voting import VotingModel
 from kit.protocols.recovery.rules.availability import places_of
 from kit.protocols.recovery.rules.quorum import Quorum, extremes, voters_of_groups

@@ -12,8 +12,7 @@ from typing import Any, Literal
 
 from kit.engine.declared import State
 from kit.engine.flows import as_uuid
-from kit.masks import mask_of, nodes_in
-from kit.protocols.group0.rules.voters import is_majority
+from kit.masks import is_majority, mask_of, nodes_in
 from kit.protocols.recovery.lost_majority import NO_GROUP, OLD, LostState, listed_columns
 
 Value = Literal[

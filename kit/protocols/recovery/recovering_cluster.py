@@ -14,8 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.engine.declared import State
-from kit.masks import nodes_in
-from kit.protocols.group0.rules.voters import is_majority
+from kit.masks import is_majority, nodes_in
 from kit.protocols.recovery.lost_majority import NO_GROUP, NOBODY, OLD, LostState
 from kit.protocols.topology.rules.cluster import ClusterTopology, NodeEntry, RequestEntry, Setting
 from kit.protocols.topology.rules.machines import EdgeRow, Edition

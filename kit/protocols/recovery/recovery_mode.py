@@ -31,8 +31,7 @@ from kit.engine.declared import (
 from kit.engine.flows import ServerLine
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import Refusal
-from kit.masks import nodes_in, union
-from kit.protocols.group0.rules.voters import is_majority
+from kit.masks import is_majority, nodes_in, union
 from kit.protocols.group0.voting import UNNAMED_RELEASE
 from kit.protocols.recovery.lost_majority import (
     MOST_FAULTS,

@@ -5,112 +5,78 @@ when a message shows it a newer epoch, or when it starts. What a log says of a b
 Source: published ``ProgressBarrier``, ``PeerLogFetcher``, ``Startup``.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
 
 from kit.engine.cassandra import SEEN
-from kit.engine.drill import CommandReply, DrillKind, DrillMoment, Grade, judged, procedure
+from kit.engine.drill import GO_ON, CommandReply, DrillKind, DrillMoment, Grade, judged, procedure
 from kit.engine.flows import OWN_WORDS
 from kit.engine.forms import Form, Given
 from kit.engine.log import Apply, CatchUp, Deliver
-from kit.engine.timeline import Timeline
 from kit.errors import Refused
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts import moment
 from kit.protocols.tcm.facts.tools import TcmServers
-from kit.protocols.tcm.rules.metadata import Advance, Cancel
+from kit.protocols.tcm.rules.metadata import Advance
 from kit.protocols.tcm.tcm import Crash, Restart, Stream
 
-BY_ITSELF = (("log", Apply), ("tcm", Stream), ("tcm", Advance))
-LAGS, JOINS = "A", "X"
-TOKEN = 50
+BY_ITSELF = (("log", Deliver), ("log", Apply), ("tcm", Stream), ("tcm", Advance))
+JOIN, TOKEN = "bootstrap X --tokens 150", 50
 INSERT = "INSERT INTO shop.orders (id) VALUES (7)"
 LOG_FILE = "/var/log/cassandra/system.log"
-LISTED, LOOKED, AGAIN = "operation listed", "log read", "epochs are equal"
-
-
-def steps(m: TcmCluster, s: Any, deaf: Iterable[str]) -> Iterator[Any]:
-    """What the cluster does by itself; who is ``deaf`` hears of later epochs, not of its next."""
-    for action, _ in m.lifted["log", Deliver].ready(s):
-        if action.action.node in deaf:
-            yield action
-    for kind in BY_ITSELF:
-        for action, _ in m.lifted[kind].ready(s):
-            if kind[1] is not Apply or action.action.node not in deaf:
-                yield action
+LOOKED = "log read"
 
 
 def own_step(m: TcmCluster, s: Any) -> Any:
-    """The next of them. Whoever holds something back above a gap has missed what is below it."""
+    """The next thing that the cluster does by itself.
+
+    Whoever holds something back above a gap is deaf: later epochs reach it, its next one does not.
+    """
     deaf = [name for name, held in zip(m.names, s.log.held, strict=True) if held]
-    return next(steps(m, s, deaf), None)
-
-
-def walked(m: TcmCluster, *verbs: str, deaf: str = "") -> list[str]:
-    """The verbs of a run in which each of these happens when nothing else goes on any more."""
-    timeline = Timeline(m)
-    for verb in verbs:
-        option = m.find(timeline.state, verb)
-        assert option is not None, verb
-        timeline.do(option[0])
-        while action := next(steps(m, timeline.state, deaf), None):
-            timeline.do(action)
-    return [m.verb(timeline.moments[at].action) for at in timeline.path()[1:]]
+    return next(
+        (
+            action
+            for kind in BY_ITSELF
+            for action, _ in m.lifted[kind].ready(s)
+            if kind[0] == "tcm" or (action.action.node in deaf) is (kind[1] is Deliver)
+        ),
+        None,
+    )
 
 
 class OperatedServers(TcmServers):
     """The servers of a cluster in which something does not go on."""
 
-    def turned(self, now: DrillMoment, name: str, *, on: bool) -> Any:
-        """A crash is how a server stops."""
-        return now.model.wrap["tcm"]((Restart if on else Crash)(name))
-
-    def start(self, now: DrillMoment, given: Given) -> CommandReply:
-        """Who starts asks the others for what it lacks."""
-        return self.hearing(now, super().start(now, given), {now.place})
-
-    def restart(self, now: DrillMoment, given: Given) -> CommandReply:
-        """The same after a stop."""
-        return self.hearing(now, super().restart(now, given), {now.place})
+    def turned(self, now: DrillMoment, name: str, *, on: bool) -> tuple[Any, ...]:
+        """A crash is how a server stops; who starts asks the others for what it lacks."""
+        turn = now.model.wrap["tcm"]((Restart if on else Crash)(name))
+        return (turn, *(self.hearing(now, [name]) if on else ()))
 
     def acted(self, now: DrillMoment, given: Given, command: str) -> CommandReply:
         """The answer to a submission has what the submitter lacks."""
-        return self.hearing(now, super().acted(now, given, command), {now.place})
+        reply = super().acted(now, given, command)
+        return replace(reply, actions=(*reply.actions, *self.hearing(now, [now.place])))
 
-    def hearing(self, now: DrillMoment, reply: CommandReply, names: Iterable[str]) -> CommandReply:
+    def hearing(self, now: DrillMoment, names: Iterable[str]) -> Iterator[Any]:
         """Those that hear of a newer epoch ask a node that has applied it."""
         applied, held = now.model.applied(now.state), now.state.log.held
-        up = [at for at in range(len(applied)) if self.is_up(now, at)]
-        best = max(up, key=lambda at: applied[at])
-        asks = (
-            now.model.wrap["log"](CatchUp(name, now.model.names[best]))
-            for name in names
-            if held[now.number(name)] and applied[best] > applied[now.number(name)]
-        )
-        return replace(reply, actions=(*reply.actions, *asks))
+        best = max(filter(partial(self.is_up, now), range(len(applied))), key=applied.__getitem__)
+        for name in names:
+            if held[now.number(name)] and applied[best] > applied[now.number(name)]:
+                yield now.model.wrap["log"](CatchUp(name, now.model.names[best]))
 
     def insert(self, now: DrillMoment, given: Given) -> CommandReply:
         """A message has its sender's epoch: who coordinates and who stores the row hear of it."""
-        here = self.answering(now, "cqlsh")
-        rows = moment.rows(now.model, now.state, at=self.service(now, here).epoch)
+        epoch = self.service(now, self.answering(now, "cqlsh")).epoch
+        rows = moment.rows(now.model, now.state, at=epoch)
         [row] = [row for row in rows if row.left < TOKEN <= row.right]
         there = [name for name in row.writes if self.is_up(now, now.number(name))]
         if 2 * len(there) <= len(row.reads):
             raise Refused("no quorum of the replicas answers")
-        return self.hearing(now, CommandReply(), dict.fromkeys((now.place, *there)))
-
-    def describe_cms(self, now: DrillMoment, given: Given) -> CommandReply:
-        """It is noted that a node was asked again, once all are alike."""
-        reply = super().describe_cms(now, given)
-        again = (AGAIN,) if now.place == LAGS and not behind(now) else ()
-        return replace(reply, marks=(*reply.marks, *again))
-
-    def dumpdirectory(self, now: DrillMoment, given: Given) -> CommandReply:
-        """It shows what is under way, and its next step."""
-        return replace(super().dumpdirectory(now, given), marks=(LISTED,))
+        return CommandReply(actions=(*self.hearing(now, dict.fromkeys((now.place, *there))),))
 
     def grep(self, now: DrillMoment, given: Given) -> CommandReply:
         """What this node's log says of a barrier; the file is there when the server is down."""
@@ -118,14 +84,6 @@ class OperatedServers(TcmServers):
         words = str(given.get("pattern", "")).casefold()
         lines = tuple(line for line in said if words in line.casefold())
         return CommandReply(lines, marks=(LOOKED,) if lines else ())
-
-    def abort(self, now: DrillMoment, given: Given) -> CommandReply:
-        """A bootstrap is undone."""
-        self.answering(now, "nodetool")
-        name = now.model.names[int(str(given["node_id"])) - 1]
-        if now.model.tcm.sequence(now.state.tcm, name) is None:
-            raise Refused(f"{name} has nothing under way")
-        return CommandReply(actions=(now.model.wrap["tcm"](Cancel(name)),))
 
 
 def barriers(now: DrillMoment) -> tuple[str, ...]:
@@ -142,7 +100,6 @@ SERVERS = OperatedServers()
 FORMS: tuple[Form, ...] = (
     *SERVERS.understood("on", "ssh", "nodetool"),
     *SERVERS.systemctl(),
-    Form("nodetool abortbootstrap --node {node_id}", "undo a bootstrap", SERVERS.abort),
     *SERVERS.understood("SELECT"),
     Form(INSERT, "write a row, at QUORUM", SERVERS.insert),
     Form(f"grep {{pattern}} {LOG_FILE}", "some of this node's log", SERVERS.grep),
@@ -182,50 +139,46 @@ def grade(now: DrillMoment, stopped: int) -> Grade:
     )  # fmt: skip
 
 
-def _marked(mark: str) -> Callable[[DrillMoment], bool]:
-    return lambda now: mark in now.marks
+def _drill(title: str, task: str, begun: tuple[str, ...], stopped: int, steps: Any) -> DrillKind:
+    return DrillKind(
+        title=title,
+        task=task,
+        forms=FORMS,
+        slots=SERVERS.slots(),
+        opened=lambda model: model,
+        begun=lambda model: begun,
+        starts_at=lambda model: model.names[1],
+        own_step=own_step,
+        checklist=procedure(steps),
+        grade=partial(grade, stopped=stopped),
+    )
 
 
-def _is_up(name: str) -> Callable[[DrillMoment], bool]:
-    return lambda now: name not in now.state.tcm.down
-
-
-STUCK = DrillKind(
-    title="An operation is stuck",
-    task="X joins, and nothing has moved for an hour; its machine was restarted. Clients notice "
-    "nothing. Somebody proposes to undo it all, and somebody else to take the node out that does "
-    "not answer. Get X into the cluster, and do no more than it takes.",
-    forms=FORMS,
-    slots=SERVERS.slots(),
-    opened=lambda model: model,
-    begun=lambda model: walked(model, "crash D", f"bootstrap {JOINS} --tokens 150", "crash X"),
-    starts_at=lambda model: model.names[0],
-    own_step=own_step,
-    checklist=procedure(
-        ("listed", "find in the directory what is under way, and its next step", _marked(LISTED)),
-        ("barrier", "find in the log of the node that joins whom it waits for", _marked(LOOKED)),
-        ("replica", "start the server that has to answer", _is_up("D")),
-        ("driver", "start the server that drives the operation: it goes on by itself", _is_up("X")),
-    ),
-    grade=partial(grade, stopped=2),
-)
-LAG = DrillKind(
-    title="The epoch of a node lags",
-    task="A shows an older epoch than the others, and has done so all night. No client uses this "
-    "cluster at night. Somebody proposes to take A out and let it join again. Find out what is "
-    "wrong with it, and do no more than it takes.",
-    forms=FORMS,
-    slots=SERVERS.slots(),
-    opened=lambda model: model,
-    begun=lambda model: walked(model, f"bootstrap {JOINS} --tokens 150", deaf=LAGS),
-    starts_at=lambda model: model.names[1],
-    own_step=own_step,
-    checklist=procedure(
-        ("epochs", "ask every node for its epoch, and what waits there",
-         lambda now: {SEEN.format(name) for name in now.model.names} <= now.marks),
-        ("hear", "let a request reach it: the answer tells it of newer epochs",
-         lambda now: not now.state.log.held[now.number(LAGS)]),
-        ("again", "ask it again", _marked(AGAIN)),
-    ),
-    grade=partial(grade, stopped=0),
+STUCK = _drill(
+    "An operation is stuck",
+    "X has been joining for an hour; its machine was restarted. Somebody wants to undo it, another "
+    "one to take out the node that doesn't answer. Get X in, and do no more than it takes.",
+    ("crash D", JOIN, GO_ON, "crash X"),
+    2,
+    {
+        "barrier": ("find in the log of the node that joins whom it waits for",
+                    lambda now: LOOKED in now.marks),
+        "replica": ("start the server that has to answer",
+                    lambda now: "D" not in now.state.tcm.down),
+        "driver": ("start the server that drives the operation: it goes on by itself",
+                   lambda now: "X" not in now.state.tcm.down),
+    },
+)  # fmt: skip
+LAG = _drill(
+    "The epoch of a node lags",
+    "A has had an older epoch than the others all night, while no client came. Somebody wants it "
+    "to leave and join again. Find out what is wrong with A, and do no more than it takes.",
+    (JOIN, "apply X", "commit X", "deliver 102 to A", GO_ON),
+    0,
+    {
+        "epochs": ("ask every node for its epoch, and what waits there",
+                   lambda now: {SEEN.format(name) for name in now.model.names} <= now.marks),
+        "hear": ("let a request reach it: the answer tells it of newer epochs",
+                 lambda now: not behind(now)),
+    },
 )  # fmt: skip

@@ -23,9 +23,9 @@ from kit.engine.declared import (
 )
 from kit.engine.model import KeptAnyhow, switched_off
 from kit.errors import BadInput, Refusal
-from kit.masks import mask_of, nodes_in
+from kit.masks import is_majority, mask_of, nodes_in
 from kit.protocols.group0.rules.commands import Command
-from kit.protocols.group0.rules.voters import VoterRules, is_majority
+from kit.protocols.group0.rules.voters import VoterRules
 from kit.protocols.group0.voting import VotingModel
 from kit.protocols.topology.rules.cluster import (
     NOBODY,

@@ -5,15 +5,14 @@ barrier drains such requests, so the operation waits. What a server's log says o
 Source: Topology over Raft, "Topology guards"; published ``global_token_metadata_barrier``.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from msgspec.structs import replace
 
-from kit.engine.drill import CheckedStep, CommandReply, DrillKind, DrillMoment, Grade, judged
+from kit.engine.drill import GO_ON, CommandReply, DrillKind, DrillMoment, Grade, judged, procedure
 from kit.engine.forms import Form, Given
 from kit.engine.server import LOG_FILE
-from kit.engine.timeline import Timeline
 from kit.errors import Refused
 from kit.protocols.topology import topology as act
 from kit.protocols.topology.coordinator import task_of
@@ -74,18 +73,6 @@ def own_step(model: Topology, state: Any) -> Any:
     return next((each for each in able if not isinstance(each, BY_OTHERS)), None)
 
 
-def begun(model: Topology) -> list[str]:
-    """A node joins, a request begins at B and hangs, and the cluster goes on until it cannot."""
-    timeline = Timeline(model)
-    while True:
-        state = timeline.state
-        hangs = model.find(state, f"begin {HOLDS_UP}") if state.topology.transition else None
-        action = hangs[0] if hangs else own_step(model, state)
-        if action is None:
-            return [model.verb(timeline.moments[at].action) for at in timeline.path()[1:]]
-        timeline.do(action)
-
-
 def _restarted(now: DrillMoment) -> list[str]:
     """Whom the operator restarted, in order."""
     steps = (step.action for step in now.run)
@@ -107,16 +94,8 @@ def grade(now: DrillMoment) -> Grade:
     )
 
 
-def checklist(now: DrillMoment) -> tuple[CheckedStep, ...]:
-    """Where it waits, for whom, and then that one node."""
-    looked = [LOOKED + name in now.marks for name in ("A", HOLDS_UP)]
-    return (
-        CheckedStep("coordinator", "find in the coordinator's log whom the barrier waits for",
-                    looked[0]),
-        CheckedStep("node", "find in that node's log what it waits for", looked[1]),
-        CheckedStep("restart", "restart that node, and no other",
-                    {*_restarted(now)} == {HOLDS_UP}),
-    )  # fmt: skip
+def _looked_at(name: str) -> Callable[[DrillMoment], bool]:
+    return lambda now: LOOKED + name in now.marks
 
 
 FORMS: tuple[Form, ...] = (
@@ -132,9 +111,15 @@ DRILL = DrillKind(
     forms=FORMS,
     slots=SERVERS.slots(),
     opened=lambda model: Topology(replace(model.parameters, crashes=MOST_RESTARTS)),
-    begun=begun,
+    begun=lambda model: ("join D", "decide", "commit", f"begin {HOLDS_UP}", GO_ON),
     starts_at=lambda model: model.names[0],
     own_step=own_step,
-    checklist=checklist,
+    checklist=procedure({
+        "coordinator": ("find in the coordinator's log whom the barrier waits for",
+                        _looked_at("A")),
+        "node": ("find in that node's log what it waits for", _looked_at(HOLDS_UP)),
+        "restart": ("restart that node, and no other",
+                    lambda now: {*_restarted(now)} == {HOLDS_UP}),
+    }),
     grade=grade,
-)
+)  # fmt: skip

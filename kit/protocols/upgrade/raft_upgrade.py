@@ -34,8 +34,7 @@ from kit.engine.declared import (
 from kit.engine.flows import ServerLine
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput, Refusal
-from kit.masks import mask_of, nodes_in
-from kit.protocols.group0.rules.voters import is_majority
+from kit.masks import is_majority, mask_of, nodes_in
 from kit.protocols.upgrade.rules import (
     POST,
     PRE,

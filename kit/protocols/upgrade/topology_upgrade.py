@@ -32,8 +32,7 @@ from kit.engine.declared import (
 )
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput, Refusal
-from kit.masks import nodes_in
-from kit.protocols.group0.rules.voters import is_majority
+from kit.masks import is_majority, nodes_in
 from kit.protocols.upgrade.rules import (
     BUILDING,
     DONE,

@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from typing import Literal
 
 from kit.engine.declared import State
-from kit.masks import nodes_in
+from kit.masks import is_majority, nodes_in
 from kit.protocols.gossip.rules import Mutations, SchemaChange, cells_of, merged, version_of
-from kit.protocols.group0.rules.voters import is_majority
 from kit.protocols.upgrade.rules import (
     POST,
     PRE,

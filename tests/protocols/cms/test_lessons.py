@@ -5,9 +5,25 @@ from __future__ import annotations
 import pytest
 
 from kit import Player
-from kit.errors import BadInput
-from kit.lessons import answer_to, attempt, before, deciding, exercise, fetched, predict, story
-from kit.protocols.cms.lessons import promises
+from kit.errors import BadInput, KitError
+from kit.lessons import (
+    after,
+    answer_to,
+    attempt,
+    before,
+    deciding,
+    done_changes,
+    exercise,
+    fetched,
+    finders,
+    kept_changes,
+    predict,
+    recipients,
+    starters,
+    story,
+    with_log,
+)
+from kit.protocols.cms.lessons.tasks import promises
 
 
 def test_what_a_submitter_is_told_is_the_end_of_the_run() -> None:
@@ -66,3 +82,53 @@ def test_overtaking_needs_the_first_ballot_and_both_answers() -> None:
 def test_an_acceptor_promises_what_is_not_below_its_promise() -> None:
     """The rule of the exercise is that of the model."""
     assert promises([3, 1, 3, 4, 2]) == [True, False, True, True, False]
+
+
+def test_one_player_has_the_race_in_both_worlds() -> None:
+    """By gossip both clients hear that it is done, and no node can load it; with a log one does."""
+    gossip, ordered = (with_log("cms/type-dropped-by-gossip", ordered=o) for o in (False, True))
+    both = [planned.text for planned in gossip.model.planned]
+    assert predict(gossip, done_changes).right == tuple(both)
+    assert predict(ordered, done_changes).right == (both[0],)
+    assert predict(gossip, starters).answer("none of these").passed
+    assert predict(ordered, starters).right == ("A", "B")
+    assert len(gossip.timeline.branches()) == 2
+    assert gossip.timeline.at == 0
+    assert ordered.timeline.here.ordered
+    assert not gossip.timeline.here.ordered
+
+
+def test_who_finds_a_write_reads_by_its_id() -> None:
+    """Two creations by gossip leave it under an id that nobody reads; before that two nodes do."""
+    twice = story("cms/two-ids-by-gossip")
+    assert predict(twice, finders).answer("none of these").passed
+    fresh = Player(twice.model, controls=False)
+    attempt(fresh, "create table ks.t at A", "create table ks.t at B", "learn A C", "write A")
+    assert predict(fresh, finders).right == ("A", "C")
+    with pytest.raises(KitError, match="nothing is written"):
+        predict("schema/two-changes", finders)
+
+
+def test_a_coordinator_writes_to_those_it_knows() -> None:
+    """Who has dropped the joiner does not write to it, and who has not, does."""
+    dropped = after(story("cms/silent-joiner-by-gossip"), "time-out B")
+    assert predict(dropped, recipients, "B").right == ("A", "B")
+    assert predict(dropped, recipients, "A").right == ("A", "B", "X")
+    with pytest.raises(BadInput):
+        predict(dropped, recipients, "Z")
+
+
+def test_what_is_kept_is_what_the_log_has() -> None:
+    """A change that only gossip knew is not in the log; without a log nothing can be asked."""
+    assert predict(story("cms/off-metadata-switch"), kept_changes).right == ("change 2",)
+    assert predict(story("cms/off-equal-metadata"), kept_changes).answer("none of these").passed
+    with pytest.raises(KitError, match="no log begins"):
+        predict("migration/to-the-log", kept_changes)
+
+
+def test_mending_needs_a_mismatch_and_the_change_in_the_log() -> None:
+    """A migration of nodes that are alike finds nothing; one that is not ended has no log."""
+    alike = ["upgrade A", "upgrade B", "initialize A", "answer A B", "begin-log A", "catch-up B"]
+    said = repr(exercise("mended").check(alike))
+    assert "No initiator of your run has found a mismatch." in said
+    assert "not both run by a log" in said

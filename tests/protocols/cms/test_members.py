@@ -6,6 +6,7 @@ from itertools import combinations
 
 import pytest
 
+from kit.masks import majority
 from kit.protocols.cms.rules.log import Entry
 from kit.protocols.cms.rules.members import (
     Members,
@@ -13,7 +14,6 @@ from kit.protocols.cms.rules.members import (
     decides,
     enact,
     letters,
-    majority,
     next_step,
     parsed,
     placed,

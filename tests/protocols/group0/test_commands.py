@@ -8,6 +8,7 @@ from itertools import permutations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kit.masks import is_majority
 from kit.protocols.group0.rules.commands import (
     FIRST_STATE,
     Command,
@@ -21,7 +22,7 @@ from kit.protocols.group0.rules.commands import (
     retried,
     takes_effect,
 )
-from kit.protocols.group0.rules.voters import is_majority, majorities_with
+from kit.protocols.group0.rules.voters import majorities_with
 
 ON = Group0Safeguards()
 ENTRIES = st.lists(st.tuples(st.integers(0, 6), st.integers(1, 9)), max_size=8)

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from kit.masks import majority
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.rules.barrier import majority
 from kit.ring.replication import (
     EverywhereStrategy,
     Keyspace,

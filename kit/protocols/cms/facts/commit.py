@@ -83,7 +83,6 @@ def requests(m: Commit, s: CommitState) -> tuple[RequestRow, ...]:
     handlers = {
         node.handles.request: (name, work_of(m, node.handles))
         for name, node in zip(m.names, s.nodes, strict=True)
-        if node.handles != IDLE
     }
     for request, (given, known) in enumerate(zip(m.submissions, s.requests, strict=True)):
         state = known.outcome if known.stage in ("committed", "rejected") else known.stage

@@ -6,7 +6,7 @@ from kit.engine.cassandra import PORT, ListedNode, Logged, MetadataServers, Serv
 from kit.engine.drill import CommandReply, DrillMoment
 from kit.engine.flows import ServerHost, address_of, host_id
 from kit.engine.forms import Given
-from kit.engine.server import NO_TOKENS, OWN_KEYSPACE, NodeTable, Row
+from kit.engine.server import NO_TOKENS, OWN_KEYSPACE, NodeTable, Row, Servers
 from kit.errors import Refused
 from kit.masks import nodes_in, union
 from kit.protocols.cms.cms import Cms, working
@@ -22,6 +22,7 @@ KINDS = {
     SNAPSHOT: "TRIGGER_SNAPSHOT",
     rules.FORCE: "FORCE_SNAPSHOT",
     rules.CHANGE: "CUSTOM",
+    rules.STARTUP: "STARTUP",
     rules.RECONFIGURE: "PREPARE_COMPLEX_CMS_RECONFIGURATION",
     rules.CANCEL: "CANCEL_CMS_RECONFIGURATION",
     rules.CHOOSE: "PREPARE_SIMPLE_CMS_RECONFIGURATION",
@@ -29,6 +30,8 @@ KINDS = {
 }
 """The published kind of each event. A node that joins or leaves does so in fewer events here."""
 STEPS = {rules.START_ADD: "START_ADD_TO_CMS", rules.FINISH_ADD: "FINISH_ADD_TO_CMS"}
+ELSEWHERE = 100
+"""By how much a new address is greater."""
 STEP, REMOVAL = "ADVANCE_CMS_RECONFIGURATION", "REMOVE_FROM_CMS"
 """Steps of a change: one kind in the server's edition, those of the documents' are older."""
 HEALTH = ("members", "answering", "can_commit", "needs_reconfiguration", "commits_paused")
@@ -64,11 +67,19 @@ class CmsServers(MetadataServers):
         self.tables = (*self.tables, health)
 
     def hosts(self, now: DrillMoment) -> list[ServerHost]:
-        """Every machine, in the datacenter and rack that the model gives it."""
+        """Every machine; the asked one knows the new address of whom it reaches."""
+        m, s = now.model, now.state
+        knows = m.reached(s, now.here)
+        moved = [bool(node.moved and knows >> at & 1) for at, node in enumerate(s.nodes)]
         return [
-            ServerHost(address_of(at), host_id(at), node.dc, node.rack)
-            for at, node in enumerate(now.model.ring)
+            ServerHost(address_of(at + ELSEWHERE * moved[at]), host_id(at), node.dc, node.rack)
+            for at, node in enumerate(m.ring)
         ]
+
+    def reached(self, now: DrillMoment, at: int) -> set[int]:
+        """Those that are up, and whose address the node knows."""
+        known = nodes_in(now.model.reached(now.state, at))
+        return {each for each in known if self.is_up(now, each)}
 
     def is_up(self, now: DrillMoment, at: int) -> bool:
         """Whether its server runs."""
@@ -132,4 +143,22 @@ class CmsServers(MetadataServers):
         yield dict(zip(HEALTH, values, strict=True))
 
 
-SERVERS = CmsServers()
+class MigratingServers(Servers):
+    """The servers of a cluster that goes over from gossip to the log."""
+
+    does: Mapping[str, str] = {
+        "nodetool cms initialize": "initialize {here}",
+        "nodetool cms initialize --ignore {machine}": "initialize {here} {machine}",
+        "nodetool cms abortinitialization --initiator {machine}": "abort {machine}",
+    }
+    lacks: Mapping[str, str] = {
+        "nodetool describecluster": "nodes of this model have facts, and no schema version",
+        "nodetool ring": NO_TOKENS,
+    }
+
+    def is_up(self, now: DrillMoment, at: int) -> bool:
+        """Whether its server runs."""
+        return bool(now.state.up >> at & 1)
+
+
+SERVERS, MIGRATING = CmsServers(), MigratingServers()

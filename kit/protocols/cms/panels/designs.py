@@ -93,8 +93,8 @@ def _said(names: Sequence[str], times: EntryTimes, design: str) -> str:
         f"{name} may use it from {step}" for name, step in zip(names, may, strict=True) if step
     )
     begun, end = times.begun, committed(times, design)
-    told = f"{design}: epoch {times.epoch} begins at step {begun}, is committed at {end}"
-    return "; ".join((told, ", ".join(users) or "nobody may use it yet"))
+    opening = f"{design}: epoch {times.epoch} begins at step {begun}, is committed at {end}"
+    return "; ".join((opening, ", ".join(users) or "nobody may use it yet"))
 
 
 DESIGN_LINES = Panel(

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import zip_longest
+from typing import Any
 
-from kit.protocols.cms.cms import (
-    Cms,
-    CmsState,
-    ForceMember,
-    LoadSnapshot,
-    OpenOverride,
-    ResumeConsensus,
-)
+from kit.protocols.cms.cms import Cms, CmsState
 from kit.protocols.cms.facts import members as facts
 from kit.protocols.cms.facts.members import EpochRow, NodeRow, QuorumRow
 from kit.protocols.cms.rules.members import letters
@@ -134,26 +128,23 @@ def _override(scene: Scene) -> str:
     return "! Forcing can lose what was committed. It has to be confirmed first."
 
 
-def _button(kinds: tuple[type, ...], name: str, scene: Scene) -> Frag:
-    """The button of the first action of these kinds that concerns a node."""
-    m = scene.model
-    for action, refusal in scene.options():
-        if isinstance(action, kinds) and getattr(action, "node", "") == name:
-            verb, why = m.verb(action), scene.closed or (refusal.reason if refusal else None)
-            return act_button(verb, f"press:{verb}", f"do:{mark(m, action)}", why)
-    return h("span", NONE, class_="soft")
+def _button(*kinds: Any) -> Callable[[Scene, NodeRow], Frag]:
+    """What draws a button for a node: the first action of these kinds that concerns it."""
+
+    def draw(scene: Scene, row: NodeRow) -> Frag:
+        m, near = scene.model, ("", row.name)
+        for action, refusal in scene.options():
+            if isinstance(action, kinds) and getattr(action, "node", "") in near:
+                verb, why = m.verb(action), scene.closed or (refusal.reason if refusal else None)
+                return act_button(verb, f"press:{verb}", f"do:{mark(m, action)}", why)
+        return h("span", NONE, class_="soft")
+
+    return draw
 
 
 def _confirm(scene: Scene) -> Kid:
-    return h("p", _button((OpenOverride, ResumeConsensus), "", scene))
-
-
-def _force(scene: Scene, row: NodeRow) -> Frag:
-    return _button((ForceMember,), row.name, scene)
-
-
-def _load(scene: Scene, row: NodeRow) -> Frag:
-    return _button((LoadSnapshot,), row.name, scene)
+    row = scene.of(facts.nodes)[0]
+    return h("p", _button(Cms.open_override, Cms.resume_consensus)(scene, row))
 
 
 def _spans(scene: Scene) -> Iterator[tuple[str, int, bool]]:
@@ -283,8 +274,8 @@ VIEWS = staged(
             (
                 Column("node", "name"),
                 Column("epoch", "epoch"),
-                Column("inject one event", draws=_force),
-                Column("load a whole state", draws=_load),
+                Column("inject one event", draws=_button(Cms.force_member)),
+                Column("load a whole state", draws=_button(Cms.load_snapshot)),
             ),
             caption="On which node",
             of="{0.name}",

@@ -27,7 +27,7 @@ class BeliefRow(Struct, frozen=True):
     members: tuple[str, ...]
     initiator: str
     differs: bool
-    found: tuple[str, ...]
+    met: tuple[str, ...]
 
     @property
     def version(self) -> str:
@@ -37,7 +37,7 @@ class BeliefRow(Struct, frozen=True):
     @property
     def rules(self) -> str:
         """By what it runs."""
-        without = "no log" if self.found else "gossip"
+        without = "no log" if self.met else "gossip"
         return f"log, epoch {self.node.epoch}" if self.node.log else without
 
     @property
@@ -62,8 +62,8 @@ def _rows(scene: Scene) -> Iterator[BeliefRow]:
         if node.status != "absent":
             initiator = NONE if node.initiator is None else m.names[node.initiator]
             differs = node.is_there and node.facts != usual
-            found = m.named(node.met) if m.fresh else ()
-            yield BeliefRow(name, node, m.named(node.knows), initiator, differs, found)
+            met = m.named(node.met) if m.fresh else ()
+            yield BeliefRow(name, node, m.named(node.knows), initiator, differs, met)
 
 
 # -- the picture -----------------------------------------------------------------------------------
@@ -83,7 +83,7 @@ def _character(scene: Scene, row: BeliefRow) -> Character:
     log = s.log_of(node)
     is_member = bool(log and log.members_at(node.epoch) >> scene.model.number(row.name) & 1)
     changes = f"changes {numbered(node.facts)}" if node.facts else "no change"
-    heard = f"found {' '.join(row.found)}" if row.found and not node.log else ""
+    heard = f"found {' '.join(row.met)}" if row.met and not node.log else ""
     heard = f"CMS {', '.join(row.members)}" if row.members else heard
     if node.initiator is not None and not node.log:
         heard = f"asked by {row.initiator}"
@@ -136,7 +136,7 @@ def gates(scene: Scene) -> Iterator[Gate]:
 def _line(row: BeliefRow) -> str:
     switch = f", switch {row.switch}" if row.switch else ""
     initiator = f", asked by {row.initiator}" if row.initiator != NONE else ""
-    members = f", found {', '.join(row.found)}" if row.found else ""
+    members = f", found {', '.join(row.met)}" if row.met else ""
     members += f", CMS {', '.join(row.members)}" if row.members else ""
     changes = f"changes {numbered(row.node.facts) or NONE}{' ! differs' * row.differs}"
     return f"{row.name}: {row.version} version, {row.rules}{switch}, {changes}{members}{initiator}"

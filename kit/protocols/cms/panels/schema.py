@@ -5,24 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kit.errors import counted
-from kit.protocols.cms.facts.schema import (
-    ChangeRow,
-    GossipRow,
-    KnownRow,
-    changes,
-    gossip,
-    is_there,
-    known,
-    said,
-    schemas,
-    schemas_shown,
-)
+from kit.protocols.cms.facts import schema as facts
+from kit.protocols.cms.facts.schema import ChangeRow, GossipRow, KnownRow
 from kit.protocols.cms.schema import JOINER, Schema, SchemaNode, SchemaState
-from kit.protocols.gossip.rules import (
-    schema_of,
-    titled,
-    version_of,
-)
+from kit.protocols.gossip.rules import schema_of, titled, version_of
 from kit.views.busts import Health
 from kit.views.declared import Badges, Column, Table, of_state, panel_of
 from kit.views.fragment import Frag, h
@@ -36,7 +22,7 @@ from kit.views.tape import Card, Reach
 
 def _stage(scene: Scene) -> Stage:
     m, s = scene.model, scene.state
-    rows = zip(s.nodes, scene.of(known), strict=True)
+    rows = zip(s.nodes, scene.of(facts.known), strict=True)
     cast = tuple(_character(m, s, *row) for row in rows if row[0].phase != "out")
     sent = tuple(
         Message(
@@ -47,7 +33,7 @@ def _stage(scene: Scene) -> Stage:
     return Stage(
         m.names,
         cast,
-        tuple(map(_client, range(len(m.planned)), scene.of(changes))),
+        tuple(map(_client, range(len(m.planned)), scene.of(facts.changes))),
         tape=tuple(_cards(m, s)) if m.ordered else None,
         messages=sent,
         walls=(Wall((s.cut,), beyond=JOINER),) if s.cut else (),
@@ -116,11 +102,11 @@ def _badges(scene: Scene) -> Badges:
     if m.ordered:
         yield "epoch", f"epoch {m.newest(s)}", ""
     else:
-        count = len({version_of(node.cells) for node in s.nodes if is_there(node)})
+        count = len({version_of(node.cells) for node in s.nodes if facts.is_there(node)})
         yield "versions", counted(count, "schema version"), "busy" if count > 1 else ""
     rejected = len(s.rejected)
     yield "rejected", f"{counted(rejected, 'change')} rejected" if rejected else "", "busy"
-    missing = sum(row.missing for row in scene.of(known))
+    missing = sum(row.missing for row in scene.of(facts.known))
     yield "missing", f"! {JOINER} misses {counted(missing, 'write')}" if missing else "", "broken"
 
 
@@ -145,15 +131,15 @@ VIEWS = staged(
         "schemas",
         "The schemas side by side",
         Table(
-            of_state(schemas),
+            of_state(facts.schemas),
             "defined:{0[1]}",
             lambda scene: ("same", "what", *scene.model.names),
             caption="The schema on each node (≠: they differ)",
-            lines=lambda scene: schemas_shown(scene.model, scene.state).splitlines(),
+            lines=lambda scene: facts.schemas_shown(scene.model, scene.state).splitlines(),
             named=1,
         ),
         Table(
-            of_state(changes),
+            of_state(facts.changes),
             "change:{0.text}",
             (Column("change", "text"), Column("became", _became)),
             caption="What clients asked for",
@@ -167,7 +153,7 @@ VIEWS = staged(
         "known",
         "What each node knows",
         Table(
-            of_state(known),
+            of_state(facts.known),
             "known:{0.name}",
             (
                 Column("node", "name"),
@@ -181,7 +167,7 @@ VIEWS = staged(
             ),
             caption="What each node knows, and whom it would write to",
             of="{0.name}",
-            line=said,
+            line=facts.said,
         ),
         tab="Nodes",
     ),
@@ -189,7 +175,7 @@ VIEWS = staged(
         "gossip",
         "nodetool gossipinfo",
         Table(
-            of_state(gossip),
+            of_state(facts.gossip),
             "gossip:{0.node}:{0.endpoint}",
             (
                 Column("node", "node"),

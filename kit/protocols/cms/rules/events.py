@@ -76,7 +76,7 @@ def objection(metadata: Metadata, event: str) -> Objection | None:
     if fact.state not in EVENTS[kind][1]:
         became = {"": "does not exist", "there": "exists"}.get(fact.state, f"is {fact.state}")
         return Objection(f"{thing} {became.replace('is left', 'has left')}", fact.epoch)
-    if new and comes.state:
+    if comes.state:
         return Objection(f"{new} is in the cluster already", comes.epoch)
     return None
 

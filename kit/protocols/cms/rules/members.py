@@ -19,6 +19,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kit.masks import is_majority, majority, nodes_in
 from kit.protocols.cms.rules.log import Entry
 from kit.ring.natural import replicas_from
 from kit.ring.replication import NetworkTopologyStrategy
@@ -69,11 +70,6 @@ class Members(Struct, frozen=True, cache_hash=True):
     def but(self, **fields: Any) -> Self:
         """The same but for these fields."""
         return replace(self, **fields)
-
-
-def nodes_in(mask: int) -> Iterator[int]:
-    """The numbers of the nodes in a set, in order."""
-    return (place for place in range(mask.bit_length()) if mask >> place & 1)
 
 
 def letters(mask: int) -> str:
@@ -208,16 +204,10 @@ def reconfiguration(now: Members, wanted: int) -> tuple[str, ...]:
 # -- quorums ---------------------------------------------------------------------------------------
 
 
-def majority(count: int) -> int:
-    """More than half of ``count``."""
-    return count // 2 + 1
-
-
 def decides(members: Members, nodes: int) -> bool:
     """Whether these nodes may decide an epoch: most of the read set, and most of the write set."""
     return members.readers > 0 and all(
-        (nodes & group).bit_count() >= majority(group.bit_count())
-        for group in (members.readers, members.writers)
+        is_majority(nodes, group) for group in (members.readers, members.writers)
     )
 
 

@@ -28,11 +28,6 @@ class Slot(Struct, frozen=True, cache_hash=True):
     accepted: Accepted | None = None
 
 
-def quorum(count: int) -> int:
-    """A majority of so many."""
-    return count // 2 + 1
-
-
 def promise(slot: Slot, ballot: int) -> Slot:
     """The slot once a ballot is promised."""
     return replace(slot, promised=max(ballot, slot.promised))

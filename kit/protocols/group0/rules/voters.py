@@ -13,7 +13,7 @@ from typing import Literal, get_args
 from msgspec import Struct
 
 from kit.errors import BadInput
-from kit.masks import mask_of, nodes_in
+from kit.masks import majority, mask_of, nodes_in
 
 Release = Literal["2025.1", "2025.2", "2025.3", "2025.4", "2026.1", "newest"]
 """Published releases with a choice of voters of their own; 2025.1 stands for all before 2025.2."""
@@ -58,16 +58,6 @@ class VoterRules(Struct, frozen=True):
         if len(candidates) < 3 or not self.limits:
             return size
         return max(1, min(sum(candidates) - max(candidates) - 1, (size - 1) // 2))
-
-
-def majority(count: int) -> int:
-    """More than half of ``count``."""
-    return count // 2 + 1
-
-
-def is_majority(nodes: int, voters: int) -> bool:
-    """Whether more than half of ``voters`` are among ``nodes``."""
-    return (nodes & voters).bit_count() >= majority(voters.bit_count())
 
 
 @cache

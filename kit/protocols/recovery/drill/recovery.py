@@ -32,8 +32,7 @@ from kit.engine.model import Model
 from kit.engine.server import CONFIGURATION, LOG_FILE, SELECT, NodeTable, Row
 from kit.engine.timeline import Moment, Timeline
 from kit.errors import Refused, are
-from kit.masks import nodes_in, union
-from kit.protocols.group0.rules.voters import majority
+from kit.masks import majority, nodes_in, union
 from kit.protocols.recovery import facts
 from kit.protocols.recovery import recovery as act
 from kit.protocols.recovery.drill.lost_majority import (

@@ -8,7 +8,7 @@ from operator import attrgetter, itemgetter
 from typing import Any
 
 from kit.errors import are, counted
-from kit.protocols.group0.rules.voters import majority
+from kit.masks import majority
 from kit.protocols.recovery import facts
 from kit.protocols.recovery import failures as act
 from kit.protocols.recovery.facts import LevelLine

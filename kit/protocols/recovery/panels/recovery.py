@@ -8,8 +8,7 @@ from operator import itemgetter
 from msgspec import Struct
 
 from kit.errors import are
-from kit.masks import nodes_in
-from kit.protocols.group0.rules.voters import is_majority, majority
+from kit.masks import is_majority, majority, nodes_in
 from kit.protocols.recovery import facts, recovery, recovery_mode
 from kit.protocols.recovery.facts import ChecklistRow, EffectRow, ModeRow, PersistedRow
 from kit.protocols.recovery.lost_majority import NO_GROUP, NOBODY, OLD

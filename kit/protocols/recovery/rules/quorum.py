@@ -12,15 +12,8 @@ from functools import cache, lru_cache
 
 from msgspec import Struct
 
-from kit.masks import among, mask_of, nodes_in, within
-from kit.protocols.group0.rules.voters import (
-    NEWEST_RULES,
-    VoterRules,
-    chosen_voters,
-    is_majority,
-    majority,
-    surest_voters,
-)
+from kit.masks import among, is_majority, majority, mask_of, nodes_in, within
+from kit.protocols.group0.rules.voters import NEWEST_RULES, VoterRules, chosen_voters, surest_voters
 from kit.protocols.topology.rules.machines import Edition
 
 Place = tuple[str, str]

@@ -15,13 +15,13 @@ from kit.errors import KitError
 from kit.lessons.judge import Arguments, found_judge, function_task
 from kit.lessons.replays import Ground, after_its_steps, run_task, takes
 from kit.lessons.tasks import Case, Marks, Task
+from kit.masks import majority
 from kit.operators.importers.opening import Imported
 from kit.operators.importers.ringfile import RingFile, parse_ring
 from kit.protocols.tcm.dry_run.history import dry_run_of, model_for, outcome
 from kit.protocols.tcm.dry_run.plan import dry_run
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.lessons import cluster_of
-from kit.protocols.tcm.rules.barrier import majority
 from kit.protocols.tcm.rules.metadata import Cancel
 from kit.protocols.tcm.rules.operations import Operation
 from kit.protocols.tcm.rules.quorums import levels, sharing

@@ -249,7 +249,7 @@ def arrows(scene: Scene, there: Standing) -> list[Frag]:
         if ahead and (end := there.ends.get(spot_key(name, min(ahead)))):
             way = there.ground.way(start, end)
             line = f"{path(way)}{tip(way, 1)}"
-            drawn.append(h("path", d=line, k=f"arrow:{name}", class_="to-replica"))
+            drawn.append(h("path", d=line, k=f"arrow:{name}", class_="message"))
     return drawn
 
 

@@ -16,6 +16,7 @@ from collections.abc import Sequence as Several
 
 from msgspec import Struct
 
+from kit.masks import majority
 from kit.protocols.tcm.rules.metadata import Sequence, Snapshot, Transfer
 from kit.protocols.tcm.rules.operations import ALL_ON, OPERATION_SPECS, Level, ProtocolSwitches
 from kit.ring.ranges import Range
@@ -38,11 +39,6 @@ class Barrier(Struct, frozen=True):
     def met(self, applied: Several[int]) -> bool:
         """Whether enough of them have."""
         return len(self.acked(applied)) >= self.needed
-
-
-def majority(count: int) -> int:
-    """More than half of ``count``."""
-    return count // 2 + 1
 
 
 def barriers(

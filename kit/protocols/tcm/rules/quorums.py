@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from kit.protocols.tcm.rules.barrier import majority
+from kit.masks import majority
 from kit.protocols.tcm.rules.metadata import Metadata, Snapshot, overlapping
 from kit.ring.natural import replicas
 from kit.ring.placements import Placement, Table, differing, same_sets, slots_of

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from kit.errors import counted
-from kit.masks import nodes_in
-from kit.protocols.group0.rules.voters import majority
+from kit.masks import majority, nodes_in
 from kit.protocols.topology import facts
 from kit.protocols.topology.control import has_majority, voting
 from kit.protocols.topology.facts import HistoryLine, LoggedLine, NodeFacts, history, log_lines

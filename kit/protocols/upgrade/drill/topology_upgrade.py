@@ -4,12 +4,11 @@ What the coordinator and the nodes do by themselves takes time: ``wait`` lets on
 Source: Topology over Raft, "Upgrade from legacy topology to raft-based topology".
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from msgspec.structs import replace
 
 from kit.engine.drill import (
-    CheckedStep,
     CommandReply,
     DrillKind,
     DrillMoment,
@@ -17,6 +16,7 @@ from kit.engine.drill import (
     GradeRow,
     judged,
     operator_steps,
+    procedure,
     refusal_line,
 )
 from kit.engine.flows import ServerHost
@@ -52,6 +52,7 @@ def _topology(now: DrillMoment, number: int) -> Iterator[Row]:
 class TopologyServers(Servers):
     """The servers of a cluster whose topology goes into group 0."""
 
+    lacks: Mapping[str, str] = {"nodetool describecluster": "there is no schema", **Servers.lacks}
     tables = (
         NodeTable(
             "topology",
@@ -147,11 +148,8 @@ STEPS: dict[str, tuple[str, Callable[[DrillMoment], bool]]] = {
         lambda now: {seen(ANSWERED, i) for i in nodes_in(now.state.normal)} <= now.marks,
     ),
 }
-
-
-def checklist(now: DrillMoment) -> tuple[CheckedStep, ...]:
-    """The documents' steps, ticked by the run; the answers of the route by marks."""
-    return tuple(CheckedStep(name, what, done(now)) for name, (what, done) in STEPS.items())
+checklist = procedure(STEPS)
+"""The documents' steps, ticked by the run; the answers of the route by marks."""
 
 
 def grade(now: DrillMoment) -> Grade:

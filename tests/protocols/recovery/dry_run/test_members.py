@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from kit.errors import BadInput
 from kit.protocols.recovery.dry_run import RecoveryAdvice, advise, open_cluster, parse_cluster
 from kit.protocols.topology.rules.machines import Edition
+from tests.saying import says
 
 EDITIONS: tuple[Edition, ...] = ("documents", "server")
 
@@ -119,6 +121,21 @@ def test_a_description_may_tell_of_states_and_votes() -> None:
     ]
     advice = advise(parse_cluster(json.dumps({"nodes": nodes})), "x")
     assert (voting(advice), advice.leader, advice.warnings) == ((3, 1), "A", ())
+
+
+@pytest.mark.parametrize(
+    ("state", "votes", "said"),
+    [
+        ("normal", None, "nodes[1].votes | None | true or false of each node that has joined"),
+        ("bootstrapping", True, "nodes[1].votes | True | false of a node that is bootstrapping"),
+    ],
+)
+def test_votes_that_cannot_be(state: str, votes: bool | None, said: str) -> None:
+    """Where the description tells of votes it tells of each member, and of nobody else."""
+    nodes = [{"name": "A", "votes": True}, {"name": "B", "state": state, "votes": votes}]
+    with pytest.raises(BadInput) as caught:
+        advise(parse_cluster(json.dumps({"nodes": nodes})), "x")
+    assert says(caught.value, said)
 
 
 def test_long_lists_say_how_many_more() -> None:

@@ -224,3 +224,13 @@ def test_what_is_not_there_is_refused(
     one = DrawnCluster(nodes, {"t": made("t", *[(TabletReplica("A", 0),)] * 4)}, {"t": (1,) * 4})
     with pytest.raises(BadInput, match=said):
         why(one.input, table, tablet, TabletReplica(*target))
+
+
+def test_a_move_from_a_place_without_the_tablet_is_refused() -> None:
+    """The place that is named as its source holds no replica of it."""
+    nodes = (BalancerNode("A", "dc1", "r1", 1), BalancerNode("B", "dc1", "r1", 1))
+    one = DrawnCluster(nodes, {"t": made("t", *[(TabletReplica("A", 0),)] * 4)}, {"t": (1,) * 4})
+    there = TabletReplica("B", 0)
+    assert why(one.input, "t", 0, there, source=TabletReplica("A", 0)).target == there
+    with pytest.raises(BadInput, match=r"^source: .*a replica of the tablet"):
+        why(one.input, "t", 0, there, source=there)

@@ -200,6 +200,9 @@ def test_gaps_and_other_moments_are_said(tmp_path: Path) -> None:
 def test_a_player_reads_on(history: MetadataHistory) -> None:
     """Each epoch is a step; the table shows who was there, the diagram how far it is."""
     shown = replay_log(history)
+    model: Any = shown.timeline.model
+    epochs = [model.epoch(moment.state) for moment in shown.timeline.moments]
+    assert epochs == list(range(30, 43))
     shown.timeline.goto(5)
     text = shown.player.text()
     assert "epoch 35" in text

@@ -1,0 +1,1 @@
+"""What the lessons on the CMS ask, and their exercises."""

@@ -1,0 +1,149 @@
+"""A model that is declared wrongly is refused where it is declared; what is declared, is there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kit.engine.check import check
+from kit.engine.declared import action, always, parameter
+from kit.engine.timeline import Timeline, held
+from kit.engine.trace import action_from
+from kit.errors import BadInput, BadType
+from tests.toy.slots import Client, Slots, SlotState
+
+
+def a_class() -> Any:
+    """A class where a method should be."""
+    return action()(Slots)
+
+
+def a_judge_that_is_a_class() -> Any:
+    """A class where a judge should be."""
+    return always()(Slots)
+
+
+def a_taken_name() -> Any:
+    """An action that is called as a method of every model."""
+
+    class Taken(Slots):
+        @action()
+        def describe(self, s: SlotState, client: Client) -> SlotState:
+            """It hides the method."""
+            return s
+
+    return Taken
+
+
+def an_unknown_name() -> Any:
+    """An action with an annotation that nobody knows."""
+
+    class Unknown(Slots):
+        @action()
+        def look(self, s: SlotState, client: Nobody) -> SlotState:  # noqa: F821  # nobody is meant to know it
+            """It looks."""
+            return s
+
+    return Unknown
+
+
+def endless() -> Any:
+    """An action of which nothing says which there are."""
+
+    class Endless(Slots):
+        @action()
+        def wait(self, s: SlotState, long: int) -> SlotState:
+            """It waits."""
+            return s
+
+    return Endless().start()
+
+
+def out_of_range() -> Any:
+    """An action that is offered for somebody who is not there."""
+
+    class Offering(Slots):
+        @action(each=lambda m, s: (0, 7))
+        def look(self, s: SlotState, client: Client) -> SlotState:
+            """It looks."""
+            return s
+
+    model: Any = Offering()
+    return [*model.options(model.start())]
+
+
+WRONG: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
+    "a class": (a_class, BadType, "^@action"),
+    "a judge": (a_judge_that_is_a_class, BadType, "^@always"),
+    "a taken name": (a_taken_name, TypeError, "Taken.describe: every model has such a method"),
+    "an unknown name": (an_unknown_name, TypeError, "'Nobody' is not defined, which an annotation"),
+    "without an end": (endless, BadInput, "^action wait: .*parameters with Each, or each="),
+    "out of range": (out_of_range, BadInput, "^each of action look: got 7; allowed: one of .0, 1"),
+    "a parameter": (lambda: Slots(rooms=2), BadInput, "^parameter: got 'rooms'.*it takes none"),
+    "a safeguard": (lambda: Slots(off=("no",)), BadInput, "^safeguard: got 'no'.*slots has none"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_declaration_is_named(name: str) -> None:
+    """At once, or when the model is made or first asked: what is wrong, and what is allowed.
+
+    Python 3.11 tells what a class's own parts raise as the cause of an error of its own.
+    """
+    make, kind, said = WRONG[name]
+    with pytest.raises((kind, RuntimeError)) as caught:
+        make()
+    error = caught.value.__cause__ or caught.value
+    assert isinstance(error, kind)
+    assert re.search(said, str(error))
+
+
+class Sized(Slots):
+    """The room with a size, and without a door: another body for an action of its base."""
+
+    name = "sized"
+    most: int = parameter(1, "how many may be inside", ge=1, le=2)
+
+    def enter(self, s: SlotState, client: int) -> Any:
+        """{client} goes in."""
+        return s.but(number=s.number | 1 << client)
+
+
+def test_an_action_may_get_another_body() -> None:
+    """It stays an action, with its name and its choices; the property is broken by it."""
+    model: Any = Sized(most=2)
+    assert model.most == 2
+    assert {rule.kind for rule in model.rules} == {"enter", "depart"}
+    found = check(model)
+    assert found.violation is not None
+    assert (found.violation.property, len(found.violation.actions)) == ("allowed", 2)
+    assert found.verdict == "violated"
+    assert found.sentence == "violated: allowed: two clients are inside"
+    assert check(Slots()).violation is None
+    with pytest.raises(BadInput, match=r"^parameter: got 'rooms'; allowed: most$"):
+        Sized(rooms=2)
+
+
+class _Untagged:
+    """No class of actions."""
+
+
+def test_actions_have_to_be_told_apart() -> None:
+    """A model whose class of actions is none cannot read an action from a trace."""
+    model: Any = Slots()
+    model.Action = _Untagged | int | Callable
+    with pytest.raises(BadType, match=r"^Action of slots: .*each with a tag of its own"):
+        action_from(model, {"type": "enter"}, "step 1")
+
+
+def test_a_timeline_is_led_up_to_the_break() -> None:
+    """Of actions to come none follows the first one that breaks a promise."""
+    model: Any = Sized(most=2)
+    timeline = Timeline(model)
+    comes = (Slots.enter(0), Slots.enter(1), Slots.depart(0))
+    for step in held(timeline, comes):
+        timeline.do(step)
+    assert [each.action for each in timeline.moments] == [None, *comes[:2]]

@@ -1,0 +1,122 @@
+"""What rows say of a moment of the metadata service, case by case."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from kit.engine.log import AtomicLog
+from kit.engine.registry import build
+from kit.protocols.cms.facts import commit as facts
+from kit.protocols.cms.facts import members as of_members
+from kit.protocols.cms.facts import schema as facts_of_schema
+from kit.protocols.cms.refining import grown
+from kit.protocols.cms.rules.log import Entry, NodeLog, Snapshot
+from kit.protocols.cms.rules.members import Members
+from kit.protocols.cms.schema import JOINER
+from kit.protocols.cms.submitting import Answer, Handling
+from tests.views.frames import after
+
+ENTRY = Entry(1, "drop table t", "r1")
+
+
+@pytest.mark.parametrize(
+    ("work", "said"),
+    [
+        (Handling(0), "validates"),
+        (Handling(0, 1, 0b011), "1A: 2 of 3 promised"),
+        (Handling(0, 1, 0b011, value=ENTRY), "1A: 0 of 3 accepted"),
+        (Handling(0, 1, 0b011, value=ENTRY, accepts=0b111), "1A: 3 of 3 accepted"),
+        (Handling(0, 1, answer=Answer("committed", 1)), "committed as epoch 1"),
+    ],
+)
+def test_how_far_a_member_is(work: Handling, said: str) -> None:
+    """It validates, asks for promises, then for acceptance, and has an answer in the end."""
+    model: Any = build("commit")
+    assert facts.work_of(model, work) == said
+
+
+def test_who_knows_an_entry_and_who_holds_it_back() -> None:
+    """A node that has an entry above a gap holds it back, and does not know it yet."""
+    race = {"nodes": 3, "members": 1, "events": ("drop table t at A", "alter table u at A")}
+    timeline = after("commit", race)
+    while timeline.forward() is not None:
+        pass
+    model: Any = timeline.model
+    whole = timeline.state.nodes[0].log
+    gap = replace(whole, entries=(), held=whole.entries[1:])
+    pairs = zip(timeline.state.nodes, (whole, whole, gap), strict=True)
+    nodes = tuple(each.but(log=log) for each, log in pairs)
+    rows = facts.log(model, timeline.state.but(nodes=nodes))
+    assert [(row.epoch, row.known, row.held) for row in rows] == [
+        (1, ("A", "B"), ()),
+        (2, ("A", "B"), ("C",)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("readers", "writers", "said"),
+    [(0b011, 0b011, "A, B"), (0b001, 0b101, "A + C"), (0, 0, "nobody"), (0, 0b10, "nobody + B")],
+)
+def test_members_in_words(readers: int, writers: int, said: str) -> None:
+    """Who is read from, then who is only written to."""
+    model: Any = build("cms")
+    members = Members(readers=readers, writers=writers)
+    assert of_members.text(model, members) == said
+
+
+def test_who_is_down_with_a_corrupt_log_does_not_come_back_for_a_quorum() -> None:
+    """Two of three members: only then does nothing help but a state that is forced."""
+    model: Any = build("cms", {"members": 3})
+    start = model.start()
+    for corrupt, forced in ((0b000, False), (0b010, False), (0b110, True)):
+        nodes = tuple(
+            each.but(health="down" if at else "up", corrupt=bool(corrupt >> at & 1))
+            for at, each in enumerate(start.nodes)
+        )
+        assert model.needs_override(start.but(nodes=nodes)) is forced
+
+
+def test_nobody_misses_writes_before_joining() -> None:
+    """Of writes that were acknowledged a newcomer lacks none until it is there."""
+    model: Any = build("schema", {"joins": 1})
+    start = model.start()
+    assert start.nodes[-1].name == JOINER
+    lacks = [facts_of_schema.known(model, start.but(written=written)) for written in ((), (0, 0))]
+    assert [rows[-1].missing for rows in lacks] == [0, 0]
+
+
+E1, E2, E3 = (Entry(epoch, f"drop table t{epoch}", f"r{epoch}") for epoch in (1, 2, 3))
+APPLY = AtomicLog.apply_next("A")
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "steps"),
+    [
+        (NodeLog(), NodeLog(), []),
+        (NodeLog(), NodeLog((E1,)), [APPLY]),
+        (NodeLog(), NodeLog(held=(E2,)), [AtomicLog.deliver("A", 1)]),
+        (NodeLog(held=(E2,)), NodeLog(held=(E2, E3)), [AtomicLog.deliver("A", 2)]),
+        (NodeLog(held=(E2,)), NodeLog((E1, E2)), [APPLY]),
+        (NodeLog((E1,)), NodeLog((E1, E2, E3)), [APPLY, APPLY]),
+        (NodeLog(held=(E3,)), NodeLog((E1, E2, E3)), [APPLY, APPLY]),
+    ],
+)
+def test_what_a_node_does_with_new_entries(was: NodeLog, now: NodeLog, steps: list[Any]) -> None:
+    """It applies what comes next, holds what comes above a gap, and what it held then follows."""
+    assert [*grown("A", was, now)] == steps
+
+
+def test_what_a_node_has_on_its_disk() -> None:
+    """Entries behind the cut, what is above a gap, and how many to replay after a snapshot."""
+    model: Any = build("commit")
+    start = model.start()
+    taken = tuple(Snapshot(epoch, None) for epoch in (1, 2))
+    log = NodeLog((E1, E2, E3), taken, (replace(E3, epoch=5),), 1)
+    rows = facts.stores(model, start.but(nodes=(start.nodes[0].but(log=log), *start.nodes[1:])))
+    assert (rows[0].epoch, rows[0].replays, rows[0].snapshots) == (3, 1, (1, 2))
+    assert (rows[0].entries, rows[0].archive) == (("2 r2", "3 r3"), ("1 r1",))
+    assert rows[0].held == ("5 r3",)
+    assert (rows[1].epoch, rows[1].replays, rows[1].snapshots) == (0, 0, ())
