@@ -234,7 +234,7 @@ def _drill(name: str, title: str, task: str, steps: str) -> DrillKind:
         begun=lambda model: scenario.script,
         starts_at=lambda model: model.names[-1],
         own_step=own_step,
-        checklist=procedure(*((step, *STEPS[step]) for step in steps.split())),
+        checklist=procedure({step: STEPS[step] for step in steps.split()}),
         grade=grade,
     )
 
