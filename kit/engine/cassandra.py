@@ -145,14 +145,12 @@ class MetadataServers(GossipServers):
         node = self.listed(now, now.here).get(at)
         return node is not None and node.state in STANDINGS
 
-    def letter(self, now: DrillMoment, at: int) -> str:
-        """The state of a member in the directory of the node that is asked."""
-        return STANDINGS[self.listed(now, now.here)[at].state][0]
-
-    def count(self, now: DrillMoment, at: int) -> str:
-        """How many tokens a member has, where the model has tokens."""
-        tokens = self.listed(now, now.here)[at].tokens
-        return UNTOLD if tokens is None else str(len(tokens))
+    def members(self, now: DrillMoment) -> Iterator[tuple[int, str, str]]:
+        """The directory of the node that is asked."""
+        for at, node in self.listed(now, now.here).items():
+            if node.state in STANDINGS:
+                count = UNTOLD if node.tokens is None else str(len(node.tokens))
+                yield at, STANDINGS[node.state][0], count
 
     def describe_cms(self, now: DrillMoment, given: Given) -> CommandReply:
         """``nodetool cms describe``: this node's own view."""

@@ -8,7 +8,7 @@ Nothing runs on the machine. The history is a ``Timeline``, so that a drill is g
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -86,10 +86,12 @@ class CheckedStep(Struct, frozen=True):
 
 
 def procedure(
-    *steps: tuple[str, str, Callable[[DrillMoment], bool]],
+    steps: Mapping[str, tuple[str, Callable[[DrillMoment], bool]]],
 ) -> Callable[[DrillMoment], tuple[CheckedStep, ...]]:
-    """The checklist of steps that have a name, say what is to be done, and know if it is done."""
-    return lambda now: tuple(CheckedStep(name, what, is_done(now)) for name, what, is_done in steps)
+    """The checklist of steps that say, by their names, what is to be done, and know if it is."""
+    return lambda now: tuple(
+        CheckedStep(name, what, is_done(now)) for name, (what, is_done) in steps.items()
+    )
 
 
 class GradeRow(Struct, frozen=True):

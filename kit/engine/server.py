@@ -62,7 +62,19 @@ VOCABULARY = (
     Command("nodetool gossipinfo", "what this node has heard of each other one", "gossipinfo"),
     Command("nodetool decommission", "this node leaves the cluster"),
     Command("nodetool assassinate {machine}", "take a dead node out at once"),
-    Command("nodetool abortbootstrap --ip {machine}", "undo a bootstrap"),
+    Command(
+        "nodetool cancel {operation} {machine}", "undo what a node is at (documents)", "cancel"
+    ),
+    Command("nodetool cancel {operation}", "undo what this node is at", "cancel", offered=False),
+    Command("nodetool abortbootstrap --node {node_id}", "undo a bootstrap (server)", "abort"),
+    Command("nodetool abortbootstrap --ip {machine}", "the same", "abort", offered=False),
+    Command("nodetool move --abort", "undo this node's move (server)", "abort_move"),
+    Command(
+        "jmx cancelInProgressSequences {node_id} {sequence}",
+        "undo any operation (server)",
+        "cancel_sequence",
+        own=True,
+    ),
     Command("nodetool cms", "the CMS, as this node knows it", "describe_cms", offered=False),
     Command("nodetool cms describe", "the CMS, as this node knows it", "describe_cms"),
     Command("nodetool cms reconfigure {size}", "how many members each datacenter has"),
@@ -145,7 +157,8 @@ class Servers:
     happens to nodes by no operator's hand, ``stops`` and ``starts`` make actions of a node's name.
     ``does`` gives a command the verb of the action that it is, in which ``*`` stands for any words
     and ``{here}`` for the machine that one is on. ``lacks`` gives beginnings of commands why the
-    model has nothing of the kind; nor has it anything where no method answers.
+    model has nothing of the kind; nor has it anything where no method answers. ``operations`` are
+    the kinds of what a node may be at, each with its name in JMX.
     """
 
     log: ServerLog
@@ -154,6 +167,7 @@ class Servers:
     stops: Callable[[str], Any]
     starts: Callable[[str], Any]
     does: Mapping[str, str] = {}
+    operations: Mapping[str, str] = {}
     lacks: Mapping[str, str] = {
         "nodetool cms": "there is no CMS",
         "nodetool gossipinfo": "what nodes gossip is no part of this model",
@@ -190,9 +204,10 @@ class Servers:
         """The state of a member: normal (N), joining (J), leaving (L), moving (M)."""
         return "N"
 
-    def count(self, now: DrillMoment, at: int) -> str:
-        """How many tokens a member has."""
-        return "1"
+    def members(self, now: DrillMoment) -> Iterator[tuple[int, str, str]]:
+        """Each member as the asked node knows it: its place, its state, how many tokens it has."""
+        at = range(len(now.model.names))
+        return ((each, self.letter(now, each), "1") for each in at if self.is_member(now, each))
 
     # What the tools answer
 
@@ -241,12 +256,11 @@ class Servers:
         """``nodetool status``, as this node sees the others."""
         up = self.reached(now, self.answering(now, "nodetool"))
         by_dc: dict[str, list[tuple[str, ...]]] = {}
-        for at, host in enumerate(self.hosts(now)):
-            if self.is_member(now, at):
-                state = "DU"[at in up] + self.letter(now, at)
-                count = self.count(now, at)
-                row = (state, host.address, "?", count, "?", host.host_id, host.rack)
-                by_dc.setdefault(host.dc, [STATUS_HEAD]).append(row)
+        hosts = self.hosts(now)
+        for at, letter, count in self.members(now):
+            state, host = "DU"[at in up] + letter, hosts[at]
+            row = (state, host.address, "?", count, "?", host.host_id, host.rack)
+            by_dc.setdefault(host.dc, [STATUS_HEAD]).append(row)
         lines: list[str] = []
         for dc, rows in sorted(by_dc.items()):
             heading = f"Datacenter: {dc}"
@@ -423,6 +437,8 @@ class Servers:
             "start": Slot("the first epoch"),
             "end": Slot("the last epoch"),
             "node_id": Slot("a node's number", _numbers),
+            "operation": Slot("an operation", lambda now: self.operations),
+            "sequence": Slot("its name in JMX", lambda now: self.operations.values()),
             **more,
         }
 

@@ -214,8 +214,8 @@ class Timeline:
 
     @property
     def here(self) -> Model[Any, Any]:
-        """The model as it is at the current moment."""
-        return self.model_at(self.at)
+        """The model as it is at the current moment; at the start, that of the branch."""
+        return self.model_at(self.at or self.tip)
 
     def again(self, model: Model[Any, Any], tip: int) -> tuple[tuple[int, str], ...]:
         """Do the run to a moment again with other safeguards, as a branch, and go to its end.
@@ -236,6 +236,27 @@ class Timeline:
             else:
                 left_out.append((number, refusal.reason))
         return tuple(left_out)
+
+    def switch(self, model: Model[Any, Any]) -> tuple[int, int]:
+        """Do the run again with other safeguards, and look at the same step of that branch.
+
+        The run is that of the branch; of a story that nobody has begun it is all of it. How many
+        steps of how many could be done; where none could be, all stays as it was.
+
+        Raises BadInput for a model that does not begin as this one does.
+        """
+        at, is_new = self.at, len(self.moments) == 1 and (self.script or self.story)
+        while is_new and len(self.moments) < LONGEST_RUN and self.forward() is not None:
+            pass
+        tip, done = self.tip, len(self.path(at)) - 1
+        left_out = self.again(model, tip)
+        all_ = len(self.path(tip)) - 1
+        if len(left_out) == all_:
+            self.at, self.tip = at, tip
+        else:
+            done -= sum(number < done for number, _ in left_out)
+            self.at = self.path()[done]
+        return all_ - len(left_out), all_
 
     def do(self, action: Any, *, fold: int = 0, model: Model[Any, Any] | None = None) -> Moment:
         """Act on the current state. Acting from the past begins a new branch.

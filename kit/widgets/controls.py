@@ -10,7 +10,7 @@ import ipywidgets
 import msgspec
 from msgspec.inspect import BoolType, IntType
 
-from kit.edge.words import say
+from kit.edge.words import later, say
 from kit.engine.check import Result, check
 from kit.engine.model import Model, Safeguard
 from kit.engine.parameters import Parameter, parameters_of, plainly
@@ -330,16 +330,47 @@ class Controls:
             given = self._given(entry.parameters, touched)
             off = tuple(name for name, switch in self.switches.items() if not switch.value)
             script = self.player.timeline.script if given == self.parameters else ()
-            timeline = Timeline(build(entry.name, given, off), script)
-            switched = isinstance(owner, ipywidgets.Checkbox) and owner in self.switches.values()
-            self._say(self._replace(timeline, switched))
-            self.parameters, self.off = plainly(timeline.model.parameters), off
+            model = build(entry.name, given, off)
+            self.off, former = off, self.off
+            if given != self.parameters or off == former or not self._switched(model):
+                self._say(self._replace(Timeline(model, script)))
+                self.parameters = plainly(model.parameters)
 
-    def _replace(self, other: Timeline, switched: bool) -> str:
+    def _switched(self, model: Model[Any, Any]) -> bool:
+        """Do the run again with other safeguards, as a branch, if there is any and it begins so."""
+        timeline, done, of = self.player.timeline, 0, 0
+        known = (timeline.model_at(tip) for tip in (0, *timeline.branches()))
+        model = next((each for each in known if {*each.off} == {*model.off}), model)
+        if model.start() != timeline.moments[0].state:
+            return False
+
+        def switch() -> None:
+            nonlocal done, of
+            done, of = timeline.switch(model)
+
+        self._quiet = True
+        try:
+            self.player.after(switch)
+        finally:
+            self._quiet = False
+        if done:
+            self.board.forget()
+            again = later(
+                "The run again, as a branch on the map: {n} of {all} steps could be done."
+            )
+            self._say(say(again, n=done, all=of))
+        return done > 0
+
+    def follow(self) -> None:
+        """Show the switches of the branch that is shown, if they are others."""
+        if not self._quiet and {*self.off} != {*self.player.model.off}:
+            self.board.forget()
+            self._follow()
+
+    def _replace(self, other: Timeline) -> str:
         """Show the history of another configuration, and keep the one that is shown until then.
 
-        What was done with that configuration before is there again. Else, when only safeguards
-        were ``switched``, the run so far is repeated as far as it is possible.
+        What was done with that configuration before is there again.
         """
         old = self.player.timeline
         self.board.forget()
@@ -350,16 +381,8 @@ class Controls:
             return say(
                 "Back to the history of these switches: {n} steps.", n=len(known.moments) - 1
             )
-        message = ""
-        if switched and old.at:
-            done, of = _repeat(old, other), len(old.path(old.at)) - 1
-            message = say(
-                "The run so far, repeated: {done} of {n} steps. The other history is kept.",
-                done=done,
-                n=of,
-            )
         self.player.put(other)
-        return message
+        return ""
 
     def _given(self, kind: type[msgspec.Struct], touched: str) -> dict[str, Any]:
         """The parameters after one was touched (none: the empty text).
@@ -468,17 +491,6 @@ def _configuration(timeline: Timeline) -> tuple[str, bytes, tuple[str, ...]]:
     """What makes one model differ from another: name, parameters, safeguards off."""
     model = timeline.model
     return model.name, msgspec.json.encode(model.parameters), tuple(model.off)
-
-
-def _repeat(old: Timeline, other: Timeline) -> int:
-    """Do the run that leads to the moment that is shown again; how many steps were possible."""
-    path = old.path(old.at)[1:]
-    for done, moment in enumerate(path):
-        action = old.moments[moment].action
-        if other.model.refusal(other.state, action) is not None:
-            return done
-        other.do(action)
-    return len(path)
 
 
 def _shown(parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -98,8 +98,8 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
 
     @property
     def model(self) -> Model[Any, Any]:
-        """The model that is played."""
-        return self.timeline.model
+        """The model that is played: a branch may have other safeguards."""
+        return self.timeline.model_at(self.timeline.tip)
 
     @property
     def state(self) -> Any:
@@ -367,6 +367,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         current = there.sequence == self.rendered.sequence
         if current and there.at in self.timeline.path(there.tip):
             self.timeline.tip, self.timeline.at = there.tip, there.at
+            self._follow()
 
     def _need(self, message: Need) -> None:
         if len(self.timeline.moments) <= message.moment < self._longest:
@@ -402,7 +403,13 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
             else:
                 base = base if have is None else max(0, min(have, base))
                 self._tell(self.rendered.moved(base, first))
+            self._follow()
         return self.timeline.now
+
+    def _follow(self) -> None:
+        """Let the drawer show the switches of the branch."""
+        if self.controls is not None:
+            self.controls.follow()
 
     def redraw(self, moment: int) -> None:
         """Draw a moment again, of which more is known now, and what came since."""

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kit.engine.check import check
+from kit.engine.parameters import plainly
 from kit.engine.registry import build, scenario_of
 from kit.engine.timeline import LONGEST_RUN, MOST_FOLD, Timeline
 from kit.engine.trace import dumps, loads
@@ -194,3 +195,21 @@ def test_a_run_is_done_again_with_other_safeguards() -> None:
     assert loaded.model_at(broken).off == (OFF,)
     with pytest.raises(BadInput, match="same configuration"):
         timeline.again(build("discovery"), broken)
+
+
+def test_a_switch_is_a_branch_wherever_one_stands() -> None:
+    """At any moment, the start included: the same step is shown there, and what is done at the
+    start then is done on that branch; switched back, the former one is walked again.
+    """
+    for at in (0, 2):
+        timeline = to_the_end(scenario("tcm/bootstrap"))
+        entry = timeline.model
+        bare = build(entry.name, plainly(entry.parameters), (entry.safeguards[0].name,))
+        steps, tip = len(timeline.path()) - 1, timeline.tip
+        timeline.goto(at)
+        assert timeline.switch(bare) == (steps, steps)
+        assert timeline.branches() == [tip, timeline.tip]
+        assert (timeline.here, len(timeline.path(timeline.at)) - 1) == (bare, at)
+        assert {timeline.model_at(each).off for each in timeline.path()[1:]} == {bare.off}
+        assert timeline.switch(entry) == (steps, steps)
+        assert (timeline.tip, timeline.at, timeline.here) == (tip, at, entry)

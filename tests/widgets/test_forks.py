@@ -76,6 +76,28 @@ def test_a_branch_is_named_by_the_safeguards_it_is_without(desk: MakeDesk) -> No
     assert names(page) == [f"without {safeguard.id}"]
 
 
+@pytest.mark.parametrize("at", [0, 3])
+def test_a_switch_is_a_line_named_so_wherever_one_stands(desk: MakeDesk, at: int) -> None:
+    """Before the first step and later, by the drawer's own switch: the other run is compared."""
+    player = Player("tcm/bootstrap")
+    assert player.controls is not None
+    for _ in range(at):
+        player.step()
+    safeguard = player.model.safeguards[0]
+    table = desk(player)
+    page = table.page
+    assert names(page) == []
+    player.controls.switches[safeguard.name].value = False
+    table.flush()
+    table.settle()
+    assert [name.removesuffix("✓") for name in names(page)] == [f"with {safeguard.id}"]
+    page.click(f"{LINES} {COMPARE}")
+    table.settle()
+    assert page.get_attribute(f"{LINES} {COMPARE}", "aria-pressed") == "true"
+    page.click(f"{LINES} {GO}")
+    expect(page.locator(f"{LINES} {GO}")).to_contain_text(f"without {safeguard.id}")
+
+
 def three(desk: MakeDesk) -> Desk:
     """A run that ended, one that broke a promise, and one that has just begun, which is shown."""
     player = forked("dataplane/no-barrier", 29, 0, *MISSED)

@@ -183,37 +183,57 @@ def test_the_result_is_put_on_the_stage_by_the_loop_that_runs() -> None:
     assert set(shown_by) == {threading.get_ident()}
 
 
-def test_switching_keeps_every_history() -> None:
-    """Off repeats the run so far; on again brings the former history back, nothing lost."""
+def test_switching_makes_a_branch_of_the_run() -> None:
+    """Off does the run again beside the former one, on again goes back there; the switches follow
+    the branch that is shown.
+    """
     player, controls = opened()
     for _ in range(4):
         player.step()
-    before = player.timeline
-    controls.switches["plan-revalidation"].value = False
-    assert player.timeline is not before
-    assert player.timeline.at == 4
-    assert "repeated: 4 of 4 steps" in controls.message.value
-    player.step()
-    other = player.timeline
-    controls.switches["plan-revalidation"].value = True
-    assert player.timeline is before
-    assert "Back to the history" in controls.message.value
-    controls.switches["plan-revalidation"].value = False
-    assert player.timeline is other
+    timeline, former = player.timeline, player.timeline.tip
+    switch = "plan-revalidation"
+    controls.switches[switch].value = False
+    assert player.timeline is timeline
+    assert timeline.branches() == [former, timeline.tip]
+    assert len(timeline.path(timeline.at)) - 1 == 4
+    assert "4 of 4 steps could be done" in controls.message.value
+    assert player.model.off == (switch,)
+    player.goto(former)
+    assert player.model.off == ()
+    assert controls.switches[switch].value
+    controls.switches[switch].value = False
+    assert (len(timeline.moments), len(timeline.branches())) == (9, 2)
+    controls.switches[switch].value = True
+    assert timeline.tip == former
 
 
-def test_a_run_that_needs_a_safeguard_off_is_repeated_as_far_as_it_goes() -> None:
-    """Switched on again after a different start, the run ends before the step that is refused."""
+def test_a_switch_before_the_first_step_is_a_branch_of_the_script() -> None:
+    """Both runs are there from the start; what is done there then is done on the new branch."""
+    player = Player("dataplane/write-and-read")
+    controls = controls_of(player)
+    controls.switches["write-before-read"].value = False
+    timeline = player.timeline
+    assert timeline.at == 0
+    assert [timeline.model_at(tip).off for tip in timeline.branches()] == [
+        (), ("write-before-read",)
+    ]  # fmt: skip
+    first = timeline.moments[timeline.path()[1]].action
+    player.act(next(each for each in timeline.here.actions(player.state) if each != first))
+    assert timeline.now.parent == 0
+    assert timeline.here.off == ("write-before-read",)
+
+
+def test_a_run_that_needs_a_safeguard_off_is_repeated_without_what_is_refused() -> None:
+    """Switched on again, the steps that are refused there are left out, and counted."""
     player, controls = opened(("progress-barrier",))
-    verb = player.model.verb
-    for name in ("bootstrap X --tokens 150", "apply X", "commit X", "commit X"):
-        action = next((a for a in player.model.actions(player.state) if verb(a) == name), None)
-        if action is not None:
-            player.act(action)
-    steps = len(player.timeline.path(player.timeline.at)) - 1
-    controls.kept.clear()
+    for verb in ("bootstrap X --tokens 150", "apply X", "commit X"):
+        player.act(verb)
+    steps = len(player.timeline.path()) - 1
     controls.switches["progress-barrier"].value = True
-    assert player.timeline.at <= steps
+    assert player.model.off == ()
+    done = len(player.timeline.path()) - 1
+    assert done < steps
+    assert f"{done} of {steps} steps could be done" in controls.message.value
 
 
 def test_the_method_searches_and_branches() -> None:

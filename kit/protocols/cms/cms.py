@@ -1003,20 +1003,20 @@ SCENARIOS = (
     ),
     Scenario(
         "member-lost",
-        "One of three members is lost, and another node takes its place in the CMS",
+        "On the server one of three members is lost, and another node takes its place in the CMS",
         {"nodes": 4, "members": 3, "edition": "server", "crashes": 0, "losses": 1},
         script=("lose C",),
     ),
     Scenario(
         "quorum-lost",
-        "One of three members is lost, and another one is down: nothing can be committed",
+        "On the server one of three members is lost, one is down: nothing can be committed",
         {"nodes": 5, "members": 3, "edition": "server", "rf": 5, "crashes": 1, "losses": 1}
         | {"requests": 1, "longest": 8},
         script=("lose C", "crash B", "request D"),
     ),
     Scenario(
         "cms-lost",
-        "The only member is lost, with an event that it alone had stored",
+        "On the server the only member is lost, with an event that it alone had stored",
         {"nodes": 4, "members": 1, "edition": "server", "changes": 3, "crashes": 1, "losses": 1}
         | {"longest": 8},
         script=(

@@ -234,7 +234,7 @@ def _drill(name: str, title: str, task: str, steps: str) -> DrillKind:
         begun=lambda model: scenario.script,
         starts_at=lambda model: model.names[-1],
         own_step=own_step,
-        checklist=procedure(*((step, *STEPS[step]) for step in steps.split())),
+        checklist=procedure({step: STEPS[step] for step in steps.split()}),
         grade=grade,
     )
 
@@ -242,24 +242,21 @@ def _drill(name: str, title: str, task: str, steps: str) -> DrillKind:
 MEMBER_LOST = _drill(
     "member-lost",
     "A member of the CMS is lost",
-    "C is lost with its disk, and was one of the three members of the CMS. A new machine takes its "
-    "place tomorrow. Two members still decide, but if one more goes, nothing can be committed. "
-    "Make it three again tonight.",
+    "C, one of three members, is lost with its disk. A new machine takes its place tomorrow. If "
+    "one more member goes, nothing can be committed. Make it three again tonight.",
     "members reconfigure check",
 )
 QUORUM_LOST = _drill(
     "quorum-lost",
     "The CMS has lost its quorum",
-    "Two of three members do not answer, and every change of the schema is refused. Clients notice "
-    "nothing else. Somebody proposes to boot a node from a file of metadata. Do no more than it "
-    "takes, and leave three members behind.",
+    "Two of three members don't answer, and no table can be changed. Somebody wants to boot a node "
+    "from a file of metadata. Do no more than it takes, and leave three members.",
     "members return reconfigure check",
 )
 CMS_LOST = _drill(
     "cms-lost",
     "The whole CMS is lost",
-    "A was the only member of the CMS, and is lost with its disk. No member comes back, so nothing "
-    "will ever be committed unless you force it. Lose no more of the log than is lost already, and "
-    "leave three members behind.",
+    "A was the only member, and is lost with its disk: nothing is ever committed unless you force "
+    "it. Lose no more of the log than is lost already, and leave three members.",
     "members return epochs file override option reconfigure check",
 )

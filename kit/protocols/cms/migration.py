@@ -14,8 +14,8 @@ brought in is told what there is and has no entry of its own.
 A fresh cluster begins its log in the same way, with nothing to compare. By the documents the node
 that has a flag begins it alone. On the server nodes find each other through a seed; whoever knows
 of no lower name nominates itself, and all whom it has found have to take part.
-Sources: CEP-21, "Migration Plan", "CMS Reconfiguration"; published code, ``tcm/migration``,
-``Election``, ``Startup``, ``Discovery``.
+Sources: CEP-21, "Migration Plan", "CMS Reconfiguration Protocol"; published code,
+``tcm/migration``, ``Election``, ``Startup``, ``Discovery``.
 """
 
 from __future__ import annotations

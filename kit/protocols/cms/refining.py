@@ -56,7 +56,7 @@ def _refinement(fine: Any, events: Callable[[Any], Iterable[tuple[str, str]]]) -
             steps += grown(name, was.log, now.log)
         return tuple(steps)
 
-    coarse = OpenLog(AtomicLog.Parameters(nodes=fine.names, window=12, peers=True))
+    coarse = OpenLog(AtomicLog.Parameters(nodes=fine.names, window=12))
     coarse.events, coarse.begun = tuple(events(fine)), project(fine.start())
     return Refinement(fine, coarse, project, image)
 

@@ -139,7 +139,7 @@ def grade(now: DrillMoment, stopped: int) -> Grade:
     )  # fmt: skip
 
 
-def _drill(title: str, task: str, begun: tuple[str, ...], stopped: int, *steps: Any) -> DrillKind:
+def _drill(title: str, task: str, begun: tuple[str, ...], stopped: int, steps: Any) -> DrillKind:
     return DrillKind(
         title=title,
         task=task,
@@ -149,33 +149,36 @@ def _drill(title: str, task: str, begun: tuple[str, ...], stopped: int, *steps: 
         begun=lambda model: begun,
         starts_at=lambda model: model.names[1],
         own_step=own_step,
-        checklist=procedure(*steps),
+        checklist=procedure(steps),
         grade=partial(grade, stopped=stopped),
     )
 
 
 STUCK = _drill(
     "An operation is stuck",
-    "X joins, and nothing has moved for an hour; its machine was restarted. Clients notice "
-    "nothing. Somebody proposes to undo it all, and somebody else to take the node out that does "
-    "not answer. Get X into the cluster, and do no more than it takes.",
+    "X has been joining for an hour; its machine was restarted. Somebody wants to undo it, another "
+    "one to take out the node that doesn't answer. Get X in, and do no more than it takes.",
     ("crash D", JOIN, GO_ON, "crash X"),
     2,
-    ("barrier", "find in the log of the node that joins whom it waits for",
-     lambda now: LOOKED in now.marks),
-    ("replica", "start the server that has to answer", lambda now: "D" not in now.state.tcm.down),
-    ("driver", "start the server that drives the operation: it goes on by itself",
-     lambda now: "X" not in now.state.tcm.down),
+    {
+        "barrier": ("find in the log of the node that joins whom it waits for",
+                    lambda now: LOOKED in now.marks),
+        "replica": ("start the server that has to answer",
+                    lambda now: "D" not in now.state.tcm.down),
+        "driver": ("start the server that drives the operation: it goes on by itself",
+                   lambda now: "X" not in now.state.tcm.down),
+    },
 )  # fmt: skip
 LAG = _drill(
     "The epoch of a node lags",
-    "A shows an older epoch than the others, and has done so all night. No client uses this "
-    "cluster at night. Somebody proposes to take A out and let it join again. Find out what is "
-    "wrong with it, and do no more than it takes.",
+    "A has had an older epoch than the others all night, while no client came. Somebody wants it "
+    "to leave and join again. Find out what is wrong with A, and do no more than it takes.",
     (JOIN, "apply X", "commit X", "deliver 102 to A", GO_ON),
     0,
-    ("epochs", "ask every node for its epoch, and what waits there",
-     lambda now: {SEEN.format(name) for name in now.model.names} <= now.marks),
-    ("hear", "let a request reach it: the answer tells it of newer epochs",
-     lambda now: not behind(now)),
+    {
+        "epochs": ("ask every node for its epoch, and what waits there",
+                   lambda now: {SEEN.format(name) for name in now.model.names} <= now.marks),
+        "hear": ("let a request reach it: the answer tells it of newer epochs",
+                 lambda now: not behind(now)),
+    },
 )  # fmt: skip

@@ -114,12 +114,12 @@ DRILL = DrillKind(
     begun=lambda model: ("join D", "decide", "commit", f"begin {HOLDS_UP}", GO_ON),
     starts_at=lambda model: model.names[0],
     own_step=own_step,
-    checklist=procedure(
-        ("coordinator", "find in the coordinator's log whom the barrier waits for",
-         _looked_at("A")),
-        ("node", "find in that node's log what it waits for", _looked_at(HOLDS_UP)),
-        ("restart", "restart that node, and no other",
-         lambda now: {*_restarted(now)} == {HOLDS_UP}),
-    ),
+    checklist=procedure({
+        "coordinator": ("find in the coordinator's log whom the barrier waits for",
+                        _looked_at("A")),
+        "node": ("find in that node's log what it waits for", _looked_at(HOLDS_UP)),
+        "restart": ("restart that node, and no other",
+                    lambda now: {*_restarted(now)} == {HOLDS_UP}),
+    }),
     grade=grade,
 )  # fmt: skip

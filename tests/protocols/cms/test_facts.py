@@ -7,12 +7,15 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from kit.engine.log import AtomicLog
 from kit.engine.registry import build
 from kit.protocols.cms.facts import commit as facts
 from kit.protocols.cms.facts import members as of_members
 from kit.protocols.cms.facts import schema as facts_of_schema
-from kit.protocols.cms.rules.log import Entry
+from kit.protocols.cms.refining import grown
+from kit.protocols.cms.rules.log import Entry, NodeLog, Snapshot
 from kit.protocols.cms.rules.members import Members
+from kit.protocols.cms.schema import JOINER
 from kit.protocols.cms.submitting import Answer, Handling
 from tests.views.frames import after
 
@@ -78,7 +81,42 @@ def test_who_is_down_with_a_corrupt_log_does_not_come_back_for_a_quorum() -> Non
 
 def test_nobody_misses_writes_before_joining() -> None:
     """Of writes that were acknowledged a newcomer lacks none until it is there."""
-    model: Any = build("schema")
+    model: Any = build("schema", {"joins": 1})
     start = model.start()
+    assert start.nodes[-1].name == JOINER
     lacks = [facts_of_schema.known(model, start.but(written=written)) for written in ((), (0, 0))]
     assert [rows[-1].missing for rows in lacks] == [0, 0]
+
+
+E1, E2, E3 = (Entry(epoch, f"drop table t{epoch}", f"r{epoch}") for epoch in (1, 2, 3))
+APPLY = AtomicLog.apply_next("A")
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "steps"),
+    [
+        (NodeLog(), NodeLog(), []),
+        (NodeLog(), NodeLog((E1,)), [APPLY]),
+        (NodeLog(), NodeLog(held=(E2,)), [AtomicLog.deliver("A", 1)]),
+        (NodeLog(held=(E2,)), NodeLog(held=(E2, E3)), [AtomicLog.deliver("A", 2)]),
+        (NodeLog(held=(E2,)), NodeLog((E1, E2)), [APPLY]),
+        (NodeLog((E1,)), NodeLog((E1, E2, E3)), [APPLY, APPLY]),
+        (NodeLog(held=(E3,)), NodeLog((E1, E2, E3)), [APPLY, APPLY]),
+    ],
+)
+def test_what_a_node_does_with_new_entries(was: NodeLog, now: NodeLog, steps: list[Any]) -> None:
+    """It applies what comes next, holds what comes above a gap, and what it held then follows."""
+    assert [*grown("A", was, now)] == steps
+
+
+def test_what_a_node_has_on_its_disk() -> None:
+    """Entries behind the cut, what is above a gap, and how many to replay after a snapshot."""
+    model: Any = build("commit")
+    start = model.start()
+    taken = tuple(Snapshot(epoch, None) for epoch in (1, 2))
+    log = NodeLog((E1, E2, E3), taken, (replace(E3, epoch=5),), 1)
+    rows = facts.stores(model, start.but(nodes=(start.nodes[0].but(log=log), *start.nodes[1:])))
+    assert (rows[0].epoch, rows[0].replays, rows[0].snapshots) == (3, 1, (1, 2))
+    assert (rows[0].entries, rows[0].archive) == (("2 r2", "3 r3"), ("1 r1",))
+    assert rows[0].held == ("5 r3",)
+    assert (rows[1].epoch, rows[1].replays, rows[1].snapshots) == (0, 0, ())

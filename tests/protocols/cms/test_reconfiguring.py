@@ -253,3 +253,28 @@ def test_forcing_is_confirmed_first_and_each_forced_entry_is_marked() -> None:
     go_on(timeline, "open-override", "force C", "resume", "submit C C")
     assert drawn(timeline, "log").count('class="badge broken"') == 1
     assert drawn(timeline, "nodes").count("log-card forced") == 1
+
+
+@pytest.mark.spec("B-001")
+@pytest.mark.parametrize("after_steps", range(8))
+def test_some_nodes_are_the_cms_and_that_changes_while_it_runs(after_steps: int) -> None:
+    """One of three members leaves, and the fourth node comes: an event is committed at any step of
+    that. At each step the picture gives a member its badge, and nobody else.
+    """
+    timeline = walk("cms/three-of-four", longest=12)
+    model: Any = timeline.model
+    seen, submitted = [in_picture(timeline)], 0
+    for number in range(40):
+        if number == after_steps:
+            submits = (a for a in model.actions(timeline.state) if model.kind(a) == "submit")
+            timeline.do(next(submits))
+            submitted = len(facts.log(model, timeline.state))
+        elif timeline.forward() is None:
+            break
+        members = "".join(model.named(model.newest(timeline.state).readers))
+        assert in_picture(timeline) == members
+        assert drawn(timeline, "nodes").count('class="sign key"') == len(members)
+        seen.append(members)
+    assert submitted
+    assert list(dict.fromkeys(seen)) == ["ABC", "ABCD", "BCD"]
+    assert facts.log(model, timeline.state)[submitted - 1].event == "change"

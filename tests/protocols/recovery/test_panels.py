@@ -11,6 +11,7 @@ from kit.engine.model import verdicts
 from kit.engine.registry import entries
 from kit.engine.scenario import files, open_file
 from kit.protocols.recovery import facts
+from kit.protocols.recovery.recovering_cluster import RecoveryNode
 from kit.views.rendered import RenderedTimeline
 from tests.protocols.recovery.runs import SEED_STEPS, after
 from tests.views.frames import check_frame, last_flows, panel_text, scenes, walk, why_not
@@ -213,3 +214,14 @@ def test_only_nodes_with_the_latest_index_can_be_picked() -> None:
     [refused] = [each for each in buttons if 'aria-disabled="true"' in each]
     assert refused.endswith("choose A</button>")
     assert "its commit index is 10, another live node has 11" in refused
+
+
+@pytest.mark.parametrize(
+    ("columns", "data", "dangling"), [(0b11, 0b11, 0), (0b01, 0b11, 0b10), (0b10, 0b01, 0b01)]
+)
+def test_data_in_a_column_that_a_node_does_not_know_dangle(
+    columns: int, data: int, dangling: int
+) -> None:
+    """Those that it knows do not, whether it has data in them or not."""
+    node = RecoveryNode("up", 0, 0, columns=columns, data=data)
+    assert facts.PersistedRow("A", node, "old", "1", "", leads=False).dangling == dangling

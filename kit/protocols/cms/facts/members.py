@@ -8,13 +8,13 @@ from msgspec import Struct
 
 from kit.masks import nodes_in
 from kit.protocols.cms.cms import (
+    OPERATOR,
     Cms,
     CmsState,
     LogKeeper,
     begun_at,
     entries_of,
     holds,
-    is_forced,
     stored,
 )
 from kit.protocols.cms.rules.log import SNAPSHOT
@@ -114,7 +114,7 @@ def nodes(m: Cms, s: CmsState) -> tuple[NodeRow, ...]:
 def log(m: Cms, s: CmsState) -> tuple[EpochRow, ...]:
     """Every epoch that some node has stored."""
     pairs = {(each.epoch, each.id, each.event) for n in s.nodes for each in entries_of(n.log)}
-    made = {(each.epoch, "operator", SNAPSHOT) for n in s.nodes for each in n.log.snapshots}
+    made = {(each.epoch, OPERATOR, SNAPSHOT) for n in s.nodes for each in n.log.snapshots}
     return tuple(_epochs(m, s, sorted(pairs | made)))
 
 
@@ -126,13 +126,7 @@ def _epochs(m: Cms, s: CmsState, pairs: list[tuple[int, str, str]]) -> Iterator[
             loaded = event == SNAPSHOT and any(x.epoch == epoch for x in node.log.snapshots)
             if loaded or (here and (here.id, here.event) == (by, event)):
                 (applied if node.log.epoch >= epoch else has).append(name)
-        forced = event == SNAPSHOT or any(
-            is_forced(each)
-            for n in s.nodes
-            for each in entries_of(n.log)
-            if (each.epoch, each.id, each.event) == (epoch, by, event)
-        )
-        yield EpochRow(epoch, event, by, forced, tuple(has), tuple(applied))
+        yield EpochRow(epoch, event, by, by == OPERATOR, tuple(has), tuple(applied))
 
 
 def former(m: Cms, s: CmsState) -> Members:
@@ -180,18 +174,10 @@ def placement(m: Cms, s: CmsState) -> tuple[tuple[str, str, str], ...]:
 # -- what scenario files show ----------------------------------------------------------------------
 
 
-def _nodes(m: Cms, s: CmsState, _: str) -> str:
-    return "\n".join(map(node_line, nodes(m, s)))
-
-
 def node_line(row: NodeRow) -> str:
     """A node in words."""
     held = f", holds {', '.join(map(str, row.held))} above a gap" if row.held else ""
     return f"{row.name}: {row.status}, {row.role}, epoch {row.epoch}{held}, knows {row.knows}"
-
-
-def _log(m: Cms, s: CmsState, _: str) -> str:
-    return "\n".join(map(epoch_line, log(m, s)))
 
 
 def epoch_line(row: EpochRow) -> str:
@@ -204,7 +190,7 @@ def epoch_line(row: EpochRow) -> str:
 
 PLACED = "{0[0]}: read {0[1]}; write {0[2]}"
 OUTPUT = {
-    "nodes": _nodes,
-    "log": _log,
+    "nodes": lambda m, s, _: "\n".join(map(node_line, nodes(m, s))),
+    "log": lambda m, s, _: "\n".join(map(epoch_line, log(m, s))),
     "placement": lambda m, s, _: PLACED.format(*placement(m, s)),
 }

@@ -5,11 +5,13 @@ from collections.abc import Iterator, Mapping
 from msgspec.structs import replace
 
 from kit.engine.cassandra import PORT, ListedNode, Logged, MetadataServers, ServiceView
-from kit.engine.drill import DrillMoment
+from kit.engine.drill import CommandReply, DrillMoment
 from kit.engine.flows import ServerHost, address_of, host_id
+from kit.engine.forms import Given
 from kit.engine.server import NodeTable, Row
+from kit.errors import Refused
 from kit.protocols.tcm.facts import moment
-from kit.protocols.tcm.rules.metadata import Sequence, finished_step, state_of
+from kit.protocols.tcm.rules.metadata import Cancel, Sequence, finished_step, state_of
 from kit.protocols.tcm.rules.operations import Kind
 
 SEQUENCES: dict[str, Kind] = {
@@ -60,10 +62,14 @@ def under_way(sequence: Sequence) -> ListedNode:
 class TcmServers(MetadataServers):
     """The servers of a cluster whose log is kept somewhere."""
 
+    operations: Mapping[str, str] = {
+        **{kind: name for name, kind in SEQUENCES.items()},
+        "removenode": "REMOVE",
+    }
+
     does: Mapping[str, str] = {
         "nodetool decommission": "decommission {here}",
         "nodetool assassinate {machine}": "assassinate {machine}",
-        "nodetool abortbootstrap --ip {machine}": "cancel {machine}",
     }
     lacks: Mapping[str, str] = {
         "nodetool cms reconfigure": NO_CMS,
@@ -77,6 +83,41 @@ class TcmServers(MetadataServers):
         super().__init__()
         placed = NodeTable("data_placements", PLACEMENT_COLUMNS, self.placed, "system_views")
         self.tables = (*self.tables, placed)
+
+    # Only operators cancel, by a command each. Source: CEP-21, "Public Interfaces"; published code.
+
+    def cancel(self, now: DrillMoment, given: Given) -> CommandReply:
+        """By the documents there is one command for each operation."""
+        name = self.machine(now, given) if "machine" in given else now.place
+        return self.undoing(now, name, str(given["operation"]))
+
+    def abort(self, now: DrillMoment, given: Given) -> CommandReply:
+        """In the server there is one for a bootstrap, of a node by its number or its address."""
+        name = self.machine(now, given) if "machine" in given else self.numbered(now, given)
+        return self.undoing(now, name, "bootstrap")
+
+    def abort_move(self, now: DrillMoment, given: Given) -> CommandReply:
+        """Another one for the move of the node that one is on."""
+        return self.undoing(now, now.place, "move")
+
+    def cancel_sequence(self, now: DrillMoment, given: Given) -> CommandReply:
+        """All else goes by JMX."""
+        [kind] = [kind for kind, name in self.operations.items() if name == given["sequence"]]
+        return self.undoing(now, self.numbered(now, given), kind)
+
+    def numbered(self, now: DrillMoment, given: Given) -> str:
+        """The node of a number."""
+        return str(now.model.names[int(str(given["node_id"])) - 1])
+
+    def undoing(self, now: DrillMoment, name: str, kind: str) -> CommandReply:
+        """An event that undoes an operation. Raises Refused where no such one is under way."""
+        self.answering(now, "nodetool")
+        sequence = now.model.tcm.sequence(now.state.tcm, name)
+        if sequence is None:
+            raise Refused(f"{name} has nothing under way")
+        if sequence.plan.operation.kind != kind:
+            raise Refused(f"{name} has no {kind} under way, but {sequence.plan.operation.title}")
+        return CommandReply(actions=(now.model.wrap["tcm"](Cancel(name)),))
 
     def hosts(self, now: DrillMoment) -> list[ServerHost]:
         """Every machine; a name that is an address is that of its machine."""

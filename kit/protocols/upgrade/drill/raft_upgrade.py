@@ -9,7 +9,6 @@ from typing import Any
 from msgspec.structs import replace
 
 from kit.engine.drill import (
-    CheckedStep,
     CommandReply,
     DrillKind,
     DrillMoment,
@@ -17,6 +16,7 @@ from kit.engine.drill import (
     GradeRow,
     judged,
     operator_steps,
+    procedure,
     steps_needed,
 )
 from kit.engine.flows import ServerHost, as_uuid, host_id
@@ -185,11 +185,8 @@ STEPS: dict[str, tuple[str, Callable[[DrillMoment], bool]]] = {
     "log": ("look for its end in the log of each node", _looked(IN_LOG)),
     "query": ("group0_upgrade_state is use_post_raft_procedures on each node", _looked(IN_TABLE)),
 }
-
-
-def checklist(now: DrillMoment) -> tuple[CheckedStep, ...]:
-    """The documents' steps, ticked by the run; those that only look by marks."""
-    return tuple(CheckedStep(name, what, done(now)) for name, (what, done) in STEPS.items())
+checklist = procedure(STEPS)
+"""The documents' steps, ticked by the run; those that only look by marks."""
 
 
 def grade(now: DrillMoment) -> Grade:

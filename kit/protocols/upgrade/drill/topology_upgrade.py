@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping
 from msgspec.structs import replace
 
 from kit.engine.drill import (
-    CheckedStep,
     CommandReply,
     DrillKind,
     DrillMoment,
@@ -17,6 +16,7 @@ from kit.engine.drill import (
     GradeRow,
     judged,
     operator_steps,
+    procedure,
     refusal_line,
 )
 from kit.engine.flows import ServerHost
@@ -148,11 +148,8 @@ STEPS: dict[str, tuple[str, Callable[[DrillMoment], bool]]] = {
         lambda now: {seen(ANSWERED, i) for i in nodes_in(now.state.normal)} <= now.marks,
     ),
 }
-
-
-def checklist(now: DrillMoment) -> tuple[CheckedStep, ...]:
-    """The documents' steps, ticked by the run; the answers of the route by marks."""
-    return tuple(CheckedStep(name, what, done(now)) for name, (what, done) in STEPS.items())
+checklist = procedure(STEPS)
+"""The documents' steps, ticked by the run; the answers of the route by marks."""
 
 
 def grade(now: DrillMoment) -> Grade:
