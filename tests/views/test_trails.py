@@ -37,7 +37,8 @@ def pictures(model: str) -> Iterator[tuple[str, int, Scene, Frag]]:
 
 def lines(svg: Frag) -> Iterator[Frag]:
     """The wires of what travels, and the arrows of a ring at rest."""
-    yield from (*classed(svg, "way"), *classed(svg, "message"))
+    every = (*classed(svg, "way"), *classed(svg, "message"))
+    yield from (each for each in every if each.get("d"))
 
 
 @pytest.mark.parametrize("model", MODELS)
