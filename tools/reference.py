@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import ast
-import base64
 import gzip
 import io
 import os
@@ -33,7 +32,7 @@ from kit.engine.family import Family, families, server_places
 from kit.engine.registry import entries
 from kit.engine.server import OWN_KEYSPACE
 from kit.lessons import story
-from kit.views.export import export_stories
+from kit.views.export import BLOCK, DIGITS, LONG, export_stories
 from tools.catalogue import catalogue, catalogue_cells, sight_cells, sights
 from tools.gallery import table
 
@@ -242,7 +241,15 @@ def unpacked(page: str) -> str:
 
 def unzipped(text: str) -> bytes:
     """What stands packed in a page: the inverse of ``packed_text``, and of gzip."""
-    return gzip.decompress(base64.b85decode(text.replace(",", "<")))
+    blocks = (text[at : at + LONG] for at in range(0, len(text), LONG))
+    return gzip.decompress(b"".join(map(_block, blocks)))
+
+
+def _block(text: str) -> bytes:
+    number = 0
+    for digit in text:
+        number = len(DIGITS) * number + DIGITS.index(digit)
+    return number.to_bytes(BLOCK * len(text) // LONG)
 
 
 def _page() -> str:

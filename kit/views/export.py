@@ -10,7 +10,6 @@ import gzip
 import hashlib
 import json
 import os
-import string
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -45,18 +44,23 @@ STORIES = (
     "nav a[aria-current]{font-weight:700;text-decoration:none}"
 )
 """A page of several stories lists them above the board."""
-DIGITS = string.digits + string.ascii_uppercase + string.ascii_lowercase + "!#$%&()*+-;,=>?@^_`{|}~"
+DIGITS = "".join(map(chr, range(32, 127))).replace("<", "")
+BLOCK, LONG = 9, 11
+"""So many bytes are written in so many digits."""
 UNPACK = f"""\
 const digits = {json.dumps(DIGITS)};
 globalThis.bytesIn = (id) => {{
 const text = document.getElementById(id).textContent;
-const bytes = new DataView(new ArrayBuffer(4 * Math.ceil(text.length / 5)));
-for (let at = 0; at < text.length; at += 5) {{
-let number = 0;
-for (let i = at; i < at + 5; i++) number = 85 * number + digits.indexOf(text[i] ?? "~");
-bytes.setUint32((at / 5) * 4, number);
+const bytes = new Uint8Array(Math.floor(({BLOCK} * text.length) / {LONG}));
+for (let end = 0, at = 0; at < text.length; at += {LONG}) {{
+let number = 0n;
+for (const digit of text.slice(at, at + {LONG}))
+number = {len(DIGITS)}n * number + BigInt(digits.indexOf(digit));
+const first = end;
+end = Math.min(first + {BLOCK}, bytes.length);
+for (let i = end - 1; i >= first; i--, number >>= 8n) bytes[i] = Number(number & 255n);
 }}
-return new Uint8Array(bytes.buffer, 0, Math.floor((4 * text.length) / 5));
+return bytes;
 }};
 const stream = new Blob([bytesIn("module")]).stream().pipeThrough(new DecompressionStream("gzip"));
 const script = document.createElement("script");
@@ -199,8 +203,17 @@ def _page(title: str, rules: str, place: Frag, packs: Mapping[str, bytes]) -> by
 
 
 def packed_text(data: bytes) -> str:
-    """Bytes as text of a page: base 85 is a sixteenth shorter than base 64, and has no tag."""
-    return base64.b85encode(data).decode().replace("<", ",")
+    """Bytes as text of a page: in base 94 they take a twelfth less than in base 64, and have no
+    tag.
+    """
+    blocks = (data[at : at + BLOCK] for at in range(0, len(data), BLOCK))
+    return "".join(map(_digits, blocks))
+
+
+def _digits(block: bytes) -> str:
+    number, base = int.from_bytes(block), len(DIGITS)
+    length = -(-LONG * len(block) // BLOCK)
+    return "".join(DIGITS[number // base**place % base] for place in reversed(range(length)))
 
 
 def _digest(text: str) -> str:

@@ -152,12 +152,8 @@ def volume(size: int | None) -> str:
     return f"{amount:,.1f} {unit}"
 
 
-def drawing(
-    label: str, width: float, height: float, *kids: Kid, fluid: bool = False, arrows: bool = False
-) -> Frag:
-    """Draw a picture with what it says in words; a ``fluid`` one is as wide as its place, one with
-    ``arrows`` shows itself what travelled.
-    """
+def drawing(label: str, width: float, height: float, *kids: Kid, fluid: bool = False) -> Frag:
+    """Draw a picture with what it says in words; a ``fluid`` one is as wide as its place."""
     return h(
         "svg",
         *kids,
@@ -165,7 +161,6 @@ def drawing(
         width=None if fluid else width,
         role="img",
         aria_label=label,
-        data_arrows=arrows,
     )
 
 

@@ -306,7 +306,6 @@ def draw_spacetime(run: Spacetime) -> Frag:
         height=height,
         class_="lifelines",
         data_newest="0 1",
-        data_arrows=True,
     )
     marks = (
         *(say("open end: in flight"), say("dashed ‖: held"), say("✗ lost"), say("dotted: a copy")),

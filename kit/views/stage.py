@@ -383,7 +383,6 @@ def draw_stage(
         role="img" if gates is None else "group",
         aria_label=said,
         class_="stage",
-        data_arrows=True,
     )  # fmt: skip
 
 

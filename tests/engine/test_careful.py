@@ -201,7 +201,9 @@ class Table:
         raise ValueError("ambiguous")
 
 
-@pytest.mark.parametrize("answer", [len, iter(()), NotImplemented, Table()], ids=lambda each: type(each).__name__)
+@pytest.mark.parametrize(
+    "answer", [len, iter(()), NotImplemented, Table()], ids=lambda each: type(each).__name__
+)
 def test_a_truth_is_one(answer: Any) -> None:
     """What is true whatever it says, or says nothing, is refused; numbers and lists are clear."""
     with pytest.raises(BadInput, match=r"^property p, line .*True or False"):

@@ -31,7 +31,11 @@ def pictures(model: str) -> Iterator[tuple[str, int, Scene, Frag]]:
     for name, frames in drawn(model):
         for at, (scene, frag) in enumerate(frames):
             for svg in frag.walk():
-                if svg.get("data-arrows") is not None:
+                held = (
+                    svg.get("class") == "ring-drawing",
+                    *(p.key == "trails" for p in svg.walk()),
+                )
+                if svg.tag == "svg" and any(held):
                     yield name, at, scene, svg
 
 

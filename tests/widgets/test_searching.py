@@ -46,7 +46,12 @@ def opened(off: tuple[str, ...] = (), **parameters: Any) -> tuple[Player, Contro
 
 # What Raft does itself.
 MISSING = {"S-33", "S-34", "S-35"}
-OWN = {"S-64", "S-65", "S-66", *(f"S-{number}" for number in (70, 71, 72, 73, 80, 81, 82, 83))}
+OWN = {
+    "S-64",
+    "S-65",
+    "S-66",
+    *(f"S-{number}" for number in (70, 71, 72, 73, 74, 75, 80, 81, 82, 83)),
+}
 """Safeguards that the kit's own searches asked for, beside the numbered ones of the documents."""
 
 

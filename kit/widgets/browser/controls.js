@@ -106,7 +106,6 @@ function click(player, target) {
   else if (tab) {
     player.sheets.close();
     player.choices.turnTo(tab);
-    player.flows.replace();
   }
   else if (button.getAttribute("aria-disabled") === "true")
     player.voice.tell(player.step ? player.model.get("closed") : say("This is the first step."));

@@ -88,8 +88,8 @@ export class Player {
   close() {
     this.pause();
     for (const timer of [this.told, this.voice.timer]) clearTimeout(timer);
-    const { bar, drawer, flows, frames, paper, projector, wire } = this;
-    for (const part of [wire, frames, paper, flows, bar, drawer, projector]) part.close();
+    const { bar, drawer, frames, paper, projector, wire } = this;
+    for (const part of [wire, frames, paper, bar, drawer, projector]) part.close();
   }
 
   // -- what the kernel sends

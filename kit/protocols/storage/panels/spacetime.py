@@ -360,7 +360,6 @@ def draw_spacetime(scene: Scene) -> Frag:
         width=drawing.width,
         height=drawing.height,
         class_="spacetime-drawing",
-        data_arrows=True,
         data_newest=f"{(x(drawing.last) - drawing.left) / drawing.width:.2f} 0",
     )
     shown = " · ".join(_legend(scene, drawing, picture.text()))

@@ -318,9 +318,7 @@ def draw_grid(
     )
     trailed = moved(Standing(h("g", *kids), lies.width, lies.height)) if moved else None
     is_fluid = lies.width <= WIDTH and lies.height <= HEIGHT and not by_storage
-    picture = drawing(
-        said, lies.width, lies.height, *kids, trailed, fluid=is_fluid, arrows=moved is not None
-    )
+    picture = drawing(said, lies.width, lies.height, *kids, trailed, fluid=is_fluid)
     shown = "; ".join([*_legend(grid, every, marks), *["yellow: new in this step"] * bool(news)])
     return h("div", picture, h("p", h("small", shown), class_="legend", title=shown))
 

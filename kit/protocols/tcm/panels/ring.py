@@ -278,7 +278,6 @@ def draw_ring(scene: Scene) -> Frag:
             role="group",
             aria_label=f"token ring: {ring_words(scene)}",
             class_="ring-drawing",
-            data_arrows=True,
         ),
         draw_names(scene) if many else None,
         missed or soft(_legend(scene, count), "ring-legend"),
