@@ -327,7 +327,7 @@ def replicas(tokens, token, rf):
         pass
 """
     found = results_of({"name": "replicas", "source": source}, [[WORKED, 130, 2]] * 2, seconds=1)
-    assert [one.error for one in found] == ["it was stopped after 1 seconds of computing"] * 2
+    assert [one.error for one in found] == ["it was stopped after 1 second of computing"] * 2
 
 
 @pytest.mark.parametrize(

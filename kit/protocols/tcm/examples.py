@@ -224,14 +224,14 @@ SCENARIOS = (
     ),
     Scenario(
         "stuck-operation",
-        "A bootstrap waits for a replica that is down, and its driver is down as well",
+        "On the server a bootstrap waits for a replica that is down, and its driver is down, too",
         {"nodes": 4, "dcs": 2, "rf": 3, "edition": "server", "crashes": 4, "cancels": 1}
         | {"epoch": 100, "operations": (_X, "assassinate D")},
         script=("crash D", _X),
     ),
     Scenario(
         "epoch-lags",
-        "One node misses an epoch, and nothing tells it so",
+        "On the server one node misses an epoch, and nothing tells it so",
         {"nodes": 4, "rf": 3, "edition": "server", "crashes": 4, "window": 4, "peers": True}
         | {"epoch": 100, "operations": (_X, "decommission A", "assassinate A")},
         script=(_X,),

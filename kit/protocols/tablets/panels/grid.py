@@ -313,10 +313,9 @@ def draw_grid(
         list(_works(grid, lies, news)) if not by_storage else None,
     )
     said = f"tablets by shard: {'; '.join([*grid_lines(grid), *notes])}"
-    said = "; ".join(
-        [said, *asked_lines(grid), *(each for each in _written(h("g", *kids)) if each not in said)]
-    )
     trailed = moved(Standing(h("g", *kids), lies.width, lies.height)) if moved else None
+    written = _written(h("g", *kids, trailed))
+    said = "; ".join([said, *asked_lines(grid), *(each for each in written if each not in said)])
     is_fluid = lies.width <= WIDTH and lies.height <= HEIGHT and not by_storage
     picture = drawing(said, lies.width, lies.height, *kids, trailed, fluid=is_fluid)
     shown = "; ".join([*_legend(grid, every, marks), *["yellow: new in this step"] * bool(news)])
