@@ -255,7 +255,7 @@ def test_forcing_is_confirmed_first_and_each_forced_entry_is_marked() -> None:
     assert drawn(timeline, "nodes").count("log-card forced") == 1
 
 
-@pytest.mark.spec("B-001")
+@pytest.mark.partly("B-001", "a ring: members wear their badge on the stage of nodes")
 @pytest.mark.parametrize("after_steps", range(8))
 def test_some_nodes_are_the_cms_and_that_changes_while_it_runs(after_steps: int) -> None:
     """One of three members leaves, and the fourth node comes: an event is committed at any step of
