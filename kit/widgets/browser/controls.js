@@ -106,6 +106,7 @@ function click(player, target) {
   else if (tab) {
     player.sheets.close();
     player.choices.turnTo(tab);
+    player.spots.follow(player.main); // it may have grown meanwhile
   }
   else if (button.getAttribute("aria-disabled") === "true")
     player.voice.tell(player.step ? player.model.get("closed") : say("This is the first step."));

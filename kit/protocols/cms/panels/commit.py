@@ -92,7 +92,7 @@ def _badges(scene: Scene) -> Badges:
     behind = sum(node.log.epoch < newest for node in s.nodes)
     yield "cms", f"CMS: {', '.join(m.named(m.cms))}", ""
     yield "epoch", f"epoch {newest}", ""
-    yield "behind", f"{counted(behind, 'node')} behind" if behind else "", "busy"
+    yield "behind", f"{behind} behind" if behind else "", "busy"
     unknown = sum(each.stage == "unknown" for each in s.requests)
     yield "unknown", f"! {counted(unknown, 'outcome')} unknown" if unknown else "", "broken"
 

@@ -103,7 +103,7 @@ def _badges(scene: Scene) -> Badges:
         yield "epoch", f"epoch {m.newest(s)}", ""
     else:
         count = len({version_of(node.cells) for node in s.nodes if facts.is_there(node)})
-        yield "versions", counted(count, "schema version"), "busy" if count > 1 else ""
+        yield "versions", counted(count, "version"), "busy" if count > 1 else ""
     rejected = len(s.rejected)
     yield "rejected", f"{counted(rejected, 'change')} rejected" if rejected else "", "busy"
     missing = sum(row.missing for row in scene.of(facts.known))
