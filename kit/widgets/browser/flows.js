@@ -1,6 +1,6 @@
 // What travels in a step, shown over the picture once the step is shown: a marker goes from one
-// keyed part to another. A reader who wants no motion has the trails that the picture itself leaves.
-// The list of a step and the markers are drawn by kit/views/frame.py.
+// keyed part to another. A reader who wants no motion has the trails of the picture itself. The
+// list of a step and the markers are drawn by kit/views/frame.py.
 
 import { bounds, calm } from "./motion.js";
 import { all } from "./picture.js";
