@@ -1,6 +1,7 @@
 """One moment of a schema or of an operation by gossip as rows, and what scenario files show."""
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from msgspec import Struct
 
@@ -86,9 +87,9 @@ def versions(m: Gossip, s: ActorState) -> tuple[VersionRow, ...]:
     return tuple(rows)
 
 
-def schemas(m: Gossip, s: ActorState) -> tuple[tuple[str, ...], ...]:
-    """Every keyspace, table and column that some node has: whether nodes say different things of
-    it, its name, what each says that it is (empty: it is not there).
+def schemas(m: Any, s: Any) -> tuple[tuple[str, ...], ...]:
+    """Every definition that some node has: whether nodes say different things of it, its name,
+    what each says that it is (empty: it is not there).
     """
     each = [definitions(node.cells) for node in s.nodes]
     names = sorted({name for known in each for name in known}, key=lambda name: name.split()[1])
@@ -174,8 +175,8 @@ def _versions(m: Gossip, s: ActorState, _: str) -> str:
     )
 
 
-def schemas_shown(m: Gossip, s: ActorState, _: str = "") -> str:
-    """What each node says of each keyspace, table and column."""
+def schemas_shown(m: Any, s: Any, _: str = "") -> str:
+    """What each node says of each definition."""
     lines = []
     for sign, what, *said in schemas(m, s):
         words = (f"{n.name} {word or '–'}" for n, word in zip(s.nodes, said, strict=True))

@@ -108,6 +108,14 @@ def _badges(scene: Scene) -> Badges:
     yield "lost", f"! {counted(lost, 'change')} overwritten" if lost else "", "broken"
 
 
+SIDE_BY_SIDE = Table(
+    of_state(facts.schemas),
+    "defined:{0[1]}",
+    lambda scene: ("same", "what", *scene.model.names),
+    caption="The schema on each node (≠: they differ)",
+    lines=lambda scene: facts.schemas_shown(scene.model, scene.state).splitlines(),
+    named=1,
+)
 VIEWS = staged(
     _badges,
     stage_panel(
@@ -142,14 +150,7 @@ VIEWS = staged(
     panel_of(
         "schemas",
         "The schemas side by side",
-        Table(
-            of_state(facts.schemas),
-            "defined:{0[1]}",
-            lambda scene: ("same", "what", *scene.model.names),
-            caption="The schema on each node (≠: they differ)",
-            lines=lambda scene: facts.schemas_shown(scene.model, scene.state).splitlines(),
-            named=1,
-        ),
+        SIDE_BY_SIDE,
         Table(
             of_state(facts.changes),
             "change:{0.text}",

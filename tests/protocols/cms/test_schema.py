@@ -10,9 +10,10 @@ from kit.engine.check import check
 from kit.engine.flows import Flow, flows
 from kit.engine.registry import build, entries
 from kit.engine.timeline import Timeline
-from kit.protocols.cms.facts.schema import OUTPUT, changes, gossip, known, schemas
+from kit.protocols.cms.facts.schema import OUTPUT, changes, gossip, known
 from kit.protocols.cms.panels.schema import VIEWS
 from kit.protocols.cms.schema import RACES, Schema
+from kit.protocols.gossip.facts import schemas
 from kit.protocols.gossip.rules import version_of
 from kit.views.panel import scene_of
 

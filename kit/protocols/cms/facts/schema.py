@@ -6,7 +6,8 @@ from msgspec import Struct
 
 from kit.errors import counted
 from kit.protocols.cms.schema import JOINER, Schema, SchemaNode, SchemaState
-from kit.protocols.gossip.rules import BOOT, NORMAL, definitions, version_of
+from kit.protocols.gossip.facts import schemas_shown
+from kit.protocols.gossip.rules import BOOT, NORMAL, version_of
 
 NONE = "–"
 PHASES = {
@@ -79,14 +80,6 @@ def known(m: Schema, s: SchemaState) -> tuple[KnownRow, ...]:
     )
 
 
-def schemas(m: Schema, s: SchemaState) -> tuple[tuple[str, ...], ...]:
-    """Each definition that some node has: whether they differ, its name, what each node says."""
-    each = [definitions(node.cells) for node in s.nodes]
-    names = sorted({name for known in each for name in known}, key=lambda name: name.split()[1])
-    rows = ((name, [known.get(name, "") for known in each]) for name in names)
-    return tuple(("≠" if len(set(said)) > 1 else "=", name, *said) for name, said in rows)
-
-
 def changes(m: Schema, s: SchemaState) -> tuple[ChangeRow, ...]:
     """What clients asked for, and what became of it."""
     lost = dict(s.rejected)
@@ -128,15 +121,6 @@ def said(row: KnownRow) -> str:
     return f"{row.name}: {row.phase}, {row.applied}; {owners}{members}{lacks}"
 
 
-def schemas_shown(m: Schema, s: SchemaState) -> str:
-    """What each node says of each definition."""
-    lines = []
-    for sign, what, *said in schemas(m, s):
-        words = (f"{n.name} {word or NONE}" for n, word in zip(s.nodes, said, strict=True))
-        lines.append(f"{sign} {what}: {', '.join(words)}")
-    return "\n".join(lines)
-
-
 # -- what scenario files show ----------------------------------------------------------------------
 
 
@@ -151,7 +135,7 @@ def _gossipinfo_of(m: Schema, s: SchemaState, node: str) -> str:
 
 
 OUTPUT = {
-    "schemas": lambda m, s, _: schemas_shown(m, s),
+    "schemas": schemas_shown,
     "changes": lambda m, s, _: "\n".join(f"{row.text}: {row.became}" for row in changes(m, s)),
     "nodes": lambda m, s, _: "\n".join(map(said, known(m, s))),
     "gossipinfo": _gossipinfo_of,

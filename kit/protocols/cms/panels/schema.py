@@ -8,6 +8,7 @@ from kit.errors import counted
 from kit.protocols.cms.facts import schema as facts
 from kit.protocols.cms.facts.schema import ChangeRow, GossipRow, KnownRow
 from kit.protocols.cms.schema import JOINER, Schema, SchemaNode, SchemaState
+from kit.protocols.gossip.panels import SIDE_BY_SIDE
 from kit.protocols.gossip.rules import schema_of, titled, version_of
 from kit.views.busts import Health
 from kit.views.declared import Badges, Column, Table, of_state, panel_of
@@ -130,14 +131,7 @@ VIEWS = staged(
     panel_of(
         "schemas",
         "The schemas side by side",
-        Table(
-            of_state(facts.schemas),
-            "defined:{0[1]}",
-            lambda scene: ("same", "what", *scene.model.names),
-            caption="The schema on each node (≠: they differ)",
-            lines=lambda scene: facts.schemas_shown(scene.model, scene.state).splitlines(),
-            named=1,
-        ),
+        SIDE_BY_SIDE,
         Table(
             of_state(facts.changes),
             "change:{0.text}",
