@@ -35,6 +35,16 @@ def replayed(drill: Drill, name: str) -> Drill:
     return twin
 
 
+def passing(name: str, *lines: str) -> int:
+    """How many of these lines changed something; they pass, with each step ticked, none refused."""
+    done = typed(name, *lines)
+    assert errors(done) == []
+    assert done.grade().passed
+    assert all(step.done for step in done.checklist())
+    assert done.grade() == replayed(done, name).grade()
+    return sum(entry.changed for entry in done.transcript)
+
+
 def errors(drill: Drill) -> list[str]:
     """What was refused, and why."""
     return [entry.error for entry in drill.transcript if entry.error]

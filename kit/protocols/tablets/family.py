@@ -13,7 +13,7 @@ FAMILY = Family(
         "balance": "balance:ENTRY",
         "tablet": "tablet:ENTRY",
     },
-    servers={"tablets": "facts.tools:SERVERS"},
+    servers={"tablets": "facts.tablets:SERVERS"},
     views={
         "tablets": "panels.tablets:TABLETS",
         "resize": "panels.resize:RESIZE",

@@ -28,7 +28,7 @@ from kit.protocols.tablets.rules.stages import STREAM, TRANSITIONS, TransitionKi
 from kit.protocols.tablets.rules.tablet_history import WITHIN_NODE
 from kit.protocols.tablets.stage_work import barrier_nodes
 from kit.protocols.tablets.tablets import Tablets
-from kit.protocols.topology.facts import NodeFacts, nodes
+from kit.protocols.topology.facts import ClusterServers, NodeFacts, nodes
 from kit.protocols.topology.facts import barrier as cluster_barrier
 from kit.protocols.topology.rules.cluster import in_state
 from kit.protocols.topology.rules.machines import Selector
@@ -372,3 +372,7 @@ def both_kinds(m: Tablets, maps: Sequence[TabletMap], host: str) -> list[availab
     newest = len(maps)
     made = (availability.Sharder(host, kind, newest - 1, maps[-2], m.edition) for kind in KINDS)
     return [each.refreshed(newest, maps[-1]) for each in made]
+
+
+SERVERS = ClusterServers()
+"""What ``nodetool`` and ``cqlsh`` answer of a cluster with tablets: of its nodes."""
