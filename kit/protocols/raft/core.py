@@ -529,8 +529,8 @@ class _Turn:
                 self.send_to(each.id, empty=True)
         if self.role.reads:
             self.ask_majority()
-        if (handing := self.role.transfer) and handing.told:
-            self.send(handing.told, TimeoutNow(self.term))
+        if (handing := self.role.transfer) and handing.heir:
+            self.send(handing.heir, TimeoutNow(self.term))
 
     def hand_over(self, handing: Transfer) -> None:
         """Leadership goes to a voter, as soon as one has all entries."""
@@ -543,14 +543,14 @@ class _Turn:
     def is_heir(self, p: Progress) -> bool:
         """Whether it may hand over to this one, which votes and has all entries."""
         handing = self.role.transfer
-        if handing is None or handing.told or handing.target not in ("", p.id):
+        if handing is None or handing.heir or handing.target not in ("", p.id):
             return False
         return p.match == self.log.last_index and self.configuration.votes(p.id)
 
     def tell_to_lead(self, name: str) -> None:
         """It names its heir; who is no member any more is a follower at once."""
         self.send(name, TimeoutNow(self.term))
-        self.reign(transfer=replace(self.role.transfer, told=name))
+        self.reign(transfer=replace(self.role.transfer, heir=name))
         if self.server.id not in self.configuration.members:
             self.follow("")
 

@@ -93,11 +93,11 @@ class Read(Struct, frozen=True, cache_hash=True):
 class Transfer(Struct, frozen=True, cache_hash=True):
     """Leadership is being handed over, to ``target`` (empty: whoever has all entries first).
 
-    ``told``: who was told to lead. ``left``: ticks until it is given up (None: never).
+    ``heir``: who was told to lead. ``left``: ticks until it is given up (None: never).
     """
 
     target: str = ""
-    told: str = ""
+    heir: str = ""
     left: int | None = None
 
 

@@ -106,8 +106,8 @@ class Log(Struct, frozen=True, cache_hash=True):
     def part(self, first: int, most: int = 0) -> tuple[Entry, ...]:
         """The entries from an index on; no more than ``most`` (0: all)."""
         last = min(self.last_index, first + most - 1) if most else self.last_index
-        found = (self.entry(index) for index in range(first, last + 1))
-        return tuple(entry for entry in found if entry)
+        entries = (self.entry(index) for index in range(first, last + 1))
+        return tuple(entry for entry in entries if entry)
 
     def appended(self, entry: Entry) -> "Log":
         """The log with one more entry."""
