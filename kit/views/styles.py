@@ -138,7 +138,7 @@ def _joined(paths: Iterable[Path]) -> str:
 
 def _one_rule(run: re.Match[str]) -> str:
     begun = rf"(?:(?<=[,}}])|^){re.escape(run['of'])}(?: |(?=\.))"
-    rules = re.sub(begun, lambda one: "" if one[0][-1] == " " else "&", run[0])
+    rules = re.sub(begun, lambda begin: "" if begin[0][-1] == " " else "&", run[0])
     return f"{run['of']}{{{rules}}}"
 
 
