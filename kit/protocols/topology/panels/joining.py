@@ -18,7 +18,7 @@ from kit.views.parts import lamp
 from kit.views.promises import LAMPS, judged
 from kit.views.registry import Views
 from kit.views.spacetime import MESSAGES
-from kit.views.stage import Character, Stage, stage_panel
+from kit.views.stage import Character, Sign, Stage, stage_panel
 
 BY = {
     "receiver": "the receiver, by its configuration",
@@ -121,8 +121,8 @@ def _stage(scene: Scene) -> Stage:
     zombie = handshake.removed(s)
     if zombie is not None:
         tag = "is banned" if zombie.banned else "awake" if zombie.awake else "removed"
-        who, sign = handshake.REMOVED, "ban" if zombie.banned else ""
-        title = f"{who}: {words[who]}"
+        who, title = handshake.REMOVED, f"{handshake.REMOVED}: {words[handshake.REMOVED]}"
+        sign: Sign = "ban" if zombie.banned else ""
         cast.append(Character(who, f"n:{who}", "gone", sign=sign, tag=tag, title=title))
     return Stage(names, tuple(cast), (_group0(s),))
 
