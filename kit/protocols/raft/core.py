@@ -75,7 +75,7 @@ def restart(name: str, stored: Stored, options: Options, draw: int = 0) -> Outpu
     """
     if options.hears:
         stored = replace(stored, commit=min(stored.commit, stored.log.snapshot.index))
-    if not options.guards.stored_vote:
+    if not options.safeguards.stored_vote:
         stored = replace(stored, vote="")
     stored = replace(stored, commit=max(stored.commit, stored.log.snapshot.index))
     turn = _Turn(Server(name, stored, timeout=draw or options.election), options)
@@ -112,7 +112,7 @@ def tick(
     )
     turn.set(elapsed=0 if detected else server.elapsed + 1)
     if turn.server.elapsed >= server.timeout:
-        turn.campaign(trial=options.guards.pre_vote)
+        turn.campaign(trial=options.safeguards.pre_vote)
     return turn.done()
 
 
@@ -120,7 +120,7 @@ def campaign(server: Server, options: Options) -> Output:
     """The timeout has run out: an election begins, with a pre-vote."""
     turn = _Turn(server, options)
     if not isinstance(server.role, Leader):
-        turn.campaign(trial=options.guards.pre_vote)
+        turn.campaign(trial=options.safeguards.pre_vote)
     return turn.done()
 
 
@@ -167,7 +167,7 @@ def configure(
     server: Server, members: Collection[Member], options: Options, request: str = ""
 ) -> Output | Refusal:
     """The leader begins a change of the members, which takes effect as soon as it is in its log."""
-    role, log, guards = server.role, server.log, options.guards
+    role, log, safeguards = server.role, server.log, options.safeguards
     if not isinstance(role, Leader):
         return Refusal(f"{server.id} is not the leader")
     if role.transfer:
@@ -175,12 +175,12 @@ def configure(
     wanted, held = tuple(sorted(members, key=lambda m: m.id)), log.configuration
     if not any(m.can_vote for m in wanted):
         return NOBODY
-    if guards.one_change and (held.is_joint or log.configured_at > server.commit):
+    if safeguards.one_change and (held.is_joint or log.configured_at > server.commit):
         return IN_PROGRESS
-    if options.hears and guards.own_entry_first and log.term(server.commit) != server.term:
+    if options.hears and safeguards.own_entry_first and log.term(server.commit) != server.term:
         return NOT_YET
     turn = _Turn(server, options)
-    joint = guards.joint and (not options.hears or held.changes(wanted) > 1)
+    joint = safeguards.joint and (not options.hears or held.changes(wanted) > 1)
     turn.append(held.entering(wanted) if joint else Configuration(wanted))
     turn.wait(Waiting(request, "committed", server.term, turn.log.last_index))
     turn.replicate()
@@ -273,7 +273,7 @@ class _Turn:
 
     def __init__(self, server: Server, options: Options) -> None:
         self.before = self.server = server
-        self.options, self.guards = options, options.guards
+        self.options, self.safeguards = options, options.safeguards
         self.messages: list[Sent] = []
         self.answers: list[Answer] = []
         self.draw: int | None = None
@@ -415,7 +415,7 @@ class _Turn:
         """Its one vote of the term goes to the first that asks and whose log is no older."""
         vote = self.server.stored.vote
         free = (not vote and not self.server.leader) or (m.trial and m.term > self.term)
-        newest = self.log.admits(m.last, m.last_term) or not self.guards.newest_log
+        newest = self.log.admits(m.last, m.last_term) or not self.safeguards.newest_log
         granted = newest and (vote == source or free)
         if granted and not m.trial:
             self.store(vote=source)
@@ -486,8 +486,8 @@ class _Turn:
         matched = {each.id: each.match for each in self.role.progress}
         matched[self.server.id] = self.log.last_index
         was, known = self.server.commit, self.configuration
-        index = reached(known, matched, was, by_majority=self.guards.majority)
-        of_term = self.log.term(index) == self.term or not self.guards.own_term
+        index = reached(known, matched, was, by_majority=self.safeguards.majority)
+        of_term = self.log.term(index) == self.term or not self.safeguards.own_term
         if index == was or not of_term:
             return
         self.store(commit=index)
@@ -508,7 +508,7 @@ class _Turn:
         elapsed = 0 if met and not options.hears else self.server.elapsed + 1
         self.set(elapsed=elapsed)
         if elapsed >= options.election:
-            if not met and self.guards.step_down:
+            if not met and self.safeguards.step_down:
                 return self.follow("")
             self.set(elapsed=0)
             self.reign(heard=())
@@ -639,7 +639,7 @@ class _Turn:
         read = Read(role.barrier + 1 if leads else 0, commit, source, m.request)
         if not leads or not member or self.log.term(commit) != self.term:
             return self.readable(read, None)
-        if not self.guards.read_quorum:
+        if not self.safeguards.read_quorum:
             return self.readable(read, commit)
         self.reign(barrier=read.number, reads=(*role.reads, read))
         self.ask_majority()

@@ -17,7 +17,7 @@ Wanted: TypeAlias = Literal["committed", "applied", "read"]
 Outcome: TypeAlias = Literal["committed", "applied", "read", "dropped", "unknown", "refused"]
 
 
-class Guards(Struct, frozen=True, cache_hash=True):
+class RaftSafeguards(Struct, frozen=True, cache_hash=True):
     """The rules that can be switched off, each of which prevents a harm."""
 
     majority: bool = True
@@ -50,7 +50,7 @@ class Options(Struct, frozen=True, cache_hash=True):
     in_flight: int = 10
     batch: int = 0
     trailing: int = 0
-    guards: Guards = Guards()
+    safeguards: RaftSafeguards = RaftSafeguards()
 
     @property
     def hears(self) -> bool:
