@@ -1,0 +1,5 @@
+"""What the rest of the kit may know of this family."""
+
+from kit.engine.family import Family
+
+FAMILY = Family("raft", "Raft: elections, replication and changes of members", order=38)
