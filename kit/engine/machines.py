@@ -102,9 +102,9 @@ class MachineModel(NetworkModel):
     """A model of nodes that crash, and start again from what is on their disks.
 
     It declares ``disk`` and ``restarted``, and as it needs them ``timers`` and ``fires``, ``asks``
-    and ``asked``. While ``persist_first`` (declare it as a safeguard to switch it off), what a turn
-    sends leaves only once the disk has what the turn changed, and until then the node does nothing
-    else.
+    and ``requested``. While ``persist_first`` (declare it as a safeguard to switch it off), what a
+    turn sends leaves only once the disk has what the turn changed, and until then the node does
+    nothing else.
     """
 
     State: Any = MachineState
@@ -166,7 +166,7 @@ class MachineModel(NetworkModel):
         """What clients may ask for now."""
         return ()
 
-    def asked(self, node: str, state: Any, what: str) -> Turn | Refusal:
+    def requested(self, node: str, state: Any, what: str) -> Turn | Refusal:
         """What a node does when a client asks it."""
         raise NotImplementedError
 
@@ -194,8 +194,8 @@ class MachineModel(NetworkModel):
     def _leave(self, s: Any, node: int, effects: tuple[Post | Answer, ...]) -> Any:
         posts = _posts(effects)
         if len(posts) < len(effects):
-            told = (each for each in effects if isinstance(each, Answer))
-            s = s.but(answers=(*s.answers, *told))
+            answered = (each for each in effects if isinstance(each, Answer))
+            s = s.but(answers=(*s.answers, *answered))
         sent = self._sent(self.names[node], posts)
         return s.but(network=self.carrier.post(s.network, sent)) if posts else s
 
@@ -263,7 +263,7 @@ class MachineModel(NetworkModel):
         paid = self._pay(s, "requests")
         if why := self._busy(s, node) or (paid if isinstance(paid, Refusal) else None):
             return why
-        turn = self.asked(self.names[node], s.nodes[node], what)
+        turn = self.requested(self.names[node], s.nodes[node], what)
         done: Next = turn if isinstance(turn, Refusal) else self.turned(paid, node, turn)
         return done
 
@@ -350,9 +350,9 @@ class MachineModel(NetworkModel):
 
     def describe(self, before: Any, action: Any, after: Any) -> str:
         """What the step did, and what clients are told in it."""
-        told = after.answers[len(before.answers) :]
+        answered = after.answers[len(before.answers) :]
         said = super().describe(before, action, after)
-        return said + "".join(f" The client of {a.request} is told: {a.outcome}." for a in told)
+        return said + "".join(f" The client of {a.request} is told: {a.outcome}." for a in answered)
 
     def sends(self, after: Any, node: str) -> str:
         """Whether what a turn sends has left yet."""

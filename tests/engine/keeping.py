@@ -82,7 +82,7 @@ class Keeping(MachineModel):
         """A client has one word."""
         return ("hello",)
 
-    def asked(self, node: str, state: Keeper, what: str) -> Turn | Refusal:
+    def requested(self, node: str, state: Keeper, what: str) -> Turn | Refusal:
         """A keeps it and tells B."""
         if node != "A":
             return Refusal(f"{node} takes no words")
