@@ -224,12 +224,12 @@ def late(s: MachineState, action: Any) -> Iterator[tuple[Any, ...]]:
         node = action.envelope.target
     if node and s.down >> "AB".index(node) & 1:
         leads += [(Quiet.restart(node),)]
-    if s.cut and isinstance(action, (DeliverMessage, Quiet.cut)):  # type: ignore[arg-type]
+    if s.cut and type(action) in (DeliverMessage, Quiet.cut.struct):
         leads += [(*lead, Heal()) for lead in leads]
     yield from leads
 
 
-WAITING = (DropMessage, Heal, Keeping.acts and Quiet.restart.struct)
+WAITING = (DropMessage, Heal, Quiet.restart.struct)
 
 
 @pytest.mark.parametrize("off", [(), ("persist-first",)], ids=("on", "off"))
