@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.engine import registry
@@ -21,6 +21,7 @@ from kit.engine.trace import dumps, loads
 from kit.errors import BadInput, KitError
 from tests.engine.keeping import KEEPING, Keeper, Keeping, keeping
 from tests.engine.toys import walk
+from tests.examples import examples
 from tests.saying import like
 from tests.stories import rewritten
 
@@ -187,7 +188,7 @@ def test_every_refusal_is_one_clear_line() -> None:
 
 
 @given(choices=st.lists(st.integers(0, 40), max_size=25), off=st.booleans(), fifo=st.booleans())
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_on_any_walk_the_disk_says_what_a_crash_leaves(
     choices: list[int], off: bool, fifo: bool
 ) -> None:
