@@ -1,0 +1,12 @@
+"""What the rest of the kit may know of this family."""
+
+from kit.engine.family import Family
+
+FAMILY = Family(
+    "raft",
+    "Raft, message by message",
+    order=42,
+    models={"commit_log": "commit_log:ENTRY"},
+    views={"commit_log": "commit_log_panels:VIEWS"},
+    scenario_output={"commit_log": "commit_log:OUTPUT"},
+)
