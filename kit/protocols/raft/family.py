@@ -7,6 +7,6 @@ FAMILY = Family(
     "Raft, message by message",
     order=42,
     models={"commit_log": "commit_log:ENTRY"},
-    views={"commit_log": "commit_log_panels:VIEWS"},
+    views={"commit_log": "panels.commit_log:VIEWS"},
     scenario_output={"commit_log": "commit_log:OUTPUT"},
 )
