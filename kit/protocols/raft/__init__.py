@@ -1,1 +1,1 @@
-"""Raft: a log on several nodes, which survives the loss of a minority of them."""
+"""Raft: elections, replication, changes of the members, as messages between nodes."""

@@ -4,8 +4,8 @@ from kit.engine.family import Family
 
 FAMILY = Family(
     "raft",
-    "Raft, message by message",
-    order=42,
+    "Raft: elections, replication and changes of members",
+    order=38,
     models={"commit_log": "commit_log:ENTRY"},
     views={"commit_log": "panels.commit_log:VIEWS"},
     scenario_output={"commit_log": "commit_log:OUTPUT"},
