@@ -156,9 +156,9 @@ class Servers:
     ``log`` is what they log, ``tables`` are their system tables, ``events`` the first words of what
     happens to nodes by no operator's hand, ``stops`` and ``starts`` make actions of a node's name.
     ``does`` gives a command the verb of the action that it is, in which ``*`` stands for a word, at
-    its end for any words, and ``{here}`` for the machine that one is on. ``lacks`` gives beginnings of commands why the
-    model has nothing of the kind; nor has it anything where no method answers. ``operations`` are
-    the kinds of what a node may be at, each with its name in JMX.
+    its end for any words, and ``{here}`` for the machine that one is on. ``lacks`` gives beginnings
+    of commands why the model has nothing of the kind; nor has it anything where no method answers.
+    ``operations`` are the kinds of what a node may be at, each with its name in JMX.
     """
 
     log: ServerLog
