@@ -120,7 +120,7 @@ def enact(members: Members, entry: Entry) -> Members:
 def every_event(nodes: int) -> Iterator[str]:
     """All that may be committed in a cluster of so many nodes."""
     yield from (CHANGE, CANCEL)
-    of_one = (JOIN, LEAVE, LEFT, ASSASSINATE, STARTUP, UNREGISTER)
+    of_one: tuple[str, ...] = (JOIN, LEAVE, LEFT, ASSASSINATE, STARTUP, UNREGISTER)
     of_one = (*of_one, *REPAIRED_FIRST, FINISH_ADD, FINISH_REMOVE)
     sizes = [f"{RECONFIGURE} {size}" for size in range(1, nodes + 1)]
     yield from (*sizes, *(f"{kind} {name}" for kind in of_one for name in NAMES[:nodes]))
