@@ -251,8 +251,8 @@ class CommitServers(MetadataServers):
         self.answering(now, "nodetool")
         for action, _ in now.model.options(now.state):
             if isinstance(action, Commit.submit.struct):
-                asked = now.model.submissions[action.request]
-                if (asked.event, asked.node) == (SNAPSHOT, now.place):
+                wish = now.model.submissions[action.request]
+                if (wish.event, wish.node) == (SNAPSHOT, now.place):
                     return CommandReply(actions=(action,))
         raise Refused(f"the events of this run have no “snapshot at {now.place}” that is left")
 
