@@ -18,16 +18,18 @@ STYLE = (
 
 def core_imports(module: str = CORE) -> dict[str, tuple[str, ...]]:
     """Every module of the kit that the core needs, with those that it imports itself."""
-    found: dict[str, tuple[str, ...]] = {}
+    imports: dict[str, tuple[str, ...]] = {}
     ahead = [module]
     while ahead:
         name = ahead.pop()
-        if name not in found:
+        if name not in imports:
             tree = ast.walk(ast.parse(getsource(import_module(name))))
             froms = {each.module for each in tree if isinstance(each, ast.ImportFrom)}
-            found[name] = tuple(sorted(each for each in froms if each and each.startswith("kit.")))
-            ahead += found[name]
-    return found
+            imports[name] = tuple(
+                sorted(each for each in froms if each and each.startswith("kit."))
+            )
+            ahead += imports[name]
+    return imports
 
 
 def _box(kind: type[Any]) -> str:
@@ -48,5 +50,5 @@ def graphs() -> Iterator[tuple[str, str]]:
     arrows = [f'  RaftServer -> {each.__name__} [label="{call}"];' for each, call in ends]
     arrows.append('  core -> RaftServer [label="event, Output", dir=both];')
     yield "raft-library", "\n".join(["digraph {", STYLE, *boxes, *arrows, "}", ""])
-    edges = [f'  "{a[4:]}" -> "{b[4:]}";' for a, found in core_imports().items() for b in found]
+    edges = [f'  "{a[4:]}" -> "{b[4:]}";' for a, below in core_imports().items() for b in below]
     yield "raft-core-imports", "\n".join(["digraph {", STYLE, *sorted(edges), "}", ""])
