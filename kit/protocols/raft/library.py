@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, Protocol
-from uuid import UUID
 
 from msgspec import Struct
 
@@ -20,35 +19,36 @@ from kit.protocols.raft import core
 from kit.protocols.raft.messages import Message
 from kit.protocols.raft.rules.configuration import Member
 from kit.protocols.raft.state import Answer, Options, Output, Stored, Written
+from kit.protocols.raft.tables import Group
 
 
 class Persistence(Protocol):
     """Keeps on a node what its servers have stored."""
 
-    def store(self, group: UUID, written: Written, stored: Stored) -> None:
+    def store(self, group: Group, written: Written, stored: Stored) -> None:
         """Store what was written, so that a crash leaves ``stored``. It returns once that is so."""
 
-    def load(self, group: UUID) -> Stored | None:
+    def load(self, group: Group) -> Stored | None:
         """What is stored of a group; None: it was never here."""
 
 
 class Rpc(Protocol):
     """Carries messages to servers of the same group on other nodes. Some may be lost."""
 
-    def send(self, group: UUID, source: str, target: Member, message: Message) -> None:
+    def send(self, group: Group, source: str, target: Member, message: Message) -> None:
         """Send a message to a member, whose address says where it is."""
 
 
 class StateMachine(Protocol):
     """What the group is for: it runs the commands that are committed, in order."""
 
-    def apply(self, group: UUID, commands: Sequence[str]) -> None:
+    def apply(self, group: Group, commands: Sequence[str]) -> None:
         """Run these commands, which come behind all that were run before."""
 
-    def take_snapshot(self, group: UUID) -> str:
+    def take_snapshot(self, group: Group) -> str:
         """What stands for all commands that were run."""
 
-    def load_snapshot(self, group: UUID, state: str) -> None:
+    def load_snapshot(self, group: Group, state: str) -> None:
         """Forget what there is, and begin with such a snapshot."""
 
 
@@ -57,7 +57,7 @@ class RaftServer:
 
     def __init__(
         self,
-        group: UUID,
+        group: Group,
         name: str,
         persistence: Persistence,
         rpc: Rpc,
@@ -117,14 +117,14 @@ class GroupRegistry:
     """The servers of a node, which run on shard 0: every shard finds the one of a group id."""
 
     def __init__(self, shards: int = 1) -> None:
-        self.shards: tuple[dict[UUID, RaftServer], ...] = tuple({} for _ in range(shards))
+        self.shards: tuple[dict[Group, RaftServer], ...] = tuple({} for _ in range(shards))
 
     def add(self, server: RaftServer) -> None:
         """Tell all shards of a server."""
         for known in self.shards:
             known[server.group] = server
 
-    def find(self, group: UUID, shard: int = 0) -> RaftServer:
+    def find(self, group: Group, shard: int = 0) -> RaftServer:
         """The server of a group, asked on a shard. Raises BadInput where there is none."""
         if group not in self.shards[shard]:
             raise BadInput("group", group, ", ".join(map(str, self.shards[shard])) or "none")
@@ -137,7 +137,7 @@ class GroupRegistry:
 class Routed(Struct, frozen=True):
     """A message on its way, with the group that it belongs to."""
 
-    group: UUID
+    group: Group
     source: str
     target: Member
     message: Message
@@ -150,7 +150,7 @@ class Network:
         self.nodes: dict[str, GroupRegistry] = {}
         self.in_flight: deque[Routed] = deque()
 
-    def send(self, group: UUID, source: str, target: Member, message: Message) -> None:
+    def send(self, group: Group, source: str, target: Member, message: Message) -> None:
         """Put it on its way."""
         self.in_flight.append(Routed(group, source, target, message))
 
@@ -166,16 +166,16 @@ class Commands:
     """A ``StateMachine`` that remembers the commands of each group, a line each."""
 
     def __init__(self) -> None:
-        self.lines: dict[UUID, list[str]] = {}
+        self.lines: dict[Group, list[str]] = {}
 
-    def apply(self, group: UUID, commands: Sequence[str]) -> None:
+    def apply(self, group: Group, commands: Sequence[str]) -> None:
         """Remember them."""
         self.lines.setdefault(group, []).extend(commands)
 
-    def take_snapshot(self, group: UUID) -> str:
+    def take_snapshot(self, group: Group) -> str:
         """All lines."""
         return "\n".join(self.lines.get(group, ()))
 
-    def load_snapshot(self, group: UUID, state: str) -> None:
+    def load_snapshot(self, group: Group, state: str) -> None:
         """These lines instead."""
         self.lines[group] = state.splitlines()

@@ -4,7 +4,7 @@ Columns are those of the server. ``address`` is the documents': they keep where 
 beside its id, in any format. Source: Scylla, Raft in Scylla, "Raft application in Scylla".
 """
 
-from uuid import UUID, uuid5
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -12,27 +12,29 @@ from kit.protocols.raft.rules.configuration import Configuration, Member
 from kit.protocols.raft.rules.log import Data, Entry, Log, Snapshot
 from kit.protocols.raft.state import Stored, Written
 
+Group: TypeAlias = str
+"""The id of a group: a UUID as text."""
 DISPOSITIONS = ("CURRENT", "PREVIOUS")
 
 
 class RaftRow(Struct, frozen=True):
     """A row of ``raft``: an entry; the last four are static, one for each group."""
 
-    group_id: UUID
+    group_id: Group
     index: int | None
     term: int | None
     data: Data
     vote_term: int
     vote: str
-    snapshot_id: UUID
+    snapshot_id: str
     commit_idx: int
 
 
 class SnapshotRow(Struct, frozen=True):
     """A row of ``raft_snapshots``: the descriptor of the newest snapshot of a group."""
 
-    group_id: UUID
-    snapshot_id: UUID
+    group_id: Group
+    snapshot_id: str
     idx: int
     term: int
 
@@ -40,7 +42,7 @@ class SnapshotRow(Struct, frozen=True):
 class ConfigurationRow(Struct, frozen=True):
     """A row of ``raft_snapshot_config``: a member at the time of the snapshot."""
 
-    group_id: UUID
+    group_id: Group
     disposition: str
     server_id: str
     can_vote: bool
@@ -54,13 +56,13 @@ class RaftTables:
     """
 
     def __init__(self) -> None:
-        self.static: dict[UUID, tuple[int, str, UUID, int]] = {}
-        self.entries: dict[UUID, dict[int, Entry]] = {}
-        self.raft_snapshots: dict[UUID, SnapshotRow] = {}
-        self.raft_snapshot_config: dict[UUID, tuple[ConfigurationRow, ...]] = {}
-        self.states: dict[UUID, str] = {}
+        self.static: dict[Group, tuple[int, str, str, int]] = {}
+        self.entries: dict[Group, dict[int, Entry]] = {}
+        self.raft_snapshots: dict[Group, SnapshotRow] = {}
+        self.raft_snapshot_config: dict[Group, tuple[ConfigurationRow, ...]] = {}
+        self.states: dict[str, str] = {}
 
-    def store(self, group: UUID, written: Written, stored: Stored) -> None:
+    def store(self, group: Group, written: Written, stored: Stored) -> None:
         """Change the rows that differ."""
         rows, snapshot = self.entries.setdefault(group, {}), stored.log.snapshot
         if written.cut:
@@ -77,7 +79,7 @@ class RaftTables:
         named = self.raft_snapshots[group].snapshot_id
         self.static[group] = (stored.term, stored.vote, named, stored.commit)
 
-    def load(self, group: UUID) -> Stored | None:
+    def load(self, group: Group) -> Stored | None:
         """What the rows of a group come to."""
         if group not in self.static:
             return None
@@ -96,19 +98,19 @@ class RaftTables:
             log = log.appended(self.entries[group][at])
         return Stored(term, vote, log, commit)
 
-    def raft(self, group: UUID) -> tuple[RaftRow, ...]:
+    def raft(self, group: Group) -> tuple[RaftRow, ...]:
         """The rows of ``raft``; one without an index where the log has no entries."""
         static, entries = self.static[group], sorted(self.entries[group].items())
         rows = [RaftRow(group, at, entry.term, entry.data, *static) for at, entry in entries]
         return tuple(rows) or (RaftRow(group, None, None, None, *static),)
 
 
-def snapshot_id(group: UUID, snapshot: Snapshot) -> UUID:
-    """The id of a snapshot; real servers draw one."""
-    return uuid5(group, f"{snapshot.term}:{snapshot.index}")
+def snapshot_id(group: Group, snapshot: Snapshot) -> str:
+    """The id of a snapshot, with its term and index at the end; real servers draw one."""
+    return f"{group[:24]}{snapshot.term:04x}{snapshot.index:08x}"
 
 
-def configuration_rows(group: UUID, held: Configuration) -> tuple[ConfigurationRow, ...]:
+def configuration_rows(group: Group, held: Configuration) -> tuple[ConfigurationRow, ...]:
     """The members of a configuration: those that it has, and in a joint one those that it had."""
     return tuple(
         ConfigurationRow(group, disposition, member.id, member.can_vote, member.address)
@@ -117,7 +119,7 @@ def configuration_rows(group: UUID, held: Configuration) -> tuple[ConfigurationR
     )
 
 
-def tables_of(group: UUID, stored: Stored) -> RaftTables:
+def tables_of(group: Group, stored: Stored) -> RaftTables:
     """The tables of a node that has stored this and nothing else."""
     tables = RaftTables()
     everything = Written(snapshot=stored.log.snapshot, entries=tuple(stored.log))

@@ -24,10 +24,10 @@ from kit.protocols.raft.panels.interfaces import graphs
 from kit.protocols.raft.rules.configuration import Configuration, Member
 from kit.protocols.raft.rules.log import Entry, Log, Snapshot
 from kit.protocols.raft.state import Leader, Options, Stored, Written
-from kit.protocols.raft.tables import RaftTables, tables_of
+from kit.protocols.raft.tables import Group, RaftTables, tables_of
 from kit.views.diagrams import FOLDERS, digest, digest_in
 
-SCHEMA, DATA = (uuid5(UUID(int=0), name) for name in ("schema", "data"))
+SCHEMA, DATA = (str(uuid5(UUID(int=0), name)) for name in ("schema", "data"))
 UNTIMED = Options(timers=False)
 MEMBERS = (Member("A", "10.0.0.1"), Member("B", "[::1]:7000"), Member("C", "rack-2/node c"))
 
@@ -35,7 +35,7 @@ MEMBERS = (Member("A", "10.0.0.1"), Member("B", "[::1]:7000"), Member("C", "rack
 class Cluster:
     """Nodes with a registry, tables and a state machine each, which all their groups share."""
 
-    def __init__(self, groups: dict[UUID, Options], members: tuple[Member, ...] = MEMBERS) -> None:
+    def __init__(self, groups: dict[Group, Options], members: tuple[Member, ...] = MEMBERS) -> None:
         self.network = Network()
         self.tables = {m.id: RaftTables() for m in members}
         self.machines = {m.id: Commands() for m in members}
@@ -54,7 +54,7 @@ class Cluster:
                 )
             )  # fmt: skip
 
-    def at(self, name: str, group: UUID) -> RaftServer:
+    def at(self, name: str, group: Group) -> RaftServer:
         """A server."""
         return self.network.nodes[name].find(group)
 
@@ -63,13 +63,13 @@ class Cluster:
         while self.network.in_flight:
             self.network.deliver()
 
-    def elect(self, name: str, group: UUID) -> None:
+    def elect(self, name: str, group: Group) -> None:
         """A node leads a group."""
         self.at(name, group).do(core.campaign)
         self.run()
         assert isinstance(self.at(name, group).server.role, Leader)
 
-    def write(self, name: str, group: UUID, command: str) -> None:
+    def write(self, name: str, group: Group, command: str) -> None:
         """A command is committed and applied everywhere."""
         self.at(name, group).do(core.submit, command, request=command)
         self.run()
@@ -96,29 +96,29 @@ class Trace:
         self.calls: list[str] = []
         self.is_broken = False
 
-    def store(self, group: UUID, written: Written, stored: Stored) -> None:
+    def store(self, group: Group, written: Written, stored: Stored) -> None:
         """Note it, or fail."""
         if self.is_broken:
             raise OSError("no space left on the disk")
         self.calls.append("store")
 
-    def load(self, group: UUID) -> Stored | None:
+    def load(self, group: Group) -> Stored | None:
         """Nothing is there."""
         return None
 
-    def send(self, group: UUID, source: str, target: Member, message: Any) -> None:
+    def send(self, group: Group, source: str, target: Member, message: Any) -> None:
         """Note it."""
         self.calls.append(f"send to {target.address}")
 
-    def apply(self, group: UUID, commands: Any) -> None:
+    def apply(self, group: Group, commands: Any) -> None:
         """Note it."""
         self.calls.append(f"apply {' '.join(commands)}")
 
-    def take_snapshot(self, group: UUID) -> str:
+    def take_snapshot(self, group: Group) -> str:
         """A text."""
         return "state"
 
-    def load_snapshot(self, group: UUID, state: str) -> None:
+    def load_snapshot(self, group: Group, state: str) -> None:
         """Note it."""
         self.calls.append(f"load {state}")
 
@@ -184,7 +184,7 @@ def test_the_registry_answers_on_any_shard() -> None:
         assert registry.find(group, shard=1) is registry.find(group)
         assert registry.find(group).group == group
     with pytest.raises(BadInput, match="group"):
-        registry.find(UUID(int=7), shard=1)
+        registry.find(str(UUID(int=7)), shard=1)
 
 
 def test_a_node_starts_again_with_its_tables() -> None:
