@@ -47,5 +47,5 @@ FAMILY = Family(
             {"crashes": 1},
         )
     },
-    composes=("gossip",),
+    composes=("gossip", "paxos"),
 )
