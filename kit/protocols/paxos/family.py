@@ -6,4 +6,5 @@ FAMILY = Family(
     "paxos",
     "Paxos, message by message",
     order=44,
+    models={"paxos": "paxos:ENTRY"},
 )
