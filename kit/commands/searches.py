@@ -15,35 +15,24 @@ from kit.commands.parsing import Command, Word
 from kit.edge.json_text import parse_json
 from kit.edge.limits import spoken
 from kit.edge.writing import check_place
-from kit.engine import trace
+from kit.engine import registry, trace
 from kit.engine.check import Result, check, check_refinement
 from kit.engine.fuzz import Finding, Fuzzed, fuzz
 from kit.engine.model import Model, Monitor, Property, Refinement
 from kit.engine.parameters import edition_in, parameters_of, plainly
-from kit.engine.registry import (
-    Entry,
-    Scenario,
-    build,
-    convert,
-    entries,
-    entry_of,
-    one_of,
-    safeguards_off,
-    scenario_of,
-)
 from kit.engine.scenario import Begun, begun_by
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, counted
 
 
 def _models(given: Namespace) -> Answer:
-    known = [_listed(entry) for entry in entries().values()]
+    known = [_listed(entry) for entry in registry.entries().values()]
     return Answer(known, (), _summaries(known), compact=True)
 
 
 def _summaries(known: Iterable[Mapping[str, Any]]) -> Iterator[Part]:
     for each in known:
-        scenarios = (scenario.name for scenario in entries()[each["name"]].scenarios)
+        scenarios = (scenario.name for scenario in registry.entries()[each["name"]].scenarios)
         safeguards = (f"{safeguard['id']} {safeguard['name']}" for safeguard in each["safeguards"])
         yield f"{each['name']}: {each['title']}"
         yield Rows(
@@ -57,8 +46,8 @@ def _summaries(known: Iterable[Mapping[str, Any]]) -> Iterator[Part]:
     yield "show MODEL tells more, play SCENARIO runs one, check MODEL searches all that can be"
 
 
-def _listed(entry: Entry) -> dict[str, Any]:
-    model = build(entry.name)
+def _listed(entry: registry.Entry) -> dict[str, Any]:
+    model = registry.build(entry.name)
     return {
         "name": entry.name,
         "title": entry.title,
@@ -72,16 +61,16 @@ def _listed(entry: Entry) -> dict[str, Any]:
     }
 
 
-def named(name: str) -> tuple[Entry, Scenario | None]:
+def named(name: str) -> tuple[registry.Entry, registry.Scenario | None]:
     """A model, or a scenario with its model. Raises BadInput for an unknown name."""
-    known = entries()
+    known = registry.entries()
     if name in known:
-        return entry_of(name), None
+        return registry.entry_of(name), None
     bare = [scenario.name for entry in known.values() for scenario in entry.scenarios]
     full = [f"{e.name}/{scenario.name}" for e in known.values() for scenario in e.scenarios]
     if name not in (*bare, *full):
-        raise BadInput("model", name, one_of(name, [*known, *bare]))
-    return scenario_of(name)
+        raise BadInput("model", name, registry.one_of(name, [*known, *bare]))
+    return registry.scenario_of(name)
 
 
 def _show(given: Namespace) -> Answer:
@@ -91,11 +80,11 @@ def _show(given: Namespace) -> Answer:
     """
     entry, scenario = named(given.model)
     values = scenario.parameters if scenario else {}
-    edition = edition_in(convert(entry, values), ", edition {}")
+    edition = edition_in(registry.convert(entry, values), ", edition {}")
     return Answer(None, [f"{entry.name}: {entry.title}{edition}"], _parts(entry, scenario))
 
 
-def _parts(entry: Entry, scenario: Scenario | None) -> Iterator[Part]:
+def _parts(entry: registry.Entry, scenario: registry.Scenario | None) -> Iterator[Part]:
     if scenario is not None:
         yield from wrap(scenario.title, f"scenario {scenario.name}: ", GAP)
         if scenario.off:
@@ -114,7 +103,7 @@ def _parts(entry: Entry, scenario: Scenario | None) -> Iterator[Part]:
         yield Rows(rows, title=diagram.title)
 
 
-def _settings(entry: Entry, own: Mapping[str, Any]) -> Iterator[Part]:
+def _settings(entry: registry.Entry, own: Mapping[str, Any]) -> Iterator[Part]:
     """What the parameters mean, then their values; ``*`` marks those of the scenario."""
     meaning = cleandoc(entry.parameters.__doc__ or "").replace("``", "`")
     values = {**plainly(entry.parameters()), **msgspec.to_builtins(dict(own))}
@@ -135,13 +124,15 @@ def _settings(entry: Entry, own: Mapping[str, Any]) -> Iterator[Part]:
     )
 
 
-def _properties(entry: Entry, scenario: Scenario | None) -> list[tuple[str, str, str]]:
+def _properties(
+    entry: registry.Entry, scenario: registry.Scenario | None
+) -> list[tuple[str, str, str]]:
     """What is judged, with its kind; a sign is one that breaks on the way to a harm.
 
     Some properties are signs only while a safeguard is off: of a model that is told beside them.
     """
     given = (scenario.parameters, scenario.off) if scenario else ({}, ())
-    model = build(entry.name, *given)
+    model = registry.build(entry.name, *given)
     turned = [] if scenario else _signs_without(entry)
     own = {each.name for each in (*model.properties, *model.signs)}
     judges: list[tuple[Property | Monitor, str]] = [(p, str(p.kind)) for p in model.properties]
@@ -155,12 +146,12 @@ def _properties(entry: Entry, scenario: Scenario | None) -> list[tuple[str, str,
     ]
 
 
-def _signs_without(entry: Entry) -> list[tuple[Property, list[str]]]:
+def _signs_without(entry: registry.Entry) -> list[tuple[Property, list[str]]]:
     """What is a sign only without some safeguards, with the ids of these."""
     signs: dict[str, tuple[Property, list[str]]] = {}
-    always = {sign.name for sign in build(entry.name).signs}
+    always = {sign.name for sign in registry.build(entry.name).signs}
     for safeguard in entry.safeguards:
-        for sign in build(entry.name, safeguard.smallest, (safeguard.name,)).signs:
+        for sign in registry.build(entry.name, safeguard.smallest, (safeguard.name,)).signs:
             if sign.name not in always:
                 signs.setdefault(sign.name, (sign, []))[1].append(safeguard.id)
     return list(signs.values())
@@ -281,7 +272,7 @@ def _search(given: Namespace) -> SearchPlan:
     if breaks is None:
         return SearchPlan(_model(given, {}))
     entry, scenario = named(given.model)
-    off = safeguards_off(entry, tuple(given.off))
+    off = registry.safeguards_off(entry, tuple(given.off))
     cases = [
         case
         for safeguard in entry.safeguards
@@ -304,7 +295,7 @@ def _watching(
     if not (properties or monitors):
         known = {name for each in judges for name in (each.invariant, each.name)}
         known |= {name for each in model.monitors for name in (each.invariant, each.name)}
-        raise BadInput("--breaks", invariant, one_of(invariant, sorted(known - {""})))
+        raise BadInput("--breaks", invariant, registry.one_of(invariant, sorted(known - {""})))
     return properties, monitors
 
 
@@ -318,25 +309,27 @@ def _model(given: Namespace, otherwise: Mapping[str, Any], breaks: str = "") -> 
     parameters: dict[str, Any] = dict(scenario.parameters) if scenario else {}
     switched = (*(scenario.off if scenario else ()), *given.off)
     if not given.parameter and not parameters:
-        off = safeguards_off(entry, tuple(given.off))
+        off = registry.safeguards_off(entry, tuple(given.off))
         needed = [each.breaking(breaks) for each in entry.safeguards if each.name in off]
         for case in needed or [dict(otherwise)]:
             parameters |= case
     parameters.update(entry.former.parameters_today(_parameters(given.parameter)))
-    convert(entry, parameters)
-    return build(entry.name, parameters, switched)
+    registry.convert(entry, parameters)
+    return registry.build(entry.name, parameters, switched)
 
 
 def _refinement(given: Namespace) -> Refinement:
     entry, scenario = named(given.model)
     if entry.refinement is None:
-        able = listed((other.name for other in entries().values() if other.refinement), "none")
+        able = listed(
+            (other.name for other in registry.entries().values() if other.refinement), "none"
+        )
         raise BadInput("--refines", entry.name, f"a model that refines another one: {able}")
     if given.off:
         raise BadInput("--off", given.off[0], "no safeguard switched off with --refines")
     parameters: dict[str, Any] = dict(scenario.parameters) if scenario else {}
     parameters.update(entry.former.parameters_today(_parameters(given.parameter)))
-    return entry.refinement(convert(entry, parameters))
+    return entry.refinement(registry.convert(entry, parameters))
 
 
 def _parameters(words: Sequence[str]) -> dict[str, Any]:

@@ -102,7 +102,7 @@ class NetworkModel(NodeModel[ActorState]):
     """
 
     State = ActorState
-    first = ("deliver",)
+    first: tuple[str, ...] = ("deliver",)
     message: Any = None
     _receivers: ClassVar[dict[Any, tuple[str, str]]] = {}
 
@@ -166,7 +166,7 @@ class NetworkModel(NodeModel[ActorState]):
     # -- what the network does ---------------------------------------------------------------------
 
     def _through(self, s: ActorState, network: Network | Refusal) -> Next:
-        return network if isinstance(network, Refusal) else ActorState(s.nodes, network)
+        return network if isinstance(network, Refusal) else s.but(network=network)
 
     @action(
         struct=DeliverMessage,
@@ -200,7 +200,7 @@ class NetworkModel(NodeModel[ActorState]):
     @purpose("A message that is late is not lost: it may still arrive.")
     def release(self, s: ActorState, envelope: Sent) -> Next:
         """The network lets {sent} go."""
-        return ActorState(s.nodes, self.carrier.release(s.network, envelope))
+        return s.but(network=self.carrier.release(s.network, envelope))
 
     @action(
         struct=DropMessage, each=_in_flight, when=lambda m: m.network_options.drops != 0, fault=True
@@ -298,17 +298,22 @@ class NetworkModel(NodeModel[ActorState]):
         if isinstance(action, DeliverMessage):
             _, says = self._receivers.get(type(message), ("", ""))
             own = says.format_map({"before": before, "after": after, **texts})
-            texts["received"] = own or self._received(before, action.envelope)
+            texts["received"] = own or self._received(before, action.envelope, after)
         return texts
 
-    def _received(self, before: ActorState, envelope: Envelope[Any]) -> str:
+    def sends(self, after: ActorState, node: str) -> str:
+        """How a sentence says that a node has sent something in a turn."""
+        return "sends"
+
+    def _received(self, before: ActorState, envelope: Envelope[Any], after: ActorState) -> str:
         was = before.nodes[self.index[envelope.target]]
         state, sent = self._answers(was, envelope)
         targets_by_words: dict[str, list[str]] = {}
         for answer in sent:
             targets_by_words.setdefault(self.in_full(answer.message), []).append(answer.target)
+        sends = self.sends(after, envelope.target)
         done = [
-            f"sends {what} to {', '.join(targets)}" for what, targets in targets_by_words.items()
+            f"{sends} {what} to {', '.join(targets)}" for what, targets in targets_by_words.items()
         ]
         if not done and state == was:
             done = ["has nothing to do"]

@@ -22,6 +22,7 @@ from kit.errors import BadInput, Refusal
 from kit.masks import chosen
 
 M = TypeVar("M")
+B = TypeVar("B", bound=Struct)
 
 MOST_SPLIT = 8
 """Nodes; of more there are too many ways to split them for a list of buttons."""
@@ -178,7 +179,7 @@ def by_content(envelope: Envelope[Any]) -> tuple[str, str, bytes]:
 
 
 @lru_cache(1 << 10)
-def less(left: Budget, fault: str) -> Budget:
+def less(left: B, fault: str) -> B:
     """The budget after one more fault."""
     number = getattr(left, fault)
     return left if number is None else structs.replace(left, **{fault: number - 1})

@@ -36,17 +36,9 @@ from msgspec.structs import replace
 
 from kit.edge.arguments import checked
 from kit.edge.reading import read_text
+from kit.engine import registry
 from kit.engine.family import families
 from kit.engine.model import LaterCase, Model
-from kit.engine.registry import (
-    Former,
-    beginning_today,
-    build,
-    former_of,
-    one_of,
-    output_of,
-    scenario_today,
-)
 from kit.engine.timeline import Timeline, catch_up
 from kit.errors import BadInput
 
@@ -107,9 +99,9 @@ def files() -> dict[str, Path]:
 def file_named(name: str) -> Path:
     """The kit's scenario file of this name. Raises BadInput naming near ones for others."""
     known = files()
-    name = name if name in known else scenario_today(name)
+    name = name if name in known else registry.scenario_today(name)
     if name not in known:
-        raise BadInput("story", name, one_of(name, list(known)))
+        raise BadInput("story", name, registry.one_of(name, list(known)))
     return known[name]
 
 
@@ -180,17 +172,17 @@ def _step(name: str, block: tuple[ScriptLine, ...]) -> ScriptStep:
 def _in_todays_words(script: Script) -> Script:
     """The same script; its notes tell each former word once, where it is met first."""
     model = next((line.text for line in script.header if line.text.startswith("model ")), "")
-    former = former_of(model.removeprefix("model ").strip())
+    former = registry.former_of(model.removeprefix("model ").strip())
     renamed: dict[tuple[str, str], int] = {}
 
-    def today(line: ScriptLine, say: Callable[[Former, str], str]) -> ScriptLine:
+    def today(line: ScriptLine, say: Callable[[registry.Former, str], str]) -> ScriptLine:
         text = line.text if line.text.startswith("#") else say(former, line.text)
         if text != line.text:
             renamed.setdefault(_changed(line.text, text), line.number)
         return ScriptLine(line.number, text)
 
-    def command_today(former: Former, text: str) -> str:
-        return beginning_today(FORMER_COMMANDS, former.command_today(text))
+    def command_today(former: registry.Former, text: str) -> str:
+        return registry.beginning_today(FORMER_COMMANDS, former.command_today(text))
 
     header = tuple(today(line, _header_today) for line in script.header)
     steps = tuple(
@@ -201,7 +193,7 @@ def _in_todays_words(script: Script) -> Script:
     return Script(script.name, script.why, header, steps, tuple(notes))
 
 
-def _header_today(former: Former, text: str) -> str:
+def _header_today(former: registry.Former, text: str) -> str:
     """A line of a header: the model, a parameter with its value, or safeguards to do without."""
     word, _, rest = text.partition(" ")
     if word == "off":
@@ -244,7 +236,7 @@ def model_for(script: Script) -> Model[Any, Any]:
         else:
             parameters[word] = _value(value.strip())
     try:
-        return build(model.strip(), parameters, off)
+        return registry.build(model.strip(), parameters, off)
     except BadInput as error:
         place = f"{script.name}:{_blamed(given, error).number} {error.field}"
         raise BadInput(place, error.value, error.allowed) from None
@@ -280,7 +272,7 @@ class _Player:
     def __init__(self, script: Script) -> None:
         self.script = script
         self.timeline = Timeline(model_for(script))
-        self.output = output_of(self.timeline.model.name)
+        self.output = registry.output_of(self.timeline.model.name)
         self.moves = {
             "next": self.timeline.forward,
             "milestone": self.timeline.to_milestone,
@@ -335,7 +327,7 @@ class _Player:
         if option is None:
             verbs = [model.verb(action) for action, _ in model.options(state)]
             known = [*self.moves, *self.tellings, "waiting", "enabled", *self.output]
-            raise _wrong(self.script.name, line, one_of(line.text, [*verbs, *known]))
+            raise _wrong(self.script.name, line, registry.one_of(line.text, [*verbs, *known]))
         action, refusal = option
         return [self.timeline.do(action).say if refusal is None else f"refused: {refusal.reason}"]
 

@@ -29,7 +29,7 @@ from kit.views.registry import for_model
 from kit.views.rendered import RenderedTimeline
 from kit.views.shell import browser_module, shell
 from kit.views.store import biggest
-from kit.views.styles import page_style
+from kit.views.styles import page_styles
 
 LIMIT = 500_000
 PAGE = (
@@ -62,13 +62,16 @@ for (let i = end - 1; i >= first; i--, number >>= 8n) bytes[i] = Number(number &
 }}
 return bytes;
 }};
-const stream = new Blob([bytesIn("module")]).stream().pipeThrough(new DecompressionStream("gzip"));
-const script = document.createElement("script");
-script.type = "module";
-script.textContent = await new Response(stream).text();
-document.body.append(script);
+const put = async (tag, id, type = "") => {{
+const stream = new Blob([bytesIn(id)]).stream().pipeThrough(new DecompressionStream("gzip"));
+const textContent = await new Response(stream).text();
+document.head.append(Object.assign(document.createElement(tag), {{ type, textContent }}));
+}};
+await put("style", "played");
+await put("script", "module", "module");
 """
-"""What the page runs first: it unpacks the player's module, whose digest the policy has."""
+"""What the page runs first: it unpacks the player's rules and module, whose digests the policy has.
+"""
 CHOOSE = """\
 const links = [...document.querySelectorAll("nav a")];
 const link = links.find((one) => one.search === location.search) ?? links[0];
@@ -138,7 +141,7 @@ def export_stories(
     target = check_place(path, "path")
     rendered = {name: RenderedTimeline(run, closed=closed_words()) for name, run in stories.items()}
     packs = {name: story.pack().ordered().compressed() for name, story in rendered.items()}
-    made = _page(title, page_style() + STORIES, _place(next(iter(rendered.values()))), packs)
+    made = _page(title, None, _place(next(iter(rendered.values()))), packs)
     if len(made) > limit:
         raise KitError(f"page: {len(made):,} bytes, allowed at most {limit:,}; tell fewer stories")
     write_whole(target, made, "path")
@@ -154,12 +157,12 @@ def page(rendered: RenderedTimeline, left_out: Sequence[str] = ()) -> bytes:
     )
     pack = rendered.pack().ordered().compressed()
     model = rendered.model
-    return _page(model.title, page_style(model.name), _place(rendered, note), {"": pack})
+    return _page(model.title, model.name, _place(rendered, note), {"": pack})
 
 
 def stored_page(pack: bytes, title: str) -> bytes:
     """Return the page of a compressed pack that a notebook has kept; it needs scripts."""
-    return _page(title, page_style(), shell(), {"": pack})
+    return _page(title, None, shell(), {"": pack})
 
 
 def _place(rendered: RenderedTimeline, note: str = "") -> Frag:
@@ -167,12 +170,16 @@ def _place(rendered: RenderedTimeline, note: str = "") -> Frag:
     return shell(readable_frame(scene, rendered.panels, rendered.views), note)
 
 
-def _page(title: str, rules: str, place: Frag, packs: Mapping[str, bytes]) -> bytes:
-    """A page of one pack, or of several by the names of their stories."""
-    closed = escape(closed_words())
-    module, style, first, nav = browser_module("page"), rules + PAGE, UNPACK, ""
-    packed = {"module": gzip.compress(module.encode(), compresslevel=9, mtime=0)}
-    if len(packs) == 1:
+def _page(title: str, model: str | None, place: Frag, packs: Mapping[str, bytes]) -> bytes:
+    """A page of one pack, or of several by the names of their stories; ``model`` as in
+    ``page_styles``.
+    """
+    closed, module, first, nav = escape(closed_words()), browser_module("page"), UNPACK, ""
+    (style, played), several = page_styles(model), len(packs) > 1
+    style += PAGE + STORIES * several
+    texts = {"played": played, "module": module}
+    packed = {name: gzip.compress(text.encode(), 9, mtime=0) for name, text in texts.items()}
+    if not several:
         packed["pack"] = next(iter(packs.values()))
     else:
         first, links = CHOOSE + UNPACK, ""
@@ -187,7 +194,8 @@ def _page(title: str, rules: str, place: Frag, packs: Mapping[str, bytes]) -> by
     )
     policy = (
         f"default-src 'none'; script-src '{_digest(first)}' '{_digest(module)}'; "
-        f"style-src '{_digest(style)}'; img-src data:; base-uri 'none'; form-action 'none'"
+        f"style-src '{_digest(style)}' '{_digest(played)}'; img-src data:; base-uri 'none'; "
+        "form-action 'none'"
     )
     return (
         "<!DOCTYPE html>\n"

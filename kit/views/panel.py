@@ -138,15 +138,20 @@ def scene_at(
     )
 
 
-def scene_of(timeline: Timeline, moment: int, closed: str | None = None) -> Scene:
-    """The same, with what the step button does at that moment: the timeline knows its script."""
-    here = timeline.at
-    timeline.at = moment
+def scene_of(
+    timeline: Timeline, moment: int, closed: str | None = None, tip: int | None = None
+) -> Scene:
+    """The same, with what the step button does at that moment: the timeline knows its script.
+
+    The start is drawn as the model of the branch has it, or of the one that ends at ``tip``.
+    """
+    former = timeline.at, timeline.tip
+    timeline.at, timeline.tip = moment, timeline.tip if tip is None else tip
     try:
-        suggested = timeline.suggest()
+        model, suggested = timeline.here, timeline.suggest()
     finally:
-        timeline.at = here
-    return scene_at(timeline, moment, closed, suggested)
+        timeline.at, timeline.tip = former
+    return msgspec.structs.replace(scene_at(timeline, moment, closed, suggested), model=model)
 
 
 def counted(timeline: Timeline, moment: int, step: int) -> int:

@@ -124,9 +124,9 @@ class RenderedTimeline:
         """How many moments nobody has asked for yet."""
         return sum(moment.root is None for moment in self.moments)
 
-    def scene(self, moment: int) -> Scene:
-        """Return what a moment is drawn from."""
-        return scene_of(self.timeline, moment, self.closed)
+    def scene(self, moment: int, tip: int | None = None) -> Scene:
+        """Return what a moment is drawn from, on its branch or on the one that ends at ``tip``."""
+        return scene_of(self.timeline, moment, self.closed, tip)
 
     def html(self, moment: int) -> str:
         """Return the HTML of one frame."""
@@ -227,16 +227,20 @@ class RenderedTimeline:
 
     def draw(self, moment: int) -> DrawnMoment:
         """Draw a moment into the store: its frame, its question and what travels."""
-        scene = self.scene(moment)
-        views, changed = self.views, self._changed(moment, scene)
-        whole = frame(scene, self.panels, views.macros, views, changed, self.story)
-        root = self.store.add(whole)
-        question = None
+        scene, views = self.scene(moment, moment), self.views
+        changed = self._changed(moment, scene)
+        root, question, start = self._framed(scene, changed), None, None
+        if self.moments[moment].parent == 0 and scene.model is not self.model:
+            start = self._framed(self.scene(0, moment))
         if scene.action is not None:
             question = views.asks(scene, [p for p in self.panels if is_shown(p, scene)], changed)
         text = None if question is None else self.store.add(question.draw())
         drawn = self._with_flows(moment, scene)
-        return msgspec.structs.replace(drawn, root=root, question=text)
+        return msgspec.structs.replace(drawn, root=root, question=text, start=start)
+
+    def _framed(self, scene: Scene, changed: Sequence[str] = ()) -> int:
+        views = self.views
+        return self.store.add(frame(scene, self.panels, views.macros, views, changed, self.story))
 
     def _with_flows(self, moment: int, scene: Scene) -> DrawnMoment:
         flows = scene.flows()

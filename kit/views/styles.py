@@ -16,20 +16,21 @@ from kit.engine.family import families
 from kit.views.palette import INK_ON, LIGHT, OUTLINE, SIGNS, lab_colours, page_colours, resolved
 
 FOLDER = Path(__file__).resolve().parent / "css"
-FIRST = (
-    *("root", "board", "time", "frame", "actions", "messages"),
-    *("question", "tables", "parts", "flows", "search", "breaks"),
+READ = ("root", "frame", "tables", "parts", "readable")
+PLAYED = (
+    *("board", "time", "actions", "messages", "question", "flows", "search", "breaks"),
+    *("projector", "compare", "narrow", "forced-colors", "paper"),
 )
-LAST = ("projector", "compare", "narrow", "forced-colors", "paper")
-"""Sheets of the page before and after those of the families: later rules win."""
+"""Sheets of the page: what who has no scripts needs, too, and after those of the families the rest;
+later rules win."""
 TERMINAL = ("root", "terminal")
 
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
 # Rules of parts of a player that follow one another are sent as one that has them all.
-_PART = r"\.kp ((?:[^{},()@]|\([^()]*\))+)"
-_WITHIN = re.compile(rf"(?:(?<=[{{}}])|^)(?:{_PART}(?:,{_PART})*\{{[^{{}}]*\}}){{2,}}")
-_BEGUN = re.compile(r"(?:(?<=[,}])|^)\.kp ")
+_PART = r"(?P=of)(?:\.kp)* (?:[^{},()@]|\([^()]*\))+"
+_OF = r"(?:(?<=[{}])|^)(?=(?P<of>\.kp(?:\[data-my-large\])?))"
+_WITHIN = re.compile(rf"{_OF}(?:{_PART}(?:,{_PART})*\{{[^{{}}]*\}}){{2,}}")
 _VARIABLE = re.compile(r"var\(--([a-z-]+)\)")
 
 
@@ -42,19 +43,18 @@ class StoredRule(Struct, frozen=True):
 
 
 @cache
-def page_style(model: str | None = None) -> str:
-    """What an exported page of a model needs; None: of any."""
+def page_styles(model: str | None = None) -> tuple[str, str]:
+    """What an exported page of a model (None: of any) needs to be read, and beside to be played."""
     drawings = "".join(map(_nested, (*drawing_rules(model), *stage_rules())))
-    names = [FOLDER / f"{name}.css" for name in FIRST]
-    names += [*_of_families("page", model), *(FOLDER / f"{name}.css" for name in LAST)]
-    rules = _WITHIN.sub(lambda run: f".kp{{{_BEGUN.sub('', run[0])}}}", "".join(map(_sent, names)))
-    return f"{page_colours()}.kp svg{{{drawings}}}{rules}"
+    read, played = ([FOLDER / f"{name}.css" for name in names] for names in (READ, PLAYED))
+    rules, more = map(_joined, ([*read, *_of_families("page", model)], played))
+    return f"{page_colours()}.kp svg{{{drawings}}}{rules}", more
 
 
 @cache
 def widget_style() -> str:
     """The same, and what JupyterLab needs beside."""
-    return page_style() + lab_colours() + _sent(FOLDER / "controls.css")
+    return "".join(page_styles()) + lab_colours() + _sent(FOLDER / "controls.css")
 
 
 @cache
@@ -129,6 +129,17 @@ def _sent(path: Path) -> str:
     """A sheet without comments and layout."""
     text = resolved(_COMMENT.sub("", path.read_text(encoding="utf-8")))
     return "".join(_tight(line.strip()) for line in text.splitlines()).replace(";}", "}")
+
+
+def _joined(paths: Iterable[Path]) -> str:
+    """Sheets as one, each run of rules for parts of a player within one rule."""
+    return _WITHIN.sub(_one_rule, "".join(map(_sent, paths)))
+
+
+def _one_rule(run: re.Match[str]) -> str:
+    begun = rf"(?:(?<=[,}}])|^){re.escape(run['of'])}(?: |(?=\.))"
+    rules = re.sub(begun, lambda begin: "" if begin[0][-1] == " " else "&", run[0])
+    return f"{run['of']}{{{rules}}}"
 
 
 def _tight(line: str) -> str:

@@ -30,7 +30,8 @@ class DrawnMoment(Struct, frozen=True, array_like=True):
     the step that led here. ``question`` is the text that asks about this step before it is shown,
     None without one. ``inner`` marks a step inside a folded run. ``flows`` is the text that lists
     what travels in the step, None where nothing does. ``broken`` marks the first step to break a
-    promise. ``off`` are the safeguards, by their ids, without which it was done.
+    promise. ``off`` are the safeguards, by their ids, without which it was done. ``start``, where
+    this is the first step of a branch with other safeguards, is how the start looks there.
     """
 
     parent: int
@@ -42,6 +43,7 @@ class DrawnMoment(Struct, frozen=True, array_like=True):
     flows: int | None
     broken: bool
     off: str = ""
+    start: int | None = None
 
 
 class Position(Struct, frozen=True):
@@ -69,7 +71,9 @@ class Pack(Struct, frozen=True):
         texts, new = order_by_key(self.texts)
         moments = []
         for moment in self.moments:
-            numbers = {name: getattr(moment, name) for name in ("root", "question", "flows")}
+            numbers = {
+                name: getattr(moment, name) for name in ("root", "question", "flows", "start")
+            }
             kept = {name: new[text] for name, text in numbers.items() if text is not None}
             moments.append(msgspec.structs.replace(moment, **kept))
         return msgspec.structs.replace(self, texts=texts, moments=moments)

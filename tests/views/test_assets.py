@@ -11,7 +11,7 @@ import pytest
 from kit.engine.family import PROTOCOLS
 from kit.views.palette import lab_colours, page_colours
 from kit.views.shell import FOLDER, browser_module, renamed
-from kit.views.styles import page_style, sheets, stored_rules, terminal_style, widget_style
+from kit.views.styles import page_styles, sheets, stored_rules, terminal_style, widget_style
 from kit.widgets import player as stage
 
 MOST_MODULE, MOST_STYLE = 64_000, 41_000  # bytes that are sent
@@ -39,15 +39,25 @@ def test_the_module_is_small_and_alone() -> None:
 
 def test_the_style_is_small() -> None:
     """The style sheets together are few bytes."""
-    assert len(page_style().encode()) < len(widget_style().encode()) <= MOST_STYLE
+    assert len("".join(page_styles()).encode()) < len(widget_style().encode()) <= MOST_STYLE
 
 
 def test_a_page_has_the_style_of_its_own_model() -> None:
     """The sheets of a family go with its models, and with those of a family that composes it."""
-    assert ".bubble" in page_style("coordinator")
-    assert ".bubble" not in page_style("tcm")
-    assert len(page_style("tcm")) < len(page_style())
-    assert len(page_style("somebody's own")) < len(page_style("tcm"))
+    (whole, played), (own, _), (bare, _) = map(page_styles, (None, "tcm", "somebody's own"))
+    assert ".bubble" in page_styles("coordinator")[0]
+    assert ".bubble" not in own
+    assert len(bare) < len(own) < len(whole)
+    assert played == page_styles("tcm")[1]
+
+
+def test_rules_of_one_part_are_sent_as_one() -> None:
+    """Whose selectors all begin alike stand within one rule; what is more special stays so."""
+    _, played = page_styles()
+    large = re.findall(r"\.kp\[data-my-large\]", played)
+    assert len(large) < 12
+    assert "&.kp .kp-ticks b{" in played
+    assert played.count("{") == played.count("}")
 
 
 def test_sources_are_for_reading() -> None:

@@ -22,7 +22,7 @@ from kit.views.palette import (
     STATES,
     contrast,
 )
-from kit.views.styles import page_style, sheets
+from kit.views.styles import page_styles, sheets
 from tests.views.eyes import EYES, difference
 
 PROTOCOLS = Path(kit.__file__).parent / "protocols"
@@ -212,8 +212,8 @@ def test_light_colours_are_fills_only() -> None:
     assert sorted(names) == ["added", "changed", "removed"]
     for name in names:
         assert not re.search(
-            rf"(?<![-\w])(color|stroke|border-color):var\(--{name}\)", page_style()
+            rf"(?<![-\w])(color|stroke|border-color):var\(--{name}\)", "".join(page_styles())
         )
-    lamp = re.search(r"\.bulb\{[^}]*background:var\(--(\w+)\)", page_style())
+    lamp = re.search(r"\.bulb\{[^}]*background:var\(--(\w+)\)", "".join(page_styles()))
     assert lamp is not None
     assert lamp[1] not in names

@@ -71,7 +71,7 @@ def test_packing_is_repeatable() -> None:
     assert json.loads(gzip.decompress(pack.compressed())) == {
         "session": "0",
         "texts": ["<p>a</p>"],
-        "moments": [[-1, 0, "", None, None, False, None, False, ""]],
+        "moments": [[-1, 0, "", None, None, False, None, False, "", None]],
         "position": {"at": 0, "tip": 0, "sequence": 0},
     }
 

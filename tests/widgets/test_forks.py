@@ -9,8 +9,9 @@ from playwright.sync_api import Page, expect
 
 from kit.engine.parameters import plainly
 from kit.engine.registry import build
+from kit.views.rendered import RenderedTimeline
 from kit.widgets import Player
-from tests.widgets.browsing import Desk, MakeDesk, serious, walked
+from tests.widgets.browsing import NORMAL, Desk, MakeDesk, serious, walked
 from tests.widgets.exporting import Pages, opened
 from tests.widgets.test_board import MISSED
 
@@ -96,6 +97,30 @@ def test_a_switch_is_a_line_named_so_wherever_one_stands(desk: MakeDesk, at: int
     assert page.get_attribute(f"{LINES} {COMPARE}", "aria-pressed") == "true"
     page.click(f"{LINES} {GO}")
     expect(page.locator(f"{LINES} {GO}")).to_contain_text(f"without {safeguard.id}")
+
+
+def test_each_branch_begins_by_its_own_safeguards(desk: MakeDesk) -> None:
+    """The start of a branch without one is drawn without it, in exported pages, too."""
+    player = Player("schema/two-changes")
+    assert player.controls is not None
+    table = desk(player)
+    page, rendered = table.page, player.rendered
+    player.controls.switches["ordered"].value = False
+    table.flush()
+    page.keyboard.press("Home")
+    table.settle()
+    assert "by gossip" in page.inner_text(".kp-stage .kp-badges")
+    start = rendered.moments[player.timeline.path()[1]].start
+    assert start is not None
+    assert page.evaluate(NORMAL, rendered.store.flat(start)) == ""
+    assert table.difference(0) != ""
+    page.click(f"{LINES} {GO}")
+    page.keyboard.press("Home")
+    expect(page.locator(".kp-where")).to_have_text(re.compile("^0 / "))
+    assert table.difference(0) == ""
+    pack = RenderedTimeline(player.timeline, closed="closed").pack().ordered()
+    [start] = [one.start for one in pack.moments if one.start is not None]
+    assert pack.texts[start] != pack.texts[pack.moments[0].root or 0]
 
 
 def three(desk: MakeDesk) -> Desk:

@@ -90,6 +90,8 @@ def test_the_exported_page_reads_without_scripts(context: BrowserContext, tmp_pa
     page.goto(path.as_uri())
     assert page.locator("table.placement th", has_text="read from").first.is_visible()
     assert page.locator(".kp-readable .panel").count() > 5
+    pressed = ".kp-time, .kp-stepper, .kp-modes, .kp-flow, .kp-stroke, .kp-board > .kp-sheet"
+    assert not any(one.is_visible() for one in page.locator(pressed).all())
     assert re.search(r"\(100, 200\]", page.text_content(".kp-stage") or "")
     bare.close()
 

@@ -16,7 +16,7 @@ from msgspec import Struct, field, structs
 from kit.edge.paths import source_name
 from kit.edge.reading import read_text
 from kit.errors import BadInput
-from kit.operators.importers import nodetool
+from kit.operators.importers import nodetool, ringfile
 from kit.operators.importers.cql import parse_keyspace
 from kit.operators.importers.dumps import (
     KEYSPACE_COLUMNS,
@@ -32,14 +32,6 @@ from kit.operators.importers.nodetool import (
     bad_line,
     name_order,
     owned_tokens,
-)
-from kit.operators.importers.ringfile import (
-    LARGEST_FILE,
-    RingFile,
-    by_name,
-    check_keyspaces,
-    doubtful,
-    parse_ring,
 )
 from kit.ring.natural import replicas
 from kit.ring.placements import same_sets
@@ -133,7 +125,7 @@ def merge(
     _check_counts(nodes, said)
     _once(nodes, "host id", lambda node: [node.host_id] if node.host_id else [])
     _once(nodes, "token", lambda node: node.tokens or ())
-    return by_name(nodes.values()), _keyspaces(listings, keyspaces), warnings
+    return ringfile.by_name(nodes.values()), _keyspaces(listings, keyspaces), warnings
 
 
 def _together(
@@ -264,7 +256,7 @@ def _keyspaces(listings: Sequence[Listing], typed: Iterable[Keyspace]) -> tuple[
         if known != keyspace:
             what = f"{keyspace.name} ({keyspace.replication.label})"
             raise BadInput(f"{source}: keyspace", what, f"{known.replication.label} as in {before}")
-    return by_name(keyspace for _, keyspace in keyspaces.values())
+    return ringfile.by_name(keyspace for _, keyspace in keyspaces.values())
 
 
 def _unseen(listings: Sequence[Listing]) -> Iterator[str]:
@@ -316,7 +308,7 @@ class InFlight(Struct, frozen=True):
         return self.kind not in ("bootstrap", "move") or bool(self.tokens)
 
 
-class Imported(RingFile, frozen=True):
+class Imported(ringfile.RingFile, frozen=True):
     """A ring file with what else the tools told.
 
     The ring holds the nodes that own tokens now: a joining node is not in it, but in ``in_flight``
@@ -345,7 +337,7 @@ def open_ring(
     given = [paths] if isinstance(paths, str | Path) else list(paths)
     names = [source_name(path) for path in given]
     sources = names if len(set(names)) == len(names) else [str(path) for path in given]
-    texts = [read_text(path, "ring file", LARGEST_FILE) for path in given]
+    texts = [read_text(path, "ring file", ringfile.LARGEST_FILE) for path in given]
     return import_texts(zip(sources, texts, strict=True), keyspaces)
 
 
@@ -360,12 +352,12 @@ def import_texts(
         raise BadInput("ring files", ", ".join(sources) or "none", "one or more, each once")
     everyone, known, warnings = merge(listings, named)
     ring = _ring(everyone, listings)
-    check_keyspaces(known)
+    ringfile.check_keyspaces(known)
     in_flight = tuple(filter(None, map(_in_flight, everyone)))
     warnings += [*_left_out(everyone), *_doubtful(in_flight)]
     if not known and all(listing.form != "ring file" for listing in listings):
         warnings.append("no keyspace is known: name each with --keyspace 'ks={\"class\": …}'")
-    warnings += [*doubtful(ring, known), *differences(ring, known, listings)]
+    warnings += [*ringfile.doubtful(ring, known), *differences(ring, known, listings)]
     return Imported(
         max((listing.epoch for listing in listings if listing.epoch is not None), default=0),
         ring,
@@ -435,7 +427,7 @@ def _parser_of(text: str) -> Callable[[str, str], Listing] | None:
 
 
 def _ring_file(text: str, source: str) -> Listing:
-    of = parse_ring(text)
+    of = ringfile.parse_ring(text)
     nodes = tuple(Seen(n.name, n.dc, n.rack, tuple(sorted(n.tokens))) for n in of.ring.nodes)
     return Listing(source, "ring file", nodes, True, of.keyspaces, ring=of.ring, epoch=of.epoch)
 

@@ -23,22 +23,7 @@ from kit.edge.limits import check_room
 from kit.edge.paths import source_name
 from kit.edge.reading import read_text
 from kit.errors import BadInput
-from kit.operators.importers.cql import (
-    Bare,
-    ColumnType,
-    CqlWord,
-    Statement,
-    from_json,
-    parse_literal,
-    statements,
-)
-from kit.operators.importers.dumps import (
-    Row,
-    header_names,
-    name_in,
-    parse_csv_rows,
-    parse_json_rows,
-)
+from kit.operators.importers import cql, dumps
 from kit.operators.importers.ringfile import LARGEST_FILE, place_name
 from kit.ring.replication import CLASSES, LARGEST_FACTOR, PACKAGE, not_modelled
 
@@ -221,7 +206,7 @@ def _each_once(racks: list[str], field: str) -> tuple[str, ...]:
 
 
 def _rack(given: object, field: str) -> str:
-    if not isinstance(given, str) or isinstance(given, Bare):
+    if not isinstance(given, str) or isinstance(given, cql.Bare):
         raise BadInput(field, given, "the name of a rack, a text")
     return place_name(given, field)
 
@@ -293,7 +278,10 @@ def tombstone_mode(options: object, field: str) -> str:
 
 
 TABLE_OPTIONS: dict[str, tuple[str, Callable[[object, str], object]]] = {
-    "id": ("table_id", lambda given, field: str(from_json(ColumnType("uuid"), given, field))),
+    "id": (
+        "table_id",
+        lambda given, field: str(cql.from_json(cql.ColumnType("uuid"), given, field)),
+    ),
     "tablets": ("counts", table_counts),
     "tombstone_gc": ("gc_mode", tombstone_mode),
     "gc_grace_seconds": (
@@ -342,16 +330,16 @@ def add_text(parts: SchemaParts, text: str, source: str) -> None:
     check_room(source, f"{len(text)} characters", len(text) * BYTES)
     head = text.lstrip()
     if head[:1] in ("[", "{"):
-        _add_rows(parts, parse_json_rows(text, source))
-    elif "keyspace_name" in header_names(head):
-        _add_rows(parts, parse_csv_rows(text, source))
+        _add_rows(parts, dumps.parse_json_rows(text, source))
+    elif "keyspace_name" in dumps.header_names(head):
+        _add_rows(parts, dumps.parse_csv_rows(text, source))
     else:
         _add_statements(parts, text, source)
 
 
-def _add_rows(parts: SchemaParts, rows: list[tuple[str, Row]]) -> None:
+def _add_rows(parts: SchemaParts, rows: list[tuple[str, dumps.Row]]) -> None:
     for where, row in rows:
-        keyspace = name_in(row, "keyspace_name", where, NAMED)
+        keyspace = dumps.name_in(row, "keyspace_name", where, NAMED)
         names = [str(row[name]) for name in ("table_name", "view_name") if name in row]
         parts.once(where, keyspace, *names, *sorted(row))
         if "view_name" in row or "table_name" in row:
@@ -372,8 +360,8 @@ def _add_rows(parts: SchemaParts, rows: list[tuple[str, Row]]) -> None:
             raise BadInput(where, ", ".join(map(str, row)) or "no column", ROWS)
 
 
-def _table_of(row: Row, keyspace: str, where: str) -> CqlTable:
-    name = name_in(row, "view_name" if "view_name" in row else "table_name", where, NAMED)
+def _table_of(row: dumps.Row, keyspace: str, where: str) -> CqlTable:
+    name = dumps.name_in(row, "view_name" if "view_name" in row else "table_name", where, NAMED)
     base = row.get("base_table_name")
     base = "" if base is None else place_name(str(base), f"{where} base_table_name")
     options = {
@@ -390,12 +378,12 @@ def _table_options(given: Options) -> dict[str, Any]:
 
 def _map(given: object, field: str) -> object:
     """A map of a row: JSON has it as it is, CSV as a CQL literal."""
-    return parse_literal(given, field, "a map as in CQL") if isinstance(given, str) else given
+    return cql.parse_literal(given, field, "a map as in CQL") if isinstance(given, str) else given
 
 
 def _add_statements(parts: SchemaParts, text: str, source: str) -> None:
     used = ""
-    for words in statements(text, source):
+    for words in cql.statements(text, source):
         where = f"{source} line {words[0].line}"
         said = "".join(f"{word.written.upper()} " for word in words[:3])
         if said.startswith("USE "):
@@ -413,7 +401,7 @@ def _add_statements(parts: SchemaParts, text: str, source: str) -> None:
             raise BadInput(where, said.strip(), DESCRIBED)
 
 
-def _keyspace(words: Statement, text: str, where: str) -> CqlKeyspace:
+def _keyspace(words: cql.Statement, text: str, where: str) -> CqlKeyspace:
     at = _after_exists(words, 2)
     if at >= len(words) or words[at].kind == "mark":
         raise BadInput(where, "CREATE KEYSPACE", "the name of a keyspace after it")
@@ -427,7 +415,7 @@ def _keyspace(words: Statement, text: str, where: str) -> CqlKeyspace:
     return CqlKeyspace(name, where, *replication, tablets, initial)
 
 
-def _table(words: Statement, text: str, where: str, used: str) -> CqlTable:
+def _table(words: cql.Statement, text: str, where: str, used: str) -> CqlTable:
     is_view = words[1].says("MATERIALIZED")
     keyspace, name, at = _full_name(words, _after_exists(words, 2 + is_view), where, used)
     base = ""
@@ -441,12 +429,12 @@ def _table(words: Statement, text: str, where: str, used: str) -> CqlTable:
     return CqlTable(keyspace, name, where, view_of=base, **_table_options(options))
 
 
-def _after_exists(words: Statement, at: int) -> int:
+def _after_exists(words: cql.Statement, at: int) -> int:
     clause = [word.written.upper() for word in words[at : at + 3]]
     return at + 3 if clause == ["IF", "NOT", "EXISTS"] else at
 
 
-def _full_name(words: Statement, at: int, where: str, used: str) -> tuple[str, str, int]:
+def _full_name(words: cql.Statement, at: int, where: str, used: str) -> tuple[str, str, int]:
     """The keyspace and the name that stand at a place, and the place behind them."""
     names = [word.called for word in words[at : at + 3 : 2] if word.kind in ("word", "name")]
     dotted = at + 1 < len(words) and words[at + 1].says(".")
@@ -460,7 +448,7 @@ def _full_name(words: Statement, at: int, where: str, used: str) -> tuple[str, s
 
 
 def _properties(
-    words: Sequence[CqlWord], text: str, where: str, wanted: Collection[str]
+    words: Sequence[cql.CqlWord], text: str, where: str, wanted: Collection[str]
 ) -> Options:
     """The wanted properties behind WITH. Raises BadInput for one twice, or without a value."""
     seen: set[str] = set()
@@ -475,11 +463,11 @@ def _properties(
         if name in wanted:
             field = f"{where.rpartition(' ')[0]} {part[0].line} {name}"
             written = text[part[2].start : part[-1].end]
-            options[name] = parse_literal(written, field, "a value as in CQL"), field
+            options[name] = cql.parse_literal(written, field, "a value as in CQL"), field
     return options
 
 
-def _parts(words: Sequence[CqlWord]) -> Iterator[Sequence[CqlWord]]:
+def _parts(words: Sequence[cql.CqlWord]) -> Iterator[Sequence[cql.CqlWord]]:
     """What stands between WITH and AND, and AND and AND, not within brackets."""
     depth, begins = 0, None
     for at, word in enumerate(words):

@@ -22,25 +22,11 @@ from kit.edge.limits import check_room
 from kit.edge.paths import source_name
 from kit.edge.reading import read_text
 from kit.errors import BadInput
-from kit.operators.importers.cql import (
-    Cell,
-    ColumnType,
-    SystemTable,
-    cql_columns,
-    from_csv,
-    from_json,
-)
-from kit.operators.importers.dumps import (
-    Row,
-    csv_records,
-    header_names,
-    parse_csv_rows,
-    parse_json_rows,
-)
+from kit.operators.importers import cql, dumps
 from kit.operators.importers.nodetool import HOST_ID, bad_line
 from kit.operators.importers.ringfile import LARGEST_FILE
 
-TOPOLOGY = cql_columns(
+TOPOLOGY = cql.cql_columns(
     "key text, host_id uuid, datacenter text, ignore_msb int, node_state text, num_tokens int, "
     "rack text, rebuild_option text, release_version text, replaced_id uuid, "
     "ignore_nodes set<uuid> static, shard_count int, tokens set<text>, tokens_string text, "
@@ -57,17 +43,19 @@ TOPOLOGY = cql_columns(
     "global_requests set<timeuuid> static",
     tokens="set<token>",
 )
-REQUESTS = cql_columns(
+REQUESTS = cql.cql_columns(
     "id timeuuid, initiating_host uuid, target_host uuid, request_type text, start_time timestamp, "
     "done boolean, error text, end_time timestamp, truncate_table_id uuid, "
     "new_keyspace_rf_change_ks_name text, new_keyspace_rf_change_data frozen<map<text, text>>"
 )
-TOPOLOGY_TABLE = SystemTable(
+TOPOLOGY_TABLE = cql.SystemTable(
     "system.topology",
     TOPOLOGY,
     ("host_id", "node_state", "tokens", "transition_state", "version", "fence_version"),
 )
-REQUESTS_TABLE = SystemTable("system.topology_requests", REQUESTS, ("id", "request_type", "done"))
+REQUESTS_TABLE = cql.SystemTable(
+    "system.topology_requests", REQUESTS, ("id", "request_type", "done")
+)
 SPELT_WITH_BLANKS = "transition_state"
 """The one column whose words the server stores with blanks between them."""
 MOST_SHARDS = 65_536
@@ -83,8 +71,8 @@ def _with_words(*every: str, some: Collection[str] = ("",)) -> Callable[[str], b
 
 is_topology = _with_words("node_state", "fence_version")
 is_requests = _with_words(some=("initiating_host", "request_type"))
-Cells = Mapping[str, Cell | None]
-Read = Callable[[ColumnType, Any, str], Cell]
+Cells = Mapping[str, cql.Cell | None]
+Read = Callable[[cql.ColumnType, Any, str], cql.Cell]
 
 
 class TopologyTable(Struct, frozen=True):
@@ -163,17 +151,17 @@ def moment(timeuuid: str) -> tuple[int, str]:
     return int(high[1:] + middle + low, 16), timeuuid
 
 
-def _rows(text: str, source: str, table: SystemTable) -> Iterator[tuple[str, Cells]]:
+def _rows(text: str, source: str, table: cql.SystemTable) -> Iterator[tuple[str, Cells]]:
     """The rows with their values, each with the words that name it.
 
     A value that is the same as in the row before, such as the features of a version, is read once.
     """
     is_json = text.lstrip()[:1] in ("[", "{")
-    read: Read = from_json if is_json else from_csv
+    read: Read = cql.from_json if is_json else cql.from_csv
     if not is_json:
         _check_header(text, source, table)
-    rows = parse_json_rows(text, source) if is_json else parse_csv_rows(text, source)
-    before: Row = {}
+    rows = dumps.parse_json_rows(text, source) if is_json else dumps.parse_csv_rows(text, source)
+    before: dumps.Row = {}
     cells: dict[str, Any] = {}
     names: tuple[str, ...] = ()
     known: tuple[str, ...] = ()
@@ -198,7 +186,9 @@ def _rows(text: str, source: str, table: SystemTable) -> Iterator[tuple[str, Cel
         yield where, cells
 
 
-def _cell(column: ColumnType, name: str, given: object, read: Read, where: str) -> Cell | None:
+def _cell(
+    column: cql.ColumnType, name: str, given: object, read: Read, where: str
+) -> cql.Cell | None:
     value = None if given in NULL else read(column, given, f"{where} {name}")
     if name == SPELT_WITH_BLANKS and isinstance(value, str):
         return value.replace(" ", "_")
@@ -207,9 +197,9 @@ def _cell(column: ColumnType, name: str, given: object, read: Read, where: str) 
     return value
 
 
-def _check_header(text: str, source: str, table: SystemTable) -> None:
+def _check_header(text: str, source: str, table: cql.SystemTable) -> None:
     lines = text.lstrip().split("\n", 1)
-    if not set(table.needed) & header_names(text):
+    if not set(table.needed) & dumps.header_names(text):
         allowed = f"rows of {table.name}: as SELECT JSON shows them, or CSV WITH HEADER = TRUE"
         raise bad_line(source, text.count("\n", 0, text.find(lines[0])) + 1, lines[0], allowed)
 
@@ -226,8 +216,8 @@ def _statics(rows: list[tuple[str, Cells]]) -> Cells:
     return statics
 
 
-RAFT_STATE = cql_columns("group_id uuid, disposition text, server_id uuid, can_vote boolean")
-RAFT_STATE_TABLE = SystemTable("system.raft_state", RAFT_STATE, tuple(RAFT_STATE))
+RAFT_STATE = cql.cql_columns("group_id uuid, disposition text, server_id uuid, can_vote boolean")
+RAFT_STATE_TABLE = cql.SystemTable("system.raft_state", RAFT_STATE, tuple(RAFT_STATE))
 DISPOSITIONS = ("CURRENT", "PREVIOUS")
 
 
@@ -275,15 +265,15 @@ def read_raft_state(path: str | Path) -> RaftView:
 Places = tuple[tuple[str, int], ...]
 """Hosts and shards."""
 _REPLICAS, _BYTES = "list<tuple<uuid, int>>", "map<uuid, bigint>"
-TABLETS = cql_columns(
+TABLETS = cql.cql_columns(
     "table_id uuid, last_token bigint, base_table uuid static, "
     "isolated_tablet_for_merge bigint static, keyspace_name text static, "
     "resize_seq_number bigint static, resize_type text static, table_name text static, "
     "tablet_count int static, new_replicas list<tuple<uuid, int>>, repair_time timestamp, "
     "replicas list<tuple<uuid, int>>, session uuid, stage text, transition text"
 )
-SIZES = cql_columns("table_id uuid, last_token bigint, replicas map<uuid, bigint>")
-LOADS = cql_columns(
+SIZES = cql.cql_columns("table_id uuid, last_token bigint, replicas map<uuid, bigint>")
+LOADS = cql.cql_columns(
     "node uuid, dc text, rack text, up boolean, storage_capacity bigint, draining boolean, "
     "excluded boolean"
 )
@@ -303,9 +293,9 @@ _FORMS = {
     _BYTES: (re.compile(rf"\{{{_SIZE.pattern}(?:, {_SIZE.pattern})*\}}"), _SIZE),
 }
 """Of a column type: the form of its whole, and of its parts."""
-TABLETS_TABLE = SystemTable("system.tablets", TABLETS, ("table_id", "last_token", "replicas"))
-SIZES_TABLE = SystemTable("system.tablet_sizes", SIZES, tuple(SIZES))
-LOADS_TABLE = SystemTable("system.load_per_node", LOADS, ("node",))
+TABLETS_TABLE = cql.SystemTable("system.tablets", TABLETS, ("table_id", "last_token", "replicas"))
+SIZES_TABLE = cql.SystemTable("system.tablet_sizes", SIZES, tuple(SIZES))
+LOADS_TABLE = cql.SystemTable("system.load_per_node", LOADS, ("node",))
 
 
 class TabletLine(Struct, frozen=True):
@@ -450,26 +440,26 @@ def _needed(row: Values, name: str, where: str) -> Any:
     return row[name]
 
 
-def _known_rows(text: str, source: str, table: SystemTable) -> Iterator[tuple[str, Values]]:
+def _known_rows(text: str, source: str, table: cql.SystemTable) -> Iterator[tuple[str, Values]]:
     """The rows with the words that name each: those of its columns that are known, as values."""
     is_json = text.lstrip()[:1] in ("[", "{")
     check_room(source, f"{len(text)} characters", len(text) * BYTES["json" if is_json else "csv"])
     return _json_rows(text, source, table) if is_json else _csv_rows(text, source, table)
 
 
-def _json_rows(text: str, source: str, table: SystemTable) -> Iterator[tuple[str, Values]]:
-    for where, row in parse_json_rows(text, source):
+def _json_rows(text: str, source: str, table: cql.SystemTable) -> Iterator[tuple[str, Values]]:
+    for where, row in dumps.parse_json_rows(text, source):
         _check_names(row, where, table)
         values = {
-            name: None if row[name] is None else from_json(column, row[name], f"{where} {name}")
+            name: None if row[name] is None else cql.from_json(column, row[name], f"{where} {name}")
             for name, column in table.columns.items()
             if name in row
         }
         yield where, values
 
 
-def _csv_rows(text: str, source: str, table: SystemTable) -> Iterator[tuple[str, Values]]:
-    records = csv_records(text, source)
+def _csv_rows(text: str, source: str, table: cql.SystemTable) -> Iterator[tuple[str, Values]]:
+    records = dumps.csv_records(text, source)
     where, names = next(records, ("", []))
     if not names:
         return
@@ -487,14 +477,14 @@ def _csv_rows(text: str, source: str, table: SystemTable) -> Iterator[tuple[str,
         yield where, values
 
 
-def _check_names(names: Collection[str], where: str, table: SystemTable) -> None:
+def _check_names(names: Collection[str], where: str, table: cql.SystemTable) -> None:
     missing = [name for name in table.needed if name not in names]
     if missing:
         allowed = f"rows of {table.name}, with the column {missing[0]}; CSV has a header"
         raise BadInput(where, ", ".join(map(str, names)), allowed)
 
 
-def _reader(column: ColumnType) -> Callable[[str, str], Any]:
+def _reader(column: cql.ColumnType) -> Callable[[str, str], Any]:
     """What reads a field of a column; replicas by one pattern each, as cqlsh writes them.
 
     What is the same as in the row before, as most of it is, is read once.
@@ -509,7 +499,7 @@ def _reader(column: ColumnType) -> Callable[[str, str], Any]:
 
     def read_new(given: str, where: str) -> Any:
         if whole is None or part is None or given in ("[]", "{}"):
-            return from_csv(column, given, where)
+            return cql.from_csv(column, given, where)
         if whole.fullmatch(given) is None:
             raise BadInput(where, given, f"a {column.type} as cqlsh writes it")
         pairs = [(host.lower(), int(number)) for host, number in part.findall(given)]

@@ -43,23 +43,7 @@ from kit.engine.declared import (
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput, Refusal
 from kit.masks import majority, mask_of, union, where
-from kit.protocols.gossip.rules import (
-    BOOT,
-    NORMAL,
-    REMOVED,
-    REMOVING,
-    STATUS,
-    View,
-    endpoint_of,
-    forgetting,
-    gives_up,
-    heard,
-    pending,
-    replicas,
-    saying,
-    started,
-    takes_over,
-)
+from kit.protocols.gossip import rules
 
 MOST_FAULTS = 5
 JoinPhase = Literal["out", "shadow", "boot", "streamed", "member", "down"]
@@ -80,7 +64,7 @@ class ViewNode(State, frozen=True, cache_hash=True):
     name: str
     phase: JoinPhase
     generation: int
-    view: View
+    view: rules.View
     data: int = 0
     drives: RemovalStage = ""
 
@@ -213,9 +197,9 @@ class GossipJoin(NodeModel[RingState]):
 
     def start(self) -> RingState:
         """All members know one another; nobody joins, and nobody is being removed yet."""
-        view: View = ()
+        view: rules.View = ()
         for name in (*self.members, *self.dead):
-            view = started(view, name, 1, STATUS=NORMAL)
+            view = rules.started(view, name, 1, STATUS=rules.NORMAL)
         nodes = [ViewNode(name, "member", 1, view) for name in self.members]
         nodes += [ViewNode(name, "out", 0, ()) for name in self.newcomers]
         nodes += [ViewNode(name, "down", 1, view) for name in self.dead]
@@ -233,8 +217,8 @@ class GossipJoin(NodeModel[RingState]):
         """Whether a node has to wait, for others do not know what it announced of an endpoint."""
         if not self.ring_delay:
             return None
-        own = endpoint_of(node.view, endpoint)
-        unlike = (n.name for n in talking(s) if endpoint_of(n.view, endpoint) != own)
+        own = rules.endpoint_of(node.view, endpoint)
+        unlike = (n.name for n in talking(s) if rules.endpoint_of(n.view, endpoint) != own)
         deaf = tuple(name for name in unlike if self.reaches(s, node.name, name))
         return refused("RING_DELAY has not passed", deaf) if deaf else None
 
@@ -259,7 +243,9 @@ class GossipJoin(NodeModel[RingState]):
         a, b = s.nodes[node], s.nodes[target]
         if not self.reaches(s, a.name, b.name):
             return refused(f"{s.cut_off} is cut off")
-        return s.at(node, view=heard(a.view, b.view)).at(target, view=heard(b.view, a.view))
+        return s.at(node, view=rules.heard(a.view, b.view)).at(
+            target, view=rules.heard(b.view, a.view)
+        )
 
     # -- the joining node --------------------------------------------------------------------------
 
@@ -299,9 +285,9 @@ class GossipJoin(NodeModel[RingState]):
         """Another node that has begun to join, and that not all members know as joined."""
         for name in (name for name in self.newcomers if name != but):
             other = self.node(s, name)
-            own, joins = endpoint_of(other.view, name), other.phase != "member"
+            own, joins = rules.endpoint_of(other.view, name), other.phase != "member"
             if (joins and other.generation > 0) or any(
-                endpoint_of(node.view, name) != own for node in members(s)
+                rules.endpoint_of(node.view, name) != own for node in members(s)
             ):
                 return name
         return ""
@@ -315,14 +301,14 @@ class GossipJoin(NodeModel[RingState]):
         """
         mine = s.nodes[node]
         for state in mine.view:
-            if state.endpoint != mine.name and state.says(STATUS) == BOOT:
+            if state.endpoint != mine.name and state.says(rules.STATUS) == rules.BOOT:
                 return refused(f"{mine.name} has heard that {state.endpoint} is joining")
-        view = started(mine.view, mine.name, mine.generation, STATUS=BOOT)
+        view = rules.started(mine.view, mine.name, mine.generation, STATUS=rules.BOOT)
         return s.at(node, phase="boot", view=view)
 
     def source(self, s: RingState, node: int) -> str:
         """The replica that a joining node copies from, by its own view; empty: from none."""
-        return gives_up(s.nodes[node].view, self.walk, self.rf, self.names[node])
+        return rules.gives_up(s.nodes[node].view, self.walk, self.rf, self.names[node])
 
     @action(
         tag="stream",
@@ -347,7 +333,7 @@ class GossipJoin(NodeModel[RingState]):
     @purpose("Each node begins to read there when it hears it, not all at once.")
     def announce_normal(self, s: RingState, node: Node) -> Next:
         """{node} says NORMAL: who hears it reads from {node}."""
-        view = saying(s.nodes[node].view, self.names[node], STATUS=NORMAL)
+        view = rules.saying(s.nodes[node].view, self.names[node], STATUS=rules.NORMAL)
         return s.at(node, phase="member", view=view)
 
     # -- who drives the removal of the dead node ---------------------------------------------------
@@ -355,15 +341,18 @@ class GossipJoin(NodeModel[RingState]):
     def is_through(self, s: RingState) -> bool:
         """Whether some node has said that the dead one is removed: the operator has been told."""
         dead = self.dead[0]
-        return any(endpoint_of(node.view, dead).says(STATUS) == REMOVED for node in s.nodes)
+        return any(
+            rules.endpoint_of(node.view, dead).says(rules.STATUS) == rules.REMOVED
+            for node in s.nodes
+        )
 
     def taker(self, s: RingState, driver: int) -> str:
         """The node that takes the dead one's place, by the driver's view."""
-        return takes_over(s.nodes[driver].view, self.walk, self.rf)[0]
+        return rules.takes_over(s.nodes[driver].view, self.walk, self.rf)[0]
 
     def sources(self, s: RingState, driver: int) -> tuple[str, ...]:
         """The replicas that the new owner may copy from, by the driver's view: who is up."""
-        owners = replicas(s.nodes[driver].view, self.walk, self.rf)
+        owners = rules.replicas(s.nodes[driver].view, self.walk, self.rf)
         return tuple(name for name in owners if self.node(s, name).phase == "member")
 
     def calls(self, s: RingState) -> Iterator[tuple[int, int]]:
@@ -382,7 +371,9 @@ class GossipJoin(NodeModel[RingState]):
         if driver := next((each.name for each in s.nodes if each.drives), ""):
             return refused(f"{driver} drives the removal")
         view, gone = s.nodes[node].view, self.names[dead]
-        view = started(view, gone, endpoint_of(view, gone).generation + 1, STATUS=REMOVING)
+        view = rules.started(
+            view, gone, rules.endpoint_of(view, gone).generation + 1, STATUS=rules.REMOVING
+        )
         return s.at(node, view=view, drives="removing")
 
     @action(
@@ -413,7 +404,7 @@ class GossipJoin(NodeModel[RingState]):
     @purpose("Only a node that hears it stops counting on the dead one.")
     def announce_removed(self, s: RingState, node: Node) -> Next:
         """{node} says REMOVED: who hears it asks {gone} for nothing any more."""
-        view = saying(s.nodes[node].view, self.dead[0], STATUS=REMOVED)
+        view = rules.saying(s.nodes[node].view, self.dead[0], STATUS=rules.REMOVED)
         return s.at(node, view=view, drives="")
 
     @action(
@@ -428,7 +419,7 @@ class GossipJoin(NodeModel[RingState]):
         It knows what it knew of others, and says of itself that it is back.
         """
         name, generation = self.names[node], s.nodes[node].generation + 1
-        view = started(s.nodes[node].view, name, generation, STATUS=NORMAL)
+        view = rules.started(s.nodes[node].view, name, generation, STATUS=rules.NORMAL)
         return s.at(node, phase="member", generation=generation, view=view, drives="")
 
     # -- clients -----------------------------------------------------------------------------------
@@ -436,7 +427,10 @@ class GossipJoin(NodeModel[RingState]):
     def targets(self, s: RingState, coordinator: int) -> tuple[tuple[str, ...], int]:
         """The nodes that a coordinator writes to by its view, and how many must acknowledge."""
         view = s.nodes[coordinator].view
-        owners, more = replicas(view, self.walk, self.rf), pending(view, self.walk, self.rf)
+        owners, more = (
+            rules.replicas(view, self.walk, self.rf),
+            rules.pending(view, self.walk, self.rf),
+        )
         return (*owners, *more), majority(len(owners)) + len(more)
 
     def acknowledging(self, s: RingState) -> Iterator[tuple[int, tuple[str, ...]]]:
@@ -480,7 +474,7 @@ class GossipJoin(NodeModel[RingState]):
         """The nodes that are out, and of which some node still knows, as a bit mask."""
         out = ((i, node.name) for i, node in enumerate(s.nodes) if node.phase == "out")
         return mask_of(
-            i for i, name in out if any(endpoint_of(n.view, name).generation for n in s.nodes)
+            i for i, name in out if any(rules.endpoint_of(n.view, name).generation for n in s.nodes)
         )
 
     @action(tag="forget", each=forgotten)
@@ -488,7 +482,7 @@ class GossipJoin(NodeModel[RingState]):
     def forget_joiner(self, s: RingState, node: Node) -> Next:
         """{node} was silent for too long: the others take it out of what they know."""
         name = self.names[node]
-        return s.but(nodes=tuple(n.but(view=forgetting(n.view, name)) for n in s.nodes))
+        return s.but(nodes=tuple(n.but(view=rules.forgetting(n.view, name)) for n in s.nodes))
 
     def drivers(self, s: RingState) -> int:
         """The nodes that drive an operation, as a bit mask."""
@@ -542,7 +536,7 @@ class GossipJoin(NodeModel[RingState]):
         """Reads, by any coordinator and of any quorum that is up, which miss a write."""
         data = {node.name: node.data for node in members(s)}
         for node in members(s):
-            owners = replicas(node.view, self.walk, self.rf)
+            owners = rules.replicas(node.view, self.walk, self.rf)
             up = [name for name in owners if name in data and self.reaches(s, node.name, name)]
             for some in combinations(up, majority(len(owners))):
                 if missed := s.acknowledged & ~union(data[name] for name in some):
@@ -580,7 +574,7 @@ class GossipJoin(NodeModel[RingState]):
     @step("INV-STREAM", on=(announce_normal,), when=lambda m: m.newcomers and not m.cuts)
     def streamed(self, before: RingState, action: Any, after: RingState) -> str | None:
         """Where a node takes a place, no quorum of the new owners lacks an acknowledged write."""
-        owners = replicas(self.node(after, action.node).view, self.walk, self.rf)
+        owners = rules.replicas(self.node(after, action.node).view, self.walk, self.rf)
         for write in range(before.acknowledged.bit_length()):
             lack = [name for name in owners if not self.node(after, name).data >> write & 1]
             owed = before.acknowledged >> write & 1

@@ -11,17 +11,8 @@ from kit.errors import BadInput, KitError
 from kit.lessons.questions import PosedQuestion, copied, model_of, posed
 from kit.lessons.replays import Ground, replay
 from kit.lessons.stills import still
-from kit.protocols.gossip import facts
+from kit.protocols.gossip import facts, rules
 from kit.protocols.gossip.gossip import Gossip, agreed
-from kit.protocols.gossip.rules import (
-    REMOVED,
-    STATUS,
-    Mutations,
-    SchemaChange,
-    cells_of,
-    merged,
-    schema_of,
-)
 from kit.ring.natural import replicas
 from kit.ring.replication import SimpleStrategy
 from kit.ring.tokens import small
@@ -63,13 +54,13 @@ def hashed_after(changes: int) -> list[tuple[int, int]]:
 
     Every second change drops the table that the one before it created.
     """
-    cells = cells_of(SchemaChange("create", "ks"), 1, "A")
+    cells = rules.cells_of(rules.SchemaChange("create", "ks"), 1, "A")
     counts = [(len(cells), 0)]
     for number in range(changes):
-        verb = SchemaChange("drop" if number % 2 else "create", "ks", f"t{number // 2}")
-        written: Mutations = cells_of(verb, number + 2, "A")
-        cells = merged(cells, written)
-        counts.append((len(cells), len(schema_of(cells).tables)))
+        verb = rules.SchemaChange("drop" if number % 2 else "create", "ks", f"t{number // 2}")
+        written: rules.Mutations = rules.cells_of(verb, number + 2, "A")
+        cells = rules.merged(cells, written)
+        counts.append((len(cells), len(rules.schema_of(cells).tables)))
     return counts
 
 
@@ -232,8 +223,8 @@ def _by_coordinator(given: dict[str, Any]) -> tuple[str, ...]:
 
 def _stage(state: Any) -> str:
     """How far the removal of the last node is, for whoever drives it."""
-    said = {each.says(STATUS) for node in state.nodes for each in node.view}
-    if REMOVED in said:
+    said = {each.says(rules.STATUS) for node in state.nodes for each in node.view}
+    if rules.REMOVED in said:
         return "removed"
     return next((node.drives for node in state.nodes if node.drives), "")
 

@@ -18,6 +18,7 @@ from kit.engine.model import switched_off
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput
 from kit.masks import is_majority, where
+from kit.protocols.group0 import raft
 from kit.protocols.group0.guards import (
     BeginOperation,
     Guards,
@@ -30,17 +31,7 @@ from kit.protocols.group0.guards import (
     Validate,
     linearizability,
 )
-from kit.protocols.group0.raft import (
-    ApplyCommand,
-    CommitCommand,
-    Elect,
-    InstallSnapshot,
-    RaftLog,
-    Reconfigure,
-    Replicate,
-    RestartNode,
-    StepDown,
-)
+from kit.protocols.group0.rules import schema
 from kit.protocols.group0.rules.commands import (
     Group0Safeguards,
     Guard,
@@ -48,12 +39,6 @@ from kit.protocols.group0.rules.commands import (
     command_of,
     next_state_id,
     takes_effect,
-)
-from kit.protocols.group0.rules.schema import (
-    ClientOperation,
-    objection,
-    parse_operations,
-    parse_requests,
 )
 from kit.protocols.group0.serving import FetchSchema, SendRequest, ServeTableRequest, Serving
 from kit.protocols.group0.state import (
@@ -75,11 +60,11 @@ NAMES = "ABCDEFGHI"[:MOST_NODES]
 # A guard that is held comes first, then the log, then who is not needed, then the next client.
 ORDER = (
     *(LookUp, Submit, Validate, MakeStateId, ReadStateId, ReadBarrier),
-    *(CommitCommand, StepDown, Retry, Reconfigure, ServeTableRequest, FetchSchema),
+    *(raft.CommitCommand, raft.StepDown, Retry, raft.Reconfigure, ServeTableRequest, FetchSchema),
 )
 
 
-class Group0(Guards, RaftLog, Serving):
+class Group0(Guards, raft.RaftLog, Serving):
     """The members of group 0, and clients that ask them for changes of the schema."""
 
     name, title = "group0", "Group 0: one log for all metadata"
@@ -178,16 +163,16 @@ class Group0(Guards, RaftLog, Serving):
             raise BadInput("newcomers", self.newcomers, allowed)
         self.names = tuple(NAMES[: self.nodes])
         self.dc_of = tuple(i % self.dcs for i in range(self.nodes))
-        self.clients = parse_operations(self.operations, self.names)
-        self.table_requests = parse_requests(self.requests, self.names)
+        self.clients = schema.parse_operations(self.operations, self.names)
+        self.table_requests = schema.parse_requests(self.requests, self.names)
         self.switches = switched_off(Group0Safeguards, self.off)
         self.limited = self.edition == "server"
-        self.done_before = self.log_of(parse_operations(self.earlier, self.names))
+        self.done_before = self.log_of(schema.parse_operations(self.earlier, self.names))
         hours = self.hours if self.limited else 0
         self.budget = FaultsLeft(self.elections, self.crashes, self.losses, hours)
         self.monitors = (linearizability(self),)
 
-    def log_of(self, operations: tuple[ClientOperation, ...]) -> Log:
+    def log_of(self, operations: tuple[schema.ClientOperation, ...]) -> Log:
         """A log of these operations, done one after the other.
 
         Raises BadInput for one that makes no sense after those before it.
@@ -195,7 +180,7 @@ class Group0(Guards, RaftLog, Serving):
         log = Log()
         for operation in operations:
             tables = tables_after(log, self.switches)
-            why = objection(tables.schema, operation.statement)
+            why = schema.objection(tables.schema, operation.statement)
             if why is not None:
                 raise BadInput("earlier", operation.text, f"what makes sense there: {why}")
             newest, name = tables.history.newest, self.names[operation.node]
@@ -227,7 +212,7 @@ class Group0(Guards, RaftLog, Serving):
 
     # -- what must hold ----------------------------------------------------------------------------
 
-    @step("INV-ONCE", on=(RaftLog.commit_command,))
+    @step("INV-ONCE", on=(raft.RaftLog.commit_command,))
     def built_on(self, before: Group0State, action: Any, after: Group0State) -> str | None:
         """A command changes only the state that it was built on.
 
@@ -292,7 +277,7 @@ class Group0(Guards, RaftLog, Serving):
             return None
         return f"index {length} is stored by {', '.join(self.named(nodes)) or 'nobody'} only"
 
-    @step("INV-RAFT", on=(RaftLog.elect,))
+    @step("INV-RAFT", on=(raft.RaftLog.elect,))
     def elected(self, before: Group0State, action: Any, after: Group0State) -> str | None:
         """A majority elects, and only who stores all that is committed."""
         if not is_majority(before.up, before.voters):
@@ -327,19 +312,21 @@ class Group0(Guards, RaftLog, Serving):
 
         first: list[Any] = []
         if not s.up >> s.leader & 1:
-            first = of(Elect if is_majority(s.up, s.voters) and s.left.elections else RestartNode)
+            first = of(
+                raft.Elect if is_majority(s.up, s.voters) and s.left.elections else raft.RestartNode
+            )
         ordered = [action for kind in ORDER for action in of(kind)]
         busy = {name for name, guard in zip(self.names, s.guards, strict=True) if guard}
-        catching_up = of(ApplyCommand, Replicate, InstallSnapshot)
+        catching_up = of(raft.ApplyCommand, raft.Replicate, raft.InstallSnapshot)
         needed = [action for action in catching_up if action.node in busy]
-        rest = (*of(RestartNode), *of(BeginOperation), *of(SendRequest))
+        rest = (*of(raft.RestartNode), *of(BeginOperation), *of(SendRequest))
         return next(iter((*first, *ordered, *needed, *catching_up, *rest)), None)
 
     def milestone(self, before: Group0State, action: Any, after: Group0State) -> str | None:
         """A command is committed, somebody else leads, a client is answered."""
-        if isinstance(action, CommitCommand):
+        if isinstance(action, raft.CommitCommand):
             return f"index {len(after.log)}"
-        if isinstance(action, Elect):
+        if isinstance(action, raft.Elect):
             return f"term {after.term}"
         answers = isinstance(action, LookUp | Validate) and before.answers != after.answers
         return "answered" if answers else None

@@ -14,14 +14,7 @@ from msgspec import Struct
 from kit.engine.declared import Each, Node, Travel, Words, action, purpose, refused
 from kit.engine.model import Monitor
 from kit.masks import where
-from kit.protocols.group0.rules.commands import (
-    Command,
-    Guard,
-    command_of,
-    next_state_id,
-    outcome,
-    retried,
-)
+from kit.protocols.group0.rules import commands
 from kit.protocols.group0.rules.schema import objection
 from kit.protocols.group0.state import (
     ANSWERED,
@@ -171,7 +164,7 @@ class Guards(Members):
         guard, name = self.guard(s, node), self.names[node]
         met = [command.new for command in (*s.log, *s.in_flight) if command.creator == name]
         given = max((*met, guard.new, s.expired))
-        return next_state_id(guard.observed, given, node, len(self.names))
+        return commands.next_state_id(guard.observed, given, node, len(self.names))
 
     def objection(self, s: Group0State, node: int) -> str | None:
         """What is wrong with the statement that a node works on, by the node's own schema."""
@@ -201,11 +194,13 @@ class Guards(Members):
         held = self.guard(s, node).but(step=SUBMITTED, term=s.term, forgets=forgets)
         return _sent(s.guarded(node, held), self.command(held))
 
-    def command(self, guard: HeldGuard) -> Command:
+    def command(self, guard: HeldGuard) -> commands.Command:
         """The command of a guard."""
         client = self.clients[guard.operation]
-        ids, creator = Guard(guard.observed, guard.new), self.names[client.node]
-        return command_of(ids, client.statement, creator, self.switches, forgets=guard.forgets)
+        ids, creator = commands.Guard(guard.observed, guard.new), self.names[client.node]
+        return commands.command_of(
+            ids, client.statement, creator, self.switches, forgets=guard.forgets
+        )
 
     @action(each=after_step(SUBMITTED, APPLIED), says=_look_up_says, travels=_answer_travels)
     @purpose("A command in the log may still be a no-op; the history knows.")
@@ -214,7 +209,7 @@ class Guards(Members):
         guard, name = self.guard(s, node), self.names[node]
         if guard.step != APPLIED:
             return refused(f"{name} has not applied its command yet", (name,))
-        became = outcome(self.tables(s, node).history, guard.new, s.expired)
+        became = commands.outcome(self.tables(s, node).history, guard.new, s.expired)
         if became == "no-op":
             return s.guarded(node, HeldGuard(guard.operation))
         return self.answered_with(s, node, "success" if became == "applied" else "unknown")
@@ -237,7 +232,7 @@ class Guards(Members):
         under_way = (*s.in_flight, *s.log)
         if guard.term >= s.term and any(command.new == guard.new for command in under_way):
             return refused("the command is on its way, and its leader leads on")
-        command = retried(self.command(guard), self.fresh_id(s, node), self.switches)
+        command = commands.retried(self.command(guard), self.fresh_id(s, node), self.switches)
         return _sent(s.guarded(node, guard.but(new=command.new, term=s.term)), command)
 
     def words(self, before: Any, action: Any, after: Any) -> Words:
@@ -249,7 +244,7 @@ class Guards(Members):
         return {**more, "name": self.names[client.node], "what": client.statement.text}
 
 
-def _sent(s: Group0State, command: Command) -> Group0State:
+def _sent(s: Group0State, command: commands.Command) -> Group0State:
     in_flight = sorted((*s.in_flight, command), key=lambda other: other.new)
     return s.but(in_flight=tuple(in_flight))
 

@@ -11,16 +11,8 @@ from typing import Annotated, Any
 from kit.engine.declared import Each, Travel, Words, action, purpose, refused
 from kit.errors import Refusal
 from kit.masks import mask_of, where
+from kit.protocols.group0 import state
 from kit.protocols.group0.rules.schema import TableRequest
-from kit.protocols.group0.state import (
-    LOOKING,
-    CarriedVersion,
-    Group0State,
-    Members,
-    Next,
-    Stage,
-    put,
-)
 
 Request = Annotated[int, Each(lambda m: range(len(m.table_requests)))]
 
@@ -31,26 +23,26 @@ def text_of(m: Serving, a: Any) -> str:
     return wanted.text
 
 
-class Serving(Members):
+class Serving(state.Members):
     """What coordinators and replicas do for requests."""
 
     schema_version_check: bool
 
-    def at_stage(self, s: Group0State, stage: Stage) -> int:
+    def at_stage(self, s: state.Group0State, stage: state.Stage) -> int:
         """The requests that have come so far, as a bit mask."""
         return where(request.stage == stage for request in s.requests)
 
-    def knows(self, s: Group0State, request: int) -> bool:
+    def knows(self, s: state.Group0State, request: int) -> bool:
         """Whether the replica's table is at least as new as the request's version."""
         replica = self.table_requests[request].replica
         return self.own_version(s, request, replica) >= s.requests[request].version
 
-    def own_version(self, s: Group0State, request: int, node: int) -> int:
+    def own_version(self, s: state.Group0State, request: int, node: int) -> int:
         """The version that a node has of the table of a request."""
         wanted = self.table_requests[request]
         return self.tables(s, node).schema.version_of(wanted.keyspace, wanted.table)
 
-    def is_down(self, s: Group0State, node: int) -> Refusal | None:
+    def is_down(self, s: state.Group0State, node: int) -> Refusal | None:
         """That a node is down, if it is."""
         name = self.names[node]
         return None if s.up >> node & 1 else refused(f"{name} is down", (name,))
@@ -70,7 +62,7 @@ class Serving(Members):
         ],
     )
     @purpose("The two nodes may know different versions of the table.")
-    def send_request(self, s: Group0State, request: Request) -> Next:
+    def send_request(self, s: state.Group0State, request: Request) -> state.Next:
         """{source} sends {text} with its version of {table}: {version}."""
         wanted = self.table_requests[request]
         node, table = wanted.coordinator, f"{wanted.keyspace}.{wanted.table}"
@@ -79,7 +71,9 @@ class Serving(Members):
         if self.tables(s, node).schema.table(wanted.keyspace, wanted.table) is None:
             return refused(f"{self.names[node]} knows no table {table}")
         version, index = self.own_version(s, request, node), s.indexes[node].applied
-        return s.but(requests=put(s.requests, request, CarriedVersion("sent", version, index)))
+        return s.but(
+            requests=state.put(s.requests, request, state.CarriedVersion("sent", version, index))
+        )
 
     @action(
         tag="fetch",
@@ -93,11 +87,11 @@ class Serving(Members):
         ],
     )
     @purpose("The sender knows a newer table, so the replica catches up first.")
-    def fetch_schema(self, s: Group0State, request: Request) -> Next:
+    def fetch_schema(self, s: state.Group0State, request: Request) -> state.Next:
         """{target} goes through the log up to index {up_to}, as far as {source} has."""
         node = self.table_requests[request].replica
         name, guard = self.names[node], s.guards[node]
-        if guard is not None and guard.step in LOOKING:
+        if guard is not None and guard.step in state.LOOKING:
             return refused(f"{name} builds a command on its state", (name,))
         return self.is_down(s, node) or s.applied_up_to(node, s.requests[request].index)
 
@@ -108,7 +102,7 @@ class Serving(Members):
         travels=[Travel("answer", "{target}", "{source}", "done")],
     )
     @purpose("Both nodes have to mean the same columns.")
-    def serve_table_request(self, s: Group0State, request: Request) -> Next:
+    def serve_table_request(self, s: state.Group0State, request: Request) -> state.Next:
         """{target} serves {text} with version {own} of {table}."""
         wanted, carried = self.table_requests[request], s.requests[request]
         if self.schema_version_check and not self.knows(s, request):
@@ -118,7 +112,7 @@ class Serving(Members):
             return refused(f"{has}, {carries}", (name,))
         if why := self.is_down(s, wanted.replica):
             return why
-        return s.but(requests=put(s.requests, request, carried.but(stage="served")))
+        return s.but(requests=state.put(s.requests, request, carried.but(stage="served")))
 
     def words(self, before: Any, action: Any, after: Any) -> Words:
         """Of a request its ends, its table, and the versions that meet."""

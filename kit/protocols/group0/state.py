@@ -11,14 +11,7 @@ from kit.engine.declared import State, Words, refused
 from kit.engine.log import Log
 from kit.errors import Refusal
 from kit.masks import is_majority, where
-from kit.protocols.group0.rules.commands import (
-    Command,
-    Group0Safeguards,
-    Indexes,
-    StateHistory,
-    snapshot_index,
-    takes_effect,
-)
+from kit.protocols.group0.rules import commands
 from kit.protocols.group0.rules.schema import ClientOperation, SchemaState, TableRequest, merged
 from kit.protocols.group0.rules.voters import chosen_voters
 from kit.protocols.group0.voting import VotingModel
@@ -79,7 +72,7 @@ class Group0State(State, frozen=True, cache_hash=True):
     """
 
     log: Log
-    indexes: tuple[Indexes, ...]
+    indexes: tuple[commands.Indexes, ...]
     up: int
     voters: int
     leader: int
@@ -87,7 +80,7 @@ class Group0State(State, frozen=True, cache_hash=True):
     deposed: int
     guards: tuple[HeldGuard | None, ...]
     answers: tuple[Answer, ...]
-    in_flight: tuple[Command, ...]
+    in_flight: tuple[commands.Command, ...]
     expired: int
     left: FaultsLeft
     requests: tuple[CarriedVersion, ...] = ()
@@ -126,18 +119,18 @@ class NodeTables(Struct, frozen=True, cache_hash=True):
     ``effective`` says of each command whether it took effect.
     """
 
-    history: StateHistory = StateHistory()
+    history: commands.StateHistory = commands.StateHistory()
     schema: SchemaState = SchemaState()
     effective: tuple[bool, ...] = ()
 
 
 @lru_cache(1 << 16)
-def tables_after(log: Log, safeguards: Group0Safeguards) -> NodeTables:
+def tables_after(log: Log, safeguards: commands.Group0Safeguards) -> NodeTables:
     """The tables of a node that went through the whole of ``log``: the same on every node."""
     if not len(log):
         return NodeTables()
     before, command = tables_after(log.shorter(), safeguards), log[len(log) - 1]
-    counts = takes_effect(before.history.newest, command, safeguards)
+    counts = commands.takes_effect(before.history.newest, command, safeguards)
     effective = (*before.effective, counts)
     if not counts:
         return NodeTables(before.history, before.schema, effective)
@@ -158,25 +151,25 @@ def put(values: tuple[T, ...], at: int, value: T) -> tuple[T, ...]:
     return (*values[:at], value, *values[at + 1 :])
 
 
-def key_of(in_flight: tuple[Command, ...], at: int) -> str:
+def key_of(in_flight: tuple[commands.Command, ...], at: int) -> str:
     """The key of a command on its way: its state id, and which of several with it this is."""
     earlier = sum(command.new == in_flight[at].new for command in in_flight[:at])
     return f"sent:{in_flight[at].new}:{earlier}"
 
 
-def said(command: Command) -> str:
+def said(command: commands.Command) -> str:
     """``1 → 2 create table ks.t of A``: from which state to which, what, by whom."""
     previous = "any" if command.previous is None else command.previous
     return f"{previous} → {command.new} {change(command)}"
 
 
-def change(command: Command) -> str:
+def change(command: commands.Command) -> str:
     """What a command changes, by whom: ``create keyspace ks of A``."""
     return f"{command.change.text} of {command.creator}"
 
 
 @lru_cache(1 << 12)  # few differ
-def _storing_less(indexes: tuple[Indexes, ...], index: int) -> int:
+def _storing_less(indexes: tuple[commands.Indexes, ...], index: int) -> int:
     """The nodes that do not store the log up to an index, as a bit mask."""
     return where(at.stored < index for at in indexes)
 
@@ -195,7 +188,7 @@ class Members(VotingModel[Group0State]):
     clients: tuple[ClientOperation, ...]
     table_requests: tuple[TableRequest, ...]
     dc_of: tuple[int, ...]
-    switches: Group0Safeguards
+    switches: commands.Group0Safeguards
     limited: bool
     kept: int
     budget: FaultsLeft
@@ -230,7 +223,7 @@ class Members(VotingModel[Group0State]):
 
     def snapshot(self, s: Group0State) -> int:
         """The index of the leader's snapshot; 0 where it has all entries."""
-        return snapshot_index(len(s.log), s.indexes[s.leader].applied, self.kept)
+        return commands.snapshot_index(len(s.log), s.indexes[s.leader].applied, self.kept)
 
     def wanted_voters(self, s: Group0State) -> int:
         """Who should vote now."""

@@ -6,26 +6,16 @@ from typing import Any
 
 from kit.protocols.group0 import facts
 from kit.protocols.group0.group0 import Group0
-from kit.spark.schemas import (
-    EPOCHS,
-    EVENTS,
-    Makers,
-    Moments,
-    Row,
-    epochs_with,
-    events_with,
-    of_states,
-    of_steps,
-)
+from kit.spark import schemas
 
-COMMANDS = of_steps(
+COMMANDS = schemas.of_steps(
     "commands",
     "a command that group 0 committed",
     "state_id bigint: the state id that it made, null where it had no effect",
     "creator string: who made it, empty where that is no node",
     "description string: what it says",
 )
-MEMBERS = of_steps(
+MEMBERS = schemas.of_steps(
     "members",
     "a member of group 0 after a step",
     "node string: the node",
@@ -35,7 +25,7 @@ MEMBERS = of_steps(
     "votes boolean: whether it is a voter",
     "leads boolean: whether it takes itself for the leader",
 )
-ANSWERS = of_steps(
+ANSWERS = schemas.of_steps(
     "answers",
     "what a client was told by the end of a step",
     "operation int: its number, from 1",
@@ -53,27 +43,27 @@ def _nodes(m: Group0, s: Any) -> Iterator[tuple[str, int, bool]]:
     return ((row.name, row.applied, row.up) for row in facts.nodes(m, s))
 
 
-def _commands(run: str, m: Group0, moments: Moments) -> Iterator[Row]:
+def _commands(run: str, m: Group0, moments: schemas.Moments) -> Iterator[schemas.Row]:
     rows = facts.entries(m, moments[-1].state)
     for step, (before, now) in enumerate(pairwise(moments), start=1):
         for row in rows[len(before.state.log) : len(now.state.log)]:
             yield run, step, row.new if row.effective else None, row.creator, row.text
 
 
-def _members(m: Group0, s: Any) -> Iterator[Row]:
+def _members(m: Group0, s: Any) -> Iterator[schemas.Row]:
     for row in facts.nodes(m, s):
         yield row.name, row.stored, row.commit, row.applied, row.votes, row.leads
 
 
-def _answers(m: Group0, s: Any) -> Iterator[Row]:
+def _answers(m: Group0, s: Any) -> Iterator[schemas.Row]:
     for number, (client, answer) in enumerate(zip(m.clients, s.answers, strict=True), start=1):
         yield number, client.text, answer
 
 
-ROWS: Makers = {
-    EVENTS: events_with(_length),
-    EPOCHS: epochs_with(_length, _nodes),
+ROWS: schemas.Makers = {
+    schemas.EVENTS: schemas.events_with(_length),
+    schemas.EPOCHS: schemas.epochs_with(_length, _nodes),
     COMMANDS: _commands,
-    MEMBERS: of_states(_members),
-    ANSWERS: of_states(_answers),
+    MEMBERS: schemas.of_states(_members),
+    ANSWERS: schemas.of_states(_answers),
 }

@@ -12,20 +12,8 @@ from kit.edge.paths import source_name
 from kit.errors import BadInput, are, counted
 from kit.operators.importers.system_tables import read_raft_state
 from kit.protocols.group0.rules.voters import NEWEST, RELEASES
-from kit.protocols.recovery.dry_run import (
-    QuorumLine,
-    RecoveryAdvice,
-    advise,
-    first_of,
-    open_cluster,
-)
-from kit.protocols.recovery.rules.availability import (
-    FAILURES,
-    RF,
-    JudgedFailure,
-    LevelStanding,
-    judged,
-)
+from kit.protocols.recovery import dry_run
+from kit.protocols.recovery.rules import availability
 from kit.protocols.topology.commands import EDITION, STATUS
 
 HOLDS, LOST = 0, 1
@@ -73,11 +61,11 @@ def _recover(given: Namespace) -> Answer:
     if given.documented:
         if given.file is not None:
             raise BadInput("FILE", given.file, "nothing beside --documented")
-        rows = tuple(judged(row) for row in FAILURES)
+        rows = tuple(availability.judged(row) for row in availability.FAILURES)
         return Answer(rows, parts=_tables(rows))
     if given.file is None:
         raise BadInput("FILE", "nothing", "a description, a dump of system.topology, --documented")
-    cluster, warnings = open_cluster(
+    cluster, warnings = dry_run.open_cluster(
         given.file,
         status=given.status,
         down=given.down,
@@ -85,7 +73,7 @@ def _recover(given: Namespace) -> Answer:
         commit=_pairs(given.commit, "--commit", "HOST", 2**62),
         factors=_pairs(given.rf, "--rf", "DATACENTER", 1000),
     )
-    advice = advise(
+    advice = dry_run.advise(
         cluster,
         source_name(given.file),
         given.edition,
@@ -115,7 +103,7 @@ def _pairs(words: Sequence[str], option: str, what: str, most: int) -> dict[str,
     return pairs
 
 
-def _parts(advice: RecoveryAdvice) -> Iterator[Part]:
+def _parts(advice: dry_run.RecoveryAdvice) -> Iterator[Part]:
     yield ""
     yield from _group0(advice.group0)
     for said, names in (("down", advice.down), ("lost", advice.lost)):
@@ -143,7 +131,7 @@ def _parts(advice: RecoveryAdvice) -> Iterator[Part]:
         yield Rows([(text,) for text in advice.worst], "losses", "in the worst case")
 
 
-def _group0(lines: Sequence[QuorumLine]) -> Iterator[str]:
+def _group0(lines: Sequence[dry_run.QuorumLine]) -> Iterator[str]:
     """A line for each set of voters that counts."""
     known_by = [line for line in lines if line.told_by]
     if not known_by:
@@ -163,9 +151,10 @@ def _group0(lines: Sequence[QuorumLine]) -> Iterator[str]:
             yield from wrap(f"{which}{_named(line.voters)} vote, {said}", GAP, GAP * 2)
 
 
-def _tables(rows: Iterable[JudgedFailure]) -> Iterator[str]:
+def _tables(rows: Iterable[availability.JudgedFailure]) -> Iterator[str]:
     """The documents' tables of failures: their word, and below it what is computed."""
-    yield f"schema changes and data in clusters of three nodes a datacenter, RF {RF} in each"
+    factor = availability.RF
+    yield f"schema changes and data in clusters of three nodes a datacenter, RF {factor} in each"
     for each in rows:
         row = each.row
         said = "possible" if row.schema else f"impossible, {_back(row.back)}"
@@ -187,12 +176,12 @@ def _back(count: int) -> str:
     return f"{count} {'has' if count == 1 else 'have'} to come back"
 
 
-def _level(standing: LevelStanding) -> str:
+def _level(standing: availability.LevelStanding) -> str:
     return f"{standing.level} {standing.datacenter}".rstrip()
 
 
 def _named(names: Sequence[str]) -> str:
-    return first_of(names) or listed(())
+    return dry_run.first_of(names) or listed(())
 
 
 WORDS = (

@@ -19,12 +19,7 @@ from kit.masks import mask_of, nodes_in, where
 from kit.operators.importers.ringfile import LARGEST_FILE, by_name
 from kit.operators.importers.system_tables import RaftView, is_topology
 from kit.protocols.group0.rules.voters import NEWEST, RELEASES, Release, VoterRules
-from kit.protocols.recovery.rules.availability import (
-    LevelStanding,
-    Standing,
-    lost_ranges,
-    standings,
-)
+from kit.protocols.recovery.rules import availability
 from kit.protocols.recovery.rules.procedure import (
     ASK,
     BY_HAND,
@@ -312,8 +307,8 @@ class KeyspaceLine(Struct, frozen=True):
     """Data of a keyspace: at each level now, and of which ranges a replica is left for good."""
 
     keyspace: str
-    levels: tuple[LevelStanding, ...]
-    replicas_left: Standing
+    levels: tuple[availability.LevelStanding, ...]
+    replicas_left: availability.Standing
 
 
 class RecoveryAdvice(Struct, frozen=True):
@@ -399,8 +394,8 @@ def advise(
     keyspaces = tuple(
         KeyspaceLine(
             name,
-            standings(having.places, having.mask("down", "lost"), factors),
-            lost_ranges(having.places, having.mask("lost"), factors),
+            availability.standings(having.places, having.mask("down", "lost"), factors),
+            availability.lost_ranges(having.places, having.mask("lost"), factors),
         )
         for name, factors in cluster.keyspaces.items()
     )

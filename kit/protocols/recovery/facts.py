@@ -19,15 +19,7 @@ from kit.protocols.recovery.orders import DOCUMENTED, actions_of, order_harm
 from kit.protocols.recovery.recovering_cluster import RecoveryNode, RecoveryState, reception
 from kit.protocols.recovery.recovery import Recovery
 from kit.protocols.recovery.recovery_mode import RecoveryMode
-from kit.protocols.recovery.rules.availability import (
-    FAILURES,
-    PER_DATACENTER,
-    RF,
-    FailureRow,
-    Standing,
-    answers,
-    placed_ranges,
-)
+from kit.protocols.recovery.rules import availability
 from kit.protocols.recovery.rules.quorum import Place
 from kit.protocols.storage.rules.levels import Level
 
@@ -48,7 +40,7 @@ class LevelLine(Struct, frozen=True):
         return f"{self.level} in {self.datacenter}" if self.level == "LOCAL_QUORUM" else self.level
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> availability.Standing:
         """Of every range, of some, of none."""
         if self.met == self.ranges:
             return "available"
@@ -71,7 +63,7 @@ def range_lines(m: Failures, s: FailuresState, side: int) -> tuple[DataRangeRow,
     names = set(m.named(side & s.serving))
     return tuple(
         DataRangeRow(label, held, tuple(name for name in held if name in names))
-        for label, held in placed_ranges(m.names, m.places, m.rf)
+        for label, held in availability.placed_ranges(m.names, m.places, m.rf)
     )
 
 
@@ -86,7 +78,12 @@ def level_lines(m: Failures, s: FailuresState, side: int) -> tuple[LevelLine, ..
     alone = len(m.dcs) == 1
     levels = [level for level in LEVELS if not (alone and level in ("LOCAL_QUORUM", "EACH_QUORUM"))]
     return tuple(
-        LevelLine(level, home, sum(answers(level, each, home) for each in ranges), len(ranges))
+        LevelLine(
+            level,
+            home,
+            sum(availability.answers(level, each, home) for each in ranges),
+            len(ranges),
+        )
         for level in levels
         for home in (homes if level == "LOCAL_QUORUM" else homes[:1] or ("",))
     )
@@ -94,14 +91,14 @@ def level_lines(m: Failures, s: FailuresState, side: int) -> tuple[LevelLine, ..
 
 def met_failures(
     m: Failures, states: Iterable[FailuresState]
-) -> Iterator[tuple[FailureRow, FailuresState | None]]:
+) -> Iterator[tuple[availability.FailureRow, FailuresState | None]]:
     """The documents' rows for a cluster of this shape, each with the last state that it means.
 
     There are none where the documents have no table.
     """
     whole = [s for s in states if not s.apart]
-    if m.rf == RF and set(m.datacenters) == {PER_DATACENTER}:
-        for row in FAILURES:
+    if m.rf == availability.RF and set(m.datacenters) == {availability.PER_DATACENTER}:
+        for row in availability.FAILURES:
             if row.datacenters == len(m.datacenters):
                 met = (s for s in reversed(whole) if row.covers(m.everybody & ~s.up))
                 yield row, next(met, None)
@@ -199,11 +196,11 @@ def ranges(m: Recovery | RecoveryMode, s: RecoveryState | ModeState) -> tuple[Da
     names, up = tuple(m.names[i] for i in there), {*m.named(s.serving)}
     dc_of = {name: dc for name, (dc, _) in zip(names, places, strict=True)}
     rows = []
-    for label, held in placed_ranges(names, places, m.rf):
+    for label, held in availability.placed_ranges(names, places, m.rf):
         live = tuple(name for name in held if name in up)
         answering = Counter(dc_of[name] for name in live)
         counts = {dc: (m.rf, answering[dc]) for dc in dict.fromkeys(dc_of.values())}
-        met = tuple(level for level in SHOWN if answers(level, counts, places[0][0]))
+        met = tuple(level for level in SHOWN if availability.answers(level, counts, places[0][0]))
         rows.append(DataRangeRow(label, held, live, met))
     return tuple(rows)
 

@@ -33,14 +33,7 @@ from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import Refusal
 from kit.masks import is_majority, nodes_in, union
 from kit.protocols.group0.voting import UNNAMED_RELEASE
-from kit.protocols.recovery.lost_majority import (
-    MOST_FAULTS,
-    NO_GROUP,
-    NO_MAJORITY,
-    OLD,
-    LostMajority,
-    group_uuid,
-)
+from kit.protocols.recovery import lost_majority
 from kit.protocols.recovery.mode_cluster import MODES, Mode, ModeNode, ModeState, Value
 
 UPGRADING = refused(  # source: manual on Raft, "Verifying that the procedure finishes"
@@ -120,7 +113,7 @@ def live_where(holds: Callable[[ModeNode], bool]) -> Callable[[Any, ModeState], 
     return lambda m, s: s.where(lambda n: n.standing == "live" and holds(n))
 
 
-class RecoveryMode(LostMajority[ModeState]):
+class RecoveryMode(lost_majority.LostMajority[ModeState]):
     """An operator recovers a group 0 by RECOVERY mode."""
 
     revision = 2
@@ -143,17 +136,19 @@ class RecoveryMode(LostMajority[ModeState]):
         "whether they died in the midst of a Raft upgrade, which needs every node; "
         "then they may be fewer than half",
     )
-    crashes: int = budget(0, "how often a node may crash", le=MOST_FAULTS)
-    deaths: int = budget(0, "how many more nodes may die for good", le=MOST_FAULTS)
-    returns: int = budget(0, "how many of those given up may come back", le=MOST_FAULTS)
+    crashes: int = budget(0, "how often a node may crash", le=lost_majority.MOST_FAULTS)
+    deaths: int = budget(0, "how many more nodes may die for good", le=lost_majority.MOST_FAULTS)
+    returns: int = budget(
+        0, "how many of those given up may come back", le=lost_majority.MOST_FAULTS
+    )
     changes: int = budget(
-        0, "how many columns may be added", title="schema changes", le=MOST_FAULTS
+        0, "how many columns may be added", title="schema changes", le=lost_majority.MOST_FAULTS
     )
     mistypes: int = budget(
         0,
         "how often group0_upgrade_state may be written wrongly",
         title="mistyped values",
-        le=MOST_FAULTS,
+        le=lost_majority.MOST_FAULTS,
     )
 
     def set_up(self) -> None:
@@ -170,8 +165,8 @@ class RecoveryMode(LostMajority[ModeState]):
                 standing="dead" if dead else "live",
                 mode="down" if dead else MODES[value],
                 value=value,
-                group=NO_GROUP if dead else OLD,
-                group_id=OLD,
+                group=lost_majority.NO_GROUP if dead else lost_majority.OLD,
+                group_id=lost_majority.OLD,
                 discovery=everybody,
                 history=index,
                 columns=(1 << index) - 1,
@@ -228,7 +223,7 @@ class RecoveryMode(LostMajority[ModeState]):
     @purpose("A server reads its state from disk when it starts.")
     def stop(self, s: ModeState, node: Node) -> Next:
         """{node} is stopped."""
-        return s.at(node, mode="down", group=NO_GROUP)
+        return s.at(node, mode="down", group=lost_majority.NO_GROUP)
 
     def says_start(self, before: ModeState, act: Any, after: ModeState) -> str:
         """The mode in which a node starts."""
@@ -239,7 +234,7 @@ class RecoveryMode(LostMajority[ModeState]):
         node = after.nodes[self.number(act.node)]
         value = node.value or "no row"
         yield own(act.node, "init", f"starts; group0_upgrade_state: {value}")
-        if node.mode != "recovery" and node.group != NO_GROUP:
+        if node.mode != "recovery" and node.group != lost_majority.NO_GROUP:
             text = "group id present: starts its Raft server in group {group_id}"
             yield own(act.node, "raft_group0", text)
         yield from LOGGED_AT_START.get(node.mode, ())
@@ -286,7 +281,9 @@ class RecoveryMode(LostMajority[ModeState]):
         if s.remover is None:
             modes = {n.mode for n in s.nodes if n.standing == "live"}
             return WAITS_FOR_UPGRADE if modes & {"upgrade", "synchronize"} else NO_REMOVAL
-        return self.out_of(s.at(node, standing="removed", mode="down", group=NO_GROUP), node)
+        return self.out_of(
+            s.at(node, standing="removed", mode="down", group=lost_majority.NO_GROUP), node
+        )
 
     def out_of(self, s: ModeState, node: int) -> ModeState:
         """A removal by group 0 takes the node out of its members."""
@@ -322,12 +319,12 @@ class RecoveryMode(LostMajority[ModeState]):
         label="clear the group id on {node}",
         tag="id",
         kind="delete",
-        each=live_where(lambda n: n.group_id != NO_GROUP),
+        each=live_where(lambda n: n.group_id != lost_majority.NO_GROUP),
     )
     @purpose("With the old id it would go back to the old group.")
     def drop_id(self, s: ModeState, node: Node) -> Next:
         """On {node} raft_group0_id has no value."""
-        return self.down(s, node) or s.at(node, group_id=NO_GROUP)
+        return self.down(s, node) or s.at(node, group_id=lost_majority.NO_GROUP)
 
     @action(
         label="compare the schema versions",
@@ -406,7 +403,7 @@ class RecoveryMode(LostMajority[ModeState]):
         if deaf := s.unheard(node, s.peers):
             return refused("the upgrade waits until every peer answers", self.named(deaf))
         group, contacts = s.found_group(node), s.contacts(node)
-        if group != NO_GROUP:
+        if group != lost_majority.NO_GROUP:
             there = s.where(lambda n: n.group == group) & s.groups[group]
             if not is_majority(s.heard(node, there), s.voters_of(group)):
                 return refused(f"{self.group_name(group)} has no majority to let it in")
@@ -439,7 +436,7 @@ class RecoveryMode(LostMajority[ModeState]):
 
     @action(
         kind="upgrade",
-        each=live_where(lambda n: n.mode == "upgrade" and n.group != NO_GROUP),
+        each=live_where(lambda n: n.mode == "upgrade" and n.group != lost_majority.NO_GROUP),
         logs=SYNCHRONIZE,
     )
     @purpose("The schema must not change while it changes hands.")
@@ -454,7 +451,7 @@ class RecoveryMode(LostMajority[ModeState]):
 
     @action(
         kind="upgrade",
-        each=live_where(lambda n: n.mode == "synchronize" and n.group != NO_GROUP),
+        each=live_where(lambda n: n.mode == "synchronize" and n.group != lost_majority.NO_GROUP),
         logs=FINISHED,
     )
     @purpose("One log again puts all schema changes in order.")
@@ -505,7 +502,7 @@ class RecoveryMode(LostMajority[ModeState]):
             columns = at.columns | 1 << s.entries
             return s.but(entries=column).at(node, columns=columns, version=-column)
         if not s.may_commit(node):
-            return NO_MAJORITY
+            return lost_majority.NO_MAJORITY
         log = (*s.logs[at.group][: at.applied], (at.history, column))
         answered = s.answered | (0 if s.is_walled_off(at) else 1 << s.entries)
         changed = at.applying(at.history, column).but(applied=len(log))
@@ -527,7 +524,7 @@ class RecoveryMode(LostMajority[ModeState]):
     @purpose("Nodes may stop in the middle of a recovery, too.")
     def crash(self, s: ModeState, node: Node) -> Next:
         """{node} is down; what it persisted stays."""
-        return s.at(node, mode="down", group=NO_GROUP)
+        return s.at(node, mode="down", group=lost_majority.NO_GROUP)
 
     @action(fault=True, spends="deaths", each=lambda m, s: s.live)
     @purpose("When too many are dead, group 0 has no majority.")
@@ -538,7 +535,7 @@ class RecoveryMode(LostMajority[ModeState]):
         """
         if s.live == 1 << node:
             return None
-        s = s.at(node, standing="dead", mode="down", group=NO_GROUP)
+        s = s.at(node, standing="dead", mode="down", group=lost_majority.NO_GROUP)
         left = union(s.nodes[i].columns for i in nodes_in(s.live))
         return s.but(answered=s.answered & left)
 
@@ -635,7 +632,7 @@ class RecoveryMode(LostMajority[ModeState]):
         elif any(n.value == "recovery" for _, n in live):
             yield from (TruncateDiscovery(name) for name, n in live if n.discovery)
             yield from (TruncateHistory(name) for name, n in live if n.history)
-            yield from (DropId(name) for name, n in live if n.group_id != NO_GROUP)
+            yield from (DropId(name) for name, n in live if n.group_id != lost_majority.NO_GROUP)
             yield from (Compare(),) if not s.compared else ()
             yield from (Unset(name) for name, n in live if n.value == "recovery")
         else:
@@ -665,7 +662,7 @@ class RecoveryMode(LostMajority[ModeState]):
         return {
             "group": group,
             "there": "" if node.waits_for_group and node.mode == "upgrade" else f", in {group}",
-            "group_id": group_uuid(node.group),
+            "group_id": lost_majority.group_uuid(node.group),
             "version": node.version_id,
         }
 
@@ -682,7 +679,7 @@ class RecoveryMode(LostMajority[ModeState]):
         """Where a node runs, and what it has persisted."""
         if node.standing == "removed":
             return "removed"
-        group = f" of {self.group_name(node.group)}" if node.group != NO_GROUP else ""
+        group = f" of {self.group_name(node.group)}" if node.group != lost_majority.NO_GROUP else ""
         parts = (
             "back" if node.standing == "returned" else "",
             "dead" if node.standing == "dead" else f"{node.mode_text}{group}",

@@ -37,15 +37,8 @@ from kit.protocols.tablets.cluster import (
     standing,
 )
 from kit.protocols.tablets.hosts import LOG, NETWORK, barrier, host_spot, replica_spot
-from kit.protocols.tablets.rules import stages
+from kit.protocols.tablets.rules import replica_sets, stages
 from kit.protocols.tablets.rules.grid import PlacedTablet, TabletWay, held_replicas
-from kit.protocols.tablets.rules.replica_sets import (
-    Replicas,
-    TabletReplica,
-    after_failure,
-    repairing,
-    streaming,
-)
 from kit.protocols.topology.control import permit
 from kit.protocols.topology.coordinator import HELD, IN_HAND
 from kit.protocols.topology.rules.cluster import NOBODY, in_state
@@ -139,14 +132,14 @@ class Stages(TabletCluster):
 
     def involved(
         self, s: TabletsState, transition: TabletTransition, name: str
-    ) -> tuple[Replicas, Replicas]:
+    ) -> tuple[replica_sets.Replicas, replica_sets.Replicas]:
         """The replicas that a piece of work reads, and those that it writes."""
         sets, excluded = transition.sets, self.excluded(s)
         if name == stages.STREAM:
-            task = streaming(transition.kind, sets, excluded)
+            task = replica_sets.streaming(transition.kind, sets, excluded)
             return (task.sources, task.targets) if task.targets else ((), ())
         if name == stages.REPAIR:
-            task = repairing(sets, excluded)
+            task = replica_sets.repairing(sets, excluded)
             return task.sources, task.targets
         cleaned = {stages.CLEANUP_LEAVING: sets.leaving, stages.CLEANUP_PENDING: sets.pending}.get(
             name, sets.old
@@ -185,7 +178,7 @@ class Stages(TabletCluster):
         leads = s.control.coordinator
         return LOG if leads == NOBODY else host_spot(self.names[leads])
 
-    def chip(self, s: TabletsState, tablet: int, place: TabletReplica) -> str:
+    def chip(self, s: TabletsState, tablet: int, place: replica_sets.TabletReplica) -> str:
         """The chip of a tablet at a place; the node's row where it has none."""
         held = held_replicas(self.placed(s, tablet))
         keys = (replica_spot(each.key) for each in held if each.place == place)
@@ -397,7 +390,7 @@ class Stages(TabletCluster):
         """The replicas of each tablet that requests read, and those that they write."""
         return tuple(map(self._selected, s.tablets))
 
-    def _selected(self, row: TabletRow) -> tuple[Replicas, Replicas]:
+    def _selected(self, row: TabletRow) -> tuple[replica_sets.Replicas, replica_sets.Replicas]:
         reads = writes = row.replicas
         for way in row.transitions[:1]:
             stage = self.table(way).state(way.stage)
@@ -411,7 +404,7 @@ class Stages(TabletCluster):
         table = self.table(transition)
         if transition.stage == "streaming" and (transition.full or self.leavers(s, transition)):
             return table.edge("streaming", "rollback")
-        return after_failure(table, transition.stage, transition.sets, self.lost(s))
+        return replica_sets.after_failure(table, transition.stage, transition.sets, self.lost(s))
 
     def leavers(self, s: TabletsState, transition: TabletTransition) -> tuple[int, ...]:
         """The nodes that a transition drains for a request to leave.
@@ -647,7 +640,10 @@ def done_row(row: TabletRow, piece: Piece) -> TabletRow:
 
 
 def effect(
-    row: TabletRow, name: str, written: Replicas, sources: Replicas | None = None
+    row: TabletRow,
+    name: str,
+    written: replica_sets.Replicas,
+    sources: replica_sets.Replicas | None = None,
 ) -> TabletRow:
     """The row after data work: streams bring data, all if their sources have all; cleanups end it.
 
@@ -663,7 +659,7 @@ def effect(
     return row
 
 
-def joined(held: Replicas, more: Replicas) -> Replicas:
+def joined(held: replica_sets.Replicas, more: replica_sets.Replicas) -> replica_sets.Replicas:
     """Those and these, in order."""
     return tuple(sorted({*held, *more}))
 

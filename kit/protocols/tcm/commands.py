@@ -18,12 +18,7 @@ from kit.edge.paths import source_name
 from kit.edge.writing import check_place
 from kit.engine.registry import edition_of, one_of
 from kit.errors import BadInput, about, counted
-from kit.operators.importers.metadata_log import (
-    DumpedMetadata,
-    ServiceView,
-    differences,
-    read_metadata,
-)
+from kit.operators.importers import metadata_log
 from kit.operators.importers.opening import Imported
 from kit.operators.importers.ringfile import read_sizes, sizes_of_nodes
 from kit.operators.workload import DRY_RUN_AS_JSON, DRY_RUN_IN_WORDS, check_work
@@ -395,16 +390,16 @@ examples
 
 
 def _metadata(given: Namespace) -> Answer:
-    files = [(source_name(path), read_metadata(path)) for path in given.files]
+    files = [(source_name(path), metadata_log.read_metadata(path)) for path in given.files]
     kinds = [type(dumped) for _, dumped in files]
     if len(files) == 2 and kinds[0] is kinds[1]:
         for option in ("at", "html"):
             if getattr(given, option) is not None:
                 raise BadInput(f"--{option}", getattr(given, option), "one log")
         return _compared(*files)
-    if kinds == [ServiceView]:
+    if kinds == [metadata_log.ServiceView]:
         (_, view), *_ = files
-        assert isinstance(view, ServiceView)
+        assert isinstance(view, metadata_log.ServiceView)
         rows = [(label, value) for label, value in view.values]
         return Answer({"view": dict(view.values)}, ["one node's own view"], [Rows(rows)])
     if given.html is not None:
@@ -454,10 +449,12 @@ def _at(history: MetadataHistory, epoch: int) -> Answer:
     )
 
 
-def _compared(first: tuple[str, DumpedMetadata], second: tuple[str, DumpedMetadata]) -> Answer:
+def _compared(
+    first: tuple[str, metadata_log.DumpedMetadata], second: tuple[str, metadata_log.DumpedMetadata]
+) -> Answer:
     """Two of a kind: the first epoch that differs, or every difference of two nodes."""
     (name, dumped), (other, another) = first, second
-    unlike = [*differences(dumped, another)]
+    unlike = [*metadata_log.differences(dumped, another)]
     rows = [(what, f"{name}: {was}", f"{other}: {now}") for what, was, now in unlike]
     data = {"files": (name, other), "differences": unlike}
     verdict = f"{name} and {other} {'differ' if unlike else 'tell the same'}"

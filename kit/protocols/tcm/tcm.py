@@ -33,14 +33,7 @@ from kit.engine.log import Log
 from kit.engine.model import KeptAnyhow
 from kit.errors import BadInput, Refusal, counted
 from kit.protocols.tcm.parameters import TcmParameters, cluster, level_of
-from kit.protocols.tcm.rules import quorums
-from kit.protocols.tcm.rules.barrier import (
-    awaits_streams,
-    enough,
-    must_stream,
-    pending,
-    sources,
-)
+from kit.protocols.tcm.rules import barrier, quorums
 from kit.protocols.tcm.rules.metadata import (
     Advance,
     AutomaticCancel,
@@ -376,9 +369,9 @@ class Tcm(Declared[TcmState]):
     def to_stream(self, s: TcmState) -> Iterator[tuple[str, str | None, str]]:
         """Node, displaced replica and target of each streaming task that is still to be done."""
         for sequence in self.sequences(s):
-            if awaits_streams(sequence):
+            if barrier.awaits_streams(sequence):
                 todo = sequence.plan.tasks
-                for i in pending(sequence, self.streamed(s, sequence.node)):
+                for i in barrier.pending(sequence, self.streamed(s, sequence.node)):
                     yield self.names_of(sequence, todo[i])
 
     def names_of(self, sequence: Sequence, task: StreamTask) -> tuple[str, str | None, str]:
@@ -416,7 +409,7 @@ class Tcm(Declared[TcmState]):
         down, _ = self.absent(s, sequence)
         ranges_of: dict[str, list[Range]] = {}
         for transfer in task.transfers:
-            for code in sources(transfer, down, self.switches):
+            for code in barrier.sources(transfer, down, self.switches):
                 ranges_of.setdefault(self.names[code], []).append(transfer.range)
         return ranges_of
 
@@ -488,7 +481,7 @@ class Tcm(Declared[TcmState]):
         place = self._place(sequence, displaced, target)
         down, dead = self.absent(s, sequence)
         transfers = sequence.plan.tasks[place].transfers
-        if not all(enough(transfer, down, dead) for transfer in transfers):
+        if not all(barrier.enough(transfer, down, dead) for transfer in transfers):
             missing = tuple(n for n in s.down if n != sequence.plan.operation.dead)
             return refused("too few of the old replicas are up to stream from", missing)
         rest = [(name, done) for name, done in s.streamed if name != node]
@@ -530,10 +523,10 @@ class Tcm(Declared[TcmState]):
         return self._streaming(s, sequence) or self.commit(s, Advance(node))
 
     def _streaming(self, s: TcmState, sequence: Sequence) -> Refusal | None:
-        if not must_stream(sequence, self.switches):
+        if not barrier.must_stream(sequence, self.switches):
             return None
         todo = sequence.plan.tasks
-        left = [todo[i] for i in pending(sequence, self.streamed(s, sequence.node))]
+        left = [todo[i] for i in barrier.pending(sequence, self.streamed(s, sequence.node))]
         if not left:
             return None
         targets = tuple(dict.fromkeys(self.names[task.target] for task in left))

@@ -34,16 +34,8 @@ from kit.protocols.topology.control import (
     with_topology,
     without_coordinator,
 )
+from kit.protocols.topology.rules import cluster
 from kit.protocols.topology.rules import work as rules
-from kit.protocols.topology.rules.cluster import (
-    NOBODY,
-    ClusterTopology,
-    Setting,
-    difference,
-    in_state,
-    mutated,
-    owners,
-)
 from kit.protocols.topology.rules.columns import changed_cells
 from kit.protocols.topology.rules.decide import Decision, decide, outcome, queue
 from kit.protocols.topology.rules.machines import StateRow, WorkRow, reason_for
@@ -74,22 +66,24 @@ class CoordinatorTask(Struct, frozen=True, cache_hash=True):
     @property
     def node(self) -> int:
         """The node of the operation; ``NOBODY`` where it has none."""
-        return NOBODY if self.decision.operation is None else self.decision.operation.node
+        return cluster.NOBODY if self.decision.operation is None else self.decision.operation.node
 
 
-def decision_of(s: ControlState, setting: Setting) -> Decision:
+def decision_of(s: ControlState, setting: cluster.Setting) -> Decision:
     """What the coordinator decides, by the tables and by who is reachable."""
     return _decision(s.topology, s.reachable, s.heir, setting)
 
 
-def _decision(topology: ClusterTopology, alive: int, heir: bool, setting: Setting) -> Decision:
+def _decision(
+    topology: cluster.ClusterTopology, alive: int, heir: bool, setting: cluster.Setting
+) -> Decision:
     """S-53: with the safeguard off it goes on only with what it began itself."""
     if heir and not setting.safeguards.continue_from_tables and rules.under_way(topology):
         return Decision("wait", "nothing tells this coordinator what is under way")
     return decide(topology, alive, setting)
 
 
-def task_of(s: ControlState, setting: Setting) -> CoordinatorTask:
+def task_of(s: ControlState, setting: cluster.Setting) -> CoordinatorTask:
     """What the coordinator is at in this state."""
     return _task(s.topology, s.reachable, s.heir, s.attempted.step, setting)
 
@@ -97,7 +91,7 @@ def task_of(s: ControlState, setting: Setting) -> CoordinatorTask:
 # A search asks several times in each state, and many states have the same task.
 @lru_cache(maxsize=1 << 16)
 def _task(
-    topology: ClusterTopology, alive: int, heir: bool, done: int, setting: Setting
+    topology: cluster.ClusterTopology, alive: int, heir: bool, done: int, setting: cluster.Setting
 ) -> CoordinatorTask:
     decision = _decision(topology, alive, heir, setting)
     if decision.kind != "work":
@@ -114,7 +108,7 @@ def _task(
     )
 
 
-def said_of(s: ControlState, setting: Setting) -> tuple[str, int]:
+def said_of(s: ControlState, setting: cluster.Setting) -> tuple[str, int]:
     """What the coordinator is at, in words, and the nodes that it misses for it (a mask).
 
     What it remembers counts, too: work that is behind it, or has failed, is not what comes next.
@@ -143,7 +137,7 @@ def drains(s: ControlState, task: CoordinatorTask) -> bool:
     return task.work is not None and task.work.barrier == "global" and not s.attempted.commands
 
 
-def goes_on_undrained(s: ControlState, task: CoordinatorTask, setting: Setting) -> bool:
+def goes_on_undrained(s: ControlState, task: CoordinatorTask, setting: cluster.Setting) -> bool:
     """Whether the published server fences and goes on where a drain fails; not for tablets."""
     operation = task.decision.operation
     of_tablets = operation is not None and operation.machine == "tablets"
@@ -159,7 +153,7 @@ def fence_is_due(s: ControlState, task: CoordinatorTask) -> bool:
     return s.attempted.commands or not barrier_left(s, task)
 
 
-def due(s: ControlState, setting: Setting) -> ClusterTopology | None:
+def due(s: ControlState, setting: cluster.Setting) -> cluster.ClusterTopology | None:
     """The topology that the command which is due now would make; None when no command is.
 
     A new coordinator's first command is its start marker, which changes nothing but the state id.
@@ -186,19 +180,19 @@ def due(s: ControlState, setting: Setting) -> ClusterTopology | None:
     return outcome(topology, decision, edge, s.state_id + 1)
 
 
-def committed(s: ControlState, command: Command, setting: Setting) -> ControlState:
+def committed(s: ControlState, command: Command, setting: cluster.Setting) -> ControlState:
     """The state once a command is in the log: with its effect, or with none on another state."""
     if not takes_effect(s.state_id, command, setting.safeguards.group0):
         return s
     before = rules.under_way(s.topology), s.topology.session
-    s = with_topology(s, mutated(s.topology, command.change))
+    s = with_topology(s, cluster.mutated(s.topology, command.change))
     if (rules.under_way(s.topology), s.topology.session) != before:
         # Another state, or session, has other work; what was decided meanwhile is stale anyway.
         s = s.but(attempted=replace(NOTHING_DONE, command=s.attempted.command))
     return s
 
 
-def advanced(s: ControlState, setting: Setting) -> ControlState:
+def advanced(s: ControlState, setting: cluster.Setting) -> ControlState:
     """The state with a barrier behind it that all have answered and whose fence is committed."""
     task = task_of(s, setting)
     if task.work is None or not task.work.barrier or s.attempted.failed:
@@ -223,7 +217,7 @@ def worked(s: ControlState, task: CoordinatorTask) -> ControlState:
         return s.but(attempted=s.attempted.but(streaming=True))
     had = members = s.topology.members
     if work is rules.DROP_LEFT:
-        members &= ~in_state(s.topology, "left")
+        members &= ~cluster.in_state(s.topology, "left")
     elif work.name == rules.ADDS:
         members |= 1 << node
     elif work.name == rules.LEAVES:
@@ -235,7 +229,7 @@ def worked(s: ControlState, task: CoordinatorTask) -> ControlState:
     if members != had:  # another configuration of group 0; who joins gets a snapshot
         topology = replace(s.topology, members=members)
         s = caught_up(s.but(topology=topology), members & ~had)
-    return s if s.coordinator == NOBODY or work is rules.DROP_LEFT else next_step(s, task)
+    return s if s.coordinator == cluster.NOBODY or work is rules.DROP_LEFT else next_step(s, task)
 
 
 def shut_down(s: ControlState, node: int) -> ControlState:
@@ -256,20 +250,20 @@ def has_tablets(s: ControlState, task: CoordinatorTask) -> bool:
     return task.decision.operation is not None and bool(s.topology.tablets_on >> task.node & 1)
 
 
-def racks_against(s: ControlState, task: CoordinatorTask, setting: Setting) -> str:
+def racks_against(s: ControlState, task: CoordinatorTask, setting: cluster.Setting) -> str:
     """Why the tokens that are to be assigned next cannot be; empty: they can."""
     pieces = () if task.work is None else (task.work,)
     return rules.gaining_racks(s.topology, task.decision.operation, pieces, setting.edition)
 
 
-def fails_by_itself(s: ControlState, task: CoordinatorTask, setting: Setting) -> bool:
+def fails_by_itself(s: ControlState, task: CoordinatorTask, setting: cluster.Setting) -> bool:
     """Whether the work cannot succeed as things are: nobody needs to make it fail."""
     if task.work is not None and task.work.name == "check_drained":
         return has_tablets(s, task)
     return bool(unreached(s, task) or racks_against(s, task, setting))
 
 
-def leads_somewhere(s: ControlState, task: CoordinatorTask, setting: Setting) -> bool:
+def leads_somewhere(s: ControlState, task: CoordinatorTask, setting: cluster.Setting) -> bool:
     """Whether a failure of the work changes anything; what is tried again for ever does not."""
     assert task.work is not None
     if task.work.name in TABLETS_WORK:
@@ -281,7 +275,7 @@ def leads_somewhere(s: ControlState, task: CoordinatorTask, setting: Setting) ->
     return without_drain or edge is not None or task.work.on_failure == "proceed"
 
 
-def failed(s: ControlState, task: CoordinatorTask, setting: Setting) -> ControlState:
+def failed(s: ControlState, task: CoordinatorTask, setting: cluster.Setting) -> ControlState:
     """The state once the work failed.
 
     Edition ``server`` goes on without the drain: the fence is committed all the same.
@@ -300,7 +294,7 @@ def failed(s: ControlState, task: CoordinatorTask, setting: Setting) -> ControlS
 
 def leads(s: ControlState) -> bool:
     """Whether there is a coordinator that the others hear."""
-    return s.coordinator != NOBODY and bool(s.reachable >> s.coordinator & 1)
+    return s.coordinator != cluster.NOBODY and bool(s.reachable >> s.coordinator & 1)
 
 
 PLAIN = {
@@ -368,16 +362,16 @@ class Coordinator(Control):
 
     def who(self, s: ControlState) -> str:
         """The coordinator, as the subject of a sentence."""
-        on = "" if s.coordinator == NOBODY else f" on {self.names[s.coordinator]}"
+        on = "" if s.coordinator == cluster.NOBODY else f" on {self.names[s.coordinator]}"
         return f"The coordinator{on}"
 
     def lead_spot(self, s: ControlState) -> str:
         """The key of the coordinator in the picture."""
-        return LOG if s.coordinator == NOBODY else self.spot(self.names[s.coordinator])
+        return LOG if s.coordinator == cluster.NOBODY else self.spot(self.names[s.coordinator])
 
     def sets(self, s: ControlState, command: Command) -> str:
         """What a command sets in the tables as they are, in words; a start marker sets nothing."""
-        cells = changed_cells(s.topology, mutated(s.topology, command.change), self.names)
+        cells = changed_cells(s.topology, cluster.mutated(s.topology, command.change), self.names)
         return _plainly(cells) or "nothing but a new state id"
 
     def _decision_words(self, before: ControlState, action: Any, after: ControlState) -> str:
@@ -403,7 +397,7 @@ class Coordinator(Control):
             return refused(reason, self.named(missing))
         command = command_of(
             Guard(s.state_id, s.state_id + 1),
-            difference(s.topology, after),
+            cluster.difference(s.topology, after),
             self.names[s.coordinator],
             self.setting.safeguards.group0,
         )
@@ -501,7 +495,7 @@ class Coordinator(Control):
     def streamed(self, s: ControlState, node: int) -> Travels:
         """Data goes to a node that comes or is rebuilt, else from it; from a dead one it cannot."""
         name, state = self.names[node], s.topology.nodes[node].state
-        others = self.named(owners(s.topology) & s.reachable & ~(1 << node))
+        others = self.named(cluster.owners(s.topology) & s.reachable & ~(1 << node))
         if state == "decommissioning":
             pairs = [(name, other) for other in others]
         elif state == "removing":
@@ -631,7 +625,7 @@ class Coordinator(Control):
     def pause_work(self, s: ControlState) -> Next:
         """The coordinator pauses until old requests are over, and goes on."""
         # A pause follows a failure behind which it goes on all the same.
-        if not s.attempted.failed or s.coordinator == NOBODY:
+        if not s.attempted.failed or s.coordinator == cluster.NOBODY:
             return None
         task = self.task(s)
         if task.work is None or task.work.on_failure != "proceed":
@@ -640,7 +634,7 @@ class Coordinator(Control):
         behind = tuple(self.names[i] for i in nodes_in(s.reachable) if s.applied[i] < newest)
         if behind:
             return refused("a pause lasts until everyone has applied", behind)
-        if s.client != NOBODY and s.client_version < s.topology.version:
+        if s.client != cluster.NOBODY and s.client_version < s.topology.version:
             return refused("a pause lasts until older requests are over")
         return advanced(next_step(s, task), self.setting)
 
@@ -701,14 +695,14 @@ class Coordinator(Control):
             return blocked
         s = committed(s.but(deposed=None), s.deposed, self.setting)
         # It may be the fence of the very barrier that the new coordinator has the answers to.
-        return s if s.coordinator == NOBODY else advanced(s, self.setting)
+        return s if s.coordinator == cluster.NOBODY else advanced(s, self.setting)
 
     def electable(self, s: ControlState) -> int:
         """The voters that can be the next leader (a mask)."""
         if leads(s) and not s.faults.changes:
             return 0
         others = voting(s) & s.reachable
-        return others if s.coordinator == NOBODY else others & ~(1 << s.coordinator)
+        return others if s.coordinator == cluster.NOBODY else others & ~(1 << s.coordinator)
 
     @action(tag="elect", each=electable, unasked=True, relied=lambda m, s, action: not leads(s))
     @purpose("All it needs is in the tables, so any node can take over.")

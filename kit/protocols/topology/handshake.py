@@ -17,15 +17,9 @@ from msgspec.structs import replace
 
 from kit.engine.actors import ActorState
 from kit.engine.declared import State
+from kit.protocols.topology.rules import requests
 from kit.protocols.topology.rules.machines import Edition
 from kit.protocols.topology.rules.replication import FIRST_RACK
-from kit.protocols.topology.rules.requests import (
-    DOWN_TOO,
-    IGNORED_LIVES,
-    OTHER_PLACE,
-    OWNER_FOR_ZERO,
-    ZERO_FOR_OWNER,
-)
 
 Names = tuple[str, ...]
 CLUSTER, SNITCH = "prod", "simple"
@@ -39,11 +33,11 @@ REASONS = {
     "member": "its host id is a member already",
     "removed": "its host id has already been removed from the cluster",
     "alive": "the node that it would replace is alive",
-    "other-place": OTHER_PLACE,
-    "owner-for-zero": OWNER_FOR_ZERO,
-    "zero-for-owner": ZERO_FOR_OWNER,
-    "ignored-alive": IGNORED_LIVES,
-    "another-down": DOWN_TOO,
+    "other-place": requests.OTHER_PLACE,
+    "owner-for-zero": requests.OWNER_FOR_ZERO,
+    "zero-for-owner": requests.ZERO_FOR_OWNER,
+    "ignored-alive": requests.IGNORED_LIVES,
+    "another-down": requests.DOWN_TOO,
     "not-normal": "the node that it would replace is not normal",
     "features": "feature check failed: it lacks a feature that is enabled",
     "banned": "members refuse its host id in the handshake: it is banned",

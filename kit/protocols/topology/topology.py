@@ -30,6 +30,7 @@ from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import Refusal
 from kit.masks import nodes_in, where
 from kit.protocols.group0.voting import UNNAMED_RELEASE
+from kit.protocols.topology import coordinator
 from kit.protocols.topology.control import (
     NETWORK,
     Control,
@@ -44,24 +45,9 @@ from kit.protocols.topology.control import (
     view_of,
     with_topology,
 )
-from kit.protocols.topology.coordinator import (
-    LOG,
-    Coordinator,
-    decision_of,
-    racks_against,
-    said_of,
-    task_of,
-)
 from kit.protocols.topology.outages import Outages, address_of
+from kit.protocols.topology.rules import cluster
 from kit.protocols.topology.rules import requests as asking
-from kit.protocols.topology.rules.cluster import (
-    NO_ROW,
-    NOBODY,
-    ClusterTopology,
-    in_state,
-    is_served,
-    with_node,
-)
 from kit.protocols.topology.rules.decide import decide
 from kit.protocols.topology.rules.editions import MACHINES, NODE, REPLACED
 from kit.protocols.topology.rules.machines import (
@@ -105,7 +91,7 @@ def rows(model: Control) -> TransitionRows:
 
 
 def taken_edges(
-    before: ClusterTopology, after: ClusterTopology, edition: Edition
+    before: cluster.ClusterTopology, after: cluster.ClusterTopology, edition: Edition
 ) -> Iterator[tuple[str, EdgeRow]]:
     """The machine and the edge that lead from a topology to the next one."""
     old, new = under_way(before), under_way(after)
@@ -126,13 +112,15 @@ def taken_edges(
             yield machine.name, edge
 
 
-def _fits(edge: EdgeRow, before: ClusterTopology, after: ClusterTopology, node: int) -> bool:
+def _fits(
+    edge: EdgeRow, before: cluster.ClusterTopology, after: cluster.ClusterTopology, node: int
+) -> bool:
     ends = edge.target == BOUNDARY
     if not ends and edge.target != after.transition:
         return False
-    number = number_of(after if node != NOBODY else before, node)
+    number = number_of(after if node != cluster.NOBODY else before, node)
     was, now = (bool(number) and t.requests[number - 1].error for t in (before, after))
-    if node == NOBODY:
+    if node == cluster.NOBODY:
         # The track of tablets has two states, and no request: one may lead to the other.
         old, new = under_way(before), under_way(after)
         still = old is not None and new is not None and old.machine == new.machine
@@ -144,10 +132,10 @@ def _fits(edge: EdgeRow, before: ClusterTopology, after: ClusterTopology, node: 
 AT_ONCE = ("cleanup", "keyspace_rf_change")
 """Requests that hold no state of the cluster: they go from waiting to done in one command."""
 
-COMMITS = (Coordinator.commit_decision, Coordinator.commit_deposed)
+COMMITS = (coordinator.Coordinator.commit_decision, coordinator.Coordinator.commit_deposed)
 MOVES = (Outages.restart_elsewhere, Outages.restart_configured, Outages.hear_address)
 NODE_EDGES = {
-    (NO_ROW, "none"),
+    (cluster.NO_ROW, "none"),
     (REPLACED.source, REPLACED.target),
     *((edge.source, edge.target) for edge in NODE.edges),
 }
@@ -157,7 +145,7 @@ TRACKS = ("tablet_migration", "tablet_draining", "rollback_to_normal")
 """The states in which tablet transitions may be recorded in edition ``documents``."""
 
 
-class Topology(Serving, Coordinator, Outages):
+class Topology(Serving, coordinator.Coordinator, Outages):
     """A cluster of ``nodes`` members that carries out ``operations``."""
 
     revision = 2
@@ -188,9 +176,11 @@ class Topology(Serving, Coordinator, Outages):
     def _request_sent(self, before: ControlState, action: Any, after: ControlState) -> Travels:
         asks = self.plan.requests[action.number]
         # Who is removed is dead: an operator asks at another node.
-        name = "" if asks.node == NOBODY or asks.kind == "remove" else self.names[asks.node]
+        name = "" if asks.node == cluster.NOBODY or asks.kind == "remove" else self.names[asks.node]
         said = f"{name or 'an operator'} → group 0: {self._request_words(action)}"
-        yield Travel("request", self.spot(name) if name else NETWORK, LOG, asks.kind, said)
+        yield Travel(
+            "request", self.spot(name) if name else NETWORK, coordinator.LOG, asks.kind, said
+        )
 
     @action(
         tag="request",
@@ -235,7 +225,7 @@ class Topology(Serving, Coordinator, Outages):
     def _version_sent(self, before: ControlState, action: Any, after: ControlState) -> Travels:
         version = f"version {view_of(after, self.number(action.node)).version}"
         said = f"group 0 → {action.node}: {version}"
-        yield Travel("entry", LOG, self.spot(action.node), version, said)
+        yield Travel("entry", coordinator.LOG, self.spot(action.node), version, said)
 
     @action(tag="apply", each=lagging, says=_version_words, travels=_version_sent)
     @purpose("A node routes by the version that it has applied.")
@@ -246,14 +236,14 @@ class Topology(Serving, Coordinator, Outages):
     @action(
         tag="clean",
         each=lambda m, s: where(entry.cleanup == "running" for entry in s.topology.nodes),
-        travels=[Travel("entry", "n:{node}", LOG, "clean", "{node} → group 0: clean")],
+        travels=[Travel("entry", "n:{node}", coordinator.LOG, "clean", "{node} → group 0: clean")],
     )
     @purpose("Data that it does not own must not come back to life.")
     def report_clean(self, s: ControlState, node: Node) -> Next:
         """{node} has deleted what it does not own."""
         if not s.reachable >> node & 1:
             return refused("it is not heard", (self.names[node],))
-        clean = with_node(s.topology, node, cleanup="clean")
+        clean = cluster.with_node(s.topology, node, cleanup="clean")
         return majority_refusal(s) or with_topology(s, clean)
 
     @action(tag="publish")
@@ -283,7 +273,7 @@ class Topology(Serving, Coordinator, Outages):
         if usual is not None or self.is_over(s):
             return usual
         # Nothing else helps: work has to fail, or somebody has to lead, or to come back.
-        if self.busy(s) is None and racks_against(s, self.task(s), self.setting):
+        if self.busy(s) is None and coordinator.racks_against(s, self.task(s), self.setting):
             return FailWork()
         return next((a for a in self.actions(s) if self.kind(a) in ("elect", "restart")), None)
 
@@ -301,9 +291,9 @@ class Topology(Serving, Coordinator, Outages):
     def readable(self, s: ControlState) -> dict[str, str]:
         """The state as a person reads it: the tables' static cells, the coordinator, every node."""
         topology = s.topology
-        leader = "nobody" if s.coordinator == NOBODY else self.names[s.coordinator]
-        decision, command = decision_of(s, self.setting), s.attempted.command
-        reason, _ = said_of(s, self.setting)
+        leader = "nobody" if s.coordinator == cluster.NOBODY else self.names[s.coordinator]
+        decision, command = coordinator.decision_of(s, self.setting), s.attempted.command
+        reason, _ = coordinator.said_of(s, self.setting)
         return {
             "transition state": topology.transition or "null",
             "version": f"{topology.version}, fence {topology.fence_version}",
@@ -318,7 +308,7 @@ class Topology(Serving, Coordinator, Outages):
     def node_words(self, s: ControlState, node: int) -> str:
         """A node: its row, and what no table tells."""
         entry = s.topology.nodes[node]
-        if entry.state == NO_ROW:
+        if entry.state == cluster.NO_ROW:
             return "no row yet"
         words = [entry.state, *(["asks to " + entry.request] if entry.request else [])]
         if node in nodes_in(s.topology.members):
@@ -339,7 +329,7 @@ class Topology(Serving, Coordinator, Outages):
         # No row (but the cell of what changed), no member and no command changes.
         old, new = before.topology, after.topology
         node, stores = self.number(action.node), isinstance(action, RestartConfigured)
-        rows = with_node(new, node, shards=old.nodes[node].shards).nodes
+        rows = cluster.with_node(new, node, shards=old.nodes[node].shards).nodes
         if (old.nodes, old.members) != (rows, new.members):
             return f"{action.node} has another place after a change of its own"
         moved = after.state_id - before.state_id
@@ -369,7 +359,7 @@ class Topology(Serving, Coordinator, Outages):
         where = s.topology.transition or "null"
         return None if where in TRACKS else f"tablets move while the cluster is in {where}"
 
-    @step("INV-EXCL", on=(Coordinator.move_tablets,))
+    @step("INV-EXCL", on=(coordinator.Coordinator.move_tablets,))
     def tablets_hold(self, before: ControlState, action: Any, after: ControlState) -> str | None:
         """No tablet advances while a node operation is under way."""
         operation = under_way(before.topology)
@@ -405,7 +395,7 @@ class Topology(Serving, Coordinator, Outages):
             inside = s.topology.members >> node & 1
             if row.state == "normal" and not inside and node not in replaced:
                 return "a normal node is not in group 0"
-            if row.state in (NO_ROW, "none") and inside:
+            if row.state in (cluster.NO_ROW, "none") and inside:
                 return f"a node in state {row.state or 'no row'} is in group 0"
         return None
 
@@ -427,7 +417,7 @@ class Topology(Serving, Coordinator, Outages):
         rows = before.topology.nodes
         dirty = any(
             rows[i].cleanup != "clean"
-            for i in nodes_in(in_state(before.topology, "normal") & before.reachable)
+            for i in nodes_in(cluster.in_state(before.topology, "normal") & before.reachable)
         )
         for old, new in zip(rows, after.topology.nodes, strict=True) if dirty else ():
             if old.state != new.state and new.state in ("decommissioning", "removing"):
@@ -442,7 +432,7 @@ class Topology(Serving, Coordinator, Outages):
         operation = under_way(s.topology)
         if operation and operation.state == "left_token_ring" and operation.node == s.leftover_at:
             return None
-        if s.sealed and s.leftover_at != NOBODY:
+        if s.sealed and s.leftover_at != cluster.NOBODY:
             return f"work of session {s.leftover} runs after a barrier that followed its end"
         return None
 
@@ -459,7 +449,7 @@ class Topology(Serving, Coordinator, Outages):
     @step("INV-RAFT")
     def majority(self, before: ControlState, action: Any, after: ControlState) -> str | None:
         """Nothing is committed, and nobody elected, without a majority of group 0."""
-        elects = before.coordinator != after.coordinator != NOBODY
+        elects = before.coordinator != after.coordinator != cluster.NOBODY
         voting = after if isinstance(action, RestartConfigured) else before  # it is up by then
         if (before.state_id == after.state_id and not elects) or has_majority(voting):
             return None
@@ -498,15 +488,17 @@ class Topology(Serving, Coordinator, Outages):
         switched = switched and before.topology.transition in BEHIND_BARRIERS
         if not streams and not switched:
             return None
-        if before.client == NOBODY or before.client_version >= before.topology.version:
+        if before.client == cluster.NOBODY or before.client_version >= before.topology.version:
             return None
         for replica in nodes_in(before.topology.members & before.reachable):
-            if is_served(before.client_version, view_of(before, replica), self.setting.safeguards):
+            if cluster.is_served(
+                before.client_version, view_of(before, replica), self.setting.safeguards
+            ):
                 said = "streaming began" if streams else "the operation went on"
                 return f"{said} while {self.names[replica]} still serves an older request"
         return None
 
-    @step("INV-AVAIL", on=(Coordinator.do_work,))
+    @step("INV-AVAIL", on=(coordinator.Coordinator.do_work,))
     def shut_down_unused(
         self, before: ControlState, action: Any, after: ControlState
     ) -> str | None:
@@ -514,7 +506,7 @@ class Topology(Serving, Coordinator, Outages):
         operation = under_way(before.topology)
         if operation is None or operation.state != "left_token_ring":
             return None
-        task = task_of(before, self.setting)
+        task = coordinator.task_of(before, self.setting)
         if task.work is None or task.work.name != "shut_down":
             return None
         if state_of(operation, self.setting).writes == "old":
@@ -524,7 +516,7 @@ class Topology(Serving, Coordinator, Outages):
         older = [i for i in nodes_in(others) if view_of(before, i).version < newest]
         if older:
             return f"{self.names[older[0]]} still writes to a node that is shut down"
-        if before.client not in (NOBODY, operation.node) and before.client_version < newest:
+        if before.client not in (cluster.NOBODY, operation.node) and before.client_version < newest:
             return f"a request of {self.names[before.client]} still writes to it"
         return None
 

@@ -35,16 +35,7 @@ from kit.engine.flows import ServerLine
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput, Refusal
 from kit.masks import is_majority, mask_of, nodes_in
-from kit.protocols.upgrade.rules import (
-    POST,
-    PRE,
-    RAFT_EDGES,
-    RECOVERY,
-    SYNCHRONIZE,
-    UpgradeState,
-    leads,
-    state_at_start,
-)
+from kit.protocols.upgrade import rules
 from kit.protocols.upgrade.upgrading_cluster import NO_GROUP, PROBLEM, Cluster, UpgradingNode
 
 SLIP = "use_raft"
@@ -60,11 +51,11 @@ SWITCHING = refused(
 REFUSES_TO_START = "refuses to start: consistent_cluster_management has to stay turned on"
 
 PHASES = ("join group 0", "equal schema", "enter synchronize", "equal schema again", "finish")
-RUNS: dict[UpgradeState, str] = {
-    PRE: "gossip spreads its schema changes",
-    SYNCHRONIZE: "schema changes are off",
-    POST: "group 0 keeps its schema",
-    RECOVERY: "RECOVERY mode, it attempts no upgrade",
+RUNS: dict[rules.UpgradeState, str] = {
+    rules.PRE: "gossip spreads its schema changes",
+    rules.SYNCHRONIZE: "schema changes are off",
+    rules.POST: "group 0 keeps its schema",
+    rules.RECOVERY: "RECOVERY mode, it attempts no upgrade",
 }
 
 UPGRADE, GROUP0 = "raft_group0_upgrade", "raft_group0"
@@ -83,7 +74,7 @@ ADVICE = (
 )
 """What the line about a slow upgrade advises, in the kit's words, in its order."""
 Beginning = Literal["without Raft", "older version", "new cluster"]
-Value: TypeAlias = Annotated[str, Each((RECOVERY, SLIP))]
+Value: TypeAlias = Annotated[str, Each((rules.RECOVERY, SLIP))]
 
 
 Next: TypeAlias = Cluster | Refusal | None
@@ -153,7 +144,9 @@ class RaftUpgrade(NodeModel[Cluster]):
         is_new, has_new = self.beginning == "new cluster", self.beginning == "without Raft"
         plain = UpgradingNode(installed=has_new, runs_new=has_new)
         if is_new:
-            plain = UpgradingNode("up", True, True, True, True, True, row=POST, state=POST, group=1)
+            plain = UpgradingNode(
+                "up", True, True, True, True, True, row=rules.POST, state=rules.POST, group=1
+            )
         last = plain.but(schema=PROBLEM) if self.schema_problem else plain
         nodes = (*[plain] * (self.nodes - 1), last)
         return super().start().but(nodes=nodes, entries=(0,) if is_new else ())
@@ -170,7 +163,7 @@ class RaftUpgrade(NodeModel[Cluster]):
 
     def unready(self, s: Cluster, node: int) -> int:
         """Peers that are not ready to start."""
-        return self.not_known(s, node, lambda n: n.has_feature and n.state != RECOVERY)
+        return self.not_known(s, node, lambda n: n.has_feature and n.state != rules.RECOVERY)
 
     def outside(self, s: Cluster, node: int) -> int:
         """Peers that are not known as members of the node's group."""
@@ -178,7 +171,7 @@ class RaftUpgrade(NodeModel[Cluster]):
 
     def unsynchronized(self, s: Cluster, node: int) -> int:
         """Peers that are not known to be in ``synchronize`` or past it."""
-        return self.not_known(s, node, lambda n: n.state in (SYNCHRONIZE, POST))
+        return self.not_known(s, node, lambda n: n.state in (rules.SYNCHRONIZE, rules.POST))
 
     def mismatched(self, s: Cluster, node: int) -> int:
         """Peers whose schema version is another one, or cannot be read."""
@@ -188,7 +181,7 @@ class RaftUpgrade(NodeModel[Cluster]):
     def awaited(self, s: Cluster, node: int) -> int:
         """For whom a node waits in its phase (a mask)."""
         at = s.nodes[node]
-        if not at.is_up or not at.has_feature or at.state == RECOVERY:
+        if not at.is_up or not at.has_feature or at.state == rules.RECOVERY:
             return 0
         match at.position:
             case 0:
@@ -242,7 +235,7 @@ class RaftUpgrade(NodeModel[Cluster]):
         """A node that goes on with its state, then whoever gets the feature by this restart."""
         name, number = act.node, self.number(act.node)
         node = after.nodes[number]
-        if node.state == RECOVERY:
+        if node.state == rules.RECOVERY:
             yield ServerLine(name, "group0_client", "RECOVERY mode")
             skipped = "setup_group0: Raft RECOVERY mode, skipping group 0 setup"
             yield ServerLine(name, GROUP0, skipped)
@@ -277,7 +270,7 @@ class RaftUpgrade(NodeModel[Cluster]):
             return refused(f"{self.names[node]} {REFUSES_TO_START}")
         if at.is_up and not at.needs_restart:
             s = s.but(restarts=s.restarts - 1)
-        state = state_at_start(at.row)
+        state = rules.state_at_start(at.row)
         started = s.at(
             node,
             status="up",
@@ -285,7 +278,7 @@ class RaftUpgrade(NodeModel[Cluster]):
             enabled=at.configured,
             state=state,
             compared=False,
-            serves=state != POST,
+            serves=state != rules.POST,
             tries=0,
         )
         return started.with_feature()
@@ -374,7 +367,7 @@ class RaftUpgrade(NodeModel[Cluster]):
     def logs_compared(self, before: Cluster, act: Any, after: Cluster) -> Iterator[ServerLine]:
         """The phase that is over, and what was compared."""
         number = self.number(act.node)
-        if before.nodes[number].state == SYNCHRONIZE:
+        if before.nodes[number].state == rules.SYNCHRONIZE:
             yield upgrade_line("All peers in synchronize state", phase=4)
             yield upgrade_line(f"{SYNC}: collecting schema versions")
             yield upgrade_line(f"{SYNC}: collected remote schema versions")
@@ -406,7 +399,7 @@ class RaftUpgrade(NodeModel[Cluster]):
 
         All peers have reached the same phase.
         """
-        if s.nodes[node].state == SYNCHRONIZE:
+        if s.nodes[node].state == rules.SYNCHRONIZE:
             said, behind = "peers are not in synchronize state yet", self.unsynchronized(s, node)
         else:
             said, behind = "peers have not joined group 0", self.outside(s, node)
@@ -436,7 +429,7 @@ class RaftUpgrade(NodeModel[Cluster]):
 
         The state is persisted before it counts.
         """
-        return s.at(node, row=SYNCHRONIZE, state=SYNCHRONIZE, compared=False, tries=0)
+        return s.at(node, row=rules.SYNCHRONIZE, state=rules.SYNCHRONIZE, compared=False, tries=0)
 
     @action(
         kind="phase",
@@ -449,11 +442,11 @@ class RaftUpgrade(NodeModel[Cluster]):
     @purpose("One log now puts all schema changes in order.")
     def finish(self, s: Cluster, node: Node) -> Next:
         """{node} has finished: it changes its schema through group 0."""
-        return s.at(node, row=POST, state=POST, compared=False)
+        return s.at(node, row=rules.POST, state=rules.POST, compared=False)
 
     def catching_up(self, s: Cluster) -> int:
         """Who does not serve yet, and who reaches a majority that has more commands."""
-        able = s.where(lambda n: n.is_up and n.state != RECOVERY)
+        able = s.where(lambda n: n.is_up and n.state != rules.RECOVERY)
         behind = (i for i in nodes_in(able) if s.is_behind(s.nodes[i]) and s.has_majority(i))
         return able & s.where(lambda n: not n.serves) | mask_of(behind)
 
@@ -537,7 +530,7 @@ class RaftUpgrade(NodeModel[Cluster]):
     def says_change(self, before: Cluster, act: Any, after: Cluster) -> str:
         """Who changes the schema, by what, and who has the change now."""
         was = self.acting(before, act)
-        if was.state == RECOVERY:
+        if was.state == rules.RECOVERY:
             return (
                 "{node} changes its schema by itself: a tombstone for group0_schema_version and "
                 "committed_by_group0 = false make its version a hash again."
@@ -563,7 +556,7 @@ class RaftUpgrade(NodeModel[Cluster]):
         Nobody may in ``synchronize``; with Raft it takes a majority.
         """
         at = s.nodes[node]
-        if at.state == SYNCHRONIZE:
+        if at.state == rules.SYNCHRONIZE:
             return SWITCHING
         made = s.made + 1
         if not at.has_finished:
@@ -595,7 +588,7 @@ class RaftUpgrade(NodeModel[Cluster]):
         each=lambda m, s: (
             (i, value)
             for i in nodes_in(s.up)
-            for value in (RECOVERY, SLIP)
+            for value in (rules.RECOVERY, SLIP)
             if s.nodes[i].row != value
         ),
         says="group0_upgrade_state of {node} is now {value}; {node} runs on as before.",
@@ -681,9 +674,9 @@ class RaftUpgrade(NodeModel[Cluster]):
     def in_order(self, before: Cluster, act: Any, after: Cluster) -> str | None:
         """A node goes on by one state, or into RECOVERY mode."""
         for name, was, now in zip(self.names, before.nodes, after.nodes, strict=True):
-            if now.state in (was.state, RECOVERY):
+            if now.state in (was.state, rules.RECOVERY):
                 continue
-            if not leads(RAFT_EDGES, was.state, now.state):
+            if not rules.leads(rules.RAFT_EDGES, was.state, now.state):
                 return f"{name} went from {was.state} to {now.state}"
         return None
 

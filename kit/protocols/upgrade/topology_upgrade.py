@@ -33,15 +33,7 @@ from kit.engine.declared import (
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput, Refusal
 from kit.masks import is_majority, nodes_in
-from kit.protocols.upgrade.rules import (
-    BUILDING,
-    DONE,
-    FEATURE,
-    NOT_UPGRADED,
-    TopologyUpgradeState,
-    follows,
-    join_way,
-)
+from kit.protocols.upgrade import rules
 
 NOBODY = -1
 """No node leads group 0."""
@@ -64,7 +56,7 @@ class TopologyNode(State, frozen=True, cache_hash=True):
     is_up: bool = True
     is_new: bool = True
     standing: Standing = "normal"
-    view: TopologyUpgradeState = NOT_UPGRADED
+    view: rules.TopologyUpgradeState = rules.NOT_UPGRADED
     reads_table: bool = False
 
 
@@ -79,7 +71,7 @@ class Cluster(State, frozen=True, cache_hash=True, kw_only=True):
     nodes: tuple[TopologyNode, ...] = ()
     leader: int = 0
     has_feature: bool = False
-    upgrade_state: TopologyUpgradeState = NOT_UPGRADED
+    upgrade_state: rules.TopologyUpgradeState = rules.NOT_UPGRADED
     rows: int = 0
     has_generation: bool = False
     crashes: int = 0
@@ -111,10 +103,10 @@ class Cluster(State, frozen=True, cache_hash=True, kw_only=True):
 
     def knows(self, node: int) -> Cluster:
         """A node has applied all that group 0 committed; from ``done`` on it reads the table."""
-        reads = self.nodes[node].reads_table or self.upgrade_state == DONE
+        reads = self.nodes[node].reads_table or self.upgrade_state == rules.DONE
         return self.at(node, view=self.upgrade_state, reads_table=reads)
 
-    def committed(self, state: TopologyUpgradeState) -> Cluster:
+    def committed(self, state: rules.TopologyUpgradeState) -> Cluster:
         """The upgrade has another state; the leader knows it first."""
         return self.but(upgrade_state=state).knows(self.leader)
 
@@ -174,7 +166,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
     @action(
         label="POST the upgrade at {node}",
         kind="POST",
-        each=lambda m, s: s.answering if s.upgrade_state == NOT_UPGRADED else 0,
+        each=lambda m, s: s.answering if s.upgrade_state == rules.NOT_UPGRADED else 0,
         travels=[Travel("request", "{node}", "{leader}", "POST")],
     )
     @purpose("An operator decides when the cluster changes over.")
@@ -183,19 +175,19 @@ class TopologyUpgrade(NodeModel[Cluster]):
 
         All nodes support the feature, and no topology operation runs.
         """
-        if s.upgrade_state != NOT_UPGRADED:
+        if s.upgrade_state != rules.NOT_UPGRADED:
             return refused(f"the upgrade has begun: upgrade_state is {s.upgrade_state}")
         if older := s.where(lambda n: n.standing != "outside" and not n.is_new):
-            reason = f"{FEATURE} is not enabled: not every node is upgraded"
+            reason = f"{rules.FEATURE} is not enabled: not every node is upgraded"
             return refused(reason, self.named(older))
         if joining := s.where(lambda n: n.standing == "joining"):
             return refused("a topology operation is running", self.named(joining))
-        return s.committed(BUILDING).knows(node) if s.may_commit else NO_LEADER
+        return s.committed(rules.BUILDING).knows(node) if s.may_commit else NO_LEADER
 
     # The coordinator builds its state
 
     @action(label="copy {node} into the table",
-        each=lambda m, s: s.unread if s.upgrade_state == BUILDING else 0,
+        each=lambda m, s: s.unread if s.upgrade_state == rules.BUILDING else 0,
         travels=[
             Travel("data", "gossip:{node}", "topology:{node}", "{node}",
                    "gossip state of {node} → its row in system.topology")
@@ -219,7 +211,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
 
         It is made of the tokens of all members.
         """
-        if s.upgrade_state != BUILDING or s.has_generation:
+        if s.upgrade_state != rules.BUILDING or s.has_generation:
             return None
         if s.unread:
             return refused("system.topology is not complete", self.named(s.unread))
@@ -234,11 +226,11 @@ class TopologyUpgrade(NodeModel[Cluster]):
     @purpose("The table, not gossip, now says who owns what.")
     def end(self, s: Cluster) -> Next:
         """The coordinator sets ``upgrade_state`` to ``done``."""
-        if s.upgrade_state != BUILDING:
+        if s.upgrade_state != rules.BUILDING:
             return None
         if not s.has_generation:
             return refused("the new CDC generation has not been inserted")
-        return s.committed(DONE) if s.may_commit else NO_LEADER
+        return s.committed(rules.DONE) if s.may_commit else NO_LEADER
 
     @action(
         tag="apply",
@@ -261,7 +253,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
         each=lambda m, s: s.where(lambda n: n.standing == "outside"),
         says=lambda m, before, action, after: (
             "{node} hears that the cluster is not upgraded, and joins in the old way: {follows}."
-            if before.upgrade_state == NOT_UPGRADED
+            if before.upgrade_state == rules.NOT_UPGRADED
             else "{node} sends {follows}; its request is queued."
         ),
         travels=[
@@ -275,7 +267,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
         """A member answers by group 0's own state: the old way, or a request that is queued."""
         if not s.may_commit:
             return NO_LEADER
-        old = join_way(True, s.upgrade_state) == "old way"
+        old = rules.join_way(True, s.upgrade_state) == "old way"
         standing: Standing = "joining" if old else "queued"
         return s.at(node, is_up=True, standing=standing, view=s.upgrade_state)
 
@@ -302,8 +294,8 @@ class TopologyUpgrade(NodeModel[Cluster]):
     @purpose("Joins now go through the table.")
     def serve(self, s: Cluster, node: Node) -> Next:
         """{leader} serves the join of {node}: its ring is that of system.topology."""
-        if self.requests_after_done and s.upgrade_state != DONE:
-            return refused(f"upgrade_state is {BUILDING}: requests wait until it is done")
+        if self.requests_after_done and s.upgrade_state != rules.DONE:
+            return refused(f"upgrade_state is {rules.BUILDING}: requests wait until it is done")
         if not s.may_commit:
             return NO_LEADER
         joined = s.at(node, standing="normal", view=s.upgrade_state, reads_table=True)
@@ -373,14 +365,14 @@ class TopologyUpgrade(NodeModel[Cluster]):
     def understood(self, s: Cluster) -> str | None:
         """No member of an older version meets the upgrade."""
         older = s.where(lambda n: not n.is_new and n.standing == "normal")
-        if s.upgrade_state == NOT_UPGRADED or not older:
+        if s.upgrade_state == rules.NOT_UPGRADED or not older:
             return None
         return f"{self.named(older)[0]} does not know upgrade_state {s.upgrade_state}"
 
     @step(title="upgrade_state goes in order")
     def state_in_order(self, before: Cluster, act: Any, after: Cluster) -> str | None:
         """The upgrade goes on by one state, or keeps the one that it is in."""
-        if follows(before.upgrade_state, after.upgrade_state):
+        if rules.follows(before.upgrade_state, after.upgrade_state):
             return None
         return f"upgrade_state went from {before.upgrade_state} to {after.upgrade_state}"
 
@@ -389,7 +381,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
     def is_ended(self, s: Cluster) -> bool:
         """All members know that it is done, and nobody waits to join."""
         inside = [node for node in s.nodes if node.standing != "outside"]
-        return all(n.standing == "normal" and n.is_up and n.view == DONE for n in inside)
+        return all(n.standing == "normal" and n.is_up and n.view == rules.DONE for n in inside)
 
     # What is said
 
@@ -406,13 +398,13 @@ class TopologyUpgrade(NodeModel[Cluster]):
         """The leader, what a node knows, how it joins, and what came of the step besides."""
         node = self.number(action.node) if hasattr(action, "node") else NOBODY
         ready = after.has_feature and not before.has_feature
-        old = join_way(True, before.upgrade_state) == "old way"
+        old = rules.join_way(True, before.upgrade_state) == "old way"
         return {
             "leader": self.names[before.leader] if before.leader != NOBODY else "",
             "state": after.upgrade_state,
             "view": after.nodes[node].view,
             "follows": "GROUP0_MODIFY_CONFIG" if old else "JOIN_NODE_REQUEST",
-            "ready": f". {FEATURE} is enabled: the cluster is ready for the upgrade" * ready,
+            "ready": f". {rules.FEATURE} is enabled: the cluster is ready for the upgrade" * ready,
             "leads_no_more": ". Group 0 has no leader now" * (after.leader != before.leader),
         }
 

@@ -13,14 +13,7 @@ from typing import Literal
 from kit.engine.declared import State
 from kit.masks import is_majority, nodes_in
 from kit.protocols.gossip.rules import Mutations, SchemaChange, cells_of, merged, version_of
-from kit.protocols.upgrade.rules import (
-    POST,
-    PRE,
-    RECOVERY,
-    SYNCHRONIZE,
-    UpgradeState,
-    state_at_start,
-)
+from kit.protocols.upgrade import rules
 
 NO_GROUP = 0
 """No group 0; groups are numbered from 1 as they are created."""
@@ -53,7 +46,7 @@ class UpgradingNode(State, frozen=True, cache_hash=True):
     enabled: bool = False
     has_feature: bool = False
     row: str | None = None
-    state: UpgradeState = PRE
+    state: rules.UpgradeState = rules.PRE
     group: int = NO_GROUP
     compared: bool = False
     schema: int = 0
@@ -70,28 +63,32 @@ class UpgradingNode(State, frozen=True, cache_hash=True):
     @property
     def has_finished(self) -> bool:
         """Whether Raft manages its schema."""
-        return self.state == POST
+        return self.state == rules.POST
 
     @property
     def needs_restart(self) -> bool:
         """Whether what it has persisted differs from what it runs by."""
         running = (self.runs_new, self.enabled, self.state)
-        return (self.installed, self.configured, state_at_start(self.row)) != running
+        return (self.installed, self.configured, rules.state_at_start(self.row)) != running
 
     @property
     def position(self) -> Position:
         """How many of the five phases are behind it."""
-        if self.state == POST:
+        if self.state == rules.POST:
             return 5
-        if self.state == SYNCHRONIZE:
+        if self.state == rules.SYNCHRONIZE:
             return 4 if self.compared else 3
-        if self.state == RECOVERY or self.group == NO_GROUP:
+        if self.state == rules.RECOVERY or self.group == NO_GROUP:
             return 0
         return 2 if self.compared else 1
 
     def is_upgrading(self, *positions: int, in_group: bool = True) -> bool:
         """Whether the upgrade goes on here, with so many phases behind it."""
-        goes_on = self.has_feature and self.state in (PRE, SYNCHRONIZE) and self.status == "up"
+        goes_on = (
+            self.has_feature
+            and self.state in (rules.PRE, rules.SYNCHRONIZE)
+            and self.status == "up"
+        )
         return goes_on and self.position in positions and (self.group != NO_GROUP) == in_group
 
     @property
@@ -158,7 +155,7 @@ class Cluster(State, frozen=True, cache_hash=True, kw_only=True):
     def company(self, node: int) -> int:
         """The members of a node's group that it reaches, and itself (a mask)."""
         group = self.nodes[node].group
-        there = self.where(lambda n: n.group == group and n.state != RECOVERY)
+        there = self.where(lambda n: n.group == group and n.state != rules.RECOVERY)
         return there & self.linked(node) | 1 << node
 
     def members_of(self, group: int) -> int:
@@ -193,7 +190,7 @@ class Cluster(State, frozen=True, cache_hash=True, kw_only=True):
     @property
     def needs_recovery(self) -> bool:
         """Whether only manual recovery leads on: begun, after a loss, or with two groups."""
-        if len(self.entries) > 1 or any(n.state == RECOVERY for n in self.nodes):
+        if len(self.entries) > 1 or any(n.state == rules.RECOVERY for n in self.nodes):
             return True
         left = self.left.bit_count() < len(self.nodes)
         return left and any(not self.nodes[i].has_finished for i in nodes_in(self.left))
@@ -204,8 +201,8 @@ class Cluster(State, frozen=True, cache_hash=True, kw_only=True):
         None once a node is in RECOVERY mode: there gossip spreads changes again, to members that
         are still in ``synchronize``, too (a search finds that).
         """
-        finished = self.where(lambda n: n.state == POST)
-        if finished and not self.where(lambda n: n.state == RECOVERY):
+        finished = self.where(lambda n: n.state == rules.POST)
+        if finished and not self.where(lambda n: n.state == rules.RECOVERY):
             for first in nodes_in(finished):
                 for second in nodes_in(self.linked(first)):
                     yield first, second
@@ -219,7 +216,7 @@ class Cluster(State, frozen=True, cache_hash=True, kw_only=True):
         if not all(node.enabled for node in self.nodes):
             return self
         nodes = (
-            n.but(has_feature=True, row=n.row or PRE) if n.is_up and not n.has_feature else n
+            n.but(has_feature=True, row=n.row or rules.PRE) if n.is_up and not n.has_feature else n
             for n in self.nodes
         )
         return self.but(nodes=tuple(nodes))

@@ -20,6 +20,11 @@ export class FragmentStore {
     this.moments.splice(first, moments.length, ...moments.map(named));
   }
 
+  // The frame of a moment on a path: the start looks as the safeguards of the branch have it.
+  rootAt(id, path) {
+    return (!id && this.moments[path[1]]?.start) || this.moments[id].root;
+  }
+
   // The whole HTML of a text, with every placeholder filled; `ids` gathers the texts in order.
   html(id, ids = []) {
     ids.push(Number(id));
@@ -38,8 +43,8 @@ export class FragmentStore {
 }
 
 // The order of fields is that of DrawnMoment in kit/views/wire.py.
-function named([parent, root, verb, milestone, question, inner, flows, broken, off]) {
-  return { parent, root, verb, milestone, question, inner, flows, broken, off };
+function named([parent, root, verb, milestone, question, inner, flows, broken, off, start]) {
+  return { parent, root, verb, milestone, question, inner, flows, broken, off, start };
 }
 
 export function parsed(text) {

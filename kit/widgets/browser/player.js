@@ -230,7 +230,7 @@ export class Player {
 
   draw(animated, lists) {
     this.flows.begin(animated ? lists : []);
-    const before = this.main.show(this.store.moments[this.at].root, animated);
+    const before = this.main.show(this.store.rootAt(this.at, this.full), animated);
     this.compare();
     this.choices.restore();
     this.hand?.release();
@@ -323,7 +323,7 @@ export class Player {
       this.wire.need(beside); // what it answers compares again
       return;
     }
-    this.side.show(moments[beside].root, false);
+    this.side.show(this.store.rootAt(beside, twin), false);
     this.part("parts").textContent = parting(this.full, twin, moments);
     this.spots.follow(this.side);
     this.settle();

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -255,11 +257,44 @@ def test_forcing_is_confirmed_first_and_each_forced_entry_is_marked() -> None:
     assert drawn(timeline, "nodes").count("log-card forced") == 1
 
 
-@pytest.mark.partly("B-001", "a ring: members wear their badge on the stage of nodes")
+def on_ring(timeline: Timeline) -> dict[str, str]:
+    """What stands at each node of the ring: the key of a member, a pencil, what is marked new."""
+    svg = re.search("<svg.*</svg>", drawn(timeline, "ring"), re.DOTALL)
+    assert svg is not None
+    drawing = ElementTree.fromstring(svg[0])
+    marks = {"sign key": "key", "asked on": "pencil", "moved": "new", "cross": "down"}
+    spots = (one for one in drawing.iter("g") if one.get("data-k", "").startswith("ring:"))
+    return {
+        spot.get("data-of", ""): " ".join(
+            marks[kind] for part in spot.iter() if (kind := part.get("class", "")) in marks
+        )
+        for spot in spots
+    }
+
+
+def test_the_ring_marks_who_comes_and_who_is_down() -> None:
+    """Who is written to only has a pencil, a new member a marked key, who is down a cross."""
+    timeline = walk("cms/three-of-four", longest=12)
+    seen = []
+    while timeline.forward() is not None:
+        seen.append(on_ring(timeline))
+    key = dict.fromkeys("ABC", "key")
+    rows = [row for at, row in enumerate(seen) if row not in seen[:at]]
+    assert rows[:4] == [key | {"D": ""}, key | {"D": "pencil"}, key | {"D": "new key"},
+                        key | {"D": "key"}]  # fmt: skip
+    assert rows[4:6] == [
+        {"A": "pencil", "B": "key", "C": "key", "D": "key"},
+        {"A": "", "B": "key", "C": "key", "D": "key"},
+    ]
+    lost = after("cms", {"nodes": 3, "members": 1, "crashes": 1}, "crash B")
+    assert on_ring(lost) == {"A": "key", "B": "down", "C": ""}
+
+
+@pytest.mark.spec("B-001")
 @pytest.mark.parametrize("after_steps", range(8))
 def test_some_nodes_are_the_cms_and_that_changes_while_it_runs(after_steps: int) -> None:
     """One of three members leaves, and the fourth node comes: an event is committed at any step of
-    that. At each step the picture gives a member its badge, and nobody else.
+    that. At each step the stage and the ring give a member its badge, and nobody else.
     """
     timeline = walk("cms/three-of-four", longest=12)
     model: Any = timeline.model
@@ -274,6 +309,7 @@ def test_some_nodes_are_the_cms_and_that_changes_while_it_runs(after_steps: int)
         members = "".join(model.named(model.newest(timeline.state).readers))
         assert in_picture(timeline) == members
         assert drawn(timeline, "nodes").count('class="sign key"') == len(members)
+        assert "".join(n for n, marks in on_ring(timeline).items() if "key" in marks) == members
         seen.append(members)
     assert submitted
     assert list(dict.fromkeys(seen)) == ["ABC", "ABCD", "BCD"]

@@ -13,11 +13,13 @@ from kit.protocols.cms.facts.members import EpochRow, NodeRow, QuorumRow
 from kit.protocols.cms.rules.members import letters
 from kit.views.actions import mark
 from kit.views.busts import Health
+from kit.views.circle import DISC, HEIGHT, OUTSIDE, RADIUS, WIDTH, draw_band, point
 from kit.views.declared import NONE, Badges, Column, Drawn, Note, Table, of_state, panel_of
 from kit.views.fragment import Frag, Kid, h
 from kit.views.panel import Scene
-from kit.views.parts import act_button, drawing, word
+from kit.views.parts import act_button, drawing, fresh, word
 from kit.views.registry import staged
+from kit.views.replicas import SIGNS, pencil
 from kit.views.stage import Character, Stage, stage_panel
 from kit.views.tape import Card, Reach
 
@@ -74,6 +76,52 @@ def _card(row: EpochRow) -> Card:
         title=facts.epoch_line(row),
         forced=row.forced,
     )
+
+
+def _ring(scene: Scene) -> Frag:
+    """Each node at its place on the ring, with what it owns; who is in the CMS has its badge."""
+    rows, former = scene.of(facts.nodes), scene.former()
+    had = (
+        {row.name for row in former.of(facts.nodes) if row.reads}
+        if former
+        else {*scene.model.names}
+    )
+    owners = [at for at, row in enumerate(rows) if row.joined]
+    ends = zip([owners[-1] - len(rows), *owners], owners, strict=False)
+    bands = [draw_band(left / len(rows), right / len(rows)) for left, right in ends]
+    spots = [_spot(row, at / len(rows), row.name not in had) for at, row in enumerate(rows)]
+    return drawing("; ".join(_ring_lines(scene)), WIDTH, HEIGHT, *bands, *spots, fluid=True)
+
+
+def _spot(row: NodeRow, share: float, is_new: bool) -> Frag:
+    (x, y), (right, down) = point(share, RADIUS), point(share, OUTSIDE + DISC)
+    key = h("path", d=SIGNS["key"], class_="sign key")
+    badge = h("g", fresh(0, 0, 24, 22) if is_new else None, key,
+              transform=f"translate({right:.0f} {down:.0f})")  # fmt: skip
+    inward, lower = point(share, RADIUS - 2.5 * DISC)
+    return h(
+        "g",
+        h("title", facts.node_line(row)),
+        h("circle", cx=x, cy=y, r=DISC, class_="box" if row.joined else "box dashed"),
+        word(row.name, x, y + 5, "on"),
+        h("path", d=SIGNS["gone"], class_="cross", transform=f"translate({x:.0f} {y:.0f}) scale(2)")
+        if row.node.health != "up"
+        else None,
+        badge if row.reads else pencil(right, down, filled=True) if row.writes else None,
+        word(str(row.epoch), inward, lower + 4, "soft"),
+        k=f"ring:{row.name}",
+        data_of=row.name,
+    )
+
+
+def _ring_lines(scene: Scene) -> Iterator[str]:
+    return map(facts.node_line, scene.of(facts.nodes))
+
+
+RING_SIGNS = (
+    "key: a member of the CMS; pencil: written to, not read from; dashed: not in the cluster; "
+    "inside: the epoch that a node has applied"
+)
 
 
 def _badges(scene: Scene) -> Badges:
@@ -209,6 +257,13 @@ VIEWS = staged(
         ),
         still=True,
         tab="Nodes",
+    ),
+    panel_of(
+        "ring",
+        "The ring, and who of it is the CMS",
+        Drawn(_ring, _ring_lines),
+        Note(RING_SIGNS),
+        tab="Ring",
     ),
     panel_of(
         "log",

@@ -35,14 +35,7 @@ from kit.errors import Refused, are
 from kit.masks import majority, nodes_in, union
 from kit.protocols.recovery import facts
 from kit.protocols.recovery import recovery as act
-from kit.protocols.recovery.drill.lost_majority import (
-    TIMES,
-    LostServers,
-    data_unavailable,
-    ever_dead,
-    nothing_lost,
-    one_group,
-)
+from kit.protocols.recovery.drill import lost_majority
 from kit.protocols.recovery.lost_majority import NO_GROUP, NOBODY, OLD, group_uuid
 from kit.protocols.recovery.recovering_cluster import LEAVES, RecoveryNode, RecoveryState
 from kit.protocols.recovery.recovery import LOG, MOST_CRASHES, Recovery
@@ -201,7 +194,7 @@ TABLES = (
 # -- what may be typed -----------------------------------------------------------------------------
 
 
-class RecoveryServers(LostServers):
+class RecoveryServers(lost_majority.LostServers):
     """The servers of a cluster that recovers by ``recovery_leader``."""
 
     log, tables = LOG, TABLES
@@ -509,10 +502,10 @@ def grade(now: DrillMoment) -> Grade:
         (
             judged("cluster whole", list(_unfinished(m, s)), whole),
             *((kept,) if m.majority_lives else ()),
-            one_group(now),
-            nothing_lost(now, act.Die, had, "entry and datum", dangling),
+            lost_majority.one_group(now),
+            lost_majority.nothing_lost(now, act.Die, had, "entry and datum", dangling),
             GradeRow("steps", None, f"{used}; the procedure takes {procedure_length(m)}"),
-            data_unavailable(now),
+            lost_majority.data_unavailable(now),
             *_looked_at(now),
         )
     )
@@ -561,7 +554,7 @@ def checklist(now: DrillMoment) -> tuple[CheckedStep, ...]:
     """The steps of the edition; those that leave nothing behind by the marks of who looked."""
     m: Recovery = now.model
     leader = m.names[now.state.leader] if now.state.leader != NOBODY else "the recovery leader"
-    words = {"dead": ever_dead(now), "leader": leader, "order": "in any order"}
+    words = {"dead": lost_majority.ever_dead(now), "leader": leader, "order": "in any order"}
     return tuple(
         CheckedStep(step.name, step.what.format(**words), DONE[step.name](now.state, now))
         for step in (KEPT_STEPS if m.majority_lives else NEW_STEPS[m.edition])
@@ -632,7 +625,7 @@ def opened(model: Recovery) -> Recovery:
         crashes=MOST_CRASHES,
         deaths=max(model.deaths, live - 1),
         returns=max(model.returns, len(model.given_up)),
-        changes=max(model.changes, TIMES),
+        changes=max(model.changes, lost_majority.TIMES),
         writes=max(model.writes, live),
     )
     return Recovery(parameters, tuple(sorted({*model.off, *MISTAKES})))

@@ -9,29 +9,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kit.engine.drill import (
-    CheckedStep,
-    CommandReply,
-    DrillKind,
-    DrillMoment,
-    Grade,
-    judged,
-    operator_steps,
-    steps_needed,
-)
+from kit.engine import drill
 from kit.engine.forms import Form, Given
 from kit.engine.server import LOG_FILE, NodeTable, Row
 from kit.errors import Refused
 from kit.masks import nodes_in, union
 from kit.protocols.recovery import recovery_mode as act
-from kit.protocols.recovery.drill.lost_majority import (
-    TIMES,
-    LostServers,
-    data_unavailable,
-    ever_dead,
-    nothing_lost,
-    one_group,
-)
+from kit.protocols.recovery.drill import lost_majority
 from kit.protocols.recovery.lost_majority import MOST_FAULTS, NO_GROUP, group_uuid
 from kit.protocols.recovery.mode_cluster import MODES, ModeNode, ModeState
 from kit.protocols.recovery.orders import by_servers
@@ -46,14 +30,14 @@ COMPARED = "compared"
 # -- system tables ---------------------------------------------------------------------------------
 
 
-def mistyped(now: DrillMoment, number: int) -> tuple[str, ...]:
+def mistyped(now: drill.DrillMoment, number: int) -> tuple[str, ...]:
     """The values that were typed on a node and are no known ones, in their order."""
     begins = f"mistyped {number} "
     marks = (m.removeprefix(begins).partition(" ") for m in now.marks if m.startswith(begins))
     return tuple(value for _, _, value in sorted(marks, key=lambda mark: int(mark[0])))
 
 
-def _local(now: DrillMoment, number: int) -> Iterator[Row]:
+def _local(now: drill.DrillMoment, number: int) -> Iterator[Row]:
     node = now.state.nodes[number]
     if node.value:
         typed = mistyped(now, number) if node.value == "unknown" else ()
@@ -62,13 +46,13 @@ def _local(now: DrillMoment, number: int) -> Iterator[Row]:
     yield {"key": GROUP_ID, "value": group_uuid(node.group_id) if has_id else None}
 
 
-def _discovery(now: DrillMoment, number: int) -> Iterator[Row]:
+def _discovery(now: drill.DrillMoment, number: int) -> Iterator[Row]:
     for at in nodes_in(now.state.nodes[number].discovery):
         host = now.model.host(at)
         yield {"key": "peers", "ip_addr": host.address, "raft_server_id": host.host_id}
 
 
-def _history(now: DrillMoment, number: int) -> Iterator[Row]:
+def _history(now: drill.DrillMoment, number: int) -> Iterator[Row]:
     if newest := now.state.nodes[number].history:
         yield {"key": "history", "state_id": f"{newest:08x}-fe88-11f0-8002-000000000001"}
 
@@ -76,7 +60,7 @@ def _history(now: DrillMoment, number: int) -> Iterator[Row]:
 # -- what may be typed -----------------------------------------------------------------------------
 
 
-class ModeServers(LostServers):
+class ModeServers(lost_majority.LostServers):
     """The servers of a cluster that recovers by RECOVERY mode."""
 
     log = LOG
@@ -87,15 +71,15 @@ class ModeServers(LostServers):
     )
     stops, starts, isolates = act.Stop, act.StartServer, act.Isolate
 
-    def reached(self, now: DrillMoment, at: int) -> set[int]:
+    def reached(self, now: drill.DrillMoment, at: int) -> set[int]:
         """Whom a node hears, and itself."""
         return {at, *(i for i in range(len(now.state.nodes)) if now.state.hears(at, i))}
 
-    def version(self, now: DrillMoment, at: int) -> str:
+    def version(self, now: drill.DrillMoment, at: int) -> str:
         """It is of the columns, or of the entry that group 0 wrote."""
         return str(now.state.nodes[at].version_id)
 
-    def describe(self, now: DrillMoment, given: Given) -> CommandReply:
+    def describe(self, now: drill.DrillMoment, given: Given) -> drill.CommandReply:
         """One version on all live nodes is a step of the procedure."""
         reply, step = super().describe(now, given), act.Compare()
         if now.model.refusal(now.state, step) is not None:
@@ -103,19 +87,19 @@ class ModeServers(LostServers):
         marks = (COMPARED,) if now.state.in_recovery_mode else ()
         return replace(reply, actions=() if now.state.compared else (step,), marks=marks)
 
-    def grep(self, now: DrillMoment, given: Given) -> CommandReply:
+    def grep(self, now: drill.DrillMoment, given: Given) -> drill.CommandReply:
         """RECOVERY mode read on every live node is a step."""
         m, s, lines = now.model, now.state, self.searched(now, given)
         marks = (f"log {now.place}",) if any("RECOVERY mode" in line for line in lines) else ()
         read = {f"log {name}" for name in m.named(s.live)} <= {*now.marks, *marks}
         able = read and not s.logs_read and m.refusal(s, act.ReadLogs()) is None
-        return CommandReply(lines, actions=(act.ReadLogs(),) * able, marks=marks)
+        return drill.CommandReply(lines, actions=(act.ReadLogs(),) * able, marks=marks)
 
 
 SERVERS = ModeServers()
 
 
-def update(now: DrillMoment, given: Given) -> CommandReply:
+def update(now: drill.DrillMoment, given: Given) -> drill.CommandReply:
     """``group0_upgrade_state`` is written: what is no known value is taken for recovery later."""
     number, value = SERVERS.answering(now, "cqlsh"), str(given["value"])
     if value in MODES and value not in ("recovery", "unknown"):
@@ -128,18 +112,18 @@ def update(now: DrillMoment, given: Given) -> CommandReply:
     return replace(query(act.Mistype)(now, given), marks=(mark,))
 
 
-def query(kind: Any) -> Callable[[DrillMoment, Given], CommandReply]:
+def query(kind: Any) -> Callable[[drill.DrillMoment, Given], drill.CommandReply]:
     """A query on this node that is one step of the model; none where it changes nothing."""
 
-    def answer(now: DrillMoment, given: Given) -> CommandReply:
+    def answer(now: drill.DrillMoment, given: Given) -> drill.CommandReply:
         SERVERS.answering(now, "cqlsh")
         action = kind(now.place)
-        return CommandReply(actions=(action,) if now.has(action) else ())
+        return drill.CommandReply(actions=(action,) if now.has(action) else ())
 
     return answer
 
 
-def leave(now: DrillMoment, given: Given) -> CommandReply:
+def leave(now: drill.DrillMoment, given: Given) -> drill.CommandReply:
     """The row goes that an operator wrote; one that the server wrote stays."""
     SERVERS.answering(now, "cqlsh")
     value = now.node.value
@@ -149,7 +133,7 @@ def leave(now: DrillMoment, given: Given) -> CommandReply:
     return query(act.Unset)(now, given)
 
 
-def remove(now: DrillMoment, given: Given) -> CommandReply:
+def remove(now: drill.DrillMoment, given: Given) -> drill.CommandReply:
     """``nodetool removenode``; the others that are dead are ignored."""
     SERVERS.answering(now, "nodetool")
     for each in (given["host_id"], *given.get("host_ids", ())):
@@ -157,7 +141,7 @@ def remove(now: DrillMoment, given: Given) -> CommandReply:
         if now.state.nodes[number].standing == "live":
             done = "removed" if each == given["host_id"] else "ignored"
             raise Refused(f"{now.model.names[number]} is counted on: it is not {done}")
-    return CommandReply(actions=(act.Remove(now.model.names[SERVERS.number(now, given)]),))
+    return drill.CommandReply(actions=(act.Remove(now.model.names[SERVERS.number(now, given)]),))
 
 
 def _truncating(table: str, about: str, kind: Any) -> tuple[Form, Form]:
@@ -197,18 +181,18 @@ FORMS: tuple[Form, ...] = (
 # -- the grade, and the checklist that the run ticks -----------------------------------------------
 
 
-def grade(now: DrillMoment) -> Grade:
+def grade(now: drill.DrillMoment) -> drill.Grade:
     """The run, graded; the same run has the same grade, whatever was typed."""
     answered = union(step.state.answered for step in now.run)
-    needed = steps_needed(RecoveryMode(now.model.parameters), act.BY_OPERATOR)
+    needed = drill.steps_needed(RecoveryMode(now.model.parameters), act.BY_OPERATOR)
     whole = "every node that lives runs in one group 0, after the Raft upgrade"
-    return Grade(
+    return drill.Grade(
         (
-            judged("cluster whole", list(_unfinished(now.model, now.state)), whole),
-            one_group(now),
-            nothing_lost(now, act.Die, answered, "entry"),
-            operator_steps(now, act.BY_OPERATOR, needed),
-            data_unavailable(now),
+            drill.judged("cluster whole", list(_unfinished(now.model, now.state)), whole),
+            lost_majority.one_group(now),
+            lost_majority.nothing_lost(now, act.Die, answered, "entry"),
+            drill.operator_steps(now, act.BY_OPERATOR, needed),
+            lost_majority.data_unavailable(now),
         )
     )
 
@@ -228,23 +212,23 @@ def _unfinished(m: RecoveryMode, s: ModeState) -> Iterator[str]:
         yield "group 0 has no majority"
 
 
-def checklist(now: DrillMoment) -> tuple[CheckedStep, ...]:
+def checklist(now: drill.DrillMoment) -> tuple[drill.CheckedStep, ...]:
     """The documents' steps, ticked by the run."""
-    dead = ever_dead(now)
+    dead = lost_majority.ever_dead(now)
     return tuple(
-        CheckedStep(step.name, step.what.format(dead=dead), DONE[step.name](now))
+        drill.CheckedStep(step.name, step.what.format(dead=dead), DONE[step.name](now))
         for step in OLD_STEPS
     )
 
 
-def _all(holds: Callable[[ModeNode], bool]) -> Callable[[DrillMoment], bool]:
+def _all(holds: Callable[[ModeNode], bool]) -> Callable[[drill.DrillMoment], bool]:
     return lambda now: any(not s.live & ~s.where(holds) for s in (each.state for each in now.run))
 
 
-def _each(kind: Any, behind: Any = None) -> Callable[[DrillMoment], bool]:
+def _each(kind: Any, behind: Any = None) -> Callable[[drill.DrillMoment], bool]:
     """Whether a step was done on every live node, after the last of another one."""
 
-    def done(now: DrillMoment) -> bool:
+    def done(now: drill.DrillMoment) -> bool:
         names: set[str] = set()
         begun = behind is None
         for step in now.run:
@@ -257,13 +241,13 @@ def _each(kind: Any, behind: Any = None) -> Callable[[DrillMoment], bool]:
     return done
 
 
-def _compared(now: DrillMoment) -> bool:
+def _compared(now: drill.DrillMoment) -> bool:
     """Whether the versions were looked at in their place: what was equal before tells nothing."""
     steps = (step for step in now.run if isinstance(step.action, act.Compare))
     return COMPARED in now.marks or any(step.state.in_recovery_mode for step in steps)
 
 
-DONE: dict[str, Callable[[DrillMoment], bool]] = {
+DONE: dict[str, Callable[[drill.DrillMoment], bool]] = {
     "isolate": lambda now: now.state.isolated,
     "enter": _each(act.SetRecovery),
     "rolling restart": _all(lambda node: node.mode == "recovery"),
@@ -285,16 +269,16 @@ def opened(model: RecoveryMode) -> RecoveryMode:
     return RecoveryMode(
         replace(
             model.parameters,
-            crashes=max(model.crashes, TIMES),
+            crashes=max(model.crashes, lost_majority.TIMES),
             deaths=max(model.deaths, len(model.names) - len(model.given_up) - 1),
             returns=max(model.returns, len(model.given_up)),
-            changes=max(model.changes, TIMES),
+            changes=max(model.changes, lost_majority.TIMES),
             mistypes=MOST_FAULTS,
         )
     )
 
 
-DRILL = DrillKind(
+DRILL = drill.DrillKind(
     title="Recover a group 0 by RECOVERY mode",
     task="The dead will not come back by themselves. Enter RECOVERY mode, remove them, leave it "
     "again, and let the Raft upgrade run to its end. help lists the commands.",

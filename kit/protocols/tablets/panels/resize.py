@@ -15,17 +15,7 @@ from kit.protocols.tablets.rules import maps
 from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica
 from kit.protocols.topology.panels.states import diagram
 from kit.protocols.topology.rules.editions import MACHINES
-from kit.views.declared import (
-    Alike,
-    Badges,
-    Column,
-    Drawn,
-    Table,
-    of_state,
-    panel_of,
-    status,
-    unsaid,
-)
+from kit.views import declared
 from kit.views.diagrams import END, START, Standing, state_panel
 from kit.views.fragment import Frag, Kid, h
 from kit.views.gate import Gate
@@ -251,7 +241,7 @@ def _pair(pair: SiblingPair, left: float, top: float, wide: float) -> Frag:
     )
 
 
-def _badges(scene: Scene) -> Badges:
+def _badges(scene: Scene) -> declared.Badges:
     """The decision, and whether it is being finalized; until then how many tablets there are."""
     now = scene.of(facts.line)
     idle = not scene.state.transition  # its names leave room for little else
@@ -308,13 +298,13 @@ def _log_words(scene: Scene) -> str:
 
 RESIZE = Views(
     (
-        status(_badges, "badges"),
-        grid_panel(of_state(facts.grid), lambda scene: {LOG: _log_words(scene)}),
-        panel_of(
+        declared.status(_badges, "badges"),
+        grid_panel(declared.of_state(facts.grid), lambda scene: {LOG: _log_words(scene)}),
+        declared.panel_of(
             "resize",
             "Resize decision",
-            Drawn(_thresholds, _limits),
-            Table(
+            declared.Drawn(_thresholds, _limits),
+            declared.Table(
                 _words,
                 "resize:{0[0]}",
                 ("what", "now"),
@@ -325,52 +315,52 @@ RESIZE = Views(
             still=True,
             tab="Resize",
         ),
-        panel_of(
+        declared.panel_of(
             "readiness",
             "Readiness by replica",
-            Table(
+            declared.Table(
                 lambda scene: scene.of(facts.line).readiness,
                 "ready:{0.tablet}:{0.replica}",
                 (
-                    Column("tablet", "tablet"),
-                    Column("replica", "replica"),
-                    Column("compaction groups", _groups),
-                    Column("map", lambda each: f"of {each.count}"),
-                    Column("local number", "number"),
-                    Column("ready", draws=_ready),
+                    declared.Column("tablet", "tablet"),
+                    declared.Column("replica", "replica"),
+                    declared.Column("compaction groups", _groups),
+                    declared.Column("map", lambda each: f"of {each.count}"),
+                    declared.Column("local number", "number"),
+                    declared.Column("ready", draws=_ready),
                 ),
                 caption=_waited_for,
                 of="tablet ks.t {0.tablet}",
                 lines=_replicas,
-                alike=Alike(lambda each: (*_look(each), f"of {each.count}")),
+                alike=declared.Alike(lambda each: (*_look(each), f"of {each.count}")),
             ),
             tab="Ready",
         ),
-        panel_of(
+        declared.panel_of(
             "siblings",
             "Siblings along the tokens",
-            Drawn(_draw_pairs, unsaid),
-            Table(
+            declared.Drawn(_draw_pairs, declared.unsaid),
+            declared.Table(
                 pairs,
                 "siblings:{0.even}",
                 (
-                    Column("siblings", "{0.even}, {0.odd}".format),
-                    Column("even", lambda pair: " ".join(map(str, pair.replicas[0]))),
-                    Column("odd", lambda pair: " ".join(map(str, pair.replicas[1]))),
-                    Column("stands", "standing"),
+                    declared.Column("siblings", "{0.even}, {0.odd}".format),
+                    declared.Column("even", lambda pair: " ".join(map(str, pair.replicas[0]))),
+                    declared.Column("odd", lambda pair: " ".join(map(str, pair.replicas[1]))),
+                    declared.Column("stands", "standing"),
                 ),
                 caption="what a merge makes one",
                 of=lambda pair: f"tablet ks.t {pair.odd}",
                 line="{0.said}",
                 empty="There are no pairs: tablets are paired from two on, and by powers of two.",
-                alike=Alike(
+                alike=declared.Alike(
                     lambda pair: ("apart" if pair.moves else "together",),
                     lambda scene, pair: bool(pair.moves),
                 ),
             ),
             tab="Siblings",
         ),
-        storage_panel(of_state(facts.grid)),
+        storage_panel(declared.of_state(facts.grid)),
         state_panel("states", "Transition state", standing, tab="Track"),
         plans.RESIZE_LOAD,
         plans.RESIZE_PLAN,

@@ -31,19 +31,7 @@ from kit.protocols.tablets.rules.tablet_history import (
     stage_of,
 )
 from kit.protocols.tablets.tablet import Tablet
-from kit.views.declared import (
-    NONE,
-    Column,
-    Drawn,
-    Note,
-    Part,
-    Several,
-    Table,
-    of_state,
-    panel_of,
-    renamed,
-    unsaid,
-)
+from kit.views import declared
 from kit.views.diagrams import END, START, Standing, state_panel
 from kit.views.fragment import Kid, h
 from kit.views.panel import Scene
@@ -449,10 +437,12 @@ def _kept(scene: Scene) -> KeptWrites:
     return scene.once("kept writes", lambda: kept_writes(scene.model, scene.state, scene.way()))
 
 
-def _compared(scene: Scene) -> Iterator[Part]:
+def _compared(scene: Scene) -> Iterator[declared.Part]:
     kept = _kept(scene)
     if not kept.begun or not (kept.leaving or kept.coming):
-        yield Note(NONE_LEAVES if kept.begun else "The comparison begins with the stage streaming.")
+        yield declared.Note(
+            NONE_LEAVES if kept.begun else "The comparison begins with the stage streaming."
+        )
         return
     then, now = f"{', '.join(kept.leaving)} then", f"{', '.join(kept.coming)} now"
 
@@ -463,17 +453,17 @@ def _compared(scene: Scene) -> Iterator[Part]:
         return ("!", "is missing") if kept.due else ("…", "is still to come")
 
     def line(each: KeptWrite) -> str:
-        had, has = (", ".join(names) or NONE for names in (each.had, each.has))
+        had, has = (", ".join(names) or declared.NONE for names in (each.had, each.has))
         return f"{each.write}: {then} {had}; {now} {has}; {stands(each)[1]}"
 
-    yield Table(
+    yield declared.Table(
         lambda scene: _kept(scene).writes,
         "kept:{0.write}",
         (
-            Column("write", "write"),
-            Column(then, "had"),
-            Column(now, "has"),
-            Column("stands", lambda each: [bulb(*stands(each)), f" {stands(each)[1]}"]),
+            declared.Column("write", "write"),
+            declared.Column(then, "had"),
+            declared.Column(now, "has"),
+            declared.Column("stands", lambda each: [bulb(*stands(each)), f" {stands(each)[1]}"]),
         ),
         caption="each write stands for its key",
         line=line,
@@ -483,38 +473,41 @@ def _compared(scene: Scene) -> Iterator[Part]:
         missing = [each.write for each in kept.writes if not each.kept]
         said = f"{', '.join(missing)} is missing" if missing else "all that is owed is there"
         verdict = f"Reads were switched: {said}."
-    yield Note(verdict, "kept:verdict", None)
+    yield declared.Note(verdict, "kept:verdict", None)
 
 
 TABLET = replace(
     STORAGE,
     panels=(
         *(
-            renamed(panel, "The tablet, stage by stage", "Stages")
+            declared.renamed(panel, "The tablet, stage by stage", "Stages")
             if panel.name == "views"
             else panel
             for panel in STORAGE.panels
         ),
-        replace(grid_panel(of_state(grid)), optional=True, still=False, tab="Grid"),
-        panel_of(
+        replace(grid_panel(declared.of_state(grid)), optional=True, still=False, tab="Grid"),
+        declared.panel_of(
             "strips",
             "Who stands at which stage",
-            Drawn(
+            declared.Drawn(
                 lambda scene: [
                     h("p", bulb(sign, "drain"), f" {words}", class_="lamp")
                     for sign, words in _drain(scene)
                 ],
-                unsaid,
+                declared.unsaid,
             ),
-            Table(
+            declared.Table(
                 lambda scene: [(row, *_cells(row)) for row in reversed(scene.of(stages_in_use))],
                 "stage:{0[0].index}",
                 (
-                    Column(
+                    declared.Column(
                         "version",
                         lambda row: [h("b", str(row[0].version)), " ", h("small", _stage(row[0]))],
                     ),
-                    *(Column(head, itemgetter(at), none="") for at, head in enumerate(COLUMNS, 1)),
+                    *(
+                        declared.Column(head, itemgetter(at), none="")
+                        for at, head in enumerate(COLUMNS, 1)
+                    ),
                 ),
                 caption="Stages in use, the committed one first",
                 of="state:{0[0].stage}",
@@ -523,24 +516,24 @@ TABLET = replace(
             tab="Strips",
         ),
         state_panel("states", "The transition's stages", standing, tab="Diagram"),
-        panel_of(
+        declared.panel_of(
             "steps",
             "The run in steps",
-            Table(
+            declared.Table(
                 lambda scene: enumerate(
                     scene.once("story", lambda: story(scene.model, scene.way())), 1
                 ),
                 "told:{0[0]}",
-                (Column("step", "{0[0]}".format), Column("what happened", _step)),
+                (declared.Column("step", "{0[0]}".format), declared.Column("what happened", _step)),
                 caption="Step by step, as the documents tell it",
                 line="{0[0]}. {0[1]}",
             ),
             tab="Steps",
         ),
-        panel_of(
+        declared.panel_of(
             "kept",
             "Leaving and new replicas, write by write",
-            Several(_compared),
+            declared.Several(_compared),
             optional=True,
             tab="Copied",
         ),

@@ -20,16 +20,7 @@ from msgspec.structs import replace
 from kit.edge.arguments import checked
 from kit.edge.paths import source_name
 from kit.errors import BadInput, counted
-from kit.operators.importers.metadata_log import (
-    KINDS,
-    Directory,
-    DirectoryNode,
-    DumpedMetadata,
-    Log,
-    LogEntry,
-    ServiceView,
-    read_metadata,
-)
+from kit.operators.importers import metadata_log
 from kit.protocols.tcm.facts.tools import MEANWHILE, SEQUENCES
 from kit.protocols.tcm.rules.operations import SENTENCES, Kind, usual_steps
 
@@ -92,7 +83,9 @@ class MetadataHistory:
     """
 
     def __init__(
-        self, entries: Sequence[LogEntry], directory: Sequence[DirectoryNode] = ()
+        self,
+        entries: Sequence[metadata_log.LogEntry],
+        directory: Sequence[metadata_log.DirectoryNode] = (),
     ) -> None:
         """Entries of one log in their order; ``directory`` is as the log's end left it."""
         self.directory = {node.node: node for node in directory}
@@ -138,7 +131,7 @@ class MetadataHistory:
     def _base(self) -> dict[int, Member]:
         """Who was there before the first entry: everybody whose registration is no entry."""
         came = {entry.node for entry in self.entries if entry.kind == "REGISTER"}
-        first: dict[int, LogEntry] = {}
+        first: dict[int, metadata_log.LogEntry] = {}
         changed = set()
         for entry in self.entries:
             for node in (entry.node, entry.replaced):
@@ -163,7 +156,7 @@ class MetadataHistory:
         for entry, following in pairwise(self.entries):
             if following.epoch != entry.epoch + 1:
                 yield f"epochs {entry.epoch + 1} to {following.epoch - 1} are missing"
-        unknown = sorted({entry.kind for entry in self.entries} - {*KINDS})
+        unknown = sorted({entry.kind for entry in self.entries} - {*metadata_log.KINDS})
         if unknown:
             yield f"kinds that this kit does not know, kept as text: {', '.join(unknown)}"
         for epoch in self.epochs:
@@ -195,7 +188,7 @@ class _Fold:
         self.unseen: set[int] = set()
         """Those whose operation may have gone on in epochs that are missing."""
 
-    def take(self, entry: LogEntry) -> Epoch:
+    def take(self, entry: metadata_log.LogEntry) -> Epoch:
         """What an entry does, in words."""
         if self.last is not None and entry.epoch != self.last + 1:
             self.unseen |= {*self.flights}
@@ -208,7 +201,7 @@ class _Fold:
             self.flights.clear()
             self.members = {n: replace(m, tokens=None) for n, m in self.members.items()}
             return self._epoch(entry, plain, "not known")
-        if entry.kind not in KINDS:
+        if entry.kind not in metadata_log.KINDS:
             return self._epoch(entry, f"{entry.kind}: not known to this kit", "not known")
         if step in STEPS and what in SEQUENCES and entry.node is not None:
             return self._stepped(entry, step, SEQUENCES[what])
@@ -230,7 +223,7 @@ class _Fold:
 
     def _epoch(
         self,
-        entry: LogEntry,
+        entry: metadata_log.LogEntry,
         say: str,
         standing: Standing = "as expected",
         operation: Flight | None = None,
@@ -242,7 +235,7 @@ class _Fold:
         member = self.members.get(node) or Member(node, self.history.name(node), state)
         self.members[node] = replace(member, state=state, tokens=[member.tokens, *owns][-1])
 
-    def _registered(self, entry: LogEntry) -> Epoch:
+    def _registered(self, entry: metadata_log.LogEntry) -> Epoch:
         where = f" in {entry.dc}, {entry.rack}" if entry.dc else ""
         if entry.node is None:
             what = f"{entry.address or 'a node'} registers{where}; the log does not tell its number"
@@ -252,7 +245,7 @@ class _Fold:
         self.members[entry.node] = member
         return self._epoch(entry, f"{name} registers{where} as node {entry.node}")
 
-    def _cancelled(self, entry: LogEntry, name: str) -> Epoch:
+    def _cancelled(self, entry: metadata_log.LogEntry, name: str) -> Epoch:
         assert entry.node is not None
         flight = self.flights.pop(entry.node, None)
         if flight is None:
@@ -260,7 +253,7 @@ class _Fold:
         self._become(entry.node, "REGISTERED" if flight.kind in COMING else "JOINED")
         return self._epoch(entry, f"cancel: {flight.kind} {name} is undone", operation=flight)
 
-    def _stepped(self, entry: LogEntry, word: str, kind: Kind) -> Epoch:
+    def _stepped(self, entry: metadata_log.LogEntry, word: str, kind: Kind) -> Epoch:
         node, step = entry.node, word.lower()
         assert node is not None
         usual = usual_steps(kind, "server")
@@ -306,8 +299,8 @@ class _Fold:
 
 
 def _numbered(
-    entries: Sequence[LogEntry], directory: Sequence[DirectoryNode]
-) -> Iterator[LogEntry]:
+    entries: Sequence[metadata_log.LogEntry], directory: Sequence[metadata_log.DirectoryNode]
+) -> Iterator[metadata_log.LogEntry]:
     """The entries, registrations with the number of their node where that is known.
 
     Of two registrations of one address the directory can only know the later one.
@@ -342,17 +335,20 @@ def metadata_history(files: str | Path | Sequence[str | Path]) -> MetadataHistor
     Raises BadInput for a file that cannot be read or is neither, no log, or two of a kind.
     """
     paths = [files] if isinstance(files, str | Path) else list(files)
-    return history_of([(source_name(path), read_metadata(path)) for path in paths])
+    return history_of([(source_name(path), metadata_log.read_metadata(path)) for path in paths])
 
 
-def history_of(files: Sequence[tuple[str, DumpedMetadata]]) -> MetadataHistory:
+def history_of(files: Sequence[tuple[str, metadata_log.DumpedMetadata]]) -> MetadataHistory:
     """As ``metadata_history``, from what was read, with the names of the files."""
-    by_kind: dict[type, DumpedMetadata] = {}
+    by_kind: dict[type, metadata_log.DumpedMetadata] = {}
     for name, dumped in files:
-        if isinstance(dumped, ServiceView) or type(dumped) in by_kind:
+        if isinstance(dumped, metadata_log.ServiceView) or type(dumped) in by_kind:
             raise BadInput("log", name, "one log, and one directory beside it")
         by_kind[type(dumped)] = dumped
-    log, directory = by_kind.get(Log), by_kind.get(Directory, Directory(()))
-    if not isinstance(log, Log) or not isinstance(directory, Directory):
+    log, directory = (
+        by_kind.get(metadata_log.Log),
+        by_kind.get(metadata_log.Directory, metadata_log.Directory(())),
+    )
+    if not isinstance(log, metadata_log.Log) or not isinstance(directory, metadata_log.Directory):
         raise BadInput("log", ", ".join(name for name, _ in files), "a log among the files")
     return MetadataHistory(log.rows, directory.rows)

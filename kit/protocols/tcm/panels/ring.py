@@ -14,15 +14,7 @@ from msgspec import Struct
 from kit.errors import counted
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.large import DENSITY, spread
-from kit.protocols.tcm.panels.placement import (
-    Lines,
-    changed_of_many,
-    draw_missed,
-    guilty_parts,
-    large,
-    lines,
-    missed_words,
-)
+from kit.protocols.tcm.panels import placement
 from kit.protocols.tcm.panels.spots import (
     FINEST,
     MOST_LABELS,
@@ -119,7 +111,7 @@ class Arc(Struct, frozen=True):
     right: float
     key: str
     held: str | None
-    line: Lines | None
+    line: placement.Lines | None
     count: int = 1
 
     @property
@@ -130,22 +122,22 @@ class Arc(Struct, frozen=True):
 
 def arcs(scene: Scene, keyspace: str, named: frozenset[str]) -> tuple[Arc, ...]:
     """The arcs of a keyspace, clockwise; ``named`` are keys of parts that a promise names."""
-    if large(scene, keyspace) is not None:
-        rows = changed_of_many(scene, keyspace)[1][:MOST_SINGLE]
+    if placement.large(scene, keyspace) is not None:
+        rows = placement.changed_of_many(scene, keyspace)[1][:MOST_SINGLE]
     else:
-        rows = lines(scene, keyspace)
+        rows = placement.lines(scene, keyspace)
     alone = rows
     if len(rows) > MOST_WHOLE:
         alone = [line for line in rows if line.changed or line.row.key in named][:MOST_SINGLE]
     single = {id(line) for line in alone}
 
-    def run(line: Lines) -> tuple[int, str | None]:
+    def run(line: placement.Lines) -> tuple[int, str | None]:
         return id(line) if id(line) in single else 0, line.row.locked_by
 
     return tuple(_arc(facts.space(scene.model), list(some)) for _, some in groupby(rows, run))
 
 
-def _arc(space: TokenSpace, run: Sequence[Lines]) -> Arc:
+def _arc(space: TokenSpace, run: Sequence[placement.Lines]) -> Arc:
     """Ranges that rest side by side as one arc, held ones apart from others; or one."""
     left, right, held = run[0].row.left, run[-1].row.right, run[0].row.locked_by
     ends = share(space, left), share(space, right)
@@ -221,7 +213,11 @@ def _lock(arc: Arc) -> Frag:
 
 def dense(scene: Scene, keyspace: str) -> Frag | None:
     """Mark where the step changed a table that is too long for single arcs."""
-    bins = changed_of_many(scene, keyspace)[0].bins if large(scene, keyspace) is not None else ()
+    bins = (
+        placement.changed_of_many(scene, keyspace)[0].bins
+        if placement.large(scene, keyspace) is not None
+        else ()
+    )
     if not bins:
         return None
     path = "".join(band(at / DENSITY, (at + 1) / DENSITY, THICK) for at in bins)
@@ -268,7 +264,7 @@ def draw_ring(scene: Scene) -> Frag:
     """Draw arcs between tokens clockwise from the top, with nodes on them and the log inside."""
     count = scene.of(facts.token_count)
     many = count > MOST_LABELS
-    missed = draw_missed(scene)
+    missed = placement.draw_missed(scene)
     return h(
         "div",
         h(
@@ -308,7 +304,7 @@ def _start(scene: Scene, *, named: bool) -> Frag:
 
 
 def _inside(scene: Scene, *, many: bool) -> Frag:
-    guilty = guilty_parts(scene)
+    guilty = placement.guilty_parts(scene)
     names = tags(node.name for node in scene.of(facts.nodes))
     drawn = {
         name: [(arc, letters(arc, names)) for arc in arcs(scene, name, guilty)]
@@ -365,7 +361,7 @@ def _keyspace(
             for arc, marks in drawn
         ],
         dense(scene, name),
-        draw_covered(scene, name) if large(scene, name) is not None else None,
+        draw_covered(scene, name) if placement.large(scene, name) is not None else None,
         k=f"arcs:{name}",
         data_choice=json.dumps(["keyspace", name]) if len(names) > 1 else None,
         hidden=name != names[0],
@@ -432,7 +428,7 @@ def ring_text(scene: Scene) -> str:
         state = f"{node.status}{'' if node.up else ', down'}{known}"
         texts.append(f"  {node.name} ({node.dc} {node.rack}) {state}: {tokens}{more}")
     arrows = arrows_words(scene) if has_arrows(scene) else ""
-    texts += [f"  {words}" for words in (missed_words(scene), arrows) if words]
+    texts += [f"  {words}" for words in (placement.missed_words(scene), arrows) if words]
     return "\n".join(texts)
 
 

@@ -1,13 +1,6 @@
 """The panels of the topology: the transition's diagram, nodes, ring, queue, barrier, group 0."""
 
-from kit.protocols.topology.panels.coordinating import (
-    BADGES,
-    BARRIER,
-    CONFIGURATION,
-    HISTORY,
-    LOG,
-    QUEUE,
-)
+from kit.protocols.topology.panels import coordinating
 from kit.protocols.topology.panels.nodes import NODES
 from kit.protocols.topology.panels.ring import RING
 from kit.protocols.topology.panels.stage import STAGE, gates
@@ -19,19 +12,19 @@ from kit.views.registry import Views
 VIEWS = Views(
     (
         *(
-            BADGES,
+            coordinating.BADGES,
             STAGE,
             NODES,
             STATES,
             RING,
-            QUEUE,
-            BARRIER,
+            coordinating.QUEUE,
+            coordinating.BARRIER,
             TABLE,
             REQUESTS,
-            HISTORY,
-            CONFIGURATION,
+            coordinating.HISTORY,
+            coordinating.CONFIGURATION,
         ),
-        *(LOG, NODE_STATES, LEGEND, DRIVER, CDC, SCHEMA, LAMPS),
+        *(coordinating.LOG, NODE_STATES, LEGEND, DRIVER, CDC, SCHEMA, LAMPS),
     ),
     evidence=("nodes", "barrier"),
     picture="stage",

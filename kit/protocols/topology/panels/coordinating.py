@@ -9,19 +9,7 @@ from kit.protocols.topology.control import has_majority, voting
 from kit.protocols.topology.facts import HistoryLine, LoggedLine, NodeFacts, history, log_lines
 from kit.protocols.topology.rules.cluster import NOBODY
 from kit.protocols.topology.rules.decide import QueueEntry
-from kit.views.declared import (
-    Alike,
-    Badges,
-    Column,
-    Drawn,
-    Table,
-    ToldApart,
-    draw_others,
-    others_lines,
-    panel_of,
-    status,
-    told_apart,
-)
+from kit.views import declared
 from kit.views.fragment import Frag, Kid, h
 from kit.views.panel import Scene
 from kit.views.parts import bulb, lamp
@@ -109,7 +97,7 @@ def _caption(scene: Scene) -> str:
 # -- badges ----------------------------------------------------------------------------------------
 
 
-def _badges(scene: Scene) -> Badges:
+def _badges(scene: Scene) -> declared.Badges:
     s, runs = scene.state, scene.of(facts.barrier)
     topology, entries = s.topology, scene.of(facts.entries)
     more = f" +{len(entries) - 1}" if len(entries) > 1 else ""
@@ -130,18 +118,18 @@ def _status(scene: Scene) -> str:
     return ", ".join(filter(None, said))
 
 
-BADGES = status(_badges, "badges", _status)
-QUEUE = panel_of(
+BADGES = declared.status(_badges, "badges", _status)
+QUEUE = declared.panel_of(
     "queue",
     "Request queue",
-    Table(
+    declared.Table(
         _queue,
         "request:{0[4].number}",
         (
             "request",
-            Column("parameter", lambda row: row[1], none=""),
+            declared.Column("parameter", lambda row: row[1], none=""),
             "stands",
-            Column("why", lambda row: row[3], none=""),
+            declared.Column("why", lambda row: row[3], none=""),
         ),
         caption="Requests that are not done, and why each stands where it stands",
         of="{0[5]}",
@@ -150,24 +138,24 @@ QUEUE = panel_of(
     ),
     tab="Queue",
 )
-BARRIER = panel_of(
+BARRIER = declared.panel_of(
     "barrier",
     "Barrier by node",
-    Table(
+    declared.Table(
         _members,
         "barrier:{0[0].name}",
         (
-            Column("node", lambda row: row[0].name),
+            declared.Column("node", lambda row: row[0].name),
             "applied",
             "requests in flight",
             "sessions",
-            Column("answer", _answer),
+            declared.Column("answer", _answer),
         ),
         caption=_caption,
         of="{0[0].name}",
         line=_node,
         titled=True,
-        alike=Alike(_look, lambda scene, row: row[0].is_coordinator),
+        alike=declared.Alike(_look, lambda scene, row: row[0].is_coordinator),
     ),
     tab="Barrier",
 )
@@ -192,16 +180,16 @@ def _draw_configuration(scene: Scene) -> Frag:
         "div",
         h("p", enough, f" {_quorum(scene)}", k="majority"),
         h("ul", members),
-        draw_others(rows.others),
+        declared.draw_others(rows.others),
     )
 
 
-def _told_apart(scene: Scene) -> ToldApart[int, tuple[str, ...]]:
+def _told_apart(scene: Scene) -> declared.ToldApart[int, tuple[str, ...]]:
     """The members with their roles; of very many those that do not just follow."""
 
-    def work() -> ToldApart[int, tuple[str, ...]]:
+    def work() -> declared.ToldApart[int, tuple[str, ...]]:
         members = list(nodes_in(scene.state.topology.members))
-        return told_apart(members, lambda i: (_role(scene, i).strip(),), lambda i: False)
+        return declared.told_apart(members, lambda i: (_role(scene, i).strip(),), lambda i: False)
 
     return scene.once("roles", work)
 
@@ -226,7 +214,7 @@ def _configuration(scene: Scene) -> Iterator[str]:
     rows = _told_apart(scene)
     yield _quorum(scene)
     yield from (f"{scene.model.names[i]}:{_role(scene, i)}" for i in rows.listed)
-    yield from others_lines(rows.others)
+    yield from declared.others_lines(rows.others)
 
 
 def _log(scene: Scene) -> tuple[LoggedLine, ...]:
@@ -252,16 +240,16 @@ def _history(scene: Scene) -> tuple[HistoryLine, ...]:
     return history(scene.model, scene.way())
 
 
-HISTORY = panel_of(
+HISTORY = declared.panel_of(
     "history",
     "Group 0 history",
-    Table(
+    declared.Table(
         lambda scene: reversed(_history(scene)),
         "command:{0.step}",
         (
-            Column("state id", lambda line: line.state_id or ""),
-            Column("creator", "creator"),
-            Column("description", "description"),
+            declared.Column("state id", lambda line: line.state_id or ""),
+            declared.Column("creator", "creator"),
+            declared.Column("description", "description"),
         ),
         caption=lambda scene: f"group0_history: {counted(len(_history(scene)), 'command')}",
         lines=lambda scene: (
@@ -278,16 +266,16 @@ HISTORY = panel_of(
     ),
     tab="History",
 )
-CONFIGURATION = panel_of(
+CONFIGURATION = declared.panel_of(
     "configuration",
     "Group 0 configuration",
-    Drawn(_draw_configuration, _configuration),
+    declared.Drawn(_draw_configuration, _configuration),
     tab="Members",
 )
-LOG = panel_of(
+LOG = declared.panel_of(
     "log",
     "Coordinator's journal",
-    Drawn(
+    declared.Drawn(
         _draw_log,
         lambda scene: (
             [f"{line.host}: {line.words}" for line in _log(scene)] or ["nothing was logged yet"]

@@ -8,25 +8,7 @@ from msgspec.structs import replace
 from kit.engine.actors import ActorState
 from kit.engine.network import DuplicateMessage
 from kit.engine.timeline import PassedStep
-from kit.protocols.topology.handshake import (
-    CHECKS,
-    FEATURE,
-    GROUP0,
-    JOINER,
-    REMOVED,
-    JoinerState,
-    JoinNodeQuery,
-    JoinNodeRequest,
-    JoinNodeResponse,
-    JoinRow,
-    MemberState,
-    because,
-    joiner,
-    members,
-    removed,
-    tables,
-    up,
-)
+from kit.protocols.topology import handshake
 from kit.protocols.topology.join import Join
 from kit.views.busts import Health
 from kit.views.declared import Badges, Column, Note, Table, of_state, panel_of, status
@@ -36,7 +18,7 @@ from kit.views.parts import lamp
 from kit.views.promises import LAMPS, judged
 from kit.views.registry import Views
 from kit.views.spacetime import MESSAGES
-from kit.views.stage import Character, Stage, stage_panel
+from kit.views.stage import Character, Sign, Stage, stage_panel
 
 BY = {
     "receiver": "the receiver, by its configuration",
@@ -45,37 +27,37 @@ BY = {
 }
 
 
-def hosts(s: ActorState) -> Iterator[tuple[JoinRow, bool, str]]:
+def hosts(s: ActorState) -> Iterator[tuple[handshake.JoinRow, bool, str]]:
     """Every row of ``system.topology``, whether it is in group 0, why it was rejected."""
-    held = tables(s)
+    held = handshake.tables(s)
     for row in held.rows:
-        yield row, row.host in held.members, because(row.reason) if row.reason else ""
+        yield row, row.host in held.members, handshake.because(row.reason) if row.reason else ""
 
 
 def processes(m: Join, s: ActorState) -> tuple[tuple[str, str], ...]:
     """What the members, the joiner and, where there is one, the removed node are at, in words."""
-    state, zombie = joiner(s), removed(s)
+    state, zombie = handshake.joiner(s), handshake.removed(s)
     doing = [
         f"{state.host}, start {state.boot}: {state.status}",
         f"features {', '.join(state.features) or 'none'}",
         "group 0 server runs" if m.runs_group0(state) else "no group 0 server",
         "a response waits until it is told to wait for one" if state.parked else "",
-        because(state.reason) if state.reason else "",
+        handshake.because(state.reason) if state.reason else "",
     ]
-    named = [(each.name, _member(s, each)) for each in members(s)]
-    named.append((JOINER, "; ".join(filter(None, doing))))
+    named = [(each.name, _member(s, each)) for each in handshake.members(s)]
+    named.append((handshake.JOINER, "; ".join(filter(None, doing))))
     if zombie is not None:
         awake = "has sent its old write" if zombie.awake else "is cut off"
-        named.append((REMOVED, f"removed; {'knows it' if zombie.banned else awake}"))
+        named.append((handshake.REMOVED, f"removed; {'knows it' if zombie.banned else awake}"))
     return tuple(named)
 
 
-def _member(s: ActorState, state: MemberState) -> str:
+def _member(s: ActorState, state: handshake.MemberState) -> str:
     if not state.up:
         return "down"
     done = "was handled" if state.call == "handled" else "is on its way"
     parts = [
-        "coordinator" if tables(s).coordinator == state.name else "",
+        "coordinator" if handshake.tables(s).coordinator == state.name else "",
         *(f"handles the request of {asks.host}" for asks in state.handling),
         f"its response {done}" if state.call else "",
         f"owes {state.owes[0]} a rejection" if state.owes else "",
@@ -87,23 +69,23 @@ def _member(s: ActorState, state: MemberState) -> str:
 
 def checks(m: Join, s: ActorState) -> tuple[tuple[str, str, bool], ...]:
     """Every check, who makes it, and whether it would fail if it were made of the joiner now."""
-    state = joiner(s)
+    state = handshake.joiner(s)
     asks = replace(m.asks, host=state.host, call=state.boot, features=state.features)
     return tuple(
-        (check.reason, BY[check.by], check.fails(tables(s), asks, up(s)))
-        for check in CHECKS
+        (check.reason, BY[check.by], check.fails(handshake.tables(s), asks, handshake.up(s)))
+        for check in handshake.CHECKS
         if check.is_made(m.edition)
     )
 
 
 def in_short(s: ActorState) -> tuple[str, str, str]:
     """The joiner's status, who coordinates, whether the feature is enabled."""
-    lead = tables(s).coordinator
-    enabled = FEATURE in tables(s).enabled
+    lead = handshake.tables(s).coordinator
+    enabled = handshake.FEATURE in handshake.tables(s).enabled
     return (
-        f"{joiner(s).host} {joiner(s).status}",
+        f"{handshake.joiner(s).host} {handshake.joiner(s).status}",
         f"{lead} coordinates" if lead else "no coordinator",
-        f"feature {FEATURE} {'enabled' if enabled else 'not enabled'}",
+        f"feature {handshake.FEATURE} {'enabled' if enabled else 'not enabled'}",
     )
 
 
@@ -113,7 +95,11 @@ def tried(steps: Sequence[PassedStep]) -> tuple[int, ...]:
     A call is tried again after a timeout, a lost connection or a new start of who made it; the
     first query is on its way from the start.
     """
-    counts: dict[type, int] = {JoinNodeQuery: 1, JoinNodeRequest: 0, JoinNodeResponse: 0}
+    counts: dict[type, int] = {
+        handshake.JoinNodeQuery: 1,
+        handshake.JoinNodeRequest: 0,
+        handshake.JoinNodeResponse: 0,
+    }
     for step in steps:
         old = Counter(step.before.network.in_flight)
         for envelope, number in (Counter(step.after.network.in_flight) - old).items():
@@ -129,21 +115,20 @@ def tried(steps: Sequence[PassedStep]) -> tuple[int, ...]:
 def _stage(scene: Scene) -> Stage:
     m, s = scene.model, scene.state
     words = dict(processes(m, s))
-    names = tuple(name for name in m.names if name != GROUP0)
-    cast = [_member_there(s, each, words[each.name]) for each in members(s)]
-    cast.append(_joiner_there(m, joiner(s), words[JOINER]))
-    zombie = removed(s)
+    names = tuple(name for name in m.names if name != handshake.GROUP0)
+    cast = [_member_there(s, each, words[each.name]) for each in handshake.members(s)]
+    cast.append(_joiner_there(m, handshake.joiner(s), words[handshake.JOINER]))
+    zombie = handshake.removed(s)
     if zombie is not None:
         tag = "is banned" if zombie.banned else "awake" if zombie.awake else "removed"
-        cast.append(
-            Character(REMOVED, f"n:{REMOVED}", "gone", sign="ban" if zombie.banned else "",
-                      tag=tag, title=f"{REMOVED}: {words[REMOVED]}")
-        )  # fmt: skip
+        who, title = handshake.REMOVED, f"{handshake.REMOVED}: {words[handshake.REMOVED]}"
+        sign: Sign = "ban" if zombie.banned else ""
+        cast.append(Character(who, f"n:{who}", "gone", sign=sign, tag=tag, title=title))
     return Stage(names, tuple(cast), (_group0(s),))
 
 
-def _member_there(s: ActorState, state: MemberState, words: str) -> Character:
-    leads = tables(s).coordinator == state.name
+def _member_there(s: ActorState, state: handshake.MemberState, words: str) -> Character:
+    leads = handshake.tables(s).coordinator == state.name
     holds = [f"asked by {asks.host}" for asks in state.handling]
     if state.call:
         holds.append("was heard" if state.call == "handled" else "awaits answer")
@@ -155,53 +140,59 @@ def _member_there(s: ActorState, state: MemberState, words: str) -> Character:
         f"n:{state.name}",
         "up" if state.up else "down",
         leads=leads,
-        tag="coordinator" if leads else "member" if state.name in tables(s).members else "",
+        tag="coordinator"
+        if leads
+        else "member"
+        if state.name in handshake.tables(s).members
+        else "",
         holds=tuple(holds),
         title=f"{state.name}: {words}",
     )
 
 
-def _joiner_there(m: Join, state: JoinerState, words: str) -> Character:
+def _joiner_there(m: Join, state: handshake.JoinerState, words: str) -> Character:
     features = ", ".join(state.features)
     server = "group 0 runs" if m.runs_group0(state) else f"features {features or 'none'}"
     health: Health = "up" if state.status == "normal" else "joining"
     return Character(
-        JOINER,
-        f"n:{JOINER}",
+        handshake.JOINER,
+        f"n:{handshake.JOINER}",
         "down" if state.status == "stopped" else health,
         tag=state.status,
         holds=(f"{state.host}, start {state.boot}", server),
-        title=f"{JOINER}: {words}",
+        title=f"{handshake.JOINER}: {words}",
     )
 
 
 def _group0(s: ActorState) -> Character:
     """Group 0 with the rows of those that come or have gone, and its configuration."""
-    held = tables(s)
+    held = handshake.tables(s)
     rows = [f"{row.host} {row.state}" for row in held.rows if row.state != "normal"]
     inside = ", ".join(held.members)
-    return Character("g0", f"n:{GROUP0}", tag=f"in: {inside}", holds=tuple(rows),
+    return Character("g0", f"n:{handshake.GROUP0}", tag=f"in: {inside}", holds=tuple(rows),
                      title=f"group 0: {'; '.join(rows) or 'no other rows'}; members {inside}",
                      kind="operator")  # fmt: skip
 
 
-ASKED = {"asking": f"{JOINER}'s question", "requesting": f"{JOINER}'s request"}
+ASKED = {"asking": f"{handshake.JOINER}'s question", "requesting": f"{handshake.JOINER}'s request"}
 
 
 def gates(scene: Scene) -> Iterator[Gate]:
     """Who has to answer before the join goes on: who was asked, the coordinator, the joiner."""
     s, contact = scene.state, scene.model.contact
-    status, lead = joiner(s).status, tables(s).coordinator
-    if any(each.call == "sent" for each in members(s)):
-        yield Gate(JOINER, "the coordinator's call", "been heard", (), (JOINER,), 1)
+    status, lead = handshake.joiner(s).status, handshake.tables(s).coordinator
+    if any(each.call == "sent" for each in handshake.members(s)):
+        yield Gate(
+            handshake.JOINER, "the coordinator's call", "been heard", (), (handshake.JOINER,), 1
+        )
     elif status in ASKED:
-        yield Gate(JOINER, ASKED[status], "been heard", (), (contact,), 1)
+        yield Gate(handshake.JOINER, ASKED[status], "been heard", (), (contact,), 1)
     elif status == "waiting" and lead:
         names = dict.fromkeys((contact, lead))
         there = tuple(name for name in names if name != lead)
-        row = tables(s).row(joiner(s).host)
+        row = handshake.tables(s).row(handshake.joiner(s).host)
         due = "the verdict" if row is None or row.state == "none" else "the response"
-        yield Gate(JOINER, due, "been heard", there, (lead,), len(names))
+        yield Gate(handshake.JOINER, due, "been heard", there, (lead,), len(names))
 
 
 HOSTS = (

@@ -22,17 +22,8 @@ from kit.operators.importers.system_tables import TOPOLOGY
 from kit.protocols.topology.control import SERVING_STATES, ControlState, view_of
 from kit.protocols.topology.facts import RunIds, ends_of, run_ids
 from kit.protocols.topology.outages import address_of
+from kit.protocols.topology.rules import columns
 from kit.protocols.topology.rules.cluster import ClusterTopology, Replication, in_state
-from kit.protocols.topology.rules.columns import (
-    COMMITS_CDC,
-    NULL,
-    OF_REQUESTS,
-    SystemTopology,
-    SystemTopologyRequest,
-    SystemTopologyRow,
-    cell_text,
-    store,
-)
 from kit.protocols.topology.rules.machines import Edition
 from kit.protocols.topology.rules.replication import altered, replication_words
 from kit.protocols.topology.topology import Topology
@@ -58,7 +49,7 @@ OWN = ("host_id", "tokens", "request_id")
 MOST_KEPT = 4
 
 
-stored = lru_cache(MOST_KEPT)(store)
+stored = lru_cache(MOST_KEPT)(columns.store)
 """The tables of a topology; a few are kept, since most steps leave them as they are."""
 
 # -- system.topology -------------------------------------------------------------------------------
@@ -86,16 +77,16 @@ def texts(topology: ClusterTopology, names: tuple[str, ...], ids: RunIds) -> Tex
     """Every cell of a topology; a few are kept, since most steps leave the tables as they are."""
     of_request, of_generation = ({str(number): state for number, state in each} for each in ids)
 
-    def text(row: SystemTopology | SystemTopologyRow, name: str) -> str:
+    def text(row: columns.SystemTopology | columns.SystemTopologyRow, name: str) -> str:
         value: Any = getattr(row, name)
-        if name in OF_REQUESTS:
+        if name in columns.OF_REQUESTS:
             many = isinstance(value, tuple)
             known = [of_request.get(number, number) for number in (value if many else (value,))]
             value = tuple(known) if many else known[0]
         if name.endswith("cdc_generations"):
             times = {number: f"t{state}" for number, state in of_generation.items()}
             value = tuple((times.get(number, time), number) for time, number in value)
-        return cell_text(value)
+        return columns.cell_text(value)
 
     table = stored(topology, names)[0]
     of_rows = {(row.host_id, name): text(row, name) for row in table.rows for name in OF_ROWS}
@@ -116,14 +107,16 @@ def _hosts(scene: Scene) -> tuple[Mapping[str, str], ...]:
 
 def _look(row: Mapping[str, str]) -> tuple[str, ...]:
     cells = row.items()
-    return tuple(f"{name} = {cell}" for name, cell in cells if name not in OWN and cell != NULL)
+    return tuple(
+        f"{name} = {cell}" for name, cell in cells if name not in OWN and cell != columns.NULL
+    )
 
 
 def _columns(scene: Scene) -> list[Column]:
     def work() -> list[Column]:
         rows = _hosts(scene)
-        names = [name for name in OF_ROWS if any(row[name] != NULL for row in rows)]
-        return [Column(name, itemgetter(name), none=NULL) for name in names]
+        names = [name for name in OF_ROWS if any(row[name] != columns.NULL for row in rows)]
+        return [Column(name, itemgetter(name), none=columns.NULL) for name in names]
 
     return scene.once("columns of hosts", work)
 
@@ -159,8 +152,8 @@ def _cdc(scene: Scene) -> Iterator[tuple[str, str, str, str]]:
         users = ", ".join(scene.model.names[i] for i in by)
         begins = f"t{times[number]}" if number in times else "before the run"
         yield str(number), begins, "committed", users
-    if s.topology.transition == COMMITS_CDC:
-        yield str(newest + 1), NULL, "prepared", ""
+    if s.topology.transition == columns.COMMITS_CDC:
+        yield str(newest + 1), columns.NULL, "prepared", ""
 
 
 def _read_as(scene: Scene) -> str:
@@ -172,12 +165,12 @@ def _read_as(scene: Scene) -> str:
 def _lines(scene: Scene) -> Iterator[str]:
     """Every cell that is not null; ``*`` marks what the step changed."""
     now, was = _of_step(scene)
-    new = {cell for cell in now if was is not now and was.get(cell, NULL) != now[cell]}
+    new = {cell for cell in now if was is not now and was.get(cell, columns.NULL) != now[cell]}
     changed = {host for host, _ in new}
     apart = told_apart(_hosts(scene), _look, lambda row: row["host_id"] in changed)
     listed = {"", *(row["host_id"] for row in apart.listed)}
     for (host, name), text in now.items():
-        if host in listed and ((host, name) in new or text != NULL):
+        if host in listed and ((host, name) in new or text != columns.NULL):
             yield f"{'* ' * ((host, name) in new)}{host or 'static'}.{name} = {text}"
     yield from others_lines(apart.others)
 
@@ -188,7 +181,7 @@ TABLE = panel_of(
     Table(
         lambda scene: [(name, _type(scene, name), _of_step(scene)[0]["", name]) for name in STATIC],
         "column:{0[0]}",
-        ("column", "type", Column("value", itemgetter(2), none=NULL)),
+        ("column", "type", Column("value", itemgetter(2), none=columns.NULL)),
         caption="Static columns (shaded): one cell for all nodes",
         lines=_lines,
         look="raised",
@@ -240,13 +233,13 @@ KS_NAME, KS_DATA = "new_keyspace_rf_change_ks_name", "new_keyspace_rf_change_dat
 PARAMETER_CELLS = ("truncate_table_id", KS_NAME, KS_DATA)
 
 
-def _parameters(row: SystemTopologyRequest) -> str:
+def _parameters(row: columns.SystemTopologyRequest) -> str:
     """What is asked for beside the type, by the columns that say it."""
-    cells = ((name, cell_text(getattr(row, name))) for name in PARAMETER_CELLS)
-    return "; ".join(f"{name} {text}" for name, text in cells if text != NULL)
+    cells = ((name, columns.cell_text(getattr(row, name))) for name in PARAMETER_CELLS)
+    return "; ".join(f"{name} {text}" for name, text in cells if text != columns.NULL)
 
 
-def _requests(scene: Scene) -> list[SystemTopologyRequest]:
+def _requests(scene: Scene) -> list[columns.SystemTopologyRequest]:
     """The rows, newest first, with the state ids of the run as ids and times."""
     steps = scene.way()
     ids, ends = dict(run_ids(steps)[0]), ends_of(steps)
@@ -271,7 +264,7 @@ def _joined(scene: Scene) -> Iterator[tuple[str, str, str, str]]:
     running = [("global_topology_request_id", topology.running)] if topology.running else []
     for column, number in (*running, *waiting):
         row = rows[number - 1]
-        yield column, row.id, row.request_type or NULL, row.parameters
+        yield column, row.id, row.request_type or columns.NULL, row.parameters
 
 
 REQUESTS = panel_of(
@@ -281,9 +274,9 @@ REQUESTS = panel_of(
         _requests,
         "asked:{0.id}",
         (
-            *(Column(name, name, none=NULL) for name in REQUEST_CELLS),
+            *(Column(name, name, none=columns.NULL) for name in REQUEST_CELLS),
             Column("done", lambda row: str(row.done)),
-            Column("parameters", _parameters, none=NULL),
+            Column("parameters", _parameters, none=columns.NULL),
         ),
         caption="All requests, newest first",
         of="{0.target_host}",
@@ -332,7 +325,7 @@ def driver_view(m: Topology, s: ControlState, steps: Sequence[PassedStep]) -> Dr
     contact = next((i for i in range(len(m.names)) if serving & s.up >> i & 1), None)
     if contact is None:
         return DriverView("")
-    rows = {row.host_id: row for row in store(s.topology, m.names)[0].rows}
+    rows = {row.host_id: row for row in columns.store(s.topology, m.names)[0].rows}
     peers = []
     for i in nodes_in(serving):
         row = rows[m.names[i]]
@@ -364,7 +357,10 @@ DRIVER = panel_of(
     Table(
         lambda scene: _driver(scene).rows,
         "driver:{0[2]}",
-        ("table", *(Column(name, itemgetter(at), none=NULL) for at, name in enumerate(READ, 1))),
+        (
+            "table",
+            *(Column(name, itemgetter(at), none=columns.NULL) for at, name in enumerate(READ, 1)),
+        ),
         caption=lambda scene: (
             f"system.local and system.peers, by a connection to {_driver(scene).contact}"
         ),

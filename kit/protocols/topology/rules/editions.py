@@ -14,15 +14,7 @@ published coordinator.
 
 from collections.abc import Iterator
 
-from kit.protocols.topology.rules.machines import (
-    EDITIONS,
-    EdgeRow,
-    Edition,
-    Machine,
-    machine,
-    machine_in_words,
-    own_rows,
-)
+from kit.protocols.topology.rules import machines
 
 TABLES = """
 bootstrapping
@@ -205,23 +197,27 @@ lock
 """
 
 
-def _machines(edition: Edition) -> Iterator[Machine]:
+def _machines(edition: machines.Edition) -> Iterator[machines.Machine]:
     """The machines of an edition, in the order of the tables."""
     for block in TABLES.strip().split("\n\n"):
         name, *rows = (line for line in block.splitlines() if not line.startswith("#"))
-        own = own_rows(edition, rows)
+        own = machines.own_rows(edition, rows)
         states = [row for row in own if row.count("|") == 3]
-        yield machine(name, "\n".join(states), "\n".join(row for row in own if row not in states))
+        yield machines.machine(
+            name, "\n".join(states), "\n".join(row for row in own if row not in states)
+        )
 
 
-MACHINES = {edition: {each.name: each for each in _machines(edition)} for edition in EDITIONS}
+MACHINES = {
+    edition: {each.name: each for each in _machines(edition)} for edition in machines.EDITIONS
+}
 """Each edition's machines by name; an operation's is named after its node state."""
 NODE = MACHINES["documents"]["node"]
-REPLACED = EdgeRow("normal", "left", "replaced")
+REPLACED = machines.EdgeRow("normal", "left", "replaced")
 """What the end of a replace does to the replaced node: the diagram has no edge for it."""
 
 
-def in_words(edition: Edition) -> Iterator[tuple[str, str, str, str]]:
+def in_words(edition: machines.Edition) -> Iterator[tuple[str, str, str, str]]:
     """What the edition's tables say, row by row."""
     for each in MACHINES[edition].values():
-        yield from machine_in_words(each)
+        yield from machines.machine_in_words(each)

@@ -17,17 +17,7 @@ from msgspec.structs import replace
 
 from kit.errors import BadInput, Refusal
 from kit.masks import chosen, mask_of
-from kit.protocols.topology.rules.cluster import (
-    NO_ROW,
-    NOBODY,
-    ClusterTopology,
-    Replication,
-    RequestEntry,
-    Setting,
-    in_state,
-    owners,
-    with_node,
-)
+from kit.protocols.topology.rules import cluster
 from kit.protocols.topology.rules.machines import GLOBAL_REQUEST, NODE_REQUESTS
 from kit.protocols.topology.rules.replication import place_of, replication_in, replication_words
 from kit.protocols.topology.rules.work import under_way
@@ -50,21 +40,21 @@ class OperationRequest(Struct, frozen=True, cache_hash=True):
     """
 
     kind: str
-    node: int = NOBODY
-    replaced: int = NOBODY
+    node: int = cluster.NOBODY
+    replaced: int = cluster.NOBODY
     zero_token: bool = False
     supported: int = 0
     option: str = ""
     keyspace: str = ""
-    replication: Replication = ()
+    replication: cluster.Replication = ()
     table: str = ""
 
 
 def refusal(
-    topology: ClusterTopology,
+    topology: cluster.ClusterTopology,
     asks: OperationRequest,
     alive: int,
-    setting: Setting,
+    setting: cluster.Setting,
     names: tuple[str, ...] = (),
 ) -> Refusal | None:
     """Why a request is refused at once, by whoever takes it; None when it joins the queue.
@@ -96,7 +86,7 @@ def refusal(
     return Refusal(reason, missing=chosen(names, nodes)) if reason else None
 
 
-def replacers(topology: ClusterTopology, node: int) -> int:
+def replacers(topology: cluster.ClusterTopology, node: int) -> int:
     """The nodes that replace this one, or ask to (a mask): it goes, unless they fail."""
     rows = enumerate(topology.nodes)
     standing = {"replace", "replacing"}
@@ -108,12 +98,12 @@ Against = tuple[str, int]
 
 
 def _against_joining(
-    topology: ClusterTopology, asks: OperationRequest, alive: int, setting: Setting
+    topology: cluster.ClusterTopology, asks: OperationRequest, alive: int, setting: cluster.Setting
 ) -> Against:
     state = topology.nodes[asks.node].state
     if state == "left" and setting.safeguards.refuse_left:
         return "its host id has left the cluster", 0
-    if state not in (NO_ROW, "left"):
+    if state not in (cluster.NO_ROW, "left"):
         return "the node is already in the cluster", 0
     if asks.kind == "join":
         return "", 0
@@ -140,26 +130,26 @@ LAST_OWNER = "it is the last node that owns tokens"
 
 
 def _against_going(
-    topology: ClusterTopology, asks: OperationRequest, alive: int, setting: Setting
+    topology: cluster.ClusterTopology, asks: OperationRequest, alive: int, setting: cluster.Setting
 ) -> Against:
     """What the published server looks at before it puts a request into the queue.
 
     Who leaves or is removed is not the last token owner. A removal and a replace need every other
     normal node up or ignored, and no ignored node up (S-40).
     """
-    if asks.kind in ("leave", "remove") and owners(topology) == 1 << asks.node:
+    if asks.kind in ("leave", "remove") and cluster.owners(topology) == 1 << asks.node:
         return LAST_OWNER, 0
-    goes = {"remove": asks.node, "replace": asks.replaced}.get(asks.kind, NOBODY)
-    if goes == NOBODY:
+    goes = {"remove": asks.node, "replace": asks.replaced}.get(asks.kind, cluster.NOBODY)
+    if goes == cluster.NOBODY:
         return "", 0
     lives = topology.ignored & alive
     if lives and setting.safeguards.refuse_live_removal:
         return IGNORED_LIVES, lives
-    down = in_state(topology, "normal") & ~(alive | topology.ignored | 1 << goes)
+    down = cluster.in_state(topology, "normal") & ~(alive | topology.ignored | 1 << goes)
     return (DOWN_TOO, down) if down else ("", 0)
 
 
-def going_away(topology: ClusterTopology, asks: OperationRequest) -> int:
+def going_away(topology: cluster.ClusterTopology, asks: OperationRequest) -> int:
     """The members that a request gives up (a mask): who is removed or replaced, and who is ignored.
 
     In the published server they lose their vote and stand in ``ignore_nodes`` as soon as it is
@@ -172,7 +162,7 @@ def going_away(topology: ClusterTopology, asks: OperationRequest) -> int:
     return (1 << goes | topology.ignored) & topology.members
 
 
-def requested(topology: ClusterTopology, asks: OperationRequest) -> ClusterTopology:
+def requested(topology: cluster.ClusterTopology, asks: OperationRequest) -> cluster.ClusterTopology:
     """The topology with the request in its queue: a row of its own, and the node's cells."""
     if asks.kind == LOCK:
         return replace(topology, transition=LOCK)
@@ -180,9 +170,9 @@ def requested(topology: ClusterTopology, asks: OperationRequest) -> ClusterTopol
         return replace(topology, balancing=BALANCING[asks.kind])
     number = len(topology.requests) + 1
     what = asks.keyspace, asks.replication, asks.table
-    entry = RequestEntry(asks.kind, asks.node, False, False, *what)
+    entry = cluster.RequestEntry(asks.kind, asks.node, False, False, *what)
     topology = replace(topology, requests=(*topology.requests, entry))
-    if asks.node == NOBODY:
+    if asks.node == cluster.NOBODY:
         return replace(topology, queue=(*topology.queue, number))
     cells: dict[str, Any] = {"request": asks.kind, "request_id": number}
     if asks.kind in ("join", "replace"):
@@ -191,7 +181,7 @@ def requested(topology: ClusterTopology, asks: OperationRequest) -> ClusterTopol
         cells |= {"tokens_string": asks.option}
     if asks.kind == "rebuild":
         cells["rebuild_option"] = asks.option
-    return with_node(topology, asks.node, **cells)
+    return cluster.with_node(topology, asks.node, **cells)
 
 
 MOST_NODES = 2000
@@ -243,7 +233,7 @@ class RequestPlan(Struct, frozen=True):
     members: int
     racks: tuple[str, ...]
     requests: tuple[OperationRequest, ...]
-    keyspaces: tuple[tuple[str, Replication], ...] = ()
+    keyspaces: tuple[tuple[str, cluster.Replication], ...] = ()
 
     def mask(self, names: tuple[str, ...], field: str) -> int:
         """These nodes as a mask.
@@ -339,7 +329,7 @@ def _request(text: str, names: list[str], parameters: Any) -> OperationRequest:
         if name not in names:
             raise BadInput("operations", text, "nodes among " + ", ".join(names))
     node = names.index(nodes[0])
-    replaced = names.index(nodes[1]) if kind == "replace" else NOBODY
+    replaced = names.index(nodes[1]) if kind == "replace" else cluster.NOBODY
     return OperationRequest(
         kind, node, replaced, zero, features(parameters, nodes[0]) * joins, option
     )
@@ -363,7 +353,7 @@ def stored_words(line: str) -> str:
 
 def request_text(request: OperationRequest, names: tuple[str, ...]) -> str:
     """The request in words."""
-    nodes = [names[i] for i in (request.node, request.replaced) if i != NOBODY]
+    nodes = [names[i] for i in (request.node, request.replaced) if i != cluster.NOBODY]
     named = [*filter(None, (request.keyspace, request.table))]
     named += replication_words(request.replication) + ["--zero-token"] * request.zero_token
     named += [f"{_OPTION_OF[request.kind][0]}={request.option}"] if request.option else []

@@ -8,17 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kit.engine.drill import (
-    CommandReply,
-    DrillKind,
-    DrillMoment,
-    Grade,
-    GradeRow,
-    judged,
-    operator_steps,
-    procedure,
-    steps_needed,
-)
+from kit.engine import drill
 from kit.engine.flows import ServerHost, as_uuid, host_id
 from kit.engine.forms import Form, Given, Slot
 from kit.engine.server import CONFIGURATION, NodeTable, Row, Servers, by_verb, possible
@@ -58,7 +48,7 @@ def version(node: UpgradingNode) -> str:
     return as_uuid(node.schema + (node.applied << 64) + HASHED)
 
 
-def _local(now: DrillMoment, number: int) -> Iterator[Row]:
+def _local(now: drill.DrillMoment, number: int) -> Iterator[Row]:
     if row := now.state.nodes[number].row:
         yield {"key": KEY, "value": row}
 
@@ -69,50 +59,50 @@ class UpgradingServers(Servers):
     log, events = LOG, ("alter", "crash", "die")
     tables = (NodeTable("scylla_local", ("key", "value"), _local),)
 
-    def hosts(self, now: DrillMoment) -> list[ServerHost]:
+    def hosts(self, now: drill.DrillMoment) -> list[ServerHost]:
         """All of them, also those that are lost."""
         return list(map(host, range(len(now.state.nodes))))
 
-    def is_unroutable(self, now: DrillMoment, at: int) -> bool:
+    def is_unroutable(self, now: drill.DrillMoment, at: int) -> bool:
         """Whether a node is lost for good."""
         return bool(now.state.nodes[at].status == "lost")
 
-    def reached(self, now: DrillMoment, at: int) -> set[int]:
+    def reached(self, now: drill.DrillMoment, at: int) -> set[int]:
         """Those that have a connection to a node, and itself."""
         return {at, *nodes_in(now.state.linked(at))}
 
-    def version(self, now: DrillMoment, at: int) -> str:
+    def version(self, now: drill.DrillMoment, at: int) -> str:
         """The schema version of a node."""
         return version(now.state.nodes[at])
 
-    def describe(self, now: DrillMoment, given: Given) -> CommandReply:
+    def describe(self, now: drill.DrillMoment, given: Given) -> drill.CommandReply:
         """One version on all nodes is noted for this node."""
         versions, unreachable = self.versions(now)
         agree = len(versions) == 1 and not unreachable
         marks = (seen(COMPARED, now.here),) if agree else ()
         return replace(super().describe(now, given), marks=marks)
 
-    def select(self, now: DrillMoment, given: Given) -> CommandReply:
+    def select(self, now: drill.DrillMoment, given: Given) -> drill.CommandReply:
         """The row of ``group0_upgrade_state``; that it says the end is noted for this node."""
         reply, ended = super().select(now, given), now.node.row == POST
         return replace(reply, marks=(seen(IN_TABLE, now.here),) if ended else ())
 
-    def grep(self, now: DrillMoment, given: Given) -> CommandReply:
+    def grep(self, now: drill.DrillMoment, given: Given) -> drill.CommandReply:
         """That the end is among the lines is noted."""
         lines = self.searched(now, given)
         ended = any(FINISHED in line for line in lines)
-        return CommandReply(lines, marks=(seen(IN_LOG, now.here),) if ended else ())
+        return drill.CommandReply(lines, marks=(seen(IN_LOG, now.here),) if ended else ())
 
-    def configuration(self, now: DrillMoment, given: Given) -> CommandReply:
+    def configuration(self, now: drill.DrillMoment, given: Given) -> drill.CommandReply:
         """The lines of the file that matter here."""
         option = (f"{OPTION}: true",) if now.node.configured else ()
-        return CommandReply(("cluster_name: 'drill'", *option))
+        return drill.CommandReply(("cluster_name: 'drill'", *option))
 
-    def restart(self, now: DrillMoment, given: Given) -> CommandReply:
+    def restart(self, now: drill.DrillMoment, given: Given) -> drill.CommandReply:
         """The server starts by what it has persisted, also one that was down."""
         name = str(given.get("node", now.place))
         self.on(now, {"node": name})
-        return CommandReply(actions=(act.Restart(name),))
+        return drill.CommandReply(actions=(act.Restart(name),))
 
     start = restart
 
@@ -120,20 +110,20 @@ class UpgradingServers(Servers):
 SERVERS = UpgradingServers()
 
 
-def turn(kind: Any, is_on: bool) -> Callable[[DrillMoment, Given], CommandReply]:
+def turn(kind: Any, is_on: bool) -> Callable[[drill.DrillMoment, Given], drill.CommandReply]:
     """The option is on, or off, from the next start on."""
-    return lambda now, given: CommandReply(
+    return lambda now, given: drill.CommandReply(
         actions=() if now.node.configured is is_on else (kind(now.place),)
     )
 
 
-def connection(now: DrillMoment, given: Given) -> CommandReply:
+def connection(now: drill.DrillMoment, given: Given) -> drill.CommandReply:
     """Two nodes lose their connection, or get it back."""
     kind = act.Cut if given["link"] == "cut" else act.Heal
     action = kind(*sorted((given["node"], given["other"])))
     if not now.has(action):
         raise BadInput("happen", now.model.verb(action), possible(now, ("cut", "heal")))
-    return CommandReply(actions=(action,))
+    return drill.CommandReply(actions=(action,))
 
 
 SLOTS = SERVERS.slots(
@@ -164,12 +154,12 @@ def _there(s: Cluster) -> list[UpgradingNode]:
     return [s.nodes[i] for i in nodes_in(s.left)]
 
 
-def _looked(what: str) -> Callable[[DrillMoment], bool]:
+def _looked(what: str) -> Callable[[drill.DrillMoment], bool]:
     """Whether something was seen on each node that is not lost: it leaves no trace there."""
     return lambda now: {seen(what, i) for i in nodes_in(now.state.left)} <= now.marks
 
 
-STEPS: dict[str, tuple[str, Callable[[DrillMoment], bool]]] = {
+STEPS: dict[str, tuple[str, Callable[[drill.DrillMoment], bool]]] = {
     "compare": (
         "nodetool describecluster on each node: one schema version on all of them",
         _looked(COMPARED),
@@ -185,11 +175,11 @@ STEPS: dict[str, tuple[str, Callable[[DrillMoment], bool]]] = {
     "log": ("look for its end in the log of each node", _looked(IN_LOG)),
     "query": ("group0_upgrade_state is use_post_raft_procedures on each node", _looked(IN_TABLE)),
 }
-checklist = procedure(STEPS)
+checklist = drill.procedure(STEPS)
 """The documents' steps, ticked by the run; those that only look by marks."""
 
 
-def grade(now: DrillMoment) -> Grade:
+def grade(now: drill.DrillMoment) -> drill.Grade:
     """The run, graded; the same run has the same grade, but for what was only looked at."""
     s, there = now.state, _there(now.state)
     groups = {node.group for node in there} - {NO_GROUP}
@@ -200,15 +190,15 @@ def grade(now: DrillMoment) -> Grade:
     )
     looked = f"left out: {left_out}" if left_out else "every node was looked at"
     plain = RaftUpgrade(nodes=now.model.nodes, beginning=now.model.beginning)
-    return Grade(
+    return drill.Grade(
         (
-            judged(
+            drill.judged(
                 "upgrade ended", list(_unfinished(now)), "Raft manages the schema of every node"
             ),
-            judged("one group", two_groups, "no second group was created"),
-            judged("one schema", apart, "every node has the same version"),
-            operator_steps(now, BY_OPERATOR, steps_needed(plain, BY_OPERATOR)),
-            GradeRow("looked at", None, looked),
+            drill.judged("one group", two_groups, "no second group was created"),
+            drill.judged("one schema", apart, "every node has the same version"),
+            drill.operator_steps(now, BY_OPERATOR, drill.steps_needed(plain, BY_OPERATOR)),
+            drill.GradeRow("looked at", None, looked),
         )
     )
 
@@ -217,7 +207,7 @@ LOOKING = ("compare", "log", "query")
 """Steps that leave no trace in the cluster."""
 
 
-def _unfinished(now: DrillMoment) -> Iterator[str]:
+def _unfinished(now: drill.DrillMoment) -> Iterator[str]:
     for name, node in zip(now.model.names, now.state.nodes, strict=True):
         if node.status == "lost":
             yield f"{name} is lost for good: the upgrade needs every node, manual recovery is left"
@@ -243,7 +233,7 @@ def own_step(model: RaftUpgrade, state: Cluster) -> Any:
     return next((a for kind in OWN for a in enabled if model.kind(a) == kind), None)
 
 
-DRILL = DrillKind(
+DRILL = drill.DrillKind(
     title="Bring a cluster into Raft",
     task="Schema changes still spread by gossip. Turn consistent_cluster_management on in every "
     "node, restart them one by one, and see on each node that the Raft upgrade has ended. help "

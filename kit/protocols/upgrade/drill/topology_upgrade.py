@@ -8,17 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from msgspec.structs import replace
 
-from kit.engine.drill import (
-    CommandReply,
-    DrillKind,
-    DrillMoment,
-    Grade,
-    GradeRow,
-    judged,
-    operator_steps,
-    procedure,
-    refusal_line,
-)
+from kit.engine import drill
 from kit.engine.flows import ServerHost
 from kit.engine.forms import Form, Given
 from kit.engine.server import NodeTable, Row, Servers, by_verb
@@ -37,7 +27,7 @@ ANSWERED = "answered done"
 BY_OPERATOR = (act.Upgrade, act.Post)
 
 
-def _topology(now: DrillMoment, number: int) -> Iterator[Row]:
+def _topology(now: drill.DrillMoment, number: int) -> Iterator[Row]:
     view = now.state.nodes[number].view
     for at in nodes_in(now.state.rows if view != NOT_UPGRADED else 0):
         there = host(at)
@@ -64,60 +54,60 @@ class TopologyServers(Servers):
         ),
     )
 
-    def hosts(self, now: DrillMoment) -> list[ServerHost]:
+    def hosts(self, now: drill.DrillMoment) -> list[ServerHost]:
         """Those outside, too."""
         return list(map(host, range(len(now.state.nodes))))
 
-    def is_member(self, now: DrillMoment, at: int) -> bool:
+    def is_member(self, now: drill.DrillMoment, at: int) -> bool:
         """What gossip tells."""
         return now.state.nodes[at].standing in ("normal", "joining")
 
-    def letter(self, now: DrillMoment, at: int) -> str:
+    def letter(self, now: drill.DrillMoment, at: int) -> str:
         """Who joins in the old way is joining."""
         return "J" if now.state.nodes[at].standing == "joining" else "N"
 
-    def answering(self, now: DrillMoment, tool: str = "") -> int:
+    def answering(self, now: drill.DrillMoment, tool: str = "") -> int:
         """No tool says its name here."""
         if not now.node.is_up:
             raise Refused(f"{now.place}: connection refused, the server is down")
         return now.here
 
-    def on(self, now: DrillMoment, given: Given) -> CommandReply:
+    def on(self, now: drill.DrillMoment, given: Given) -> drill.CommandReply:
         """A node that has asked to join at least."""
         name = str(given["node"])
         if now.state.nodes[now.model.number(name)].standing == "outside":
             raise Refused(f"{name} is no node of the cluster yet: start it")
-        return CommandReply(place=name)
+        return drill.CommandReply(place=name)
 
-    def start(self, now: DrillMoment, given: Given) -> CommandReply:
+    def start(self, now: drill.DrillMoment, given: Given) -> drill.CommandReply:
         """A node that was down comes back; a new one asks to join."""
         name = str(given["node"])
         node = now.state.nodes[now.model.number(name)]
         if node.is_up and node.standing != "outside":
             raise Refused(f"{name} is up already: there is nothing to start")
         kind = act.StartJoining if node.standing == "outside" else act.Restart
-        return CommandReply(actions=(kind(name),))
+        return drill.CommandReply(actions=(kind(name),))
 
 
 SERVERS = TopologyServers()
 
 
-def get(now: DrillMoment, given: Given) -> CommandReply:
+def get(now: drill.DrillMoment, given: Given) -> drill.CommandReply:
     """The state that this node knows; that it is done is noted."""
     number = SERVERS.answering(now)
     view = now.node.view
-    return CommandReply((view,), marks=(seen(ANSWERED, number),) if view == DONE else ())
+    return drill.CommandReply((view,), marks=(seen(ANSWERED, number),) if view == DONE else ())
 
 
-def post(now: DrillMoment, given: Given) -> CommandReply:
+def post(now: drill.DrillMoment, given: Given) -> drill.CommandReply:
     """The upgrade is triggered."""
     SERVERS.answering(now)
     if now.state.upgrade_state != NOT_UPGRADED:
         raise Refused(f"the upgrade has begun: upgrade_state is {now.state.upgrade_state}")
-    return CommandReply(actions=(act.Post(now.place),))
+    return drill.CommandReply(actions=(act.Post(now.place),))
 
 
-def wait(now: DrillMoment, given: Given) -> CommandReply:
+def wait(now: drill.DrillMoment, given: Given) -> drill.CommandReply:
     """The next thing that the cluster does by itself.
 
     Raises Refused with the reason, where it cannot go on.
@@ -126,14 +116,14 @@ def wait(now: DrillMoment, given: Given) -> CommandReply:
     own = (*BY_OPERATOR, act.StartJoining, act.Restart, act.Crash)
     if (action := next((a for a in m.actions(now.state) if not isinstance(a, own)), None)) is None:
         held = [refusal for a, refusal in m.waiting(now.state) if not isinstance(a, own)]
-        raise Refused(refusal_line(held[0]) if held else "nothing goes on by itself")
-    return CommandReply(actions=(action,))
+        raise Refused(drill.refusal_line(held[0]) if held else "nothing goes on by itself")
+    return drill.CommandReply(actions=(action,))
 
 
 # -- the grade, and the checklist that the run ticks -----------------------------------------------
 
 
-STEPS: dict[str, tuple[str, Callable[[DrillMoment], bool]]] = {
+STEPS: dict[str, tuple[str, Callable[[drill.DrillMoment], bool]]] = {
     "versions": (
         "upgrade every node to the newest version",
         lambda now: not now.state.normal & ~now.state.where(lambda node: node.is_new),
@@ -148,11 +138,11 @@ STEPS: dict[str, tuple[str, Callable[[DrillMoment], bool]]] = {
         lambda now: {seen(ANSWERED, i) for i in nodes_in(now.state.normal)} <= now.marks,
     ),
 }
-checklist = procedure(STEPS)
+checklist = drill.procedure(STEPS)
 """The documents' steps, ticked by the run; the answers of the route by marks."""
 
 
-def grade(now: DrillMoment) -> Grade:
+def grade(now: drill.DrillMoment) -> drill.Grade:
     """The run, graded; the same run has the same grade, but for what was only looked at."""
     m: TopologyUpgrade = now.model
     witnesses = (
@@ -165,12 +155,14 @@ def grade(now: DrillMoment) -> Grade:
     behind = [f"{name}: {why}" for name, node in pairs if (why := _behind(node))]
     left = ", ".join(step.name for step in checklist(now) if not step.done)
     looked = f"left out: {left}" if left else "every node has answered done"
-    return Grade(
+    return drill.Grade(
         (
-            judged("upgrade done", behind, "every member knows that it is done"),
-            judged("one topology", broken, "whoever reads the table found every member in it"),
-            operator_steps(now, BY_OPERATOR, m.older + 1),
-            GradeRow("checklist", None, looked),
+            drill.judged("upgrade done", behind, "every member knows that it is done"),
+            drill.judged(
+                "one topology", broken, "whoever reads the table found every member in it"
+            ),
+            drill.operator_steps(now, BY_OPERATOR, m.older + 1),
+            drill.GradeRow("checklist", None, looked),
         )
     )
 
@@ -201,7 +193,7 @@ FORMS: tuple[Form, ...] = (
          own=True),
     by_verb(TopologyUpgrade.crash, "a node goes down", before="happen "),
 )  # fmt: skip
-DRILL = DrillKind(
+DRILL = drill.DrillKind(
     title="Bring the topology into Raft",
     task="The topology is told by gossip. Upgrade the nodes that run an older version, start the "
     "topology upgrade by its route, and watch it until every node is done. help lists the "

@@ -5,20 +5,10 @@ from functools import partial
 from operator import itemgetter
 
 from kit.errors import counted
-from kit.protocols.upgrade import facts
+from kit.protocols.upgrade import facts, rules
 from kit.protocols.upgrade.facts import SWITCH, UpgradingRow
 from kit.protocols.upgrade.panels.states import ROW, of_first_node
 from kit.protocols.upgrade.raft_upgrade import LOG, PHASES, Alter
-from kit.protocols.upgrade.rules import (
-    KEY,
-    POST,
-    PRE,
-    RECOVERY,
-    SYNCHRONIZE,
-    StuckQuestion,
-    diagnosis,
-    next_step,
-)
 from kit.views.actions import mark
 from kit.views.busts import Health
 from kit.views.declared import (
@@ -39,11 +29,16 @@ from kit.views.parts import act_button, bulb, lamp
 from kit.views.registry import staged
 from kit.views.stage import Character, Stage, Wall, stage_panel
 
-QUERY_TEXT = f"SELECT * FROM system.scylla_local WHERE key = '{KEY}'"
+QUERY_TEXT = f"SELECT * FROM system.scylla_local WHERE key = '{rules.KEY}'"
 NUMBERED = ", ".join(f"{at} {phase}" for at, phase in enumerate(PHASES, 1))
 NOBODY_WAITS = "No node waits for another one."
 HEALTH: dict[str, Health] = {"catching up": "joining", "down": "down", "lost": "gone"}
-SHORT = {PRE: "before Raft", SYNCHRONIZE: SYNCHRONIZE, POST: "Raft", RECOVERY: "RECOVERY"}
+SHORT = {
+    rules.PRE: "before Raft",
+    rules.SYNCHRONIZE: rules.SYNCHRONIZE,
+    rules.POST: "Raft",
+    rules.RECOVERY: "RECOVERY",
+}
 SIGNS = {"✓": "done", "…": "under way", NONE: "not begun"}
 ANSWERS = {"yes": ("✓", "yes", " Yes."), "no": ("!", "no", " No: "), "later": ("·", "not yet", "")}
 
@@ -125,7 +120,7 @@ def _phases(row: UpgradingRow) -> str:
 
 def _queried(scene: Scene) -> Iterator[tuple[str, str, str]]:
     for name, node in zip(scene.model.names, scene.state.nodes, strict=True):
-        answer = node.row or "(0 rows)", diagnosis(node.row)
+        answer = node.row or "(0 rows)", rules.diagnosis(node.row)
         yield name, *(answer if node.is_up else ("no answer", "the node is not up"))
 
 
@@ -167,14 +162,14 @@ def _ask(scene: Scene, row: tuple[str, bool, str]) -> Frag:
 # -- what to do when the upgrade is stuck: the branch of now is lit --------------------------------
 
 
-def _tree(scene: Scene) -> tuple[StuckQuestion, ...]:
-    tree: tuple[StuckQuestion, ...] = scene.once(
+def _tree(scene: Scene) -> tuple[rules.StuckQuestion, ...]:
+    tree: tuple[rules.StuckQuestion, ...] = scene.once(
         "advice", lambda: facts.advice(scene.model, scene.state, scene.way())
     )
     return tree
 
 
-def _branches(scene: Scene) -> Iterator[tuple[StuckQuestion, str]]:
+def _branches(scene: Scene) -> Iterator[tuple[rules.StuckQuestion, str]]:
     """Each question, answered as far as the first bad answer."""
     tree = _tree(scene)
     stop = next((at for at, each in enumerate(tree) if not each.is_good), len(tree))
@@ -196,7 +191,7 @@ def _draw_advice(scene: Scene) -> Frag:
 
 def _advice(scene: Scene) -> Iterator[str]:
     yield from (f"{each.asks} {answer}" for each, answer in _branches(scene))
-    yield f"Do this: {next_step(_tree(scene))}" if _tree(scene) else NOBODY_WAITS
+    yield f"Do this: {rules.next_step(_tree(scene))}" if _tree(scene) else NOBODY_WAITS
 
 
 def _badges(scene: Scene) -> Badges:

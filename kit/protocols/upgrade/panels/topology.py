@@ -5,17 +5,9 @@ how a node joins.
 from collections.abc import Iterator
 from operator import itemgetter
 
+from kit.protocols.upgrade import topology_upgrade
 from kit.protocols.upgrade.panels.states import UPGRADE, of_cluster
 from kit.protocols.upgrade.rules import BUILDING, DONE, FEATURE, NOT_UPGRADED, ROUTE, join_way
-from kit.protocols.upgrade.topology_upgrade import (
-    GENERATIONS,
-    NOBODY,
-    Cluster,
-    Generation,
-    Post,
-    Serve,
-    TopologyNode,
-)
 from kit.views.actions import mark
 from kit.views.declared import NONE, Badges, Column, Drawn, Note, Table, panel_of
 from kit.views.fragment import Frag, h
@@ -37,7 +29,7 @@ def _stage(scene: Scene) -> Stage:
     there = ((at, node) for at, node in enumerate(s.nodes) if node.standing != "outside")
     cards = [Card(f"card:{name}", f"{name}: normal") for name in m.named(s.rows)]
     if s.has_generation:
-        cards.append(Card(GENERATIONS, "CDC generation"))
+        cards.append(Card(topology_upgrade.GENERATIONS, "CDC generation"))
     return Stage(
         m.names,
         tuple(_character(scene, at, node) for at, node in there),
@@ -50,7 +42,7 @@ def _stage(scene: Scene) -> Stage:
     )
 
 
-def _character(scene: Scene, at: int, node: TopologyNode) -> Character:
+def _character(scene: Scene, at: int, node: topology_upgrade.TopologyNode) -> Character:
     name, leads = scene.model.names[at], scene.state.leader == at
     version = "newer version" if node.is_new else "older version"
     knows = "building" if node.view == BUILDING else node.view.replace("_", " ")
@@ -74,7 +66,7 @@ def gates(scene: Scene) -> Iterator[Gate]:
     each request that waits, for who leads or could. Else what refusals tell.
     """
     m, s, named = scene.model, scene.state, scene.model.named
-    what, knows, there = m.label(s, Generation()), "a row", s.rows
+    what, knows, there = m.label(s, topology_upgrade.Generation()), "a row", s.rows
     if s.upgrade_state == DONE:
         there = s.where(lambda node: node.view == DONE)
         what, knows = "done everywhere", f"applied {DONE}"
@@ -83,10 +75,10 @@ def gates(scene: Scene) -> Iterator[Gate]:
     else:
         yield Gate("topology", what, knows, named(s.normal & there), named(s.normal & ~there),
                    s.normal.bit_count())  # fmt: skip
-    leads = 1 << s.leader if s.leader != NOBODY else s.answering
+    leads = 1 << s.leader if s.leader != topology_upgrade.NOBODY else s.answering
     for name in named(s.where(lambda node: node.standing == "queued")):
-        if refusal := m.why_not(s, Serve(name)):
-            what = m.label(s, Serve(name))
+        if refusal := m.why_not(s, topology_upgrade.Serve(name)):
+            what = m.label(s, topology_upgrade.Serve(name))
             yield Gate(f"n:{name}", what, "", (), named(leads), 1, refusal.reason)
 
 
@@ -113,14 +105,14 @@ def _generations(scene: Scene) -> str:
 def _route(scene: Scene) -> Iterator[tuple[str, str, Frag]]:
     for name, node in zip(scene.model.names, scene.state.nodes, strict=True):
         if node.standing == "normal":
-            refusal = scene.model.why_not(scene.state, Post(name))
+            refusal = scene.model.why_not(scene.state, topology_upgrade.Post(name))
             why = "the node is down" if not node.is_up else refusal.reason if refusal else ""
             yield name, why, h("code", node.view if node.is_up else "no answer")
 
 
 def _post(scene: Scene, row: tuple[str, str, Frag]) -> Frag:
     name, why, _ = row
-    act = f"do:{mark(scene.model, Post(name))}"
+    act = f"do:{mark(scene.model, topology_upgrade.Post(name))}"
     return act_button(f"POST at {name}", f"route:{name}:button", act, scene.closed or why or None)
 
 
@@ -135,11 +127,11 @@ def _joins(scene: Scene) -> Iterator[tuple[str, str, str]]:
         if node.standing == "joining":
             yield name, "old way", ""
         if node.standing == "queued":
-            refusal = scene.model.why_not(scene.state, Serve(name))
+            refusal = scene.model.why_not(scene.state, topology_upgrade.Serve(name))
             yield name, "request", refusal.reason if refusal else ""
 
 
-def _branches(s: Cluster) -> tuple[tuple[str, str, bool], ...]:
+def _branches(s: topology_upgrade.Cluster) -> tuple[tuple[str, str, bool], ...]:
     """The flow chart of a join: question and answer, what follows, whether it is taken now.
 
     A cluster that exists is joined here, so that discovery finds a group.

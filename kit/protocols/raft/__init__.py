@@ -1,0 +1,1 @@
+"""Raft: elections, replication, changes of the members, as messages between nodes."""

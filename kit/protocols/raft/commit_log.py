@@ -1,0 +1,413 @@
+"""Two commit logs on one disk: that of the data, and that of the metadata with Raft's log.
+
+A node has a data log on each shard. A write is answered once it is in the log's buffer, and a timer
+syncs the buffer now and then: other replicas have the write, too. Metadata has a log of its own on
+shard 0, where each entry is synced before it is answered. Its segments are larger, so that a large
+table definition fits, and the disk does its work first.
+
+A full segment is kept until a flush has stored what it holds in SSTables. A node that starts
+replays the segments that it finds.
+Source: blog post on 6.0, "Dedicated Metadata Commit Log on shard 0".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Annotated, Any, Literal, TypeAlias
+
+from kit.engine.declared import (
+    Each,
+    NodeModel,
+    State,
+    Travel,
+    Words,
+    action,
+    always,
+    budget,
+    entry,
+    goal,
+    parameter,
+    purpose,
+    refused,
+    safeguard,
+    sometimes,
+)
+from kit.engine.registry import Fuzzing, Scenario
+from kit.errors import Refusal
+
+METADATA, DISK = "M", "disk"
+DEFINITION = 3
+"""The size of a table definition; a write and a Raft entry have size 1."""
+QUICK = 2
+"""Pieces of work after which a metadata change is on disk: a flush of its log, then its sync."""
+Work = Literal["sync", "flush"]
+Records = tuple[str, ...]
+
+
+class Segment(State, frozen=True, cache_hash=True):
+    """A segment of a log: its number, its records, and how many of them are on disk."""
+
+    number: int = 1
+    records: Records = ()
+    synced: int = 0
+
+
+class Piece(State, frozen=True, cache_hash=True):
+    """A piece of work for the disk: sync the buffer of a log, or flush what its segments hold."""
+
+    log: str
+    work: Work
+
+
+class LogState(State, frozen=True, cache_hash=True):
+    """The segments of each log, the newest last; the disk's queue; what is answered and stored.
+
+    A record is ``w1`` (a write), ``r1`` (a Raft entry) or ``t1`` (a table definition). ``change``
+    is the metadata change that has no answer yet, ``waited`` counts what the disk has done since it
+    was asked for. ``rejected`` is one that no segment has room for. ``sstables`` are the records
+    that were flushed, or replayed.
+    """
+
+    logs: tuple[tuple[Segment, ...], ...]
+    writes: int
+    changes: int
+    crashes: int
+    disk: tuple[Piece, ...] = ()
+    change: str = ""
+    waited: int = 0
+    rejected: str = ""
+    answered: Records = ()
+    sstables: Records = ()
+    up: bool = True
+
+
+Next: TypeAlias = LogState | Refusal
+Shard = Annotated[int, Each(lambda m: range(m.shards), "D{}".format)]
+Log = Annotated[int, Each(lambda m: m.names[:-1], by_place=True)]
+Change = Annotated[str, Each(("entry", "definition"))]
+
+
+def size(record: str) -> int:
+    """How much room a record takes in a segment."""
+    return DEFINITION if record[0] == "t" else 1
+
+
+@lru_cache(1 << 14)
+def on_disk(log: tuple[Segment, ...]) -> Records:
+    """The records of a log that survive a crash."""
+    return tuple(record for each in log for record in each.records[: each.synced])
+
+
+@lru_cache(1 << 14)
+def buffered(log: tuple[Segment, ...]) -> Records:
+    """The records of a log that are in memory only."""
+    return tuple(record for each in log for record in each.records[each.synced :])
+
+
+@lru_cache(1 << 14)
+def written(log: tuple[Segment, ...], record: str, room: int) -> tuple[Segment, ...]:
+    """The log with one record more, in a new segment if the newest has no room for it."""
+    last = log[-1]
+    if sum(map(size, (*last.records, record))) > room:
+        return (*log, Segment(last.number + 1, (record,)))
+    return (*log[:-1], last.but(records=(*last.records, record)))
+
+
+class CommitLog(NodeModel[LogState]):
+    """A node with ``shards`` data logs, and a metadata log on shard 0."""
+
+    name, title, State = "commit_log", "The metadata commit log on shard 0", LogState
+    premise = (
+        "Schema changes and Raft entries must survive a crash, and must not wait for data. "
+        "They have a commit log of their own, which is synced after each write."
+    )
+    about = "How many shards there are, how large segments are, and what may happen."
+
+    shards: int = parameter(2, "how many shards write to the disk", ge=1, le=8)
+    data_segment: int = parameter(2, "how many writes fit in a segment of a data log", ge=1, le=9)
+    metadata_segment: int = parameter(
+        4, "the size of a metadata segment; a table definition takes 3", ge=DEFINITION, le=9
+    )
+    writes: int = budget(3, "how many writes clients send", le=12)
+    changes: int = budget(2, "how many changes of metadata there are", le=6)
+    crashes: int = budget(1, "how often the node crashes", le=3)
+
+    sync_each: bool = safeguard(
+        "S-95",
+        "A change of metadata is answered once it is synced",
+        ("INV-DURABLE",),
+        smallest={"shards": 1, "writes": 0, "changes": 1},
+    )
+    own_priority: bool = safeguard(
+        "S-96",
+        "The disk does the work of the metadata log first",
+        ("INV-QUICK",),
+        smallest={"shards": 2, "writes": 2, "changes": 1, "crashes": 0},
+    )
+    own_log: bool = safeguard(
+        "S-97",
+        "Metadata has a log of its own, with its own segment size",
+        ("INV-FITS", "INV-QUICK"),
+        smallest={"shards": 1, "writes": 0, "changes": 1, "crashes": 0},
+        wider={"INV-QUICK": {"shards": 3, "writes": 2}},
+    )
+
+    def set_up(self) -> None:
+        """The logs, and the disk."""
+        data = tuple(f"D{shard}" for shard in range(self.shards))
+        self.names = (*data, METADATA, DISK)
+        self.home = self.shards if self.own_log else 0
+        """The log that metadata goes to: without one of its own, the data log of shard 0."""
+
+    def start(self) -> LogState:
+        """Empty logs, and an idle disk."""
+        logs = ((Segment(),),) * (self.shards + 1)
+        return LogState(logs, self.writes, self.changes, self.crashes)
+
+    # -- what the logs hold ------------------------------------------------------------------------
+
+    def room(self, log: int) -> int:
+        """How large a segment of a log is."""
+        return self.metadata_segment if log == self.shards else self.data_segment
+
+    def queued(self, s: LogState, log: int, work: Work) -> LogState:
+        """The disk has this to do, once."""
+        piece = Piece(self.names[log], work)
+        return s if piece in s.disk else s.but(disk=(*s.disk, piece))
+
+    def put(self, s: LogState, log: int, record: str) -> LogState:
+        """A log with a record more in its buffer."""
+        return self.changed(s, log, written(s.logs[log], record, self.room(log)))
+
+    def changed(self, s: LogState, log: int, segments: tuple[Segment, ...]) -> LogState:
+        """The same with other segments of a log."""
+        return s.but(logs=(*s.logs[:log], segments, *s.logs[log + 1 :]))
+
+    def is_durable(self, s: LogState, record: str) -> bool:
+        """Whether a record survives a crash."""
+        return record in s.sstables or any(record in on_disk(log) for log in s.logs)
+
+    def is_logged(self, s: LogState, record: str) -> bool:
+        """Whether a record is in a log at all, or was flushed."""
+        return self.is_durable(s, record) or any(record in buffered(log) for log in s.logs)
+
+    def lost(self, s: LogState) -> Iterator[str]:
+        """What was answered, and is gone."""
+        sent = (f"w{number + 1}" for number in range(self.writes - s.writes))
+        return (each for each in (*sent, *s.answered) if not self.is_logged(s, each))
+
+    def in_turn(self, s: LogState) -> list[Piece]:
+        """What the disk has to do, what comes next first: the work of the metadata log."""
+        return sorted(s.disk, key=lambda each: self.own_priority and each.log != METADATA)
+
+    # -- actions -----------------------------------------------------------------------------------
+
+    @action(
+        each=lambda m, s: (1 << m.shards) - 1 if s.up else 0,
+        spends="writes",
+        relied=True,
+        travels=[Travel("request", "clients", "{shard}", "{written}")],
+    )
+    @purpose("A write is on several replicas, so it need not wait for one disk.")
+    def write(self, s: LogState, shard: Shard) -> Next:
+        """{written} is in the buffer of {shard}, and is answered before it is on disk."""
+        return self.put(s, shard, f"w{self.writes - s.writes + 1}")
+
+    @action(
+        spends="changes",
+        relied=True,
+        says=lambda m, before, a, after: (
+            "{change} is larger than a segment of {home}."
+            if after.rejected
+            else "{change} is in the buffer of {home}, and has yet to be synced."
+        ),
+        travels=[Travel("request", "clients", "{home}", "{change}")],
+    )
+    @purpose("Metadata changes seldom, but all the cluster depends on them.")
+    def change(self, s: LogState, what: Change) -> Next | None:
+        """A table definition, or an entry of Raft's log, is written."""
+        if not s.up or s.rejected:
+            return None
+        if s.change:
+            return refused("the change before it has no answer yet")
+        record = f"{'r' if what == 'entry' else 't'}{self.changes - s.changes + 1}"
+        if size(record) > self.room(self.home):
+            return s.but(rejected=record)
+        after = self.put(s, self.home, record).but(change=record, waited=0)
+        return self.queued(after, self.home, "sync") if self.sync_each else after
+
+    @action(verb="timer {log}")
+    @purpose("What waits in a buffer must reach the disk some time.")
+    def sync_timer(self, s: LogState, log: Log) -> Next | None:
+        """The timer of {log}: the disk has to sync its buffer."""
+        after = self.queued(s, log, "sync")
+        return None if after is s or not buffered(s.logs[log]) else after
+
+    @action(each=lambda m, s: (1 << m.shards + 1) - 1 if s.up else 0, verb="flush {log}")
+    @purpose("Once records are in SSTables their segments are discarded, and there is room again.")
+    def flush(self, s: LogState, log: Log) -> Next | None:
+        """The disk has to write the full segments of {log} to SSTables."""
+        after = self.queued(s, log, "flush")
+        return None if after is s or len(s.logs[log]) < 2 else after
+
+    @action(
+        verb="disk",
+        says=lambda m, before, a, after: (
+            "The disk syncs {log}: {records} would survive a crash."
+            if m.in_turn(before)[0].work == "sync"
+            else "The disk flushes {log} and discards old segments; now in SSTables: {records}."
+        ),
+        travels=[Travel("data", "{log}", DISK, "{work}")],
+    )
+    @purpose("There is one disk for all, so the order of its work decides who waits.")
+    def work_disk(self, s: LogState) -> Next | None:
+        """The disk does one piece of work."""
+        if not s.disk:
+            return None
+        piece = self.in_turn(s)[0]
+        place, waits = self.number(piece.log), s.change and not self.is_durable(s, s.change)
+        log, at = s.logs[place], s.disk.index(piece)
+        after = s.but(disk=s.disk[:at] + s.disk[at + 1 :], waited=s.waited + bool(waits))
+        if piece.work == "sync":
+            synced = tuple(each.but(synced=len(each.records)) for each in log)
+            return self.changed(after, place, synced)
+        stored = (*s.sstables, *_of(log[:-1]))
+        return self.changed(after, place, log[-1:]).but(sstables=stored)
+
+    @action(travels=[Travel("answer", "{home}", "clients", "{before.change}")])
+    @purpose("Whoever has an answer relies on the change, whatever happens next.")
+    def answer(self, s: LogState) -> Next | None:
+        """{before.change} is answered: {kept}."""
+        if not (s.change and s.up):
+            return None
+        if self.sync_each and not self.is_durable(s, s.change):
+            return refused("the change is not on disk yet", (DISK,))
+        return s.but(answered=(*s.answered, s.change), change="", waited=0)
+
+    @action(spends="crashes", fault=True, hand=lambda m, s, a: (m.spot(DISK), ""))
+    @purpose("Memory is gone, and only what is on disk counts.")
+    def crash(self, s: LogState) -> Next | None:
+        """The node crashes. Buffers and the disk's queue are gone; lost: {lost}."""
+        if not s.up:
+            return None
+        logs = tuple(
+            tuple(each.but(records=each.records[: each.synced]) for each in log) for log in s.logs
+        )
+        return s.but(logs=logs, disk=(), change="", waited=0, up=False)
+
+    @action()
+    @purpose("What was synced comes back without any help from other nodes.")
+    def replay(self, s: LogState) -> Next | None:
+        """The node starts and replays its segments: {replayed}."""
+        if s.up:
+            return None
+        logs = tuple((Segment(log[-1].number + 1),) for log in s.logs)
+        return s.but(logs=logs, sstables=(*s.sstables, *survivors(s)), up=True)
+
+    # -- what must hold ----------------------------------------------------------------------------
+
+    @always("INV-DURABLE")
+    def durable(self, s: LogState) -> str | None:
+        """A change of metadata that was answered survives every crash."""
+        gone = next((each for each in s.answered if not self.is_logged(s, each)), "")
+        return f"{gone} was answered, and is gone" if gone else None
+
+    @always("INV-QUICK")
+    def quick(self, s: LogState) -> str | None:
+        """A change of metadata is on disk after at most 2 pieces of the disk's work."""
+        if s.change and s.waited >= QUICK and not self.is_durable(s, s.change):
+            return f"{s.change} has waited for {s.waited} pieces of work, and is not on disk"
+        return None
+
+    @always("INV-FITS")
+    def fits(self, s: LogState) -> str | None:
+        """A table definition fits in a segment."""
+        return f"{s.rejected} has no room in any segment" if s.rejected else None
+
+    @sometimes(when=lambda m: m.changes and m.writes >= m.shards > 1)
+    def overtakes(self, s: LogState) -> bool:
+        """A change is answered while each data log waits for the disk."""
+        return bool(s.answered) and len({each.log for each in s.disk}) >= self.shards
+
+    @sometimes(when=lambda m: m.changes and m.crashes)
+    def comes_back(self, s: LogState) -> bool:
+        """A change comes back after a crash."""
+        return s.up and s.crashes < self.crashes and bool({*s.answered} & {*s.sstables})
+
+    @goal()
+    def at_rest(self, s: LogState) -> bool:
+        """The node can get to where it is up and every change has its answer."""
+        return s.up and not s.change
+
+    # -- words -------------------------------------------------------------------------------------
+
+    def words(self, before: Any, action: Any, after: Any) -> Words:
+        """The records of a step, the log of a piece of work, and what a crash takes."""
+        piece = next(iter(self.in_turn(before)), None)
+        log = before.logs[self.number(piece.log)] if piece else ()
+        done = buffered(log) if piece and piece.work == "sync" else _of(log[:-1])
+        change = after.change or after.rejected
+        safe = before.change and self.is_durable(before, before.change)
+        return {
+            "written": f"w{self.writes - after.writes}",
+            "change": change,
+            "home": self.names[self.home],
+            "log": piece.log if piece else "",
+            "work": piece.work if piece else "",
+            "records": listed(done),
+            "kept": "it is on disk" if safe else "it is in memory only",
+            "lost": listed((*self.lost(after),)),
+            "replayed": listed(survivors(before)),
+        }
+
+    def milestone(self, before: LogState, action: Any, after: LogState) -> str | None:
+        """Answers, crashes and replays."""
+        if isinstance(action, Answer):
+            return f"{before.change} answered"
+        return self.verb(action) if before.up != after.up else None
+
+
+def survivors(s: LogState) -> Records:
+    """The records in all logs that survive a crash."""
+    return tuple(record for log in s.logs for record in on_disk(log))
+
+
+def _of(segments: tuple[Segment, ...]) -> Records:
+    return tuple(record for each in segments for record in each.records)
+
+
+def listed(records: Records) -> str:
+    """Records in words."""
+    return ", ".join(records) or "nothing"
+
+
+_, _, _, _, _, Answer, *_ = CommitLog.acts
+OUTPUT = {
+    "queue": lambda m, s, _: (
+        ", ".join(f"{p.work} {p.log}" for p in m.in_turn(s)) or "the disk is idle"
+    ),
+}
+ENTRY = entry(
+    CommitLog,
+    scenarios=(
+        Scenario(
+            "crash-after-commit",
+            "The node crashes right after a table definition is answered: nothing of it is lost",
+            script=("write D0", "change definition", "disk", "answer", "crash", "replay"),
+        ),
+        Scenario(
+            "saturated",
+            "The data logs keep the disk busy, and a schema change is still quick",
+            {"shards": 3, "writes": 9, "crashes": 0},
+            script=(
+                *(f"write D{shard}" for shard in (0, 1, 2) * 3),
+                *(f"{what} D{shard}" for what in ("timer", "flush") for shard in range(3)),
+                *("change definition", "disk", "answer", "disk", "change entry", "disk", "answer"),
+            ),
+        ),
+    ),
+    fuzzing=Fuzzing(
+        {"shards": 4, "writes": 12, "changes": 4, "crashes": 2}, {"crash": 0.1, "disk": 2}
+    ),
+)

@@ -1,0 +1,778 @@
+"""Raft as a pure machine: a server, an event, and the server after it with all that it causes.
+
+Nothing here knows of networks, clocks, chance or files. Whoever drives a server calls these
+functions, stores what the ``Output`` says, sends its messages *afterwards*, applies what is
+committed (``apply``), and gives clients their answers. A refused request is a ``Refusal``.
+Sources: Raft paper, figures 2 and 13; Ongaro's thesis, chapters 3, 4, 6 and 9; Scylla, Raft in
+Scylla.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+from msgspec.structs import replace
+
+from kit.errors import Refusal
+from kit.protocols.raft.messages import (
+    Accepted,
+    Append,
+    Forward,
+    ForwardReply,
+    Install,
+    Installed,
+    Message,
+    ReadQuorum,
+    ReadQuorumReply,
+    ReadReply,
+    ReadRequest,
+    Rejected,
+    TimeoutNow,
+    VoteReply,
+    VoteRequest,
+)
+from kit.protocols.raft.rules import progress as flow
+from kit.protocols.raft.rules.configuration import Configuration, Member, reached, tally
+from kit.protocols.raft.rules.log import Data, Entry, Log, Snapshot
+from kit.protocols.raft.rules.progress import Progress
+from kit.protocols.raft.state import (
+    Answer,
+    Candidate,
+    Follower,
+    Leader,
+    Options,
+    Outcome,
+    Output,
+    Read,
+    Sent,
+    Server,
+    Stored,
+    Transfer,
+    Waiting,
+    Wanted,
+)
+
+NOBODY = Refusal("nobody votes in such a configuration")
+IN_PROGRESS = Refusal("a change of the members is under way: it has to be committed first")
+NOT_YET = Refusal("the leader has not committed an entry of its own term yet")
+HANDING_OVER = Refusal("leadership is being handed over: nothing new is taken")
+
+
+# -- what drives a server --------------------------------------------------------------------------
+
+
+def first_stored(members: Collection[Member]) -> Stored:
+    """What is on the disk of a member of a new group."""
+    configuration = Configuration(tuple(sorted(members, key=lambda m: m.id)))
+    return Stored(log=Log(Snapshot(configuration=configuration)))
+
+
+def restart(name: str, stored: Stored, options: Options, draw: int = 0) -> Output:
+    """A server begins, or begins again, with what is on its disk; ``draw`` is its timeout.
+
+    The commit index survives on the edition ``server`` alone. A single voter leads at once.
+    """
+    if options.hears:
+        stored = replace(stored, commit=min(stored.commit, stored.log.snapshot.index))
+    if not options.safeguards.stored_vote:
+        stored = replace(stored, vote="")
+    stored = replace(stored, commit=max(stored.commit, stored.log.snapshot.index))
+    turn = _Turn(Server(name, stored, timeout=draw or options.election), options)
+    if turn.configuration.voters == (name,):
+        turn.campaign(trial=False)
+    return turn.done()
+
+
+def receive(server: Server, source: str, message: Message, options: Options) -> Output:
+    """A message has arrived from another server."""
+    turn = _Turn(server, options)
+    if turn.takes(source, message):
+        _RECEIVED[type(message)](turn, source, message)
+    return turn.done()
+
+
+def tick(
+    server: Server, options: Options, alive: Collection[str] = (), draw: int | None = None
+) -> Output:
+    """One tick of the clock passes.
+
+    ``alive`` are the servers that the failure detector takes for alive (edition ``server``).
+    ``draw`` is the timeout, in ticks, of the next wait, should one begin now.
+    """
+    turn = _Turn(server, options)
+    turn.draw = draw
+    if isinstance(server.role, Leader):
+        turn.lead_on(alive)
+        return turn.done()
+    detected = (
+        not options.hears
+        and server.leader in alive
+        and (server.leader in server.configuration.voters)
+    )
+    turn.set(elapsed=0 if detected else server.elapsed + 1)
+    if turn.server.elapsed >= server.timeout:
+        turn.campaign(trial=options.safeguards.pre_vote)
+    return turn.done()
+
+
+def campaign(server: Server, options: Options) -> Output:
+    """The timeout has run out: an election begins, with a pre-vote."""
+    turn = _Turn(server, options)
+    if not isinstance(server.role, Leader):
+        turn.campaign(trial=options.safeguards.pre_vote)
+    return turn.done()
+
+
+def remind(server: Server, options: Options) -> Output:
+    """A leader sends again what has not been answered, and tells how far all is committed."""
+    turn = _Turn(server, options)
+    if isinstance(server.role, Leader):
+        turn.repeat(always=options.hears)
+    return turn.done()
+
+
+def step_down(server: Server, options: Options) -> Output:
+    """A leader without a majority gives up."""
+    turn = _Turn(server, options)
+    if isinstance(server.role, Leader):
+        turn.follow("")
+    return turn.done()
+
+
+def submit(
+    server: Server, command: str, options: Options, request: str = "", until: Wanted = "committed"
+) -> Output | Refusal:
+    """A client asks for an entry: a leader appends it, another server forwards it to the leader.
+
+    The client of ``request`` has its answer once the entry is committed or applied here.
+    """
+    turn = _Turn(server, options)
+    if isinstance(server.role, Leader):
+        if server.role.transfer:
+            return HANDING_OVER
+        turn.append(command)
+        turn.wait(Waiting(request, until, server.term, turn.log.last_index))
+        turn.replicate()
+        turn.commit_more()
+    elif server.leader:
+        turn.wait(Waiting(request, until))
+        turn.send(server.leader, Forward(request, command))
+    else:
+        return Refusal(f"{server.id} knows no leader")
+    return turn.done()
+
+
+def configure(
+    server: Server, members: Collection[Member], options: Options, request: str = ""
+) -> Output | Refusal:
+    """The leader begins a change of the members, which takes effect as soon as it is in its log."""
+    role, log, safeguards = server.role, server.log, options.safeguards
+    if not isinstance(role, Leader):
+        return Refusal(f"{server.id} is not the leader")
+    if role.transfer:
+        return HANDING_OVER
+    wanted, held = tuple(sorted(members, key=lambda m: m.id)), log.configuration
+    if not any(m.can_vote for m in wanted):
+        return NOBODY
+    if safeguards.one_change and (held.is_joint or log.configured_at > server.commit):
+        return IN_PROGRESS
+    if options.hears and safeguards.own_entry_first and log.term(server.commit) != server.term:
+        return NOT_YET
+    turn = _Turn(server, options)
+    joint = safeguards.joint and (not options.hears or held.changes(wanted) > 1)
+    turn.append(held.entering(wanted) if joint else Configuration(wanted))
+    turn.wait(Waiting(request, "committed", server.term, turn.log.last_index))
+    turn.replicate()
+    turn.commit_more()
+    return turn.done()
+
+
+def transfer(
+    server: Server, options: Options, target: str = "", ticks: int | None = None
+) -> Output | Refusal:
+    """The leader hands over, to ``target`` or whoever votes and has all entries; in so many ticks.
+
+    Until then it takes nothing new.
+    """
+    role, others = server.role, [v for v in server.configuration.groups[-1] if v != server.id]
+    if not isinstance(role, Leader):
+        return Refusal(f"{server.id} is not the leader")
+    if not others or (target and target not in others):
+        return Refusal("no other member that votes" if not target else f"{target} does not vote")
+    turn = _Turn(server, options)
+    turn.hand_over(Transfer(target, left=ticks))
+    return turn.done()
+
+
+def read_barrier(server: Server, options: Options, request: str = "") -> Output | Refusal:
+    """A client wants to read what is newest: the leader tells how far that is."""
+    turn = _Turn(server, options)
+    if not server.leader:
+        return Refusal(f"{server.id} knows no leader")
+    turn.wait(Waiting(request, "read"))
+    if isinstance(server.role, Leader):
+        turn.read_asked(server.id, ReadRequest(request))
+    else:
+        turn.send(server.leader, ReadRequest(request))
+    return turn.done()
+
+
+def apply(server: Server, index: int, options: Options) -> Output:
+    """The state machine has applied all entries up to an index."""
+    turn = _Turn(server, options)
+    turn.set(applied=max(server.applied, index))
+    return turn.done()
+
+
+def take_snapshot(server: Server, state: str, options: Options) -> Output | Refusal:
+    """The state machine's own ``state`` stands from now on for all entries that it has applied."""
+    index, log = server.applied, server.log
+    term = log.term(index)
+    if index <= log.snapshot.index or term is None:
+        return Refusal(f"{server.id} has applied nothing since its last snapshot")
+    newest = (log.entry(at) for at in reversed(log.configured) if at <= index)
+    held = next((e.data for e in newest if e), log.snapshot.configuration)
+    assert isinstance(held, Configuration)
+    turn = _Turn(server, options)
+    turn.store(log=log.compacted(Snapshot(index, term, held, state), options.trailing))
+    return turn.done()
+
+
+def give_up(server: Server, request: str, options: Options) -> Output:
+    """A client waits no longer: whether its request takes effect, nobody can tell."""
+    turn = _Turn(server, options)
+    for each in server.waiting:
+        if each.request == request:
+            turn.end(each, "refused" if each.until == "read" else "unknown")
+    return turn.done()
+
+
+def ping(server: Server, options: Options) -> Output:
+    """A server that knows no leader asks the voters who leads, by a rejection of nothing."""
+    turn = _Turn(server, options)
+    if not server.leader:
+        for voter in server.configuration.voters:
+            turn.send(voter, Rejected(server.term, server.commit, 0, 0))
+    return turn.done()
+
+
+def snapshot_failed(server: Server, follower: str, options: Options) -> Output:
+    """The transport says that a snapshot did not arrive: the leader probes again."""
+    turn = _Turn(server, options)
+    if known := turn.progress(follower):
+        turn.know(flow.probing(known))
+    return turn.done()
+
+
+# -- one event -------------------------------------------------------------------------------------
+
+
+class _Turn:
+    """One event under way: the server as it becomes, and what it sends and answers."""
+
+    def __init__(self, server: Server, options: Options) -> None:
+        self.before = self.server = server
+        self.options, self.safeguards = options, options.safeguards
+        self.messages: list[Sent] = []
+        self.answers: list[Answer] = []
+        self.draw: int | None = None
+        self.aborted = False
+
+    def done(self) -> Output:
+        """What has come of it, once waiting clients have their answers."""
+        if self.server.waiting:
+            self.settle()
+        messages, answers = tuple(self.messages), tuple(self.answers)
+        return Output(self.before, self.server, messages, answers, self.aborted)
+
+    @property
+    def log(self) -> Log:
+        return self.server.stored.log
+
+    @property
+    def term(self) -> int:
+        return self.server.stored.term
+
+    @property
+    def configuration(self) -> Configuration:
+        return self.server.stored.log.configuration
+
+    @property
+    def role(self) -> Any:
+        return self.server.role
+
+    def set(self, **fields: Any) -> None:
+        self.server = replace(self.server, **fields)
+
+    def store(self, **fields: Any) -> None:
+        self.set(stored=replace(self.server.stored, **fields))
+
+    def reign(self, **fields: Any) -> None:
+        self.set(role=replace(self.role, **fields))
+
+    def send(self, target: str, message: Message) -> None:
+        if target != self.server.id:
+            self.messages.append(Sent(target, message))
+
+    # -- terms and roles ---------------------------------------------------------------------------
+
+    def takes(self, source: str, message: Any) -> bool:
+        """Whether a message counts: one of an older term does not, a newer one ends a reign."""
+        term, of_leader = getattr(message, "term", None), isinstance(message, _OF_LEADER)
+        if term is None or isinstance(message, ForwardReply):
+            return True
+        if isinstance(message, VoteRequest) and self.withholds(message):
+            return False
+        if term < self.term:
+            self.correct(source, message)
+            return False
+        if term > self.term:
+            trial = getattr(message, "trial", False)
+            if not trial or (isinstance(message, VoteReply) and not message.granted):
+                self.store(term=term, vote="")
+                self.follow(source if of_leader else "")
+        elif of_leader and isinstance(self.role, Leader):
+            return False
+        elif of_leader and self.server.leader != source:
+            self.follow(source)
+        if of_leader:
+            self.set(elapsed=0)
+        return True
+
+    def withholds(self, message: VoteRequest) -> bool:
+        """Edition ``documents``: who has heard a leader of late does not even look."""
+        if not self.options.hears or message.forced or not self.server.leader:
+            return False
+        return not self.options.timers or self.server.elapsed < self.options.election
+
+    def correct(self, source: str, message: Any) -> None:
+        """A message of an older term: whoever leads in it has to hear of the newer one."""
+        if isinstance(message, Append | ReadQuorum):
+            self.send(source, Rejected(self.term, self.server.commit, 0, self.log.last_index))
+        elif isinstance(message, Install):
+            self.send(source, Installed(self.term, False))
+        elif isinstance(message, VoteRequest) and message.trial:
+            self.send(source, VoteReply(self.term, False, True))
+
+    def follow(self, leader: str) -> None:
+        """It is a follower from now on; reads that waited for its reign are refused."""
+        reads = self.role.reads if isinstance(self.role, Leader) else ()
+        self.set(role=Follower(leader))
+        self.await_timeout()
+        for read in reads:
+            self.readable(read, None)
+
+    def await_timeout(self) -> None:
+        """A wait begins, of the timeout that was drawn."""
+        if self.options.timers:
+            self.set(elapsed=0, timeout=self.draw or self.server.timeout)
+
+    # -- elections ---------------------------------------------------------------------------------
+
+    def campaign(self, *, trial: bool, forced: bool = False) -> None:
+        """It asks for votes. Who is in no group of voters may not; a removal is not sure before it
+        is committed, and till then one of the former group may.
+        """
+        known, log, me = self.configuration, self.log, self.server.id
+        self.set(role=Follower())
+        self.await_timeout()
+        voters = self.former().voters if me not in known.voters else known.voters
+        if me not in voters:
+            return
+        term = self.term + 1
+        self.set(role=Candidate(trial))
+        if not trial:
+            self.store(term=term, vote=me)
+        ask = VoteRequest(term, log.last_index, log.last_term, trial, forced)
+        for voter in known.voters:
+            self.send(voter, ask)
+        self.counted(me, granted=True)
+
+    def former(self) -> Configuration:
+        """The configuration before the newest one, as long as that is not committed."""
+        log = self.log
+        if log.configured_at <= self.server.commit:
+            return log.configuration
+        return log.cut(log.configured_at).configuration
+
+    def counted(self, voter: str, *, granted: bool) -> None:
+        """One more vote, and what all of them come to."""
+        role = self.role
+        for_, against = role.granted, role.refused
+        if granted:
+            for_ = tuple(sorted({*for_, voter}))
+        else:
+            against = tuple(sorted({*against, voter}))
+        self.set(role=Candidate(role.trial, for_, against))
+        result = tally(self.configuration, for_, against)
+        if result == "won":
+            self.campaign(trial=False) if role.trial else self.lead()
+        elif result == "lost":
+            self.follow("")
+
+    def vote_asked(self, source: str, m: VoteRequest) -> None:
+        """Its one vote of the term goes to the first that asks and whose log is no older."""
+        vote = self.server.stored.vote
+        free = (not vote and not self.server.leader) or (m.trial and m.term > self.term)
+        newest = self.log.admits(m.last, m.last_term) or not self.safeguards.newest_log
+        granted = newest and (vote == source or free)
+        if granted and not m.trial:
+            self.store(vote=source)
+            self.set(elapsed=0)
+        self.send(source, VoteReply(m.term if granted else self.term, granted, m.trial))
+
+    def voted(self, source: str, m: VoteReply) -> None:
+        """A vote for it, or against it."""
+        if isinstance(self.role, Candidate) and self.role.trial == m.trial:
+            self.counted(source, granted=m.granted)
+
+    def told_to_lead(self, source: str, m: TimeoutNow) -> None:
+        """The leader hands over: no pre-vote, and nobody withholds a vote."""
+        if isinstance(self.role, Follower):
+            self.campaign(trial=False, forced=True)
+
+    # -- a reign -----------------------------------------------------------------------------------
+
+    def lead(self) -> None:
+        """It leads. Its first entry holds nothing, and commits all that is before it."""
+        self.set(role=Leader(), elapsed=0)
+        self.append(None)
+        self.replicate()
+        self.commit_more()
+
+    def append(self, data: Data) -> None:
+        """An entry of its own term goes into its log; a configuration holds from then on."""
+        log, index = self.log, self.log.last_index + 1
+        self.store(log=log.appended(Entry(self.term, index, data)))
+        if data is None or isinstance(data, Configuration):
+            known = {each.id: each for each in self.role.progress}
+            others = (name for name in self.configuration.members if name != self.server.id)
+            self.reign(progress=tuple(known.get(name) or Progress(name, index) for name in others))
+
+    def progress(self, name: str) -> Progress | None:
+        """How far it knows a member to be, if it leads and that is one."""
+        held = self.role.progress if isinstance(self.role, Leader) else ()
+        return next((each for each in held if each.id == name), None)
+
+    def know(self, changed: Progress) -> None:
+        held = self.role.progress
+        self.reign(progress=tuple(changed if p.id == changed.id else p for p in held))
+
+    def replicate(self) -> None:
+        """All members are sent what they lack."""
+        for each in self.role.progress:
+            self.send_to(each.id)
+
+    def send_to(self, name: str, *, empty: bool = False) -> None:
+        """A member is sent what it lacks, as far as its flow lets it; once even nothing."""
+        log, options = self.log, self.options
+        while (p := self.progress(name)) and flow.may_send(p, options.in_flight):
+            if p.next > log.last_index and not empty:
+                return
+            before = log.term(p.next - 1)
+            if before is None:
+                self.know(flow.sending_snapshot(p, log.snapshot.index))
+                self.send(name, Install(self.term, log.snapshot))
+                return
+            entries = log.part(p.next, 1 if p.mode == "probe" else options.batch)
+            commit = self.server.commit
+            self.send(name, Append(self.term, p.next - 1, before, commit, entries))
+            self.know(flow.sent(p, len(entries)))
+            empty = False
+
+    def commit_more(self) -> None:
+        """What a majority of the voters stores is committed, if it is of this term (figure 8)."""
+        matched = {each.id: each.match for each in self.role.progress}
+        matched[self.server.id] = self.log.last_index
+        was, known = self.server.commit, self.configuration
+        index = reached(known, matched, was, by_majority=self.safeguards.majority)
+        of_term = self.log.term(index) == self.term or not self.safeguards.own_term
+        if index == was or not of_term:
+            return
+        self.store(commit=index)
+        if not was < self.log.configured_at <= index:
+            return
+        if known.is_joint:
+            self.append(known.leaving())
+            self.replicate()
+            self.commit_more()
+        elif not known.votes(self.server.id) and any(known.groups):
+            self.hand_over(Transfer())
+
+    def lead_on(self, alive: Collection[str]) -> None:
+        """A tick of a leader: who is there, heartbeats, what was not answered, a transfer's end."""
+        role, options = self.role, self.options
+        present = role.heard if options.hears else alive
+        met = tally(self.configuration, {*present, self.server.id}) == "won"
+        elapsed = 0 if met and not options.hears else self.server.elapsed + 1
+        self.set(elapsed=elapsed)
+        if elapsed >= options.election:
+            if not met and self.safeguards.step_down:
+                return self.follow("")
+            self.set(elapsed=0)
+            self.reign(heard=())
+        if role.transfer and role.transfer.left is not None:
+            left = role.transfer.left - 1
+            self.aborted = left <= 0
+            self.reign(transfer=replace(role.transfer, left=left) if left > 0 else None)
+        beat = options.hears and role.ticks + 1 >= options.heartbeat
+        self.reign(ticks=0 if beat else (role.ticks + 1) * options.hears)
+        return self.repeat(always=beat)
+
+    def repeat(self, *, always: bool) -> None:
+        """What was not answered is sent again: to probe, to tell the commit index, to read."""
+        for each in self.role.progress:
+            self.know(flow.ticked(each, self.options.in_flight))
+            behind = each.match < self.log.last_index or each.commit < self.server.commit
+            if behind or always:
+                self.send_to(each.id, empty=True)
+        if self.role.reads:
+            self.ask_majority()
+        if (handing := self.role.transfer) and handing.heir:
+            self.send(handing.heir, TimeoutNow(self.term))
+
+    def hand_over(self, handing: Transfer) -> None:
+        """Leadership goes to a voter, as soon as one has all entries."""
+        self.reign(transfer=handing)
+        for p in self.role.progress:
+            if self.is_heir(p):
+                return self.tell_to_lead(p.id)
+        return None
+
+    def is_heir(self, p: Progress) -> bool:
+        """Whether it may hand over to this one, which votes and has all entries."""
+        handing = self.role.transfer
+        if handing is None or handing.heir or handing.target not in ("", p.id):
+            return False
+        return p.match == self.log.last_index and self.configuration.votes(p.id)
+
+    def tell_to_lead(self, name: str) -> None:
+        """It names its heir; who is no member any more is a follower at once."""
+        self.send(name, TimeoutNow(self.term))
+        self.reign(transfer=replace(self.role.transfer, heir=name))
+        if self.server.id not in self.configuration.members:
+            self.follow("")
+
+    # -- entries -----------------------------------------------------------------------------------
+
+    def append_asked(self, source: str, m: Append) -> None:
+        """Entries of the leader, which fit only behind one that both have."""
+        log = self.log
+        if not log.matches(m.before, m.before_term):
+            self.send(source, Rejected(self.term, self.server.commit, m.before, log.last_index))
+            return
+        last = m.entries[-1].index if m.entries else m.before
+        self.store(log=log.merged(m.entries))
+        self.told_commit(min(m.commit, last))
+        self.send(source, Accepted(self.term, self.server.commit, last))
+
+    def told_commit(self, index: int) -> None:
+        """The leader says how far all is committed."""
+        if index > self.server.commit:
+            self.store(commit=index)
+
+    def heard_of(self, source: str, commit: int) -> Progress | None:
+        """What a leader knows of a member that has answered; None: it does not lead that one."""
+        known = self.progress(source)
+        if known is None:
+            return None
+        if self.options.hears and self.options.timers:
+            self.reign(heard=tuple(sorted({*self.role.heard, source})))
+        return replace(known, commit=max(known.commit, commit))
+
+    def accepted(self, source: str, m: Accepted) -> None:
+        """A member has stored entries: more may be committed, and more may follow."""
+        if (known := self.heard_of(source, m.commit)) is None:
+            return
+        self.know(now := flow.accepted(known, m.last))
+        if self.is_heir(now):
+            self.tell_to_lead(source)
+        if isinstance(self.role, Leader):
+            self.commit_more()
+        if isinstance(self.role, Leader):
+            self.send_to(source)
+
+    def rejected(self, source: str, m: Rejected) -> None:
+        """Logs differ: probe further down. A rejection of nothing asks who leads."""
+        known = self.heard_of(source, m.commit)
+        if known is None:
+            self.asked_again(source, m)
+        elif m.mismatch == m.last == 0:
+            self.know(known)
+            self.send_to(source, empty=True)
+        elif flow.is_stray(known, m.mismatch, m.last):
+            self.know(known)
+        else:
+            self.know(flow.rejected(known, m.mismatch, m.last))
+            self.send_to(source)
+
+    def asked_again(self, source: str, m: Rejected) -> None:
+        """A candidate asks that voter once more who asks for a leader and has not answered."""
+        role, log = self.role, self.log
+        if isinstance(role, Candidate) and source not in (*role.granted, *role.refused):
+            term = self.term + role.trial
+            self.send(source, VoteRequest(term, log.last_index, log.last_term, role.trial))
+
+    # -- snapshots ---------------------------------------------------------------------------------
+
+    def install(self, source: str, m: Install) -> None:
+        """A snapshot of the leader, unless all of it is known to be committed here."""
+        if m.snapshot.index > self.server.commit:
+            self.store(log=self.log.compacted(m.snapshot), commit=m.snapshot.index)
+        self.send(source, Installed(self.term, True))
+
+    def installed(self, source: str, m: Installed) -> None:
+        """The snapshot has arrived, or was refused: probe what comes behind it."""
+        known = self.heard_of(source, 0)
+        if known and known.mode == "snapshot":
+            self.know(flow.probing(known))
+            self.send_to(source)
+
+    # -- reads -------------------------------------------------------------------------------------
+
+    def read_asked(self, source: str, m: ReadRequest) -> None:
+        """A member wants to read: the leader notes its commit index, and asks whether it leads."""
+        role, commit = self.role, self.server.commit
+        leads = isinstance(role, Leader)
+        member = source in (self.server.id, *self.configuration.members)
+        read = Read(role.barrier + 1 if leads else 0, commit, source, m.request)
+        if not leads or not member or self.log.term(commit) != self.term:
+            return self.readable(read, None)
+        if not self.safeguards.read_quorum:
+            return self.readable(read, commit)
+        self.reign(barrier=read.number, reads=(*role.reads, read))
+        self.ask_majority()
+        return self.resolve_reads()
+
+    def ask_majority(self) -> None:
+        """The voters are asked whether they still follow."""
+        number, commit = self.role.barrier, self.server.commit
+        for each in self.role.progress:
+            if each.id in self.configuration.voters:
+                self.send(each.id, ReadQuorum(self.term, min(each.match, commit), number))
+
+    def follows(self, source: str, m: ReadQuorum) -> None:
+        """A follower hears that all up to an index is committed, and says that it follows."""
+        self.told_commit(m.commit)
+        self.send(source, ReadQuorumReply(self.term, self.server.commit, m.number))
+
+    def followed(self, source: str, m: ReadQuorumReply) -> None:
+        """A member still follows: all reads up to that number may have their majority."""
+        if known := self.heard_of(source, m.commit):
+            self.know(replace(known, read=max(known.read, m.number)))
+            self.resolve_reads()
+
+    def resolve_reads(self) -> None:
+        """Reads with a majority behind them are answered; those of one number with all earlier."""
+        role = self.role
+        answered = {each.id: each.read for each in role.progress} | {self.server.id: role.barrier}
+        number = reached(self.configuration, answered)
+        ready = tuple(read for read in role.reads if read.number <= number)
+        self.reign(reads=role.reads[len(ready) :])
+        for read in ready:
+            self.readable(read, read.index)
+
+    def readable(self, read: Read, index: int | None) -> None:
+        """Who wants to read is told up to where it has to apply the log."""
+        reply = ReadReply(read.request, index, self.server.leader)
+        if read.source == self.server.id:
+            self.read_told(read.source, reply)
+        else:
+            self.send(read.source, reply)
+
+    def read_told(self, source: str, m: ReadReply) -> None:
+        """Its client may read once that index is applied here."""
+        for each in self.asking(m.request):
+            if m.index is None:
+                self.end(each, "refused", leader=m.leader)
+            else:
+                self.instead(each, replace(each, index=m.index))
+
+    # -- clients -----------------------------------------------------------------------------------
+
+    def forwarded(self, source: str, m: Forward) -> None:
+        """A member's client wants an entry."""
+        role = self.role
+        if not isinstance(role, Leader) or role.transfer:
+            self.send(source, ForwardReply(m.request, self.term, 0, self.server.leader))
+            return
+        self.append(m.command)
+        self.send(source, ForwardReply(m.request, self.term, self.log.last_index, self.server.id))
+        self.replicate()
+        self.commit_more()
+
+    def taken(self, source: str, m: ForwardReply) -> None:
+        """The leader says where the entry is: from now on its own log tells what becomes of it."""
+        for each in self.asking(m.request):
+            if m.index == 0:
+                self.end(each, "refused", leader=m.leader)
+            else:
+                self.instead(each, None)
+                self.wait(replace(each, term=m.term, index=m.index))
+
+    def asking(self, request: str) -> tuple[Waiting, ...]:
+        """Whoever waits for a first answer to a request."""
+        return tuple(w for w in self.server.waiting if w.request == request and not w.index)
+
+    def wait(self, new: Waiting) -> None:
+        """A client waits; another one for the same index, of an older term, is told what it may."""
+        if not new.request:
+            return
+        newest = self.log.term(self.server.commit) or 0
+        for each in self.server.waiting:
+            if each.index and each.index == new.index and each.term < new.term:
+                self.end(each, "dropped" if newest > each.term else "unknown")
+        self.set(waiting=(*self.server.waiting, new))
+
+    def instead(self, each: Waiting, new: Waiting | None) -> None:
+        waiting = (new if w == each else w for w in self.server.waiting)
+        self.set(waiting=tuple(w for w in waiting if w))
+
+    def end(self, each: Waiting, outcome: Outcome, leader: str = "") -> None:
+        """A client has its answer."""
+        self.instead(each, None)
+        self.answers.append(Answer(each.request, outcome, each.index, leader))
+
+    def settle(self) -> None:
+        """All whose answer is known have it. Who is a member no more can promise nothing."""
+        s, log = self.server, self.log
+        settled = log.configured_at <= s.commit and s.id not in self.configuration.members
+        for each in s.waiting:
+            done = s.applied if each.until != "committed" else s.commit
+            if each.until == "read":
+                if each.index and done >= each.index:
+                    self.end(each, "read")
+            elif settled:
+                self.end(each, "unknown")
+            elif each.index and s.commit >= each.index:
+                self.tell(each, log, done)
+
+    def tell(self, each: Waiting, log: Log, done: int) -> None:
+        """The local log says what has become of an entry, as far as it still can."""
+        term = log.term(each.index)
+        if term is None and log.snapshot.term != each.term:
+            self.end(each, "unknown")
+        elif term is not None and term != each.term:
+            self.end(each, "dropped")
+        elif done >= each.index:
+            self.end(each, "applied" if each.until == "applied" else "committed")
+
+
+_OF_LEADER = (Append, Install, ReadQuorum)
+_RECEIVED: dict[Any, Callable[[_Turn, str, Any], None]] = {
+    Append: _Turn.append_asked,
+    Accepted: _Turn.accepted,
+    Rejected: _Turn.rejected,
+    VoteRequest: _Turn.vote_asked,
+    VoteReply: _Turn.voted,
+    Install: _Turn.install,
+    Installed: _Turn.installed,
+    TimeoutNow: _Turn.told_to_lead,
+    ReadQuorum: _Turn.follows,
+    ReadQuorumReply: _Turn.followed,
+    Forward: _Turn.forwarded,
+    ForwardReply: _Turn.taken,
+    ReadRequest: _Turn.read_asked,
+    ReadReply: _Turn.read_told,
+}

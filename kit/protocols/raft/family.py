@@ -1,0 +1,12 @@
+"""What the rest of the kit may know of this family."""
+
+from kit.engine.family import Family
+
+FAMILY = Family(
+    "raft",
+    "Raft: elections, replication and changes of members",
+    order=38,
+    models={"commit_log": "commit_log:ENTRY"},
+    views={"commit_log": "panels.commit_log:VIEWS"},
+    scenario_output={"commit_log": "commit_log:OUTPUT"},
+)

@@ -1,0 +1,1 @@
+"""How the messages, logs and disks of Raft are drawn."""

@@ -1,0 +1,120 @@
+"""Who takes part, and what their majorities say: votes, and the index up to which all is committed.
+
+Sources: Raft paper, section 6; Ongaro's thesis, chapter 4; Scylla, Raft in Scylla.
+"""
+
+from collections.abc import Collection, Mapping
+from functools import lru_cache
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from kit.masks import majority
+
+Tally: TypeAlias = Literal["won", "lost", "unknown"]
+
+
+class Member(Struct, frozen=True, cache_hash=True):
+    """A server of the group: its id, where it is reached (in any format), and whether it votes.
+
+    One that cannot vote receives all entries and is counted nowhere.
+    """
+
+    id: str
+    address: str = ""
+    can_vote: bool = True
+
+
+class Configuration(Struct, frozen=True, cache_hash=True):
+    """The members; while they change by joint consensus, the ``previous`` ones, too."""
+
+    current: tuple[Member, ...] = ()
+    previous: tuple[Member, ...] = ()
+
+    @property
+    def is_joint(self) -> bool:
+        """Whether majorities of both groups are needed now."""
+        return bool(self.previous)
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """The ids of all who receive entries, in order."""
+        return _members(self)
+
+    @property
+    def voters(self) -> tuple[str, ...]:
+        """The ids of all whose vote counts in a group, in order."""
+        return _voters(self)
+
+    @property
+    def groups(self) -> tuple[tuple[str, ...], ...]:
+        """The voters of each group that needs a majority: the previous one first."""
+        return _groups(self)
+
+    def votes(self, server: str) -> bool:
+        """Whether a server votes in the current group."""
+        return server in self.groups[-1]
+
+    def entering(self, members: tuple[Member, ...]) -> "Configuration":
+        """The joint configuration on the way to other members."""
+        return Configuration(members, self.current)
+
+    def leaving(self) -> "Configuration":
+        """The configuration behind the joint one."""
+        return Configuration(self.current)
+
+    def changes(self, members: tuple[Member, ...]) -> int:
+        """How many servers come, go, or get or lose their vote on the way to other members."""
+        was, will = ({m.id: m.can_vote for m in each} for each in (self.current, members))
+        return sum(was.get(each) != will.get(each) for each in {*was, *will})
+
+
+@lru_cache(1 << 10)
+def _members(of: Configuration) -> tuple[str, ...]:
+    return tuple(sorted({each.id for each in (*of.current, *of.previous)}))
+
+
+@lru_cache(1 << 10)
+def _voters(of: Configuration) -> tuple[str, ...]:
+    return tuple(sorted({*of.groups[0], *of.groups[-1]}))
+
+
+@lru_cache(1 << 10)
+def _groups(of: Configuration) -> tuple[tuple[str, ...], ...]:
+    groups = (of.previous, of.current) if of.previous else (of.current,)
+    return tuple(tuple(m.id for m in group if m.can_vote) for group in groups)
+
+
+def tally(of: Configuration, granted: Collection[str], refused: Collection[str] = ()) -> Tally:
+    """What votes come to: won with a majority of each group, lost once one cannot have its own.
+
+    Of a joint configuration the previous group is asked first: until it is won, nothing is.
+    """
+    said = [_tally(group, granted, refused) for group in of.groups]
+    if "lost" in said:
+        return "lost"
+    return "unknown" if "unknown" in said else "won"
+
+
+def _tally(group: tuple[str, ...], granted: Collection[str], refused: Collection[str]) -> Tally:
+    needed = majority(len(group))
+    if sum(each in granted for each in group) >= needed:
+        return "won"
+    against = sum(each in refused for each in group)
+    return "lost" if len(group) - against < needed else "unknown"
+
+
+def reached(
+    of: Configuration, numbers: Mapping[str, int], former: int = 0, *, by_majority: bool = True
+) -> int:
+    """The greatest number that a majority of each group has reached; never less than ``former``.
+
+    The numbers are indexes that voters store, or read barriers that they have answered. Without
+    ``by_majority`` one voter is enough, which is wrong.
+    """
+    least = []
+    for group in of.groups:
+        sure = sorted((numbers.get(each, 0) for each in group), reverse=True)
+        needed = majority(len(group)) if by_majority else 1
+        least.append(sure[needed - 1] if sure else former)
+    return max(former, min(least))

@@ -1,0 +1,155 @@
+"""The log of one server: entries behind a snapshot, and what other logs are compared with.
+
+A log is immutable. Entries stand in chunks that logs share, so that a longer one costs little.
+Sources: Raft paper, figure 2, sections 5.3, 5.4.1 and 7; Scylla, Raft in Scylla.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from kit.protocols.raft.rules.configuration import Configuration
+
+CHUNK = 64
+Data: TypeAlias = str | Configuration | None
+"""What an entry holds: a command, a configuration, or nothing (the first of a new leader)."""
+
+
+class Entry(Struct, frozen=True, cache_hash=True):
+    """One entry: the term of the leader that made it, its index (from 1), what it holds."""
+
+    term: int
+    index: int
+    data: Data = None
+
+
+class Snapshot(Struct, frozen=True, cache_hash=True):
+    """What stands for all entries up to ``index``, the last of which is of ``term``.
+
+    ``state`` is what the state machine holds, in its own words. Before all entries stands the
+    snapshot of index 0, with the configuration that the group begins with.
+    """
+
+    index: int = 0
+    term: int = 0
+    configuration: Configuration = Configuration()
+    state: str = ""
+
+
+class Chunk(Struct, frozen=True, cache_hash=True):
+    """Neighbouring entries, whose indexes have the same quotient by ``CHUNK``."""
+
+    entries: tuple[Entry, ...]
+
+
+class Log(Struct, frozen=True, cache_hash=True):
+    """A snapshot and the entries behind it; ``configured`` are the indexes of configurations."""
+
+    snapshot: Snapshot = Snapshot()
+    chunks: tuple[Chunk, ...] = ()
+    configured: tuple[int, ...] = ()
+
+    def __iter__(self) -> Iterator[Entry]:
+        return (entry for chunk in self.chunks for entry in chunk.entries)
+
+    @property
+    def last_index(self) -> int:
+        """The index of the last entry, or of the snapshot."""
+        return self.chunks[-1].entries[-1].index if self.chunks else self.snapshot.index
+
+    @property
+    def last_term(self) -> int:
+        """The term of the last entry, or of the snapshot."""
+        return self.chunks[-1].entries[-1].term if self.chunks else self.snapshot.term
+
+    @property
+    def first_index(self) -> int:
+        """The index of the first entry that is there, or would be there next."""
+        return self.chunks[0].entries[0].index if self.chunks else self.snapshot.index + 1
+
+    def entry(self, index: int) -> Entry | None:
+        """The entry at an index; None where there is none (any more)."""
+        first = self.first_index
+        if not first <= index <= self.last_index or not self.chunks:
+            return None
+        chunk = self.chunks[index // CHUNK - first // CHUNK]
+        return chunk.entries[index - chunk.entries[0].index]
+
+    def term(self, index: int) -> int | None:
+        """The term of the entry at an index; of the snapshot its own; else None."""
+        if index == self.snapshot.index:
+            return self.snapshot.term
+        entry = self.entry(index)
+        return entry.term if entry else None
+
+    def matches(self, index: int, term: int) -> bool:
+        """Whether the log has this entry. What is within the snapshot is committed: it matches."""
+        return index < self.snapshot.index or self.term(index) == term
+
+    def admits(self, index: int, term: int) -> bool:
+        """Whether a log that ends with this entry is at least as up to date as this one."""
+        return (term, index) >= (self.last_term, self.last_index)
+
+    @property
+    def configuration(self) -> Configuration:
+        """The newest one: what the log has is newer than that of the snapshot."""
+        entry = self.entry(self.configured[-1]) if self.configured else None
+        held = entry.data if entry else None
+        return held if isinstance(held, Configuration) else self.snapshot.configuration
+
+    @property
+    def configured_at(self) -> int:
+        """The index of the newest configuration."""
+        return self.configured[-1] if self.configured else self.snapshot.index
+
+    def part(self, first: int, most: int = 0) -> tuple[Entry, ...]:
+        """The entries from an index on; no more than ``most`` (0: all)."""
+        last = min(self.last_index, first + most - 1) if most else self.last_index
+        entries = (self.entry(index) for index in range(first, last + 1))
+        return tuple(entry for entry in entries if entry)
+
+    def appended(self, entry: Entry) -> "Log":
+        """The log with one more entry."""
+        kept = self.chunks
+        if kept and kept[-1].entries[0].index // CHUNK == entry.index // CHUNK:
+            chunks = (*kept[:-1], Chunk((*kept[-1].entries, entry)))
+        else:
+            chunks = (*kept, Chunk((entry,)))
+        changes = isinstance(entry.data, Configuration)
+        configured = (*self.configured, entry.index) if changes else self.configured
+        return Log(self.snapshot, chunks, configured)
+
+    def cut(self, index: int) -> "Log":
+        """The log without this entry and all behind it."""
+        return self._between(self.snapshot, self.first_index, index - 1)
+
+    def _between(self, snapshot: Snapshot, first: int, last: int) -> "Log":
+        by_chunk: dict[int, list[Entry]] = {}
+        for entry in self:
+            if first <= entry.index <= last:
+                by_chunk.setdefault(entry.index // CHUNK, []).append(entry)
+        configured = tuple(index for index in self.configured if first <= index <= last)
+        return Log(snapshot, tuple(Chunk(tuple(each)) for each in by_chunk.values()), configured)
+
+    def merged(self, entries: Iterable[Entry]) -> "Log":
+        """The log with entries of a leader: what differs from them goes, with all behind it.
+
+        What the log has already stays, and so does what is behind that: an old message takes
+        nothing away.
+        """
+        log = self
+        for entry in entries:
+            if entry.index <= log.snapshot.index or log.term(entry.index) == entry.term:
+                continue
+            log = (log.cut(entry.index) if entry.index <= log.last_index else log).appended(entry)
+        return log
+
+    def compacted(self, snapshot: Snapshot, trailing: int = 0) -> "Log":
+        """The log behind a snapshot; of the entries before it the last ``trailing`` are kept.
+
+        A log that does not have the snapshot's last entry holds nothing that counts, and is empty.
+        """
+        if self.term(snapshot.index) != snapshot.term:
+            return Log(snapshot)
+        return self._between(snapshot, snapshot.index - trailing + 1, self.last_index)

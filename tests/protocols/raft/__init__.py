@@ -1,0 +1,1 @@
+"""Raft, held against its published rules."""
