@@ -6,5 +6,7 @@ FAMILY = Family(
     "paxos",
     "Paxos, message by message",
     order=44,
-    models={"paxos": "paxos:ENTRY"},
+    models={"paxos": "examples:ENTRY"},
+    views={"paxos": "panels:VIEWS"},
+    scenario_output={"paxos": "facts:OUTPUT"},
 )

@@ -5,7 +5,7 @@ Sources: Paxos Made Simple, 2.2 and 2.3; CEP-21, "Event Submission Protocol".
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 
@@ -78,6 +78,10 @@ class Round(State, frozen=True, cache_hash=True):
     repairs: bool = False
     done: bool = False
 
+    def is_of(self, answer: Any) -> bool:
+        """Whether an answer is to this ballot."""
+        return (self.epoch, self.ballot) == (answer.epoch, answer.ballot)
+
 
 NO_ROUND = Round()
 
@@ -115,7 +119,8 @@ class PaxosNode(State, frozen=True, cache_hash=True):
         if log is self.log:
             return self
         slots = tuple(each for each in self.slots if each.epoch > epoch)
-        mine = NO_ROUND if self.round.epoch <= epoch else self.round
+        is_over = self.round.epoch <= epoch and not self.round.repairs
+        mine = NO_ROUND if is_over else self.round
         return self.but(log=log, slots=slots, round=mine)
 
     def holds(self, epoch: int, entry: Value) -> bool:

@@ -20,28 +20,24 @@ from functools import lru_cache
 from string import ascii_uppercase
 from typing import Any, TypeAlias
 
+from msgspec import structs
 from msgspec.structs import astuple, replace
 
-from kit.engine.actors import Post, receives
+from kit.engine.actors import Post, Turn, receives
 from kit.engine.declared import (
     Node,
     Words,
     action,
     always,
     budget,
-    entry,
     parameter,
     purpose,
     refused,
     safeguard,
     sometimes,
 )
-from kit.engine.flows import FlowKind
-from kit.engine.log import AtomicLog, LogState, OpenLog, log_of
-from kit.engine.machines import MachineModel, MachineOptions, MachineState, Turn
-from kit.engine.model import Refinement
+from kit.engine.machines import MachineModel, MachineOptions, MachineState
 from kit.engine.network import DeliverMessage, Envelope
-from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput, Refusal
 from kit.masks import where
 from kit.protocols.paxos.messages import (
@@ -57,14 +53,12 @@ from kit.protocols.paxos.messages import (
     Value,
 )
 from kit.protocols.paxos.rules import (
-    Accepted,
     accept,
-    ballot_of,
     is_quorum,
     newer,
+    next_ballot,
     promise,
     refuses,
-    round_of,
     to_propose,
     to_repair,
 )
@@ -123,10 +117,7 @@ class Paxos(MachineModel):
     copies: int = budget(0, "how often a message arrives twice", le=MOST, own=False)
 
     majority: bool = safeguard(
-        "S-12",
-        "A value is chosen once a majority has accepted it",
-        ("INV-LOG",),
-        smallest=RACE,
+        "S-12", "A value is chosen once a majority has accepted it", ("INV-LOG",), smallest=RACE
     )
     promises_bind: bool = safeguard(
         "S-64",
@@ -141,10 +132,7 @@ class Paxos(MachineModel):
         smallest=RACE,
     )
     own_ballots: bool = safeguard(
-        "S-84",
-        "No two proposers have a ballot in common",
-        ("INV-LOG",),
-        smallest=RACE,
+        "S-84", "No two proposers have a ballot in common", ("INV-LOG",), smallest=RACE
     )
     persist_first: bool = safeguard(
         "S-85",
@@ -172,32 +160,26 @@ class Paxos(MachineModel):
         if len(names) > MOST_NODES or len({*self.becomes}) < len(self.becomes):
             raise BadInput("becomes", self.becomes, f"names, each once, {MOST_NODES} nodes at most")
         self.own: dict[str, tuple[str, ...]] = {}
+        self.proposed: tuple[str, ...] = ()
         for text in self.values:
             value, _, name = text.rpartition(" at ")
             if not value or name not in names or value in self.proposed:
                 allowed = f"another value for each, and one of {', '.join(names)}: x at A"
                 raise BadInput("values", text, allowed)
             self.own[name] = (*self.own.get(name, ()), value)
+            self.proposed += (value,)
         self.connect(
             names,
             MachineOptions(
-                drops=self.losses,
-                duplicates=self.copies,
-                crashes=self.crashes,
-                ticks=0,
-                requests=0,
+                self.losses, self.copies, crashes=self.crashes, ticks=0, requests=0,
                 writes_apart=self.slow_disks,
             ),
-        )
+        )  # fmt: skip
+        self.leaders = len(names) if self.own_ballots else 1
         if self.tidy:
             self.settled, self._idle = self.tidied, lru_cache(None)(self.is_idle)
         old, new = self.mask(former), self.mask(self.becomes)
         self.electorates = ((old,), (old, new), (new,))
-
-    @property
-    def proposed(self) -> tuple[str, ...]:
-        """All values that are proposed."""
-        return tuple(value for each in self.own.values() for value in each)
 
     # -- what rules ask ----------------------------------------------------------------------------
 
@@ -216,32 +198,28 @@ class Paxos(MachineModel):
         targets = self.named(self.voters(phase) & ~(1 << place))
         return tuple(Post(name, message) for name in targets)
 
-    def waiting(self, place: int, node: PaxosNode) -> Value | None:
-        """The value that a node has to propose next: its first one that is not in its log."""
-        own = self.own.get(self.names[place], ())
+    def wanted(self, place: int, node: PaxosNode) -> Value | None:
+        """What a member has to propose next: its first value not in the log, if there is room."""
+        may = len(node.log) < self.epochs and self.voters(node.phase) >> place & 1
+        own = self.own.get(self.names[place], ()) if may else ()
         return next((value for value in own if value not in node.log), None)
+
+    def next_epoch(self, node: PaxosNode, repairs: bool) -> int:
+        """The epoch that a node opens a ballot for; a repair begins with the first one."""
+        if not repairs:
+            return len(node.log) + 1
+        return node.round.epoch if node.round.repairs else 1
 
     def ballot_after(self, place: int, node: PaxosNode, epoch: int) -> int:
         """The lowest ballot of a node for an epoch above all that it has promised or heard of."""
         mine = node.round
         heard = max(mine.ballot, mine.higher) if mine.epoch == epoch else 0
-        above = max(node.slot(epoch).promised, heard)
-        if not self.own_ballots:
-            return above + 1
-        round_ = self.round_number(max(above, 1))
-        ballot = ballot_of(round_, place, len(self.names))
-        return ballot if ballot > above else ballot_of(round_ + 1, place, len(self.names))
-
-    def round_number(self, ballot: int) -> int:
-        """Which round of its proposer a ballot is."""
-        return round_of(ballot, len(self.names))[0] if self.own_ballots else ballot
+        return next_ballot(max(node.slot(epoch).promised, heard), place, self.leaders)
 
     def ballot_name(self, ballot: int) -> str:
         """``2A``: the round of a ballot, and who leads it."""
-        if not self.own_ballots:
-            return str(ballot)
-        round_, place = round_of(ballot, len(self.names))
-        return f"{round_}{self.names[place]}"
+        round_, place = divmod(ballot - 1, self.leaders)
+        return f"{round_ + 1}{self.names[place] if self.own_ballots else ''}"
 
     # -- a node, its disk and its messages ---------------------------------------------------------
 
@@ -259,7 +237,7 @@ class Paxos(MachineModel):
         What is decided is stored in a ballot above all others, which nobody need promise.
         """
         if (decided := node.known(epoch)) is not None:
-            above = ballot_of(self.ballots + 2, place, len(self.names))
+            above = next_ballot((self.ballots + 1) * self.leaders, place, self.leaders)
             return self.proposing(place, node, Round(epoch, above, repairs=repairs), decided)
         ballot, slot = self.ballot_after(place, node, epoch), node.slot(epoch)
         mine = Round(epoch, ballot, 1 << place, slot.accepted, repairs=repairs)
@@ -276,7 +254,7 @@ class Paxos(MachineModel):
             value = to_repair(node.log, mine.epoch, mine.newest)
         else:
             newest = mine.newest if self.accepted_first else None
-            value = to_propose(newest, self.waiting(place, node))
+            value = to_propose(newest, self.wanted(place, node))
         if value is None:
             return node.but(round=mine.but(done=True)), ()
         return self.proposing(place, node, mine, value)
@@ -304,28 +282,29 @@ class Paxos(MachineModel):
         state, posts = self.opened(place, node, mine.epoch + 1, repairs=True)
         return state, (*told, *posts)
 
-    def refusing(self, epoch: int, ballot: int, node: PaxosNode, source: str) -> Turn:
-        """An acceptor refuses a ballot."""
-        told = RefusedReply(epoch, ballot, node.slot(epoch).promised)
-        return node, (Post(source, told),) if self.refusals else ()
+    def declined(self, node: PaxosNode, asked: Prepare | Accept, source: str) -> Turn | None:
+        """What an acceptor answers instead: what a taken epoch is, or its higher promise."""
+        slot, decided = node.slot(asked.epoch), node.known(asked.epoch)
+        if decided is not None:
+            return node, (Post(source, Chosen(asked.epoch, decided)),)
+        if not (self.promises_bind and refuses(slot, asked.ballot)):
+            return None
+        told = Post(source, RefusedReply(asked.epoch, asked.ballot, slot.promised))
+        return node, (told,) if self.refusals else ()
 
     @receives(Prepare)
     def hears_prepare(self, state: PaxosNode, envelope: Envelope[Prepare]) -> Turn:
-        """An acceptor promises a ballot, refuses it, or says that the epoch is taken."""
-        (epoch, ballot), source = astuple(envelope.message), envelope.source
-        if (decided := state.known(epoch)) is not None:
-            return state, (Post(source, Chosen(epoch, decided)),)
-        slot = state.slot(epoch)
-        if self.promises_bind and refuses(slot, ballot):
-            return self.refusing(epoch, ballot, state, source)
-        answer = Promise(epoch, ballot, slot.accepted)
-        return state.keeping(promise(slot, ballot)), (Post(source, answer),)
+        """An acceptor promises a ballot, and names what it has accepted."""
+        asked, slot = envelope.message, state.slot(envelope.message.epoch)
+        answer = Post(envelope.source, Promise(asked.epoch, asked.ballot, slot.accepted))
+        promised = state.keeping(promise(slot, asked.ballot)), (answer,)
+        return self.declined(state, asked, envelope.source) or promised
 
     @receives(Promise)
     def hears_promise(self, state: PaxosNode, envelope: Envelope[Promise]) -> Turn:
         """A proposer has one promise more; those of its earlier ballots do not count."""
         mine, said = state.round, envelope.message
-        if (mine.epoch, mine.ballot) != (said.epoch, said.ballot) or mine.entry is not None:
+        if not mine.is_of(said) or mine.entry is not None:
             return state, ()
         place, source = self.index[envelope.target], self.index[envelope.source]
         newest = newer(mine.newest, said.accepted)
@@ -334,22 +313,19 @@ class Paxos(MachineModel):
 
     @receives(Accept)
     def hears_accept(self, state: PaxosNode, envelope: Envelope[Accept]) -> Turn:
-        """An acceptor accepts a value, refuses the ballot, or says that the epoch is taken."""
-        (epoch, ballot, value), source = astuple(envelope.message), envelope.source
-        answer = Post(source, AcceptedReply(epoch, ballot))
-        if (decided := state.known(epoch)) is not None:
-            told = Post(source, Chosen(epoch, decided))
-            return state, (answer if decided == value else told,)
-        slot = state.slot(epoch)
-        if self.promises_bind and refuses(slot, ballot):
-            return self.refusing(epoch, ballot, state, source)
-        return state.keeping(accept(slot, ballot, value)), (answer,)
+        """An acceptor accepts a value, if it has not promised a higher ballot."""
+        asked, slot = envelope.message, state.slot(envelope.message.epoch)
+        answer = (Post(envelope.source, AcceptedReply(asked.epoch, asked.ballot)),)
+        if state.known(asked.epoch) == asked.entry:
+            return state, answer
+        accepted = state.keeping(accept(slot, asked.ballot, asked.entry)), answer
+        return self.declined(state, asked, envelope.source) or accepted
 
     @receives(AcceptedReply)
     def hears_accepted(self, state: PaxosNode, envelope: Envelope[AcceptedReply]) -> Turn:
         """A proposer knows of one acceptor more."""
         mine, said = state.round, envelope.message
-        if (mine.epoch, mine.ballot) != (said.epoch, said.ballot) or mine.entry is None:
+        if not mine.is_of(said) or mine.entry is None:
             return state, ()
         place, source = self.index[envelope.target], self.index[envelope.source]
         return self.accepted(place, state.but(round=mine.but(accepts=mine.accepts | 1 << source)))
@@ -358,7 +334,7 @@ class Paxos(MachineModel):
     def hears_refusal(self, state: PaxosNode, envelope: Envelope[RefusedReply]) -> Turn:
         """A proposer hears of a higher ballot, above which its next one has to be."""
         mine, said = state.round, envelope.message
-        if (mine.epoch, mine.ballot) != (said.epoch, said.ballot) or said.promised <= mine.higher:
+        if not mine.is_of(said) or said.promised <= mine.higher:
             return state, ()
         return state.but(round=mine.but(higher=said.promised)), ()
 
@@ -376,36 +352,32 @@ class Paxos(MachineModel):
 
     def proposers(self, s: MachineState) -> int:
         """Members that are up and have a value to propose for an epoch that may be taken."""
-        return ~s.down & where(
-            bool(self.voters(node.phase) >> place & 1)
-            and len(node.log) < self.epochs
-            and self.waiting(place, node) is not None
-            for place, node in enumerate(s.nodes)
-        )
+        wanting = (self.wanted(place, node) for place, node in enumerate(s.nodes))
+        return ~s.down & where(value is not None for value in wanting)
 
-    def _open(self, s: MachineState, place: int, epoch: int, rounds: int) -> Next:
-        """The state in which a node has opened a ballot; a run has so many rounds."""
-        node, repairs = s.nodes[place], rounds > self.ballots
+    def _open(self, s: MachineState, place: int, repairs: bool) -> Next:
+        """The state in which a node has opened a ballot; each may have so many for an epoch."""
         if why := self._busy(s, place):
             return why
-        if self.round_number(self.ballot_after(place, node, epoch)) > rounds:
+        node, most = s.nodes[place], (self.ballots + repairs) * self.leaders
+        epoch = self.next_epoch(node, repairs)
+        if self.ballot_after(place, node, epoch) > most:
             return refused("the run's budget of ballots is used up")
-        opened: MachineState = self.turned(s, place, self.opened(place, node, epoch, repairs))
+        opened: Next = self.turned(s, place, self.opened(place, node, epoch, repairs))
         return opened
 
     @action(each=proposers, says="{node} opens ballot {ballot} for epoch {epoch}.")
     @purpose("A majority of promises shuts out every lower ballot.")
     def ballot(self, s: MachineState, node: Node) -> Next:
         """A member opens its next ballot for the epoch above its log."""
-        return self._open(s, node, len(s.nodes[node].log) + 1, self.ballots)
+        return self._open(s, node, repairs=False)
 
     # -- a change of the members -------------------------------------------------------------------
 
-    def _turned_to(self, s: MachineState, phase: int) -> MachineState:
+    def _turned_to(self, s: MachineState, phase: int) -> Next:
         """All nodes know who the members are now; their rounds are void."""
         nodes = tuple(each.but(phase=phase, round=NO_ROUND) for each in s.nodes)
-        changed: MachineState = s.but(nodes=nodes)
-        return changed
+        return refused("a node writes to its disk first") if s.unsaved else s.but(nodes=nodes)
 
     @action(
         each=lambda m, s: [()] * (s.nodes[0].phase == 0),
@@ -415,7 +387,7 @@ class Paxos(MachineModel):
     @purpose("While members change, every majority has to meet those before and those after.")
     def begin_change(self, s: MachineState) -> Next:
         """A change of the members begins."""
-        return refused("a node writes to its disk first") if s.unsaved else self._turned_to(s, 1)
+        return self._turned_to(s, 1)
 
     @action(
         each=lambda m, s: m.voters(1) & ~s.down if s.nodes[0].phase == 1 else 0,
@@ -425,10 +397,9 @@ class Paxos(MachineModel):
     @purpose("What may have been chosen has to be known to every majority of the new members.")
     def repair(self, s: MachineState, node: Node) -> Next:
         """A member brings to the new ones what was accepted, epoch by epoch."""
-        mine = s.nodes[node].round
         if any(each.round.repairs and not each.round.higher for each in s.nodes):
             return refused("a repair is under way")
-        return self._open(s, node, mine.epoch if mine.repairs else 1, self.ballots + 1)
+        return self._open(s, node, repairs=True)
 
     @action(
         each=lambda m, s: [()] * (s.nodes[0].phase == 1),
@@ -440,7 +411,7 @@ class Paxos(MachineModel):
         """The new members decide alone."""
         if self.repair_first and not any(node.round.done for node in s.nodes):
             return refused("a repair has to end first: what was accepted may not be known there")
-        return refused("a node writes to its disk first") if s.unsaved else self._turned_to(s, 2)
+        return self._turned_to(s, 2)
 
     # -- what must hold ----------------------------------------------------------------------------
 
@@ -451,12 +422,13 @@ class Paxos(MachineModel):
     @always("INV-LOG")
     def one_log(self, s: MachineState) -> str | None:
         """No two nodes know different values for an epoch."""
-        longest = self.history(s)
-        for name, node in zip(self.names, s.nodes, strict=True):
-            if node.log != longest[: len(node.log)]:
-                pairs = zip(node.log, longest, strict=False)
-                at = next(i for i, (mine, other) in enumerate(pairs) if mine != other)
-                return f"epoch {at + 1} is {node.log[at]} on {name}, and {longest[at]} elsewhere"
+        for epoch in range(1, len(self.history(s)) + 1):
+            known = {
+                node.known(epoch): name for name, node in zip(self.names, s.nodes, strict=True)
+            }
+            said = [f"{value} on {name}" for value, name in known.items() if value]
+            if len(said) > 1:
+                return f"epoch {epoch} is {' and '.join(said)}"
         return None
 
     @always()
@@ -470,7 +442,8 @@ class Paxos(MachineModel):
     def stored(self, s: MachineState) -> str | None:
         """What is in a log is on the disks of a majority of the members."""
         disks = [self.on_disk(s, place) for place in range(len(self.names))]
-        for at, value in enumerate(self.history(s)):
+        longest: tuple[Value, ...] = max((disk.log for disk in disks), key=len)
+        for at, value in enumerate(longest):
             having = where(disk.holds(at + 1, value) for disk in disks)
             if not is_quorum(having, self.electorates[s.nodes[0].phase][:1]):
                 return f"epoch {at + 1} is {value}, which a majority does not have on disk"
@@ -487,9 +460,8 @@ class Paxos(MachineModel):
         """The state without messages that can change nothing any more."""
         nodes, index, network = after.nodes, self.index, after.network
         bag = tuple(e for e in network.in_flight if not self._idle(nodes[index[e.target]], e))
-        if len(bag) == len(network.in_flight):
-            return after
-        return after.but(network=replace(network, in_flight=bag))
+        is_tidy = len(bag) == len(network.in_flight)
+        return after if is_tidy else after.but(network=replace(network, in_flight=bag))
 
     def is_idle(self, node: PaxosNode, sent: Envelope[Any]) -> bool:
         """Whether a message changes nothing at a node, now and later."""
@@ -500,78 +472,43 @@ class Paxos(MachineModel):
             is_open = node.known(said.epoch) is None and not self.refusals
             return is_open and refuses(node.slot(said.epoch), said.ballot)
         is_over = isinstance(said, Promise) and mine.entry is not None
-        return is_over or (mine.epoch, mine.ballot) != (said.epoch, said.ballot)
+        return is_over or not mine.is_of(said)
 
     # -- words -------------------------------------------------------------------------------------
 
-    def _epoch(self, epoch: int) -> str:
-        return f" for epoch {epoch}" if self.epochs > 1 or self.becomes else ""
+    def _said(self, message: Any, way: int) -> str:
+        fields = structs.asdict(message)
+        ballots = {
+            key: self.ballot_name(fields[key]) for key in ("ballot", "promised") if key in fields
+        }
+        mark, many = fields.get("accepted"), self.epochs > 1 or bool(self.becomes)
+        had = f"{mark.entry} {self.ballot_name(mark.ballot)}" if mark else ""
+        more = {"of": f" for epoch {message.epoch}" * many, "mark": f" {had}" * bool(had)}
+        more |= {"has": f" ({had})" * bool(had), "names": f", and of {had}" * bool(had)}
+        return SAID[type(message)][way].format_map(fields | ballots | more)
 
     def in_short(self, message: Any) -> str:
-        """``promise 1B``, ``accept x 1A``; what was accepted before in brackets."""
-        if isinstance(message, Chosen):
-            return f"epoch {message.epoch} = {message.entry}"
-        ballot = self.ballot_name(message.ballot)
-        if isinstance(message, Promise):
-            return f"promise {ballot}{self._has(message.accepted)}"
-        if isinstance(message, RefusedReply):
-            return f"no, {self.ballot_name(message.promised)}"
-        value = f" {message.entry}" if isinstance(message, Accept) else ""
-        return f"{message.__struct_config__.tag}{value} {ballot}"
-
-    def _has(self, mark: Accepted[Value] | None) -> str:
-        return f" ({mark.entry} {self.ballot_name(mark.ballot)})" if mark else ""
+        """``promise 1B (x 1A)``: what was accepted before in brackets."""
+        return self._said(message, 0)
 
     def in_full(self, message: Any) -> str:
         """A message as a clause."""
-        if isinstance(message, Chosen):
-            return f"that epoch {message.epoch} is {message.entry}"
-        ballot = self.ballot_name(message.ballot) + self._epoch(message.epoch)
-        if isinstance(message, Promise):
-            mark = message.accepted
-            has = f", and that it has accepted {mark.entry}" if mark else ""
-            return f"the promise of ballot {ballot}{has}"
-        if isinstance(message, RefusedReply):
-            higher = self.ballot_name(message.promised)
-            return f"a refusal of ballot {ballot}, for it has promised {higher}"
-        if isinstance(message, Accept):
-            return f"the request to accept {message.entry} in ballot {ballot}"
-        if isinstance(message, AcceptedReply):
-            return f"that it has accepted ballot {ballot}"
-        return f"the request to promise ballot {ballot}"
+        return self._said(message, 1)
 
     def in_verbs(self, message: Any) -> str:
-        """``promise 1 1A x 1B``: epoch and ballot, then what else it says."""
-        if isinstance(message, Chosen):
-            return f"chosen {message.epoch} {message.entry}"
-        head = f"{message.__struct_config__.tag} {message.epoch} {self.ballot_name(message.ballot)}"
-        mark = getattr(message, "accepted", None)
-        promised = getattr(message, "promised", 0)
-        more = (
-            f" {mark.entry} {self.ballot_name(mark.ballot)}" if mark else "",
-            f" {self.ballot_name(promised)}" if promised else "",
-            f" {message.entry}" if isinstance(message, Accept) else "",
-        )
-        return head + "".join(more)
-
-    def travels_as(self, message: Any) -> FlowKind:
-        """Requests, answers, and entries of the log."""
-        if isinstance(message, Chosen):
-            return "entry"
-        return "request" if isinstance(message, Prepare | Accept) else "answer"
+        """``promise 1 1B x 1A``: epoch and ballot, then what else it says."""
+        return self._said(message, 2)
 
     def words(self, before: Any, action: Any, after: Any) -> Words:
-        """The ballot that is opened, and whom it is sent to; what a message has brought about."""
+        """Who the members are, the ballot that is opened, what a message has brought about."""
         said = dict(super().words(before, action, after))
-        old, _, new = self.electorates
-        said |= {"former": ", ".join(self.named(old[0])), "new": ", ".join(self.named(new[0]))}
-        if before is None:
-            return said
-        if isinstance(action, (Paxos.ballot, Paxos.repair)):
-            mine = after.nodes[self.number(action.node)].round
-            to_all = ", ".join(self.named(self.voters(after.nodes[0].phase)))
-            ballot = self.ballot_name(mine.ballot) if mine is not NO_ROUND else ""
-            said |= {"ballot": ballot, "epoch": mine.epoch, "all": to_all}
+        for name, mask in zip(("former", "new"), self.electorates[1], strict=True):
+            said[name] = ", ".join(self.named(mask))
+        if before and isinstance(action, (Paxos.ballot, Paxos.repair)):
+            place = self.number(action.node)
+            epoch = self.next_epoch(before.nodes[place], isinstance(action, Paxos.repair))
+            ballot = self.ballot_after(place, before.nodes[place], epoch)
+            said |= {"ballot": self.ballot_name(ballot), "epoch": epoch}
         if isinstance(action, DeliverMessage):
             said["received"] += self._brought_about(before, action.envelope.target, after)
         return said
@@ -581,11 +518,10 @@ class Paxos(MachineModel):
         was, now = (s.nodes[self.number(name)] for s in (before, after))
         if len(now.log) > len(was.log):
             return f" For {name}, epoch {len(now.log)} is {now.log[-1]}."
-        if now.round.entry is not None and was.round.entry is None:
-            own = now.round.newest is None
-            why = "its own value" if own else "which was accepted before"
-            return f" {name} has a majority of promises and proposes {now.round.entry}, {why}."
-        return ""
+        if now.round.entry is None or was.round.entry is not None:
+            return ""
+        why = "which was accepted before" if now.round.newest else "its own value"
+        return f" {name} has a majority of promises and proposes {now.round.entry}, {why}."
 
     def milestone(self, before: Any, action: Any, after: Any) -> str | None:
         """An epoch is taken; or what any network of machines has."""
@@ -595,37 +531,18 @@ class Paxos(MachineModel):
         return super().milestone(before, action, after)
 
 
-def refined_by(parameters: Any) -> Refinement:
-    """How Paxos refines the log that takes each value in one step (``kit.engine.log``)."""
-    fine = Paxos(parameters)
-
-    def project(s: MachineState) -> LogState:
-        applied = tuple(len(node.log) for node in s.nodes)
-        return LogState(log_of(fine.history(s)), applied, (0,) * len(applied))
-
-    def image(before: MachineState, action: Any, after: MachineState) -> tuple[Any, ...]:
-        new = fine.history(after)[len(fine.history(before)) :]
-        pairs = zip(fine.names, before.nodes, after.nodes, strict=True)
-        learned = (AtomicLog.apply_next(name) for name, a, b in pairs for _ in b.log[len(a.log) :])
-        return (*map(AtomicLog.append, new), *learned)
-
-    coarse = OpenLog(AtomicLog.Parameters(nodes=fine.names))
-    coarse.offered, coarse.begun = lambda epoch: fine.proposed, project(fine.start())
-    return Refinement(fine, coarse, project, image)
-
-
-SCENARIOS = (
-    Scenario("one-value", "A alone proposes: promises, acceptances, and all are told",
-             {"values": ("x at A",)}),
-)  # fmt: skip
-
-ENTRY = entry(
-    Paxos,
-    scenarios=SCENARIOS,
-    refinement=refined_by,
-    fuzzing=Fuzzing(
-        {"members": 5, "epochs": 3, "values": ("x at A", "y at B", "z at C"), "crashes": 2,
-         "losses": 2, "copies": 1},
-        {"crash": 0.1, "drop": 0.2, "ballot": 0.2},
-    ),
-)  # fmt: skip
+SAID: dict[type, tuple[str, str, str]] = {
+    Prepare: ("prepare {ballot}", "the request to promise ballot {ballot}{of}",
+              "prepare {epoch} {ballot}"),
+    Promise: ("promise {ballot}{has}", "the promise of ballot {ballot}{of}{names}",
+              "promise {epoch} {ballot}{mark}"),
+    Accept: ("accept {entry} {ballot}", "the request to accept {entry} in ballot {ballot}{of}",
+             "accept {epoch} {ballot} {entry}"),
+    AcceptedReply: ("accepted {ballot}", "the answer that it has accepted ballot {ballot}{of}",
+                    "accepted {epoch} {ballot}"),
+    RefusedReply: ("no, {promised}", "the refusal of ballot {ballot}{of}, below {promised}",
+                   "refused {epoch} {ballot} {promised}"),
+    Chosen: ("epoch {epoch} = {entry}", "the news that epoch {epoch} is {entry}",
+             "chosen {epoch} {entry}"),
+}  # fmt: skip
+"""Messages in short, as clauses, and as verbs write them."""

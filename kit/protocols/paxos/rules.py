@@ -34,17 +34,12 @@ class Slot(Struct, Generic[V], frozen=True, cache_hash=True):
     accepted: Accepted[V] | None = None
 
 
-def ballot_of(round_: int, place: int, size: int) -> int:
-    """The ballot of a round (from 1) that the proposer at a place of ``size`` leads: no two alike.
+def next_ballot(above: int, place: int, size: int) -> int:
+    """The lowest ballot above another one that the proposer at a place of ``size`` has.
 
-    1A is below 1B, and that below 2A.
+    No two proposers have one in common: of three, A has 1, 4, 7 (1A, 2A, 3A) and B has 2, 5, 8.
     """
-    return (round_ - 1) * size + place + 1
-
-
-def round_of(ballot: int, size: int) -> tuple[int, int]:
-    """The round of such a ballot, and the place of the proposer that leads it."""
-    return (ballot - 1) // size + 1, (ballot - 1) % size
+    return above + 1 + (place - above) % size
 
 
 def refuses(slot: Slot[V], ballot: int) -> bool:
