@@ -14,7 +14,7 @@ FREE, OPEN, MAJORITY, KNOWN = "free", "accepted by some", "chosen, nobody knows 
 
 class AcceptorRow(Struct, frozen=True):
     """A node as an acceptor: promise and value of the epoch above its log, as it has them in
-    memory, and as its disk has them; the log, whether it votes, whether it is up.
+    memory, and as its disk has them; the log, whether it votes, is up, has something to write.
     """
 
     name: str
@@ -24,11 +24,7 @@ class AcceptorRow(Struct, frozen=True):
     log: tuple[str, ...]
     votes: bool
     up: bool
-
-    @property
-    def unsaved(self) -> bool:
-        """Whether its disk lacks something."""
-        return self.disk != slot_words(self.promised, self.accepted)
+    unsaved: bool
 
 
 class ProposerRow(Struct, frozen=True):
@@ -78,8 +74,9 @@ def acceptors(m: Paxos, s: MachineState) -> tuple[AcceptorRow, ...]:
         epoch, disk = len(node.log) + 1, m.on_disk(s, place)
         votes = bool(m.voters(node.phase) >> place & 1)
         kept = slot_words(*_slot(m, disk.slot(epoch)))
-        mine = _slot(m, node.slot(epoch))
-        rows.append(AcceptorRow(name, *mine, kept, node.log, votes, not s.down >> place & 1))
+        mine, up = _slot(m, node.slot(epoch)), not s.down >> place & 1
+        unsaved = disk != m.disk(node)
+        rows.append(AcceptorRow(name, *mine, kept, node.log, votes, up, unsaved))
     return tuple(rows)
 
 
@@ -142,7 +139,7 @@ def epochs(m: Paxos, s: MachineState) -> tuple[EpochRow, ...]:
 def acceptor_line(row: AcceptorRow) -> str:
     """``B: ≥ 1B, x 1A; on disk the same; log x``."""
     words = slot_words(row.promised, row.accepted) or "nothing promised"
-    disk = f"; on disk {row.disk or 'nothing'}" if row.unsaved else ""
+    disk = f"; on disk only {row.disk or 'nothing'}" if row.unsaved else ""
     return f"{row.name}: {words}{disk}; log {', '.join(row.log) or 'empty'}"
 
 

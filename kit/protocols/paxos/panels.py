@@ -29,7 +29,7 @@ def _member(scene: Scene, row: AcceptorRow, mine: ProposerRow | None) -> Charact
         scene.model.number(row.name), scene.state.nodes[scene.model.number(row.name)]
     )
     tag = f"ballot {mine.ballot}" if mine else f"wants {waits}" if waits else "acceptor"
-    disk = f"disk: {row.disk or 'nothing'}" if row.unsaved else ""
+    disk = f"disk: {row.disk or 'none'}" if row.unsaved else ""
     lines = (f"≥ {row.promised}" if row.promised else "", row.accepted, disk)
     said = facts.acceptor_line(row)
     return Character(
