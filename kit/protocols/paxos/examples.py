@@ -26,8 +26,8 @@ def refined_by(parameters: Any) -> Refinement:
     def image(before: MachineState, action: Any, after: MachineState) -> tuple[Any, ...]:
         new = fine.history(after)[len(fine.history(before)) :]
         pairs = zip(fine.names, before.nodes, after.nodes, strict=True)
-        learned = (AtomicLog.apply_next(name) for name, a, b in pairs for _ in b.log[len(a.log) :])
-        return (*map(AtomicLog.append, new), *learned)
+        steps = (AtomicLog.apply_next(name) for name, a, b in pairs for _ in b.log[len(a.log) :])
+        return (*map(AtomicLog.append, new), *steps)
 
     coarse = OpenLog(AtomicLog.Parameters(nodes=fine.names))
     coarse.offered, coarse.begun = lambda epoch: fine.proposed, project(fine.start())

@@ -275,30 +275,30 @@ class Paxos(MachineModel):
         mine = node.round
         if mine.entry is None or not self.enough(node.phase, mine.accepts):
             return node, ()
-        told = self.to_others(place, node.phase, Chosen(mine.epoch, mine.entry))
-        node, told = node.learning(mine.epoch, mine.entry), told if self.spreads else ()
+        news = self.to_others(place, node.phase, Chosen(mine.epoch, mine.entry))
+        node, news = node.learning(mine.epoch, mine.entry), news if self.spreads else ()
         if not mine.repairs:
-            return node, told
+            return node, news
         state, posts = self.opened(place, node, mine.epoch + 1, repairs=True)
-        return state, (*told, *posts)
+        return state, (*news, *posts)
 
-    def declined(self, node: PaxosNode, asked: Prepare | Accept, source: str) -> Turn | None:
+    def declined(self, node: PaxosNode, request: Prepare | Accept, source: str) -> Turn | None:
         """What an acceptor answers instead: what a taken epoch is, or its higher promise."""
-        slot, decided = node.slot(asked.epoch), node.known(asked.epoch)
+        slot, decided = node.slot(request.epoch), node.known(request.epoch)
         if decided is not None:
-            return node, (Post(source, Chosen(asked.epoch, decided)),)
-        if not (self.promises_bind and refuses(slot, asked.ballot)):
+            return node, (Post(source, Chosen(request.epoch, decided)),)
+        if not (self.promises_bind and refuses(slot, request.ballot)):
             return None
-        told = Post(source, RefusedReply(asked.epoch, asked.ballot, slot.promised))
-        return node, (told,) if self.refusals else ()
+        refusal = Post(source, RefusedReply(request.epoch, request.ballot, slot.promised))
+        return node, (refusal,) if self.refusals else ()
 
     @receives(Prepare)
     def hears_prepare(self, state: PaxosNode, envelope: Envelope[Prepare]) -> Turn:
         """An acceptor promises a ballot, and names what it has accepted."""
-        asked, slot = envelope.message, state.slot(envelope.message.epoch)
-        answer = Post(envelope.source, Promise(asked.epoch, asked.ballot, slot.accepted))
-        promised = state.keeping(promise(slot, asked.ballot)), (answer,)
-        return self.declined(state, asked, envelope.source) or promised
+        request, slot = envelope.message, state.slot(envelope.message.epoch)
+        answer = Post(envelope.source, Promise(request.epoch, request.ballot, slot.accepted))
+        promised = state.keeping(promise(slot, request.ballot)), (answer,)
+        return self.declined(state, request, envelope.source) or promised
 
     @receives(Promise)
     def hears_promise(self, state: PaxosNode, envelope: Envelope[Promise]) -> Turn:
@@ -314,12 +314,12 @@ class Paxos(MachineModel):
     @receives(Accept)
     def hears_accept(self, state: PaxosNode, envelope: Envelope[Accept]) -> Turn:
         """An acceptor accepts a value, if it has not promised a higher ballot."""
-        asked, slot = envelope.message, state.slot(envelope.message.epoch)
-        answer = (Post(envelope.source, AcceptedReply(asked.epoch, asked.ballot)),)
-        if state.known(asked.epoch) == asked.entry:
+        request, slot = envelope.message, state.slot(envelope.message.epoch)
+        answer = (Post(envelope.source, AcceptedReply(request.epoch, request.ballot)),)
+        if state.known(request.epoch) == request.entry:
             return state, answer
-        accepted = state.keeping(accept(slot, asked.ballot, asked.entry)), answer
-        return self.declined(state, asked, envelope.source) or accepted
+        accepted = state.keeping(accept(slot, request.ballot, request.entry)), answer
+        return self.declined(state, request, envelope.source) or accepted
 
     @receives(AcceptedReply)
     def hears_accepted(self, state: PaxosNode, envelope: Envelope[AcceptedReply]) -> Turn:
