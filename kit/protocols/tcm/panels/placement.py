@@ -9,11 +9,11 @@ from collections.abc import Collection, Iterable, Sequence
 
 from msgspec import Struct
 
+from kit.engine.server import aligned
 from kit.errors import counted
 from kit.protocols.tcm.facts import large as large_facts
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.moment import RangeRow, about, memo, missed
-from kit.protocols.tcm.scenario_output import columns
 from kit.ring.replication import NetworkTopologyStrategy
 from kit.views.declared import Choice, Drawn, Table, unsaid
 from kit.views.fragment import Frag, Kid, h
@@ -434,7 +434,7 @@ def placements_text(scene: Scene) -> str:
             for line in part:
                 held = f"locked: {line.row.locked_by}" if line.row.locked_by else ""
                 table.append((line.row.label, line.reads.text(), line.writes.text(), held))
-            parts += [f"  in {dc}"] * bool(dc) + [f"  {line}" for line in columns(table, "  ")]
+            parts += [f"  in {dc}"] * bool(dc) + [f"  {line}" for line in aligned(table, "  ")]
         if count is not None:
             either = changed_of_many(scene, name)[0].either
             rest = f"; {either - len(shown)} more did" if either > len(shown) else ""
