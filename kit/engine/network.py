@@ -161,7 +161,8 @@ def _behind(first: Envelope[Any], why: str) -> Refusal:
 
 
 @lru_cache
-def _spent(name: str) -> Refusal:
+def spent(name: str) -> Refusal:
+    """Why a fault may happen no more."""
     return Refusal(f"the budget of {name} is spent")
 
 
@@ -290,7 +291,7 @@ class Carrier:
         return Network(in_flight, held, n.apart, less(n.left, "holds"))
 
     def _may_not(self, n: Network, envelope: Envelope[Any], fault: str) -> Refusal | None:
-        return _spent(fault) if getattr(n.left, fault) == 0 else self._in_turn(n, envelope)
+        return spent(fault) if getattr(n.left, fault) == 0 else self._in_turn(n, envelope)
 
     def release(self, n: Network, envelope: Envelope[Any]) -> Network:
         """The bag with a held message back in flight: before those that wait behind it."""
@@ -303,7 +304,7 @@ class Carrier:
         if n.apart:
             return _SPLIT
         if n.left.partitions == 0:
-            return _spent("partitions")
+            return spent("partitions")
         bits = sum(self._bits[name] for name in apart)
         return Network(n.in_flight, n.held, bits, less(n.left, "partitions"))
 
