@@ -128,6 +128,8 @@ _SPLIT = Refusal("the network is split already: it heals first")
 
 def words(message: Any) -> str:
     """A message as people write it: ``ping 1``, from its tag (or class) and its fields."""
+    if type(message) is int:  # most are, and to ask whether they are structs takes long
+        return str(message)
     if isinstance(message, Struct):
         tag = message.__struct_config__.tag or type(message).__name__.lower()
         return " ".join([str(tag), *(words(value) for value in structs.astuple(message))])
@@ -347,14 +349,15 @@ def without(bag: tuple[Envelope[Any], ...], envelope: Envelope[Any]) -> tuple[En
 
 def posted(before: Network, action: Any, after: Network) -> tuple[Envelope[Any], ...]:
     """The messages that nodes sent in a step, on each link in the order in which they stand."""
-    new = bag_of(after) - expected_bag(before, action)
-    sent = []
-    # A message that was sent once more stands behind the one that was there.
-    for envelope in reversed(after.in_flight):
-        if new[envelope] > 0:
-            new[envelope] -= 1
+    there, sent = expected_bag(before, action), []
+    there.subtract(after.held)
+    for envelope in after.in_flight:
+        # A message that was sent once more stands behind the one that was there.
+        if there[envelope] > 0:
+            there[envelope] -= 1
+        else:
             sent.append(envelope)
-    return tuple(reversed(sent))
+    return tuple(sent)
 
 
 def bag_of(n: Network) -> Counter[Envelope[Any]]:
