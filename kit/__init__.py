@@ -14,6 +14,7 @@ _PLACES = {
     "DrillBoard": "kit.widgets.drilling",
     "Player": "kit.widgets.player",
     "Timeline": "kit.engine.timeline",
+    "badges": "kit.lessons.badges",
     "build": "kit.engine.registry",
     "editions": "kit.commands.editions",
     "export_html": "kit.views.export",

@@ -303,7 +303,8 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         return f"Player({self.model.name}: step {here} of {len(path) - 1}; {self.timeline.now.say})"
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
-        if self._packed != (self.rendered.session, self.rendered.sequence):
+        behind = self.rendered.draw_new() < len(self.rendered.moments)
+        if behind or self._packed != (self.rendered.session, self.rendered.sequence):
             self._repack()  # what is saved without a page that hears is what was done until now
         data = bundle_of(super(), **options)
         return {**data, "text/plain": repr(self), "text/html": self.static()}
@@ -376,6 +377,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         self._tell(self.rendered.need(message.moment))
 
     def _sync(self, message: Sync) -> None:
+        self.rendered.draw_new()  # a cell may have stepped the timeline by itself
         texts, moments = len(self.rendered.store), len(self.rendered.moments)
         other = message.session != self.rendered.session
         if other or message.texts > texts or message.moments > moments:

@@ -109,6 +109,7 @@ export class Player {
     this.at = this.store.moments[start] ? start : at;
     this.follow(tip, this.at);
     this.show(false);
+    this.spots.measure();
   }
 
   moveTo({ at, tip }) {

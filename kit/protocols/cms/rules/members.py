@@ -40,7 +40,7 @@ INITIALIZE, JOIN, LEAVE, LEFT, ASSASSINATE = (
     "left",
     "assassinate",
 )
-CHANGE, FORCE, STARTUP = "change", "force members", "startup"
+CHANGE, FORCE, STARTUP, UNREGISTER = "change", "force members", "startup", "unregister"
 REPAIRED_FIRST = START_ADD, START_REMOVE, REMOVE
 """Before one of these comes a Paxos repair."""
 PREPARE, END = "prepare reconfiguration", "end of reconfiguration"
@@ -120,7 +120,8 @@ def enact(members: Members, entry: Entry) -> Members:
 def every_event(nodes: int) -> Iterator[str]:
     """All that may be committed in a cluster of so many nodes."""
     yield from (CHANGE, CANCEL)
-    of_one = (JOIN, LEAVE, LEFT, ASSASSINATE, STARTUP, *REPAIRED_FIRST, FINISH_ADD, FINISH_REMOVE)
+    of_one: tuple[str, ...] = (JOIN, LEAVE, LEFT, ASSASSINATE, STARTUP, UNREGISTER)
+    of_one = (*of_one, *REPAIRED_FIRST, FINISH_ADD, FINISH_REMOVE)
     sizes = [f"{RECONFIGURE} {size}" for size in range(1, nodes + 1)]
     yield from (*sizes, *(f"{kind} {name}" for kind in of_one for name in NAMES[:nodes]))
     for kind, chosen in product((CHOOSE, *sizes), range(1, 1 << nodes)):
