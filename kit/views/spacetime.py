@@ -323,8 +323,8 @@ def draw_spacetime(run: Spacetime) -> Frag:
         circle, here = h("circle", r=6, class_="now"), f"translate({x} {y(run.steps):.0f})"
         now.append(h("g", circle, k=f"run:{node}", transform=here))
         words, there = h("text", node, x=0, y=0, text_anchor="middle"), run.top + 17
-        button = {"role": "button", "tabindex": 0, "aria_label": say("fold {node}", node=node)}
-        where = {"transform": f"translate({x} {there})", "data_lanes": node, **button}
+        where: dict[str, Any] = {"transform": f"translate({x} {there})", "data_lanes": node}
+        where |= {"role": "button", "tabindex": 0, "aria_label": say("fold {node}", node=node)}
         names.append(h("g", words, k=f"who:{node}", class_="who", **where))
     paper = h("rect", x=0, y=run.top, width=run.width, height=TOP, class_="paper")
     width = run.width + OVERVIEW * (run.first > 0)
