@@ -1,4 +1,4 @@
-"""A long run of five nodes on a network: how soon its diagram is there, how much memory it takes."""
+"""A long run of five nodes on a network: how soon it is drawn, how much memory it takes."""
 
 from __future__ import annotations
 
