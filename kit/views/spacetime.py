@@ -10,9 +10,12 @@ Beside a run that is longer than the window there is all of it, small. ``MESSAGE
 of actors on a network so.
 """
 
+from __future__ import annotations
+
 from bisect import insort
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from itertools import starmap
 from math import hypot
 from typing import Any, Literal
@@ -60,6 +63,8 @@ SIGNS = {
 """What is drawn at a lifeline in place of a dot, by the first word of what is done there."""
 KEPT = 512
 """Steps of a long run whose labels are placed together: before this many twice, labels are gone."""
+TOLD = 200
+"""Steps that the text form tells of."""
 OVERVIEW, BUCKETS = 14.0, 60
 """How wide the small picture of a whole run is, and how many parts it has."""
 LETTERS, LINE, BASE = SIZE, 15.0, 4
@@ -468,8 +473,12 @@ ENDS = {"received": dot, "lost": cross, "held": _bars}
 
 
 def spacetime_text(run: Spacetime) -> str:
-    """Write a line per step, ``!`` where a promise was broken; then what is still on its way."""
-    return "\n".join(_lines(run, 0)) or say("nothing has happened yet")
+    """Write a line per step, of a long run for the last ones, ``!`` where a promise was broken; then
+    what is still on its way.
+    """
+    first = max(0, run.steps - TOLD)
+    before = [say("{n} earlier steps", n=first)] * (first > 0)
+    return "\n".join(before + _lines(run, first)) or say("nothing has happened yet")
 
 
 def _lines(run: Spacetime, first: int) -> list[str]:
@@ -529,8 +538,23 @@ class Journal:
 
     def __init__(self, model: NetworkModel) -> None:
         """Nothing was sent."""
-        self.model, self.arrows = model, list[Arrow]()
+        self.model, self.arrows, self.marks = model, list[Arrow](), list[Mark]()
+        self.last: tuple[Any, Any, Any] = (None, None, None)
+        self.written = 0
         self.under_way: dict[tuple[Envelope[Any], Fate], list[int]] = defaultdict(list)
+
+    def begins(self, steps: Sequence[PassedStep]) -> bool:
+        """Whether these steps begin with those that are written here."""
+        at = steps[self.written - 1] if 0 < self.written <= len(steps) else None
+        same = zip(self.last, (at.before, at.action, at.after), strict=True) if at else [(0, 1)]
+        return all(ours is theirs for ours, theirs in same)
+
+    def copy(self) -> Journal:
+        """The same, to be written on."""
+        other = copy(self)
+        other.arrows, other.marks = [*self.arrows], [*self.marks]
+        other.under_way = defaultdict(list, {k: [*v] for k, v in self.under_way.items() if v})
+        return other
 
     def enter(self, envelope: Envelope[Any], step: int, fate: Fate = "in flight") -> None:
         """A message is sent."""
@@ -544,8 +568,10 @@ class Journal:
         if arrow.ended_at is None:
             insort(self.under_way[envelope, arrow.fate], place)
 
-    def write(self, step: int, passed: PassedStep) -> None:
+    def write(self, passed: PassedStep) -> None:
         """Enter a step. Of equal messages the one that was sent first is meant."""
+        self.written = step = self.written + 1
+        self.last = passed.before, passed.action, passed.after
         action, before, after = passed.action, passed.before.network, passed.after.network
         if type(action) in FATES:
             was, fate = FATES[type(action)]
@@ -561,6 +587,12 @@ class Journal:
                 self.turn(action.envelope, place, replace(arrow, fate=fate, ended_at=ended))
         for envelope in posted(before, action, after):
             self.enter(envelope, step)
+        if not isinstance(action, MESSAGE_ACTIONS):
+            node = self.model.actor_of(passed.before, action)
+            sign = self.model.kind(action).split()[0]
+            is_drawn = node and sign in SIGNS and isinstance(self.model, MachineModel)
+            label = self.model.label(passed.before, action)
+            self.marks.append(Mark(node, step, label, sign=sign if is_drawn else ""))
 
 
 FATES: dict[Any, tuple[Fate, Fate]] = {
@@ -573,26 +605,27 @@ FATES: dict[Any, tuple[Fate, Fate]] = {
 """What each action makes of a message: from which fate to which."""
 
 
+LATEST = deque[Journal](maxlen=4)
+"""What was written last: the next moment of a long run only adds to it."""
+
+
 def run_of(scene: Scene) -> Spacetime:
     """The messages and marks of the way to a moment."""
-    steps = scene.way()
-    first = steps[0].before if steps else scene.state
-    model, marks = scene.model, []
-    journal = Journal(model)
-    for envelope in first.network.in_flight:
-        journal.enter(envelope, 0)
-    for envelope in first.network.held:
-        journal.enter(envelope, 0, "held")
-    has_signs = isinstance(model, MachineModel)
-    for number, passed in enumerate(steps, start=1):
-        journal.write(number, passed)
-        if not isinstance(passed.action, MESSAGE_ACTIONS):
-            done = model.label(passed.before, passed.action)
-            node, kind = model.actor_of(passed.before, passed.action), model.kind(passed.action)
-            sign = kind.split()[0] if node and has_signs else ""
-            marks.append(Mark(node, number, done, sign=sign if sign in SIGNS else ""))
-    marks += [Mark("", b.step + 1, b.title, alarm=True) for b in scene.breaches()]
-    return Spacetime(model.names, len(steps), tuple(journal.arrows), tuple(marks))
+    steps, model = scene.way(), scene.model
+    known = [each for each in LATEST if each.model is model and each.begins(steps)]
+    if known:
+        journal = max(known, key=lambda each: each.written).copy()
+    else:
+        journal, first = Journal(model), steps[0].before if steps else scene.state
+        for envelope in first.network.in_flight:
+            journal.enter(envelope, 0)
+        for envelope in first.network.held:
+            journal.enter(envelope, 0, "held")
+    for passed in steps[journal.written :]:
+        journal.write(passed)
+    LATEST.append(journal)
+    broken = tuple(Mark("", b.step + 1, b.title, alarm=True) for b in scene.breaches())
+    return Spacetime(model.names, len(steps), tuple(journal.arrows), (*journal.marks, *broken))
 
 
 MESSAGES = Panel(
