@@ -473,7 +473,7 @@ ENDS = {"received": dot, "lost": cross, "held": _bars}
 
 
 def spacetime_text(run: Spacetime) -> str:
-    """Write a line per step, of a long run for the last ones, ``!`` where a promise was broken; then
+    """Write a line per step (of a long run the last ones), ``!`` where a promise was broken; then
     what is still on its way.
     """
     first = max(0, run.steps - TOLD)
