@@ -109,6 +109,7 @@ export class Player {
     this.at = this.store.moments[start] ? start : at;
     this.follow(tip, this.at);
     this.show(false);
+    this.spots.measure();
   }
 
   moveTo({ at, tip }) {
@@ -358,7 +359,7 @@ export class Player {
       return;
     }
     this.used = element;
-    this.sheets.close(this.drawer);
+    this.sheets.close(control === "mermaid" ? this.help : this.drawer);
     this.rush.begin();
     this.wire.act(control, this.at);
   }

@@ -6,11 +6,14 @@ import { all } from "./picture.js";
 
 const LEAST = 0.5;
 const MOST = 6;
+const MEASURED = 40; // looks of a table that are laid out to know its width
+const BAR = 16; // pixels of a scroll bar
 export const STEP = 1.25; // times larger
 
 export class Spots {
   zoom = 1;
   walked = null;
+  folded = new Set();
 
   constructor(player) {
     this.player = player;
@@ -28,15 +31,50 @@ export class Spots {
     this.player.root.style.setProperty("--zoom", this.zoom);
   }
 
+  // How wide the table beside the picture is at most, in what is known of the run.
+  measure() {
+    const { main, root, store } = this.player;
+    const page = main.box.querySelector(".kp-page");
+    root.style.removeProperty("--need");
+    if (!page) return;
+    const box = page.parentNode.appendChild(document.createElement("div"));
+    box.style.cssText = "position:absolute;visibility:hidden";
+    const opening = `<section data-k="${page.dataset.k}"`;
+    const known = store.texts.flatMap((text, id) => (text.startsWith(opening) ? id : []));
+    const every = Math.ceil(known.length / MEASURED);
+    const some = known.filter((_, i) => i % every === 0);
+    box.innerHTML = some.map((id) => store.html(id)).join("");
+    const tables = all(box, "table");
+    for (const { style } of tables) style.width = "max-content";
+    const need = Math.max(...tables.map((table) => table.offsetWidth)) + BAR;
+    if (tables.length) root.style.setProperty("--need", `${need}px`);
+    box.remove();
+  }
+
   // Where a picture grows with the run and is larger than its slot, its newest part is in sight.
   follow(picture) {
     const drawing = picture.box.querySelector("[data-newest]");
+    if (drawing) this.thin(drawing);
     const slot = drawing?.closest(".kp-scroll");
     if (!slot) return;
     const [x, y] = drawing.dataset.newest.split(" ").map(Number);
     slot.scrollLeft = scrolled(slot.scrollLeft, x * slot.scrollWidth, slot.clientWidth);
     slot.scrollTop = scrolled(slot.scrollTop, y * slot.scrollHeight, slot.clientHeight);
     pin(slot);
+  }
+
+  // A lane becomes a thin line, or is itself again.
+  fold({ dataset: { lanes }, ownerSVGElement: drawing }) {
+    if (!this.folded.delete(lanes)) this.folded.add(lanes);
+    this.thin(drawing);
+  }
+
+  thin(drawing) {
+    for (const part of all(drawing, "[data-lanes]")) {
+      const isThin = part.dataset.lanes.split("|").some((lane) => this.folded.has(lane));
+      part.toggleAttribute("data-my-folded", isThin);
+      if (part.matches(".who")) part.ariaPressed = isThin;
+    }
   }
 
   // The wheel turns the page, unless the reader is in the picture.

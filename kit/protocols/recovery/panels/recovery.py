@@ -17,7 +17,7 @@ from kit.protocols.recovery.recovering_cluster import ENDS, LEAVES, RecoveryStat
 from kit.protocols.topology.panels.states import diagram
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.machines import BOUNDARY, Machine
-from kit.views.declared import Badges, Column, Drawn, Table, of_state, panel_of, status
+from kit.views.declared import Badges, Column, Drawn, Table, of_state, panel_of, status, unsaid
 from kit.views.diagrams import START, Standing, state_panel
 from kit.views.fragment import Frag, h
 from kit.views.logs import log_panel
@@ -368,19 +368,21 @@ MARKS = {"done": "✓", "begun": "…", "left out": "!", "to do": "–"}
 COLUMNS = (
     Column("node", "name"),
     Column("runs", lambda row: f"{row.mode} in {row.group}" if row.group else row.mode),
-    Column("group0_upgrade_state", "node.value", none="no row"),
+    Column("group0_upgrade_state", lambda row: row.node.value.replace("_", "_\u200b"), "no row"),
     Column("raft_group0_id", "group_id"),
+)
+OTHERS = (
     Column("discovery", "discovery"),
     Column("group0_history", lambda row: f"up to {row.node.history}" if row.node.history else ""),
     Column("schema version", "node.version_text"),
-    Column("version source", lambda row: "hash" if row.node.hashed else "group 0"),
     Column("committed_by_group0", lambda row: str(not row.node.hashed).lower()),
 )
 
 
 def _tables(row: ModeRow) -> str:
-    cells = ", ".join(f"{column.head} {column.cell(row)}" for column in COLUMNS[1:])
-    return f"{row.name}: {cells} ({facts.DIAGNOSES[row.node.value]})"
+    cells = (f"{column.head} {column.cell(row)}" for column in (*COLUMNS, *OTHERS)[1:])
+    diagnosis = facts.DIAGNOSES[row.node.value]
+    return f"{row.name}: {', '.join(cells)} ({diagnosis})".replace("\u200b", "")
 
 
 def _steps(scene: Scene) -> tuple[ChecklistRow, ...]:
@@ -422,6 +424,13 @@ MODE_VIEWS = Views(
                 caption="What each node runs by and has persisted",
                 of="{0.name}",
                 line=_tables,
+            ),
+            Table(
+                of_state(facts.rows),
+                "others:{0.name}",
+                (COLUMNS[0], *OTHERS),
+                of="{0.name}",
+                lines=unsaid,
             ),
             still=True,
             tab="Tables",

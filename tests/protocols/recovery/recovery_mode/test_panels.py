@@ -96,16 +96,16 @@ def test_data_dip_while_one_more_node_restarts() -> None:
 def test_a_change_in_recovery_mode_brings_the_hash_back() -> None:
     """A tombstone, committed_by_group0 false, source hash; a change by group 0 ends that."""
     timeline = after(FOUR, *ENTER, "pull A B")
-    assert "version source group 0, committed_by_group0 true" in row(timeline, "A")
+    assert "schema version v2 of group 0, committed_by_group0 true" in row(timeline, "A")
     timeline = after(FOUR, *ENTER, "pull A B", "alter A")
-    assert "schema version hash of columns 1+2+3, version source hash" in row(timeline, "A")
+    assert "schema version hash of columns 1+2+3" in row(timeline, "A")
     assert "committed_by_group0 false" in row(timeline, "A")
-    assert "version source group 0" in row(timeline, "B")
+    assert " of group 0, committed" in row(timeline, "B")
     rest = ("logs", "pull B A", "removenode C", "removenode D", *TRUNCATE, *LEAVE, *UPGRADE)
     timeline = after(FOUR, *ENTER, "pull A B", "alter A", *rest)
-    assert "version source hash" in row(timeline, "B")
+    assert "schema version hash" in row(timeline, "B")
     timeline = after(FOUR, *ENTER, "pull A B", "alter A", *rest, "alter B")
-    assert "schema version v4 of group 0, version source group 0" in row(timeline, "A")
+    assert "schema version v4 of group 0" in row(timeline, "A")
 
 
 def row(timeline: Timeline, name: str) -> str:
