@@ -161,8 +161,8 @@ class Raft(MachineModel):
             self.edition, self.timeout, 1, self.clock,
             safeguards=RaftSafeguards(**{name: getattr(self, name) for name in switches}),
         )  # fmt: skip
-        asked = len(self.requests)
-        self.connect(names, replace(self.network, requests=asked))
+        count = len(self.requests)
+        self.connect(names, replace(self.network, requests=count))
         self.carrier.free = self.carrier.free and not self.most_in_flight
         links = self.network.cuts or self.network.partitions or self.writes_apart
         self.symmetry = None if links or self.network.holds else renaming_alike(self)
@@ -411,9 +411,9 @@ class Raft(MachineModel):
         """Of configurations that follow one another in a log, all majorities meet."""
         for server in (n.server for n in s.nodes):
             held = [e.data for e in server.log if isinstance(e.data, Configuration)]
-            for one, other in pairwise((server.log.snapshot.configuration, *held)):
-                if not _meet(one, other):
-                    return f"{words.configuration_text(one)}, {words.configuration_text(other)}"
+            for first, other in pairwise((server.log.snapshot.configuration, *held)):
+                if not _meet(first, other):
+                    return f"{words.configuration_text(first)}, {words.configuration_text(other)}"
         return None
 
     @sometimes()
@@ -491,9 +491,9 @@ def index_in(outcome: str) -> int:
 
 
 @lru_cache(MOST)
-def _agree(one: Log, other: Log) -> bool:
+def _agree(log: Log, other: Log) -> bool:
     """Whether no two entries differ that stand below one which both logs have."""
-    pairs = [(e, other.entry(e.index)) for e in one if other.entry(e.index)]
+    pairs = [(e, other.entry(e.index)) for e in log if other.entry(e.index)]
     return (False, True) not in pairwise(a == b for a, b in pairs)
 
 
@@ -513,11 +513,11 @@ def _is_kept(log: Log, commit: int, names: tuple[str, ...], disks: tuple[Log, ..
     return term is None or any(tally(each, storing) == "won" for each in known)
 
 
-def _meet(one: Configuration, other: Configuration) -> bool:
+def _meet(first: Configuration, other: Configuration) -> bool:
     """Whether no two majorities, of one configuration each, are apart."""
-    every = sorted({*one.voters, *other.voters})
+    every = sorted({*first.voters, *other.voters})
     sets = (some for size in range(len(every) + 1) for some in combinations(every, size))
-    winning = [{*some} for some in sets if tally(one, some) == "won"]
+    winning = [{*some} for some in sets if tally(first, some) == "won"]
     return not any(tally(other, {*every} - each) == "won" for each in winning)
 
 
