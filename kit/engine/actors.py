@@ -282,6 +282,14 @@ class NetworkModel(NodeModel[ActorState]):
             return f"partition {self.carrier.sides(action.nodes)}"
         return super().verb(action)
 
+    def find(self, s: Any, verb: str) -> Any:
+        """The option that goes by a verb, or the only one whose verb begins with these words."""
+        exact = super().find(s, verb)
+        if exact is not None or not verb:
+            return exact
+        near = [each for each in self.options(s) if self.verb(each[0]).startswith(f"{verb} ")]
+        return near[0] if len(near) == 1 else None
+
     def _on_its_way(self, action: Any, said: Callable[[Any], str]) -> str:
         sent = action.envelope
         return f"{self.kind(action)} {sent.source}>{sent.target} {said(sent.message)}"

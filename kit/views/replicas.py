@@ -20,6 +20,7 @@ SIGNS: Mapping[str, str] = {
     "ban": "M6 0a6 6 0 1 1-.01-.1zM-4-4l8 8",
     "joining": "M0-6v12M-6 0h12",
     "gone": "M-5-5L5 5M-5 5L5-5",
+    "ballot": "M-7-1h14v9h-14zM-3-1v-6h6v6",
 }
 """What stands at a shoulder; colour says none of it."""
 MARK = 18

@@ -55,7 +55,7 @@ MOST_SAID = 4
 MOST_PARKED = 24
 HEALTH = (later("up"), later("down"), later("gone"), later("joining"))
 """The words for it."""
-Sign = Literal["lock", "key", "ban", "joining", "gone", ""]
+Sign = Literal["lock", "key", "ban", "joining", "gone", "ballot", ""]
 
 
 class Character(Struct, frozen=True):

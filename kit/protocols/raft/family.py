@@ -7,7 +7,9 @@ FAMILY = Family(
     "Raft: elections, replication and changes of members",
     order=38,
     models={"raft": "raft:ENTRY", "commit_log": "commit_log:ENTRY"},
-    views={"commit_log": "panels.commit_log:VIEWS"},
-    scenario_output={"commit_log": "commit_log:OUTPUT"},
+    views={"raft": "panels.raft:VIEWS", "commit_log": "panels.commit_log:VIEWS"},
+    scenario_output={"raft": "facts:OUTPUT", "commit_log": "commit_log:OUTPUT"},
     images="panels.interfaces",
+    public={"lessons": {"lessons": "electable known_to_commit stepped voters"}},
+    tasks=("lessons",),
 )

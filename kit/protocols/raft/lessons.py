@@ -1,0 +1,292 @@
+"""What the lessons on Raft ask, and their exercises: the core and the model of Raft answer."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from msgspec.structs import replace
+
+from kit.engine.timeline import PassedStep, Timeline
+from kit.errors import BadInput
+from kit.lessons.judge import Arguments, function_task
+from kit.lessons.questions import PosedQuestion, copied, listed, model_of, posed
+from kit.lessons.replays import Ground, breaking, ends, run_task, takes
+from kit.lessons.stills import still
+from kit.protocols.raft import core
+from kit.protocols.raft.messages import VoteReply, VoteRequest
+from kit.protocols.raft.raft import Raft
+from kit.protocols.raft.rules.configuration import Configuration, Member, reached, tally
+from kit.protocols.raft.rules.log import Entry, Log
+from kit.protocols.raft.state import Candidate, Leader, Options, Server, Stored
+
+MODEL = "the model raft"
+FIGURE_8 = ("1 2, term 4, leads", *["1 2, term 4", "1, term 4", "1, term 4"], "1 3, term 4")
+"""Five servers as in the Raft paper, figure 8 (c): A leads term 4, and E has an entry of term 3."""
+
+
+def voters(timeline: Timeline, server: str) -> PosedQuestion:
+    """Who would vote for a server that begins an election now, if it reached everybody?
+
+    Raises BadInput where the model is not Raft, or for a server that there is not.
+    """
+    model = model_of(timeline, Raft, MODEL)
+    servers = {n.server.id: n.server for n in timeline.state.nodes}
+    if server not in servers:
+        raise BadInput("server", server, f"one of {', '.join(servers)}")
+    me = servers[server]
+    asks = VoteRequest(me.term + 1, me.log.last_index, me.log.last_term)
+    able = [name for name in me.configuration.voters if name != server]
+    granted = [name for name in able if _grants(servers[name], server, asks, model.raft)]
+    won = tally(me.configuration, (server, *granted)) == "won"
+    return posed(
+        f"{server} begins an election in term {asks.term}, and everybody hears of it. "
+        f"Who votes for {server}?",
+        able,
+        granted,
+        f"With its own vote {server} has {len(granted) + 1} of {len(able) + 1}: "
+        f"it {'leads' if won else 'does not lead'}.",
+        still(timeline, "log"),
+    )
+
+
+def _grants(voter: Server, server: str, asks: VoteRequest, options: Options) -> bool:
+    sent = core.receive(voter, server, asks, options).messages
+    return any(isinstance(each.message, VoteReply) and each.message.granted for each in sent)
+
+
+def electable(timeline: Timeline) -> PosedQuestion:
+    """Which servers could be elected, by their logs alone?
+
+    Raises BadInput where the model is not Raft.
+    """
+    model_of(timeline, Raft, MODEL)
+    servers = [n.server for n in timeline.state.nodes]
+    able = [each.id for each in servers if _electable(each, servers)]
+    return posed(
+        "Whoever begins an election reaches everybody. Whose log is good enough to win?",
+        [each.id for each in servers],
+        able,
+        f"A log wins where that of a majority is no newer: {listed(able)}.",
+        still(timeline, "log"),
+    )
+
+
+def _electable(server: Server, servers: list[Server]) -> bool:
+    log = server.log
+    behind = [each.id for each in servers if each.log.admits(log.last_index, log.last_term)]
+    return tally(log.configuration, behind) == "won"
+
+
+def known_to_commit(timeline: Timeline) -> PosedQuestion:
+    """Up to which index does the leader take the log for committed, once every answer has come?
+
+    Raises BadInput where the model is not Raft, or nobody leads.
+    """
+    model_of(timeline, Raft, MODEL)
+    servers = [n.server for n in timeline.state.nodes]
+    leaders = [each for each in servers if isinstance(each.role, Leader)]
+    if not leaders:
+        raise BadInput("moment", timeline.at, "one at which somebody leads")
+    leader = max(leaders, key=lambda each: each.term)
+    stored = {each.id: _agrees(each.log, leader.log) for each in servers}
+    majority = reached(leader.configuration, stored, leader.commit)
+    own = leader.log.term(majority) == leader.term
+    end = majority if own else leader.commit
+    why = f"A majority stores the log of {leader.id} up to index {majority}."
+    if not own:
+        why += f" That entry is of an older term than {leader.term}, so it is not counted."
+    return posed(
+        f"Nothing more is sent but answers to {leader.id}. Up to which index is the log committed?",
+        map(str, range(leader.log.last_index + 1)),
+        [str(end)],
+        why,
+        still(timeline, "log"),
+    )
+
+
+def _agrees(log: Log, other: Log) -> int:
+    """Up to which index a log has what the other one has."""
+    ends = range(min(log.last_index, other.last_index), 0, -1)
+    return next((i for i in ends if other.matches(i, log.term(i) or 0)), 0)
+
+
+def stepped(timeline: Timeline, *verbs: str) -> Timeline:
+    """The same way, and these steps after it. Raises BadInput for a verb that is none now."""
+    ahead = copied(timeline)
+    for verb in verbs:
+        option = ahead.model.find(ahead.state, verb)
+        if option is None or option[1]:
+            raise BadInput("verb", verb, "one that may happen now")
+        ahead.do(option[0])
+    return ahead
+
+
+# -- exercises -------------------------------------------------------------------------------------
+
+
+def votes_for(term: int, vote: str, log: list[int], asker: str, wants: list[int]) -> bool:
+    """The rule of the core: whether a server grants a vote. ``wants`` is term, index, last term."""
+    own = Log()
+    for index, of in enumerate(log, 1):
+        own = own.appended(Entry(of, index))
+    names = ("A", "B", "C")
+    own = replace(own, snapshot=replace(own.snapshot, configuration=_group(names)))
+    server = Server("A", Stored(term, vote, own))
+    asked, last, last_term = wants
+    return _grants(server, asker, VoteRequest(asked, last, last_term), Options(timers=False))
+
+
+def _group(names: tuple[str, ...]) -> Configuration:
+    return Configuration(tuple(Member(name) for name in names))
+
+
+def _requests(chance: random.Random) -> Arguments:
+    log = sorted(chance.randint(1, 3) for _ in range(chance.randint(0, 3)))
+    term = max([*log, chance.randint(1, 4)])
+    asked = max(1, term + chance.randint(-1, 1))
+    wants = [asked, chance.randint(0, 4), chance.randint(0, asked)]
+    return [term, chance.choice(("", "B", "C")), log, chance.choice("BC"), wants]
+
+
+def committed_up_to(term: int, log: list[int], stored: list[int]) -> int:
+    """The rule of the core: what a leader of ``term`` takes for committed."""
+    names = tuple("ABCDEFG"[: len(stored)])
+    end = reached(_group(names), dict(zip(names, stored, strict=True)))
+    return end if end and log[end - 1] == term else 0
+
+
+def _logs(chance: random.Random) -> Arguments:
+    log = sorted(chance.randint(1, 4) for _ in range(chance.randint(1, 5)))
+    term = max(log[-1], chance.randint(1, 4))
+    others = [chance.randint(0, len(log)) for _ in range(chance.choice((2, 4)))]
+    return [term, log, [len(log), *others]]
+
+
+def _all_ask(_model: Any, step: PassedStep) -> bool:
+    roles = [n.server.role for n in step.after.nodes]
+    terms = {n.server.term for n in step.after.nodes}
+    return len(terms) == 1 and all(isinstance(r, Candidate) and not r.trial for r in roles)
+
+
+def _second_leads(s: Any) -> bool:
+    return any(isinstance(n.server.role, Leader) and n.server.term == 2 for n in s.nodes)
+
+
+def _c_behind(timeline: Timeline) -> str | None:
+    """The goal that x is committed and C's log is empty."""
+    nodes = timeline.state.nodes
+    done = [a.request for a in timeline.state.answers if a.outcome.startswith("committed")]
+    if "x" not in done:
+        return "The client of x has no answer yet."
+    return None if not nodes[2].server.log.last_index else "C has entries in its log."
+
+
+TASKS = (
+    run_task(
+        "three-candidates",
+        "three candidates",
+        "Three servers, and nobody asks first whether it could win (S-93 is off). Give a run, as "
+        "verbs or as a Player, in which all three are candidates of term 1, and in the end one "
+        "of them leads term 2.",
+        "who asks has voted for itself. Let all three time-outs run out before anything arrives.",
+        Ground("raft", {"terms": 2, "requests": ()}, ("S-93",)),
+        takes(_all_ask, "In your run the three are never candidates of one term at once."),
+        ends(_second_leads, "At the end nobody leads term 2."),
+        known=(
+            *(f"tick {name} election" for name in "ABCA"),
+            *("deliver A>B vote 2", "deliver B>A voted 2 granted"),
+        ),
+    ),
+    run_task(
+        "without-c",
+        "committed without C",
+        "Three servers elect a leader, and a client asks for x. Give a run, as verbs or as a "
+        "Player, in which the client is told that x is committed, while the log of C is empty.",
+        "messages to C may stay on their way for as long as you like.",
+        Ground("raft", {"terms": 1}),
+        _c_behind,
+    ),
+    function_task(
+        "votes-for",
+        "whom a server votes for",
+        "Write votes_for(term, vote, log, asker, wants) for a server that has heard no leader. "
+        "term is its own, vote whom it has voted for in that term ('' for nobody), log the terms "
+        "of its entries. asker asks with wants = [term, last index, last term]. True when it gets "
+        "the vote.",
+        "in a newer term it has voted for nobody yet. Then compare the last terms, and only where "
+        "they are equal the last indexes.",
+        votes_for,
+        (
+            [1, "B", [1], "C", [1, 1, 1]],
+            [1, "B", [1], "C", [2, 1, 1]],
+            [2, "", [1, 2], "B", [3, 5, 1]],
+            [2, "", [1, 1], "B", [3, 2, 1]],
+        ),
+        _requests,
+    ),
+    function_task(
+        "committed-up-to",
+        "what a leader takes for committed",
+        "Write committed_up_to(term, log, stored). term is the leader's, log the terms of its "
+        "entries. stored says for each server, itself included, up to which index it stores that "
+        "log. Give the last index that is committed by now, 0 where there is none.",
+        "sort stored. What a majority has counts only if that entry is of the leader's own term.",
+        committed_up_to,
+        ([2, [1, 2], [2, 2, 0]], [3, [1, 2], [2, 2, 2]], [1, [1, 1, 1], [3, 1, 2, 0, 1]]),
+        _logs,
+    ),
+    run_task(
+        "figure-8",
+        "the entry that was on a majority",
+        "Five servers begin as in the Raft paper's figure 8. A leads term 4, and S-87 is off, so "
+        "A counts entries of older terms as well. Give a run, as verbs or as a Player, that breaks "
+        "a promise.",
+        "let A bring its entry of term 2 to C, and hear of that. Then E may win: who votes for it?",
+        Ground(
+            "raft",
+            {
+                "nodes": 5,
+                "members": "A B C D E",
+                "edition": "server",
+                "begins": FIGURE_8,
+                "terms": 5,
+                "requests": (),
+            },
+            ("S-87",),
+        ),
+        breaking("leader-has-all", "every promise holds."),
+        known=(
+            *("tick A repeat", "deliver A>B", "deliver B>A", "deliver A>C", "deliver C>A"),
+            "tick E election",
+            *("deliver E>B", "deliver E>D", "deliver B>E", "deliver D>E"),
+            *("deliver E>B vote 5 2 3", "deliver E>D vote 5 2 3"),
+            *("deliver B>E voted 5 granted", "deliver D>E voted 5 granted"),
+        ),
+    ),
+    run_task(
+        "stale-read",
+        "an old answer",
+        "A leads, and S-94 is off: a leader answers a read without asking whether it still leads. "
+        "A client of B asks for x, and once that is answered, a client of A reads. Give a run, as "
+        "verbs or as a Player, in which the read does not see x.",
+        "split the network, and let B be elected where A hears nothing of it.",
+        Ground(
+            "raft",
+            {
+                "begins": ("1, commit 1, leads", *["1, commit 1, follows A"] * 2),
+                "terms": 2,
+                "requests": ("x at B", "read at A"),
+                "network": {"partitions": 1},
+            },
+            ("S-94",),
+        ),
+        breaking("reads-see-writes", "each read has seen what was answered before it."),
+        known=(
+            *("partition A | B C", "tick C election", "tick B election", "deliver B>C"),
+            *("deliver C>B voted", "deliver B>C vote 2 1 1", "deliver C>B voted 2 granted"),
+            *("deliver B>C append", "deliver C>B accepted", "request B x"),
+            *("deliver B>C append 2 2", "deliver C>B accepted", "request A read"),
+        ),
+    ),
+)  # fmt: skip

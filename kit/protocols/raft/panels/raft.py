@@ -1,0 +1,209 @@
+"""How a Raft group is drawn: servers with crowns and ballots, the log above them, majorities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from kit.engine.machines import MachineState
+from kit.errors import counted
+from kit.protocols.raft import facts
+from kit.protocols.raft.facts import EntryRow, Quorum, ServerRow, data_text
+from kit.protocols.raft.raft import Raft
+from kit.protocols.raft.rules.configuration import Configuration
+from kit.protocols.raft.state import Candidate, Leader, Server
+from kit.views.declared import Badges, Column, Table, of_state, panel_of
+from kit.views.gate import Gate
+from kit.views.panel import Scene
+from kit.views.registry import staged
+from kit.views.spacetime import MESSAGES
+from kit.views.stage import Character, Stage, stage_panel
+from kit.views.tape import Card, Reach
+
+AT_WORK = ("candidate", "pre-candidate")
+
+
+def _stage(scene: Scene) -> Stage:
+    rows = scene.of(facts.servers)
+    return Stage(
+        scene.model.names,
+        tuple(_server(scene, row) for row in rows),
+        tape=tuple(_cards(scene.model, scene.state)),
+        lines=3,
+    )
+
+
+def _server(scene: Scene, row: ServerRow) -> Character:
+    """A server: crowned while it leads, with a ballot while it asks for votes."""
+    vote = f"votes {row.vote}" if row.vote else ""
+    agreed = f"≤{row.commit} of {row.last}" if row.last else ""
+    lines = tuple(filter(None, (vote, agreed, row.wait.partition(" ")[0])))
+    role = "" if row.role in ("follower", "leader", "down") else f", {row.role}"
+    return Character(
+        row.name,
+        scene.model.spot(row.name),
+        "down" if row.role == "down" else "up",
+        leads=row.role == "leader",
+        sign="ballot" if row.role in AT_WORK else "",
+        tag=f"term {row.term}{', asks' if role else ''}",
+        holds=lines,
+        fill=row.applied / row.last if row.last else None,
+        title=f"{row.name}: {row.role}, term {row.term}, {', '.join(lines) or 'an empty log'}",
+    )
+
+
+def _cards(m: Raft, s: MachineState) -> Iterator[Card]:
+    """A card for each entry; two of one index stand side by side, until one is committed."""
+    for index, term in facts.different(m, s):
+        holders = [n.server for n in s.nodes if _has(n.server, index, term)]
+        committed = [each for each in holders if each.commit >= index]
+        lost = any(
+            n.server.commit >= index and n.server.log.term(index) not in (term, None)
+            for n in s.nodes
+        )
+        marks = tuple(
+            (n.server.id, f"entry:{index}:{term}:{n.server.id}", _reach(n.server, index, term))
+            for n in s.nodes
+        )
+        data = next(e.data for each in holders if (e := each.log.entry(index)))
+        words = f"{index} {data_text(data)} t{term}"
+        known = ", ".join(each.id for each in committed) or "nobody"
+        title = f"index {index}, term {term}: {data_text(data)}; known as committed by {known}"
+        yield Card(
+            f"entry:{index}:{term}", words, marks, void=lost, open=not committed, title=title
+        )
+
+
+def _has(server: Server, index: int, term: int) -> bool:
+    entry = server.log.entry(index)
+    return entry is not None and entry.term == term
+
+
+def _reach(server: Server, index: int, term: int) -> Reach:
+    if server.log.term(index) != term and not server.log.snapshot.index >= index:
+        return ""
+    if server.applied >= index:
+        return "applied"
+    return "committed" if server.commit >= index else "stored"
+
+
+def _gates(scene: Scene) -> Iterator[Gate]:
+    """A majority of each group of voters: candidates and leaders wait for it."""
+    m = scene.model
+    for server in (n.server for n in scene.state.nodes):
+        role, spot = server.role, m.spot(server.id)
+        if isinstance(role, Candidate):
+            what = f"{server.id} in term {server.term + role.trial}"
+            did = "would vote for it" if role.trial else "voted for it"
+            yield from _majorities(spot, what, did, server.configuration, role.granted)
+        elif isinstance(role, Leader):
+            if role.reads:
+                read = role.reads[0]
+                sure = {server.id, *(p.id for p in role.progress if p.read >= read.number)}
+                there = tuple(name for name in server.configuration.voters if name in sure)
+                what = f"read at {read.index}"
+                yield from _majorities(spot, what, "still follow", server.configuration, there)
+            for entry in server.log.part(server.commit + 1, 1):
+                sure = {server.id, *(p.id for p in role.progress if p.match >= entry.index)}
+                there = tuple(name for name in server.configuration.voters if name in sure)
+                what = f"commit {data_text(entry.data)} at index {entry.index}"
+                thing = f"entry:{entry.index}:{entry.term}"
+                yield from _majorities(thing, what, "confirmed it", server.configuration, there)
+
+
+def _majorities(
+    thing: str, what: str, did: str, configuration: Configuration, done: tuple[str, ...]
+) -> Iterator[Gate]:
+    groups = configuration.groups
+    wheres = ("",) if len(groups) == 1 else ("the old members", "the new members")
+    for group, where in zip(groups, wheres, strict=True):
+        there = tuple(each for each in group if each in done)
+        missing = tuple(each for each in group if each not in done)
+        needed = Quorum(group, there).needed
+        yield Gate(thing, what, did, there, missing, needed, where=where)
+
+
+def _badges(scene: Scene) -> Badges:
+    rows = scene.of(facts.servers)
+    leaders = [row for row in rows if row.role == "leader"]
+    leads = ", ".join(f"{row.name} leads term {row.term}" for row in leaders)
+    yield "leader", leads or "nobody leads", "" if leads else "busy"
+    yield "asks", ", ".join(f"{row.name} asks" for row in rows if row.role in AT_WORK), "busy"
+    committed = max(row.commit for row in rows)
+    yield "commit", f"committed ≤{committed}" if committed else "nothing committed", ""
+    joint = facts.in_force(scene.state).is_joint
+    yield "joint", "two groups of members" if joint else "", "busy"
+    yield "answers", counted(len(scene.state.answers), "answer") if scene.state.answers else "", ""
+
+
+def _columns(scene: Scene) -> list[Column]:
+    names = scene.model.names
+    groups = facts.in_force(scene.state).groups
+    heads = ("stored by",) if len(groups) == 1 else ("old members", "new members")
+    return [
+        Column("index", "index"),
+        *(Column(name, partial(_cell, i)) for i, name in enumerate(names)),
+        *(Column(head, partial(_ticks, i)) for i, head in enumerate(heads)),
+    ]
+
+
+def _cell(place: int, row: EntryRow) -> str:
+    return row.cells[place]
+
+
+def _ticks(group: int, row: EntryRow) -> str:
+    return row.quorums[group].ticks if group < len(row.quorums) else ""
+
+
+VIEWS = staged(
+    _badges,
+    stage_panel(
+        "group",
+        "The servers",
+        _stage,
+        gates=_gates,
+        meanings={
+            "ballot": "it asks for votes",
+            "votes B": "whom it has voted for in its term",
+            "≤1 of 2": "it knows entries up to index 1 as committed, its log ends at 2",
+            "blue": "entries of its log that its state machine has applied",
+        },
+    ),
+    panel_of(
+        "log",
+        "The logs",
+        Table(
+            of_state(facts.entries),
+            "index:{0.index}",
+            _columns,
+            caption="2: x is an entry of term 2; ✓ is known there as committed",
+            of="{0.entry}",
+            line=facts.log_line,
+            kind=lambda row: "commit-line" if row.is_last else None,
+            empty="All logs are empty.",
+        ),
+        still=True,
+        tab="Logs",
+    ),
+    panel_of(
+        "terms",
+        "Terms and votes",
+        Table(
+            of_state(facts.servers),
+            "server:{0.name}",
+            (
+                Column("server", "name"),
+                Column("role", "role"),
+                Column("term", "term"),
+                Column("has voted for", "vote"),
+                Column("follows", "leader"),
+                Column("has waited", "wait"),
+                Column("members that it knows", "members"),
+            ),
+            caption="A server votes once a term, so a term has one leader at most",
+            of="n:{0.name}",
+        ),
+        tab="Terms",
+    ),
+    MESSAGES,
+)

@@ -1,0 +1,60 @@
+"""What the lessons on Raft ask: the answers are worked out by hand from the paper's figures."""
+
+from __future__ import annotations
+
+import pytest
+
+from kit.engine.timeline import Timeline
+from kit.errors import BadInput
+from kit.lessons import electable, known_to_commit, predict, stepped, story, voters
+from kit.lessons.replays import replay
+from kit.lessons.tasks import tasks
+
+
+def answer(timeline: Timeline, *asked: object) -> str:
+    """The line with the answer."""
+    said = repr(predict(timeline, *asked).with_answer())  # type: ignore[arg-type]  # any question
+    return next(line for line in said.splitlines() if line.startswith("Answer: "))
+
+
+def test_whose_log_is_good_enough() -> None:
+    """Figure 7: of seven logs those that end in term 6 or 7 win, but not the shorter ones."""
+    assert answer(story("raft/figure-7").timeline, electable) == "Answer: A, B, D, E"
+
+
+@pytest.mark.parametrize(
+    ("server", "votes"),
+    [("A", "B, C, F, G"), ("C", "G"), ("E", "B, C, D, F, G"), ("G", "none of these")],
+)
+def test_who_votes_for_whom(server: str, votes: str) -> None:
+    """Figure 7: a server votes for a log that is at least as new as its own."""
+    assert answer(story("raft/figure-7").timeline, voters, server) == f"Answer: {votes}"
+
+
+def test_an_older_term_on_a_majority_is_not_counted() -> None:
+    """Figure 8: index 2 is on three of five and of term 2; the leader's own entry commits it."""
+    spread = story("raft/figure-8").timeline
+    spread.goto(5)
+    assert answer(spread, known_to_commit) == "Answer: 0"
+    asked = stepped(spread, "request A x", "deliver A>B append 4 2", "deliver A>C append 4 2")
+    assert answer(asked, known_to_commit) == "Answer: 3"
+
+
+def test_questions_need_a_moment_that_they_fit() -> None:
+    """Without a leader, of a server that there is not, after a step that there is not."""
+    start = story("raft/election").timeline
+    with pytest.raises(BadInput, match="somebody leads"):
+        known_to_commit(start)
+    with pytest.raises(BadInput, match="one of A, B, C"):
+        voters(start, "X")
+    with pytest.raises(BadInput, match="may happen now"):
+        stepped(start, "tick X election")
+
+
+@pytest.mark.parametrize("name", ["three-candidates", "figure-8", "stale-read"])
+def test_a_known_run_meets_what_is_asked(name: str) -> None:
+    """Where no run is looked for, the one that is given passes."""
+    judge = tasks()[name].judge
+    assert judge.known  # type: ignore[attr-defined]  # judges of runs have it
+    assert replay(judge.ground, list(judge.known))[1] is None  # type: ignore[attr-defined]
+    assert all(case.passed for case in judge(list(judge.known)).public)  # type: ignore[attr-defined]

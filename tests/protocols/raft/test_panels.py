@@ -1,0 +1,96 @@
+"""What the pictures of Raft say: who is what, which entry is where, whose majorities count."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.engine.timeline import Timeline
+from kit.lessons import story
+from kit.lessons.stills import scene_of
+from kit.protocols.raft import facts
+from kit.views.registry import for_model
+
+
+def panel(timeline: Timeline, name: str) -> str:
+    """A panel of the Player in words."""
+    panels = for_model(timeline.model).panels
+    return next(each for each in panels if each.name == name).text(scene_of(timeline))
+
+
+def at(name: str, step: int) -> Timeline:
+    """A story of Raft at a step."""
+    timeline = story(f"raft/{name}").timeline
+    timeline.goto(step)
+    return timeline
+
+
+def rows(timeline: Timeline, what: Any) -> Any:
+    """The rows of a moment."""
+    return what(timeline.model, timeline.state)
+
+
+@pytest.mark.spec("C-010")
+def test_a_role_is_drawn_and_named() -> None:
+    """A follower has neither crown nor ballot; who asks has a ballot; who leads has a crown."""
+    timeline = at("election", 0)
+    roles = []
+    for step in (0, 1, 3, 5):
+        timeline.goto(step)
+        roles.append(rows(timeline, facts.servers)[0].role)
+    assert roles == ["follower", "pre-candidate", "candidate", "leader"]
+    signs = []
+    for step in (0, 3, 5):
+        timeline.goto(step)
+        picture = for_model(timeline.model).panels[1].draw(scene_of(timeline)).html()
+        signs.append(("sign ballot" in picture, "crown" in picture))
+    assert signs == [(False, False), (True, False), (False, True)]
+
+
+@pytest.mark.spec("C-012")
+def test_terms_and_votes_are_a_table() -> None:
+    """Each server with its term and whom it has voted for: one vote a term."""
+    timeline = at("one-vote-a-term", 4)
+    known = {row.name: (row.term, row.vote) for row in rows(timeline, facts.servers)}
+    assert known == {"A": (1, "A"), "B": (1, "B"), "C": (1, "A")}
+    assert "C follower 1 A" in " ".join(panel(timeline, "terms").split())
+
+
+@pytest.mark.spec("C-013", "C-014")
+def test_the_log_has_a_line_below_what_is_committed() -> None:
+    """Once A and B store x, it is committed on A; C hears of it later. Squares count who has it."""
+    timeline = at("committed-by-a-majority", 4)
+    [first, second] = rows(timeline, facts.entries)
+    assert first.is_last
+    assert not second.is_last
+    assert second.quorums[0].ticks == "■■□ 2 of 3"
+    timeline.goto(5)
+    [first, second] = rows(timeline, facts.entries)
+    assert second.is_last
+    assert second.committed == ("A",)
+    assert second.cells == ("1: x ✓", "1: x", "")
+    picture = next(p for p in for_model(timeline.model).panels if p.name == "log")
+    assert picture.draw(scene_of(timeline)).html().count("commit-line") == 1
+
+
+@pytest.mark.spec("C-048")
+def test_a_joint_configuration_shows_both_majorities() -> None:
+    """From A, B, C to A, D, E: the old group has a majority first, and that is not enough."""
+    timeline = at("two-members-of-three-change", 4)
+    second = rows(timeline, facts.entries)[1]
+    assert [each.ticks for each in second.quorums] == ["■■□ 2 of 3", "■□□ 1 of 3"]
+    said = panel(timeline, "group")
+    assert "the old members" in said
+    assert "old members" in for_model(timeline.model).panels[2].draw(scene_of(timeline)).html()
+
+
+def test_who_waits_is_drawn_while_a_clock_counts() -> None:
+    """Squares fill with each tick; nobody waits who leads."""
+    from kit.engine.registry import build
+
+    timeline = Timeline(build("raft", {"clock": True, "timeout": 3, "requests": ()}))
+    option = timeline.model.find(timeline.state, "tick B clock")
+    assert option
+    timeline.do(option[0])
+    assert rows(timeline, facts.servers)[1].wait == "■□□ 1 of 3"
