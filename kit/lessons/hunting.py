@@ -176,7 +176,8 @@ class Hunt:
 def hunt(seed: int, of: str = OF) -> Hunt:
     """Eight broken variants of a protocol; another seed gives others.
 
-    ``of`` is ``CEP-21``, ``group 0``, ``tablets``, ``upgrade`` or ``recovery``.
+    ``of`` is ``CEP-21``, ``group 0``, ``Raft``, ``tablets``, ``migration``, ``upgrade`` or
+    ``recovery``.
 
     Raises BadInput for a seed out of its limits, or a protocol without a hunt.
     """

@@ -1,6 +1,6 @@
 """What the rest of the kit may know of this family."""
 
-from kit.engine.family import Family
+from kit.engine.family import Family, HuntGround
 
 FAMILY = Family(
     "raft",
@@ -12,4 +12,12 @@ FAMILY = Family(
     images="panels.interfaces",
     public={"lessons": {"lessons": "electable known_to_commit stepped voters"}},
     tasks=("lessons",),
+    hunts={
+        "raft": HuntGround(
+            "Raft",
+            "one log: votes, commits, members, reads",
+            ("S-32", "S-33", "S-34", "S-35", "S-86", "S-88", "S-94"),
+            "requests",
+        )
+    },
 )
