@@ -509,8 +509,8 @@ def _is_kept(log: Log, commit: int, names: tuple[str, ...], disks: tuple[Log, ..
     """Whether an entry is stored by a majority of the voters of its time, or of today."""
     term = log.term(commit)
     storing = [n for n, d in zip(names, disks, strict=True) if d.matches(commit, term or 0)]
-    known = {log.configuration, log.cut(commit + 1).configuration}
-    return term is None or any(tally(each, storing) == "won" for each in known)
+    known = {log.configuration, log.cut(commit + 1).configuration} - {Configuration()}
+    return term is None or not known or any(tally(each, storing) == "won" for each in known)
 
 
 def _meet(first: Configuration, other: Configuration) -> bool:
