@@ -1,4 +1,4 @@
-"""Changes of members, transfer of leadership, snapshots and read barriers, held against the rules."""
+"""Changes of members, transfer, snapshots and read barriers of Raft, held against the rules."""
 
 from __future__ import annotations
 
