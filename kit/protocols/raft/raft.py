@@ -33,6 +33,7 @@ from kit.errors import BadInput, Refusal
 from kit.masks import is_majority
 from kit.protocols.raft import core, words
 from kit.protocols.raft.messages import Message, OfTerm
+from kit.protocols.raft.refining import refinement_of
 from kit.protocols.raft.rules.configuration import Configuration, Member, tally
 from kit.protocols.raft.rules.log import Entry, Log
 from kit.protocols.raft.rules.progress import Progress
@@ -526,6 +527,7 @@ ENTRY = entry(
     scenarios=(
         Scenario("election", "A is elected, and brings a command to all"),
     ),
+    refinement=lambda parameters: refinement_of(Raft(parameters)),
     scenario_output={
         "servers": lambda m, s, _: "\n".join(
             f"{n.server.id}: {words.server_text(n.server)}" for n in s.nodes
