@@ -41,7 +41,9 @@ def refinement_of(fine: Any) -> Refinement:
 
     def project(s: Any) -> LogState:
         known = [commands(node.server) for node in s.nodes]
-        return LogState(log_of(max(known, key=len)), tuple(map(len, known)), (0,) * len(known))
+        counts = tuple(map(len, known))
+        longest = known[counts.index(max(counts))]
+        return LogState(log_of(longest), counts, (0,) * len(known))
 
     def image(before: Any, action: Any, after: Any) -> tuple[Any, ...]:
         was, now = project(before), project(after)
