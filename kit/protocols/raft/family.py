@@ -8,6 +8,5 @@ FAMILY = Family(
     order=38,
     models={"commit_log": "commit_log:ENTRY"},
     views={"commit_log": "panels.commit_log:VIEWS"},
-    scenario_output={"commit_log": "commit_log:OUTPUT"},
     images="panels.interfaces",
 )
