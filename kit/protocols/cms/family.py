@@ -52,5 +52,5 @@ FAMILY = Family(
             {"crashes": 1},
         )
     },
-    composes=("gossip",),
+    composes=("gossip", "paxos"),
 )

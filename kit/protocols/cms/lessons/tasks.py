@@ -16,7 +16,7 @@ from kit.protocols.cms.rules.events import Metadata, enact, objection
 from kit.protocols.cms.rules.log import Entry
 from kit.protocols.cms.rules.members import NAMES, Members
 from kit.protocols.cms.rules.members import decides as is_decided
-from kit.protocols.cms.rules.paxos import Slot, promise
+from kit.protocols.paxos.rules import Slot, promise
 
 TYPED = "cms/cms-lost"
 
@@ -44,7 +44,7 @@ def _began(timeline: Timeline) -> str | None:
 
 def promises(ballots: list[int]) -> list[bool]:
     """Of ballots in the order in which an acceptor is asked: whether it promises each."""
-    slot, answers = Slot(1), []
+    slot, answers = Slot[str](1), []
     for ballot in ballots:
         answers.append(ballot >= slot.promised)
         slot = promise(slot, ballot)
