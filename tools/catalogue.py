@@ -2,7 +2,6 @@
 
 Each row of ``CATALOGUE`` is a subject in the kit's own words. It names the properties that hold it
 here, each with the safeguards without which a search breaks it, or it says why no model has it.
-``SIGHTS`` are the states that a good run has met, each with a sentence of a scenario that meets it.
 """
 
 from __future__ import annotations
@@ -51,18 +50,6 @@ Coming back
 23 | some requests succeed meanwhile | dataplane answered
 """
 
-SIGHTS = """
-two operations in flight at once | tcm/two-bootstraps | Bootstrap Y at 850 begins.
-a replacement to its end | tcm/replace | Z is a member in place of B
-an operation cancelled | tcm/cancel | An operator cancels.
-the metadata service with another member | migration/to-the-log | The operator grows the CMS
-a snapshot that skips entries | cms/snapshot-and-archive | gets the snapshot of epoch 2
-a commit that is rejected | cms/race-rejected | makes no sense any more: rejected
-a barrier that relaxes | | any run of `tcm` with `relax`, and its action *relax*
-a replica that refuses a coordinator behind it | dataplane/no-longer-a-member | answers an error
-a comparison in which every node takes part | migration/mismatch | its metadata is the same.
-"""
-
 
 class Shown(Struct, frozen=True):
     """A property of a model that holds a row, and the safeguards without which it breaks."""
@@ -88,17 +75,6 @@ class CatalogueRow(Struct, frozen=True):
     remark: str
 
 
-class Sight(Struct, frozen=True):
-    """A state that a good run has met: a scenario, and what it says there.
-
-    Without a scenario ``says`` tells how to meet it.
-    """
-
-    what: str
-    scenario: str
-    says: str
-
-
 def catalogue() -> Iterator[tuple[str, tuple[CatalogueRow, ...]]]:
     """The rows of the catalogue, below the titles of its parts."""
     for part in CATALOGUE.strip().split("\n\n"):
@@ -111,13 +87,6 @@ def _row(line: str) -> CatalogueRow:
     each = (named.split() for named in shown.split(";") if named)
     held = tuple(Shown(model, name, tuple(guards)) for model, name, *guards in each)
     return CatalogueRow(int(number), subject, held, remark)
-
-
-def sights() -> tuple[Sight, ...]:
-    """What a good run has met."""
-    return tuple(
-        Sight(*(each.strip() for each in line.split("|"))) for line in SIGHTS.strip().splitlines()
-    )
 
 
 def catalogue_cells(row: CatalogueRow) -> tuple[str, ...]:
@@ -135,8 +104,3 @@ def catalogue_cells(row: CatalogueRow) -> tuple[str, ...]:
 
 def _title(model: str, guard: str) -> str:
     return next(each.title for each in entries()[model].safeguards if each.id == guard)
-
-
-def sight_cells(sight: Sight) -> tuple[str, ...]:
-    """A row of the page."""
-    return sight.what, f"`{sight.scenario}`" if sight.scenario else sight.says

@@ -32,8 +32,9 @@ from kit.engine.family import Family, families, server_places
 from kit.engine.registry import entries
 from kit.engine.server import OWN_KEYSPACE
 from kit.lessons import story
+from kit.lessons.badges import every_badge
 from kit.views.export import BLOCK, DIGITS, LONG, export_stories
-from tools.catalogue import catalogue, catalogue_cells, sight_cells, sights
+from tools.catalogue import catalogue, catalogue_cells
 from tools.gallery import table
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -147,7 +148,7 @@ def properties(text: str) -> str:
         f"## {title}\n\n{_table([heads, *map(catalogue_cells, rows)])}"
         for title, rows in catalogue()
     ]
-    seen = _table([("sight", "scenario"), *map(sight_cells, sights())])
+    seen = _table([("sight", "scenario"), *((x.sight, f"`{x.scenario}`") for x in every_badge())])
     return _between(text, "properties", "\n\n".join([*parts, f"## Have you seen it?\n\n{seen}"]))
 
 

@@ -1,4 +1,4 @@
-"""``python -m kit``: models, show, editions, check, fuzz, play, ring, plan, survive, drill, lab.
+"""``python -m kit``: models, show, editions, check, fuzz, play, export and more.
 
 Status 0: fine. 1: refused by the protocol, or a violation was found. 2: bad input (one line on
 stderr, nothing on stdout) or a bounded search.
@@ -21,7 +21,7 @@ from kit.errors import KitError, one_line
 FLAGS = ("--json", "--symmetry", "--partial-order", "--refines", "--force", "--no-browser")
 """Options that take no value: a file behind one is the command's own."""
 
-TRACE = FileKind("a trace", "engine.trace:is_trace", ("play",))
+TRACE = FileKind("a trace", "engine.trace:is_trace", ("play", "export"))
 """The kit's own kind: one of a cluster names its nodes, as a description of a ring does."""
 
 
@@ -63,6 +63,7 @@ ANSWERS = {
     "show": ("diagrams, parameters, safeguards, scenarios", "searches:SHOW"),
     "editions": ("where the documents and the servers differ", "editions:COMMAND"),
     "play": ("run a trace, a scenario file or a scenario", "runs:PLAY"),
+    "export": ("write a run for other tools: ITF, ShiViz, Mermaid, SVG", "runs:EXPORT"),
     "check": ("search every reachable state of a model", "searches:CHECK"),
     "fuzz": ("walk a model at random, once for each seed", "searches:FUZZ"),
     "ring": ("the placements of a stable ring", "rings:RING"),

@@ -1,4 +1,4 @@
-"""``play``: running one thing that can happen."""
+"""``play`` and ``export``: running one thing that can happen, for people and for other tools."""
 
 import sys
 from argparse import Namespace
@@ -8,9 +8,11 @@ from kit.commands.answer import WIDTH, Answer, wrap
 from kit.commands.parsing import Command, Word
 from kit.edge.paths import to_read
 from kit.edge.reading import beginning
-from kit.edge.writing import check_place
+from kit.edge.writing import check_place, write_whole
 from kit.engine import trace
+from kit.engine.itf import is_itf, is_tlc
 from kit.engine.model import verdicts
+from kit.engine.recorded import read_itf
 from kit.engine.registry import build, scenario_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, counted, one_line
@@ -33,15 +35,36 @@ def _play(given: Namespace) -> Answer:
     return Answer(None, [f"{html}: {size}", *(f"left out: {part}" for part in written.left_out)])
 
 
-WORDS = (
-    Word("what", "TRACE|SCENARIO", "a file, or a scenario by name"),
-    Word("--html", "OUT", "write one HTML page instead"),
+def _export(given: Namespace) -> Answer:
+    """Run the same, and give the run in a form that another tool reads."""
+    from kit.views.lanes import export_run
+
+    if given.out is not None:
+        check_place(given.out, "--out", inputs=(given.what,))
+    timeline, notes = opened(given.what)
+    text = export_run(timeline, given.form, node=given.node)
+    said = {"model": timeline.model.name, "form": given.form, "steps": len(timeline.path()) - 1}
+    if given.out is None:
+        return Answer({**said, "text": text}, text.splitlines(), warnings=notes)
+    size = write_whole(given.out, text, "--out").stat().st_size
+    words = [f"{given.out}: {given.form}, {counted(size, 'byte')}"]
+    return Answer({**said, "file": given.out, "bytes": size}, words, warnings=notes)
+
+
+WHAT = Word("what", "TRACE|SCENARIO", "a file (also of Apalache, Quint or TLC), or a scenario")
+HTML = Word("--html", "OUT", "write one HTML page instead")
+OF_EXPORT = (
+    Word("form", "FORM", "itf, shiviz, mermaid, svg, or node (a table)"),
+    Word("--node", "NODE", "what this node has seen alone", default=""),
+    Word("--out", "FILE", "write it to a file instead"),
 )
-PLAY = Command("play", _play, words=WORDS, as_json=False)
+PLAY = Command("play", _play, words=(WHAT, HTML), as_json=False)
+EXPORT = Command("export", _export, words=(WHAT, *OF_EXPORT))
 
 
 def opened(what: str) -> tuple[Timeline, tuple[str, ...]]:
-    """The timeline of a trace file, a scenario file (``.txt``) or a scenario by name, and notes.
+    """The timeline of a trace (the kit's own, or one of Apalache, Quint or TLC), a scenario file
+    (``.txt``) or a scenario by name, and notes.
 
     The kit's own scenario files go by their names, too: ``topology/another-address``.
 
@@ -50,7 +73,10 @@ def opened(what: str) -> tuple[Timeline, tuple[str, ...]]:
 
     Raises BadInput when it is none of these.
     """
-    if what.endswith(".txt") or beginning(what).lstrip().startswith("#"):
+    first = beginning(what)
+    if is_tlc(first) or (is_itf(first) and not trace.is_trace(first)):
+        return read_itf(what), ()
+    if what.endswith(".txt") or first.lstrip().startswith("#"):
         return _script(what)
     if what.endswith(".json") or _exists(what):
         timeline = Timeline.load(trace.read(what))

@@ -293,6 +293,25 @@ class AtomicLog(NodeModel[LogState]):
         return None if gap is None else f"node {gap} has applied an entry above a gap"
 
 
+class OpenLog(AtomicLog):
+    """The log, to which what is ``offered`` for the next epoch may be appended, from ``begun`` on.
+
+    It is what a finer model refines that says who appends what.
+    """
+
+    offered: Callable[[int], Iterable[Any]]
+    begun: LogState
+
+    def start(self) -> LogState:
+        """What the finer model begins with."""
+        return self.begun
+
+    @action(struct=AtomicLog.append.struct, each=lambda m, s: tuple(m.offered(len(s.entries) + 1)))
+    def append(self, s: LogState, event: Any) -> LogState:
+        """The log takes one more event, which gets the next epoch."""
+        return LogState(s.entries.append(event), s.applied, s.held)
+
+
 Apply, Deliver, CatchUp, Rewrite, Append = AtomicLog.acts
 LogParameters = AtomicLog.Parameters
 

@@ -1,7 +1,7 @@
 """A record of what happened, to step through: each step reads on, and nothing is computed."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from msgspec import Struct
 
@@ -29,7 +29,7 @@ class Record(Model[RecordState, ReadOn]):
 
     State = RecordState
     Action = ReadOn
-    ends: ClassVar[str]
+    ends: str
 
     def __init__(self, entries: Sequence[Any]) -> None:
         self.entries = tuple(entries)

@@ -81,7 +81,7 @@ VOCABULARY = (
     Command("nodetool cms reconfigure --status", "how far the change has come", "change_status"),
     Command("nodetool cms reconfigure --resume", "go on with the change"),
     Command("nodetool cms reconfigure --cancel", "give the change up"),
-    Command("nodetool cms snapshot", "every node stores a snapshot"),
+    Command("nodetool cms snapshot", "every node stores a snapshot", "snapshot"),
     Command("nodetool cms initialize", "the log begins, with this node"),
     Command("nodetool cms initialize --ignore {machine}", "and does not ask one"),
     Command("nodetool cms abortinitialization --initiator {machine}", "give that up"),
@@ -155,10 +155,10 @@ class Servers:
 
     ``log`` is what they log, ``tables`` are their system tables, ``events`` the first words of what
     happens to nodes by no operator's hand, ``stops`` and ``starts`` make actions of a node's name.
-    ``does`` gives a command the verb of the action that it is, in which ``*`` stands for any words
-    and ``{here}`` for the machine that one is on. ``lacks`` gives beginnings of commands why the
-    model has nothing of the kind; nor has it anything where no method answers. ``operations`` are
-    the kinds of what a node may be at, each with its name in JMX.
+    ``does`` gives a command the verb of the action that it is, in which ``*`` stands for a word, at
+    its end for any words, and ``{here}`` for the machine that one is on. ``lacks`` gives beginnings
+    of commands why the model has nothing of the kind; nor has it anything where no method answers.
+    ``operations`` are the kinds of what a node may be at, each with its name in JMX.
     """
 
     log: ServerLog
@@ -235,6 +235,10 @@ class Servers:
         machine = str(given["machine"])
         return str(by_address.get(machine, machine))
 
+    def numbered(self, now: DrillMoment, given: Given) -> str:
+        """The node of a number."""
+        return str(now.model.names[int(str(given["node_id"])) - 1])
+
     def acted(self, now: DrillMoment, given: Given, command: str) -> CommandReply:
         """The action that a command is: one that is permitted before one that is not.
 
@@ -244,9 +248,11 @@ class Servers:
         words = {"here": now.place, **given}
         if "machine" in given:
             words["machine"] = self.machine(now, given)
-        like = self.does[command].format_map({k: escape(str(v)) for k, v in words.items()})
+        if "node_id" in given:
+            words["machine"] = self.numbered(now, given)
+        like = self.does[command].format_map({k: escape(str(v)) for k, v in words.items()}).split()
         options = now.model.options(now.state)
-        of_kind = [each for each in options if fnmatchcase(now.model.verb(each[0]), like)]
+        of_kind = [each for each in options if _fits(now.model.verb(each[0]).split(), like)]
         if not of_kind:
             wish = self.does[command].format_map(words).replace(" *", "")
             raise Refused(f"{wish}: there is nothing of the kind to do in this model now")
@@ -396,8 +402,9 @@ class Servers:
         if why := self.absence(command):
             refuse = partial(self.refused, why=f"{NOT_MODELLED}{why}")
             return Form(command.text, why, refuse, offered=False, absent=True)
+        is_action = command.text in self.does or not command.answer
         acted = partial(self.acted, command=command.text)
-        answer = getattr(self, command.answer) if command.answer else acted
+        answer = acted if is_action else getattr(self, command.answer)
         return Form(command.text, command.about, answer, command.offered, command.own)
 
     def refused(self, now: DrillMoment, given: Given, why: str) -> CommandReply:
@@ -441,6 +448,12 @@ class Servers:
             "sequence": Slot("its name in JMX", lambda now: self.operations.values()),
             **more,
         }
+
+
+def _fits(verb: Sequence[str], like: Sequence[str]) -> bool:
+    """Whether a verb is of this form, word by word; a last ``*`` stands for any words."""
+    longer = like[-1] == "*" and len(verb) >= len(like)
+    return (longer or len(verb) == len(like)) and all(map(fnmatchcase, verb, like))
 
 
 def _numbers(now: DrillMoment) -> list[str]:

@@ -63,7 +63,9 @@ class Frag(Struct, frozen=True, gc=False):
 
     def html(self) -> str:
         """Return the whole fragment as HTML."""
-        return "".join(_write(self))
+        parts: list[str] = []
+        _write(self, parts)
+        return "".join(parts)
 
     def __str__(self) -> str:
         return self.html()
@@ -80,14 +82,17 @@ class Frag(Struct, frozen=True, gc=False):
 
     def walk(self) -> Iterator[Frag]:
         """Yield the fragment and all parts below it, in document order."""
-        yield self
-        for kid in self.kids:
-            if isinstance(kid, Frag):
-                yield from kid.walk()
+        left = [self]
+        while left:
+            yield (part := left.pop())
+            left += [kid for kid in part.kids[::-1] if isinstance(kid, Frag)]
 
     def get(self, name: str) -> str | None:
         """Return the attribute ``name``, or None when the element has none."""
-        return dict(self.attrs).get(name)
+        for own, value in self.attrs:
+            if own == name:
+                return value
+        return None
 
 
 Kid: TypeAlias = Frag | str | int | float | Iterable["Kid"] | None
@@ -142,14 +147,14 @@ def closing(frag: Frag) -> str:
     return "" if frag.tag in VOID_TAGS else f"</{frag.tag}>"
 
 
-def _write(frag: Frag) -> Iterator[str]:
-    yield opening(frag)
+def _write(frag: Frag, parts: list[str]) -> None:
+    parts.append(opening(frag))
     for kid in frag.kids:
         if isinstance(kid, str):
-            yield written(kid, frag.tag)
+            parts.append(written(kid, frag.tag))
         else:
-            yield from _write(kid)
-    yield closing(frag)
+            _write(kid, parts)
+    parts.append(closing(frag))
 
 
 def _words(frag: Frag) -> Iterator[str]:

@@ -181,9 +181,10 @@ def seated(
 
 
 def _cells(box: Box) -> list[tuple[int, int]]:
-    left, right = (int((box.x + side * box.width / 2) // CELL) for side in (-1, 1))
-    top, bottom = (int((box.y + side * box.height / 2) // CELL) for side in (-1, 1))
-    return [(x, y) for x in range(left, right + 1) for y in range(top, bottom + 1)]
+    out, up = box.width / 2, box.height / 2
+    rows = range(int((box.y - up) // CELL), int((box.y + up) // CELL) + 1)
+    columns = range(int((box.x - out) // CELL), int((box.x + out) // CELL) + 1)
+    return [(x, y) for x in columns for y in rows]
 
 
 _JOINT = re.compile(r"[.:_/-]")

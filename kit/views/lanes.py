@@ -1,23 +1,28 @@
-"""Who takes part in a run: what each has seen of it, and the run as a sequence diagram in text."""
+"""Who takes part in a run: what each has seen of it, and the run as a text for other tools."""
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from kit.edge.arguments import checked
 from kit.edge.words import say
 from kit.engine.actors import NetworkModel
-from kit.engine.flows import Flow, FlowKind, flows
-from kit.engine.timeline import Breach, PassedStep
+from kit.engine.flows import Flow, flows
+from kit.engine.recorded import itf_of
+from kit.engine.timeline import Breach, PassedStep, Timeline
+from kit.errors import BadInput, nearest
 from kit.views.actions import concerned
-from kit.views.fragment import Frag
-from kit.views.panel import Scene
-from kit.views.spacetime import run_of
+from kit.views.fragment import Frag, h
+from kit.views.labels import measured
+from kit.views.panel import Scene, scene_at
+from kit.views.spacetime import Spacetime, arrow_path, run_of, tag
+from kit.views.static import standalone_svg
 
 PICTORIAL = "states:"
 """Begins the keys of places that are in a picture only."""
 NOBODY = ("log", "network", "op", "request", "sent")
-ARROWS: dict[FlowKind, str] = {"answer": "-->>", "data": "-)", "refusal": "-x"}
+ARROWS: dict[str, str] = {"answer": "-->>", "data": "-)", "refusal": "-x"}
 ESCAPES = {"#": "#35;", ";": "#59;", "<": "#lt;", ">": "#gt;", '"': "#quot;", "%": "#37;"}
 
 
@@ -94,34 +99,69 @@ def known_parts(picture: Frag, name: str) -> list[str]:
     return known
 
 
+def seen_by(scene: Scene, node: str) -> list[tuple[int, str, str]]:
+    """What a node did and saw, in order: the step (from 1), its part in it, and what happened.
+
+    Raises BadInput for a node that the run does not tell of.
+    """
+    known, model, rows = seen(scene), scene.model, []
+    if node not in known:
+        raise BadInput(
+            "node", node, f"one of {', '.join(sorted(known)) or 'none: it has no lanes'}"
+        )
+    for number in sorted(known[node]):
+        step = scene.way()[number]
+        pairs = [pair for _, *pair in ends(model, step)]
+        part = say("does") if node in json.loads(concerned(model, step.action)) else say("hears of")
+        if any(node == source for source, _ in pairs):  # on a network it has sent it before
+            part = say("hears of") if isinstance(model, NetworkModel) else say("sends")
+        part = say("receives") if any(node == target for _, target in pairs) else part
+        rows.append((number + 1, part, model.describe(step.before, step.action, step.after)))
+    return rows
+
+
 # -- the run as text -------------------------------------------------------------------------------
+
+
+Line = tuple[str, str, str, str]
+"""A line of a sequence diagram: an arrow of a kind, or (empty) a note; from, to, its words."""
+
+
+def sequence(
+    model: Any, way: Sequence[PassedStep], numbers: Iterable[int], broken: Breach | None = None
+) -> tuple[list[str], list[Line]]:
+    """Who takes part in steps (from 0) of a run, and a line for each thing that travels in them.
+
+    A step in which nothing travels is a note over those whom it concerns.
+    """
+    steps = [(number, way[number], ends(model, way[number])) for number in numbers]
+    pairs = [pair for _, _, moved in steps for _, *pair in moved]
+    names = list(dict.fromkeys(name for pair in pairs for name in pair)) or [model.name]
+    every, lines = (names[0], names[-1]), list[Line]()
+    for number, step, moved in steps:
+        begun = f"{number + 1}. "
+        lines += [(f.kind, source, to, begun + (f.label or f.text)) for f, source, to in moved]
+        if not moved:
+            things = json.loads(concerned(model, step.action))
+            over = next(((name, name) for name in things if name in names), every)
+            said = model.describe(step.before, step.action, step.after)
+            lines.append(("", *over, begun + said))
+    if broken is not None:
+        lines.append(("", *every, f"! {broken.title}: {broken.witness}"))
+    return names, lines
 
 
 def mermaid(
     model: Any, way: Sequence[PassedStep], numbers: Iterable[int], broken: Breach | None = None
 ) -> str:
-    """Write steps (from 0) of a run as a sequence diagram of Mermaid; names are escaped.
-
-    A step in which nothing travels is a note over those whom it concerns.
-    """
-    steps = [(number, way[number], ends(model, way[number])) for number in numbers]
-    names = dict.fromkeys(name for _, _, moved in steps for _, *pair in moved for name in pair) or {
-        model.name: None
-    }
+    """Write steps (from 0) of a run as a sequence diagram of Mermaid; names are escaped."""
+    names, rows = sequence(model, way, numbers, broken)
     ids = {name: f"p{number}" for number, name in enumerate(names, start=1)}
-    every = ",".join(dict.fromkeys((next(iter(ids.values())), [*ids.values()][-1])))
     lines = [f"participant {ids[name]} as {escaped(name)}" for name in names]
-    for number, step, moved in steps:
-        for flow, source, target in moved:
-            said = escaped(f"{number + 1}. {flow.label or flow.text}")
-            lines.append(f"{ids[source]}{ARROWS.get(flow.kind, '->>')}{ids[target]}: {said}")
-        if not moved:
-            things = json.loads(concerned(model, step.action))
-            over = next((ids[name] for name in things if name in ids), every)
-            said = model.describe(step.before, step.action, step.after)
-            lines.append(f"Note over {over}: {escaped(f'{number + 1}. {said}')}")
-    if broken is not None:
-        lines.append(f"Note over {every}: {escaped(f'! {broken.title}: {broken.witness}')}")
+    for kind, source, target, said in rows:
+        over = ",".join(dict.fromkeys((ids[source], ids[target])))
+        arrow = f"{ids[source]}{ARROWS.get(kind, '->>')}{ids[target]}"
+        lines.append(f"{arrow if kind else f'Note over {over}'}: {escaped(said)}")
     return "\n".join(["sequenceDiagram", *(f"    {line}" for line in lines), ""])
 
 
@@ -129,3 +169,96 @@ def escaped(text: str) -> str:
     """A text in which nothing means anything to Mermaid."""
     words = "".join(ESCAPES.get(letter, letter) for letter in " ".join(text.split()))
     return re.sub(r"\b([Ee])nd\b", r"\1#110;d", words)
+
+
+LANE, ROW = 170, 30  # pixels
+
+
+def svg(model: Any, way: Sequence[PassedStep], numbers: Iterable[int]) -> str:
+    """Draw steps (from 0) of a run as a sequence diagram: an SVG document of its own."""
+    names, rows = sequence(model, way, numbers)
+    at = {name: LANE * (place + 0.5) for place, name in enumerate(names)}
+    high, wide, kids = ROW * (len(rows) + 2), float(LANE * len(names)), list[Frag]()
+    for name, x in at.items():
+        kids += [h("path", d=f"M{x} {ROW}V{high - ROW / 2}", class_="life"), tag(name, x, 18)]
+    for y, (kind, source, target, words) in zip(range(2 * ROW, high, ROW), rows, strict=True):
+        first, last, room = at[source], at[target], measured(words) / 2 + 8
+        middle = max((first + last) / 2, room)
+        wide = max(wide, middle + room)
+        if kind:
+            begun = first + 30 * (first == last)
+            kids.append(h("path", d=arrow_path(begun, y, last, y), class_="message"))
+        kids.append(tag(words, middle, y - 6 * bool(kind)))
+    drawn = h("svg", kids, viewBox=f"0 0 {wide:.0f} {high}", aria_label=model.title)
+    return standalone_svg(drawn, ground=True)
+
+
+SHIVIZ = r"(?<event>.*)\n(?<host>\S*) (?<clock>{.*})"
+"""The expression that ShiViz reads a log with, unless another one is given."""
+
+
+def shiviz(scene: Scene) -> str:
+    """Write the run as a log with vector clocks for ShiViz: its expression, an empty line, events.
+
+    Elsewhere than on a network a step is an event at each end of what travels in it.
+    """
+    model, lines = scene.model, [SHIVIZ, ""]
+    clocks: dict[str, dict[str, int]] = {}
+    stamps: dict[tuple[str, int], dict[str, int]] = {}
+
+    def event(name: str, step: int, said: str, heard: Mapping[str, int] | None = None) -> None:
+        host = "_".join(name.split()) or model.name
+        clock = clocks.setdefault(host, {})
+        clock |= {each: max(n, clock.get(each, 0)) for each, n in (heard or {}).items()}
+        clock[host] = clock.get(host, 0) + 1
+        stamps[name, step] = dict(clock)
+        lines.append(f"step {step}: {' '.join(said.split())}")
+        lines.append(f"{host} {json.dumps(clock, ensure_ascii=False)}")
+
+    run = run_of(scene) if isinstance(model, NetworkModel) else Spacetime((), 0)
+    arrived = {a.ended_at: a for a in run.arrows if a.fate == "received"}
+    acts = {mark.at: mark.node for mark in run.marks if not mark.alarm}
+    for name in dict.fromkeys(arrow.source for arrow in run.arrows if not arrow.sent_at):
+        event(name, 0, say("begins"))
+    for number, step in enumerate(scene.way(), start=1):
+        said = model.describe(step.before, step.action, step.after)
+        if run.nodes:
+            arrow = arrived.get(number)
+            heard = stamps[arrow.source, arrow.sent_at] if arrow else None
+            event(arrow.target if arrow else acts.get(number, ""), number, said, heard)
+            continue
+        moved = sorted(ends(model, step), key=lambda each: each[0].leg)
+        if not moved:
+            things = json.loads(concerned(model, step.action))
+            event(next((each for each in things if each in clocks), ""), number, said)
+        for flow, source, target in moved:
+            event(source, number, flow.text)
+            if source != target:
+                event(target, number, flow.text, stamps[source, number])
+    return "\n".join([*lines, ""])
+
+
+@checked
+def export_run(timeline: Timeline, form: str, *, node: str = "") -> str:
+    """The run that is shown, up to its end, as a text in a form for other tools.
+
+    ``itf``: its states, for Apalache and Quint. ``shiviz``: a log with vector clocks. ``mermaid``
+    and ``svg``: a sequence diagram, with a ``node`` of what that node has seen alone. ``node``:
+    the same in lines, with the node's part in each step.
+
+    Raises BadInput for another form, an unknown node, or none where one is needed.
+    """
+    scene = scene_at(timeline, timeline.path()[-1])
+    known = seen_by(scene, node) if node or form == "node" else []
+    numbers = [step - 1 for step, *_ in known] if node else range(len(scene.way()))
+    run = scene.model, scene.way(), numbers
+    forms: dict[str, Callable[[], str]] = {
+        "itf": lambda: itf_of(timeline),
+        "mermaid": lambda: mermaid(*run),
+        "node": lambda: "".join(f"{step:>5}  {part:<8}  {said}\n" for step, part, said in known),
+        "shiviz": lambda: shiviz(scene),
+        "svg": lambda: svg(*run),
+    }
+    if form not in forms:
+        raise BadInput("form", form, f"one of {', '.join(forms)}{nearest(form, [*forms])}")
+    return forms[form]()

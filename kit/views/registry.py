@@ -6,6 +6,7 @@ from typing import Any
 from kit.engine.actors import NetworkModel
 from kit.engine.family import families
 from kit.engine.model import Model
+from kit.engine.recorded import RecordedRun
 from kit.views.actions import Macro
 from kit.views.declared import Badges, status
 from kit.views.default import ACTORS, STATE
@@ -13,6 +14,7 @@ from kit.views.frame import Slots
 from kit.views.panel import Panel, Scene
 from kit.views.promises import LAMPS
 from kit.views.question import Question, changed_parts, receivers
+from kit.views.recorded import NODES
 from kit.views.spacetime import MESSAGES
 
 Run = Callable[[Model[Any, Any], Any], Iterator[Any]]
@@ -92,4 +94,6 @@ def for_model(model: Model[Any, Any]) -> Views:
                 views = family.load(family.views[name])
                 assert isinstance(views, Views)
                 return views
+    if isinstance(model, RecordedRun):
+        return Views((NODES, STATE, LAMPS), picture="nodes", table="state")
     return ON_A_NETWORK if isinstance(model, NetworkModel) else DEFAULT

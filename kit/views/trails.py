@@ -232,17 +232,17 @@ class Labels:
         self, key: str, lines: Sequence[str], around: Sequence[tuple[float, float]]
     ) -> Iterator[Box]:
         own = self.asked[key]
-        others = [
+        others = {
             at
             for each in (*self.asked.values(), *self.trails)
             if each.words != own.words
             for at in each.about
-        ]
+        }
         wide, high = max(map(measured, lines)) + 4, LINE * len(lines)
 
         def is_own(box: Box) -> bool:
             reach = min(_away(box, at) for at in own.about) - NEARER
-            return not any(_away(box, at) < reach for at in others)
+            return reach <= 0 or not any(_away(box, at) < reach for at in others)
 
         boxes = (
             Box(
@@ -259,8 +259,9 @@ class Labels:
 
 def _away(box: Box, at: Place) -> float:
     """How far a point is from a box."""
-    right = max(abs(at.real - box.x) - box.width / 2, 0)
-    return max(right, abs(at.imag - box.y) - box.height / 2)
+    right = abs(at.real - box.x) - box.width / 2
+    down = abs(at.imag - box.y) - box.height / 2
+    return right if right > down and right > 0 else down if down > 0 else 0.0
 
 
 @lru_cache(1 << 10)
@@ -314,6 +315,8 @@ def fate(title: str, look: str) -> str:
     """What became of something that was sent, by its look."""
     if look == "held":
         return say("{what} (held)", what=title)
+    if look == "waits":
+        return say("{what} (not gone yet: its sender has still to write)", what=title)
     return say("{what} (lost)", what=title) if look == "torn" else title
 
 

@@ -23,7 +23,7 @@ from kit.engine.progress import PAUSE, Progress
 from kit.engine.registry import build, entries
 from kit.engine.timeline import Breach
 from kit.errors import BadInput, KitError, Refused
-from kit.views.lanes import mermaid, seen
+from kit.views.lanes import mermaid
 from kit.widgets.working import Background, on_this_loop
 
 if TYPE_CHECKING:
@@ -134,22 +134,6 @@ class Breaks:
             return mermaid(timeline.here, way, range(len(way)))
         way, cause = timeline.passed(moment), self.why()
         return mermaid(timeline.model_at(moment), way, cause.steps, breach)
-
-    def seen_by(self, node: str) -> tuple[str, ...]:
-        """The steps on the way to the moment that is shown that a node has seen, by their verbs.
-
-        Raises BadInput for a node that the run does not tell of.
-        """
-        scene = self.player.rendered.scene(self.player.timeline.at)
-        known = seen(scene)
-        if node not in known:
-            names = ", ".join(sorted(known))
-            raise BadInput("node", node, f"one of {names}" if names else "no node: it has no lanes")
-        way = scene.way()
-        return tuple(
-            f"{number + 1}. {scene.model.label(way[number].before, way[number].action)}"
-            for number in sorted(known[node])
-        )
 
     # What a page asks for.
 

@@ -26,6 +26,7 @@ from kit.errors import BadInput, BadType, KitError, Refusal, Refused
 from kit.views.actions import end_words, mark, refusal_text
 from kit.views.export import LIMIT, Exported, closed_words, export_html
 from kit.views.frame import frame_text, stored_frame
+from kit.views.lanes import seen_by
 from kit.views.rendered import RenderedTimeline
 from kit.views.shell import browser_module, shell
 from kit.views.static import bundle_of, static_html
@@ -220,8 +221,9 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
 
     @checked
     def seen_by(self, node: str) -> tuple[str, ...]:
-        """The steps until here that a node has seen. Raises BadInput for an unknown node."""
-        return self.breaks.seen_by(node)
+        """What a node did and saw until here. Raises BadInput for an unknown node."""
+        known = seen_by(self.rendered.scene(self.timeline.at), node)
+        return tuple(f"{step}. {part}: {said}" for step, part, said in known)
 
     @checked
     def goto(self, moment: int) -> Moment:
@@ -303,7 +305,8 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         return f"Player({self.model.name}: step {here} of {len(path) - 1}; {self.timeline.now.say})"
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
-        if self._packed != (self.rendered.session, self.rendered.sequence):
+        behind = self.rendered.draw_new() < len(self.rendered.moments)
+        if behind or self._packed != (self.rendered.session, self.rendered.sequence):
             self._repack()  # what is saved without a page that hears is what was done until now
         data = bundle_of(super(), **options)
         return {**data, "text/plain": repr(self), "text/html": self.static()}
@@ -325,6 +328,9 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
             "fork": timeline.fork,
         }
         try:
+            if message.control == "mermaid":
+                self._tell(self.rendered.notice(copied=self.mermaid()))
+                return timeline.now
             if message.control in plain:
                 return self._change(plain[message.control], message.have)
             if verb == "do":
@@ -376,6 +382,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         self._tell(self.rendered.need(message.moment))
 
     def _sync(self, message: Sync) -> None:
+        self.rendered.draw_new()  # a cell may have stepped the timeline by itself
         texts, moments = len(self.rendered.store), len(self.rendered.moments)
         other = message.session != self.rendered.session
         if other or message.texts > texts or message.moments > moments:

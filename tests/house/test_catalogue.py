@@ -6,22 +6,17 @@ import pytest
 
 from kit.engine.check import check
 from kit.engine.registry import build, entries
-from kit.engine.scenario import files, open_file
-from kit.engine.timeline import Timeline
-from kit.widgets.opening import open_source
-from tools.catalogue import Shown, Sight, catalogue, sights
+from tools.catalogue import Shown, catalogue
 
 ROWS = [row for _, rows in catalogue() for row in rows]
 SHOWN = [shown for row in ROWS for shown in row.shown]
 PAIRS = [(shown, guard) for shown in SHOWN for guard in shown.safeguards]
-SEEN = [sight for sight in sights() if sight.scenario]
 
 
 def test_no_subject_is_left_out() -> None:
-    """All 23 stand there in order, each with what holds it or why nothing does, and nine sights."""
+    """All 23 stand there in order, each with what holds it or why nothing does."""
     assert [row.number for row in ROWS] == [*range(1, 24)]
     assert all(row.shown or row.remark for row in ROWS)
-    assert len(sights()) == 9
 
 
 @pytest.mark.parametrize("shown", SHOWN, ids=lambda shown: f"{shown.model}-{shown.name}")
@@ -39,20 +34,3 @@ def test_without_its_safeguard_it_breaks(shown: Shown, guard: str) -> None:
     model = build(shown.model, given.breaking(shown.judge.invariant), (given.name,))
     judged = tuple(each for each in model.properties if each.name == shown.name)
     assert check(model, judged, monitors=()).violation is not None
-
-
-@pytest.mark.parametrize("sight", SEEN, ids=lambda sight: sight.scenario)
-def test_a_sight_is_seen_in_its_scenario(sight: Sight) -> None:
-    """One of its steps says so."""
-    said = [moment.say for moment in _played(sight.scenario).moments]
-    assert any(sight.says in each for each in said)
-
-
-def _played(name: str) -> Timeline:
-    """The whole run: of a file, or of a model as it goes on by itself."""
-    if name in files():
-        return open_file(files()[name])
-    timeline = open_source(name).timeline
-    while timeline.forward() is not None:
-        pass
-    return timeline

@@ -218,6 +218,8 @@ def test_each_command_of_nodetool_is_answered_or_not_modelled_in_words(name: str
         ("cms", {"nodes": 4, "members": 3}, "B", "nodetool decommission", "decommission A B A B"),
         ("cms", {"edition": "server"}, "C", "nodetool cms reconfigure 2", "reconfigure A 2 A"),
         ("cms", {}, "A", "nodetool cms reconfigure --resume", "advance A A"),
+        ("cms", {"nodes": 6, "members": 5}, "B", "nodetool decommission", "decommission A B A B C"),
+        ("commit", {"events": ("snapshot at B",)}, "B", "nodetool cms snapshot", "submit r1 A"),
         ("tcm", {"operations": ["decommission C"]}, "C", "nodetool decommission", "decommission C"),
         ("topology", {"operations": ["leave B"]}, "B", "nodetool decommission", "leave B"),
     ],
@@ -252,6 +254,68 @@ def test_a_log_is_begun_and_given_up_by_nodetool(line: str, until: str, verb: st
     run = tuple(timeline.moments[at] for at in timeline.path())
     [action] = answer(servers(timeline), DrillMoment(timeline.model, run, "B"), line).actions
     assert timeline.model.verb(action) == verb
+
+
+def test_who_has_left_is_forgotten_by_its_number() -> None:
+    """It stays in the directory as LEFT, until an operator unregisters it; nobody else can be."""
+    given = {"nodes": 4, "members": 3, "edition": "server", "orders": 2, "longest": 9}
+    timeline = Timeline(build("cms", given, ()))
+    tools = servers(timeline)
+
+    def now() -> DrillMoment:
+        run = tuple(timeline.moments[at] for at in timeline.path())
+        return DrillMoment(timeline.model, run, "A")
+
+    def states() -> list[str]:
+        lines = typed(tools, now(), "nodetool cms dumpdirectory")
+        return [line.split()[1] for line in lines if line.startswith("  state")]
+
+    for verb in ("decommission A D A B", "depart A D A B"):
+        option = timeline.model.find(timeline.state, verb)
+        assert option is not None
+        timeline.do(option[0])
+    assert states() == ["JOINED", "JOINED", "JOINED", "LEFT"]
+    with pytest.raises(Refused, match="unregister A: there is nothing of the kind"):
+        answer(tools, now(), "nodetool cms unregister 1")
+    [action] = answer(tools, now(), "nodetool cms unregister 4").actions
+    timeline.do(action)
+    assert states() == ["JOINED", "JOINED", "JOINED"]
+    with pytest.raises(Refused, match="unregister D: there is nothing of the kind"):
+        answer(tools, now(), "nodetool cms unregister 4")
+
+
+def test_a_run_without_a_snapshot_for_a_node_says_so() -> None:
+    """Snapshots are submitted as the events of a run name them, each once."""
+    timeline = Timeline(build("commit", {"events": ("snapshot at B",)}, ()))
+    tools, [first] = servers(timeline), timeline.moments
+    with pytest.raises(Refused, match="no “snapshot at A” that is left"):
+        answer(tools, DrillMoment(timeline.model, (first,), "A"), "nodetool cms snapshot")
+    [action] = answer(
+        tools, DrillMoment(timeline.model, (first,), "B"), "nodetool cms snapshot"
+    ).actions
+    timeline.do(action)
+    now = DrillMoment(timeline.model, tuple(timeline.moments), "B")
+    with pytest.raises(Refused, match="no “snapshot at B” that is left"):
+        answer(tools, now, "nodetool cms snapshot")
+
+
+def test_who_is_cut_off_and_who_cannot_read_the_log() -> None:
+    """With members down the log of commits and of the schema cannot be read; a cut is seen."""
+    timeline = Timeline(build("commit", {"crashes": 2}, ()))
+    for verb in ("crash A", "crash B"):
+        timeline.do(timeline.model.find(timeline.state, verb)[0])
+    now = DrillMoment(timeline.model, tuple(timeline.moments), "D")
+    with pytest.raises(Refused, match=r"QUORUM.*missing A, B"):
+        typed(servers(timeline), now, "nodetool cms dumplog")
+    timeline = Timeline(build("schema", {"nodes": 2, "restarts": 1}, ()))
+    timeline.do(timeline.model.find(timeline.state, "stop A")[0])
+    now = DrillMoment(timeline.model, tuple(timeline.moments), "B")
+    with pytest.raises(Refused, match=r"QUORUM.*missing A"):
+        typed(servers(timeline), now, "nodetool cms dumplog")
+    tools, now = moment("cms/silent-joiner-in-the-log", 4, "B")
+    assert now.state.cut == "B"
+    [joiner] = [line for line in typed(tools, now, "nodetool status") if "10.0.0.13" in line]
+    assert joiner.startswith("DJ")
 
 
 def test_what_the_model_refuses_is_said_when_it_is_done() -> None:
@@ -297,6 +361,7 @@ def test_every_event_has_a_published_kind() -> None:
         if isinstance(tools := servers(timeline), MetadataServers)
         for now in [*moments(timeline)][-1:]
         if getattr(now.model, "has_quorum", lambda s: True)(now.state)
+        and getattr(now.model, "ordered", True)
         for _, kind, _, _ in tools.entries(now)
     }
     assert kinds <= {*KINDS}

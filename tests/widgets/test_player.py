@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
+import json
 from pathlib import Path
 
 import pytest
@@ -224,6 +226,25 @@ def test_a_reader_that_lacks_something_is_told() -> None:
     before = player.stage.pack
     player._hear(None, {**held, "session": "other"}, None)
     assert player.stage.pack != before
+
+
+@pytest.mark.parametrize("ask", ["bundle", "sync"])
+def test_steps_of_the_timeline_itself_reach_a_page(ask: str) -> None:
+    """A cell may step a Player's timeline and not the Player: no page is told of a moment that it
+    does not get.
+    """
+    player, said = quiet()
+    while len(player.timeline.moments) < 4:
+        player.timeline.forward()
+    if ask == "bundle":
+        player._repr_mimebundle_()
+        pack = json.loads(gzip.decompress(player.stage.pack))
+        moments, position = len(pack["moments"]), pack["position"]
+    else:
+        held = {"message": "sync", "texts": 0, "moments": 1, "session": player.rendered.session}
+        player._hear(None, held, None)
+        moments, position = 1 + len(said[-1]["moments"]), said[-1]["position"]
+    assert (moments, position["at"], position["tip"]) == (4, 3, 3)
 
 
 def test_a_name_that_is_markup_is_text_everywhere(tmp_path: Path) -> None:

@@ -327,6 +327,14 @@ class Cms(NodeModel[CmsState]):
         if log.snapshots:
             yield logs.metadata(log, self.machine)
 
+    def directory(self, log: NodeLog) -> int:
+        """Whom a log lists: who is or was in the cluster, until somebody unregisters it."""
+        listed: int = self.machine.initial.cluster
+        for each, members in zip(log.entries, self.memberships(log), strict=False):
+            kind, named = rules.parsed(each.event)
+            listed = (listed | members.cluster) & ~(named if kind == rules.UNREGISTER else 0)
+        return listed
+
     def electorates(self, s: CmsState, node: int) -> Iterator[Members]:
         """From which members a proposer may take its quorum: those that it knows or has heard of.
 
@@ -567,6 +575,20 @@ class Cms(NodeModel[CmsState]):
             return refused(f"{', '.join(self.named(half))} is half way, which has to end first")
         end = self.commit(s, member, by, f"{rules.ASSASSINATE} {self.names[node]}")
         return end.at(node, health="left") if isinstance(end, CmsState) else end
+
+    def forgettable(self, s: CmsState) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+        """Who has left, and is in the directory still."""
+        for member, by in self.votes(s, drives=True):
+            gone = self.directory(s.nodes[member].log) & ~self.known(s, member).cluster
+            yield from ((member, node, by) for node in nodes_in(gone))
+
+    @order(each=forgettable, when=lambda m: m.edition == "server", hand=off_stage)
+    @purpose("The log keeps a number for who has left until somebody forgets it.")
+    def unregister(self, s: CmsState, member: Node, node: Node, by: By) -> Next:
+        """{node} has left, and is forgotten: {member} commits that as epoch {epoch}; {by} stored
+        it.
+        """
+        return self.commit(s, member, by, f"{rules.UNREGISTER} {self.names[node]}")
 
     @order(
         each=lambda m, s: m.votes_on(s, lambda known: known.cluster & ~known.leaving),

@@ -48,7 +48,6 @@ from kit.protocols.cms.refining import refined_by
 from kit.protocols.cms.rules import log as logs
 from kit.protocols.cms.rules.events import Fact, Metadata, machine_of, objection, parsed
 from kit.protocols.cms.rules.log import SNAPSHOT, Entry, NodeLog
-from kit.protocols.cms.rules.paxos import accept, newer, promise
 from kit.protocols.cms.submitting import (
     IDLE,
     Answer,
@@ -58,6 +57,7 @@ from kit.protocols.cms.submitting import (
     Submission,
     submission_of,
 )
+from kit.protocols.paxos.rules import accept, newer, promise
 
 MOST_NODES, MOST = 7, 5
 RACE = {"nodes": 2, "members": 2, "events": ("drop table t at A", "drop table t at B")}

@@ -28,7 +28,12 @@ FAMILY = Family(
         "cms/quorum-lost": "drill:QUORUM_LOST",
         "cms/cms-lost": "drill:CMS_LOST",
     },
-    servers={"cms": "facts.tools:SERVERS", "migration": "facts.tools:MIGRATING"},
+    servers={
+        "commit": "facts.tools:SUBMITTING",
+        "cms": "facts.tools:SERVERS",
+        "schema": "facts.tools:ORDERED",
+        "migration": "facts.tools:MIGRATING",
+    },
     public={
         "lessons": {
             "lessons.questions": (
@@ -47,5 +52,5 @@ FAMILY = Family(
             {"crashes": 1},
         )
     },
-    composes=("gossip",),
+    composes=("gossip", "paxos"),
 )

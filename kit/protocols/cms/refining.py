@@ -11,30 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from kit.engine.declared import action
-from kit.engine.log import AtomicLog, LogState, log_of
+from kit.engine.log import AtomicLog, LogState, OpenLog, log_of
 from kit.engine.model import Refinement
 from kit.protocols.cms.rules.log import Entry, NodeLog
-
-
-class OpenLog(AtomicLog):
-    """The log, to which each of ``events`` with its id may be appended, from ``begun`` on."""
-
-    events: tuple[tuple[str, str], ...] = ()
-    begun: LogState
-
-    def start(self) -> LogState:
-        """What the finer model begins with."""
-        return self.begun
-
-    def coming(self, s: LogState) -> tuple[Entry, ...]:
-        """What may be the next entry."""
-        return tuple(Entry(len(s.entries) + 1, *each) for each in self.events)
-
-    @action(struct=AtomicLog.append.struct, each=coming)
-    def append(self, s: LogState, event: Any) -> LogState:
-        """The log takes one more event, which gets the next epoch."""
-        return LogState(s.entries.append(event), s.applied, s.held)
 
 
 def refined_by(
@@ -57,7 +36,9 @@ def _refinement(fine: Any, events: Callable[[Any], Iterable[tuple[str, str]]]) -
         return tuple(steps)
 
     coarse = OpenLog(AtomicLog.Parameters(nodes=fine.names, window=12))
-    coarse.events, coarse.begun = tuple(events(fine)), project(fine.start())
+    offered = tuple(events(fine))
+    coarse.offered = lambda epoch: (Entry(epoch, *each) for each in offered)
+    coarse.begun = project(fine.start())
     return Refinement(fine, coarse, project, image)
 
 

@@ -8,7 +8,7 @@ from kit.engine.declared import State
 from kit.errors import BadInput
 from kit.protocols.cms.rules.events import parsed
 from kit.protocols.cms.rules.log import Entry, NodeLog
-from kit.protocols.cms.rules.paxos import Accepted, Slot
+from kit.protocols.paxos.rules import Accepted, Slot
 
 Stage: TypeAlias = Literal["waiting", "sent", "unknown", "committed", "rejected"]
 
@@ -56,7 +56,7 @@ class Handling(State, frozen=True, cache_hash=True):
     request: int = -1
     ballot: int = 0
     promises: int = 0
-    newest: Accepted | None = None
+    newest: Accepted[Entry] | None = None
     value: Entry | None = None
     accepts: int = 0
     answer: Answer | None = None
@@ -80,14 +80,14 @@ class Member(State, frozen=True, cache_hash=True):
 
     up: bool = True
     log: NodeLog = NodeLog()
-    slots: tuple[Slot, ...] = ()
+    slots: tuple[Slot[Entry], ...] = ()
     handles: Handling = IDLE
 
-    def slot(self, epoch: int) -> Slot:
+    def slot(self, epoch: int) -> Slot[Entry]:
         """What it keeps of a slot."""
         return next((each for each in self.slots if each.epoch == epoch), Slot(epoch))
 
-    def keeping(self, slot: Slot) -> tuple[Slot, ...]:
+    def keeping(self, slot: Slot[Entry]) -> tuple[Slot[Entry], ...]:
         """All that it keeps, with this in the place of what it kept of the slot."""
         kept = {each.epoch: each for each in (*self.slots, slot)}
         return tuple(kept[epoch] for epoch in sorted(kept))

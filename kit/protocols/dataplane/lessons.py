@@ -16,6 +16,7 @@ from kit.engine.registry import build, one_of
 from kit.engine.scenario import Script, ScriptLine, ScriptStep, file_named, parse, read, run
 from kit.engine.timeline import PassedStep, Timeline, played_out
 from kit.errors import BadInput, KitError
+from kit.lessons.badges import Badge
 from kit.lessons.hunting import VARIANTS, drawn
 from kit.lessons.hunting import judged as judged_word
 from kit.lessons.judge import Arguments, ListedJudge, function_task
@@ -27,6 +28,7 @@ from kit.masks import mask_of
 from kit.protocols.dataplane import quorums as simulator
 from kit.protocols.dataplane.dataplane import Dataplane
 from kit.protocols.storage import facts
+from kit.protocols.storage.events import Delivered
 from kit.protocols.storage.facts import RequestRow
 from kit.protocols.storage.rules.levels import AnswerQuota, enough, majority
 from kit.protocols.tcm.lessons import cluster_of
@@ -312,6 +314,18 @@ def _some_row(chance: random.Random) -> Arguments:
     before, after = (sorted(chance.sample(names, size)) for _ in range(2))
     return [before, after, chance.randint(0, len(PARTS))]
 
+
+BADGES = (
+    Badge(
+        "a replica that refuses a coordinator behind it",
+        "dataplane",
+        "dataplane/no-longer-a-member",
+        lambda m, step: any(
+            isinstance(each, Delivered) and "no " in each.error[:3]
+            for each in m.happened(step.before, step.action, step.after)
+        ),
+    ),
+)
 
 TASKS = (
     run_task(

@@ -9,4 +9,5 @@ FAMILY = Family(
     models={"commit_log": "commit_log:ENTRY"},
     views={"commit_log": "panels.commit_log:VIEWS"},
     scenario_output={"commit_log": "commit_log:OUTPUT"},
+    images="panels.interfaces",
 )

@@ -231,7 +231,7 @@ class Output(Struct, frozen=True):
         was, now = self.before.stored, self.server.stored
         changed = (now.term, now.vote) != (was.term, was.vote)
         snapshot = now.log.snapshot if now.log.snapshot != was.log.snapshot else None
-        agreed = now.log.last_index
+        agreed = min(now.log.last_index, was.log.last_index)
         while now.log.entry(agreed) and was.log.entry(agreed) != now.log.entry(agreed):
             agreed -= 1
         return Written(

@@ -1,17 +1,23 @@
-"""What ``nodetool`` and ``cqlsh`` answer of the members of the CMS, and which actions they are."""
+"""What ``nodetool`` and ``cqlsh`` answer of the CMS and its log, and which actions they are."""
 
 from collections.abc import Iterator, Mapping
 
+from kit.engine import server as tools
 from kit.engine.cassandra import PORT, ListedNode, Logged, MetadataServers, ServiceView
 from kit.engine.drill import CommandReply, DrillMoment
-from kit.engine.flows import ServerHost, address_of, host_id
+from kit.engine.flows import ServerHost, address_of, as_uuid, host_id
 from kit.engine.forms import Given
-from kit.engine.server import NO_TOKENS, OWN_KEYSPACE, NodeTable, Row, Servers
 from kit.errors import Refused
-from kit.masks import nodes_in, union
+from kit.masks import is_majority, nodes_in
 from kit.protocols.cms.cms import Cms, working
+from kit.protocols.cms.commit import Commit
 from kit.protocols.cms.rules import members as rules
-from kit.protocols.cms.rules.log import SNAPSHOT, Entry
+from kit.protocols.cms.rules import schema
+from kit.protocols.cms.rules.events import NODE, TABLE, Metadata, parsed
+from kit.protocols.cms.rules.events import STEP as STEP_EVENT
+from kit.protocols.cms.rules.log import SNAPSHOT, Entry, metadata
+from kit.protocols.gossip.facts import SchemaServers
+from kit.protocols.gossip.rules import BOOT, NORMAL, version_of
 
 KINDS = {
     rules.INITIALIZE: "INITIALIZE_CMS",
@@ -27,6 +33,7 @@ KINDS = {
     rules.CANCEL: "CANCEL_CMS_RECONFIGURATION",
     rules.CHOOSE: "PREPARE_SIMPLE_CMS_RECONFIGURATION",
     rules.REPLACE: "PREPARE_SIMPLE_CMS_RECONFIGURATION",
+    rules.UNREGISTER: "UNREGISTER",
 }
 """The published kind of each event. A node that joins or leaves does so in fewer events here."""
 STEPS = {rules.START_ADD: "START_ADD_TO_CMS", rules.FINISH_ADD: "FINISH_ADD_TO_CMS"}
@@ -34,6 +41,8 @@ ELSEWHERE = 100
 """By how much a new address is greater."""
 STEP, REMOVAL = "ADVANCE_CMS_RECONFIGURATION", "REMOVE_FROM_CMS"
 """Steps of a change: one kind in the server's edition, those of the documents' are older."""
+SCHEMA_CHANGE, KEPT = "SCHEMA_CHANGE", "whoever has left stays in the directory"
+NO_SNAPSHOT = "nobody asks for a snapshot here; in model commit somebody can"
 HEALTH = ("members", "answering", "can_commit", "needs_reconfiguration", "commits_paused")
 
 
@@ -45,6 +54,12 @@ def logged(m: Cms, entry: Entry) -> Logged:
     return entry.epoch, KINDS.get(what, step), f"{entry.event} (by {entry.id})", number
 
 
+def no_quorum(silent: tuple[str, ...]) -> Refused:
+    """Why the log cannot be read: who of the CMS does not answer."""
+    who = f" (missing {', '.join(silent)})" if silent else ""
+    return Refused(f"the log is read at QUORUM, and no quorum of the CMS answers{who}")
+
+
 class CmsServers(MetadataServers):
     """The servers of a cluster, some of which are the CMS."""
 
@@ -52,18 +67,19 @@ class CmsServers(MetadataServers):
         "nodetool decommission": "decommission * {here} *",
         "nodetool assassinate {machine}": "assassinate * {machine} *",
         "nodetool cms reconfigure {size}": "reconfigure * {size} *",
+        "nodetool cms unregister {node_id}": "unregister * {machine} *",
         "nodetool cms reconfigure --resume": "advance *",
         "nodetool cms reconfigure --cancel": "cancel *",
     }
     lacks: Mapping[str, str] = {
-        "nodetool ring": NO_TOKENS,
-        "nodetool cms dumpdirectory --tokens": NO_TOKENS,
-        "nodetool cms unregister": "whoever has left stays in the directory",
+        "nodetool ring": tools.NO_TOKENS,
+        "nodetool cms dumpdirectory --tokens": tools.NO_TOKENS,
+        "nodetool cms snapshot": NO_SNAPSHOT,
     }
 
     def __init__(self) -> None:
         super().__init__()
-        health = NodeTable("cms_health", HEALTH, self.health, OWN_KEYSPACE)
+        health = tools.NodeTable("cms_health", HEALTH, self.health, tools.OWN_KEYSPACE)
         self.tables = (*self.tables, health)
 
     def hosts(self, now: DrillMoment) -> list[ServerHost]:
@@ -103,9 +119,7 @@ class CmsServers(MetadataServers):
         """What a quorum of the CMS has stored: the log of the member that has most of it."""
         m, s = now.model, now.state
         if not m.has_quorum(s):
-            silent = ", ".join(m.named(m.newest(s).readers & ~working(m, s)))
-            who = f" (missing {silent})" if silent else ""
-            raise Refused(f"the log is read at QUORUM, and no quorum of the CMS answers{who}")
+            raise no_quorum(m.named(m.newest(s).readers & ~working(m, s)))
         log = s.nodes[max(nodes_in(working(m, s)), key=lambda at: m.epoch(s, at))].log
         loaded = (each.epoch for each in log.snapshots if log.entry(each.epoch) is None)
         forced = ((at, KINDS[rules.FORCE], "a hand-made snapshot", at << 8) for at in loaded)
@@ -115,8 +129,7 @@ class CmsServers(MetadataServers):
         """Who is in the cluster, leaves it, or was in it, by a node's own log."""
         m, log = now.model, now.state.nodes[at].log
         known = m.known(now.state, at)
-        ever = union(each.cluster for each in (m.machine.initial, *m.memberships(log)))
-        states = dict.fromkeys(nodes_in(ever if log.epoch else 0), "LEFT")
+        states = dict.fromkeys(nodes_in(m.directory(log) if log.epoch else 0), "LEFT")
         states |= dict.fromkeys(nodes_in(known.cluster if log.epoch else 0), "JOINED")
         states |= dict.fromkeys(nodes_in(known.leaving), "LEAVING")
         return {node: ListedNode(state) for node, state in states.items()}
@@ -134,7 +147,7 @@ class CmsServers(MetadataServers):
         named = {word: ", ".join(ends[at] for at in nodes_in(of)) for word, of in parts.items()}
         return CommandReply(tuple(f"{word}: [{names}]" for word, names in named.items()))
 
-    def health(self, now: DrillMoment, at: int) -> Iterator[Row]:
+    def health(self, now: DrillMoment, at: int) -> Iterator[tools.Row]:
         """Our own table: the CMS by the newest log of all, as nobody can ask."""
         m, s = now.model, now.state
         members, can = m.newest(s), m.has_quorum(s) and not s.open
@@ -143,7 +156,7 @@ class CmsServers(MetadataServers):
         yield dict(zip(HEALTH, values, strict=True))
 
 
-class MigratingServers(Servers):
+class MigratingServers(tools.Servers):
     """The servers of a cluster that goes over from gossip to the log."""
 
     does: Mapping[str, str] = {
@@ -153,7 +166,7 @@ class MigratingServers(Servers):
     }
     lacks: Mapping[str, str] = {
         "nodetool describecluster": "nodes of this model have facts, and no schema version",
-        "nodetool ring": NO_TOKENS,
+        "nodetool ring": tools.NO_TOKENS,
     }
 
     def is_up(self, now: DrillMoment, at: int) -> bool:
@@ -161,4 +174,147 @@ class MigratingServers(Servers):
         return bool(now.state.up >> at & 1)
 
 
+OF_EVENTS = {
+    "decommission": "FINISH_LEAVE",
+    "replace": "FINISH_REPLACE",
+    SNAPSHOT: KINDS[SNAPSHOT],
+    STEP_EVENT: "CUSTOM",
+    schema.JOIN: "START_JOIN",
+    schema.JOINED: "FINISH_JOIN",
+    schema.CANCEL: "CANCEL_SEQUENCE",
+    schema.CMS: STEP,
+}
+"""The published kind of what begins with these words; all else changes the schema."""
+FIXED = "the members stay the same in this model; those of cms change"
+
+
+class CommitServers(MetadataServers):
+    """The servers of a cluster in which events are submitted to a CMS that stays the same."""
+
+    lacks: Mapping[str, str] = {
+        **dict.fromkeys(("nodetool cms reconfigure", "nodetool cms initialize"), FIXED),
+        "nodetool cms abort": FIXED,
+        "nodetool cms unregister": KEPT,
+        "nodetool ring": tools.NO_TOKENS,
+        "nodetool cms dumpdirectory --tokens": tools.NO_TOKENS,
+    }
+
+    def is_up(self, now: DrillMoment, at: int) -> bool:
+        """Whether its server runs."""
+        return bool(now.state.nodes[at].up)
+
+    def known(self, now: DrillMoment, at: int) -> Metadata:
+        """What a node has made of its log."""
+        made: Metadata = metadata(now.state.nodes[at].log, now.model.machine)
+        return made
+
+    def version(self, now: DrillMoment, at: int) -> str:
+        """It changes with each change of a table."""
+        tables = (x.epoch for x in self.known(now, at).facts if x.thing.startswith(TABLE))
+        return as_uuid(max(tables, default=0))
+
+    def service(self, now: DrillMoment, at: int) -> ServiceView:
+        """How far a node is."""
+        m, log = now.model, now.state.nodes[at].log
+        held = tuple(each.epoch for each in log.held)
+        return ServiceView(log.epoch, held, tuple(nodes_in(m.cms)), size=str(m.size))
+
+    def entries(self, now: DrillMoment) -> Iterator[Logged]:
+        """What a majority has accepted, as far as one of it has applied it; archives left out."""
+        m, s = now.model, now.state
+        live = sum(1 << at for at in m.live(s))
+        if not is_majority(live, m.cms):
+            raise no_quorum(m.named(m.cms & ~live))
+        log = max((s.nodes[at].log for at in nodes_in(live)), key=lambda log: log.epoch)
+        for each in (each for each in log.entries if each.epoch > log.cut):
+            kind = OF_EVENTS.get(parsed(each.event)[0], SCHEMA_CHANGE)
+            yield each.epoch, kind, f"{each.event} (by {each.id})", int(each.id[1:])
+
+    def listed(self, now: DrillMoment, at: int) -> dict[int, ListedNode]:
+        """Who is there, and who has left, as a node's log says."""
+        facts = {each.thing: each.state for each in self.known(now, at).facts}
+        there = (facts.get(f"{NODE} {name}") == "there" for name in now.model.names)
+        return {at: ListedNode("JOINED" if each else "LEFT") for at, each in enumerate(there)}
+
+    def snapshot(self, now: DrillMoment, given: Given) -> CommandReply:
+        """``nodetool cms snapshot``: the node submits the snapshot that the run has for it.
+
+        Raises Refused where it has none, or a member is not to be asked now.
+        """
+        self.answering(now, "nodetool")
+        for action, _ in now.model.options(now.state):
+            if isinstance(action, Commit.submit.struct):
+                wish = now.model.submissions[action.request]
+                if (wish.event, wish.node) == (SNAPSHOT, now.place):
+                    return CommandReply(actions=(action,))
+        raise Refused(f"the events of this run have no “snapshot at {now.place}” that is left")
+
+
+class OrderedServers(SchemaServers, MetadataServers):
+    """The servers of a cluster whose schema is in the log, or without S-80 in gossip alone."""
+
+    does: Mapping[str, str] = {
+        "nodetool cancel {operation} {machine}": "cancel {machine}",
+        "nodetool abortbootstrap --ip {machine}": "cancel {machine}",
+    }
+    operations: Mapping[str, str] = {"bootstrap": "JOIN"}
+    lacks: Mapping[str, str] = {
+        **CommitServers.lacks,
+        "nodetool cms reconfigure": "here the CMS grows by a node that is named, not to a size",
+        "nodetool cms snapshot": NO_SNAPSHOT,
+    }
+
+    def is_up(self, now: DrillMoment, at: int) -> bool:
+        """Whether its server runs: a joiner's does once it has asked a seed."""
+        node = now.state.nodes[at]
+        return bool(node.is_up and node.phase != "out")
+
+    def version(self, now: DrillMoment, at: int) -> str:
+        """The version of its schema."""
+        return version_of(now.state.nodes[at].cells)
+
+    def service(self, now: DrillMoment, at: int) -> ServiceView:
+        """The CMS as a node knows it. Raises Refused where there is none."""
+        m, node = now.model, now.state.nodes[at]
+        if not m.ordered:
+            raise Refused(f"{tools.NOT_MODELLED}without S-80 there is no log, and no CMS")
+        members = tuple(map(m.number, node.members))
+        return ServiceView(node.epoch, (), members, size=str(len(members)))
+
+    def entries(self, now: DrillMoment) -> Iterator[Logged]:
+        """What is committed, on top of what there was before, which is one base state."""
+        m, s = now.model, now.state
+        self.service(now, now.here)
+        members = m.mask(m.metadata(s, m.newest(s)).members)
+        up = s.where(lambda node: node.is_up)
+        if not is_majority(up & members, members):
+            raise no_quorum(m.named(members & ~up))
+        yield m.base, KINDS[rules.INITIALIZE], "what was there before", 0
+        for each in s.log:
+            kind = OF_EVENTS.get(each.event.split()[0], SCHEMA_CHANGE)
+            yield each.epoch, kind, f"{each.event} (by {each.id})", each.epoch
+
+    def reached(self, now: DrillMoment, at: int) -> set[int]:
+        """Those that are up, and are not cut off from the node."""
+        names = now.model.names
+        up = (each for each in range(len(names)) if self.is_up(now, each))
+        return {each for each in up if now.model.reaches(now.state, names[at], names[each])}
+
+    def node_rows(self, now: DrillMoment, at: int) -> Iterator[tools.Row]:
+        """The directory is made of the log, too."""
+        self.service(now, at)
+        return super().node_rows(now, at)
+
+    def listed(self, now: DrillMoment, at: int) -> dict[int, ListedNode]:
+        """Who owns data, and who joins, as a node knows it."""
+        m, s = now.model, now.state
+        kinds = {NORMAL: "JOINED", BOOT: "BOOTSTRAPPING"}
+        return {
+            m.number(name): ListedNode(state)
+            for status, state in kinds.items()
+            for name in m.status(s, s.nodes[at], status)
+        }
+
+
 SERVERS, MIGRATING = CmsServers(), MigratingServers()
+SUBMITTING, ORDERED = CommitServers(), OrderedServers()

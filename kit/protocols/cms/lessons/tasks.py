@@ -4,6 +4,7 @@ import random
 from typing import Any
 
 from kit.engine.timeline import PassedStep, Timeline
+from kit.lessons.badges import Badge
 from kit.lessons.judge import Arguments, TypedJudge, function_task
 from kit.lessons.replays import Ground, breaking, ends, run_task, takes
 from kit.lessons.tasks import Task
@@ -15,7 +16,7 @@ from kit.protocols.cms.rules.events import Metadata, enact, objection
 from kit.protocols.cms.rules.log import Entry
 from kit.protocols.cms.rules.members import NAMES, Members
 from kit.protocols.cms.rules.members import decides as is_decided
-from kit.protocols.cms.rules.paxos import Slot, promise
+from kit.protocols.paxos.rules import Slot, promise
 
 TYPED = "cms/cms-lost"
 
@@ -43,7 +44,7 @@ def _began(timeline: Timeline) -> str | None:
 
 def promises(ballots: list[int]) -> list[bool]:
     """Of ballots in the order in which an acceptor is asked: whether it promises each."""
-    slot, answers = Slot(1), []
+    slot, answers = Slot[str](1), []
     for ballot in ballots:
         answers.append(ballot >= slot.promised)
         slot = promise(slot, ballot)
@@ -130,6 +131,40 @@ def passing() -> tuple[str, ...]:
     end = ("nodetool cms reconfigure 3", "nodetool cms reconfigure --status")
     return ("on C", start("start"), *looks, *file, start("restart"), f"{BOOT}:", *end)
 
+
+def _skips(m: Any, step: PassedStep) -> bool:
+    """Whether a node starts from a snapshot, and never gets the entry of it."""
+    logs = (node.log for node in step.after.nodes if node.log.snapshots)
+    return any(log.entry(log.snapshots[-1].epoch) is None for log in logs)
+
+
+def _all_answered(m: Any, step: PassedStep) -> bool:
+    """Whether an initiator has the answer of every node that is there."""
+    there = step.after.where(lambda node: node.is_there)
+    return any(node.answered == there for node in step.after.nodes)
+
+
+BADGES = (
+    Badge(
+        "the metadata service with another member",
+        "cms",
+        "cms/third-node",
+        lambda m, step: m.newest(step.after).readers != m.newest(step.before).readers,
+    ),
+    Badge("a snapshot that skips entries", "commit", "cms/snapshot-and-archive", _skips),
+    Badge(
+        "a commit that is rejected",
+        "commit",
+        "cms/race-rejected",
+        lambda m, step: any(each.stage == "rejected" for each in step.after.requests),
+    ),
+    Badge(
+        "a comparison in which every node takes part",
+        "migration",
+        "migration/mismatch",
+        _all_answered,
+    ),
+)
 
 TASKS = (
     run_task(

@@ -40,7 +40,7 @@ INITIALIZE, JOIN, LEAVE, LEFT, ASSASSINATE = (
     "left",
     "assassinate",
 )
-CHANGE, FORCE, STARTUP = "change", "force members", "startup"
+CHANGE, FORCE, STARTUP, UNREGISTER = "change", "force members", "startup", "unregister"
 REPAIRED_FIRST = START_ADD, START_REMOVE, REMOVE
 """Before one of these comes a Paxos repair."""
 PREPARE, END = "prepare reconfiguration", "end of reconfiguration"
@@ -120,7 +120,8 @@ def enact(members: Members, entry: Entry) -> Members:
 def every_event(nodes: int) -> Iterator[str]:
     """All that may be committed in a cluster of so many nodes."""
     yield from (CHANGE, CANCEL)
-    of_one = (JOIN, LEAVE, LEFT, ASSASSINATE, STARTUP, *REPAIRED_FIRST, FINISH_ADD, FINISH_REMOVE)
+    of_one: tuple[str, ...] = (JOIN, LEAVE, LEFT, ASSASSINATE, STARTUP, UNREGISTER)
+    of_one = (*of_one, *REPAIRED_FIRST, FINISH_ADD, FINISH_REMOVE)
     sizes = [f"{RECONFIGURE} {size}" for size in range(1, nodes + 1)]
     yield from (*sizes, *(f"{kind} {name}" for kind in of_one for name in NAMES[:nodes]))
     for kind, chosen in product((CHOOSE, *sizes), range(1, 1 << nodes)):
@@ -176,6 +177,8 @@ def next_step(members: Members, wanted: int, *, at_once: bool) -> str:
 
     Who is half added is finished, or dropped if it is no longer wanted; then additions one by one,
     then removals one by one. ``at_once``: a removal takes one event, as in the published code.
+    There the order is that of a hash set of node ids, whose hash is 31 and the id: the smallest
+    goes first, as long as ids are at most 16. Who is down plays no part in it.
     """
     if half := members.pending:
         kind = FINISH_ADD if half & wanted else FINISH_REMOVE

@@ -11,7 +11,8 @@ from msgspec import Struct
 
 from kit.protocols.raft.rules.configuration import Configuration
 
-CHUNK = 64
+CHUNK = 256
+"""Entries that stand together: about the root of the longest log, so that both parts are short."""
 Data: TypeAlias = str | Configuration | None
 """What an entry holds: a command, a configuration, or nothing (the first of a new leader)."""
 
@@ -106,8 +107,14 @@ class Log(Struct, frozen=True, cache_hash=True):
     def part(self, first: int, most: int = 0) -> tuple[Entry, ...]:
         """The entries from an index on; no more than ``most`` (0: all)."""
         last = min(self.last_index, first + most - 1) if most else self.last_index
-        entries = (self.entry(index) for index in range(first, last + 1))
-        return tuple(entry for entry in entries if entry)
+        begin, first = self.first_index, max(first, self.first_index)
+        if first > last or not self.chunks:
+            return ()
+        place = begin // CHUNK
+        some = self.chunks[first // CHUNK - place : last // CHUNK - place + 1]
+        entries = tuple(entry for chunk in some for entry in chunk.entries)
+        before = first - entries[0].index
+        return entries[before : before + last - first + 1]
 
     def appended(self, entry: Entry) -> "Log":
         """The log with one more entry."""

@@ -105,10 +105,6 @@ class TcmServers(MetadataServers):
         [kind] = [kind for kind, name in self.operations.items() if name == given["sequence"]]
         return self.undoing(now, self.numbered(now, given), kind)
 
-    def numbered(self, now: DrillMoment, given: Given) -> str:
-        """The node of a number."""
-        return str(now.model.names[int(str(given["node_id"])) - 1])
-
     def undoing(self, now: DrillMoment, name: str, kind: str) -> CommandReply:
         """An event that undoes an operation. Raises Refused where no such one is under way."""
         self.answering(now, "nodetool")

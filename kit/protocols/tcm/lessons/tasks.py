@@ -12,6 +12,7 @@ from kit.engine.check import check
 from kit.engine.model import always
 from kit.engine.timeline import PassedStep, Timeline, played_out
 from kit.errors import KitError
+from kit.lessons.badges import Badge
 from kit.lessons.judge import Arguments, found_judge, function_task
 from kit.lessons.replays import Ground, after_its_steps, run_task, takes
 from kit.lessons.tasks import Case, Marks, Task
@@ -328,6 +329,33 @@ def rings_of_two_leavers() -> Iterator[str]:
         nodes = [{"name": name, "tokens": [100 * i]} for i, name in enumerate(names, 1)]
         yield _ring_file(nodes, {"class": "SimpleStrategy", "replication_factor": FACTOR})
 
+
+def _under_way(m: Any, state: Any) -> set[str]:
+    """The nodes that have a step of an operation before them, each with its kind."""
+    return {f"{x.plan.operation.kind} {x.node}" for x in m.tcm.sequences(state.tcm)}
+
+
+def _replaced(m: Any, step: PassedStep) -> bool:
+    """Whether the last event of a replacement is committed."""
+    ended = _under_way(m, step.before) - _under_way(m, step.after)
+    return _does("commit")(m, step) and any(each.startswith("replace") for each in ended)
+
+
+def _does(word: str) -> Callable[[Any, PassedStep], bool]:
+    return lambda m, step: bool(m.verb(step.action).split()[0] == word)
+
+
+BADGES = (
+    Badge(
+        "two operations in flight at once",
+        "tcm",
+        "tcm/two-bootstraps",
+        lambda m, step: len(_under_way(m, step.after)) > 1,
+    ),
+    Badge("a replacement to its end", "tcm", "tcm/replace", _replaced),
+    Badge("an operation cancelled", "tcm", "tcm/cancel", _does("cancel")),
+    Badge("a barrier that relaxes", "tcm", "tcm/barrier-relaxes", _does("relax")),
+)
 
 TASKS = (
     run_task(

@@ -1,0 +1,131 @@
+"""A run that another tool has recorded, as a record: each step reads the next of its states.
+
+So the Player, pages, films and comparisons show it as they show any run. What else could happen in
+its states nobody knows: nothing else is enabled.
+"""
+
+import os
+from collections import Counter
+from functools import cached_property
+from typing import Any
+
+from msgspec import Struct
+
+from kit.edge.arguments import checked
+from kit.edge.json_text import to_json
+from kit.edge.reading import read_text
+from kit.edge.words import say
+from kit.engine.itf import MAP, META, TUPLE, ItfTrace, members, order, parse, plain, words
+from kit.engine.model import Model
+from kit.engine.record import ReadOn, Record, RecordState
+from kit.engine.timeline import Timeline
+from kit.engine.trace import MOST_BYTES
+
+
+class RecordedRun(Record):
+    """The states of a trace, one after the other."""
+
+    name = "recorded"
+
+    def __init__(self, trace: ItfTrace) -> None:
+        """The model of a trace."""
+        super().__init__(trace.states[1:])
+        self.trace, self.title = trace, trace.source or say("A recorded run")
+        self.ends = say("The recorded run ends here.")
+        if trace.loop is not None:
+            self.ends = say("The run repeats itself from step {step} on.", step=trace.loop)
+
+    def label(self, s: RecordState, action: ReadOn) -> str:
+        """The action that leads to the next state, where somebody says."""
+        return "".join(self.trace.names[s.read + 1 : s.read + 2]) or self.verb(action)
+
+    def describe(self, before: RecordState, action: ReadOn, after: RecordState) -> str:
+        """The name of the action, and which variables have changed."""
+        former, now = self.trace.states[before.read], self.trace.states[after.read]
+        names = ", ".join(name for name in now if now[name] != former[name]) or "–"
+        repeats = after.read == len(self.entries) and self.trace.loop is not None
+        again = f" {self.ends}" if repeats else ""
+        return f"{self.label(before, action)}. {say('Changed: {names}.', names=names)}{again}"
+
+    def milestone(self, before: RecordState, action: ReadOn, after: RecordState) -> str | None:
+        """The run comes to what it repeats."""
+        return say("the loop begins") if after.read == self.trace.loop else None
+
+    def readable(self, s: RecordState) -> dict[str, Any]:
+        """Each variable by its name, as a person reads it."""
+        return {
+            name: in_words(value) or words(value)
+            for name, value in self.trace.states[s.read].items()
+        }
+
+    @cached_property
+    def nodes(self) -> tuple[str, ...]:
+        """The nodes: the keys that most variables share, or those of the only map that there is."""
+        states = self.trace.states
+        keys = {
+            n: frozenset(key for state in states for key in members(state[n])) for n in states[0]
+        }
+        shared = Counter(filter(None, keys.values()))
+        best = max(shared, key=lambda keys: (shared[keys], len(keys)), default=frozenset())
+        if shared[best] == 1:
+            maps = [n for n, each in states[0].items() if isinstance(each, dict) and MAP in each]
+            best = keys[maps[0]] if len(maps) == 1 else frozenset()
+        return tuple(sorted(best, key=order))
+
+    def table(self, s: RecordState) -> dict[tuple[str, str], str]:
+        """What each variable says of each node; of a record there is a column for each field."""
+        return {
+            (node, f"{name}.{part}" if part else name): said
+            for name, value in self.trace.states[s.read].items()
+            if members(value).keys() <= {*self.nodes}
+            for node, each in members(value).items()
+            for part, said in (in_words(each) or {"": words(each)}).items()
+        }
+
+
+def in_words(value: Any) -> dict[str, str]:
+    """What a map or a record holds, as a person reads it."""
+    return {key: words(each) for key, each in members(value).items()}
+
+
+@checked
+def read_itf(path: str | os.PathLike[str]) -> Timeline:
+    """The run in a file: a trace of Apalache or Quint (ITF), or an error trace as TLC prints it.
+
+    Raises BadInput when the file cannot be read, or for the first thing in it that is wrong.
+    """
+    model = RecordedRun(parse(read_text(path, "file", MOST_BYTES), str(path)))
+    timeline = model.read_through()
+    timeline.tell(model.title)
+    return timeline
+
+
+@checked
+def itf_of(timeline: Timeline) -> str:
+    """The run that is shown, of any model, as a trace in ITF.
+
+    The variables are the fields of a state; what each node has is a map by the names of the nodes.
+    """
+    model, path, loop = timeline.model, [timeline.moments[at] for at in timeline.path()], {}
+    names = [model.verb(moment.action) if moment.action else "" for moment in path]
+    if isinstance(model, RecordedRun):
+        names = list(model.trace.names)
+        if model.trace.loop is not None and len(path) == len(names):
+            loop = {"loop": model.trace.loop}
+    states = [
+        {META: {"index": number} | ({"action": name} if name else {}), **_variables(model, m.state)}
+        for number, (m, name) in enumerate(zip(path, names, strict=False))
+    ]
+    about = {"format": "ITF", "source": model.title, "description": model.name}
+    variables = [name for name in states[0] if name != META]
+    return to_json({META: about, "vars": variables, "states": states, **loop}, 1) + "\n"
+
+
+def _variables(model: Model[Any, Any], state: Any) -> dict[str, Any]:
+    if isinstance(model, RecordedRun):
+        return dict(model.trace.states[state.read])
+    whole: dict[str, Any] = plain(state) if isinstance(state, Struct) else {"state": plain(state)}
+    nodes, names = whole.get("nodes"), getattr(model, "names", ())
+    if isinstance(nodes, dict) and names and len(nodes.get(TUPLE, ())) == len(names):
+        whole["nodes"] = {MAP: [*map(list, zip(names, nodes[TUPLE], strict=True))]}
+    return whole

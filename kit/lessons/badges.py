@@ -1,0 +1,84 @@
+"""Badges: what a learner's own runs have shown of what a good test of a protocol meets.
+
+Each is a step that a family wants everybody to have seen (``BADGES`` of the modules that have its
+exercises). Source: the published catalogue of properties of cluster metadata, "have you seen it".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from kit.edge.arguments import checked
+from kit.edge.reading import read_text
+from kit.edge.words import later, say
+from kit.edge.writing import write_whole
+from kit.engine.family import families
+from kit.engine.timeline import PassedStep
+from kit.errors import BadInput
+from kit.lessons.stills import timeline_of
+from kit.views.static import Sheet
+
+LARGEST = 1 << 16  # bytes
+HEADINGS = later("seen"), later("sight"), later("scenario that shows it")
+
+
+class Badge(Struct, frozen=True):
+    """A sight, a model, a scenario that meets it, and whether a step of the model shows it."""
+
+    sight: str
+    model: str
+    scenario: str
+    shows: Callable[[Any, PassedStep], Any]
+
+
+def every_badge() -> Iterator[Badge]:
+    """All that families declare, in the order of families."""
+    for family in families():
+        for place in family.tasks:
+            yield from getattr(family.load(place), "BADGES", ())
+
+
+def earned(source: Any) -> list[str]:
+    """The sights of a Player or a timeline, on any of its branches. Raises BadInput for neither."""
+    timeline = timeline_of(source)
+    wanted = [each for each in every_badge() if each.model == timeline.model.name]
+    sights = dict[str, None]()
+    for at, moment in enumerate(timeline.moments[1:] if wanted else (), 1):
+        step = PassedStep(timeline.moments[moment.parent].state, moment.action, moment.state)
+        model = timeline.model_at(at)
+        sights |= {each.sight: None for each in wanted if each.shows(model, step)}
+    return [*sights]
+
+
+@checked
+def badges(*runs: Any, kept: str | PathLike[str] | None = None) -> Sheet:
+    """The badges that these runs earn, Players or timelines: what was seen, where to see the rest.
+
+    ``kept`` is a file of a learner's own: what it has is shown as well, and what is new is added.
+
+    Raises BadInput for what is no run, or a file that is none of these or cannot be written.
+    """
+    before = _read(kept) if kept is not None and Path(kept).exists() else []
+    now = dict.fromkeys([*before, *(sight for run in runs for sight in earned(run))])
+    if kept is not None and [*now] != before:
+        write_whole(kept, msgspec.json.encode([*now]).decode(), "kept")
+    rows = tuple(
+        ("✓" if each.sight in now else "–", each.sight, each.scenario) for each in every_badge()
+    )
+    count = sum(sign == "✓" for sign, _, _ in rows)
+    title = say("Have you seen it? {n} of {all}", n=count, all=len(rows))
+    return Sheet(title, tuple(map(say, HEADINGS)), rows)
+
+
+def _read(kept: str | PathLike[str]) -> list[str]:
+    text = read_text(kept, "kept", LARGEST)
+    try:
+        return msgspec.json.decode(text, type=list[str])
+    except msgspec.MsgspecError:
+        raise BadInput("kept", str(kept), "a file that badges wrote") from None

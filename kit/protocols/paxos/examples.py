@@ -1,0 +1,64 @@
+"""Paxos as the kit offers it: its stories, the log that it refines, random walks.
+
+A story is drawn when a person opens it; longer ones with their texts are in ``scenarios``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kit.engine.declared import entry
+from kit.engine.log import AtomicLog, LogState, OpenLog, log_of
+from kit.engine.machines import MachineState
+from kit.engine.model import Refinement
+from kit.engine.registry import Fuzzing, Scenario
+from kit.protocols.paxos.paxos import Paxos
+
+
+def refined_by(parameters: Any) -> Refinement:
+    """How Paxos refines the log that takes each value in one step (``kit.engine.log``)."""
+    fine = Paxos(parameters)
+
+    def project(s: MachineState) -> LogState:
+        applied = tuple(len(node.log) for node in s.nodes)
+        return LogState(log_of(fine.history(s)), applied, (0,) * len(applied))
+
+    def image(before: MachineState, action: Any, after: MachineState) -> tuple[Any, ...]:
+        new = fine.history(after)[len(fine.history(before)) :]
+        pairs = zip(fine.names, before.nodes, after.nodes, strict=True)
+        steps = (AtomicLog.apply_next(name) for name, a, b in pairs for _ in b.log[len(a.log) :])
+        return (*map(AtomicLog.append, new), *steps)
+
+    coarse = OpenLog(AtomicLog.Parameters(nodes=fine.names))
+    coarse.offered, coarse.begun = lambda epoch: fine.proposed, project(fine.start())
+    return Refinement(fine, coarse, project, image)
+
+
+SCENARIOS = (
+    Scenario(
+        "one-value", "A majority promises and accepts, and all are told", {"values": ("x at A",)}
+    ),
+    Scenario(
+        "two-proposers",
+        "A and B want epoch 1; B finds x on the way, and finishes it",
+        script=("ballot A", "deliver A>C prepare 1 1A", "deliver C>A promise 1 1A", "ballot B"),
+    ),
+    Scenario(
+        "members-change",
+        "D joins and A leaves: a repair brings what was accepted to the new members",
+        {"values": ("x at A", "y at C"), "becomes": ("B", "C", "D"), "epochs": 2},
+        script=("ballot A", "deliver A>B prepare 1 1A", "deliver B>A promise 1 1A",
+                "deliver A>B accept 1 1A x", "begin-change", "repair C"),
+    ),
+)  # fmt: skip
+
+ENTRY = entry(
+    Paxos,
+    scenarios=SCENARIOS,
+    refinement=refined_by,
+    fuzzing=Fuzzing(
+        {"members": 5, "epochs": 3, "values": ("x at A", "y at B", "z at C"), "crashes": 2,
+         "losses": 2, "copies": 1},
+        {"crash": 0.1, "drop": 0.2, "ballot": 0.2},
+    ),
+)  # fmt: skip

@@ -1,0 +1,147 @@
+"""Paxos on the stage: members with promise and value on their disks, who a round waits for."""
+
+from collections.abc import Iterator
+
+from kit.protocols.paxos import facts
+from kit.protocols.paxos.facts import AcceptorRow, EpochRow, ProposerRow
+from kit.views.declared import Badges, Column, Table, of_state, panel_of
+from kit.views.gate import Gate
+from kit.views.panel import Scene
+from kit.views.registry import staged
+from kit.views.spacetime import MESSAGES
+from kit.views.stage import Character, Stage, stage_panel
+from kit.views.tape import Card, Reach
+
+
+def _stage(scene: Scene) -> Stage:
+    rounds = {row.name: row for row in scene.of(facts.proposers)}
+    return Stage(
+        scene.model.names,
+        tuple(_member(scene, row, rounds.get(row.name)) for row in scene.of(facts.acceptors)),
+        tape=tuple(_card(scene, row) for row in scene.of(facts.epochs)),
+        lines=3,
+    )
+
+
+def _member(scene: Scene, row: AcceptorRow, mine: ProposerRow | None) -> Character:
+    """A member: its ballot as a proposer, or its value; promise, value and a slow disk."""
+    waits = scene.model.wanted(
+        scene.model.number(row.name), scene.state.nodes[scene.model.number(row.name)]
+    )
+    tag = f"ballot {mine.ballot}" if mine else f"wants {waits}" if waits else "acceptor"
+    disk = f"disk: {row.disk or 'none'}" if row.unsaved else ""
+    lines = (f"≥ {row.promised}" if row.promised else "", row.accepted, disk)
+    said = facts.acceptor_line(row)
+    return Character(
+        row.name,
+        scene.model.spot(row.name),
+        "up" if row.up else "down",
+        leads=mine is not None,
+        sign="key" if row.votes and scene.model.becomes else "",
+        tag=tag if row.votes else "no member",
+        holds=tuple(filter(None, lines)),
+        title=f"{said}; {tag}",
+    )
+
+
+def _card(scene: Scene, row: EpochRow) -> Card:
+    """An epoch: who has its value on disk, and who knows that it is chosen."""
+    reach: dict[str, Reach] = dict.fromkeys(row.stored, "stored")
+    reach |= dict.fromkeys(row.known, "applied")
+    marks = ((name, f"epoch:{row.epoch}:{name}", reach.get(name, "")) for name in scene.model.names)
+    is_taken = row.state in (facts.KNOWN, facts.MAJORITY)
+    words = f"{row.epoch} {row.value}" if is_taken else f"{row.epoch} {row.state}"
+    title = facts.epoch_line(row)
+    return Card(f"epoch:{row.epoch}", words, tuple(marks), void=not is_taken, title=title)
+
+
+def _gates(scene: Scene) -> Iterator[Gate]:
+    """A majority: each round waits for its promises, then for acceptances."""
+    for row in scene.of(facts.proposers):
+        did, there = (
+            ("accepted", row.accepts) if row.why and row.accepts else ("promised", row.promises)
+        )
+        what = f"{row.ballot}, epoch {row.epoch}"
+        yield Gate(scene.model.spot(row.name), what, did, there, row.missing, row.needed)
+
+
+def _badges(scene: Scene) -> Badges:
+    taken = len(scene.model.history(scene.state))
+    yield "epoch", f"epoch {taken}" if taken else "no epoch yet", ""
+    rounds = " and ".join(row.ballot for row in scene.of(facts.proposers))
+    yield "ballots", f"ballot {rounds}" if rounds else "", "busy"
+    phase = scene.state.nodes[0].phase if scene.model.becomes else 0
+    yield "members", ("", "members change", "new members")[phase], "busy" if phase == 1 else ""
+
+
+VIEWS = staged(
+    _badges,
+    stage_panel(
+        "members",
+        "Proposers and acceptors",
+        _stage,
+        gates=_gates,
+        meanings={
+            "crown": "a proposer with a ballot under way",
+            "≥ 1B": "it has promised ballot 1B (round 1 of B), and refuses lower ones",
+            "x 1A": "it has accepted value x in ballot 1A",
+            "key": "a member; the others are no members (any more, or yet)",
+        },
+    ),
+    panel_of(
+        "acceptors",
+        "Who has promised and accepted what",
+        Table(
+            of_state(facts.acceptors),
+            "acceptor:{0.name}",
+            (
+                Column("acceptor", "name"),
+                Column("promised", "promised"),
+                Column("accepted", "accepted"),
+                Column("on disk", "disk"),
+                Column("log", "log"),
+            ),
+            caption="Acceptors, for the epoch above the log of each",
+            of="{0.name}",
+            line=facts.acceptor_line,
+        ),
+        Table(
+            of_state(facts.proposers),
+            "round:{0.name}",
+            (
+                Column("proposer", "name"),
+                Column("epoch", "epoch"),
+                Column("ballot", "ballot"),
+                Column("promised by", "promises"),
+                Column("value", "value"),
+                Column("which is", "why"),
+                Column("accepted by", "accepts"),
+            ),
+            caption="Rounds under way",
+            of="{0.name}",
+            empty="No round is under way.",
+        ),
+        still=True,
+        tab="Acceptors",
+    ),
+    panel_of(
+        "epochs",
+        "The log",
+        Table(
+            of_state(facts.epochs),
+            "slot:{0.epoch}",
+            (
+                Column("epoch", "epoch"),
+                Column("value", "value"),
+                Column("state", "state"),
+                Column("stored by", "stored"),
+                Column("known to", "known"),
+            ),
+            caption="Each epoch: its value, who has that on disk, who knows that it is chosen",
+            of="epoch:{0.epoch}",
+            line=facts.epoch_line,
+        ),
+        tab="Log",
+    ),
+    MESSAGES,
+)

@@ -1,0 +1,548 @@
+"""Paxos message by message, for a log whose next epoch is taken by compare-and-set.
+
+A member that has a value opens a ballot for the epoch above its own, promises it itself, and asks
+the others for their promises. With those of a majority it asks them to accept: the newest value
+that they named, or its own. What a majority has accepted is chosen, and the member tells all. Who
+is asked about an epoch that is taken says by what; the loser tries the next epoch. An acceptor
+writes its disk before it answers. A timer may end a round at any time, so a member may open its
+next ballot whenever it likes.
+
+Members may change once: from then on a round needs a majority of the former and of the new ones,
+until a repair has brought what was accepted to the new ones. Which members there are is an epoch of
+its own in a real cluster; here all hear of it at once, and rounds begin again.
+Sources: Paxos Made Simple, 2.2 to 2.5; CEP-21, "Event Submission Protocol"; published code,
+``PaxosBackedProcessor``, ``PaxosRepair``.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from string import ascii_uppercase
+from typing import Any, TypeAlias
+
+from msgspec import structs
+from msgspec.structs import astuple, replace
+
+from kit.engine.actors import Post, Turn, receives
+from kit.engine.declared import (
+    Node,
+    Words,
+    action,
+    always,
+    budget,
+    parameter,
+    purpose,
+    refused,
+    safeguard,
+    sometimes,
+)
+from kit.engine.machines import MachineModel, MachineOptions, MachineState
+from kit.engine.network import DeliverMessage, Envelope
+from kit.errors import BadInput, Refusal
+from kit.masks import where
+from kit.protocols.paxos.messages import (
+    NO_ROUND,
+    Accept,
+    AcceptedReply,
+    Chosen,
+    PaxosNode,
+    Prepare,
+    Promise,
+    RefusedReply,
+    Round,
+    Value,
+)
+from kit.protocols.paxos.rules import (
+    accept,
+    is_quorum,
+    newer,
+    next_ballot,
+    promise,
+    refuses,
+    to_propose,
+    to_repair,
+)
+
+MOST_NODES, MOST = 7, 5
+RACE = {"members": 2, "ballots": 1}
+"""Two members, which are both proposers, one epoch, a ballot each."""
+BARE = {"ballots": 1, "spreads": False, "refusals": False, "tidy": True}
+"""A ballot each, and no message more than a round needs."""
+Next: TypeAlias = MachineState | Refusal | None
+
+
+class Paxos(MachineModel):
+    """Members of a service that propose values for the epochs of one log."""
+
+    name, title = "paxos", "Paxos: one value for an epoch, message by message"
+    premise = (
+        "Members want their values in one log, an epoch each. "
+        "Each talks to the others by messages, which take any time, and any member may crash."
+    )
+    about = "The members, what they propose, what may go wrong."
+    first = ("persist", "deliver", "ballot")
+
+    members: int = parameter(3, "members, which are all acceptors: A, B, C, …", ge=1, le=5)
+    values: tuple[str, ...] = parameter(
+        ("x at A", "y at B"),
+        "what is to be in the log, and the member that proposes it: x at A",
+        extra_json_schema={"title": "values", "written": True},
+    )
+    epochs: int = parameter(1, "epochs of the log that may be taken", ge=1, le=8)
+    ballots: int = parameter(2, "ballots of a member for one epoch", ge=1, le=4)
+    given_names: tuple[str, ...] = parameter(
+        (),
+        "names of the members; empty: A, B, C, …",
+        extra_json_schema={"title": "names", "written": True},
+    )
+    becomes: tuple[str, ...] = parameter(
+        (),
+        "who the members are after a change: B C D (empty: they never change)",
+        extra_json_schema={"title": "new members", "written": True},
+    )
+    spreads: bool = parameter(
+        True, "whether all are told what was chosen (off: each of those messages is lost)"
+    )
+    refusals: bool = parameter(
+        True, "whether an acceptor that refuses says so (off: it keeps silent)"
+    )
+    tidy: bool = parameter(
+        False, "whether messages that can change nothing any more are taken away"
+    )
+    slow_disks: bool = parameter(
+        False, "whether to write a disk is a step of its own, in which a node may crash"
+    )
+    crashes: int = budget(0, "how often a node crashes", le=MOST, own=False)
+    losses: int = budget(0, "how often a message is lost", le=MOST, own=False)
+    copies: int = budget(0, "how often a message arrives twice", le=MOST, own=False)
+
+    majority: bool = safeguard(
+        "S-12", "A value is chosen once a majority has accepted it", ("INV-LOG",), smallest=RACE
+    )
+    promises_bind: bool = safeguard(
+        "S-64",
+        "An acceptor that has promised a ballot refuses lower ones",
+        ("INV-LOG",),
+        smallest=RACE,
+    )
+    accepted_first: bool = safeguard(
+        "S-65",
+        "A proposer finishes what an acceptor has accepted before it proposes its own",
+        ("INV-LOG",),
+        smallest=RACE,
+    )
+    own_ballots: bool = safeguard(
+        "S-84", "No two proposers have a ballot in common", ("INV-LOG",), smallest=RACE
+    )
+    persist_first: bool = safeguard(
+        "S-85",
+        "An acceptor writes to its disk before it answers",
+        ("INV-LOG",),
+        smallest=BARE | {"slow_disks": True, "crashes": 1},
+    )
+    repair_first: bool = safeguard(
+        "S-70",
+        "What was accepted reaches a majority of the new members before they decide alone",
+        ("INV-LOG",),
+        smallest=BARE | {"members": 1, "becomes": ("B",)},
+    )
+
+    def set_up(self) -> None:
+        """The nodes, who is a member when, and who proposes what.
+
+        Raises BadInput for a value without a member, one that is there twice, names that are too
+        few, or new members that are too many.
+        """
+        former = self.given_names or tuple(ascii_uppercase[: self.members])
+        if len({*former}) != self.members:
+            raise BadInput("given_names", self.given_names, f"{self.members} names, each once")
+        names = tuple(dict.fromkeys((*former, *self.becomes)))
+        if len(names) > MOST_NODES or len({*self.becomes}) < len(self.becomes):
+            raise BadInput("becomes", self.becomes, f"names, each once, {MOST_NODES} nodes at most")
+        self.own: dict[str, tuple[str, ...]] = {}
+        self.proposed: tuple[str, ...] = ()
+        for text in self.values:
+            value, _, name = text.rpartition(" at ")
+            if not value or name not in names or value in self.proposed:
+                allowed = f"another value for each, and one of {', '.join(names)}: x at A"
+                raise BadInput("values", text, allowed)
+            self.own[name] = (*self.own.get(name, ()), value)
+            self.proposed += (value,)
+        self.connect(
+            names,
+            MachineOptions(
+                self.losses, self.copies, crashes=self.crashes, ticks=0, requests=0,
+                writes_apart=self.slow_disks,
+            ),
+        )  # fmt: skip
+        self.leaders = len(names) if self.own_ballots else 1
+        if self.tidy:
+            self.settled, self._idle = self.tidied, lru_cache(None)(self.is_idle)
+        old, new = self.mask(former), self.mask(self.becomes)
+        self.electorates = ((old,), (old, new), (new,))
+
+    # -- what rules ask ----------------------------------------------------------------------------
+
+    def voters(self, phase: int) -> int:
+        """Everybody whom a round asks, as a mask."""
+        return self.electorates[phase][0] | self.electorates[phase][-1]
+
+    def enough(self, phase: int, having: int) -> bool:
+        """Whether that many members are a majority; without the safeguard one is enough."""
+        if not self.majority:
+            return bool(having & self.voters(phase))
+        return is_quorum(having, self.electorates[phase])
+
+    def to_others(self, place: int, phase: int, message: Any) -> tuple[Post, ...]:
+        """A message to all other members."""
+        targets = self.named(self.voters(phase) & ~(1 << place))
+        return tuple(Post(name, message) for name in targets)
+
+    def wanted(self, place: int, node: PaxosNode) -> Value | None:
+        """What a member has to propose next: its first value not in the log, if there is room."""
+        may = len(node.log) < self.epochs and self.voters(node.phase) >> place & 1
+        own = self.own.get(self.names[place], ()) if may else ()
+        return next((value for value in own if value not in node.log), None)
+
+    def next_epoch(self, node: PaxosNode, repairs: bool) -> int:
+        """The epoch that a node opens a ballot for; a repair begins with the first one."""
+        if not repairs:
+            return len(node.log) + 1
+        return node.round.epoch if node.round.repairs else 1
+
+    def ballot_after(self, place: int, node: PaxosNode, epoch: int) -> int:
+        """The lowest ballot of a node for an epoch above all that it has promised or heard of."""
+        mine = node.round
+        heard = max(mine.ballot, mine.higher) if mine.epoch == epoch else 0
+        return next_ballot(max(node.slot(epoch).promised, heard), place, self.leaders)
+
+    def ballot_name(self, ballot: int) -> str:
+        """``2A``: the round of a ballot, and who leads it."""
+        round_, place = divmod(ballot - 1, self.leaders)
+        return f"{round_ + 1}{self.names[place] if self.own_ballots else ''}"
+
+    # -- a node, its disk and its messages ---------------------------------------------------------
+
+    def begin(self, node: str) -> Turn:
+        """Nothing is in the log, nothing promised."""
+        return PaxosNode(), ()
+
+    def disk(self, state: PaxosNode) -> PaxosNode:
+        """All but its round."""
+        return state if state.round is NO_ROUND else state.but(round=NO_ROUND)
+
+    def opened(self, place: int, node: PaxosNode, epoch: int, repairs: bool = False) -> Turn:
+        """A node opens its next ballot for an epoch.
+
+        What is decided is stored in a ballot above all others, which nobody need promise.
+        """
+        if (decided := node.known(epoch)) is not None:
+            above = next_ballot((self.ballots + 1) * self.leaders, place, self.leaders)
+            return self.proposing(place, node, Round(epoch, above, repairs=repairs), decided)
+        ballot, slot = self.ballot_after(place, node, epoch), node.slot(epoch)
+        mine = Round(epoch, ballot, 1 << place, slot.accepted, repairs=repairs)
+        node = node.keeping(promise(slot, ballot)).but(round=mine)
+        state, posts = self.promised(place, node)
+        return state, (*self.to_others(place, node.phase, Prepare(epoch, ballot)), *posts)
+
+    def promised(self, place: int, node: PaxosNode) -> Turn:
+        """With a majority of promises a proposer proposes: what they named, or its own value."""
+        mine = node.round
+        if not self.enough(node.phase, mine.promises):
+            return node, ()
+        if mine.repairs:
+            value = to_repair(node.log, mine.epoch, mine.newest)
+        else:
+            newest = mine.newest if self.accepted_first else None
+            value = to_propose(newest, self.wanted(place, node))
+        if value is None:
+            return node.but(round=mine.but(done=True)), ()
+        return self.proposing(place, node, mine, value)
+
+    def proposing(self, place: int, node: PaxosNode, mine: Round, value: Value) -> Turn:
+        """A proposer accepts its value itself, if it may, and asks the others to."""
+        node, slot = node.but(round=mine.but(entry=value)), node.slot(mine.epoch)
+        decided = node.known(mine.epoch) is not None
+        if decided or not (self.promises_bind and refuses(slot, mine.ballot)):
+            node = node if decided else node.keeping(accept(slot, mine.ballot, value))
+            node = node.but(round=node.round.but(accepts=1 << place))
+        state, posts = self.accepted(place, node)
+        asks = Accept(mine.epoch, mine.ballot, value)
+        return state, (*self.to_others(place, node.phase, asks), *posts)
+
+    def accepted(self, place: int, node: PaxosNode) -> Turn:
+        """What a majority has accepted is chosen; a repair goes on with the next epoch."""
+        mine = node.round
+        if mine.entry is None or not self.enough(node.phase, mine.accepts):
+            return node, ()
+        news = self.to_others(place, node.phase, Chosen(mine.epoch, mine.entry))
+        node, news = node.learning(mine.epoch, mine.entry), news if self.spreads else ()
+        if not mine.repairs:
+            return node, news
+        state, posts = self.opened(place, node, mine.epoch + 1, repairs=True)
+        return state, (*news, *posts)
+
+    def declined(self, node: PaxosNode, request: Prepare | Accept, source: str) -> Turn | None:
+        """What an acceptor answers instead: what a taken epoch is, or its higher promise."""
+        slot, decided = node.slot(request.epoch), node.known(request.epoch)
+        if decided is not None:
+            return node, (Post(source, Chosen(request.epoch, decided)),)
+        if not (self.promises_bind and refuses(slot, request.ballot)):
+            return None
+        refusal = Post(source, RefusedReply(request.epoch, request.ballot, slot.promised))
+        return node, (refusal,) if self.refusals else ()
+
+    @receives(Prepare)
+    def hears_prepare(self, state: PaxosNode, envelope: Envelope[Prepare]) -> Turn:
+        """An acceptor promises a ballot, and names what it has accepted."""
+        request, slot = envelope.message, state.slot(envelope.message.epoch)
+        answer = Post(envelope.source, Promise(request.epoch, request.ballot, slot.accepted))
+        promised = state.keeping(promise(slot, request.ballot)), (answer,)
+        return self.declined(state, request, envelope.source) or promised
+
+    @receives(Promise)
+    def hears_promise(self, state: PaxosNode, envelope: Envelope[Promise]) -> Turn:
+        """A proposer has one promise more; those of its earlier ballots do not count."""
+        mine, said = state.round, envelope.message
+        if not mine.is_of(said) or mine.entry is not None:
+            return state, ()
+        place, source = self.index[envelope.target], self.index[envelope.source]
+        newest = newer(mine.newest, said.accepted)
+        mine = mine.but(promises=mine.promises | 1 << source, newest=newest)
+        return self.promised(place, state.but(round=mine))
+
+    @receives(Accept)
+    def hears_accept(self, state: PaxosNode, envelope: Envelope[Accept]) -> Turn:
+        """An acceptor accepts a value, if it has not promised a higher ballot."""
+        request, slot = envelope.message, state.slot(envelope.message.epoch)
+        answer = (Post(envelope.source, AcceptedReply(request.epoch, request.ballot)),)
+        if state.known(request.epoch) == request.entry:
+            return state, answer
+        accepted = state.keeping(accept(slot, request.ballot, request.entry)), answer
+        return self.declined(state, request, envelope.source) or accepted
+
+    @receives(AcceptedReply)
+    def hears_accepted(self, state: PaxosNode, envelope: Envelope[AcceptedReply]) -> Turn:
+        """A proposer knows of one acceptor more."""
+        mine, said = state.round, envelope.message
+        if not mine.is_of(said) or mine.entry is None:
+            return state, ()
+        place, source = self.index[envelope.target], self.index[envelope.source]
+        return self.accepted(place, state.but(round=mine.but(accepts=mine.accepts | 1 << source)))
+
+    @receives(RefusedReply)
+    def hears_refusal(self, state: PaxosNode, envelope: Envelope[RefusedReply]) -> Turn:
+        """A proposer hears of a higher ballot, above which its next one has to be."""
+        mine, said = state.round, envelope.message
+        if not mine.is_of(said) or said.promised <= mine.higher:
+            return state, ()
+        return state.but(round=mine.but(higher=said.promised)), ()
+
+    @receives(Chosen)
+    def hears_chosen(self, state: PaxosNode, envelope: Envelope[Chosen]) -> Turn:
+        """A node learns what an epoch is; whoever repairs brings it to the others."""
+        epoch, value = astuple(envelope.message)
+        mine, place = state.round, self.index[envelope.target]
+        state = state.learning(epoch, value)
+        if mine.repairs and mine.epoch == epoch and mine.entry is None and state.known(epoch):
+            return self.proposing(place, state, mine, value)
+        return state, ()
+
+    # -- what a member does on its own accord ------------------------------------------------------
+
+    def proposers(self, s: MachineState) -> int:
+        """Members that are up and have a value to propose for an epoch that may be taken."""
+        wanting = (self.wanted(place, node) for place, node in enumerate(s.nodes))
+        return ~s.down & where(value is not None for value in wanting)
+
+    def _open(self, s: MachineState, place: int, repairs: bool) -> Next:
+        """The state in which a node has opened a ballot; each may have so many for an epoch."""
+        if why := self._busy(s, place):
+            return why
+        node, most = s.nodes[place], (self.ballots + repairs) * self.leaders
+        epoch = self.next_epoch(node, repairs)
+        if self.ballot_after(place, node, epoch) > most:
+            return refused("the run's budget of ballots is used up")
+        opened: Next = self.turned(s, place, self.opened(place, node, epoch, repairs))
+        return opened
+
+    @action(each=proposers, says="{node} opens ballot {ballot} for epoch {epoch}.")
+    @purpose("A majority of promises shuts out every lower ballot.")
+    def ballot(self, s: MachineState, node: Node) -> Next:
+        """A member opens its next ballot for the epoch above its log."""
+        return self._open(s, node, repairs=False)
+
+    # -- a change of the members -------------------------------------------------------------------
+
+    def _turned_to(self, s: MachineState, phase: int) -> Next:
+        """All nodes know who the members are now; their rounds are void."""
+        nodes = tuple(each.but(phase=phase, round=NO_ROUND) for each in s.nodes)
+        return refused("a node writes to its disk first") if s.unsaved else s.but(nodes=nodes)
+
+    @action(
+        each=lambda m, s: [()] * (s.nodes[0].phase == 0),
+        when=lambda m: bool(m.becomes),
+        says="{former} become {new}: from now on a round needs a majority of both.",
+    )
+    @purpose("While members change, every majority has to meet those before and those after.")
+    def begin_change(self, s: MachineState) -> Next:
+        """A change of the members begins."""
+        return self._turned_to(s, 1)
+
+    @action(
+        each=lambda m, s: m.voters(1) & ~s.down if s.nodes[0].phase == 1 else 0,
+        when=lambda m: bool(m.becomes),
+        says="{node} repairs: it looks at epoch {epoch} first.",
+    )
+    @purpose("What may have been chosen has to be known to every majority of the new members.")
+    def repair(self, s: MachineState, node: Node) -> Next:
+        """A member brings to the new ones what was accepted, epoch by epoch."""
+        if any(each.round.repairs and not each.round.higher for each in s.nodes):
+            return refused("a repair is under way")
+        return self._open(s, node, repairs=True)
+
+    @action(
+        each=lambda m, s: [()] * (s.nodes[0].phase == 1),
+        when=lambda m: bool(m.becomes),
+        says="{new} are the members from now on, and decide alone.",
+    )
+    @purpose("Who leaves is asked no more, and what only it knew is lost.")
+    def end_change(self, s: MachineState) -> Next:
+        """The new members decide alone."""
+        if self.repair_first and not any(node.round.done for node in s.nodes):
+            return refused("a repair has to end first: what was accepted may not be known there")
+        return self._turned_to(s, 2)
+
+    # -- what must hold ----------------------------------------------------------------------------
+
+    def history(self, s: MachineState) -> tuple[Value, ...]:
+        """The log as far as anybody knows it."""
+        return max((node.log for node in s.nodes), key=len)
+
+    @always("INV-LOG")
+    def one_log(self, s: MachineState) -> str | None:
+        """No two nodes know different values for an epoch."""
+        for epoch in range(1, len(self.history(s)) + 1):
+            known = {
+                node.known(epoch): name for name, node in zip(self.names, s.nodes, strict=True)
+            }
+            said = [f"{value} on {name}" for value, name in known.items() if value]
+            if len(said) > 1:
+                return f"epoch {epoch} is {' and '.join(said)}"
+        return None
+
+    @always()
+    def proposed_only(self, s: MachineState) -> str | None:
+        """Only values that somebody proposed are in the log, each once."""
+        log = self.history(s)
+        odd = next((v for v in log if v not in self.proposed or log.count(v) > 1), None)
+        return f"{odd} is in the log, which nobody proposed, or twice" if odd else None
+
+    @always("INV-LOG", sign=lambda m: bool(m.off) and m.persist_first)
+    def stored(self, s: MachineState) -> str | None:
+        """What is in a log is on the disks of a majority of the members."""
+        disks = [self.on_disk(s, place) for place in range(len(self.names))]
+        longest: tuple[Value, ...] = max((disk.log for disk in disks), key=len)
+        for at, value in enumerate(longest):
+            having = where(disk.holds(at + 1, value) for disk in disks)
+            if not is_quorum(having, self.electorates[s.nodes[0].phase][:1]):
+                return f"epoch {at + 1} is {value}, which a majority does not have on disk"
+        return None
+
+    @sometimes()
+    def decided(self, s: MachineState) -> bool:
+        """An epoch has a value."""
+        return bool(self.history(s))
+
+    # -- a smaller search --------------------------------------------------------------------------
+
+    def tidied(self, before: MachineState, after: MachineState) -> MachineState:
+        """The state without messages that can change nothing any more."""
+        nodes, index, network = after.nodes, self.index, after.network
+        bag = tuple(e for e in network.in_flight if not self._idle(nodes[index[e.target]], e))
+        is_tidy = len(bag) == len(network.in_flight)
+        return after if is_tidy else after.but(network=replace(network, in_flight=bag))
+
+    def is_idle(self, node: PaxosNode, sent: Envelope[Any]) -> bool:
+        """Whether a message changes nothing at a node, now and later."""
+        said, mine = sent.message, node.round
+        if isinstance(said, Chosen):
+            return node.known(said.epoch) is not None
+        if isinstance(said, Prepare | Accept):
+            is_open = node.known(said.epoch) is None and not self.refusals
+            return is_open and refuses(node.slot(said.epoch), said.ballot)
+        is_over = isinstance(said, Promise) and mine.entry is not None
+        return is_over or not mine.is_of(said)
+
+    # -- words -------------------------------------------------------------------------------------
+
+    def _said(self, message: Any, way: int) -> str:
+        fields = structs.asdict(message)
+        ballots = {
+            key: self.ballot_name(fields[key]) for key in ("ballot", "promised") if key in fields
+        }
+        mark, many = fields.get("accepted"), self.epochs > 1 or bool(self.becomes)
+        had = f"{mark.entry} {self.ballot_name(mark.ballot)}" if mark else ""
+        more = {"of": f" for epoch {message.epoch}" * many, "mark": f" {had}" * bool(had)}
+        more |= {"has": f" ({had})" * bool(had), "names": f", and of {had}" * bool(had)}
+        return SAID[type(message)][way].format_map(fields | ballots | more)
+
+    def in_short(self, message: Any) -> str:
+        """``promise 1B (x 1A)``: what was accepted before in brackets."""
+        return self._said(message, 0)
+
+    def in_full(self, message: Any) -> str:
+        """A message as a clause."""
+        return self._said(message, 1)
+
+    def in_verbs(self, message: Any) -> str:
+        """``promise 1 1B x 1A``: epoch and ballot, then what else it says."""
+        return self._said(message, 2)
+
+    def words(self, before: Any, action: Any, after: Any) -> Words:
+        """Who the members are, the ballot that is opened, what a message has brought about."""
+        said = dict(super().words(before, action, after))
+        for name, mask in zip(("former", "new"), self.electorates[1], strict=True):
+            said[name] = ", ".join(self.named(mask))
+        if before and isinstance(action, (Paxos.ballot, Paxos.repair)):
+            place = self.number(action.node)
+            epoch = self.next_epoch(before.nodes[place], isinstance(action, Paxos.repair))
+            ballot = self.ballot_after(place, before.nodes[place], epoch)
+            said |= {"ballot": self.ballot_name(ballot), "epoch": epoch}
+        if isinstance(action, DeliverMessage):
+            said["received"] += self._brought_about(before, action.envelope.target, after)
+        return said
+
+    def _brought_about(self, before: MachineState, name: str, after: MachineState) -> str:
+        """What a proposer's next move is, or what its log has got."""
+        was, now = (s.nodes[self.number(name)] for s in (before, after))
+        if len(now.log) > len(was.log):
+            return f" For {name}, epoch {len(now.log)} is {now.log[-1]}."
+        if now.round.entry is None or was.round.entry is not None:
+            return ""
+        why = "which was accepted before" if now.round.newest else "its own value"
+        return f" {name} has a majority of promises and proposes {now.round.entry}, {why}."
+
+    def milestone(self, before: Any, action: Any, after: Any) -> str | None:
+        """An epoch is taken; or what any network of machines has."""
+        taken = len(self.history(after))
+        if taken > len(self.history(before)):
+            return f"epoch {taken} is {self.history(after)[-1]}"
+        return super().milestone(before, action, after)
+
+
+SAID: dict[type, tuple[str, str, str]] = {
+    Prepare: ("prepare {ballot}", "the request to promise ballot {ballot}{of}",
+              "prepare {epoch} {ballot}"),
+    Promise: ("promise {ballot}{has}", "the promise of ballot {ballot}{of}{names}",
+              "promise {epoch} {ballot}{mark}"),
+    Accept: ("accept {entry} {ballot}", "the request to accept {entry} in ballot {ballot}{of}",
+             "accept {epoch} {ballot} {entry}"),
+    AcceptedReply: ("accepted {ballot}", "the answer that it has accepted ballot {ballot}{of}",
+                    "accepted {epoch} {ballot}"),
+    RefusedReply: ("no, {promised}", "the refusal of ballot {ballot}{of}, below {promised}",
+                   "refused {epoch} {ballot} {promised}"),
+    Chosen: ("epoch {epoch} = {entry}", "the news that epoch {epoch} is {entry}",
+             "chosen {epoch} {entry}"),
+}  # fmt: skip
+"""Messages in short, as clauses, and as verbs write them."""

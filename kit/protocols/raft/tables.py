@@ -1,0 +1,127 @@
+"""The node-local tables in which a node keeps its groups: three of them, by group id.
+
+Columns are those of the server. ``address`` is the documents': they keep where a member is reached
+beside its id, in any format. Source: Scylla, Raft in Scylla, "Raft application in Scylla".
+"""
+
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from kit.protocols.raft.rules.configuration import Configuration, Member
+from kit.protocols.raft.rules.log import Data, Entry, Log, Snapshot
+from kit.protocols.raft.state import Stored, Written
+
+Group: TypeAlias = str
+"""The id of a group: a UUID as text."""
+DISPOSITIONS = ("CURRENT", "PREVIOUS")
+
+
+class RaftRow(Struct, frozen=True):
+    """A row of ``raft``: an entry; the last four are static, one for each group."""
+
+    group_id: Group
+    index: int | None
+    term: int | None
+    data: Data
+    vote_term: int
+    vote: str
+    snapshot_id: str
+    commit_idx: int
+
+
+class SnapshotRow(Struct, frozen=True):
+    """A row of ``raft_snapshots``: the descriptor of the newest snapshot of a group."""
+
+    group_id: Group
+    snapshot_id: str
+    idx: int
+    term: int
+
+
+class ConfigurationRow(Struct, frozen=True):
+    """A row of ``raft_snapshot_config``: a member at the time of the snapshot."""
+
+    group_id: Group
+    disposition: str
+    server_id: str
+    can_vote: bool
+    address: str
+
+
+class RaftTables:
+    """The three tables of a node: a ``Persistence`` for any number of groups.
+
+    What a snapshot holds is the state machine's; ``states`` finds it by ``snapshot_id``.
+    """
+
+    def __init__(self) -> None:
+        self.static: dict[Group, tuple[int, str, str, int]] = {}
+        self.entries: dict[Group, dict[int, Entry]] = {}
+        self.raft_snapshots: dict[Group, SnapshotRow] = {}
+        self.raft_snapshot_config: dict[Group, tuple[ConfigurationRow, ...]] = {}
+        self.states: dict[str, str] = {}
+
+    def store(self, group: Group, written: Written, stored: Stored) -> None:
+        """Change the rows that differ."""
+        rows, snapshot = self.entries.setdefault(group, {}), stored.log.snapshot
+        if written.cut:
+            for index in range(written.cut, max(rows, default=0) + 1):
+                rows.pop(index, None)
+        rows |= {entry.index: entry for entry in written.entries}
+        if written.snapshot:
+            for index in [each for each in rows if each < stored.log.first_index]:
+                del rows[index]
+            named = snapshot_id(group, snapshot)
+            self.raft_snapshots[group] = SnapshotRow(group, named, snapshot.index, snapshot.term)
+            self.raft_snapshot_config[group] = configuration_rows(group, snapshot.configuration)
+            self.states[named] = snapshot.state
+        named = self.raft_snapshots[group].snapshot_id
+        self.static[group] = (stored.term, stored.vote, named, stored.commit)
+
+    def load(self, group: Group) -> Stored | None:
+        """What the rows of a group come to."""
+        if group not in self.static:
+            return None
+        term, vote, named, commit = self.static[group]
+        head = self.raft_snapshots[group]
+        members = (
+            tuple(
+                Member(row.server_id, row.address, row.can_vote)
+                for row in self.raft_snapshot_config[group]
+                if row.disposition == each
+            )
+            for each in DISPOSITIONS
+        )
+        log = Log(Snapshot(head.idx, head.term, Configuration(*members), self.states[named]))
+        for at in sorted(self.entries[group]):
+            log = log.appended(self.entries[group][at])
+        return Stored(term, vote, log, commit)
+
+    def raft(self, group: Group) -> tuple[RaftRow, ...]:
+        """The rows of ``raft``; one without an index where the log has no entries."""
+        static, entries = self.static[group], sorted(self.entries[group].items())
+        rows = [RaftRow(group, at, entry.term, entry.data, *static) for at, entry in entries]
+        return tuple(rows) or (RaftRow(group, None, None, None, *static),)
+
+
+def snapshot_id(group: Group, snapshot: Snapshot) -> str:
+    """The id of a snapshot, with its term and index at the end; real servers draw one."""
+    return f"{group[:24]}{snapshot.term:04x}{snapshot.index:08x}"
+
+
+def configuration_rows(group: Group, held: Configuration) -> tuple[ConfigurationRow, ...]:
+    """The members of a configuration: those that it has, and in a joint one those that it had."""
+    return tuple(
+        ConfigurationRow(group, disposition, member.id, member.can_vote, member.address)
+        for disposition, members in zip(DISPOSITIONS, (held.current, held.previous), strict=True)
+        for member in members
+    )
+
+
+def tables_of(group: Group, stored: Stored) -> RaftTables:
+    """The tables of a node that has stored this and nothing else."""
+    tables = RaftTables()
+    everything = Written(snapshot=stored.log.snapshot, entries=tuple(stored.log))
+    tables.store(group, everything, stored)
+    return tables

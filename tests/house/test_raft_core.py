@@ -1,0 +1,25 @@
+"""What the core of Raft knows: nothing of the clusters that it serves, and of no screen."""
+
+from __future__ import annotations
+
+import pytest
+
+from kit.protocols.raft.panels.interfaces import CORE, core_imports
+
+ALLOWED = ("kit.protocols.raft.", "kit.errors", "kit.masks", "kit.edge.", "kit.ring")
+
+
+@pytest.mark.spec("C-002")
+def test_the_core_imports_nothing_of_clusters_and_screens() -> None:
+    """Whatever it needs, at any depth, is Raft's own or lies below the engine."""
+    imports = core_imports()
+    assert imports[CORE]
+    assert {f"{CORE.rpartition('.')[0]}.rules.log", "kit.errors"} <= set(imports)
+    assert [name for name in imports if not name.startswith(ALLOWED)] == []
+    assert [name for name in imports if "panels" in name or "topology" in name] == []
+
+
+def test_what_it_would_import_is_seen() -> None:
+    """The same function sees the engine and other families behind a model that needs them."""
+    imports = core_imports("kit.protocols.tablets.tablets")
+    assert {"kit.engine.declared", "kit.protocols.group0.rules"} & set(imports)

@@ -1,0 +1,258 @@
+"""The library: three interfaces around the core, groups by UUID, a registry on every shard."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID, uuid5
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kit.errors import BadInput, Refused
+from kit.protocols.raft import core
+from kit.protocols.raft.library import (
+    Commands,
+    GroupRegistry,
+    Network,
+    Persistence,
+    RaftServer,
+    Rpc,
+    StateMachine,
+)
+from kit.protocols.raft.panels.interfaces import graphs
+from kit.protocols.raft.rules.configuration import Configuration, Member
+from kit.protocols.raft.rules.log import Entry, Log, Snapshot
+from kit.protocols.raft.state import Leader, Options, Stored, Written
+from kit.protocols.raft.tables import Group, RaftTables, tables_of
+from kit.views.diagrams import FOLDERS, digest, digest_in
+
+SCHEMA, DATA = (str(uuid5(UUID(int=0), name)) for name in ("schema", "data"))
+UNTIMED = Options(timers=False)
+MEMBERS = (Member("A", "10.0.0.1"), Member("B", "[::1]:7000"), Member("C", "rack-2/node c"))
+
+
+class Cluster:
+    """Nodes with a registry, tables and a state machine each, which all their groups share."""
+
+    def __init__(self, groups: dict[Group, Options], members: tuple[Member, ...] = MEMBERS) -> None:
+        self.network = Network()
+        self.tables = {m.id: RaftTables() for m in members}
+        self.machines = {m.id: Commands() for m in members}
+        self.network.nodes = {m.id: GroupRegistry(shards=2) for m in members}
+        self.members, self.groups = members, groups
+        for member in members:
+            self.start(member.id)
+
+    def start(self, name: str) -> None:
+        """A node starts, with what is in its tables."""
+        for group, options in self.groups.items():
+            self.network.nodes[name].add(
+                RaftServer(
+                    group, name, self.tables[name], self.network, self.machines[name],
+                    options, self.members,
+                )
+            )  # fmt: skip
+
+    def at(self, name: str, group: Group) -> RaftServer:
+        """A server."""
+        return self.network.nodes[name].find(group)
+
+    def run(self) -> None:
+        """Deliver everything."""
+        while self.network.in_flight:
+            self.network.deliver()
+
+    def elect(self, name: str, group: Group) -> None:
+        """A node leads a group."""
+        self.at(name, group).do(core.campaign)
+        self.run()
+        assert isinstance(self.at(name, group).server.role, Leader)
+
+    def write(self, name: str, group: Group, command: str) -> None:
+        """A command is committed and applied everywhere."""
+        self.at(name, group).do(core.submit, command, request=command)
+        self.run()
+        self.at(name, group).do(core.remind)
+        self.run()
+
+
+@pytest.mark.spec("C-001")
+def test_the_core_works_behind_three_interfaces() -> None:
+    """What is stored, sent and run goes through what the user supplies, and nothing else."""
+    cluster = Cluster({SCHEMA: UNTIMED})
+    cluster.elect("A", SCHEMA)
+    cluster.write("A", SCHEMA, "create table t")
+    for name in "ABC":
+        assert cluster.machines[name].lines[SCHEMA] == ["create table t"]
+        assert [row.data for row in cluster.tables[name].raft(SCHEMA)] == [None, "create table t"]
+    assert cluster.at("A", SCHEMA).answers["create table t"].outcome == "committed"
+
+
+class Trace:
+    """All three interfaces in one, which notes each call, and whose disk may break."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+        self.is_broken = False
+
+    def store(self, group: Group, written: Written, stored: Stored) -> None:
+        """Note it, or fail."""
+        if self.is_broken:
+            raise OSError("no space left on the disk")
+        self.calls.append("store")
+
+    def load(self, group: Group) -> Stored | None:
+        """Nothing is there."""
+        return None
+
+    def send(self, group: Group, source: str, target: Member, message: Any) -> None:
+        """Note it."""
+        self.calls.append(f"send to {target.address}")
+
+    def apply(self, group: Group, commands: Any) -> None:
+        """Note it."""
+        self.calls.append(f"apply {' '.join(commands)}")
+
+    def take_snapshot(self, group: Group) -> str:
+        """A text."""
+        return "state"
+
+    def load_snapshot(self, group: Group, state: str) -> None:
+        """Note it."""
+        self.calls.append(f"load {state}")
+
+
+def test_it_stores_before_it_sends_and_applies_last() -> None:
+    """Of each event the rows come first. What cannot be stored is not sent, and did not happen."""
+    trace = Trace()
+    server = RaftServer(SCHEMA, "A", trace, trace, trace, UNTIMED, MEMBERS[:2])
+    server.do(core.campaign)
+    server.receive("B", core.VoteReply(1, True, True))
+    trace.calls.clear()
+    server.receive("B", core.VoteReply(1, True))
+    assert trace.calls[:2] == ["store", "send to [::1]:7000"]
+    server.receive("B", core.Accepted(1, 0, 1))
+    trace.calls.clear()
+    server.do(core.submit, "x")
+    server.receive("B", core.Accepted(1, 1, 2))
+    assert trace.calls[0] == "store"
+    assert trace.calls[-1] == "apply x"
+    trace.calls.clear()
+    trace.is_broken = True
+    with pytest.raises(OSError, match="no space"):
+        server.do(core.submit, "y")
+    assert trace.calls == []
+
+
+def test_what_the_core_refuses_is_raised() -> None:
+    """A follower that knows no leader takes no command, and says so."""
+    cluster = Cluster({SCHEMA: UNTIMED})
+    with pytest.raises(Refused, match="knows no leader"):
+        cluster.at("A", SCHEMA).do(core.submit, "x")
+
+
+def test_groups_share_interfaces_and_have_options_of_their_own() -> None:
+    """Two groups on the same disks and network: other leaders, other options, other logs."""
+    cluster = Cluster({SCHEMA: UNTIMED, DATA: Options(timers=False, edition="documents")})
+    cluster.elect("A", SCHEMA)
+    cluster.elect("B", DATA)
+    cluster.write("A", SCHEMA, "create table t")
+    cluster.write("B", DATA, "insert 1")
+    assert cluster.machines["C"].lines == {SCHEMA: ["create table t"], DATA: ["insert 1"]}
+    assert [cluster.at("C", g).options.edition for g in (SCHEMA, DATA)] == ["server", "documents"]
+    for group in (SCHEMA, DATA):
+        assert {row.group_id for row in cluster.tables["C"].raft(group)} == {group}
+
+
+def test_messages_are_routed_by_group_id() -> None:
+    """A message says whose it is, and arrives at the server of that group alone."""
+    cluster = Cluster({SCHEMA: UNTIMED, DATA: UNTIMED})
+    cluster.at("A", DATA).do(core.campaign)
+    before = cluster.at("B", SCHEMA).server
+    routed = cluster.network.deliver()
+    assert (routed.group, routed.target) == (DATA, MEMBERS[1])
+    assert cluster.at("B", SCHEMA).server is before
+    assert {each.group for each in cluster.network.in_flight} == {DATA}
+
+
+def test_the_registry_answers_on_any_shard() -> None:
+    """The server runs on shard 0, and each shard finds it by the group's id."""
+    cluster = Cluster({SCHEMA: UNTIMED, DATA: UNTIMED})
+    registry = cluster.network.nodes["A"]
+    for group in (SCHEMA, DATA):
+        assert registry.find(group, shard=1) is registry.find(group)
+        assert registry.find(group).group == group
+    with pytest.raises(BadInput, match="group"):
+        registry.find(str(UUID(int=7)), shard=1)
+
+
+def test_a_node_starts_again_with_its_tables() -> None:
+    """Term, vote, log and snapshot come back; the machine gets its snapshot and goes on."""
+    cluster = Cluster({SCHEMA: UNTIMED})
+    cluster.elect("A", SCHEMA)
+    cluster.write("A", SCHEMA, "one")
+    cluster.at("B", SCHEMA).take_snapshot()
+    cluster.write("A", SCHEMA, "two")
+    stored = cluster.at("B", SCHEMA).server.stored
+    cluster.machines["B"] = Commands()
+    cluster.start("B")
+    assert cluster.at("B", SCHEMA).server.stored == stored
+    assert cluster.machines["B"].lines[SCHEMA] == ["one", "two"]
+    assert cluster.tables["B"].raft_snapshots[SCHEMA].idx == 2
+    cluster.write("A", SCHEMA, "three")
+    assert cluster.machines["B"].lines[SCHEMA] == ["one", "two", "three"]
+
+
+def test_the_newest_configuration_is_the_logs() -> None:
+    """A change behind the snapshot is in the log only, and it counts after a restart."""
+    cluster = Cluster({SCHEMA: UNTIMED})
+    cluster.elect("A", SCHEMA)
+    cluster.write("A", SCHEMA, "one")
+    cluster.at("A", SCHEMA).take_snapshot()
+    cluster.at("A", SCHEMA).do(core.configure, MEMBERS[:2])
+    cluster.run()
+    rows = cluster.tables["A"].raft_snapshot_config[SCHEMA]
+    assert [row.server_id for row in rows] == ["A", "B", "C"]
+    cluster.start("A")
+    assert cluster.at("A", SCHEMA).server.configuration == Configuration(MEMBERS[:2])
+
+
+def test_an_address_has_any_format() -> None:
+    """It stands beside the id, and nobody reads it but the one who sends there."""
+    rows = tables_of(SCHEMA, core.first_stored(MEMBERS)).raft_snapshot_config[SCHEMA]
+    assert [(row.server_id, row.address) for row in rows] == [(m.id, m.address) for m in MEMBERS]
+
+
+NAMES = st.text("ABCD", min_size=1, max_size=2)
+GROUPS = st.lists(st.builds(Member, NAMES, st.text(), st.booleans()), max_size=4).map(tuple)
+CONFIGURATIONS = st.builds(Configuration, GROUPS, GROUPS)
+
+
+@st.composite
+def stored(draw: st.DrawFn) -> Stored:
+    """Anything that a server may have stored."""
+    index = draw(st.integers(0, 70))
+    log = Log(Snapshot(index, draw(st.integers(0, 2)), draw(CONFIGURATIONS), draw(st.text())))
+    for data in draw(st.lists(st.one_of(st.none(), st.text(), CONFIGURATIONS), max_size=9)):
+        log = log.appended(Entry(draw(st.integers(3, 4)), log.last_index + 1, data))
+    return Stored(draw(st.integers(0, 9)), draw(NAMES), log, draw(st.integers(index, index + 9)))
+
+
+@given(stored())
+def test_the_tables_hold_all_that_is_stored(given_stored: Stored) -> None:
+    """Whatever a server has stored comes back from the rows of its three tables."""
+    assert tables_of(DATA, given_stored).load(DATA) == given_stored
+
+
+@pytest.mark.spec("C-001")
+def test_a_drawing_shows_three_boxes_around_the_core() -> None:
+    """The committed drawing has a box for each interface, with the methods that a user supplies."""
+    drawn = dict(graphs())["raft-library"]
+    text = (FOLDERS[0] / "raft-library.svg").read_text("utf-8")
+    assert digest_in(text) == digest(drawn)
+    for kind in (Persistence, Rpc, StateMachine):
+        assert f">{kind.__name__}</text>" in text
+        for name in vars(kind).keys() & {"store", "load", "send", "apply", "take_snapshot"}:
+            assert f">{name}(" in text
+    assert ">core</text>" in text

@@ -1,0 +1,219 @@
+"""Runs in the forms of other tools: each is read back by what such a tool does with it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+import kit
+from kit.engine.fuzz import Walker
+from kit.engine.itf import ItfTrace
+from kit.engine.recorded import RecordedRun
+from kit.engine.registry import build, entries
+from kit.engine.timeline import Timeline
+from kit.errors import BadInput
+from kit.views.lanes import escaped, export_run, seen, seen_by
+from kit.views.panel import scene_at
+from tests.engine.test_actors import ping_pong
+from tests.examples import TIMES
+from tests.saying import like
+
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "itf"
+SVG = "{http://www.w3.org/2000/svg}"
+EVIL = 'a;b # "end" <script>alert(1)</script> & %%\n'
+
+
+def walked(name: str, seed: int, steps: int = 20) -> Timeline:
+    """A random walk of a model."""
+    model = build(name)
+    timeline = Timeline(model)
+    timeline.run(Walker(model, steps=steps, properties=(), monitors=()).walk(seed).actions)
+    return timeline
+
+
+def evil() -> Timeline:
+    """A recorded run whose names are made to break out."""
+    states = ({"x": {"#map": [[EVIL, 1]]}}, {"x": {"#map": [[EVIL, 2]]}})
+    return RecordedRun(ItfTrace(states, ("", EVIL.strip()), source="<title>")).read_through()
+
+
+# -- golden files, by hand -------------------------------------------------------------------------
+
+
+def rally() -> Timeline:
+    """Three turns of a ball between A and B, of which the first was on its way at the start."""
+    timeline = Timeline(ping_pong(5))
+    for _ in range(3):
+        timeline.forward()
+    return timeline
+
+
+SHIVIZ = r"""(?<event>.*)\n(?<host>\S*) (?<clock>{.*})
+
+step 0: begins
+A {"A": 1}
+step 1: B receives ball 0 from A and sends ball 0 to A.
+B {"A": 1, "B": 1}
+step 2: A receives ball 0 from B and sends ball 1 to B.
+A {"A": 2, "B": 1}
+step 3: B receives ball 1 from A and sends ball 1 to A.
+B {"A": 2, "B": 2}
+"""
+MERMAID = """sequenceDiagram
+    participant p1 as A
+    participant p2 as B
+    p1->>p2: 1. ball 0
+    p2->>p1: 2. ball 0
+    p1->>p2: 3. ball 1
+"""
+NODE = """\
+    1  receives  B receives ball 0 from A and sends ball 0 to A.
+    2  hears of  A receives ball 0 from B and sends ball 1 to B.
+    3  receives  B receives ball 1 from A and sends ball 1 to A.
+"""
+
+
+@pytest.mark.parametrize(("form", "text"), [("shiviz", SHIVIZ), ("mermaid", MERMAID)])
+def test_a_run_on_a_network_to_the_letter(form: str, text: str) -> None:
+    """As worked out by hand: clocks join where a message arrives, not where it was sent."""
+    assert export_run(rally(), form) == text
+
+
+def test_what_a_node_has_seen_to_the_letter() -> None:
+    """Its own steps, and what it heard of with a message; other forms leave out the rest."""
+    timeline = rally()
+    assert export_run(timeline, "node", node="B") == NODE
+    assert export_run(timeline, "mermaid", node="B") == MERMAID
+    alone = export_run(timeline, "mermaid", node="A")
+    assert "2. ball 0" in alone
+    assert "3. ball 1" not in alone
+    assert seen_by(scene_at(timeline, 3), "A")[0][1] == "hears of"
+
+
+def test_a_drawing_has_a_lifeline_each_and_a_line_for_each_message() -> None:
+    """Two names, three arrows with their words, one under the other."""
+    root = ElementTree.fromstring(export_run(rally(), "svg"))  # our own
+    words = [each.text for each in root.iter(f"{SVG}text")]
+    assert words == ["A", "B", "1. ball 0", "2. ball 0", "3. ball 1"]
+    kinds = [each.get("class") for each in root.iter(f"{SVG}path")]
+    assert (kinds.count("life"), kinds.count("message")) == (2, 3)
+    heights = [float(each.get("y", 0)) for each in root.iter(f"{SVG}text")]
+    assert heights[2:] == sorted(set(heights[2:]))
+
+
+# -- runs of every model ---------------------------------------------------------------------------
+
+
+def events(text: str) -> Iterator[tuple[str, str, dict[str, int]]]:
+    """What ShiViz makes of a log: its first line is the expression, its second the delimiter."""
+    expression, delimiter, log = text.split("\n", 2)
+    assert delimiter == ""
+    pattern = re.compile(re.sub(r"\(\?<(\w)", r"(?P<\1", expression))
+    matches = [*pattern.finditer(log)]
+    assert sum(len(match[0]) + 1 for match in matches) == len(log)  # nothing is left over
+    for match in matches:
+        yield match["host"], match["event"], json.loads(match["clock"])
+
+
+@pytest.mark.parametrize("name", entries())
+def test_the_clocks_of_a_log_are_those_of_lamport_and_fidge(name: str) -> None:
+    """Each host counts its own events by one; it knows of others no more than they have done."""
+    for seed in range(2 * TIMES):
+        timeline = walked(name, seed)
+        known: dict[str, dict[str, int]] = {}
+        told = set()
+        for host, said, clock in events(export_run(timeline, "shiviz")):
+            before = known.get(host, {})
+            assert clock[host] == before.get(host, 0) + 1
+            assert all(clock[each] >= before[each] for each in before)
+            assert all(clock[each] <= known[each][each] for each in clock if each != host)
+            known[host] = clock
+            told.add(int(said.split()[1].rstrip(":")))
+        assert told - {0} == set(range(1, len(timeline.moments)))
+
+
+@pytest.mark.parametrize("name", entries())
+def test_every_form_tells_every_step(name: str) -> None:
+    """Each step is in the Mermaid text and in the drawing, which is XML without any script."""
+    timeline = walked(name, 0)
+    steps = set(range(1, len(timeline.moments)))
+    text = export_run(timeline, "mermaid")
+    assert {int(number) for number in re.findall(r": (\d+)\. ", text)} == steps
+    root = ElementTree.fromstring(export_run(timeline, "svg"))  # our own
+    words = "\n".join(each.text or "" for each in root.iter(f"{SVG}text"))
+    assert {int(number) for number in re.findall(r"^(\d+)\. ", words, re.MULTILINE)} == steps
+    scene = scene_at(timeline, timeline.tip)
+    for node, numbers in seen(scene).items():
+        assert [step - 1 for step, *_ in seen_by(scene, node)] == sorted(numbers)
+
+
+def test_a_host_is_named_without_blanks() -> None:
+    """ShiViz knows a host by a word; a step that looks like a host is none."""
+    for host, _, clock in events(export_run(evil(), "shiviz")):
+        assert host in clock
+
+
+# -- names that are made to break out --------------------------------------------------------------
+
+
+def test_names_do_not_break_out_of_mermaid() -> None:
+    """Semicolons, number signs, quotes, line ends, percent signs and the word end are numbers."""
+    text = export_run(evil(), "mermaid")
+    assert len(text.splitlines()) == 3
+    assert escaped(EVIL.strip()) in text
+    for letter in '"<>%':
+        assert letter not in text.partition("\n")[2]
+    assert not re.search(r"#(?!\w+;)|(?<!#\d\d)(?<!#\d\d\d)(?<!#lt)(?<!#gt)(?<!#quot);", text)
+
+
+def test_names_do_not_break_out_of_a_drawing() -> None:
+    """They are text in it, as they stand; there is no element but those of a drawing."""
+    timeline = evil()
+    root = ElementTree.fromstring(export_run(timeline, "svg"))  # our own
+    assert {each.tag.removeprefix(SVG) for each in root.iter()} <= {
+        *("svg", "style", "text", "path", "rect", "g"),
+    }
+    assert any("<script>" in (each.text or "") for each in root.iter(f"{SVG}text"))
+    assert root.get("aria-label") == "<title>"
+    html = kit.Player(timeline).rendered.html(1)
+    assert "<script>" not in html
+    assert "&lt;script&gt;" in html
+
+
+# -- what is asked for -----------------------------------------------------------------------------
+
+
+def test_what_is_not_there_is_refused() -> None:
+    """Another form, with the nearest one; an unknown node; none where one is needed."""
+    timeline = rally()
+    for form, node, words in (
+        ("svgg", "", "form | 'svgg' | itf, mermaid, node, shiviz, svg | nearest: svg"),
+        ("node", "Z", "node | 'Z' | A, B"),
+        ("node", "", "node | '' | A, B"),
+        ("mermaid", "Z", "node | 'Z' | A, B"),
+    ):
+        with pytest.raises(BadInput, match=like(words)):
+            kit.export_run(timeline, form, node=node)
+    with pytest.raises(BadInput, match=like("node | 'A' | it has no lanes")):
+        export_run(evil(), "node", node="A")
+
+
+def test_a_recorded_run_has_pictures_of_its_nodes() -> None:
+    """A row for each node, a column for each variable; what changed is marked, and what it was."""
+    player = kit.Player(kit.read_itf(FIXTURES / "quint.itf.json"))
+    player.goto(2)
+    html = player.rendered.html(2)
+    assert [*re.findall(r'data-k="n:(\w+)"', html)] == ["alice", "bob"]
+    [row] = re.findall(r'<tr data-k="n:bob".*?</tr>', html)
+    assert re.findall(r'class="changed">([^<]*)<', row) == ["-3"]
+    assert "was 0" in row
+    heads = re.findall(r"<th scope=\"col\">(.*?)</th>", html.replace("<wbr>", ""))
+    assert heads[:4] == ["node", "balances", "epochs.epoch", "epochs.peers"]
+    alone = RecordedRun(ItfTrace(({"x": 1}, {"x": 2}), ("", ""))).read_through()
+    assert 'data-k="picture"' not in kit.Player(alone).rendered.html(1)
+    assert "x" in kit.Player(alone).text()
