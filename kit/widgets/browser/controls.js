@@ -96,7 +96,7 @@ function click(player, target) {
   player.sheets.clicked(target);
   const part = partAt(target);
   if (!target.closest(".kp-menu") && !part) player.menu.close();
-  const head = target.closest(".who");
+  const head = target.closest("svg .who");
   if (head) player.spots.fold(head);
   else if (!button && part) touch(player, part, part.dataset.of ?? part.dataset.k);
   if (head || !button) return;
@@ -180,7 +180,7 @@ function press(player, event) {
   if (event.ctrlKey || event.metaKey || event.altKey || key === "Tab") return;
   event.stopPropagation(); // JupyterLab acts on single letters even here
   if (isTyping(target, key) || isPressing(target, key)) return;
-  if (target.matches(".who") && /^(Enter| )$/.test(key)) {
+  if (target.matches("svg .who") && /^(Enter| )$/.test(key)) {
     event.preventDefault();
     player.spots.fold(target);
   } else if (target.matches("[data-roving]") && WALKING.test(key)) rove(event);
