@@ -489,7 +489,7 @@ class Paxos(MachineModel):
         mark, many = fields.get("accepted"), self.epochs > 1 or bool(self.becomes)
         had = f"{mark.entry} {self.ballot_name(mark.ballot)}" if mark else ""
         more = {"of": f" for epoch {message.epoch}" * many, "mark": f" {had}" * bool(had)}
-        more |= {"has": f" ({had})" * bool(had), "names": f", and of {had}" * bool(had)}
+        more |= {"has": f" ({had})" * bool(had), "names": f" (it has accepted {had})" * bool(had)}
         return SAID[type(message)][way].format_map(fields | ballots | more)
 
     def in_short(self, message: Any) -> str:
@@ -545,7 +545,7 @@ SAID: dict[type, tuple[str, str, str]] = {
              "accept {epoch} {ballot} {entry}"),
     AcceptedReply: ("accepted {ballot}", "the answer that it has accepted ballot {ballot}{of}",
                     "accepted {epoch} {ballot}"),
-    RefusedReply: ("no, {promised}", "the refusal of ballot {ballot}{of}, below {promised}",
+    RefusedReply: ("no, {promised}", "the refusal of ballot {ballot}{of} ({promised} is promised)",
                    "refused {epoch} {ballot} {promised}"),
     Chosen: ("epoch {epoch} = {entry}", "the news that epoch {epoch} is {entry}",
              "chosen {epoch} {entry}"),
