@@ -23,7 +23,7 @@ def same_ballot() -> list[str]:
     return ["ballot A", "ballot B", *asked, *promised, *accepted, *heard]
 
 
-def must_propose(named: list[Any], own: str) -> str:
+def must_propose(named: list[tuple[int, str] | None], own: str) -> str:
     """The value of the highest ballot, or its own."""
     known = sorted(each for each in named if each)
     return known[-1][1] if known else own
