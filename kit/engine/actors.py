@@ -157,7 +157,8 @@ class NetworkModel(NodeModel[ActorState]):
         after, posts = self.receive(state, envelope)
         return after, self._sent(envelope.target, posts)
 
-    def _sent(self, source: str, posts: tuple[Post, ...]) -> tuple[Envelope[Any], ...]:
+    def _sent(self, source: str, posts: tuple[Any, ...]) -> tuple[Envelope[Any], ...]:
+        posts = tuple(each for each in posts if isinstance(each, Post))  # not answers to clients
         for post in posts:
             if post.target not in self.index:
                 raise BadInput(f"{source} sends to", post.target, "one of " + ", ".join(self.index))

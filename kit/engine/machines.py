@@ -16,7 +16,7 @@ from msgspec import Struct, structs
 
 from kit.engine.actors import ActorState, NetworkModel, Post, Sent
 from kit.engine.declared import Each, Node, action, off_stage, purpose, refused
-from kit.engine.network import Envelope, Heal, NetworkOptions, less
+from kit.engine.network import Heal, NetworkOptions, less, spent
 from kit.errors import BadInput, KitError, Refusal, shorten
 
 
@@ -93,11 +93,6 @@ def _asking(m: MachineModel, s: MachineState) -> Iterable[tuple[int, str]]:
     return ((node, what) for what in m.asks(s) for node in range(len(m.names)))
 
 
-@lru_cache
-def _spent(name: str) -> Refusal:
-    return Refusal(f"the budget of {name} is spent")
-
-
 class MachineModel(NetworkModel):
     """A model of nodes that crash, and start again from what is on their disks.
 
@@ -130,6 +125,7 @@ class MachineModel(NetworkModel):
         bits = {f"{a}>{b}": self._link(a, b) for a, b in pairs}
         both = {f"{a}<>{b}": self._link(a, b) | self._link(b, a) for a, b in pairs if a < b}
         self.links = {**bits, **both}
+        self._ends = {f"{a}{sign}{b}": ((a,), (b,)) for a, b in pairs for sign in (">", "<>")}
         self._turns = lru_cache(None)(self.receive)
 
     def _link(self, source: str, target: str) -> int:
@@ -172,9 +168,13 @@ class MachineModel(NetworkModel):
 
     # -- one turn of a node ------------------------------------------------------------------------
 
+    def unsaved(self, s: MachineState, node: int) -> Unsaved | None:
+        """What the node at this place has still to write."""
+        return next((each for each in s.unsaved if each.node == node), None)
+
     def on_disk(self, s: MachineState, node: int) -> Any:
         """What is on the disk of the node at this place."""
-        waiting = next((each for each in s.unsaved if each.node == node), None)
+        waiting = self.unsaved(s, node)
         return waiting.disk if waiting else self.disk(s.nodes[node])
 
     def turned(self, s: Any, node: int, turn: Turn) -> Any:
@@ -182,39 +182,34 @@ class MachineModel(NetworkModel):
         state, effects = turn
         if self.writes_apart:
             disk = self.on_disk(s, node)
-            others = tuple(each for each in s.unsaved if each.node != node)
+            unsaved = [each for each in s.unsaved if each.node != node]
             if self.disk(state) != disk:
-                wait = effects if self.persist_first else ()
-                others = tuple(sorted((*others, Unsaved(node, disk, wait)), key=_place))
+                unsaved.append(Unsaved(node, disk, effects if self.persist_first else ()))
                 effects = () if self.persist_first else effects
-            s = s.but(unsaved=others)
+            s = s.but(unsaved=tuple(sorted(unsaved, key=lambda each: each.node)))
         nodes = (*s.nodes[:node], state, *s.nodes[node + 1 :])
         return self._leave(s.but(nodes=nodes), node, effects)
 
     def _leave(self, s: Any, node: int, effects: tuple[Post | Answer, ...]) -> Any:
-        posts = _posts(effects)
-        if len(posts) < len(effects):
-            answered = (each for each in effects if isinstance(each, Answer))
-            s = s.but(answers=(*s.answers, *answered))
-        sent = self._sent(self.names[node], posts)
-        return s.but(network=self.carrier.post(s.network, sent)) if posts else s
-
-    def _answer(self, state: Any, envelope: Envelope[Any]) -> tuple[Any, tuple[Envelope[Any], ...]]:
-        after, effects = self._turns(state, envelope)
-        return after, self._sent(envelope.target, _posts(effects))
+        if not effects:
+            return s
+        answers = (each for each in effects if isinstance(each, Answer))
+        network = self.carrier.post(s.network, self._sent(self.names[node], effects))
+        return s.but(network=network, answers=(*s.answers, *answers))
 
     def _busy(self, s: MachineState, node: int) -> Refusal | None:
         """Why a node takes no turn: it is down, or has to write first."""
         if s.down >> node & 1:
             return refused(f"{self.names[node]} is down")
-        if self.persist_first and any(each.node == node for each in s.unsaved):
+        if s.unsaved and self.persist_first and self.unsaved(s, node):
             return refused(f"{self.names[node]} writes to its disk first")
         return None
 
-    def _pay(self, s: MachineState, name: str) -> MachineState | Refusal:
-        if getattr(s.left, name) == 0:
-            return _spent(name)
-        return s.but(left=less(s.left, name))
+    def _paid(self, s: MachineState, node: int | None, name: str) -> Any:
+        """The state with one less of a budget, or why that, or a turn of the node, may not be."""
+        busy = None if node is None else self._busy(s, node)
+        spent_up = spent(name) if getattr(s.left, name) == 0 else None
+        return busy or spent_up or s.but(left=less(s.left, name))
 
     def deliver(self, s: Any, envelope: Sent) -> Any:
         """A node receives a message, if it is up, and no cut is in the way."""
@@ -235,7 +230,7 @@ class MachineModel(NetworkModel):
     @purpose("What a node promises has to be on its disk before others hear of it.")
     def persist(self, s: MachineState, node: Node) -> Next:
         """{node} writes to its disk; then its messages leave."""
-        waiting = next((each for each in s.unsaved if each.node == node), None)
+        waiting = self.unsaved(s, node)
         if waiting is None:
             return refused(f"{self.names[node]} has nothing to write")
         others = tuple(each for each in s.unsaved if each is not waiting)
@@ -248,11 +243,10 @@ class MachineModel(NetworkModel):
         """The {timer} timer of {node} runs out."""
         if timer not in self.timers(s.nodes[node]):
             return refused(f"{self.names[node]} has set no {timer} timer")
-        paid = self._pay(s, "ticks")
-        if why := self._busy(s, node) or (paid if isinstance(paid, Refusal) else None):
-            return why
-        done: Next = self.turned(paid, node, self.fires(self.names[node], s.nodes[node], timer))
-        return done
+        paid: Next = self._paid(s, node, "ticks")
+        if not isinstance(paid, Refusal):
+            paid = self.turned(paid, node, self.fires(self.names[node], s.nodes[node], timer))
+        return paid
 
     @action(each=_asking, when=lambda m: m.budget.requests != 0)
     @purpose("A client knows only what a node answers it.")
@@ -260,9 +254,9 @@ class MachineModel(NetworkModel):
         """A client asks {node}: {what}."""
         if what not in self.asks(s):
             return refused(f"no client asks {what} now")
-        paid = self._pay(s, "requests")
-        if why := self._busy(s, node) or (paid if isinstance(paid, Refusal) else None):
-            return why
+        paid = self._paid(s, node, "requests")
+        if isinstance(paid, Refusal):
+            return paid
         turn = self.requested(self.names[node], s.nodes[node], what)
         done: Next = turn if isinstance(turn, Refusal) else self.turned(paid, node, turn)
         return done
@@ -290,14 +284,14 @@ class MachineModel(NetworkModel):
     @purpose("A node may have written a promise that nobody ever hears of.")
     def crash_written(self, s: MachineState, node: Node) -> Next:
         """{node} writes to its disk and crashes before its messages leave."""
-        if not any(each.node == node for each in s.unsaved):
+        if self.unsaved(s, node) is None:
             return refused(f"{self.names[node]} has nothing to write")
         return self._crashed(s, node, self.disk(s.nodes[node]))
 
     def _crashed(self, s: MachineState, node: int, disk: Any) -> Next:
         if s.down >> node & 1:
             return refused(f"{self.names[node]} is down")
-        paid = self._pay(s, "crashes")
+        paid = self._paid(s, None, "crashes")
         if isinstance(paid, Refusal):
             return paid
         state = self.restarted(self.names[node], disk)
@@ -311,7 +305,11 @@ class MachineModel(NetworkModel):
         down: MachineState = paid.but(nodes=nodes, unsaved=unsaved, down=s.down | 1 << node)
         return down
 
-    @action(when=lambda m: m.budget.cuts != 0, fault=True)
+    @action(
+        when=lambda m: m.budget.cuts != 0,
+        fault=True,
+        hand=lambda m, s, a: m._ends.get(a.link),
+    )
     @purpose("A link may fail in one direction only: then one side hears, and is not heard.")
     def cut(self, s: MachineState, link: Link) -> Next:
         """No message passes {link} any more."""
@@ -320,7 +318,7 @@ class MachineModel(NetworkModel):
             return refused("a link is between two different nodes that there are")
         if s.cut & bits == bits:
             return refused(f"{link} is cut already")
-        paid = self._pay(s, "cuts")
+        paid = self._paid(s, None, "cuts")
         return paid if isinstance(paid, Refusal) else paid.but(cut=s.cut | bits)
 
     @action(
@@ -337,16 +335,15 @@ class MachineModel(NetworkModel):
 
     # -- words -------------------------------------------------------------------------------------
 
-    def cut_off(self, s: MachineState, source: str, target: str) -> bool:
-        """Whether nothing passes from one node to another."""
-        return bool(s.cut & self._link(source, target)) or self.carrier.cut(
-            s.network, source, target
-        )
-
     def not_gone(self, s: MachineState) -> Iterable[Any]:
         """The messages that wait until their senders have written to their disks."""
         for each in s.unsaved:
-            yield from self._sent(self.names[each.node], _posts(each.effects))
+            yield from self._sent(self.names[each.node], each.effects)
+
+    def cut_off(self, s: MachineState, source: str, target: str) -> bool:
+        """Whether nothing passes from one node to another."""
+        apart = self.carrier.cut(s.network, source, target)
+        return bool(s.cut & self._link(source, target)) or apart
 
     def describe(self, before: Any, action: Any, after: Any) -> str:
         """What the step did, and what clients are told in it."""
@@ -372,8 +369,8 @@ class MachineModel(NetworkModel):
         if self.writes_apart:
             whole["to be written"] = " ".join(self.named(_unsaved(self, s))) or "nothing"
         if self.budget.cuts != 0:
-            single = (name for name, bits in self.links.items() if bits & s.cut == bits)
-            whole["cut"] = ", ".join(name for name in single if "<>" not in name) or "nothing"
+            single = (link for link, bit in self.links.items() if bit & s.cut == bit)
+            whole["cut"] = ", ".join(link for link in single if "<>" not in link) or "nothing"
         if s.answers:
             whole["answered"] = ", ".join(f"{a.request}: {a.outcome}" for a in s.answers)
         for name, number in structs.asdict(s.left).items():
@@ -386,11 +383,3 @@ class MachineModel(NetworkModel):
         if after.down != before.down:
             return "crashed" if after.down > before.down else "restarted"
         return "cut" if after.cut > before.cut else super().milestone(before, action, after)
-
-
-def _posts(effects: tuple[Post | Answer, ...]) -> tuple[Post, ...]:
-    return tuple(each for each in effects if isinstance(each, Post))
-
-
-def _place(each: Unsaved) -> int:
-    return each.node

@@ -128,6 +128,8 @@ _SPLIT = Refusal("the network is split already: it heals first")
 
 def words(message: Any) -> str:
     """A message as people write it: ``ping 1``, from its tag (or class) and its fields."""
+    if type(message) is int:  # most are, and to ask whether they are structs takes long
+        return str(message)
     if isinstance(message, Struct):
         tag = message.__struct_config__.tag or type(message).__name__.lower()
         return " ".join([str(tag), *(words(value) for value in structs.astuple(message))])
@@ -161,7 +163,8 @@ def _behind(first: Envelope[Any], why: str) -> Refusal:
 
 
 @lru_cache
-def _spent(name: str) -> Refusal:
+def spent(name: str) -> Refusal:
+    """Why a fault may happen no more."""
     return Refusal(f"the budget of {name} is spent")
 
 
@@ -290,7 +293,7 @@ class Carrier:
         return Network(in_flight, held, n.apart, less(n.left, "holds"))
 
     def _may_not(self, n: Network, envelope: Envelope[Any], fault: str) -> Refusal | None:
-        return _spent(fault) if getattr(n.left, fault) == 0 else self._in_turn(n, envelope)
+        return spent(fault) if getattr(n.left, fault) == 0 else self._in_turn(n, envelope)
 
     def release(self, n: Network, envelope: Envelope[Any]) -> Network:
         """The bag with a held message back in flight: before those that wait behind it."""
@@ -303,7 +306,7 @@ class Carrier:
         if n.apart:
             return _SPLIT
         if n.left.partitions == 0:
-            return _spent("partitions")
+            return spent("partitions")
         bits = sum(self._bits[name] for name in apart)
         return Network(n.in_flight, n.held, bits, less(n.left, "partitions"))
 
@@ -346,14 +349,15 @@ def without(bag: tuple[Envelope[Any], ...], envelope: Envelope[Any]) -> tuple[En
 
 def posted(before: Network, action: Any, after: Network) -> tuple[Envelope[Any], ...]:
     """The messages that nodes sent in a step, on each link in the order in which they stand."""
-    new = bag_of(after) - expected_bag(before, action)
-    sent = []
-    # A message that was sent once more stands behind the one that was there.
-    for envelope in reversed(after.in_flight):
-        if new[envelope] > 0:
-            new[envelope] -= 1
+    there, sent = expected_bag(before, action), []
+    there.subtract(after.held)
+    for envelope in after.in_flight:
+        # A message that was sent once more stands behind the one that was there.
+        if there[envelope] > 0:
+            there[envelope] -= 1
+        else:
             sent.append(envelope)
-    return tuple(reversed(sent))
+    return tuple(sent)
 
 
 def bag_of(n: Network) -> Counter[Envelope[Any]]:

@@ -43,7 +43,9 @@ class RecordedRun(Record):
         """The name of the action, and which variables have changed."""
         former, now = self.trace.states[before.read], self.trace.states[after.read]
         names = ", ".join(name for name in now if now[name] != former[name]) or "–"
-        return f"{self.label(before, action)}. {say('Changed: {names}.', names=names)}"
+        repeats = after.read == len(self.entries) and self.trace.loop is not None
+        again = f" {self.ends}" if repeats else ""
+        return f"{self.label(before, action)}. {say('Changed: {names}.', names=names)}{again}"
 
     def milestone(self, before: RecordState, action: ReadOn, after: RecordState) -> str | None:
         """The run comes to what it repeats."""

@@ -4,11 +4,18 @@ Time runs down the page, a row per step; each node has a vertical lifeline. A me
 from the step in which it was sent to the one in which it was received. One that is on its way ends
 in the open, below the last step; one that is held is dashed and ends in two bars, one that is lost
 ends in a cross. A copy is dotted and begins between the lifelines, in the step that made it. Equal
-arrows are one arrow with their number. ``MESSAGES`` draws any model of actors on a network so.
+arrows are one arrow with their number. A lifeline has a gap while its node is down, and signs where
+it crashes, starts again, writes, or hears a timer or a client. A press on a name folds its lane.
+Beside a run that is longer than the window there is all of it, small. ``MESSAGES`` draws any model
+of actors on a network so.
 """
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from __future__ import annotations
+
+from bisect import insort
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from itertools import starmap
 from math import hypot
 from typing import Any, Literal
@@ -18,6 +25,7 @@ from msgspec.structs import replace
 
 from kit.edge.words import later, say
 from kit.engine.actors import NetworkModel
+from kit.engine.machines import MachineModel
 from kit.engine.network import (
     MESSAGE_ACTIONS,
     DeliverMessage,
@@ -44,6 +52,21 @@ REACH = 0.6
 """How far an arrow goes that does not arrive, and where on its way a copy is made."""
 WAITING, BELOW = 0.6, 12
 """Rows between the ends of arrows that wait, and how many of them get a place of their own."""
+CRASHES, RESTART = "crash", "restart"
+SIGNS = {
+    CRASHES: "M-5-5l10 10M-5 5l10-10",
+    RESTART: "M-5 0a5 5 0 1 0 5-5m-3-2l3 2l-2 3",
+    "tick": "M0-6a6 6 0 1 0 .1 0M0-3v3h3",
+    "persist": "M-6-3h12v6h-12zM-3 0h6",
+    "request": "M-14 0h11m-4-3l4 3l-4 3",
+}
+"""What is drawn at a lifeline in place of a dot, by the first word of what is done there."""
+KEPT = 512
+"""Steps of a long run whose labels are placed together: before this many twice, labels are gone."""
+TOLD = 200
+"""Steps that the text form tells of."""
+OVERVIEW, BUCKETS = 14.0, 60
+"""How wide the small picture of a whole run is, and how many parts it has."""
 LETTERS, LINE, BASE = SIZE, 15.0, 4
 """The size of labels, how high one is, and how far its letters stand below its middle."""
 ALONG = {True: (0.7, 0.5, 0.85, 0.3), False: (1.0, 0.8, 0.6, 0.4)}
@@ -85,13 +108,14 @@ class Arrow(Struct, frozen=True):
 class Mark(Struct, frozen=True):
     """What happens in a step besides messages: at one node, or (``node`` empty) to all of them.
 
-    An ``alarm`` is a promise that is broken in this step.
+    An ``alarm`` is a promise that is broken in this step. ``sign`` is one of ``SIGNS``.
     """
 
     node: str
     at: int
     label: str
     alarm: bool = False
+    sign: str = ""
 
 
 class Spacetime(Struct, frozen=True):
@@ -106,6 +130,17 @@ class Spacetime(Struct, frozen=True):
     def alarms(self) -> frozenset[int]:
         """The steps that broke a promise."""
         return frozenset(mark.at for mark in self.marks if mark.alarm)
+
+    def lives(self, node: str) -> Iterator[tuple[int, int]]:
+        """From which step to which a node was up, within the window."""
+        begun: int | None = self.first
+        for mark in self.marks:
+            if mark.node == node and mark.sign in (CRASHES, RESTART):
+                if begun is not None and mark.at > begun:
+                    yield begun, mark.at
+                begun = None if mark.sign == CRASHES else max(mark.at, self.first)
+        if begun is not None:
+            yield begun, self.steps + 2
 
     @property
     def first(self) -> int:
@@ -159,15 +194,20 @@ class Leg(Struct, frozen=True):
         return self.x1 + (self.x2 - self.x1) * share, self.y1 + (self.y2 - self.y1) * share
 
 
-def arrows(run: Spacetime) -> Iterator[DrawnArrow]:
-    """The arrows of a run, equal ones once; those that wait end below the last step."""
-    numbers = Counter[str]()
+def arrows(run: Spacetime, since: int = 0) -> Iterator[DrawnArrow]:
+    """The arrows of a run that end at a step or later, equal ones once; those that wait end below
+    the last step.
+    """
+    numbers = Counter[tuple[str, str, int]]()
     keyed: dict[Shape, tuple[str, Arrow]] = {}
+    counts = Counter[Shape]()
     for arrow in run.arrows:
-        place = f"msg:{arrow.source}>{arrow.target}:{arrow.sent_at}"
-        keyed.setdefault(_shape(arrow), (f"{place}:{numbers[place]}", arrow))
+        place = arrow.source, arrow.target, arrow.sent_at
         numbers[place] += 1
-    counts = Counter(map(_shape, run.arrows))
+        if arrow.ended_at is None or arrow.ended_at >= since:
+            key = f"msg:{arrow.source}>{arrow.target}:{arrow.sent_at}:{numbers[place] - 1}"
+            counts[shape := _shape(arrow)] += 1
+            keyed.setdefault(shape, (key, arrow))
     waiting = 0
     for shape, (key, arrow) in keyed.items():
         end: float | None = arrow.ended_at
@@ -187,7 +227,7 @@ def _shape(a: Arrow) -> Shape:
 
 def drawn(run: Spacetime) -> tuple[DrawnArrow, ...]:
     """The arrows of the window."""
-    return tuple(each for each in arrows(run) if each.end >= run.first)
+    return tuple(arrows(run, run.first))
 
 
 def y(step: float) -> float:
@@ -222,8 +262,9 @@ def seats(run: Spacetime) -> Mapping[str, Box]:
 
     Marks come first, then arrows by the step in which they ended, then those that have not.
     """
-    places = [(key, _places_of_mark(run, mark)) for key, mark in _marks(run)]
-    by_end = sorted(arrows(run), key=lambda each: (each.arrow.ended_at is None, each.end))
+    since = (run.first // KEPT - 1) * KEPT  # earlier ones are out of sight, and stand in no way
+    places = [(k, _places_of_mark(run, mark)) for k, mark in _marks(run) if mark.at >= since]
+    by_end = sorted(arrows(run, since), key=lambda each: (each.arrow.ended_at is None, each.end))
     places += [(each.key, _places_of_arrow(run, each)) for each in by_end]
     return seated(places)
 
@@ -279,15 +320,19 @@ def draw_spacetime(run: Spacetime) -> Frag:
         number = tag(str(step or say("start")), 2, y(step) + 4, "soft", "start")
         rows.append(h("g", number, k=f"step:{step}"))
     for node in run.nodes:
-        x, line = run.x(node), f"M{run.x(node)} {run.top}V{run.top + height}"
-        life.append(h("path", d=line, k=f"life:{node}", class_="life"))
+        x, bottom = run.x(node), run.top + height
+        ups = [(run.top if a == run.first else y(a), min(y(b), bottom)) for a, b in run.lives(node)]
+        line = "".join(f"M{x} {above:.0f}V{below:.0f}" for above, below in ups)
+        life.append(h("path", d=line, k=f"life:{node}", class_="life", data_lanes=node))
         # What travels in the last step begins and ends here.
         circle, here = h("circle", r=6, class_="now"), f"translate({x} {y(run.steps):.0f})"
         now.append(h("g", circle, k=f"run:{node}", transform=here))
-        words, head = h("text", node, x=0, y=0, text_anchor="middle"), run.top + 17
-        there = f"translate({x} {head})"
-        names.append(h("g", words, k=f"who:{node}", transform=there, class_="who"))
+        words, there = h("text", node, x=0, y=0, text_anchor="middle"), run.top + 17
+        where: dict[str, Any] = {"transform": f"translate({x} {there})", "data_lanes": node}
+        where |= {"role": "button", "tabindex": 0, "aria_label": say("fold {node}", node=node)}
+        names.append(h("g", words, k=f"who:{node}", class_="who", **where))
     paper = h("rect", x=0, y=run.top, width=run.width, height=TOP, class_="paper")
+    width = run.width + OVERVIEW * (run.first > 0)
     before = say("{n} earlier steps", n=run.first) + "; " if run.first else ""
     run_words = f"{before}{'; '.join(_lines(run, run.first))}"
     picture = h(
@@ -299,10 +344,11 @@ def draw_spacetime(run: Spacetime) -> Frag:
         [_mark(run, mark, key, seen) for key, mark in _marks(run) if mark.at >= run.first],
         [_alarm(run, step) for step in sorted(run.alarms) if step >= run.first],
         h("g", paper, names, k="names", data_pinned="top"),  # in sight where it is scrolled
-        viewBox=f"0 {run.top} {run.width} {height}",
-        role="img",
+        _overview(run, height) if run.first else None,
+        viewBox=f"0 {run.top} {width} {height}",
+        role="group",
         aria_label=say("space-time diagram: {what}", what=run_words),
-        width=run.width,
+        width=width,
         height=height,
         class_="lifelines",
         data_newest="0 1",
@@ -333,6 +379,7 @@ def _arrow(run: Spacetime, drawn: DrawnArrow, seen: Mapping[str, Box]) -> Frag:
         k=drawn.key,
         class_=f"transit {arrow.fate.replace(' ', '-')}{guilty}",
         data_of=None if arrow.ended_at is None else f"step:{arrow.ended_at}",
+        data_lanes=f"{arrow.source}|{arrow.target}",
     )
 
 
@@ -343,11 +390,37 @@ def _label(words: str, seat: Box | None, kind: str = "tag") -> Frag | None:
 def _mark(run: Spacetime, mark: Mark, key: str, seen: Mapping[str, Box]) -> Frag:
     """A dot with words at a node, or a line with words across all."""
     label = _label(mark.label, seen.get(key), "tag" if mark.node else "tag strong")
-    if mark.node:
+    if mark.sign:
+        there = f"translate({run.x(mark.node)} {y(mark.at):.0f})"
+        sign = h("path", d=SIGNS[mark.sign], transform=there, class_="sign on")
+    elif mark.node:
         sign = dot(run.x(mark.node), y(mark.at))
     else:
         sign = h("path", d=f"M{GUTTER} {y(mark.at)}H{run.width}", class_="barrier")
-    return h("g", sign, label, k=key, data_of=f"step:{mark.at}")
+    return h("g", sign, label, k=key, data_of=f"step:{mark.at}", data_lanes=mark.node or None)
+
+
+def _overview(run: Spacetime, height: float) -> Frag:
+    """The whole run, small: how many messages end in each part of it, and where the window is."""
+    part = (run.steps + 1) / BUCKETS
+    full = Counter(int(a.ended_at / part) for a in run.arrows if a.ended_at is not None)
+    most, x, tall = max([1, *full.values()]), run.width + 2, height - TOP
+    above = run.top + TOP
+    bars = (
+        f"M{x} {above + tall * (i + 0.5) / BUCKETS:.0f}h{(OVERVIEW - 4) * number / most:.1f}"
+        for i, number in sorted(full.items())
+    )
+    bad = (f"M{x} {above + tall * at / (run.steps + 1):.0f}h{OVERVIEW - 4}" for at in run.alarms)
+    seen, low = tall * run.first / (run.steps + 1), tall * SHOWN / (run.steps + 1)
+    return h(
+        "g",
+        h("title", say("the whole run of {n} steps; the frame is what you see", n=run.steps)),
+        h("path", d="".join(bars), class_="message"),
+        h("path", d="".join(bad), class_="cross"),
+        h("rect", x=x - 1, y=round(above + seen), width=OVERVIEW - 2, height=max(3, round(low)),
+          class_="life"),
+        k="overview",
+    )  # fmt: skip
 
 
 def _alarm(run: Spacetime, step: int) -> Frag:
@@ -400,16 +473,20 @@ ENDS = {"received": dot, "lost": cross, "held": _bars}
 
 
 def spacetime_text(run: Spacetime) -> str:
-    """Write a line per step, ``!`` where a promise was broken; then what is still on its way."""
-    return "\n".join(_lines(run, 0)) or say("nothing has happened yet")
+    """Write a line per step (of a long run the last ones), ``!`` where a promise was broken; then
+    what is still on its way.
+    """
+    first = max(0, run.steps - TOLD)
+    before = [say("{n} earlier steps", n=first)] * (first > 0)
+    return "\n".join(before + _lines(run, first)) or say("nothing has happened yet")
 
 
 def _lines(run: Spacetime, first: int) -> list[str]:
-    alarms, lines = run.alarms, []
+    alarms, lines, said = run.alarms, [], _events(run, first)
     for step in range(first, run.steps + 1):
-        said = "; ".join(_events(run, step))
-        if said:
-            lines.append(f"{'!' if step in alarms else ' '}{step or say('start'):>5}  {said}")
+        if said[step]:
+            number = f"{'!' if step in alarms else ' '}{step or say('start'):>5}"
+            lines.append(f"{number}  {'; '.join(said[step])}")
     for fate in ("in flight", "held"):
         waiting = Counter(arrow.what for arrow in run.arrows if arrow.fate == fate)
         if waiting:
@@ -417,25 +494,28 @@ def _lines(run: Spacetime, first: int) -> list[str]:
     return lines
 
 
-def _events(run: Spacetime, step: int) -> Iterator[str]:
+def _events(run: Spacetime, first: int) -> Mapping[int, list[str]]:
+    """What happens in each step from one on: what ends in it, marks, what is sent."""
+    said: dict[int, list[str]] = defaultdict(list)
+    sent: dict[int, Counter[tuple[str, str, str]]] = defaultdict(Counter)
     for arrow in run.arrows:
-        if arrow.copied_at == step:
-            yield say("{what} is copied", what=arrow.what)
-        if arrow.ended_at == step:
-            yield _story(arrow)
+        if arrow.copied_at is not None and arrow.copied_at >= first:
+            said[arrow.copied_at].append(say("{what} is copied", what=arrow.what))
+        if arrow.ended_at is not None and arrow.ended_at >= first:
+            said[arrow.ended_at].append(_story(arrow))
+        if arrow.copied_at is None and arrow.sent_at >= first:
+            sent[arrow.sent_at][arrow.source, arrow.text, arrow.target] += 1
     for mark in run.marks:
-        if mark.at == step:
+        if mark.at >= first:
             named = mark.label.startswith(mark.node)
-            yield mark.label if named else f"{mark.node}: {mark.label}"
-    now = (arrow for arrow in run.arrows if arrow.copied_at is None and arrow.sent_at == step)
-    sent = Counter((arrow.source, arrow.text, arrow.target) for arrow in now)
-    for (source, text, target), number in sent.items():
-        yield say(
-            "{source} sends {what} to {target}",
-            source=source,
-            what=times(text, number),
-            target=target,
-        )
+            said[mark.at].append(mark.label if named else f"{mark.node}: {mark.label}")
+    for step, messages in sent.items():
+        for (source, text, target), number in messages.items():
+            ends = {"source": source, "target": target}
+            said[step].append(
+                say("{source} sends {what} to {target}", what=times(text, number), **ends)
+            )
+    return said
 
 
 def _story(arrow: Arrow) -> str:
@@ -453,36 +533,66 @@ def _fate(fate: Fate) -> str:
     return words.get(fate, fate)
 
 
-class MessageArrow(Struct):
-    """A message under way through a run: what the bag calls it, and its arrow so far."""
+class Journal:
+    """The messages of a run in the order in which they came to be, and which are under way."""
 
-    envelope: Envelope[Any]
-    arrow: Arrow
+    def __init__(self, model: NetworkModel) -> None:
+        """Nothing was sent."""
+        self.model, self.arrows, self.marks = model, list[Arrow](), list[Mark]()
+        self.last: tuple[Any, Any, Any] = (None, None, None)
+        self.written = 0
+        self.under_way: dict[tuple[Envelope[Any], Fate], list[int]] = defaultdict(list)
 
+    def begins(self, steps: Sequence[PassedStep]) -> bool:
+        """Whether these steps begin with those that are written here."""
+        at = steps[self.written - 1] if 0 < self.written <= len(steps) else None
+        same = zip(self.last, (at.before, at.action, at.after), strict=True) if at else [(0, 1)]
+        return all(ours is theirs for ours, theirs in same)
 
-def run_of(scene: Scene) -> Spacetime:
-    """The messages and marks of the way to a moment."""
-    steps = scene.way()
-    first = steps[0].before if steps else scene.state
-    model = scene.model
-    journal = [_new(model, envelope, 0) for envelope in first.network.in_flight]
-    journal += [_new(model, envelope, 0, "held") for envelope in first.network.held]
-    marks = []
-    for number, passed in enumerate(steps, start=1):
-        _write(model, journal, number, passed)
-        if not isinstance(passed.action, MESSAGE_ACTIONS):
-            done = model.label(passed.before, passed.action)
-            marks.append(Mark(model.actor_of(passed.before, passed.action), number, done))
-    marks += [Mark("", b.step + 1, b.title, alarm=True) for b in scene.breaches()]
-    return Spacetime(model.names, len(steps), tuple(sent.arrow for sent in journal), tuple(marks))
+    def copy(self) -> Journal:
+        """The same, to be written on."""
+        other = copy(self)
+        other.arrows, other.marks = [*self.arrows], [*self.marks]
+        other.under_way = defaultdict(list, {k: [*v] for k, v in self.under_way.items() if v})
+        return other
 
+    def enter(self, envelope: Envelope[Any], step: int, fate: Fate = "in flight") -> None:
+        """A message is sent."""
+        short, full = self.model.in_short(envelope.message), self.model.in_full(envelope.message)
+        sent = Arrow(envelope.source, envelope.target, short, step, fate=fate, full=full)
+        self.turn(envelope, len(self.arrows), sent)
 
-def _new(
-    model: NetworkModel, envelope: Envelope[Any], step: int, fate: Fate = "in flight"
-) -> MessageArrow:
-    label, full = model.in_short(envelope.message), model.in_full(envelope.message)
-    arrow = Arrow(envelope.source, envelope.target, label, step, fate=fate, full=full)
-    return MessageArrow(envelope, arrow)
+    def turn(self, envelope: Envelope[Any], place: int, arrow: Arrow) -> None:
+        """What a message comes to; at the end of the list it is one more."""
+        self.arrows[place : place + 1] = [arrow]
+        if arrow.ended_at is None:
+            insort(self.under_way[envelope, arrow.fate], place)
+
+    def write(self, passed: PassedStep) -> None:
+        """Enter a step. Of equal messages the one that was sent first is meant."""
+        self.written = step = self.written + 1
+        self.last = passed.before, passed.action, passed.after
+        action, before, after = passed.action, passed.before.network, passed.after.network
+        if type(action) in FATES:
+            was, fate = FATES[type(action)]
+            waiting = self.under_way[action.envelope, was]
+            place = waiting[0]
+            arrow = self.arrows[place]
+            copies = isinstance(action, DuplicateMessage)
+            if copies or (fate == "received" and before.left.duplicates is None):  # it stays
+                self.turn(action.envelope, len(self.arrows), replace(arrow, copied_at=step))
+            if not copies:
+                ended = step if fate in ("received", "lost") else None
+                del waiting[0]
+                self.turn(action.envelope, place, replace(arrow, fate=fate, ended_at=ended))
+        for envelope in posted(before, action, after):
+            self.enter(envelope, step)
+        if not isinstance(action, MESSAGE_ACTIONS):
+            node = self.model.actor_of(passed.before, action)
+            sign = self.model.kind(action).split()[0]
+            is_drawn = node and sign in SIGNS and isinstance(self.model, MachineModel)
+            label = self.model.label(passed.before, action)
+            self.marks.append(Mark(node, step, label, sign=sign if is_drawn else ""))
 
 
 FATES: dict[Any, tuple[Fate, Fate]] = {
@@ -490,28 +600,32 @@ FATES: dict[Any, tuple[Fate, Fate]] = {
     DropMessage: ("in flight", "lost"),
     HoldMessage: ("in flight", "held"),
     ReleaseMessage: ("held", "in flight"),
+    DuplicateMessage: ("in flight", "in flight"),
 }
 """What each action makes of a message: from which fate to which."""
 
 
-def _write(model: NetworkModel, journal: list[MessageArrow], step: int, passed: PassedStep) -> None:
-    """Enter a step into a journal. Of equal messages the one that was sent first is meant."""
-    action, before, after = passed.action, passed.before.network, passed.after.network
-    if type(action) in FATES:
-        was, fate = FATES[type(action)]
-        sent = _first(journal, action.envelope, was)
-        if fate == "received" and before.left.duplicates is None:  # it stays
-            journal.append(MessageArrow(sent.envelope, replace(sent.arrow, copied_at=step)))
-        ended = step if fate in ("received", "lost") else None
-        sent.arrow = replace(sent.arrow, fate=fate, ended_at=ended)
-    elif isinstance(action, DuplicateMessage):
-        sent = _first(journal, action.envelope, "in flight")
-        journal.append(MessageArrow(sent.envelope, replace(sent.arrow, copied_at=step)))
-    journal += [_new(model, envelope, step) for envelope in posted(before, action, after)]
+LATEST = deque[Journal](maxlen=4)
+"""What was written last: the next moment of a long run only adds to it."""
 
 
-def _first(journal: list[MessageArrow], envelope: Envelope[Any], fate: Fate) -> MessageArrow:
-    return next(s for s in journal if s.envelope == envelope and s.arrow.fate == fate)
+def run_of(scene: Scene) -> Spacetime:
+    """The messages and marks of the way to a moment."""
+    steps, model = scene.way(), scene.model
+    known = [each for each in LATEST if each.model is model and each.begins(steps)]
+    if known:
+        journal = max(known, key=lambda each: each.written).copy()
+    else:
+        journal, first = Journal(model), steps[0].before if steps else scene.state
+        for envelope in first.network.in_flight:
+            journal.enter(envelope, 0)
+        for envelope in first.network.held:
+            journal.enter(envelope, 0, "held")
+    for passed in steps[journal.written :]:
+        journal.write(passed)
+    LATEST.append(journal)
+    broken = tuple(Mark("", b.step + 1, b.title, alarm=True) for b in scene.breaches())
+    return Spacetime(model.names, len(steps), tuple(journal.arrows), (*journal.marks, *broken))
 
 
 MESSAGES = Panel(

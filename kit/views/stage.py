@@ -17,7 +17,7 @@ filling say how a node is, never who it is; *dashed* is what is planned or not y
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import combinations, pairwise
 from math import ceil
 from typing import Any, Literal
 
@@ -28,6 +28,7 @@ from kit.edge.words import later, say
 from kit.engine import network
 from kit.engine.actors import NetworkModel
 from kit.engine.flows import Flow
+from kit.engine.machines import MachineModel
 from kit.engine.network import DropMessage
 from kit.views.actions import mark
 from kit.views.busts import HEAD, Health, Kind, bust, head_of, letter_of
@@ -91,7 +92,8 @@ class Character(Struct, frozen=True):
 class Message(Struct, frozen=True):
     """Something on its way between two characters, or other keyed parts of the stage (the tape).
 
-    Without a ``target`` nobody knows yet where it arrives. ``thing`` is what actions call it.
+    Without a ``target`` nobody knows yet where it arrives. ``thing`` is what actions call it. One
+    that ``waits`` has not gone yet: its sender has still to write to its disk.
     """
 
     source: str
@@ -101,6 +103,12 @@ class Message(Struct, frozen=True):
     held: bool = False
     title: str = ""
     thing: str = ""
+    waits: bool = False
+
+    @property
+    def look(self) -> str:
+        """How it is drawn."""
+        return "held" if self.held else "waits" if self.waits else ""
 
 
 class Wall(Struct, frozen=True):
@@ -330,12 +338,28 @@ def on_network(scene: Scene, stage: Stage) -> Stage:
     lost = [message(scene.action.envelope)] if isinstance(scene.action, DropMessage) else []
     apart = m.carrier.apart(carried)
     walls = [Wall(apart)] if apart else []
+    if isinstance(m, MachineModel):
+        waiting = (message(sent) for sent in m.not_gone(scene.state))
+        flying += (replace(each, waits=True, thing="") for each in waiting)
+        walls += _cuts(scene)
+        down = m.named(scene.state.down)
+        cast = (replace(c, health="down") if c.name in down else c for c in stage.characters)
+        stage = replace(stage, characters=tuple(cast))
     return replace(
         stage,
         messages=(*stage.messages, *flying, *held),
         lost=(*stage.lost, *lost),
         walls=(*stage.walls, *walls),
     )
+
+
+def _cuts(scene: Scene) -> Iterator[Wall]:
+    """A bar across each wire on which one or both ways are cut."""
+    s, links = scene.state, scene.model.links
+    for a, b in combinations(scene.model.names, 2):
+        there, back = bool(s.cut & links[f"{a}>{b}"]), bool(s.cut & links[f"{b}>{a}"])
+        if there or back:
+            yield Wall((b if there else a,), one_way=there != back, beyond=a if there else b)
 
 
 # -- drawing ---------------------------------------------------------------------------------------
@@ -531,7 +555,7 @@ def _piles(stage: Stage) -> dict[tuple[str, str, str, str], list[Message]]:
     alike: dict[tuple[str, str, str, str], list[Message]] = {}
     for kind, sent in (("", stage.messages), ("torn", stage.lost)):
         for each in sent:
-            look = kind or ("held" if each.held else "")
+            look = kind or each.look
             alike.setdefault((each.source, each.target, each.words, look), []).append(each)
     return alike
 
@@ -546,7 +570,7 @@ def _envelopes(laid: _Set, labels: Labels, before: Stage | None) -> Iterator[tup
         if way is None:
             continue
         nth = on_wire[source, target] = on_wire.get((source, target), 0) + 1
-        shares = PARKED[nth - 1 :] + PARKED[: nth - 1]
+        shares = (UNGONE,) * (look == "waits") + PARKED[nth - 1 :] + PARKED[: nth - 1]
         place = labels.free(way, shares, BESIDE)
         if place is None:
             place = on(way, shares[0])
@@ -592,6 +616,8 @@ def _envelope(key: str, place: Place, look: str, title: str, thing: str, *, is_n
     )
 
 
+UNGONE = 0.08
+"""Where on its wire an envelope stands that has not gone yet: beside its sender."""
 HEADED = (0.9, 0.8, 0.7, 0.6, 0.5, 0.3)
 """Where the head of the arrow is."""
 BESIDE = (0.0, 24.0, -24.0, 44.0, -44.0)
@@ -628,7 +654,8 @@ def _wall(laid: _Set, wall: Wall, labels: Labels) -> Frag:
     values = {"what": say(wall.words), "group": ", ".join(wall.group), "beyond": wall.beyond}
     title = say("{what}: {group} and {beyond}" if wall.beyond else "{what}: {group}", **values)
     if wall.one_way:
-        title = say("{what} reach the others", what=title)
+        way = say("{what}: {group} still reaches {beyond}", **values)
+        title = way if wall.beyond else say("{what} reach the others", what=title)
     edges = _across(laid, wall) if wall.beyond else _between(laid, {*wall.group})
     lines = sorted(edges, key=lambda line: -abs(line[1] - line[0]))
     way = "".join(f"M{a.real:.0f} {a.imag:.0f}L{b.real:.0f} {b.imag:.0f}" for a, b, _ in lines)
@@ -708,7 +735,7 @@ def stage_lines(stage: Stage, gates: Sequence[Gate]) -> Iterator[str]:
         yield card.title or card.words
     for message in stage.messages:
         said = f"{message.source} → {message.target}: {message.title or message.words}"
-        yield say("on its way: {what}", what=fate(said, "held" if message.held else ""))
+        yield say("on its way: {what}", what=fate(said, message.look))
     for message in stage.lost:
         said = f"{message.source} → {message.target}: {message.title or message.words}"
         yield say("lost: {what}", what=said)
@@ -718,6 +745,8 @@ def stage_lines(stage: Stage, gates: Sequence[Gate]) -> Iterator[str]:
         where = say("between {group} and {others}", group=group, others=beyond)
         if wall.one_way:
             where = say("nobody reaches {group}, who still reach the others", group=group)
+        if wall.one_way and wall.beyond:
+            where = say("nothing passes from {one} to {other}", one=wall.beyond, other=group)
         yield f"{say(wall.words)}: {where}"
     for gate in gates:
         yield gate.sentence
@@ -749,6 +778,7 @@ MEANINGS = {
     "counts": later("counts: nodes that have applied it"),
     "envelope": later("envelope: on its way"),
     "with bars": later("with bars: held back"),
+    "dashed envelope": later("dashed envelope: goes once its sender has written"),
     "torn": later("torn: lost"),
     "open envelope": later("open envelope: arrived"),
     "dot": later("dot: nobody there"),
@@ -779,6 +809,7 @@ def _marks_seen(scene: Scene, stage: Stage, before: Stage | None) -> Iterator[st
     yield from ("counts",) * any(len(each) > MOST_MARKS for each in marked)
     yield from ("envelope",) * bool(stage.messages)
     yield from ("with bars",) * any(each.held for each in stage.messages)
+    yield from ("dashed envelope",) * any(each.waits for each in stage.messages)
     lost = [flow.to_key in _unheard(scene, stage, before) for flow in scene.flows()]
     yield from ("torn",) * (bool(stage.lost) or any(lost))
     yield from ("open envelope",) * (not all(lost))

@@ -315,6 +315,8 @@ def fate(title: str, look: str) -> str:
     """What became of something that was sent, by its look."""
     if look == "held":
         return say("{what} (held)", what=title)
+    if look == "waits":
+        return say("{what} (not gone yet: its sender has still to write)", what=title)
     return say("{what} (lost)", what=title) if look == "torn" else title
 
 

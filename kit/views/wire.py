@@ -87,7 +87,8 @@ class Update(Struct, frozen=True, omit_defaults=True):
     """The texts from number ``base`` on and the moments from number ``first`` on.
 
     ``position`` is where the page shall go, ``error`` why what it asked for did not happen, and
-    ``progress`` how far a search for the cause of a break has come (empty: it has ended).
+    ``progress`` how far a search for the cause of a break has come (empty: it has ended);
+    ``copied`` is a text for the clipboard.
     """
 
     session: str
@@ -98,6 +99,7 @@ class Update(Struct, frozen=True, omit_defaults=True):
     position: Position | None = None
     error: str | None = None
     progress: str | None = None
+    copied: str | None = None
 
 
 # What the page says; the field ``message`` tells which of the four it is.
@@ -106,8 +108,8 @@ class Update(Struct, frozen=True, omit_defaults=True):
 class Act(Struct, frozen=True, forbid_unknown_fields=True, tag_field="message", tag="act"):
     """A control was used at moment ``at`` by a page that holds ``have`` texts.
 
-    ``control`` is ``step``, ``milestone``, ``fork``, ``do:`` and an action's mark, ``macro:`` and a
-    macro's name, or ``break:`` and what is asked of a broken promise.
+    ``control`` is ``step``, ``milestone``, ``fork``, ``mermaid``, ``do:`` and an action's mark,
+    ``macro:`` and a macro's name, or ``break:`` and what is asked of a broken promise.
     """
 
     control: str

@@ -341,6 +341,9 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
             "fork": timeline.fork,
         }
         try:
+            if message.control == "mermaid":
+                self._tell(self.rendered.notice(copied=self.mermaid()))
+                return timeline.now
             if message.control in plain:
                 return self._change(plain[message.control], message.have)
             if verb == "do":

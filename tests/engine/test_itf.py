@@ -65,7 +65,10 @@ def test_a_trace_of_apalache_is_read() -> None:
     """Its example, with a parameter that only the first state tells, and a loop."""
     model, timeline = opened("apalache.itf.json")
     start, first = timeline.moments
-    assert first.say == "Cross. Changed: bank_of_boat, who_is_on_bank, _action."
+    assert first.say == (
+        "Cross. Changed: bank_of_boat, who_is_on_bank, _action. "
+        "The run repeats itself from step 0 on."
+    )
     assert model.readable(first.state) == {
         "Capacity": "2",
         "bank_of_boat": "W",

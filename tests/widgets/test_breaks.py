@@ -259,7 +259,7 @@ def test_why_shows_the_steps_that_are_needed(desk: MakeDesk) -> None:
     assert page.locator('.kp-picture [data-of="B"][data-my-dim]').count() == 0
     page.select_option("[data-do=only]", "")
     assert page.locator(".kp-cause ol li:visible").count() == before
-    page.click("text=Copy as Mermaid")
+    page.click(".kp-cause >> text=Copy as Mermaid")
     page.wait_for_selector(".kp-note:visible")
     assert page.evaluate("String(getSelection())").startswith("sequenceDiagram")
     assert serious(page, ".kp-break") == []

@@ -22,17 +22,9 @@ from kit.operators.importers import metadata_log
 from kit.operators.importers.opening import Imported
 from kit.operators.importers.ringfile import read_sizes, sizes_of_nodes
 from kit.operators.workload import DRY_RUN_AS_JSON, DRY_RUN_IN_WORDS, check_work
+from kit.protocols.tcm.dry_run import plan as planning
 from kit.protocols.tcm.dry_run.history import operations_of
 from kit.protocols.tcm.dry_run.metadata_log import MetadataHistory, history_of
-from kit.protocols.tcm.dry_run.plan import (
-    Copy,
-    PlanReport,
-    PlanStep,
-    Tables,
-    Wait,
-    dry_run,
-    json_parts,
-)
 from kit.protocols.tcm.dry_run.survival import survival
 from kit.protocols.tcm.parameters import OPTIONS, operation_of, parse_operation, read_words
 from kit.protocols.tcm.rules.operations import EDITIONS, LEVELS, Operation
@@ -127,11 +119,11 @@ def plan(argv: list[str]) -> int:
     if level not in (None, *LEVELS):
         raise BadInput("--barrier", level, one_of(level, list(LEVELS)))
     given_too: Any = {"in_flight": in_flight, "edition": edition, "sizes": sizes, "level": level}
-    report = dry_run(ring, operation, **given_too)
+    report = planning.dry_run(ring, operation, **given_too)
     report = replace(report, warnings=(*ring.warnings, *report.warnings))
     conflicts = ((c.keyspace, label(c.range), f"held by {c.operation}") for c in report.conflicts)
     answer = Answer(
-        json_parts(report),
+        planning.json_parts(report),
         [
             *wrap(f"{_verdict(report)} (edition {edition})", "", GAP),
             *(wrap(report.reason, GAP) if report.reason else ()),
@@ -165,7 +157,7 @@ def _sizes(path: str | None, given: Imported) -> Sizes | None:
     return sizes_of_nodes(loads, given) if loads else None
 
 
-def _verdict(report: PlanReport) -> str:
+def _verdict(report: planning.PlanReport) -> str:
     if not report.accepted:
         return f"{report.operation}: refused"
     first, last = report.steps[0].epoch, report.steps[-1].epoch
@@ -182,7 +174,7 @@ def _once(rows: Iterable[Sequence[str]], what: str, indent: str = GAP) -> Rows:
     return Rows(short, what, indent=indent)
 
 
-def _step_parts(report: PlanReport) -> Iterator[Part]:
+def _step_parts(report: planning.PlanReport) -> Iterator[Part]:
     locks = []
     for keyspace, locked in report.locks.items():
         if locked:
@@ -190,7 +182,7 @@ def _step_parts(report: PlanReport) -> Iterator[Part]:
             locks.append((keyspace, named + _more(len(locked) - MOST_NAMED, GAP)))
     yield Rows(locks, title="locks until the end" if locks else "locks nothing")
     tables = report.before
-    waits: tuple[Wait, ...] = ()
+    waits: tuple[planning.Wait, ...] = ()
     for step in report.steps:
         yield from ("", f"epoch {step.epoch}: {step.name}")
         said = [*_waits(step, waits), *_copies(step), *_changes(tables, step.keyspaces)]
@@ -204,7 +196,7 @@ def _more(number: int, gap: str = " ") -> str:
     return f"{gap}and {number:,} more" if number > 0 else ""
 
 
-def _waits(step: PlanStep, before: tuple[Wait, ...]) -> Iterator[Part]:
+def _waits(step: planning.PlanStep, before: tuple[planning.Wait, ...]) -> Iterator[Part]:
     """The barriers; only named where they are those of the step before."""
     if not step.barriers:
         return
@@ -222,7 +214,7 @@ def _waits(step: PlanStep, before: tuple[Wait, ...]) -> Iterator[Part]:
     yield _once(rows, "barriers", indent=GAP * 2)
 
 
-def _copies(step: PlanStep) -> Iterator[Part]:
+def _copies(step: planning.PlanStep) -> Iterator[Part]:
     if not step.streams:
         return
     rows = [
@@ -233,7 +225,9 @@ def _copies(step: PlanStep) -> Iterator[Part]:
     yield _once(rows, "copies", indent=GAP * 2)
 
 
-def _changes(before: dict[str, Tables], after: dict[str, Tables]) -> Iterator[Part]:
+def _changes(
+    before: dict[str, planning.Tables], after: dict[str, planning.Tables]
+) -> Iterator[Part]:
     """The rows that differ; keyspaces with equal tables are shown together."""
     together: dict[tuple[int, int], list[str]] = {}
     for name, tables in after.items():
@@ -249,7 +243,7 @@ def _changes(before: dict[str, Tables], after: dict[str, Tables]) -> Iterator[Pa
         yield f"{GAP}{same} unchanged" if rows else f"{GAP}{listed(names)}: {same} unchanged"
 
 
-def _groups(tables: Tables) -> dict[Bounds, Pair]:
+def _groups(tables: planning.Tables) -> dict[Bounds, Pair]:
     pairs = zip(tables.reads, tables.writes, strict=True)
     return {(left, right): (reads, writes) for (left, right, reads), (_, _, writes) in pairs}
 
@@ -301,11 +295,11 @@ def _table(names: str, rows: Sequence[Cells]) -> Iterator[Part]:
         yield f"{GAP}… and {rest:,} more ranges; --json has all"
 
 
-def _sum(copies: Sequence[Copy]) -> Iterator[Part]:
+def _sum(copies: Sequence[planning.Copy]) -> Iterator[Part]:
     if not copies:
         yield "in all: nothing is copied"
         return
-    received: dict[str, list[Copy]] = {}
+    received: dict[str, list[planning.Copy]] = {}
     for copy in copies:
         received.setdefault(copy.target, []).append(copy)
     rows, sizes = [], _sizes_of(received.values())
@@ -319,13 +313,13 @@ def _sum(copies: Sequence[Copy]) -> Iterator[Part]:
     yield Rows(rows, "nodes")
 
 
-def _sizes_of(parts: Collection[Sequence[Copy]]) -> list[tuple[str, ...]]:
+def _sizes_of(parts: Collection[Sequence[planning.Copy]]) -> list[tuple[str, ...]]:
     """The cell that says how many bytes each part is; nowhere one where none is known."""
     known = any(copy.bytes is not None for copies in parts for copy in copies)
     return [(_bytes(copies),) if known else () for copies in parts]
 
 
-def _bytes(copies: Iterable[Copy]) -> str:
+def _bytes(copies: Iterable[planning.Copy]) -> str:
     sizes = [copy.bytes for copy in copies]
     known = [size for size in sizes if size is not None]
     if not known:

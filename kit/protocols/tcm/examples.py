@@ -12,18 +12,12 @@ from kit.engine.registry import Diagram, Entry, Former, Fuzzing, Scenario
 from kit.protocols.tcm.cluster import SAFEGUARDS, TcmCluster
 from kit.protocols.tcm.parameters import ALSO, TcmParameters
 from kit.protocols.tcm.rules import metadata
-from kit.protocols.tcm.rules.operations import (
-    BEFORE,
-    EDITIONS,
-    OPERATION_SPECS,
-    Operation,
-    transitions,
-)
+from kit.protocols.tcm.rules import operations as ops
 from kit.ring.topology import Node
 
 _MOST_LOGS = 4096
-_PART = {name: parts[0] for name, parts in EDITIONS["documents"] if parts}
-_FOUR = tuple(parts for _, parts in EDITIONS["server"])
+_PART = {name: parts[0] for name, parts in ops.EDITIONS["documents"] if parts}
+_FOUR = tuple(parts for _, parts in ops.EDITIONS["server"])
 Image: TypeAlias = tuple[tuple[metadata.Event, ...], int | None]
 """The coarser events of one finer event, and the node that carries them out, by code: None where
 anybody may, in a compensation or an operation on a dead node.
@@ -133,7 +127,9 @@ class _Editions:
         before = self.fine.tcm.snapshot(events.shorter()).metadata.sequence(node)
         after = self.fine.tcm.snapshot(events).metadata.sequence(node)
         if isinstance(last, metadata.Begin):
-            steps = 1 if not OPERATION_SPECS[last.operation.kind].streams else _steps_done(after)
+            steps = (
+                1 if not ops.OPERATION_SPECS[last.operation.kind].streams else _steps_done(after)
+            )
             return (last, *(metadata.Advance(node),) * (steps - 1)), self._driver(last.operation)
         assert before is not None, f"{node} has nothing under way"
         if isinstance(last, metadata.Cancel):
@@ -145,8 +141,8 @@ class _Editions:
         steps = _steps_done(after) - _steps_done(before)
         return (last,) * steps, self._driver(before.plan.operation)
 
-    def _driver(self, operation: Operation) -> int | None:
-        driven = OPERATION_SPECS[operation.kind].driver == "node"
+    def _driver(self, operation: ops.Operation) -> int | None:
+        driven = ops.OPERATION_SPECS[operation.kind].driver == "node"
         return self.fine.codes[operation.node] if driven else None
 
 
@@ -253,7 +249,7 @@ def rows(model: TcmCluster) -> TransitionRows:
     drawn = {
         (kind, state, event): f"{kind}: {state} - {event}"
         for kind in kinds
-        for state, event, _ in transitions(kind, model.parameters.edition)
+        for state, event, _ in ops.transitions(kind, model.parameters.edition)
     }
 
     def taken(before: Any, action: Any, after: Any) -> tuple[str, ...]:
@@ -261,7 +257,7 @@ def rows(model: TcmCluster) -> TransitionRows:
             return (model.kind(action),)
         event = model.tcm.committed(after.tcm.events)
         kind = event.operation.kind
-        state = BEFORE[kind] if event.before is None else metadata.state_of(event.before)
+        state = ops.BEFORE[kind] if event.before is None else metadata.state_of(event.before)
         row = drawn.get((kind, state, event.step))
         return (model.kind(action),) if row is None else (model.kind(action), row)
 
@@ -269,9 +265,9 @@ def rows(model: TcmCluster) -> TransitionRows:
 
 
 DIAGRAMS = tuple(
-    Diagram(f"tcm-{kind}-{edition}", f"{kind}, edition {edition}", transitions(kind, edition))
-    for kind in OPERATION_SPECS
-    for edition in EDITIONS
+    Diagram(f"tcm-{kind}-{edition}", f"{kind}, edition {edition}", ops.transitions(kind, edition))
+    for kind in ops.OPERATION_SPECS
+    for edition in ops.EDITIONS
 )
 # One operation of each kind, so that walks meet every row of every diagram; faults are rare.
 FUZZING = Fuzzing(

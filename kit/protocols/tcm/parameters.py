@@ -13,20 +13,7 @@ from msgspec import Meta, Struct
 from kit.edge.arguments import text
 from kit.engine.parameters import BUDGET, check_limits
 from kit.errors import BadInput, about, counted, nearest
-from kit.protocols.tcm.rules.operations import (
-    BRINGS,
-    LEVELS,
-    OWN_LEVEL,
-    WRITTEN,
-    Edition,
-    Kind,
-    Level,
-    Operation,
-    ResolvedOperation,
-    no_member,
-    place,
-    validate,
-)
+from kit.protocols.tcm.rules import operations as ops
 from kit.ring.ranges import Range
 from kit.ring.replication import (
     LARGEST_FACTOR,
@@ -40,11 +27,11 @@ from kit.ring.sizes import Stored
 from kit.ring.tokens import MURMUR3, TokenSpace, small
 from kit.ring.topology import Node, Ring
 
-KINDS: tuple[Kind, ...] = get_args(Kind)
+KINDS: tuple[ops.Kind, ...] = get_args(ops.Kind)
 LONGEST_LINE = 100_000  # characters of an operation
 TAKES_TOKENS = ("bootstrap", "move")
 TAKES_PLACE = ("bootstrap", "replace")
-ALSO = {former: kind for kind, former in WRITTEN.items()}
+ALSO = {former: kind for kind, former in ops.WRITTEN.items()}
 """Shorter words for the same operations; they are read, and never shown."""
 FORM = (
     "bootstrap NODE --tokens T,… [--dc DC --rack RACK], decommission NODE, "
@@ -89,7 +76,7 @@ def read_words(argv: Iterable[str], options: Mapping[str, str]) -> tuple[list[st
     return words, given
 
 
-def parse_operation(text: str) -> Operation:
+def parse_operation(text: str) -> ops.Operation:
     """An operation from one line, strictly: BadInput names the word that is wrong."""
     if len(text) > LONGEST_LINE:
         raise BadInput("operation", text, f"a line of at most {LONGEST_LINE} characters")
@@ -100,7 +87,7 @@ def parse_operation(text: str) -> Operation:
     return operation_of(*read_words(words, OPTIONS))
 
 
-def operation_of(words: list[str], given: Mapping[str, Any]) -> Operation:
+def operation_of(words: list[str], given: Mapping[str, Any]) -> ops.Operation:
     """The operation of plain words and the options beside them; BadInput names a wrong word."""
     first, *nodes = words or [""]
     kind = next((kind for kind in KINDS if kind == ALSO.get(first, first)), None)
@@ -117,7 +104,7 @@ def operation_of(words: list[str], given: Mapping[str, Any]) -> Operation:
     for option, value in (("--dc", dc), ("--rack", rack)):
         if value is not None and kind not in TAKES_PLACE:
             raise BadInput(option, value, "only with bootstrap and replace")
-    return Operation(
+    return ops.Operation(
         kind,
         nodes[-1],
         _tokens(tokens or ""),
@@ -135,14 +122,14 @@ def _tokens(text: str) -> tuple[int, ...]:
     return tuple(map(int, words))
 
 
-def register(ring: Ring, operations: Iterable[Operation]) -> Ring:
+def register(ring: Ring, operations: Iterable[ops.Operation]) -> Ring:
     """The ring that knows the newcomers of operations, without tokens, where they belong."""
     for operation in operations:
-        if operation.kind not in BRINGS:
+        if operation.kind not in ops.BRINGS:
             continue
         codes = {name: code for code, name in enumerate(ring.names)}
         beside = ring.nodes[codes.get(operation.target or operation.node, 0)]
-        where = place(operation, beside)
+        where = ops.place(operation, beside)
         if operation.node in codes:
             ring = ring.placed(codes[operation.node], *where)
         else:
@@ -150,19 +137,19 @@ def register(ring: Ring, operations: Iterable[Operation]) -> Ring:
     return ring
 
 
-def resolve(ring: Ring, operation: Operation) -> ResolvedOperation:
+def resolve(ring: Ring, operation: ops.Operation) -> ops.ResolvedOperation:
     """The operation by node codes, whose newcomer is registered; BadInput names an unknown node."""
     codes = {name: code for code, name in enumerate(ring.names)}
     for name in operation.involved:
         if name not in codes:
-            raise no_member(ring, name)
+            raise ops.no_member(ring, name)
     target = None if operation.target is None else codes[operation.target]
-    return ResolvedOperation(operation, codes[operation.node], target)
+    return ops.ResolvedOperation(operation, codes[operation.node], target)
 
 
 def enter(
-    ring: Ring, operations: Iterable[Operation]
-) -> tuple[Ring, tuple[ResolvedOperation, ...]]:
+    ring: Ring, operations: Iterable[ops.Operation]
+) -> tuple[Ring, tuple[ops.ResolvedOperation, ...]]:
     """The ring that knows the newcomers of operations, and these by node codes, as ``resolve``."""
     given = tuple(operations)
     ring = register(ring, given)
@@ -244,9 +231,9 @@ class ClusterParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only
             ring="own",
         ),
     ] = ()
-    edition: Annotated[Edition, _of("edition", "which events of an operation share an epoch")] = (
-        "documents"
-    )
+    edition: Annotated[
+        ops.Edition, _of("edition", "which events of an operation share an epoch")
+    ] = "documents"
     epoch: Annotated[
         int, _of("epoch", "the epoch of the first state", -(2**62), 2**63 - 1, hidden=True)
     ] = 0
@@ -279,7 +266,7 @@ class TcmParameters(ClusterParameters, frozen=True, forbid_unknown_fields=True, 
     ] = False
     barrier: Annotated[bool, _of("progress barrier", "without it no event waits for others")] = True
     level: Annotated[
-        Level | Literal["own"],
+        ops.Level | Literal["own"],
         _of(
             "barrier level",
             "whose answers it asks for: ALL, EACH_QUORUM (the server's own), QUORUM (the "
@@ -287,7 +274,7 @@ class TcmParameters(ClusterParameters, frozen=True, forbid_unknown_fields=True, 
         ),
     ] = "own"
     relax: Annotated[
-        Level | Literal["never"],
+        ops.Level | Literal["never"],
         _of("relaxed down to", "the weakest level that a barrier without answers falls back to"),
     ] = "never"
     merge: Annotated[
@@ -311,8 +298,8 @@ class Cluster(Struct, frozen=True):
 
     ring: Ring
     keyspaces: tuple[Keyspace, ...]
-    operations: tuple[Operation, ...]
-    resolved: dict[Operation, ResolvedOperation]
+    operations: tuple[ops.Operation, ...]
+    resolved: dict[ops.Operation, ops.ResolvedOperation]
     names: tuple[str, ...]
     focus: Range | None
 
@@ -334,9 +321,9 @@ def cluster(given: TcmParameters) -> Cluster:
 
 
 def _resolved(
-    ring: Ring, keyspaces: tuple[Keyspace, ...], operations: tuple[Operation, ...]
-) -> dict[Operation, ResolvedOperation]:
-    brought = {operation.node for operation in operations if operation.kind in BRINGS}
+    ring: Ring, keyspaces: tuple[Keyspace, ...], operations: tuple[ops.Operation, ...]
+) -> dict[ops.Operation, ops.ResolvedOperation]:
+    brought = {operation.node for operation in operations if operation.kind in ops.BRINGS}
     resolved = {}
     for operation in operations:
         try:
@@ -345,20 +332,20 @@ def _resolved(
                 for at, token in enumerate(operation.tokens):
                     ring.space.check(token, f"tokens[{at}]")
             else:
-                validate(ring, keyspaces, resolved[operation])
+                ops.validate(ring, keyspaces, resolved[operation])
         except BadInput as error:
             raise error if len(operations) == 1 else about(operation.text, error) from None
     return resolved
 
 
-def _about(operation: Operation) -> str | None:
+def _about(operation: ops.Operation) -> str | None:
     """The member that an operation is about; another of the list may have to bring it first."""
     if operation.kind == "replace":
         return operation.target
     return None if operation.kind == "bootstrap" else operation.node
 
 
-def level_of(given: TcmParameters) -> Level | None:
+def level_of(given: TcmParameters) -> ops.Level | None:
     """The level at which barriers begin; None: the edition's own."""
     return None if given.level == "own" else given.level
 
@@ -372,7 +359,7 @@ def _check_limits(given: TcmParameters) -> None:
             text(f"members[{at}].{part}", name)
         if not node.tokens:
             raise BadInput(f"members[{at}].tokens", (), "at least one token")
-    first, order = level_of(given) or OWN_LEVEL[given.edition], tuple(LEVELS)
+    first, order = level_of(given) or ops.OWN_LEVEL[given.edition], tuple(ops.LEVELS)
     below = order[order.index(first) + 1 :]
     if given.relax != "never" and given.relax not in below:
         raise BadInput("relax", given.relax, ", ".join(("never", *below)))
@@ -437,32 +424,32 @@ def _replication(given: TcmParameters) -> Replication:
     return EverywhereStrategy() if given.strategy == "everywhere" else SimpleStrategy(given.rf)
 
 
-def _newcomer(ring: Ring) -> Operation:
+def _newcomer(ring: Ring) -> ops.Operation:
     """A bootstrap into the middle of ranges all over the ring, as many as the first node owns."""
     rights = ring.tokens.tolist()
     if len(rights) < 2:
         low = rights[0] if rights else ring.space.low
-        return Operation("bootstrap", "X", ((low + ring.space.high + 1) // 2,))
+        return ops.Operation("bootstrap", "X", ((low + ring.space.high + 1) // 2,))
     wanted = len(ring.nodes[0].tokens) or 1
     every = max(1, len(rights) // wanted)
     middles = [(left, (left + right) // 2) for left, right in pairwise(rights)]
     tokens = [middle for left, middle in middles[::every] if left < middle]
     if not tokens:
         raise BadInput("tokens", "no free token between neighbours", "operations of your own")
-    return Operation("bootstrap", "X", tuple(tokens[:wanted]))
+    return ops.Operation("bootstrap", "X", tuple(tokens[:wanted]))
 
 
-def _menu(ring: Ring, operations: tuple[Operation, ...]) -> tuple[Operation, ...]:
+def _menu(ring: Ring, operations: tuple[ops.Operation, ...]) -> tuple[ops.Operation, ...]:
     """The given operations and, for every member, what else one may do to it."""
     members = [node for node in ring.nodes if node.tokens]
-    kinds: tuple[Kind, ...] = ("decommission", "removenode", "assassinate")
-    menu = [*operations, *(Operation(kind, node.name) for kind in kinds for node in members)]
+    kinds: tuple[ops.Kind, ...] = ("decommission", "removenode", "assassinate")
+    menu = [*operations, *(ops.Operation(kind, node.name) for kind in kinds for node in members)]
     taken = {token for operation in operations for token in operation.tokens}
     taken |= set(ring.tokens.tolist())
     for node in members:
         tokens = tuple(token + STEP // 4 for token in node.tokens)
         if len(tokens) == 1 and not taken & set(tokens) and max(tokens) <= ring.space.high:
-            menu.append(Operation("move", node.name, tokens))
+            menu.append(ops.Operation("move", node.name, tokens))
     if "Z" not in (operation.node for operation in operations):
-        menu += [Operation("replace", "Z", target=node.name) for node in members]
+        menu += [ops.Operation("replace", "Z", target=node.name) for node in members]
     return tuple(dict.fromkeys(menu))

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from kit.engine.server import aligned
 from kit.errors import BadInput
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts import moment as facts
@@ -10,13 +11,9 @@ from kit.protocols.tcm.facts import moment as facts
 MARKS = {"done": "x", "next": ">", "pending": " "}
 
 
-def columns(lines: Sequence[tuple[str, ...]], gap: str = "   ") -> list[str]:
+def columns(lines: Sequence[tuple[str, ...]]) -> list[str]:
     """Lines of cells, each column as wide as its widest cell."""
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return [
-        gap.join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in lines
-    ]
+    return [*aligned(lines, "   ")]
 
 
 def rows(m: TcmCluster, s: Any, keyspace: str) -> list[str]:

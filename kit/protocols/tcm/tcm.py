@@ -34,32 +34,8 @@ from kit.engine.model import KeptAnyhow
 from kit.errors import BadInput, Refusal, counted
 from kit.protocols.tcm.parameters import TcmParameters, cluster, level_of
 from kit.protocols.tcm.rules import barrier, quorums
-from kit.protocols.tcm.rules.metadata import (
-    Advance,
-    AutomaticCancel,
-    Begin,
-    Cancel,
-    Committed,
-    Event,
-    ResolvedEvent,
-    Sequence,
-    Snapshot,
-    StreamTask,
-    committed,
-    enact,
-    initial,
-    no_way_back,
-    permit,
-    remembering_planner,
-)
-from kit.protocols.tcm.rules.operations import (
-    OPERATION_SPECS,
-    SENTENCES,
-    Operation,
-    ProtocolSwitches,
-    TcmSafeguards,
-    validate,
-)
+from kit.protocols.tcm.rules import metadata as rules
+from kit.protocols.tcm.rules import operations as ops
 from kit.ring.ranges import Range
 from kit.ring.replication import EverywhereStrategy
 
@@ -90,7 +66,7 @@ class TcmState(State, frozen=True, cache_hash=True):
 
 Next: TypeAlias = TcmState | Refusal
 Listed = Annotated[
-    Operation, Each(lambda m: m.cluster.operations, lambda operation: operation.text)
+    ops.Operation, Each(lambda m: m.cluster.operations, lambda operation: operation.text)
 ]
 """One of the operations at hand; shown as the line that asks for it."""
 Displaced = Annotated[str | None, Each((), lambda name: name or "quorum")]
@@ -190,15 +166,15 @@ class Tcm(Declared[TcmState]):
         """The cluster that the parameters describe, and the switches that rules take."""
         given = self.parameters
         self.cluster = cluster(given)
-        on = {name: getattr(self, name) for name in TcmSafeguards.__struct_fields__}
+        on = {name: getattr(self, name) for name in ops.TcmSafeguards.__struct_fields__}
         on["progress_barrier"] = self.progress_barrier and given.barrier
-        self.switches = ProtocolSwitches(
-            given.edition, TcmSafeguards(**on), merge=given.merge, level=level_of(given)
+        self.switches = ops.ProtocolSwitches(
+            given.edition, ops.TcmSafeguards(**on), merge=given.merge, level=level_of(given)
         )
         self.names = self.cluster.names
         self.codes = {name: code for code, name in enumerate(self.names)}
         self.computations = 0
-        self.plan = remembering_planner()
+        self.plan = rules.remembering_planner()
         self.snapshot = lru_cache(MOST_KEPT)(self._enacted)
         self.permission = lru_cache(MOST_KEPT)(self._permit)
         self.verdict = lru_cache(MOST_KEPT)(self._judged)
@@ -211,32 +187,32 @@ class Tcm(Declared[TcmState]):
 
     # -- the metadata of a log prefix, computed once when its last event is applied ---------------
 
-    def _enacted(self, events: Log) -> Snapshot:
+    def _enacted(self, events: Log) -> rules.Snapshot:
         self.computations += 1
         if not len(events):
-            return initial(self.cluster.ring, self.cluster.keyspaces, self.parameters.epoch)
+            return rules.initial(self.cluster.ring, self.cluster.keyspaces, self.parameters.epoch)
         return self.enact(self.snapshot(events.shorter()), events[len(events) - 1])
 
-    def enact(self, snapshot: Snapshot, event: Event) -> Snapshot:
+    def enact(self, snapshot: rules.Snapshot, event: rules.Event) -> rules.Snapshot:
         """The next epoch's snapshot, after an event of the log."""
-        return enact(snapshot, self.resolved(event), self.switches, self.plan)
+        return rules.enact(snapshot, self.resolved(event), self.switches, self.plan)
 
-    def resolved(self, event: Event) -> ResolvedEvent:
+    def resolved(self, event: rules.Event) -> rules.ResolvedEvent:
         """An event of the log as rules take it."""
-        return self.cluster.resolved[event.operation] if isinstance(event, Begin) else event
+        return self.cluster.resolved[event.operation] if isinstance(event, rules.Begin) else event
 
-    def committed(self, events: Log) -> Committed:
+    def committed(self, events: Log) -> rules.Committed:
         """What the last event of a log prefix did."""
         before, after = (self.snapshot(log).metadata for log in (events.shorter(), events))
         event = self.resolved(events[len(events) - 1])
-        return committed(before, event, after, self.switches, self.plan)
+        return rules.committed(before, event, after, self.switches, self.plan)
 
-    def sequences(self, s: TcmState) -> tuple[Sequence, ...]:
+    def sequences(self, s: TcmState) -> tuple[rules.Sequence, ...]:
         """The operations under way that somebody remembers."""
         known = self.snapshot(s.events).metadata.sequences
         return tuple(sequence for sequence in known if sequence.node not in s.forgotten)
 
-    def sequence(self, s: TcmState, node: str) -> Sequence | None:
+    def sequence(self, s: TcmState, node: str) -> rules.Sequence | None:
         """The operation of ``node`` that is under way and remembered."""
         return next((sequence for sequence in self.sequences(s) if sequence.node == node), None)
 
@@ -254,14 +230,14 @@ class Tcm(Declared[TcmState]):
 
     # -- commits: what they have in common ---------------------------------------------------------
 
-    def commit(self, s: TcmState, event: Event) -> TcmState:
+    def commit(self, s: TcmState, event: rules.Event) -> TcmState:
         """The event is in the log: metadata moves on."""
         events = s.events.append(event)
         streamed = s.streamed
         if streamed:  # else nobody need work out the next epoch of a commit that is only offered
             under_way = {x.node for x in self.snapshot(events).metadata.sequences if not x.undoing}
             streamed = tuple(entry for entry in streamed if entry[0] in under_way)
-        dead = event.operation.dead if isinstance(event, Begin) else None
+        dead = event.operation.dead if isinstance(event, rules.Begin) else None
         down = s.down if dead is None else tuple(sorted({*s.down, dead}))
         return s.but(events=events, streamed=streamed, down=down)
 
@@ -269,7 +245,7 @@ class Tcm(Declared[TcmState]):
         """``Epoch 101: add write replicas (bootstrap X at 150). Next: …``, as a template."""
         event = self.committed(events)
         if event.after is not None:
-            rest = f"Next: {SENTENCES[event.after.next.name]}."
+            rest = f"Next: {ops.SENTENCES[event.after.next.name]}."
         elif event.before is None:
             return verbatim(f"{opening}Epoch {event.epoch} does all of it, without streaming.")
         else:
@@ -291,7 +267,7 @@ class Tcm(Declared[TcmState]):
             events = Log() if is_own and event.before is None else events.shorter()
         parts = {(part.group, part.range) for part in last.before.plan.transfers}
         moved = f"{counted(len(parts), 'range')} moved"
-        became = OPERATION_SPECS[operation.kind].became.format(operation)
+        became = ops.OPERATION_SPECS[operation.kind].became.format(operation)
         if last.cancelled:
             title, moved = operation.title, "all is as before"
             became = f"{title[0].upper()}{title[1:]} is undone"
@@ -303,9 +279,9 @@ class Tcm(Declared[TcmState]):
 
     def submitter(self, before: TcmState, action: Any) -> str | None:
         """The node that commits; None where an operator does."""
-        if isinstance(action, Begin):
+        if isinstance(action, rules.Begin):
             return driver(action.operation)
-        if isinstance(action, Advance):
+        if isinstance(action, rules.Advance):
             sequence = self.under_way(before, action.node)
             return None if sequence.undoing else driver(sequence.plan.operation)
         return getattr(action, "by", None)
@@ -319,25 +295,25 @@ class Tcm(Declared[TcmState]):
 
     # -- begin ------------------------------------------------------------------------------------
 
-    def sensible(self, s: TcmState) -> tuple[Operation, ...]:
+    def sensible(self, s: TcmState) -> tuple[ops.Operation, ...]:
         """Operations that still make sense and are not under way."""
         return self._possible(s.events)
 
-    def _sensible(self, events: Log) -> tuple[Operation, ...]:
+    def _sensible(self, events: Log) -> tuple[ops.Operation, ...]:
         metadata = self.snapshot(events).metadata
         operations = []
         for operation, resolved in self.cluster.resolved.items():
             if metadata.sequence(operation.node) is None:
                 with suppress(BadInput):
-                    validate(metadata.ring, metadata.keyspaces, resolved)
+                    ops.validate(metadata.ring, metadata.keyspaces, resolved)
                     operations.append(operation)
         return tuple(operations)
 
-    def _permit(self, events: Log, operation: Operation) -> Refusal | None:
+    def _permit(self, events: Log, operation: ops.Operation) -> Refusal | None:
         """The metadata service validates and permits, by what is committed alone."""
         metadata = self.snapshot(events).metadata
         planned = self.plan(metadata, self.cluster.resolved[operation], self.switches)
-        return permit(metadata, planned, self.switches)
+        return rules.permit(metadata, planned, self.switches)
 
     def begins(self, before: TcmState, action: Any, after: TcmState) -> str:
         """``Bootstrap X at 150 begins. Epoch 100: …``."""
@@ -345,7 +321,7 @@ class Tcm(Declared[TcmState]):
         return self.in_words(after.events, f"{title[0].upper()}{title[1:]} begins. ")
 
     @action(
-        struct=Begin,
+        struct=rules.Begin,
         each=sensible,
         verb="{operation}",
         label=lambda m, s, action: verbatim(action.operation.title),
@@ -362,7 +338,7 @@ class Tcm(Declared[TcmState]):
             return idle(operation)
         # Without this safeguard the cluster asks what the submitter knows.
         refusal = self.permission(s.events, operation) if self.validate_committed else None
-        return refusal or self.commit(s, Begin(operation))
+        return refusal or self.commit(s, rules.Begin(operation))
 
     # -- streaming --------------------------------------------------------------------------------
 
@@ -374,27 +350,31 @@ class Tcm(Declared[TcmState]):
                 for i in barrier.pending(sequence, self.streamed(s, sequence.node)):
                     yield self.names_of(sequence, todo[i])
 
-    def names_of(self, sequence: Sequence, task: StreamTask) -> tuple[str, str | None, str]:
+    def names_of(
+        self, sequence: rules.Sequence, task: rules.StreamTask
+    ) -> tuple[str, str | None, str]:
         """A task of an operation as the action that does it names it."""
         displaced = None if task.displaced is None else self.names[task.displaced]
         return sequence.node, displaced, self.names[task.target]
 
-    def task(self, s: TcmState, action: Any) -> tuple[Sequence, StreamTask]:
+    def task(self, s: TcmState, action: Any) -> tuple[rules.Sequence, rules.StreamTask]:
         """The operation and the task that a streaming action stands for."""
         sequence = self.under_way(s, action.node)
         return sequence, sequence.plan.tasks[self._place(sequence, action.displaced, action.target)]
 
-    def _place(self, sequence: Sequence, displaced: str | None, target: str) -> int:
+    def _place(self, sequence: rules.Sequence, displaced: str | None, target: str) -> int:
         whom = None if displaced is None else self.codes[displaced]
         return sequence.plan.places[self.codes[target], whom]
 
-    def under_way(self, s: TcmState, node: str) -> Sequence:
+    def under_way(self, s: TcmState, node: str) -> rules.Sequence:
         """The operation of ``node`` that is under way and remembered; there is one."""
         sequence = self.sequence(s, node)
         assert sequence is not None, f"{node} has nothing under way"
         return sequence
 
-    def absent(self, s: TcmState, sequence: Sequence) -> tuple[frozenset[int], frozenset[int]]:
+    def absent(
+        self, s: TcmState, sequence: rules.Sequence
+    ) -> tuple[frozenset[int], frozenset[int]]:
         """The codes of nodes that are down, and of those that will never come back."""
         code = sequence.plan.resolved.dead
         dead = frozenset[int]() if code is None else frozenset((code,))
@@ -404,7 +384,9 @@ class Tcm(Declared[TcmState]):
         """The bit mask of the streaming tasks that an operation has done."""
         return dict(s.streamed).get(node, 0)
 
-    def sent(self, s: TcmState, sequence: Sequence, task: StreamTask) -> dict[str, list[Range]]:
+    def sent(
+        self, s: TcmState, sequence: rules.Sequence, task: rules.StreamTask
+    ) -> dict[str, list[Range]]:
         """The nodes that stream a task as things stand, each with the ranges that it sends."""
         down, _ = self.absent(s, sequence)
         ranges_of: dict[str, list[Range]] = {}
@@ -499,10 +481,10 @@ class Tcm(Declared[TcmState]):
         sequence = self.sequence(s, action.node)
         if sequence is None:
             return ""
-        return verbatim(f"{SENTENCES[sequence.next.name]} ({sequence.plan.operation.title})")
+        return verbatim(f"{ops.SENTENCES[sequence.next.name]} ({sequence.plan.operation.title})")
 
     @action(
-        struct=Advance,
+        struct=rules.Advance,
         kind="commit",
         verb="commit {node}",
         label=next_step,
@@ -520,9 +502,9 @@ class Tcm(Declared[TcmState]):
         operation = sequence.plan.operation
         if driver(operation) in s.down and not sequence.undoing:
             return idle(operation)
-        return self._streaming(s, sequence) or self.commit(s, Advance(node))
+        return self._streaming(s, sequence) or self.commit(s, rules.Advance(node))
 
-    def _streaming(self, s: TcmState, sequence: Sequence) -> Refusal | None:
+    def _streaming(self, s: TcmState, sequence: rules.Sequence) -> Refusal | None:
         if not barrier.must_stream(sequence, self.switches):
             return None
         todo = sequence.plan.tasks
@@ -552,14 +534,14 @@ class Tcm(Declared[TcmState]):
             yield from (x.node for x in self.sequences(s) if not x.undoing)
 
     def _no_way_back(self, s: TcmState, node: str) -> Refusal | None:
-        refusal = no_way_back(self.under_way(s, node))
+        refusal = rules.no_way_back(self.under_way(s, node))
         if refusal is not None:
             return refusal
         spent = self.snapshot(s.events).metadata.cancels >= self.parameters.cancels
         return CANCELS_SPENT if spent else None
 
     @action(
-        struct=Cancel,
+        struct=rules.Cancel,
         each=cancellable,
         says=lambda m, before, action, after: m.in_words(after.events, "An operator cancels. "),
     )
@@ -569,7 +551,7 @@ class Tcm(Declared[TcmState]):
 
         That is possible until writes were dropped: then the old replicas lag for good.
         """
-        return self._no_way_back(s, node) or self.commit(s, Cancel(node))
+        return self._no_way_back(s, node) or self.commit(s, rules.Cancel(node))
 
     def out_of_sight(self, s: TcmState) -> Iterator[tuple[str, str]]:
         """Somebody who does not hear of a node would like to have its operation undone."""
@@ -578,7 +560,7 @@ class Tcm(Declared[TcmState]):
             yield from ((node, other) for other in list(others)[:1])
 
     @action(
-        struct=AutomaticCancel,
+        struct=rules.AutomaticCancel,
         kind="cancel",
         each=out_of_sight,
         verb="give-up {node} by {by}",
@@ -596,7 +578,7 @@ class Tcm(Declared[TcmState]):
         """
         if self.operator_cancel:
             return refused(f"{by} may have lost sight of {node}: only operators cancel")
-        return self._no_way_back(s, node) or self.commit(s, AutomaticCancel(node, by))
+        return self._no_way_back(s, node) or self.commit(s, rules.AutomaticCancel(node, by))
 
     # -- crashes ----------------------------------------------------------------------------------
 
@@ -695,7 +677,7 @@ class Tcm(Declared[TcmState]):
         if events:
             previous = self.snapshot(events.shorter())
             last = events[len(events) - 1]
-            begun = [self.cluster.resolved[last.operation]] if isinstance(last, Begin) else []
+            begun = [self.cluster.resolved[last.operation]] if isinstance(last, rules.Begin) else []
             operations = [x.plan.resolved for x in previous.metadata.sequences] + begun
             dead = frozenset(x.dead for x in operations if x.dead is not None)
             pairs += [(previous, now), (now, previous)]
@@ -729,10 +711,10 @@ class Tcm(Declared[TcmState]):
     def asked_for(self, events: Log) -> str | None:
         """Every operation that was undone was undone by an operator's command."""
         undone = self.snapshot(events).metadata.cancels
-        commands = sum(type(event) is Cancel for event in events)
+        commands = sum(type(event) is rules.Cancel for event in events)
         if undone == commands:
             return None
-        node = [event.node for event in events if isinstance(event, AutomaticCancel)][-1]
+        node = [event.node for event in events if isinstance(event, rules.AutomaticCancel)][-1]
         undoing = f"undone: {undone}, cancelled by an operator: {commands}"
         return f"{undoing}; nobody asked {node} to go back"
 
@@ -761,18 +743,18 @@ def _unsettled(m: Tcm, events: Log, forgotten: frozenset[str]) -> str | None:
     return quorums.settled(m.snapshot(events), forgotten)
 
 
-def driver(operation: Operation) -> str | None:
+def driver(operation: ops.Operation) -> str | None:
     """The node that carries an operation out itself; None where an operator does."""
-    return operation.node if OPERATION_SPECS[operation.kind].driver == "node" else None
+    return operation.node if ops.OPERATION_SPECS[operation.kind].driver == "node" else None
 
 
-def idle(operation: Operation) -> Refusal:
+def idle(operation: ops.Operation) -> Refusal:
     """Nobody goes on with the operation of a node that is down."""
     node = operation.node
     return refused(f"{node} is down: it drives its own {operation.kind}", (node,))
 
 
-def planned_tokens(sequences: Iterable[Sequence], name: str) -> tuple[int, ...]:
+def planned_tokens(sequences: Iterable[rules.Sequence], name: str) -> tuple[int, ...]:
     """The tokens that a node will own once its operation is done; none where they stay or go."""
     for sequence in sequences:
         operation = sequence.plan.operation

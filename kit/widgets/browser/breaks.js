@@ -138,11 +138,20 @@ export class Breaks {
     if (this.isDim) fade(drawing, kept);
   }
 
+  // The cause is here as text; the kernel is asked for that of the whole run.
   copy(button) {
-    const text = button.closest(".kp-cause").querySelector("pre");
+    this.copier = button;
+    if (button.closest(".kp-help")) this.player.act("mermaid", button);
+    else this.copied();
+  }
+
+  copied(words) {
+    const text = this.copier.nextElementSibling;
+    if (words) text.textContent = words;
     getSelection().selectAllChildren(text);
-    const done = document.execCommand("copy");
-    this.player.voice.tell(done ? say("Copied.") : say("Copy the marked text by hand."), button);
+    const isDone = document.execCommand("copy");
+    const told = isDone ? say("Copied.") : say("Copy the marked text by hand.");
+    this.player.voice.tell(told, this.copier);
   }
 }
 

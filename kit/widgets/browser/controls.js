@@ -95,11 +95,13 @@ function click(player, target) {
   player.voice.hush();
   player.sheets.clicked(target);
   if (!target.closest(".kp-menu") && !thingAt(target)) player.menu.close();
-  if (!button) {
+  const head = target.closest("svg .who");
+  if (head) player.spots.fold(head);
+  else if (!button) {
     const thing = thingAt(target);
     if (thing) touch(player, target, thing);
-    return;
   }
+  if (head || !button) return;
   const { act, spot, tab } = button.dataset;
   if (act) player.rush.do(() => use(player, button));
   else if (spot) touch(player, button, spot);
@@ -180,7 +182,10 @@ function press(player, event) {
   if (event.ctrlKey || event.metaKey || event.altKey || key === "Tab") return;
   event.stopPropagation(); // JupyterLab acts on single letters even here
   if (isTyping(target, key) || isPressing(target, key)) return;
-  if (target.matches("[data-roving]") && WALKING.test(key)) rove(event);
+  if (target.matches("svg .who") && /^(Enter| )$/.test(key)) {
+    event.preventDefault();
+    player.spots.fold(target);
+  } else if (target.matches("[data-roving]") && WALKING.test(key)) rove(event);
   else if (!player.ask.hidden && /^[a-d]$/i.test(key)) player.bet(key.toUpperCase());
   else if (/^[1-9]$/.test(key))
     player.rush.do(() => player.main.box.querySelector(`[data-key="${key}"]`)?.click());

@@ -359,7 +359,7 @@ export class Player {
       return;
     }
     this.used = element;
-    this.sheets.close(this.drawer);
+    this.sheets.close(control === "mermaid" ? this.help : this.drawer);
     this.rush.begin();
     this.wire.act(control, this.at);
   }

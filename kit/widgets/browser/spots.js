@@ -13,6 +13,7 @@ export const STEP = 1.25; // times larger
 export class Spots {
   zoom = 1;
   walked = null;
+  folded = new Set();
 
   constructor(player) {
     this.player = player;
@@ -53,12 +54,27 @@ export class Spots {
   // Where a picture grows with the run and is larger than its slot, its newest part is in sight.
   follow(picture) {
     const drawing = picture.box.querySelector("[data-newest]");
+    if (drawing) this.thin(drawing);
     const slot = drawing?.closest(".kp-scroll");
     if (!slot) return;
     const [x, y] = drawing.dataset.newest.split(" ").map(Number);
     slot.scrollLeft = scrolled(slot.scrollLeft, x * slot.scrollWidth, slot.clientWidth);
     slot.scrollTop = scrolled(slot.scrollTop, y * slot.scrollHeight, slot.clientHeight);
     pin(slot);
+  }
+
+  // A lane becomes a thin line, or is itself again.
+  fold({ dataset: { lanes }, ownerSVGElement: drawing }) {
+    if (!this.folded.delete(lanes)) this.folded.add(lanes);
+    this.thin(drawing);
+  }
+
+  thin(drawing) {
+    for (const part of all(drawing, "[data-lanes]")) {
+      const isThin = part.dataset.lanes.split("|").some((lane) => this.folded.has(lane));
+      part.toggleAttribute("data-my-folded", isThin);
+      if (part.matches("svg .who")) part.ariaPressed = isThin;
+    }
   }
 
   // The wheel turns the page, unless the reader is in the picture.

@@ -49,6 +49,7 @@ export class Wire {
       this.player.moveTo(update.position);
     } else if (update.progress === undefined) this.player.frames.came();
     if (update.progress !== undefined) this.player.breaks.told(update.progress);
+    if (update.copied) this.player.breaks.copied(update.copied);
     if (update.error) this.player.refused(update.error);
     this.changed();
   }

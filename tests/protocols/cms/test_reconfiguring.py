@@ -314,3 +314,36 @@ def test_some_nodes_are_the_cms_and_that_changes_while_it_runs(after_steps: int)
     assert submitted
     assert list(dict.fromkeys(seen)) == ["ABC", "ABCD", "BCD"]
     assert facts.log(model, timeline.state)[submitted - 1].event == "change"
+
+
+def hashed(ids: list[int]) -> list[int]:
+    """The order of a hash set of Java: 16 buckets, and the hash of a node id is 31 and the id."""
+    assert len(ids) <= 12  # of more it has more buckets
+    return sorted(ids, key=lambda each: (31 + each) % 16)
+
+
+def test_the_published_order_of_removals_is_that_of_small_node_ids() -> None:
+    """Node ids count from 1. Up to 16 the set gives them by size; 17 would come before 2."""
+    assert hashed([*range(12, 0, -1)]) == [*range(1, 13)]
+    assert hashed([16, 1, 5]) == [1, 5, 16]
+    assert hashed([2, 17]) == [17, 2]
+
+
+@pytest.mark.parametrize(
+    ("lost", "removed", "stuck"), [("C", "B", True), ("B", "B", False), ("A", "A", False)]
+)
+def test_shrinking_to_one_with_a_lost_member(lost: str, removed: str, stuck: bool) -> None:
+    """Nobody looks who is lost: where the last one is, a live member goes first, and of the two
+    that are left one is lost. Taken out by itself before, it does no harm.
+    """
+    given = {"nodes": 3, "members": 3, "edition": "server", "crashes": 0, "losses": 1, "orders": 2}
+    survivor = "A" if lost != "A" else "B"
+    others = " ".join(name for name in "ABC" if name != lost)
+    timeline = after("cms", given, f"lose {lost}", f"reconfigure {survivor} 1 {others}")
+    by_itself(timeline)
+    events = [row.event for row in facts.log(timeline.model, timeline.state)]
+    assert next(each for each in events if "removal" in each) == f"removal of {removed}"
+    assert timeline.model.has_quorum(timeline.state) is not stuck
+    safe = after("cms", given, f"lose {lost}", f"assassinate {survivor} {lost} {others}")
+    go_on(safe, f"reconfigure {survivor} 1 {others}")
+    assert by_itself(safe).model.has_quorum(safe.state)

@@ -2,18 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 
+from kit.engine import server as tools
 from kit.engine.cassandra import PORT, ListedNode, Logged, MetadataServers, ServiceView
 from kit.engine.drill import CommandReply, DrillMoment
 from kit.engine.flows import ServerHost, address_of, as_uuid, host_id
 from kit.engine.forms import Given
-from kit.engine.server import (
-    NO_TOKENS,
-    NOT_MODELLED,
-    OWN_KEYSPACE,
-    NodeTable,
-    Row,
-    Servers,
-)
 from kit.errors import Refused
 from kit.masks import is_majority, nodes_in
 from kit.protocols.cms.cms import Cms, working
@@ -79,14 +72,14 @@ class CmsServers(MetadataServers):
         "nodetool cms reconfigure --cancel": "cancel *",
     }
     lacks: Mapping[str, str] = {
-        "nodetool ring": NO_TOKENS,
-        "nodetool cms dumpdirectory --tokens": NO_TOKENS,
+        "nodetool ring": tools.NO_TOKENS,
+        "nodetool cms dumpdirectory --tokens": tools.NO_TOKENS,
         "nodetool cms snapshot": NO_SNAPSHOT,
     }
 
     def __init__(self) -> None:
         super().__init__()
-        health = NodeTable("cms_health", HEALTH, self.health, OWN_KEYSPACE)
+        health = tools.NodeTable("cms_health", HEALTH, self.health, tools.OWN_KEYSPACE)
         self.tables = (*self.tables, health)
 
     def hosts(self, now: DrillMoment) -> list[ServerHost]:
@@ -154,7 +147,7 @@ class CmsServers(MetadataServers):
         named = {word: ", ".join(ends[at] for at in nodes_in(of)) for word, of in parts.items()}
         return CommandReply(tuple(f"{word}: [{names}]" for word, names in named.items()))
 
-    def health(self, now: DrillMoment, at: int) -> Iterator[Row]:
+    def health(self, now: DrillMoment, at: int) -> Iterator[tools.Row]:
         """Our own table: the CMS by the newest log of all, as nobody can ask."""
         m, s = now.model, now.state
         members, can = m.newest(s), m.has_quorum(s) and not s.open
@@ -163,7 +156,7 @@ class CmsServers(MetadataServers):
         yield dict(zip(HEALTH, values, strict=True))
 
 
-class MigratingServers(Servers):
+class MigratingServers(tools.Servers):
     """The servers of a cluster that goes over from gossip to the log."""
 
     does: Mapping[str, str] = {
@@ -173,7 +166,7 @@ class MigratingServers(Servers):
     }
     lacks: Mapping[str, str] = {
         "nodetool describecluster": "nodes of this model have facts, and no schema version",
-        "nodetool ring": NO_TOKENS,
+        "nodetool ring": tools.NO_TOKENS,
     }
 
     def is_up(self, now: DrillMoment, at: int) -> bool:
@@ -202,8 +195,8 @@ class CommitServers(MetadataServers):
         **dict.fromkeys(("nodetool cms reconfigure", "nodetool cms initialize"), FIXED),
         "nodetool cms abort": FIXED,
         "nodetool cms unregister": KEPT,
-        "nodetool ring": NO_TOKENS,
-        "nodetool cms dumpdirectory --tokens": NO_TOKENS,
+        "nodetool ring": tools.NO_TOKENS,
+        "nodetool cms dumpdirectory --tokens": tools.NO_TOKENS,
     }
 
     def is_up(self, now: DrillMoment, at: int) -> bool:
@@ -284,7 +277,7 @@ class OrderedServers(SchemaServers, MetadataServers):
         """The CMS as a node knows it. Raises Refused where there is none."""
         m, node = now.model, now.state.nodes[at]
         if not m.ordered:
-            raise Refused(f"{NOT_MODELLED}without S-80 there is no log, and no CMS")
+            raise Refused(f"{tools.NOT_MODELLED}without S-80 there is no log, and no CMS")
         members = tuple(map(m.number, node.members))
         return ServiceView(node.epoch, (), members, size=str(len(members)))
 
@@ -307,7 +300,7 @@ class OrderedServers(SchemaServers, MetadataServers):
         up = (each for each in range(len(names)) if self.is_up(now, each))
         return {each for each in up if now.model.reaches(now.state, names[at], names[each])}
 
-    def node_rows(self, now: DrillMoment, at: int) -> Iterator[Row]:
+    def node_rows(self, now: DrillMoment, at: int) -> Iterator[tools.Row]:
         """The directory is made of the log, too."""
         self.service(now, at)
         return super().node_rows(now, at)

@@ -177,6 +177,8 @@ def next_step(members: Members, wanted: int, *, at_once: bool) -> str:
 
     Who is half added is finished, or dropped if it is no longer wanted; then additions one by one,
     then removals one by one. ``at_once``: a removal takes one event, as in the published code.
+    There the order is that of a hash set of node ids, whose hash is 31 and the id: the smallest
+    goes first, as long as ids are at most 16. Who is down plays no part in it.
     """
     if half := members.pending:
         kind = FINISH_ADD if half & wanted else FINISH_REMOVE

@@ -16,18 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.protocols.cms.rules.log import Entry, Machine, replay
-from kit.protocols.gossip.rules import (
-    BOOT,
-    NORMAL,
-    LegacySchema,
-    Mutations,
-    SchemaChange,
-    cells_of,
-    merged,
-    parse_changes,
-    schema_of,
-)
-from kit.protocols.gossip.rules import objection as makes_no_sense
+from kit.protocols.gossip import rules as gossip
 
 JOIN, JOINED, CANCEL, CMS = "bootstrap", "joined", "cancel", "cms"
 
@@ -35,7 +24,7 @@ JOIN, JOINED, CANCEL, CMS = "bootstrap", "joined", "cancel", "cms"
 class SchemaMetadata(Struct, frozen=True, cache_hash=True):
     """What each node at an epoch knows: the schema, what each node is, who belongs to the CMS."""
 
-    cells: Mutations = ()
+    cells: gossip.Mutations = ()
     statuses: tuple[tuple[str, str], ...] = ()
     members: tuple[str, ...] = ()
 
@@ -45,24 +34,24 @@ class SchemaMetadata(Struct, frozen=True, cache_hash=True):
 
 
 @lru_cache(256)
-def statement(event: str) -> tuple[SchemaChange, str] | None:
+def statement(event: str) -> tuple[gossip.SchemaChange, str] | None:
     """The statement of an event, and the node that it was asked of; None where it is none."""
     text, _, node = event.rpartition(" at ")
-    return (parse_changes("event", (event,), (node,))[0].change, node) if text else None
+    return (gossip.parse_changes("event", (event,), (node,))[0].change, node) if text else None
 
 
 def enact(metadata: SchemaMetadata, entry: Entry) -> SchemaMetadata:
     """The metadata after one more entry."""
     if parsed := statement(entry.event):
-        cells = cells_of(parsed[0], entry.epoch, parsed[1])
-        return replace(metadata, cells=merged(metadata.cells, cells))
+        cells = gossip.cells_of(parsed[0], entry.epoch, parsed[1])
+        return replace(metadata, cells=gossip.merged(metadata.cells, cells))
     verb, *names = entry.event.split()
     if verb == CMS:
         return replace(metadata, members=tuple(names))
     statuses = dict(metadata.statuses)
     statuses.pop(names[0], None)
     if verb != CANCEL:
-        statuses[names[0]] = BOOT if verb == JOIN else NORMAL
+        statuses[names[0]] = gossip.BOOT if verb == JOIN else gossip.NORMAL
     return replace(metadata, statuses=tuple(sorted(statuses.items())))
 
 
@@ -73,7 +62,7 @@ def metadata_after(machine: Machine, entries: tuple[Entry, ...]) -> SchemaMetada
     return made
 
 
-def moves_ranges(schema: LegacySchema, change: SchemaChange) -> bool:
+def moves_ranges(schema: gossip.LegacySchema, change: gossip.SchemaChange) -> bool:
     """Whether a statement changes who owns ranges.
 
     A new keyspace does where no other one has its replication, as all that have one replication
@@ -93,10 +82,10 @@ def objection(metadata: SchemaMetadata, event: str, *, locks: bool = True) -> st
     parsed = statement(event)
     if parsed is None:
         return None
-    schema = schema_of(metadata.cells)
-    if why := makes_no_sense(schema, parsed[0]):
+    schema = gossip.schema_of(metadata.cells)
+    if why := gossip.objection(schema, parsed[0]):
         return why
-    joining = metadata.those(BOOT) if locks else ()
+    joining = metadata.those(gossip.BOOT) if locks else ()
     if joining and moves_ranges(schema, parsed[0]):
         return f"it changes replication, and the join of {joining[0]} has locked ranges"
     return None

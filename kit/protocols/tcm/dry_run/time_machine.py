@@ -16,15 +16,8 @@ from kit.engine.timeline import Timeline
 from kit.errors import BadInput, counted
 from kit.operators.importers.nodetool import name_order
 from kit.operators.importers.opening import Imported
+from kit.protocols.tcm.dry_run import metadata_log as logs
 from kit.protocols.tcm.dry_run.history import begin_in_flight, model_for, turn
-from kit.protocols.tcm.dry_run.metadata_log import (
-    COMING,
-    Epoch,
-    Flight,
-    Member,
-    MetadataHistory,
-    metadata_history,
-)
 from kit.protocols.tcm.dry_run.player import NO_KEYSPACE, named_keyspaces
 from kit.protocols.tcm.panels.operation import diagram
 from kit.protocols.tcm.parameters import parse_operation
@@ -49,9 +42,9 @@ class RealLog(Record):
     name = "tcm/log"
     title = "A real cluster's metadata log"
     ends = "the log ends here"
-    entries: tuple[Epoch, ...]
+    entries: tuple[logs.Epoch, ...]
 
-    def __init__(self, history: MetadataHistory) -> None:
+    def __init__(self, history: logs.MetadataHistory) -> None:
         super().__init__(history.epochs)
         self.history = history
 
@@ -96,7 +89,7 @@ def _flights(scene: Scene) -> Iterator[tuple[str, str, str]]:
         yield name(flight.node), what, flight.steps[-1]
 
 
-def _tokens(member: Member) -> str:
+def _tokens(member: logs.Member) -> str:
     return "not known" if member.tokens is None else str(len(member.tokens))
 
 
@@ -162,16 +155,16 @@ VIEWS = Views(
 )
 
 
-def log_timeline(history: MetadataHistory) -> Timeline:
+def log_timeline(history: logs.MetadataHistory) -> Timeline:
     """The whole log as a timeline, looked at from its start."""
     return RealLog(history).read_through()
 
 
-LogSource: TypeAlias = MetadataHistory | str | Path | Sequence[str | Path]
+LogSource: TypeAlias = logs.MetadataHistory | str | Path | Sequence[str | Path]
 
 
-def _read(log: LogSource) -> MetadataHistory:
-    return log if isinstance(log, MetadataHistory) else metadata_history(log)
+def _read(log: LogSource) -> logs.MetadataHistory:
+    return log if isinstance(log, logs.MetadataHistory) else logs.metadata_history(log)
 
 
 @checked
@@ -184,7 +177,7 @@ def replay_log(log: LogSource) -> Rehearsal:
     return Rehearsal(log_timeline(history), history.warnings)
 
 
-def _ring(members: Iterable[Member], epoch: int, keyspaces: tuple[Keyspace, ...]) -> Imported:
+def _ring(members: Iterable[logs.Member], epoch: int, keyspaces: tuple[Keyspace, ...]) -> Imported:
     """The ring that these members made at an epoch.
 
     Raises BadInput for one whose datacenter, rack or tokens the files do not tell.
@@ -238,13 +231,15 @@ def what_if(
     return Rehearsal(timeline, history.warnings, controls=True)
 
 
-def _operation(history: MetadataHistory, flight: Flight, members: Iterable[Member]) -> Operation:
+def _operation(
+    history: logs.MetadataHistory, flight: logs.Flight, members: Iterable[logs.Member]
+) -> Operation:
     """An operation under way as an operator would have written it."""
     name = history.name(flight.node)
     if flight.kind in ("bootstrap", "move") and not flight.tokens:
         raise BadInput(f"tokens of {name}", None, "an operation whose preparation is in the log")
     target = None if flight.replaced is None else history.name(flight.replaced)
-    coming = [m for m in members if m.name == name and flight.kind in COMING]
+    coming = [m for m in members if m.name == name and flight.kind in logs.COMING]
     dc, rack = (coming[0].dc, coming[0].rack) if coming else (None, None)
     tokens = flight.tokens or ()
     return Operation(flight.kind, name, tokens, target, dc, rack, flight.force)

@@ -23,27 +23,9 @@ from msgspec.structs import replace
 from kit.engine.registry import one_of
 from kit.errors import BadInput, Refusal
 from kit.protocols.tcm.cluster import TcmCluster
+from kit.protocols.tcm.rules import metadata as rules
+from kit.protocols.tcm.rules import operations as ops
 from kit.protocols.tcm.rules.barrier import Barrier, is_done
-from kit.protocols.tcm.rules.metadata import (
-    Begin,
-    Cancel,
-    Committed,
-    Sequence,
-    Snapshot,
-    StreamTask,
-    has_switched,
-    locks,
-    state_of,
-    together,
-)
-from kit.protocols.tcm.rules.operations import (
-    LEVELS,
-    OPERATION_SPECS,
-    OWN_LEVEL,
-    SENTENCES,
-    Level,
-    Operation,
-)
 from kit.protocols.tcm.rules.quorums import Mask, levels, quorums_apart
 from kit.protocols.tcm.tcm import planned_tokens
 from kit.ring.placements import Table
@@ -149,7 +131,9 @@ class Awaiting(Struct, frozen=True):
     unmet: int
 
 
-def awaiting(m: TcmCluster, s: Any, sequence: Sequence, most: int | None = MOST_TOLD) -> Awaiting:
+def awaiting(
+    m: TcmCluster, s: Any, sequence: rules.Sequence, most: int | None = MOST_TOLD
+) -> Awaiting:
     """What the sequence's next step waits for, a row per keyspace and range; None: every row."""
     every, known, metadata = m.barriers(s, sequence), m.applied(s), m.snapshot(s).metadata
     alike = [metadata.keyspaces_of(group) for group in range(len(metadata.groups))]
@@ -190,14 +174,14 @@ def sizes(m: TcmCluster) -> Sizes | None:
     return memo(m, "sizes", lambda: sizes_of(stored, cluster.ring, cluster.keyspaces))
 
 
-def streams(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[StreamRow, ...]:
+def streams(m: TcmCluster, s: Any, sequence: rules.Sequence) -> tuple[StreamRow, ...]:
     """All that the operation copies, done or not; empty once reads have switched."""
-    if sequence.undoing or has_switched(sequence):
+    if sequence.undoing or rules.has_switched(sequence):
         return ()
     return tuple(to_stream(m, s, sequence, m.tcm.streamed(s.tcm, sequence.node)))
 
 
-def to_stream(m: TcmCluster, s: Any, sequence: Sequence, mask: int) -> Iterator[StreamRow]:
+def to_stream(m: TcmCluster, s: Any, sequence: rules.Sequence, mask: int) -> Iterator[StreamRow]:
     """All that an operation copies; ``mask`` has the tasks that are done."""
     plan = sequence.plan  # it is kept, so that no other has its identity
     key = ("to stream", id(plan), s.tcm.down)
@@ -205,12 +189,12 @@ def to_stream(m: TcmCluster, s: Any, sequence: Sequence, mask: int) -> Iterator[
         yield replace(row, done=True) if is_done(mask, i) else row
 
 
-def _tasked(m: TcmCluster, s: Any, sequence: Sequence) -> Iterator[tuple[int, StreamRow]]:
+def _tasked(m: TcmCluster, s: Any, sequence: rules.Sequence) -> Iterator[tuple[int, StreamRow]]:
     """All that an operation copies, each with the number of its task, as if none were done."""
     metadata, known = m.snapshot(s).metadata, sizes(m)
     for i, task in enumerate(sequence.plan.tasks):
         for transfer in task.transfers:
-            alone = StreamTask(transfer.target, transfer.displaced, (transfer,))
+            alone = rules.StreamTask(transfer.target, transfer.displaced, (transfer,))
             names = tuple(m.tcm.sent(s.tcm, sequence, alone))
             for keyspace in metadata.keyspaces_of(transfer.group):
                 bounds = _bounds(m, keyspace, transfer.range)
@@ -266,12 +250,12 @@ class OperationRow(Struct, frozen=True):
     streams: tuple[StreamRow, ...]
     locks: tuple[LockRow, ...]
     cancelling: bool
-    level: Level | Literal[""] = ""
+    level: ops.Level | Literal[""] = ""
 
     @property
     def asks(self) -> str:
         """Whose answers its barriers ask for, where it is not what the edition asks for."""
-        return f"Barrier at {self.level}: {LEVELS[self.level]}." if self.level else ""
+        return f"Barrier at {self.level}: {ops.LEVELS[self.level]}." if self.level else ""
 
     @property
     def barriers(self) -> tuple[BarrierRow, ...]:
@@ -366,7 +350,7 @@ def rows(
     return tuple(rows)
 
 
-def holders(snapshot: Snapshot, group: int) -> list[tuple[Range, str]]:
+def holders(snapshot: rules.Snapshot, group: int) -> list[tuple[Range, str]]:
     """The locked ranges of a group, each with the title of the operation that holds it."""
     return [
         (locked, sequence.plan.operation.title)
@@ -384,7 +368,7 @@ def owners(m: TcmCluster, s: Any, token: int, keyspace: str | None = None) -> Ra
     raise BadInput("token", token, f"above {space(m).low}, of a keyspace that is replicated")
 
 
-def log(m: TcmCluster, s: Any) -> tuple[Committed, ...]:
+def log(m: TcmCluster, s: Any) -> tuple[rules.Committed, ...]:
     """Every committed epoch, oldest first: what the event did, and for which operation."""
     lines, events = [], s.tcm.events
     while len(events):
@@ -413,7 +397,7 @@ def nodes(m: TcmCluster, s: Any) -> Iterator[NodeRow]:
     """Every node that is, or may come to be, part of the cluster."""
     metadata = m.snapshot(s).metadata
     status = {
-        sequence.node: OPERATION_SPECS[sequence.plan.operation.kind].status
+        sequence.node: ops.OPERATION_SPECS[sequence.plan.operation.kind].status
         for sequence in metadata.sequences
     }
     for node, begun in zip(metadata.ring.nodes, m.tcm.cluster.ring.nodes, strict=True):
@@ -455,23 +439,23 @@ def operations(m: TcmCluster, s: Any) -> tuple[OperationRow, ...]:
     return memo(m, ("operations", s), lambda: tuple(_operation(m, s, each) for each in sequences))
 
 
-def _operation(m: TcmCluster, s: Any, sequence: Sequence) -> OperationRow:
+def _operation(m: TcmCluster, s: Any, sequence: rules.Sequence) -> OperationRow:
     operation = sequence.plan.operation
     known, level = (s.tcm.events, operation.node), m.level(s, operation.node)
     return OperationRow(
         operation.node,
         operation.kind,
         operation.title,
-        state_of(sequence),
+        rules.state_of(sequence),
         tuple(
-            StepRow(step.name, SENTENCES[step.name], _standing(i - sequence.done))
+            StepRow(step.name, ops.SENTENCES[step.name], _standing(i - sequence.done))
             for i, step in enumerate(sequence.steps)
         ),
         memo(m, ("barriers", *known, s.log.applied, level), partial(awaiting, m, s, sequence)),
         memo(m, ("streams", *known, s.tcm.streamed, s.tcm.down), partial(streams, m, s, sequence)),
         memo(m, ("locks", *known), partial(_locks, m, s, sequence)),
         bool(sequence.undoing),
-        "" if level == OWN_LEVEL[m.parameters.edition] else level,
+        "" if level == ops.OWN_LEVEL[m.parameters.edition] else level,
     )
 
 
@@ -479,11 +463,11 @@ def _standing(ahead: int) -> str:
     return "done" if ahead < 0 else "pending" if ahead else "next"
 
 
-def _locks(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[LockRow, ...]:
+def _locks(m: TcmCluster, s: Any, sequence: rules.Sequence) -> tuple[LockRow, ...]:
     metadata = m.snapshot(s).metadata
     return tuple(
         LockRow(*_bounds(m, keyspace, locked))
-        for group, locked in locks(sequence)
+        for group, locked in rules.locks(sequence)
         for keyspace in metadata.keyspaces_of(group)
     )
 
@@ -566,7 +550,7 @@ class Loss(Struct, frozen=True):
 class Planned(Struct, frozen=True):
     """An operation of the dry run as it stands; ``refusal`` is why it may not begin now."""
 
-    operation: Operation
+    operation: ops.Operation
     status: Status
     refusal: Refusal | None = None
 
@@ -574,8 +558,8 @@ class Planned(Struct, frozen=True):
 class OperationPair(Struct, frozen=True):
     """Two operations that have not begun: why they may not be under way at once, or None."""
 
-    first: Operation
-    second: Operation
+    first: ops.Operation
+    second: ops.Operation
     refusal: Refusal | None
 
 
@@ -590,20 +574,20 @@ def copies(m: TcmCluster, s: Any) -> Iterator[RangeCopy]:
             yield from ((name, row) for name in row.sources)
 
 
-def _begun(m: TcmCluster, s: Any) -> Iterator[tuple[Sequence, int]]:
+def _begun(m: TcmCluster, s: Any) -> Iterator[tuple[rules.Sequence, int]]:
     """Every operation begun and not taken back, with the bit mask of the tasks it has done."""
-    begun: list[Sequence] = []
+    begun: list[rules.Sequence] = []
     for epoch, event in enumerate(s.tcm.events, m.parameters.epoch + 1):
-        if isinstance(event, Begin):
+        if isinstance(event, rules.Begin):
             sequence = m.snapshot(s, epoch).metadata.sequence(event.operation.node)
             begun += [sequence] if sequence is not None else []
-        elif isinstance(event, Cancel):
+        elif isinstance(event, rules.Cancel):
             begun.pop(max(i for i, taken_back in enumerate(begun) if taken_back.node == event.node))
     latest = {sequence.node: sequence for sequence in begun}
     for sequence in begun:
         node = sequence.node
         now = m.tcm.sequence(s.tcm, node) if latest[node] is sequence else None
-        moved = now is None or has_switched(now)
+        moved = now is None or rules.has_switched(now)
         yield sequence, -1 if moved else m.tcm.streamed(s.tcm, node)
 
 
@@ -640,7 +624,7 @@ def losses(m: TcmCluster, s: Any) -> tuple[Loss, ...]:
     return losses_of(m.snapshot(s), s.tcm.down)
 
 
-def losses_of(snapshot: Snapshot, down: Collection[str]) -> tuple[Loss, ...]:
+def losses_of(snapshot: rules.Snapshot, down: Collection[str]) -> tuple[Loss, ...]:
     """The same of one epoch, with these nodes down."""
     ring = snapshot.metadata.ring
     dead = np.array([name in down for name in ring.names], np.bool_)
@@ -658,7 +642,7 @@ def losses_of(snapshot: Snapshot, down: Collection[str]) -> tuple[Loss, ...]:
     return tuple(lost)
 
 
-def _datacenters(snapshot: Snapshot, group: int) -> dict[str, Mask]:
+def _datacenters(snapshot: rules.Snapshot, group: int) -> dict[str, Mask]:
     """The nodes (by code) of each datacenter for which the group has a factor of its own."""
     replication = snapshot.metadata.groups[group]
     if not isinstance(replication, NetworkTopologyStrategy):
@@ -694,7 +678,7 @@ def _of_table(
 @kept_rows("tcm.events", "tcm.down")
 def planned(m: TcmCluster, s: Any) -> Iterator[Planned]:
     """Every operation of the dry run: whether it may begin now, is under way, or is done."""
-    begun = {event.operation for event in s.tcm.events if isinstance(event, Begin)}
+    begun = {event.operation for event in s.tcm.events if isinstance(event, rules.Begin)}
     for operation in m.tcm.cluster.operations:
         sequence = m.tcm.sequence(s.tcm, operation.node)
         if sequence is not None and sequence.plan.operation == operation:
@@ -702,7 +686,7 @@ def planned(m: TcmCluster, s: Any) -> Iterator[Planned]:
         elif operation in begun:
             yield Planned(operation, "done")
         else:
-            yield Planned(operation, "planned", m.refusal(s, m.wrap["tcm"](Begin(operation))))
+            yield Planned(operation, "planned", m.refusal(s, m.wrap["tcm"](rules.Begin(operation))))
 
 
 @kept_rows("tcm.events", "tcm.down")
@@ -711,5 +695,7 @@ def pairs(m: TcmCluster, s: Any) -> Iterator[OperationPair]:
     metadata, resolved = m.snapshot(s).metadata, m.tcm.cluster.resolved
     free = [row.operation for row in planned(m, s) if row.status == "planned" and not row.refusal]
     for first, second in combinations(free, 2):
-        refusal = together(metadata, resolved[first], resolved[second], m.tcm.switches, m.tcm.plan)
+        refusal = rules.together(
+            metadata, resolved[first], resolved[second], m.tcm.switches, m.tcm.plan
+        )
         yield OperationPair(first, second, refusal)

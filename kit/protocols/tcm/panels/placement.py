@@ -9,19 +9,11 @@ from collections.abc import Collection, Iterable, Sequence
 
 from msgspec import Struct
 
+from kit.engine.server import aligned
 from kit.errors import counted
+from kit.protocols.tcm.facts import large as large_facts
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.facts.large import (
-    ChangedRanges,
-    Served,
-    changes,
-    length,
-    listed,
-    look,
-    served,
-)
 from kit.protocols.tcm.facts.moment import RangeRow, about, memo, missed
-from kit.protocols.tcm.scenario_output import columns
 from kit.ring.replication import NetworkTopologyStrategy
 from kit.views.declared import Choice, Drawn, Table, unsaid
 from kit.views.fragment import Frag, Kid, h
@@ -108,11 +100,13 @@ def _chunk(scene: Scene, keyspace: str, first: int, last: int) -> Frag:
     model, state = scene.model, scene.state
 
     def draw() -> Frag:
-        rows = listed(model, state, keyspace, first, last)
+        rows = large_facts.listed(model, state, keyspace, first, last)
         items = [h("li", _plain(row)) for row in rows]
         return h("ul", items, k=f"chunk:{keyspace}:{rows[0].right}", data_kept=True)
 
-    return memo(model, ("chunk", keyspace, look(model, state, keyspace, first, last)), draw)
+    return memo(
+        model, ("chunk", keyspace, large_facts.look(model, state, keyspace, first, last)), draw
+    )
 
 
 def _plain(row: RangeRow) -> str:
@@ -122,7 +116,7 @@ def _plain(row: RangeRow) -> str:
 
 def summary(scene: Scene, keyspace: str) -> Frag:
     """Draw how many ranges each node reads and writes, as a table that opens."""
-    rows = served(scene.model, scene.state, keyspace)
+    rows = large_facts.served(scene.model, scene.state, keyspace)
     shown, rest = ends(rows)
     table = Table(
         lambda scene: shown,
@@ -142,7 +136,7 @@ def summary(scene: Scene, keyspace: str) -> Frag:
     )
 
 
-def ends(rows: Sequence[Served]) -> tuple[Sequence[Served], int]:
+def ends(rows: Sequence[large_facts.Served]) -> tuple[Sequence[large_facts.Served], int]:
     """All rows where they are few, else those that serve most and fewest; how many are between."""
     if len(rows) <= MOST_NODES:
         return rows, 0
@@ -237,17 +231,17 @@ def _line(row: RangeRow, cover: RangeRow) -> Lines:
 
 def large(scene: Scene, keyspace: str) -> int | None:
     """How many rows there are, where they are too many to read; None where each is drawn."""
-    count = length(scene.model, scene.state, keyspace)
+    count = large_facts.length(scene.model, scene.state, keyspace)
     if count is None or count <= MOST_ROWS:
         return None
-    if scene.before is not None and length(scene.model, scene.before, keyspace) is None:
+    if scene.before is not None and large_facts.length(scene.model, scene.before, keyspace) is None:
         return None
     return count
 
 
-def changed_of_many(scene: Scene, keyspace: str) -> tuple[ChangedRanges, list[Lines]]:
+def changed_of_many(scene: Scene, keyspace: str) -> tuple[large_facts.ChangedRanges, list[Lines]]:
     """What the step changed in a large table."""
-    changed = changes(scene.model, scene.state, scene.before, keyspace, MOST_CHANGED)
+    changed = large_facts.changes(scene.model, scene.state, scene.before, keyspace, MOST_CHANGED)
     return changed, [_line(now, before) for now, before in changed.rows]
 
 
@@ -440,7 +434,7 @@ def placements_text(scene: Scene) -> str:
             for line in part:
                 held = f"locked: {line.row.locked_by}" if line.row.locked_by else ""
                 table.append((line.row.label, line.reads.text(), line.writes.text(), held))
-            parts += [f"  in {dc}"] * bool(dc) + [f"  {line}" for line in columns(table, "  ")]
+            parts += [f"  in {dc}"] * bool(dc) + [f"  {line}" for line in aligned(table, "  ")]
         if count is not None:
             either = changed_of_many(scene, name)[0].either
             rest = f"; {either - len(shown)} more did" if either > len(shown) else ""

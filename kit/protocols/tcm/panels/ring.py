@@ -15,24 +15,7 @@ from kit.errors import counted
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.large import DENSITY, spread
 from kit.protocols.tcm.panels import placement
-from kit.protocols.tcm.panels.spots import (
-    FINEST,
-    MOST_LABELS,
-    TokenPlace,
-    choosable,
-    concerned,
-    datacenter_letters,
-    disc_boxes,
-    draw_names,
-    draw_outside,
-    draw_spots,
-    draw_ticks,
-    labelled,
-    places,
-    seated,
-    shapes,
-    token_boxes,
-)
+from kit.protocols.tcm.panels import spots as discs
 from kit.protocols.tcm.panels.tables import resting
 from kit.protocols.tcm.tcm import LOG
 from kit.protocols.tcm.tcm import RING as RING_KEY
@@ -193,7 +176,7 @@ def draw_arc(keyspace: str, arc: Arc, drawn: Sequence[Letter], *, guilty: bool) 
         [draw_letter(f"{keyspace}:{arc.key}", letter) for letter in drawn],
         k=f"arc:{keyspace}:{arc.key}",
         class_=" ".join(filter(None, kinds)),
-        **choosable(arc.key, words),
+        **discs.choosable(arc.key, words),
     )
 
 
@@ -263,7 +246,7 @@ START_AT = (CENTRE[0], CENTRE[1] - RADIUS - 18)
 def draw_ring(scene: Scene) -> Frag:
     """Draw arcs between tokens clockwise from the top, with nodes on them and the log inside."""
     count = scene.of(facts.token_count)
-    many = count > MOST_LABELS
+    many = count > discs.MOST_LABELS
     missed = placement.draw_missed(scene)
     return h(
         "div",
@@ -275,7 +258,7 @@ def draw_ring(scene: Scene) -> Frag:
             aria_label=f"token ring: {ring_words(scene)}",
             class_="ring-drawing",
         ),
-        draw_names(scene) if many else None,
+        discs.draw_names(scene) if many else None,
         missed or soft(_legend(scene, count), "ring-legend"),
         soft(arrows_words(scene) if has_arrows(scene) else "", "ring-arrows-words"),
     )
@@ -283,7 +266,9 @@ def draw_ring(scene: Scene) -> Frag:
 
 def has_arrows(scene: Scene) -> bool:
     """Arrows show the rule of replication, while nothing else is to be seen."""
-    return scene.of(facts.token_count) <= MOST_LABELS and resting(scene) and scene.before is None
+    return (
+        scene.of(facts.token_count) <= discs.MOST_LABELS and resting(scene) and scene.before is None
+    )
 
 
 def _start_words(scene: Scene) -> str:
@@ -310,18 +295,18 @@ def _inside(scene: Scene, *, many: bool) -> Frag:
         name: [(arc, letters(arc, names)) for arc in arcs(scene, name, guilty)]
         for name in facts.keyspaces(scene.model)
     }
-    spots = concerned(scene) if many else places(scene)
-    texts = labelled(scene, spots)
-    spots = seated(spots, texts)
+    spots = discs.concerned(scene) if many else discs.places(scene)
+    texts = discs.labelled(scene, spots)
+    spots = discs.seated(spots, texts)
     start = Box(*START_AT, wide(_start_words(scene)))
 
     def wished(name: str) -> Iterator[tuple[str, tuple[Box, ...]]]:
         yield "log", (_log_box(scene),)
-        yield from disc_boxes(spots, texts)
+        yield from discs.disc_boxes(spots, texts)
         for arc, marks in sorted(drawn[name], key=lambda x: not (x[0].line and x[0].line.changed)):
             yield arc.key, tuple(mark.box for mark in marks)
         yield "start", (start,)
-        yield from token_boxes(spots, texts)
+        yield from discs.token_boxes(spots, texts)
 
     shown = {name: fitting(wished(name)) for name in drawn}
     everywhere = frozenset.intersection(*shown.values())
@@ -331,9 +316,9 @@ def _inside(scene: Scene, *, many: bool) -> Frag:
         _start(scene, named="start" in everywhere),
         [_keyspace(scene, name, drawn[name], shown[name], guilty) for name in drawn],
         _log(scene),
-        draw_ticks(scene, scene.of(facts.token_count)) if many else None,
-        draw_spots(scene, spots, texts, everywhere, guilty, key),
-        draw_outside(scene),
+        discs.draw_ticks(scene, scene.of(facts.token_count)) if many else None,
+        discs.draw_spots(scene, spots, texts, everywhere, guilty, key),
+        discs.draw_outside(scene),
     )
     there = Standing(h("g", *parts), WIDTH, HEIGHT)
     return h(
@@ -388,7 +373,7 @@ def _log(scene: Scene) -> Frag:
 def ring_words(scene: Scene) -> str:
     """Name every node with its tokens, shortly."""
     rows = scene.of(facts.nodes)
-    if scene.of(facts.token_count) > MOST_LABELS:
+    if scene.of(facts.token_count) > discs.MOST_LABELS:
         return f"{len(rows)} nodes"
     space = facts.space(scene.model)
     return ", ".join(
@@ -399,9 +384,9 @@ def ring_words(scene: Scene) -> str:
 
 
 def _legend(scene: Scene, count: int) -> str:
-    by_rack, dcs = shapes(scene), datacenter_letters(scene)
-    parts = [f"{count} tokens; a tick stands for all near it"] if count > FINEST else []
-    if count <= MOST_LABELS:
+    by_rack, dcs = discs.shapes(scene), discs.datacenter_letters(scene)
+    parts = [f"{count} tokens; a tick stands for all near it"] if count > discs.FINEST else []
+    if count <= discs.MOST_LABELS:
         if len(by_rack) > 1:
             parts += [f"{shape}: rack {rack}" for rack, shape in by_rack.items()]
         if dcs:
@@ -467,7 +452,7 @@ def draw_line(scene: Scene) -> Frag:
 
 
 def _marks(scene: Scene) -> list[Frag]:
-    if scene.of(facts.token_count) > MOST_LABELS:
+    if scene.of(facts.token_count) > discs.MOST_LABELS:
         groups = spread(scene.model, scene.state, DENSITY)
         bins = sorted({at for group in groups for at in group.bins})
         ticks = "".join(f"M{10 + 280 * (at + 0.5) / DENSITY:.1f} 24v12" for at in bins)
@@ -485,14 +470,14 @@ def _marks(scene: Scene) -> list[Frag]:
     return marks
 
 
-def _in_order(scene: Scene) -> list[TokenPlace]:
-    return sorted(places(scene), key=lambda spot: spot.token)
+def _in_order(scene: Scene) -> list[discs.TokenPlace]:
+    return sorted(discs.places(scene), key=lambda spot: spot.token)
 
 
 def line_text(scene: Scene) -> str:
     """Write the tokens in order along the line, or how many there are."""
     space = facts.space(scene.model)
-    if (many := scene.of(facts.token_count)) > FINEST:
+    if (many := scene.of(facts.token_count)) > discs.FINEST:
         within = [f"{many} tokens"]
     else:
         within = [f"{spot.node.name}@{space.label(spot.token)}" for spot in _in_order(scene)]

@@ -22,22 +22,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.errors import Refusal, are, counted
-from kit.protocols.tcm.rules.operations import (
-    BEFORE,
-    OPERATION_SPECS,
-    SENTENCES,
-    WRITTEN,
-    Kind,
-    Operation,
-    Part,
-    ProtocolSwitches,
-    ResolvedOperation,
-    TcmSafeguards,
-    placed,
-    ring_after,
-    step_table,
-    usual_steps,
-)
+from kit.protocols.tcm.rules import operations as ops
 from kit.ring.applying import Spans, apply, settle
 from kit.ring.deltas import Delta, invert, merge
 from kit.ring.movement import Movement, movement
@@ -57,12 +42,12 @@ from kit.ring.topology import Ring
 class Begin(Struct, frozen=True, tag="begin"):
     """Event: an operation is planned, takes its locks and does its first step."""
 
-    operation: Operation
+    operation: ops.Operation
 
     @property
     def written(self) -> Begin:
         """The event in the words of the first traces, of which the log's digest is made."""
-        kind: Any = WRITTEN.get(self.operation.kind, self.operation.kind)
+        kind: Any = ops.WRITTEN.get(self.operation.kind, self.operation.kind)
         return Begin(replace(self.operation, kind=kind))
 
 
@@ -86,7 +71,7 @@ class AutomaticCancel(Cancel, frozen=True, tag="give-up"):
 
 Event = Begin | Advance | Cancel | AutomaticCancel
 """What the log holds; nodes go by their names."""
-ResolvedEvent = ResolvedOperation | Advance | Cancel | AutomaticCancel
+ResolvedEvent = ops.ResolvedOperation | Advance | Cancel | AutomaticCancel
 """An event as rules take it: what begins is known by node codes."""
 
 
@@ -128,13 +113,13 @@ class StreamTask(Struct, frozen=True):
 class Plan(Struct, frozen=True, dict=True):
     """All that an operation will do, computed once when it begins."""
 
-    resolved: ResolvedOperation
+    resolved: ops.ResolvedOperation
     steps: tuple[PlannedStep, ...]
     movements: tuple[Movement, ...]
     transfers: tuple[Transfer, ...]
 
     @property
-    def operation(self) -> Operation:
+    def operation(self) -> ops.Operation:
         """The operation as it was written."""
         return self.resolved.operation
 
@@ -243,12 +228,12 @@ def locks(sequence: Sequence) -> tuple[tuple[int, Range], ...]:
     )
 
 
-def plan(metadata: Metadata, given: ResolvedOperation, switches: ProtocolSwitches) -> Plan:
+def plan(metadata: Metadata, given: ops.ResolvedOperation, switches: ops.ProtocolSwitches) -> Plan:
     """Compute every step of an operation from the metadata in which it begins."""
     return plan_on(metadata.ring, metadata.groups, given, switches)
 
 
-Planner: TypeAlias = Callable[[Metadata, ResolvedOperation, ProtocolSwitches], Plan]
+Planner: TypeAlias = Callable[[Metadata, ops.ResolvedOperation, ops.ProtocolSwitches], Plan]
 """``plan``, or one that remembers: of a large ring a plan takes a tenth of a second."""
 MOST_PLANS = 16  # remembered; each holds the ring as it will be
 
@@ -262,16 +247,16 @@ def remembering_planner() -> Planner:
 def plan_on(
     ring: Ring,
     groups: tuple[Replication, ...],
-    given: ResolvedOperation,
-    switches: ProtocolSwitches,
+    given: ops.ResolvedOperation,
+    switches: ops.ProtocolSwitches,
 ) -> Plan:
     """Compute every step of an operation from all that a plan depends on."""
     kind = given.operation.kind
-    before = placed(ring, given)
-    after = ring_after(before, given)
+    before = ops.placed(ring, given)
+    after = ops.ring_after(before, given)
     movements = tuple(movement(before, after, group) for group in groups)
 
-    def joined(moved: Movement, parts: tuple[Part, ...]) -> Delta:
+    def joined(moved: Movement, parts: tuple[ops.Part, ...]) -> Delta:
         deltas = (merging(moved, switches) if p == "merge" else getattr(moved, p) for p in parts)
         return reduce(merge, deltas, Delta.empty)
 
@@ -279,17 +264,17 @@ def plan_on(
         PlannedStep(
             name, tuple(joined(m, parts) for m in movements), "switch" in parts, "drop" in parts
         )
-        for name, parts in step_table(kind, switches)
+        for name, parts in ops.step_table(kind, switches)
     )
     if switches.edition == "documents":
         # An event that would change no row is left out; one is kept, to commit the membership.
         changing = tuple(step for step in steps if any(d != Delta.empty for d in step.deltas))
-        last = usual_steps(kind, switches.edition)[-1]
+        last = ops.usual_steps(kind, switches.edition)[-1]
         steps = changing or tuple(step for step in steps if step.name == last)
     return Plan(given, steps, movements, _transfers(groups, before, movements, kind))
 
 
-def merging(moved: Movement, switches: ProtocolSwitches) -> Delta:
+def merging(moved: Movement, switches: ops.ProtocolSwitches) -> Delta:
     """The bounds that a merge removes: tokens given up; without the equality check, all inside."""
     if switches.safeguards.merge_equality or moved.merge == Delta.empty:
         return moved.merge
@@ -298,10 +283,13 @@ def merging(moved: Movement, switches: ProtocolSwitches) -> Delta:
 
 
 def _transfers(
-    replications: tuple[Replication, ...], before: Ring, movements: tuple[Movement, ...], kind: Kind
+    replications: tuple[Replication, ...],
+    before: Ring,
+    movements: tuple[Movement, ...],
+    kind: ops.Kind,
 ) -> tuple[Transfer, ...]:
     """Every range that some node must receive, with the replica whose place it takes there."""
-    if not OPERATION_SPECS[kind].streams:
+    if not ops.OPERATION_SPECS[kind].streams:
         return ()
     transfers = []
     for group, (replication, moved) in enumerate(zip(replications, movements, strict=True)):
@@ -313,7 +301,7 @@ def _transfers(
     return tuple(transfers)
 
 
-def compensation(sequence: Sequence, switches: ProtocolSwitches) -> tuple[PlannedStep, ...]:
+def compensation(sequence: Sequence, switches: ops.ProtocolSwitches) -> tuple[PlannedStep, ...]:
     """The steps that undo what a sequence has done, newest first.
 
     Before the read switch one event restores everything. After it two are needed: reads back
@@ -343,7 +331,10 @@ def initial(ring: Ring, keyspaces: tuple[Keyspace, ...], epoch: int) -> Snapshot
 
 
 def enact(
-    snapshot: Snapshot, event: ResolvedEvent, switches: ProtocolSwitches, planner: Planner = plan
+    snapshot: Snapshot,
+    event: ResolvedEvent,
+    switches: ops.ProtocolSwitches,
+    planner: Planner = plan,
 ) -> Snapshot:
     """The next epoch's snapshot. Trusts its caller: the event was valid and permitted."""
     metadata, step = advance(snapshot.metadata, event, switches, planner)
@@ -353,7 +344,7 @@ def enact(
     # that ends as it begins, and any where safeguards are off: they may get into each other's way.
     sequence = metadata.sequence(node_of(event)) or snapshot.metadata.sequence(node_of(event))
     areas: tuple[Spans | None, ...] = (None,) * len(metadata.groups)
-    if sequence is not None and switches.safeguards == TcmSafeguards():
+    if sequence is not None and switches.safeguards == ops.TcmSafeguards():
         areas = tuple(movement.area for movement in sequence.plan.movements)
     placements = tuple(
         settle(apply(placement, delta, merge_check=checked), ring, replication, area)
@@ -365,12 +356,15 @@ def enact(
 
 
 def advance(
-    metadata: Metadata, event: ResolvedEvent, switches: ProtocolSwitches, planner: Planner = plan
+    metadata: Metadata,
+    event: ResolvedEvent,
+    switches: ops.ProtocolSwitches,
+    planner: Planner = plan,
 ) -> tuple[Metadata, PlannedStep]:
     """The next epoch's metadata, and the step that the event does to every placement."""
-    if isinstance(event, ResolvedOperation):
+    if isinstance(event, ops.ResolvedOperation):
         sequence = Sequence(planner(metadata, event, switches), 0, metadata.epoch)
-        metadata = replace(metadata, ring=placed(metadata.ring, event))
+        metadata = replace(metadata, ring=ops.placed(metadata.ring, event))
     else:
         begun = metadata.sequence(event.node)
         assert begun is not None, f"{event.node} has nothing under way"
@@ -386,7 +380,7 @@ def advance(
     else:  # its locks are released
         by_node.pop(sequence.node, None)
         if not sequence.undoing:
-            ring = ring_after(ring, sequence.plan.resolved)
+            ring = ops.ring_after(ring, sequence.plan.resolved)
     under_way = tuple(by_node.values())
     return replace(metadata, epoch=epoch, sequences=under_way, ring=ring), sequence.next
 
@@ -396,7 +390,7 @@ def reading_ring(metadata: Metadata) -> Ring:
     ring = metadata.ring
     for sequence in metadata.sequences:
         if has_switched(sequence):
-            ring = ring_after(ring, sequence.plan.resolved)
+            ring = ops.ring_after(ring, sequence.plan.resolved)
     return ring
 
 
@@ -415,7 +409,7 @@ def state_of(sequence: Sequence) -> str:
     if sequence.undoing:
         return "reads back"
     if sequence.done == 0:
-        return BEFORE[sequence.plan.operation.kind]
+        return ops.BEFORE[sequence.plan.operation.kind]
     return finished_step(sequence).name
 
 
@@ -427,7 +421,7 @@ class Committed(Struct, frozen=True):
     """
 
     epoch: int
-    operation: Operation
+    operation: ops.Operation
     step: str
     before: Sequence | None
     after: Sequence | None
@@ -437,20 +431,20 @@ class Committed(Struct, frozen=True):
     @property
     def text(self) -> str:
         """``add write replicas``."""
-        return SENTENCES[self.step]
+        return ops.SENTENCES[self.step]
 
 
 def committed(
     before: Metadata,
     event: ResolvedEvent,
     after: Metadata,
-    switches: ProtocolSwitches,
+    switches: ops.ProtocolSwitches,
     planner: Planner = plan,
 ) -> Committed:
     """What an event did, between the metadata of two epochs."""
     former, now = before.sequence(node_of(event)), after.sequence(node_of(event))
     undone = isinstance(event, Cancel) or (former is not None and bool(former.undoing))
-    if isinstance(event, ResolvedOperation):
+    if isinstance(event, ops.ResolvedOperation):
         operation = event.operation
         done = now.plan if now else planner(before, event, switches)
         step = done.steps[0].name
@@ -465,7 +459,7 @@ def committed(
 
 def node_of(event: Event | ResolvedEvent) -> str:
     """The node whose operation an event belongs to."""
-    return event.operation.node if isinstance(event, (Begin, ResolvedOperation)) else event.node
+    return event.operation.node if isinstance(event, (Begin, ops.ResolvedOperation)) else event.node
 
 
 SHRINKS = ("decommission", "removenode", "assassinate")
@@ -476,10 +470,10 @@ class LockConflict(Struct, frozen=True):
 
     group: int
     ours: Range
-    operation: Operation
+    operation: ops.Operation
 
 
-def permit(metadata: Metadata, planned: Plan, switches: ProtocolSwitches) -> Refusal | None:
+def permit(metadata: Metadata, planned: Plan, switches: ops.ProtocolSwitches) -> Refusal | None:
     """Why the operation of a plan may not begin now; None when it may."""
     given, others = planned.resolved, [s.plan.operation for s in metadata.sequences]
     return (
@@ -491,7 +485,7 @@ def permit(metadata: Metadata, planned: Plan, switches: ProtocolSwitches) -> Ref
     )
 
 
-def busy(operation: Operation, others: Iterable[Operation]) -> Refusal | None:
+def busy(operation: ops.Operation, others: Iterable[ops.Operation]) -> Refusal | None:
     """A node takes part in one operation at a time; ``others`` are in flight."""
     for other in others:
         both = [name for name in operation.involved if name in other.involved]
@@ -500,7 +494,7 @@ def busy(operation: Operation, others: Iterable[Operation]) -> Refusal | None:
     return None
 
 
-def _claimed(operation: Operation, others: Iterable[Operation]) -> Refusal | None:
+def _claimed(operation: ops.Operation, others: Iterable[ops.Operation]) -> Refusal | None:
     """A token that a node is about to own is nobody else's, whatever else is switched off."""
     for other in others:
         both = [token for token in operation.tokens if token in other.tokens]
@@ -514,7 +508,7 @@ def _leaving(metadata: Metadata) -> set[int]:
     return {p.resolved.node for p in plans if p.operation.kind in SHRINKS}
 
 
-def _last_node(metadata: Metadata, given: ResolvedOperation) -> Refusal | None:
+def _last_node(metadata: Metadata, given: ops.ResolvedOperation) -> Refusal | None:
     """The last node that stays cannot go: nobody would own the tokens."""
     alone = _members(metadata.ring, None, _leaving(metadata)) == 1
     if given.operation.kind in SHRINKS and alone:
@@ -523,7 +517,7 @@ def _last_node(metadata: Metadata, given: ResolvedOperation) -> Refusal | None:
 
 
 def _too_few_left(
-    metadata: Metadata, given: ResolvedOperation, switches: ProtocolSwitches
+    metadata: Metadata, given: ops.ResolvedOperation, switches: ops.ProtocolSwitches
 ) -> Refusal | None:
     """The safeguard *replication-check*: what stays must be able to hold every replica."""
     if given.operation.force or not switches.safeguards.replication_check:
@@ -546,7 +540,7 @@ def _too_few_left(
     return None
 
 
-def _going(ring: Ring, given: ResolvedOperation) -> int | None:
+def _going(ring: Ring, given: ops.ResolvedOperation) -> int | None:
     """The node that its datacenter loses: a replacement elsewhere takes one from it too."""
     if given.operation.kind in SHRINKS:
         return given.node
@@ -577,7 +571,7 @@ def under_replicated(
     return tuple(row for row in rows if row[1] > row[2])
 
 
-def _locked(metadata: Metadata, planned: Plan, switches: ProtocolSwitches) -> Refusal | None:
+def _locked(metadata: Metadata, planned: Plan, switches: ops.ProtocolSwitches) -> Refusal | None:
     """The safeguard *range-locks*: operations in flight keep to disjoint ranges."""
     if not switches.safeguards.range_locks:
         return None
@@ -600,7 +594,7 @@ def _locked(metadata: Metadata, planned: Plan, switches: ProtocolSwitches) -> Re
 
 
 def conflicts(
-    metadata: Metadata, planned: Plan, switches: ProtocolSwitches
+    metadata: Metadata, planned: Plan, switches: ops.ProtocolSwitches
 ) -> tuple[LockConflict, ...]:
     """Every range of the plan that an operation in flight has locked."""
     return tuple(
@@ -613,7 +607,7 @@ def conflicts(
 
 
 def _clash(
-    metadata: Metadata, ours: Range, held: Several[Range], switches: ProtocolSwitches
+    metadata: Metadata, ours: Range, held: Several[Range], switches: ops.ProtocolSwitches
 ) -> bool:
     """Whether any of the held ranges (ascending, disjoint) shares a token with ours.
 
@@ -632,9 +626,9 @@ def _clash(
 
 def together(
     metadata: Metadata,
-    first: ResolvedOperation,
-    second: ResolvedOperation,
-    switches: ProtocolSwitches,
+    first: ops.ResolvedOperation,
+    second: ops.ResolvedOperation,
+    switches: ops.ProtocolSwitches,
     planner: Planner = plan,
 ) -> Refusal | None:
     """Why ``second`` may not begin once ``first`` has; None when both may be under way at once."""

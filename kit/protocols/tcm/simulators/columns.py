@@ -16,13 +16,7 @@ from kit.engine.log import Log
 from kit.engine.model import Property, always
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.rules.metadata import Advance, Begin, Event, Snapshot, locks
-from kit.protocols.tcm.simulators.plain import (
-    Factors,
-    PlainCluster,
-    PlainOperation,
-    Rows,
-    stable_cluster,
-)
+from kit.protocols.tcm.simulators import plain as simple
 from kit.ring.placements import Table
 from kit.ring.replication import NetworkTopologyStrategy, SimpleStrategy
 
@@ -67,14 +61,14 @@ class Columns:
         """Ready to look at the states of ``model``, at keyspaces that have an RF to be checked."""
         self.model = model
         self.names = model.names
-        self.groups: list[tuple[int, Factors]] = []
+        self.groups: list[tuple[int, simple.Factors]] = []
         for number, group in enumerate(model.snapshot(model.start()).metadata.groups):
             if isinstance(group, SimpleStrategy):
                 self.groups.append((number, {"": group.replication_factor}))
             elif isinstance(group, NetworkTopologyStrategy):
                 self.groups.append((number, dict(group.factors)))
         self.dcs: dict[str, str] = {n.name: n.dc for n in model.tcm.cluster.ring.nodes}
-        self._plain: dict[bytes, PlainCluster | str] = {}
+        self._plain: dict[bytes, simple.PlainCluster | str] = {}
         self.looked: Callable[[Log], Looked] = lru_cache(_KEPT)(self._look)
 
     def properties(self) -> tuple[Property, ...]:
@@ -87,7 +81,7 @@ class Columns:
 
     # -- the simplified model ---------------------------------------------------------------------
 
-    def plain(self, events: Log) -> PlainCluster | str:
+    def plain(self, events: Log) -> simple.PlainCluster | str:
         """The simplified model after these events, or how it lost its way."""
         missing = []
         while events.digest not in self._plain and len(events):
@@ -101,10 +95,10 @@ class Columns:
             self._plain[longer.digest] = now
         return now
 
-    def _at_start(self) -> PlainCluster:
+    def _at_start(self) -> simple.PlainCluster:
         ring = self.model.tcm.cluster.ring
         members = [node for node in ring.nodes if node.tokens]
-        return stable_cluster(
+        return simple.stable_cluster(
             tuple((token, node.name) for node in members for token in node.tokens),
             {node.name: (node.dc, node.rack) for node in members},
             {str(number): factors for number, factors in self.groups},
@@ -149,7 +143,7 @@ class Columns:
     def _named(self, table: Table) -> NamedRows:
         return tuple((row.left, row.right, row.replicas) for row in table.rows(self.names))
 
-    def _sizes(self, group: tuple[str, ...], factors: Factors) -> list[int]:
+    def _sizes(self, group: tuple[str, ...], factors: simple.Factors) -> list[int]:
         if "" in factors:
             return [len(group)]
         return [sum(self.dcs[name] == dc for name in group) for dc in factors]
@@ -164,7 +158,7 @@ class Columns:
             reach = right
         return None if reach == space.high else f"tokens above {reach} are {side} by nobody"
 
-    def _replicated(self, rows: NamedRows, factors: Factors) -> str | None:
+    def _replicated(self, rows: NamedRows, factors: simple.Factors) -> str | None:
         for left, right, group in rows:
             sizes = self._sizes(group, factors)
             if len(set(group)) != len(group) or sizes != [*factors.values()]:
@@ -173,7 +167,7 @@ class Columns:
         return None
 
     def _pending(
-        self, snapshot: Snapshot, number: int, rows: NamedRows, factors: Factors
+        self, snapshot: Snapshot, number: int, rows: NamedRows, factors: simple.Factors
     ) -> str | None:
         """From RF to RF and the pending ones, which only an operation that holds the row has."""
         held = [
@@ -188,7 +182,7 @@ class Columns:
                     return f"({left}, {right}] is written to {_listed(group)}: {wrong}"
         return None
 
-    def _settled(self, snapshot: Snapshot, plain: PlainCluster) -> str | None:
+    def _settled(self, snapshot: Snapshot, plain: simple.PlainCluster) -> str | None:
         """Both tables against the simple model's own replicas of the stable ring."""
         rest = plain.settled()
         for number, _ in self.groups:
@@ -200,18 +194,18 @@ class Columns:
         return None
 
 
-def followed(plain: PlainCluster, event: Event) -> PlainCluster | str:
+def followed(plain: simple.PlainCluster, event: Event) -> simple.PlainCluster | str:
     """The simplified model after one more event of the log."""
     if isinstance(event, Begin):
         own = event.operation
-        change = PlainOperation(own.kind, own.node, own.tokens, own.target, own.dc, own.rack)
+        change = simple.PlainOperation(own.kind, own.node, own.tokens, own.target, own.dc, own.rack)
         return plain.begin(change)
     if event.node not in plain.flights:
         return f"the simple model knows of nothing that {event.node} has left to do"
     return plain.advance(event.node) if isinstance(event, Advance) else plain.cancel(event.node)
 
 
-def _differ(rows: NamedRows, plain: Rows, side: int) -> str | None:
+def _differ(rows: NamedRows, plain: simple.Rows, side: int) -> str | None:
     bounds = {right for _, right, _ in rows}
     odd = sorted(bounds ^ plain.keys())
     if odd:

@@ -12,26 +12,9 @@ from msgspec import Struct
 from kit.engine.model import switched_off
 from kit.errors import BadInput, Refused
 from kit.protocols.tcm.parameters import enter, parse_operation
+from kit.protocols.tcm.rules import metadata as rules
+from kit.protocols.tcm.rules import operations as ops
 from kit.protocols.tcm.rules.barrier import sources
-from kit.protocols.tcm.rules.metadata import (
-    Advance,
-    Metadata,
-    Plan,
-    ResolvedEvent,
-    advance,
-    permit,
-    plan,
-    reading_ring,
-)
-from kit.protocols.tcm.rules.operations import (
-    SENTENCES,
-    Edition,
-    Operation,
-    ProtocolSwitches,
-    ResolvedOperation,
-    TcmSafeguards,
-    validate,
-)
 from kit.ring.applying import Spans
 from kit.ring.deltas import Delta
 from kit.ring.natural import quotas
@@ -65,7 +48,7 @@ class EpochStage(Struct, frozen=True):
     @property
     def text(self) -> str:
         """The step in words."""
-        return SENTENCES.get(self.name, "as it stands")
+        return ops.SENTENCES.get(self.name, "as it stands")
 
 
 class RangeStream(Struct, frozen=True):
@@ -104,9 +87,9 @@ class History(Struct, frozen=True):
 def history(
     ring: Ring,
     keyspaces: Iterable[Keyspace],
-    operations: Iterable[str | Operation] = (),
+    operations: Iterable[str | ops.Operation] = (),
     *,
-    edition: Edition = "documents",
+    edition: ops.Edition = "documents",
     off: Iterable[str] = (),
     epoch: int = 0,
 ) -> History:
@@ -115,7 +98,7 @@ def history(
     ``off`` names safeguards to do without, of those in ``SWITCHABLE``. BadInput when an operation
     does not speak of this ring, or no keyspace is replicated; Refused when one may not begin.
     """
-    parsed = tuple(o if isinstance(o, Operation) else parse_operation(o) for o in operations)
+    parsed = tuple(o if isinstance(o, ops.Operation) else parse_operation(o) for o in operations)
     given = tuple(keyspaces)
     without = frozenset(off)
     for name in sorted(without - set(SWITCHABLE)):
@@ -123,11 +106,13 @@ def history(
     # Nodes that come later are known from the start, so that a node keeps its code for ever.
     ring, entered = enter(ring, parsed)
     for operation in entered:
-        validate(ring, given, operation)
-    metadata = Metadata(epoch, ring, given)
+        ops.validate(ring, given, operation)
+    metadata = rules.Metadata(epoch, ring, given)
     if not metadata.groups:
         raise BadInput("keyspaces", [k.name for k in given], "one at least that is replicated")
-    planner = _Planner(metadata, ProtocolSwitches(edition, switched_off(TcmSafeguards, without)))
+    planner = _Planner(
+        metadata, ops.ProtocolSwitches(edition, switched_off(ops.TcmSafeguards, without))
+    )
     for operation in entered:
         planner.run(operation)
     replicated = (k for k in given if not isinstance(k.replication, LocalStrategy))
@@ -140,7 +125,7 @@ def history(
 class _Planner:
     """Goes from epoch to epoch on metadata alone, and notes the stages."""
 
-    def __init__(self, metadata: Metadata, switches: ProtocolSwitches) -> None:
+    def __init__(self, metadata: rules.Metadata, switches: ops.ProtocolSwitches) -> None:
         self.metadata = metadata
         self.switches = switches
         self.rings = [metadata.ring]
@@ -149,10 +134,10 @@ class _Planner:
         nothing, nowhere = (Delta.empty,) * groups, (NOWHERE,) * groups
         self.stages = [EpochStage(0, metadata.epoch, "before", "", nothing, 0, nowhere, nowhere)]
 
-    def run(self, given: ResolvedOperation) -> None:
-        validate(self.metadata.ring, self.metadata.keyspaces, given)
-        planned = plan(self.metadata, given, self.switches)
-        refusal = permit(self.metadata, planned, self.switches)
+    def run(self, given: ops.ResolvedOperation) -> None:
+        ops.validate(self.metadata.ring, self.metadata.keyspaces, given)
+        planned = rules.plan(self.metadata, given, self.switches)
+        refusal = rules.permit(self.metadata, planned, self.switches)
         if refusal is not None:
             raise Refused(refusal.reason)
         dead = frozenset[int]() if given.dead is None else frozenset((given.dead,))
@@ -163,16 +148,16 @@ class _Planner:
             for t in planned.transfers
         )
         node = given.operation.node
-        event: ResolvedEvent = given
+        event: rules.ResolvedEvent = given
         while True:
             self._note(event, planned, dead)
             if self.metadata.sequence(node) is None:
                 return
-            event = Advance(node)
+            event = rules.Advance(node)
 
-    def _note(self, event: ResolvedEvent, planned: Plan, dead: frozenset[int]) -> None:
-        self.metadata, step = advance(self.metadata, event, self.switches)
-        ring = reading_ring(self.metadata)
+    def _note(self, event: rules.ResolvedEvent, planned: rules.Plan, dead: frozenset[int]) -> None:
+        self.metadata, step = rules.advance(self.metadata, event, self.switches)
+        ring = rules.reading_ring(self.metadata)
         if ring != self.rings[-1]:
             self.rings.append(ring)
         areas = tuple(moved.area for moved in planned.movements)
@@ -192,9 +177,9 @@ class Sample(Struct, frozen=True):
     keyspaces: tuple[Keyspace, ...]
     free: tuple[int, ...]
 
-    def bootstrap(self, name: str = "x", dc: str = "dc1", rack: str = "r1") -> Operation:
+    def bootstrap(self, name: str = "x", dc: str = "dc1", rack: str = "r1") -> ops.Operation:
         """The operation by which one more node like the others joins."""
-        return Operation("bootstrap", name, self.free, None, dc, rack)
+        return ops.Operation("bootstrap", name, self.free, None, dc, rack)
 
 
 def sample(

@@ -11,21 +11,9 @@ import pyarrow as pa
 from msgspec import Struct
 
 from kit.protocols.tcm.rules.quorums import majorities_meet
+from kit.protocols.tcm.spark import parts as summing
 from kit.protocols.tcm.spark.histories import History
 from kit.protocols.tcm.spark.measures import Tally
-from kit.protocols.tcm.spark.parts import (
-    Cut,
-    Part,
-    batches,
-    cut_of,
-    ends_in,
-    placements,
-    reached_rows,
-    rows_in,
-    rows_of,
-    still_rows,
-    tables,
-)
 from kit.protocols.tcm.spark.tables import MEASURES, QUORUMS, RANGES, REPLICAS, SUMS, TOKENS
 from kit.ring.placements import Table
 from kit.spark.schemas import Schema
@@ -41,11 +29,11 @@ def pairs(history: History) -> tuple[Ways, ...]:
     return (((0, 0),), *(((step - 1, step), (step, step - 1), (step, step)) for step in steps))
 
 
-def verdicts(history: History, part: Part, ways: Ways) -> Iterator[pa.RecordBatch]:
+def verdicts(history: History, part: summing.Part, ways: Ways) -> Iterator[pa.RecordBatch]:
     """One row of the schema ``quorums`` for each group and way round."""
     for group in range(len(history.groups)):
-        cut = cut_of(history, group, part)
-        steps = list(placements(history, group, cut, ways[-1][0]))
+        cut = summing.cut_of(history, group, part)
+        steps = list(summing.placements(history, group, cut, ways[-1][0]))
         for reader, writer in ways:
             dead = history.stages[max(reader, writer)].dead
             counts = _judged(steps[reader].reads, steps[writer].writes, part, cut, dead)
@@ -53,7 +41,7 @@ def verdicts(history: History, part: Part, ways: Ways) -> Iterator[pa.RecordBatc
 
 
 def _judged(
-    reads: Table, writes: Table, part: Part, cut: Cut, dead: frozenset[int]
+    reads: Table, writes: Table, part: summing.Part, cut: summing.Cut, dead: frozenset[int]
 ) -> tuple[int, int, int | None, int | None, list[int], list[int]]:
     """Ranges, how many are missed, and the first of those with its groups.
 
@@ -62,7 +50,7 @@ def _judged(
     """
     alike = np.array_equal(reads.rights, writes.rights)
     rights = reads.rights if alike else np.union1d(reads.rights, writes.rights)
-    rights = rights[ends_in(rights, part, cut)]
+    rights = rights[summing.ends_in(rights, part, cut)]
     count = len(rights) + len(cut.still)
     at_reads = np.searchsorted(reads.rights, rights)
     at_writes = np.searchsorted(writes.rights, rights)
@@ -83,7 +71,7 @@ class JobInput(Struct, frozen=True):
     """What a job is about: a history, and the parts of the line that its tasks work on."""
 
     history: History
-    parts: tuple[Part, ...]
+    parts: tuple[summing.Part, ...]
 
 
 Task = Callable[[JobInput, Iterable[int]], Batches]
@@ -123,13 +111,13 @@ def _tokens(case: JobInput, number: int) -> Batches:
 
 def _ranges(case: JobInput, number: int) -> Batches:
     ring, part = case.history.ring, case.parts[number]
-    at = rows_in(ring.rights, part)
+    at = summing.rows_in(ring.rights, part)
     yield RANGES.batch_of((ring.row_lefts(at), ring.rights[at], ring.owners[ring.row_starts(at)]))
 
 
 def _replicas(case: JobInput, number: int) -> Batches:
-    for rows in rows_of(case.history, case.parts[number]):
-        yield from batches(rows)
+    for rows in summing.rows_of(case.history, case.parts[number]):
+        yield from summing.batches(rows)
 
 
 def _counted(case: JobInput, numbers: Iterable[int]) -> Tally:
@@ -138,11 +126,11 @@ def _counted(case: JobInput, numbers: Iterable[int]) -> Tally:
     tally = Tally(history)
     for number, group in product(numbers, range(len(history.groups))):
         part = case.parts[number]
-        cut = cut_of(history, group, part)
+        cut = summing.cut_of(history, group, part)
         for first in range(0, len(cut.still), TALLY_ROWS):
             at = cut.still[first : first + TALLY_ROWS]
-            tally.add_still(still_rows(history, group, at))
-        for rows in reached_rows(history, group, part, cut):
+            tally.add_still(summing.still_rows(history, group, at))
+        for rows in summing.reached_rows(history, group, part, cut):
             tally.add(rows)
     return tally
 
@@ -197,7 +185,7 @@ def counting(held: Any, pieces: tuple[StoredPiece, ...]) -> Work:
         tally = Tally(held.value.history)
         for number in numbers:
             for batch in pieces[number].batches():
-                for rows in tables(batch):
+                for rows in summing.tables(batch):
                     tally.add(rows)
         yield from tally.sums()
 
