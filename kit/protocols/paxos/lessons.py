@@ -79,10 +79,10 @@ def possible_values(timeline: Timeline, epoch: int = 1) -> PosedQuestion:
     Raises BadInput where the model is not Paxos, or there are too many states to look at.
     """
     model = model_of(timeline, Paxos, OF_PAXOS)
-    seen, pending, found = {timeline.state}, [timeline.state], set[str]()
+    seen, pending, reached = {timeline.state}, [timeline.state], set[str]()
     for state in pending:  # grows while it is walked along
         values = {node.known(epoch) for node in state.nodes} - {None}
-        found |= values
+        reached |= values
         new = [] if values else [after for _, after in model.successors(state)]
         fresh = [each for each in dict.fromkeys(new) if each not in seen]
         seen.update(fresh)
@@ -92,8 +92,8 @@ def possible_values(timeline: Timeline, epoch: int = 1) -> PosedQuestion:
     return posed(
         f"Messages may take any time, or never arrive. Which values can epoch {epoch} still get?",
         model.proposed,
-        found,
-        f"In all {len(seen)} states that follow, epoch {epoch} is {listed(sorted(found))} or free.",
+        reached,
+        f"In all {len(seen)} states that follow, epoch {epoch} is {listed(sorted(reached))} or free.",
         still(timeline, "acceptors"),
     )
 
