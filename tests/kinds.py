@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from types import UnionType
 from typing import Any, Union, get_args, get_origin
 
-from kit.engine.flows import HasParts
+from kit.engine.flows import has_parts
 from kit.engine.model import Model
 
 
 def action_types(model: Model[Any, Any]) -> Iterator[type]:
     """Every type of action that a model, or a part of it, can have, whatever its parameters."""
-    if isinstance(model, HasParts):
+    if has_parts(model):
         for part in model.parts.values():
             yield from action_types(part)
     else:

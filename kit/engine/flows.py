@@ -7,7 +7,7 @@ it.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Literal, Protocol, TypeAlias, TypeGuard
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -45,7 +45,6 @@ MOST_FLOWS = 64
 """Things that travel in one step, as many as an eye can still follow."""
 
 
-@runtime_checkable
 class HasParts(Protocol):
     """A model of several parts, such as a product."""
 
@@ -56,6 +55,11 @@ class HasParts(Protocol):
 
     def place(self, key: str, before: Any, after: Any) -> str:
         """Where a place of a part's picture is in the picture of the whole."""
+
+
+def has_parts(model: Any) -> TypeGuard[HasParts]:
+    """Whether a model has parts; to ask it as a protocol takes a tenth of a walk's time."""
+    return hasattr(model, "part_of")
 
 
 Travels: TypeAlias = Callable[[Any, Any, Any, Any], tuple[Flow, ...]]
@@ -83,7 +87,7 @@ def flows(model: Model[Any, Any], before: Any, action: Any, after: Any) -> tuple
 
 
 def _moved(model: Model[Any, Any], before: Any, action: Any, after: Any) -> tuple[Flow, ...]:
-    if isinstance(model, HasParts):
+    if has_parts(model):
         part, own = model.part_of(action)
         states = getattr(before, part), getattr(after, part)
         placed = partial(model.place, before=before, after=after)
@@ -97,7 +101,7 @@ def _moved(model: Model[Any, Any], before: Any, action: Any, after: Any) -> tupl
 
 def flow_table(model: Model[Any, Any]) -> FlowTable:
     """The table of a model: its family's, its own, those of its parts together, or an empty one."""
-    if isinstance(model, HasParts):
+    if has_parts(model):
         tables = [flow_table(part) for part in model.parts.values()]
         moving = {kind: travels for table in tables for kind, travels in table.moving.items()}
         return FlowTable(moving, tuple(kind for table in tables for kind in table.still))

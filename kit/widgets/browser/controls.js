@@ -95,7 +95,7 @@ function click(player, target) {
   player.voice.hush();
   player.sheets.clicked(target);
   if (!target.closest(".kp-menu") && !thingAt(target)) player.menu.close();
-  const head = target.closest(".who");
+  const head = target.closest("svg .who");
   if (head) player.spots.fold(head);
   else if (!button) {
     const thing = thingAt(target);
@@ -182,7 +182,7 @@ function press(player, event) {
   if (event.ctrlKey || event.metaKey || event.altKey || key === "Tab") return;
   event.stopPropagation(); // JupyterLab acts on single letters even here
   if (isTyping(target, key) || isPressing(target, key)) return;
-  if (target.matches(".who") && /^(Enter| )$/.test(key)) {
+  if (target.matches("svg .who") && /^(Enter| )$/.test(key)) {
     event.preventDefault();
     player.spots.fold(target);
   } else if (target.matches("[data-roving]") && WALKING.test(key)) rove(event);

@@ -73,7 +73,7 @@ export class Spots {
     for (const part of all(drawing, "[data-lanes]")) {
       const isThin = part.dataset.lanes.split("|").some((lane) => this.folded.has(lane));
       part.toggleAttribute("data-my-folded", isThin);
-      if (part.matches(".who")) part.ariaPressed = isThin;
+      if (part.matches("svg .who")) part.ariaPressed = isThin;
     }
   }
 

@@ -84,6 +84,38 @@ def test_a_copy_is_left_behind_by_the_event_that_ends_its_step() -> None:
         assert (state.late_copies or ()) == ((LateCopy(0, 1, UNDER_WAY, 0),) if late else ())
 
 
+# what replicas A and X know, who is down, the second request, and whether the next epoch waits
+OLDEST: tuple[tuple[tuple[int, int], int, Request, bool], ...] = (
+    ((1, 1), 0, Request(), False),
+    ((0, 1), 0, Request(), True),
+    ((1, 0), 0, Request(), True),
+    ((0, 1), A, Request(), False),
+    ((0, 1), X, Request(), True),
+    ((1, 1), 0, Request(OPEN, 1, 1), False),
+    ((1, 1), 0, Request(OPEN, 0, 1), True),
+    ((1, 1), 0, Request(OPEN, 1, 0), True),
+    ((1, 1), BOTH, Request(REPAIRING, 0, 1), True),
+    ((1, 1), 0, Request(DONE, 0, 0), False),
+    ((1, 1), 0, Request(DONE, 0, 1, in_flight=X), True),
+    ((1, 1), X, Request(DONE, 0, 1, in_flight=X), False),
+    ((1, 1), A, Request(DONE, 0, 1, in_flight=X), True),
+    ((1, 1), 0, Request(DONE, 1, 0, in_flight=X), False),
+)
+
+
+@pytest.mark.parametrize(("known", "down", "request_", "waits"), OLDEST)
+def test_the_oldest_epoch_drops_out_once_nobody_works_by_it(
+    known: tuple[int, int], down: int, request_: Request, waits: bool
+) -> None:
+    """No living replica, no coordinator, no request planned by it that may still arrive."""
+    plain = (epoch(number, A, A, Edge(f"to {number + 1}", "", number)) for number in (1, 2))
+    model = toy(history(*plain, epoch(3, A, A), lag=1))
+    one = model.act(model.start(), Commit("to 2"))
+    state = replace(one, known=(*known, 1, 1), down=down, requests=(one.requests[0], request_))
+    said = "nobody may be more than 1 epochs behind" if waits else ""
+    assert why(model, state, Commit("to 3")) == said
+
+
 @pytest.mark.parametrize("phase", [OPEN, REPAIRING, DONE])
 @pytest.mark.parametrize("number", [0, 1])
 @pytest.mark.parametrize("ignored", range(4))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kit import Player
-from kit.engine.registry import entry_of
+from kit.engine.registry import build, entry_of
 from kit.engine.timeline import Timeline, played_out
 from kit.engine.zoom import zoomed
 from kit.errors import KitError
@@ -41,6 +41,7 @@ def test_each_commit_is_the_append_that_the_finer_run_refines(scenario: str) -> 
         refinement = refines(run.model.parameters)
         steps = run.passed(run.tip)
         assert not [s for s in steps if refinement.mismatch(s.before, s.action, s.after)]
+        assert refinement.image(steps[-1].before, steps[-1].action, steps[-1].after)
         entries = refinement.project(run.moments[run.tip].state).entries
         assert len(entries) == count
         row = facts.log(timeline.model, timeline.moments[moment].state)[-1]  # type: ignore[arg-type]  # its model is tcm
@@ -63,6 +64,15 @@ def test_who_was_down_is_no_member() -> None:
     played_out(timeline)
     run = zoomed(timeline, commits(timeline)[0])
     assert "A" not in run.model.names  # type: ignore[attr-defined]  # names of nodes
+
+
+def test_a_model_of_ones_own_has_nothing_finer() -> None:
+    """No family declares it, and that is said."""
+    model = build("twophase")
+    model.name = "of my own"
+    timeline = played_out(Timeline(model))
+    with pytest.raises(KitError, match="nothing finer is known of this step of of my own"):
+        zoomed(timeline)
 
 
 def test_a_button_opens_it_below_the_stage() -> None:

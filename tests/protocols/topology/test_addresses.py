@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from kit.engine.check import check
+from kit.engine.flows import flows
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.protocols.topology import topology as act
@@ -39,6 +40,20 @@ def test_the_address_changes_and_the_identity_stays() -> None:
     assert card.endswith("at 10.1.0.3")
     assert timeline.state.topology == before.state.topology
     assert timeline.state.reachable == before.state.reachable
+
+
+def test_those_who_can_be_reached_hear_the_address() -> None:
+    """Each member but the node itself, and neither who is cut off nor who joins."""
+    timeline = moved("join E", nodes=4, crashes=1)
+    for gone, heard in (("", "ABD"), ("B", "AD")):
+        state = timeline.state.but(cut=sum(1 << "ABCDE".index(name) for name in gone))
+        action, _ = timeline.model.find(state, "gossip C")
+        after = timeline.model.act(state, action)
+        told = flows(timeline.model, state, action, after)
+        assert [(f.kind, f.from_key, f.to_key, f.label, f.text) for f in told] == [
+            ("message", "n:C", f"n:{name}", "10.1.0.3", f"C → {name}: I am at 10.1.0.3")
+            for name in heard
+        ]
 
 
 @pytest.mark.spec("G-043")

@@ -178,6 +178,7 @@ REPLACES: tuple[tuple[dict[str, Any], str], ...] = (
     ({"down": ("B", "C"), "nodes": 4, "ignores": ("C",)}, ""),
     ({"down": ("B", "C"), "nodes": 4, "ignores": ("C", "D")}, "ignored-alive"),
     ({"down": ("B", "C", "D"), "nodes": 5, "ignores": ("C",)}, "another-down"),
+    ({"zombie": True}, ""),  # who has left is down, and no normal node
 )
 
 
@@ -194,6 +195,12 @@ def test_the_server_checks_a_replace(given: dict[str, Any], reason: str) -> None
         assert f"turns the request away: {because(reason)}." in said
         assert shown(timeline, "checks", f"check:{reason}").endswith("!")
     assert joiner(played(**parameters, edition="documents").state).status == "normal"
+
+
+def test_a_node_that_replaces_nobody_joins_beside_one_that_is_down() -> None:
+    """Only who replaces has to name all who are down."""
+    timeline = played(nodes=3, down=("C",), edition="server")
+    assert joiner(timeline.state).status == "normal"
 
 
 def test_who_is_given_up_is_banned_with_the_request() -> None:

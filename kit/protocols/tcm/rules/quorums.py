@@ -234,7 +234,7 @@ def majorities_meet(
     gone = [np.array(sorted(some), np.int32) for some in (deaf, deaf if dumb is None else dumb)]
     sizes = [(group >= 0).sum(axis=1) for group in groups]
     able = [
-        np.where(np.isin(group, some), -1, group) if len(some) else group
+        np.where(_among(group, some), -1, group) if len(some) else group
         for group, some in zip(groups, gone, strict=True)
     ]
     needed, empty = np.zeros(len(groups[0]), np.int64), np.zeros(len(groups[0]), np.bool_)
@@ -245,6 +245,13 @@ def majorities_meet(
         empty |= size == 0
     meet[differ] = empty | (needed > common)
     return meet
+
+
+def _among(groups: Codes, codes: Codes) -> NDArray[np.bool_]:
+    """Which slots hold one of some codes; an empty one, −1, is the table's last, which is False."""
+    table = np.zeros(max(groups.max(initial=0), codes.max(initial=0)) + 2, np.bool_)
+    table[codes] = True
+    return np.asarray(table[groups], np.bool_)
 
 
 class Apart(Struct, frozen=True):
@@ -320,7 +327,7 @@ def _all_meet(
 ) -> bool:
     for _, voting in voters:
         codes = np.array(sorted(voting), np.int32)
-        reads, writes = (np.where(np.isin(side, codes), side, -1) for side in rows[1:])
+        reads, writes = (np.where(_among(side, codes), side, -1) for side in rows[1:])
         if not majorities_meet(reads, writes, deaf, dumb).all():
             return False
     return True

@@ -59,7 +59,8 @@ def drained(loads: Loads, only: str = "") -> Iterator[TabletMove | DrainFailure]
 def to_drain(loads: Loads, datacenter: int) -> list[int]:
     """The nodes of a datacenter (by its code) that are to be empty and are not."""
     nodes, held = loads.given.nodes, loads.given.rows.nodes
-    left = np.isin(np.arange(len(nodes)), held[held != NOBODY])
+    left = np.zeros(len(nodes), np.bool_)
+    left[held[held != NOBODY]] = True
     left &= loads.dc == datacenter
     return [node for node in np.flatnonzero(left).tolist() if nodes[node].role in DRAINED]
 
