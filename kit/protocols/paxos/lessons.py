@@ -93,7 +93,7 @@ def possible_values(timeline: Timeline, epoch: int = 1) -> PosedQuestion:
         f"Messages may take any time, or never arrive. Which values can epoch {epoch} still get?",
         model.proposed,
         reached,
-        f"In all {len(seen)} states that follow, epoch {epoch} is {listed(sorted(reached))} or free.",
+        f"In {len(seen)} states that follow, epoch {epoch} is {listed(sorted(reached))} or free.",
         still(timeline, "acceptors"),
     )
 
