@@ -69,7 +69,9 @@ def key(x: float, y: float) -> Frag:
 def envelope_path(reach: float = 5, *, opened: bool = False) -> str:
     """The outline of an envelope around a point; an open one has its flap up."""
     half = reach * 0.7
-    fold = f"M{-reach} {-half}L0 {reach * 0.2}L{reach} {-half}"
+    fold = (
+        f"M{reach} {-half}L0 {reach * 0.2}L{-reach} {-half}"  # the way round of the rest: no hole
+    )
     top = f"L0 {-half - reach * 0.8}L{reach} {-half}" if opened else f"H{reach}"
     return f"M{-reach} {-half}{top}V{half}H{-reach}Z{fold}"
 

@@ -24,18 +24,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.edge.words import later, say
+from kit.engine import network
 from kit.engine.actors import NetworkModel
 from kit.engine.machines import MachineModel
-from kit.engine.network import (
-    MESSAGE_ACTIONS,
-    DeliverMessage,
-    DropMessage,
-    DuplicateMessage,
-    Envelope,
-    HoldMessage,
-    ReleaseMessage,
-    posted,
-)
 from kit.engine.timeline import PassedStep
 from kit.views.fragment import Frag, h
 from kit.views.labels import SIZE, Box, seated, wide
@@ -541,7 +532,7 @@ class Journal:
         self.model, self.arrows, self.marks = model, list[Arrow](), list[Mark]()
         self.last: tuple[Any, Any, Any] = (None, None, None)
         self.written = 0
-        self.under_way: dict[tuple[Envelope[Any], Fate], list[int]] = defaultdict(list)
+        self.under_way: dict[tuple[network.Envelope[Any], Fate], list[int]] = defaultdict(list)
 
     def begins(self, steps: Sequence[PassedStep]) -> bool:
         """Whether these steps begin with those that are written here."""
@@ -556,13 +547,13 @@ class Journal:
         other.under_way = defaultdict(list, {k: [*v] for k, v in self.under_way.items() if v})
         return other
 
-    def enter(self, envelope: Envelope[Any], step: int, fate: Fate = "in flight") -> None:
+    def enter(self, envelope: network.Envelope[Any], step: int, fate: Fate = "in flight") -> None:
         """A message is sent."""
         short, full = self.model.in_short(envelope.message), self.model.in_full(envelope.message)
         sent = Arrow(envelope.source, envelope.target, short, step, fate=fate, full=full)
         self.turn(envelope, len(self.arrows), sent)
 
-    def turn(self, envelope: Envelope[Any], place: int, arrow: Arrow) -> None:
+    def turn(self, envelope: network.Envelope[Any], place: int, arrow: Arrow) -> None:
         """What a message comes to; at the end of the list it is one more."""
         self.arrows[place : place + 1] = [arrow]
         if arrow.ended_at is None:
@@ -578,16 +569,16 @@ class Journal:
             waiting = self.under_way[action.envelope, was]
             place = waiting[0]
             arrow = self.arrows[place]
-            copies = isinstance(action, DuplicateMessage)
+            copies = isinstance(action, network.DuplicateMessage)
             if copies or (fate == "received" and before.left.duplicates is None):  # it stays
                 self.turn(action.envelope, len(self.arrows), replace(arrow, copied_at=step))
             if not copies:
                 ended = step if fate in ("received", "lost") else None
                 del waiting[0]
                 self.turn(action.envelope, place, replace(arrow, fate=fate, ended_at=ended))
-        for envelope in posted(before, action, after):
+        for envelope in network.posted(before, action, after):
             self.enter(envelope, step)
-        if not isinstance(action, MESSAGE_ACTIONS):
+        if not isinstance(action, network.MESSAGE_ACTIONS):
             node = self.model.actor_of(passed.before, action)
             sign = self.model.kind(action).split()[0]
             is_drawn = node and sign in SIGNS and isinstance(self.model, MachineModel)
@@ -596,11 +587,11 @@ class Journal:
 
 
 FATES: dict[Any, tuple[Fate, Fate]] = {
-    DeliverMessage: ("in flight", "received"),
-    DropMessage: ("in flight", "lost"),
-    HoldMessage: ("in flight", "held"),
-    ReleaseMessage: ("held", "in flight"),
-    DuplicateMessage: ("in flight", "in flight"),
+    network.DeliverMessage: ("in flight", "received"),
+    network.DropMessage: ("in flight", "lost"),
+    network.HoldMessage: ("in flight", "held"),
+    network.ReleaseMessage: ("held", "in flight"),
+    network.DuplicateMessage: ("in flight", "in flight"),
 }
 """What each action makes of a message: from which fate to which."""
 

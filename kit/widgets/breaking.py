@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from kit.edge.words import later, say
-from kit.engine.causes import (
-    MOST_STATES,
-    Cause,
-    Inquiry,
-    Possible,
-    Restored,
-    first_possible,
-    smallest_cause,
-)
+from kit.engine import causes
 from kit.engine.parameters import plainly
 from kit.engine.progress import PAUSE, Progress
 from kit.engine.registry import build, entries
@@ -51,7 +43,7 @@ class Breaks:
         if what == "stop":
             self.work.stop()
         elif what == "why":
-            self._begin("cause", smallest_cause, later("{done:,} parts of the run tried"))
+            self._begin("cause", causes.smallest_cause, later("{done:,} parts of the run tried"))
         elif what == "possible":
             self._begin("possible", _possible, later("{done:,} states searched from step {now}"))
         elif what == "back":
@@ -72,28 +64,30 @@ class Breaks:
 
     # What takes a moment, for a cell that waits for it.
 
-    def why(self) -> Cause:
+    def why(self) -> causes.Cause:
         """The smallest cause."""
         moment, breach = self.place()
         timeline = self.player.timeline
-        known = timeline.inquiries.get(moment) or Inquiry()
+        known = timeline.inquiries.get(moment) or causes.Inquiry()
         if known.cause is not None:
             return known.cause
         run = timeline.actions(moment)
-        cause = smallest_cause(timeline.model_at(moment), run, breach.name)
+        cause = causes.smallest_cause(timeline.model_at(moment), run, breach.name)
         self._learn(moment, cause=cause)
         return cause
 
-    def possible(self, max_states: int, progress: Progress | bool | None) -> Possible:
+    def possible(self, max_states: int, progress: Progress | bool | None) -> causes.Possible:
         """From where a search reaches the break."""
         moment, breach = self.place()
         timeline = self.player.timeline
         model, run = timeline.model_at(moment), timeline.actions(moment)
-        possible = first_possible(model, run, breach.name, max_states=max_states, progress=progress)
+        possible = causes.first_possible(
+            model, run, breach.name, max_states=max_states, progress=progress
+        )
         self._learn(moment, possible=possible)
         return possible
 
-    def put_back(self, safeguard: str) -> Restored:
+    def put_back(self, safeguard: str) -> causes.Restored:
         """Do the run again with a safeguard that is off (its id or name; empty: the first)."""
         moment, _ = self.place()
         timeline = self.player.timeline
@@ -105,7 +99,7 @@ class Breaks:
         chosen = next((s for s in known.values() if wanted in (s.id, s.name)), None)
         if chosen is None:
             raise BadInput("safeguard", safeguard, f"one that is off: {', '.join(known)}")
-        inquiry = timeline.inquiries.get(moment) or Inquiry()
+        inquiry = timeline.inquiries.get(moment) or causes.Inquiry()
         for again in inquiry.restored:
             if again.safeguard == chosen.id:
                 return again
@@ -120,7 +114,7 @@ class Breaks:
         end = timeline.at
         broken = tuple(dict.fromkeys(breach.title for breach in timeline.breaches(end)))
         timeline.tip, timeline.at = tip, at
-        again = Restored(chosen.id, end, left_out, broken)
+        again = causes.Restored(chosen.id, end, left_out, broken)
         self._learn(moment, restored=(*inquiry.restored, again))
         return again
 
@@ -164,9 +158,9 @@ class Breaks:
 
     def _learn(self, moment: int, **learnt: Any) -> None:
         inquiries = self.player.timeline.inquiries
-        inquiries[moment] = replace(inquiries.get(moment) or Inquiry(), **learnt)
+        inquiries[moment] = replace(inquiries.get(moment) or causes.Inquiry(), **learnt)
         self.player.redraw(moment)
 
 
-def _possible(model: Any, run: tuple[Any, ...], name: str, progress: Progress) -> Possible:
-    return first_possible(model, run, name, max_states=MOST_STATES, progress=progress)
+def _possible(model: Any, run: tuple[Any, ...], name: str, progress: Progress) -> causes.Possible:
+    return causes.first_possible(model, run, name, max_states=causes.MOST_STATES, progress=progress)

@@ -114,6 +114,21 @@ def test_encodings(tmp_path: Path, encoding: str) -> None:
     assert len(bad.stderr.decode(encoding).splitlines()) == 1
 
 
+LOADED = """
+import sys
+from kit.engine.family import families
+for family in families():
+    for _, place in family.commands.values():
+        family.load(place)
+sys.exit("ipywidgets" in sys.modules)
+"""
+
+
+def test_commands_load_without_a_player() -> None:
+    """What draws in a notebook takes a second to load: only who needs it waits for it."""
+    assert subprocess.run([sys.executable, "-c", LOADED], check=False, cwd=ROOT).returncode == 0
+
+
 def test_quick_to_the_counterexample() -> None:
     """From the shell a broken safeguard is found within three seconds, start-up included."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)

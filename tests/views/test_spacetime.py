@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 
 from kit.engine.timeline import Timeline
+from kit.views.default import ACTORS
 from kit.views.fragment import Frag, keys
 from kit.views.panel import Scene, scene_at
 from kit.views.promises import draw_lamps
 from kit.views.registry import for_model
 from kit.views.spacetime import (
+    LATEST,
     MESSAGES,
     SHOWN,
     Arrow,
@@ -25,6 +27,7 @@ from kit.views.spacetime import (
 )
 from kit.views.static import static_html
 from tests.engine.counting import counting
+from tests.engine.keeping import keeping
 from tests.keyed import check_keys
 from tests.views.frames import classed, part
 
@@ -241,3 +244,64 @@ def test_a_model_of_actors_has_the_panel_at_once() -> None:
     html = static_html(MESSAGES.draw(scene_at(timeline, timeline.at)))
     assert "B receives add 1 from A" in html
     assert "<img" in html
+
+
+# -- disks, crashes, long runs ---------------------------------------------------------------------
+
+
+def test_a_lifeline_has_a_gap_while_its_node_is_down() -> None:
+    """Writing, crashes, restarts, timers and clients have signs of their own; what waits for a disk
+    has no arrow yet.
+    """
+    timeline = Timeline(keeping(crashes=1, ticks=1, writes_apart=True))
+    for verb in ("request A hello", "persist A", "tick A again", "crash A", "restart A"):
+        option = timeline.model.find(timeline.state, verb)
+        assert option is not None
+        timeline.do(option[0])
+        if verb == "request A hello":
+            assert run_of(scene_at(timeline, timeline.at)).arrows == ()
+    run = run_of(scene_at(timeline, timeline.at))
+    assert [(mark.node, mark.sign) for mark in run.marks] == [
+        ("A", sign) for sign in ("request", "persist", "tick", "crash", "restart")
+    ]
+    assert [*run.lives("A")] == [(0, 4), (5, 7)]
+    assert [*run.lives("B")] == [(0, 7)]
+    life = part(draw_spacetime(run), "life:A")
+    assert life is not None
+    assert str(life.get("d")).count("M") == 2
+
+
+def test_a_long_run_is_seen_by_its_end_and_whole_beside_it() -> None:
+    """Beyond the window there is the whole run, small; words tell of the last steps; and a moment
+    that was drawn after others is drawn as it is alone.
+    """
+    arrows = tuple(Arrow("A", "B", f"ping {n}", n, n + 1, "received") for n in range(1000))
+    run = Spacetime(("A", "B"), 1000, arrows)
+    assert part(draw_spacetime(run), "overview") is not None
+    assert part(draw_spacetime(RUN), "overview") is None
+    assert len(spacetime_text(run).splitlines()) < 250
+    timeline = walked()
+    runs = [run_of(scene_at(timeline, moment)) for moment in range(len(timeline.moments))]
+    LATEST.clear()
+    alone = [run_of(scene_at(timeline, moment)) for moment in range(len(timeline.moments))[::-1]]
+    assert runs == alone[::-1]
+
+
+def test_a_network_in_hand_is_drawn_as_it_is() -> None:
+    """What waits for a disk has not gone, a one-way cut has a bar and an arrow, who is down is
+    hollow; and the words say so.
+    """
+    timeline = Timeline(keeping(crashes=1, cuts=1, writes_apart=True))
+    for verb in ("request A hello", "cut A>B", "crash B"):
+        option = timeline.model.find(timeline.state, verb)
+        assert option is not None
+        timeline.do(option[0])
+    scene = scene_at(timeline, timeline.at)
+    frag, said = ACTORS.draw(scene), ACTORS.text(scene)
+    assert classed(frag, "envelope")[0].get("class") == "envelope waits"
+    assert len(classed(frag, "wall")) == 1
+    assert len(classed(frag, "tip")) == 1
+    assert part(frag, "n:B") is not None
+    assert (part(frag, "n:B") or frag).get("class") == "character down"
+    assert "keep hello (not gone yet: its sender has still to write)" in said
+    assert "cut: nothing passes from A to B" in said

@@ -1,6 +1,6 @@
 """One moment of a schema or of an operation by gossip as rows, and what scenario files show."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from msgspec import Struct
@@ -12,9 +12,6 @@ from kit.engine.server import Row
 from kit.protocols.gossip.gossip import Gossip, is_dominated
 from kit.protocols.gossip.gossip_join import SILENT, GossipJoin, RingState, talking
 from kit.protocols.gossip.rules import (
-    BOOT,
-    NORMAL,
-    REMOVING,
     SCHEMA,
     STATUS,
     UNKNOWN,
@@ -233,30 +230,4 @@ class SchemaServers(GossipServers):
             yield gossiped(host.address, states, each.generation)
 
 
-class JoiningServers(SchemaServers):
-    """Servers that know by gossip who joins and who goes."""
-
-    lacks: Mapping[str, str] = {
-        "nodetool describecluster": "there is no schema",
-        **GossipServers.lacks,
-    }
-
-    def is_up(self, now: DrillMoment, at: int) -> bool:
-        """Whether a node gossips."""
-        return now.state.nodes[at].phase not in SILENT
-
-    def is_member(self, now: DrillMoment, at: int) -> bool:
-        """Whether the asked node has heard of another one's part in the ring."""
-        return self.status_of(now, at) in LETTERS
-
-    def letter(self, now: DrillMoment, at: int) -> str:
-        """That part: it is there, comes or goes."""
-        return LETTERS[self.status_of(now, at)]
-
-    def status_of(self, now: DrillMoment, at: int) -> str:
-        """What the asked node has heard."""
-        return endpoint_of(now.node.view, now.model.names[at]).says(STATUS)
-
-
-LETTERS = {NORMAL: "N", BOOT: "J", REMOVING: "L"}
-SCHEMA_SERVERS, JOINING_SERVERS = SchemaServers(), JoiningServers()
+SCHEMA_SERVERS = SchemaServers()

@@ -7,7 +7,7 @@ FAMILY = Family(
     "Schema and membership by gossip",
     order=45,
     models={"gossip": "gossip:ENTRY", "gossip_join": "gossip_join:ENTRY"},
-    servers={"gossip": "facts:SCHEMA_SERVERS", "gossip_join": "facts:JOINING_SERVERS"},
+    servers={"gossip": "facts:SCHEMA_SERVERS"},
     views={"gossip": "panels:VIEWS", "gossip_join": "panels:JOIN_VIEWS"},
     scenario_output={"gossip": "facts:OUTPUT", "gossip_join": "facts:JOIN_OUTPUT"},
     public={

@@ -33,6 +33,7 @@ from kit.errors import BadInput, Refusal
 from kit.masks import is_majority
 from kit.protocols.raft import core, words
 from kit.protocols.raft.messages import Message, OfTerm
+from kit.protocols.raft.refining import refinement_of
 from kit.protocols.raft.rules.configuration import Configuration, Member, tally
 from kit.protocols.raft.rules.log import Entry, Log
 from kit.protocols.raft.rules.progress import Progress
@@ -509,8 +510,8 @@ def _is_kept(log: Log, commit: int, names: tuple[str, ...], disks: tuple[Log, ..
     """Whether an entry is stored by a majority of the voters of its time, or of today."""
     term = log.term(commit)
     storing = [n for n, d in zip(names, disks, strict=True) if d.matches(commit, term or 0)]
-    known = {log.configuration, log.cut(commit + 1).configuration}
-    return term is None or any(tally(each, storing) == "won" for each in known)
+    known = {log.configuration, log.cut(commit + 1).configuration} - {Configuration()}
+    return term is None or not known or any(tally(each, storing) == "won" for each in known)
 
 
 def _meet(first: Configuration, other: Configuration) -> bool:
@@ -526,6 +527,7 @@ ENTRY = entry(
     scenarios=(
         Scenario("election", "A is elected, and brings a command to all"),
     ),
+    refinement=lambda parameters: refinement_of(Raft(parameters)),
     scenario_output={
         "servers": lambda m, s, _: "\n".join(
             f"{n.server.id}: {words.server_text(n.server)}" for n in s.nodes

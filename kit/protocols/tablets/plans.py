@@ -14,17 +14,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from kit.masks import nodes_in
-from kit.protocols.tablets.cluster import (
-    ADDITION,
-    BalancingKind,
-    TabletCluster,
-    TabletRow,
-    TabletsState,
-    TabletTransition,
-    removed_nodes,
-    staying_nodes,
-    targets,
-)
+from kit.protocols.tablets import cluster
 from kit.protocols.tablets.dump import TabletDump
 from kit.protocols.tablets.rules.balance.cluster import BalancerNode, NodeRole, gathered
 from kit.protocols.tablets.rules.balance.loads import Loads, TabletMove
@@ -53,7 +43,7 @@ class StatePlan(Struct, frozen=True):
     step: BalancePlan
 
 
-class Plans(TabletCluster):
+class Plans(cluster.TabletCluster):
     """What may begin in a state, and what has to."""
 
     def set_up(self) -> None:
@@ -62,11 +52,11 @@ class Plans(TabletCluster):
         self.planner = None if self.dump is None else DumpPlanner(self, self.dump)
         self.rf_steps = lru_cache(1 << 14)(self._rf_steps)
 
-    def free(self, row: TabletRow) -> bool:
+    def free(self, row: cluster.TabletRow) -> bool:
         """Whether the tablet may begin a transition (S-25)."""
         return not row.transitions or (not self.one_transition and len(row.transitions) < 2)
 
-    def plan(self, s: TabletsState) -> Iterator[Begin]:
+    def plan(self, s: cluster.TabletsState) -> Iterator[Begin]:
         """What may begin: drains, else RF changes; others while no request waits."""
         if self.planner is not None:
             step = self.planner.plan(s)
@@ -77,7 +67,7 @@ class Plans(TabletCluster):
         evens = not first and not pending(s.control.topology)
         yield from self.balance_moves(s) if evens else first
 
-    def unfinished(self, s: TabletsState) -> bool:
+    def unfinished(self, s: cluster.TabletsState) -> bool:
         """Whether the track may not end yet: replicas can be drained, or keep a node from leaving,
         or an RF change can go on.
         """
@@ -86,18 +76,18 @@ class Plans(TabletCluster):
         left = in_state(s.control.topology, "left")
         return any(not left >> self.number(each.host) & 1 for _, each in self.drains(s))
 
-    def roles(self, s: TabletsState) -> tuple[NodeRole, ...]:
+    def roles(self, s: cluster.TabletsState) -> tuple[NodeRole, ...]:
         """What each node is to the balancer."""
         topology = s.control.topology
         leaving = self.leaving(topology) * self.drain_tablets_first
         heard = s.control.reachable if self.edition == "documents" else self.everybody
         masks: tuple[tuple[NodeRole, int], ...] = (
             ("left", leaving & in_state(topology, "left")),
-            ("removing", leaving & removed_nodes(topology)),
+            ("removing", leaving & cluster.removed_nodes(topology)),
             ("leaving", leaving & heard & ~topology.ignored & ~s.given_up),
             ("excluded", leaving | topology.ignored),
-            ("normal", targets(s)),
-            ("down", staying_nodes(topology)),
+            ("normal", cluster.targets(s)),
+            ("down", cluster.staying_nodes(topology)),
             ("zero-token", in_state(topology, "normal")),
         )
 
@@ -106,7 +96,7 @@ class Plans(TabletCluster):
 
         return tuple(map(role, range(len(self.names))))
 
-    def maps(self, rows: Sequence[TabletRow]) -> dict[str, TabletMap]:
+    def maps(self, rows: Sequence[cluster.TabletRow]) -> dict[str, TabletMap]:
         """The map of each table, by the rows of all tablets."""
         maps = {}
         for table, first in zip(self.layout.tables, self.layout.firsts, strict=False):
@@ -125,7 +115,7 @@ class Plans(TabletCluster):
 
     # Draining
 
-    def drains(self, s: TabletsState) -> Iterator[tuple[int, TabletReplica]]:
+    def drains(self, s: cluster.TabletsState) -> Iterator[tuple[int, TabletReplica]]:
         """The replicas that have to go elsewhere, tablet by tablet."""
         leaving = self.leaving(s.control.topology)
         if not leaving or not self.drain_tablets_first:
@@ -136,12 +126,12 @@ class Plans(TabletCluster):
                     if leaving >> self.number(replica.host) & 1:
                         yield tablet, replica
 
-    def drain_moves(self, s: TabletsState) -> Iterator[Begin]:
+    def drain_moves(self, s: cluster.TabletsState) -> Iterator[Begin]:
         """The transitions that empty the nodes that are to leave, or that have left."""
         if self.planner is not None:
             yield from self.planner.plan(s).drains
             return
-        removed = removed_nodes(s.control.topology)
+        removed = cluster.removed_nodes(s.control.topology)
         for tablet, source in self.drains(s):
             gone = removed >> self.number(source.host) & 1
             kind: TransitionKind = self.rebuild if gone else "migration"
@@ -149,27 +139,29 @@ class Plans(TabletCluster):
                 yield tablet, kind, str(source), str(target)
 
     def drain_targets(
-        self, s: TabletsState, tablet: int, source: TabletReplica
+        self, s: cluster.TabletsState, tablet: int, source: TabletReplica
     ) -> Iterator[TabletReplica]:
         """The places for a replica that has to go; none where a dead node should send it."""
         topology, node = s.control.topology, self.number(source.host)
-        dead = topology.ignored & ~removed_nodes(topology)
+        dead = topology.ignored & ~cluster.removed_nodes(topology)
         if (dead | s.given_up) >> node & 1:
             return iter(())
         return self.to_hosts(s.tablets[tablet], source, self.drain_able(s, source))
 
-    def drain_able(self, s: TabletsState, source: TabletReplica) -> int:
+    def drain_able(self, s: cluster.TabletsState, source: TabletReplica) -> int:
         """The nodes that a drain chooses among (a mask): in ``server`` those that are down, too,
         while a node of the datacenter is to leave; what has left already does not count.
         """
         if not self.paused:
-            return targets(s)
+            return cluster.targets(s)
         topology, home = s.control.topology, self.places[source.host][0]
         going = self.leaving(topology) & ~in_state(topology, "left")
         draining = any(self.places[name][0] == home for name in self.named(going))
-        return staying_nodes(topology) if draining else targets(s)
+        return cluster.staying_nodes(topology) if draining else cluster.targets(s)
 
-    def to_hosts(self, row: TabletRow, source: TabletReplica, able: int) -> Iterator[TabletReplica]:
+    def to_hosts(
+        self, row: cluster.TabletRow, source: TabletReplica, able: int
+    ) -> Iterator[TabletReplica]:
         """The places on other hosts for a replica: no second one on a host, in the same rack."""
         taken, rack = {each.host for each in row.replicas}, self.rack(source.host)
         for host in self.named(able):
@@ -177,7 +169,7 @@ class Plans(TabletCluster):
                 for shard in range(self.shards_of(host)):
                     yield TabletReplica(host, shard)
 
-    def without_target(self, s: TabletsState) -> tuple[TabletReplica, ...]:
+    def without_target(self, s: cluster.TabletsState) -> tuple[TabletReplica, ...]:
         """The replicas that cannot be drained: there is no place for them, or it has failed."""
         if self.planner is not None:
             drains = self.drains(s) if s.given_up else ()
@@ -191,7 +183,7 @@ class Plans(TabletCluster):
 
     # Even loads, and what operators ask for
 
-    def balance_moves(self, s: TabletsState, *, later: bool = False) -> Iterator[Begin]:
+    def balance_moves(self, s: cluster.TabletsState, *, later: bool = False) -> Iterator[Begin]:
         """The transitions that a balancer, or a repair, may begin now.
 
         ``later``: those of tablets that are in transition and have to come to its end first. With
@@ -203,12 +195,14 @@ class Plans(TabletCluster):
                 for kind in kinds:
                     yield from self.moves_of(s, tablet, kind)
 
-    def moves_of(self, s: TabletsState, tablet: int, kind: BalancingKind) -> Iterator[Begin]:
+    def moves_of(
+        self, s: cluster.TabletsState, tablet: int, kind: cluster.BalancingKind
+    ) -> Iterator[Begin]:
         """The transitions of one kind that a tablet may begin."""
-        row, able = s.tablets[tablet], targets(s)
+        row, able = s.tablets[tablet], cluster.targets(s)
         if kind == "repair":
             yield tablet, "repair", "", ""
-        elif kind == ADDITION:
+        elif kind == cluster.ADDITION:
             yield from self.added(tablet, sorted(self.hosts(able) - {r.host for r in row.replicas}))
         else:
             for source in row.replicas:
@@ -228,9 +222,9 @@ class Plans(TabletCluster):
 
     # RF changes
 
-    def completions(self, s: TabletsState) -> Iterator[Begin]:
+    def completions(self, s: cluster.TabletsState) -> Iterator[Begin]:
         """The transitions that bring a tablet nearer to its keyspace's replicas."""
-        able = targets(s)
+        able = cluster.targets(s)
         for keyspace, wanted in s.control.topology.keyspaces:
             for tablet, row in self.free_of(s, keyspace):
                 held = tuple(each.host for each in row.replicas)
@@ -240,7 +234,7 @@ class Plans(TabletCluster):
                     if each.host in going:
                         yield tablet, self.rebuild, str(each), ""
 
-    def completing(self, s: TabletsState) -> Iterator[Begin]:
+    def completing(self, s: cluster.TabletsState) -> Iterator[Begin]:
         """Of those one for each tablet, the next ones of a planner that looks at all shards."""
         for keyspace, wanted in s.control.topology.keyspaces:
             for tablet, change in self.rf_changes(s, keyspace, wanted):
@@ -248,21 +242,21 @@ class Plans(TabletCluster):
                 yield tablet, self.rebuild, removed, added
 
     def rf_begins(
-        self, s: TabletsState, request: RequestEntry
-    ) -> tuple[tuple[int, TabletTransition], ...]:
+        self, s: cluster.TabletsState, request: RequestEntry
+    ) -> tuple[tuple[int, cluster.TabletTransition], ...]:
         """What the command of an RF change begins: a transition of each tablet of the keyspace."""
         after = altered(s.control.topology, request)
         return tuple(
-            (tablet, TabletTransition(self.rebuild, "", old, change.on(old)))
+            (tablet, cluster.TabletTransition(self.rebuild, "", old, change.on(old)))
             for tablet, change in self.rf_changes(s, request.keyspace, after)
             for old in (s.tablets[tablet].replicas,)
         )
 
     def rf_changes(
-        self, s: TabletsState, keyspace: str, wanted: Replication
+        self, s: cluster.TabletsState, keyspace: str, wanted: Replication
     ) -> Iterator[tuple[int, ReplicaChange]]:
         """The next step of each tablet of a keyspace towards the replicas that it is to have."""
-        able = targets(s)
+        able = cluster.targets(s)
         planner = RfPlanner(
             {name: self.shards_of(name) for name in self.names},
             lambda held: self.rf_steps(held, wanted, able),
@@ -272,7 +266,9 @@ class Plans(TabletCluster):
             if (change := planner.next(row.replicas)) is not None:
                 yield tablet, change
 
-    def free_of(self, s: TabletsState, keyspace: str) -> Iterator[tuple[int, TabletRow]]:
+    def free_of(
+        self, s: cluster.TabletsState, keyspace: str
+    ) -> Iterator[tuple[int, cluster.TabletRow]]:
         """The tablets of a keyspace that may begin a transition."""
         for tablet in self.tablets_of(keyspace):
             if self.free(s.tablets[tablet]):
@@ -283,7 +279,7 @@ class Plans(TabletCluster):
         return steps(held, dict(wanted), self.places, [self.names[node] for node in nodes_in(able)])
 
 
-def replaced(row: TabletRow, source: str, target: str) -> Replicas:
+def replaced(row: cluster.TabletRow, source: str, target: str) -> Replicas:
     """The row's replicas with the target in the source's place, where these are given."""
     if not source:
         return (*row.replicas, replica_of(target)) if target else row.replicas
@@ -311,12 +307,12 @@ class DumpPlanner:
         ]
         self._plan = lru_cache(4)(self._planned)
 
-    def plan(self, s: TabletsState) -> StatePlan:
+    def plan(self, s: cluster.TabletsState) -> StatePlan:
         """The next plan; it evens out loads while balancing is on and moves are left."""
         enabled = bool(s.moves) and self._model.balancing
         return self._plan(s.tablets, self._model.roles(s), enabled, frozenset(self._rack_lists(s)))
 
-    def _rack_lists(self, s: TabletsState) -> Iterator[tuple[str, str]]:
+    def _rack_lists(self, s: cluster.TabletsState) -> Iterator[tuple[str, str]]:
         """The tables and datacenters of which racks are named, RF changes so far included."""
         changed = dict(s.control.topology.keyspaces)
         for table, datacenter in self._dump.rack_lists:
@@ -329,7 +325,7 @@ class DumpPlanner:
 
     def _planned(
         self,
-        rows: tuple[TabletRow, ...],
+        rows: tuple[cluster.TabletRow, ...],
         roles: tuple[NodeRole, ...],
         enabled: bool,
         rack_lists: frozenset[tuple[str, str]],

@@ -25,7 +25,6 @@ from kit.operators.workload import DRY_RUN_AS_JSON, DRY_RUN_IN_WORDS, check_work
 from kit.protocols.tcm.dry_run import plan as planning
 from kit.protocols.tcm.dry_run.history import operations_of
 from kit.protocols.tcm.dry_run.metadata_log import MetadataHistory, history_of
-from kit.protocols.tcm.dry_run.survival import survival
 from kit.protocols.tcm.parameters import OPTIONS, operation_of, parse_operation, read_words
 from kit.protocols.tcm.rules.operations import EDITIONS, LEVELS, Operation
 from kit.ring.ranges import Bounds, label
@@ -346,6 +345,8 @@ examples
 
 
 def _survive(given: Namespace) -> Answer:
+    from kit.protocols.tcm.dry_run.survival import survival  # beside the player, slow to load
+
     ring = replicated(given.file, vars(given)["with"], given.keyspace)
     return survival(ring, given.down).answer()
 

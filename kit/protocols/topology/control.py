@@ -27,19 +27,7 @@ from kit.masks import is_majority, mask_of, nodes_in
 from kit.protocols.group0.rules.commands import Command
 from kit.protocols.group0.rules.voters import VoterRules
 from kit.protocols.group0.voting import VotingModel
-from kit.protocols.topology.rules.cluster import (
-    NOBODY,
-    ClusterTopology,
-    LocalView,
-    NodeEntry,
-    Setting,
-    TopologySafeguards,
-    in_state,
-    is_drained,
-    is_open,
-    is_served,
-    local_view,
-)
+from kit.protocols.topology.rules import cluster
 from kit.protocols.topology.rules.machines import Edition
 from kit.protocols.topology.rules.requests import MOST_NODES, features, plan_of
 from kit.protocols.topology.rules.work import TRUNCATES, limited_voters, state_of, under_way, voters
@@ -105,9 +93,9 @@ class ControlState(State, frozen=True, cache_hash=True, kw_only=True):
     heard of (a mask). No table of group 0 holds an address: they know nodes by host ids.
     """
 
-    topology: ClusterTopology
+    topology: cluster.ClusterTopology
     state_id: int
-    views: tuple[LocalView, ...]
+    views: tuple[cluster.LocalView, ...]
     applied: tuple[int, ...]
     up: int
     cut: int = 0
@@ -118,10 +106,10 @@ class ControlState(State, frozen=True, cache_hash=True, kw_only=True):
     attempted: Attempted = NOTHING_DONE
     deposed: Command | None = None
     made: int = 0
-    client: int = NOBODY
+    client: int = cluster.NOBODY
     client_version: int = 0
     leftover: int = 0
-    leftover_at: int = NOBODY
+    leftover_at: int = cluster.NOBODY
     sealed: bool = False
     fence_before: int = 1
     addresses: tuple[int, ...] = ()
@@ -166,13 +154,13 @@ def reconfigured(s: ControlState, rules: VoterRules) -> ControlState:
     It looks at them after every command, and whenever a node dies or is back. Who was to be removed
     or replaced, and is not, never votes again: it is banned.
     """
-    if s.coordinator == NOBODY or not has_majority(s):
+    if s.coordinator == cluster.NOBODY or not has_majority(s):
         return s
     chosen = limited_voters(s.topology, s.reachable, s.coordinator, s.chosen, rules)
     return s.but(chosen=chosen) if chosen != s.chosen else s
 
 
-def view_of(s: ControlState, node: int) -> LocalView:
+def view_of(s: ControlState, node: int) -> cluster.LocalView:
     """What a node goes by."""
     return s.views[s.applied[node]]
 
@@ -189,9 +177,9 @@ def caught_up(s: ControlState, nodes: int) -> ControlState:
     return s.but(applied=tuple(applied))
 
 
-def with_topology(s: ControlState, topology: ClusterTopology) -> ControlState:
+def with_topology(s: ControlState, topology: cluster.ClusterTopology) -> ControlState:
     """The state with a topology that a command of group 0 made; nobody has applied it yet."""
-    view = local_view(topology)
+    view = cluster.local_view(topology)
     views = s.views if view == s.views[-1] else (*s.views, view)
     if topology.fence_version > s.topology.fence_version:
         s = s.but(fence_before=s.topology.fence_version)
@@ -201,7 +189,7 @@ def with_topology(s: ControlState, topology: ClusterTopology) -> ControlState:
 def without_coordinator(s: ControlState) -> ControlState:
     """The state once the coordinator is gone: what it remembered is lost, its command may come."""
     deposed = s.attempted.command or s.deposed
-    return s.but(coordinator=NOBODY, attempted=NOTHING_DONE, deposed=deposed)
+    return s.but(coordinator=cluster.NOBODY, attempted=NOTHING_DONE, deposed=deposed)
 
 
 def settled(s: ControlState) -> ControlState:
@@ -210,17 +198,17 @@ def settled(s: ControlState) -> ControlState:
     Who is no member goes by nothing; such nodes count as having applied all. A coordinator that
     became a non-voter steps down.
     """
-    if s.coordinator != NOBODY and not voting(s) >> s.coordinator & 1:
+    if s.coordinator != cluster.NOBODY and not voting(s) >> s.coordinator & 1:
         s = without_coordinator(s)
     if len(s.views) > 1:
         s = caught_up(s, (1 << len(s.applied)) - 1 & ~s.topology.members)
         if 0 not in s.applied:
             oldest = min(s.applied)
             s = s.but(views=s.views[oldest:], applied=tuple(i - oldest for i in s.applied))
-    if s.client != NOBODY and not s.up >> s.client & 1:
-        s = s.but(client=NOBODY, client_version=0)
-    if s.leftover_at != NOBODY and not s.up >> s.leftover_at & 1:
-        s = s.but(leftover=0, leftover_at=NOBODY, sealed=False)
+    if s.client != cluster.NOBODY and not s.up >> s.client & 1:
+        s = s.but(client=cluster.NOBODY, client_version=0)
+    if s.leftover_at != cluster.NOBODY and not s.up >> s.leftover_at & 1:
+        s = s.but(leftover=0, leftover_at=cluster.NOBODY, sealed=False)
     return s
 
 
@@ -377,8 +365,8 @@ class Control(VotingModel[ControlState]):
 
     def set_up(self) -> None:
         """Read the requests; the names are those of all nodes, newcomers last."""
-        self.setting = Setting(
-            edition=self.edition, safeguards=switched_off(TopologySafeguards, self.off)
+        self.setting = cluster.Setting(
+            edition=self.edition, safeguards=switched_off(cluster.TopologySafeguards, self.off)
         )
         self.plan = plan_of(self.parameters)
         self.names = self.plan.names
@@ -400,7 +388,7 @@ class Control(VotingModel[ControlState]):
         self.plan.mask(self.newer, "newer")  # only names of nodes
         supported = [features(self.parameters, name) for name in self.names]
         nodes = (
-            NodeEntry(
+            cluster.NodeEntry(
                 state="normal",
                 supported=able,
                 tokens=not zero >> i & 1,
@@ -408,10 +396,10 @@ class Control(VotingModel[ControlState]):
                 rack=rack,
             )
             if members >> i & 1
-            else NodeEntry(rack=rack)
+            else cluster.NodeEntry(rack=rack)
             for i, (able, rack) in enumerate(zip(supported, self.plan.racks, strict=True))
         )
-        topology = ClusterTopology(
+        topology = cluster.ClusterTopology(
             nodes=tuple(nodes),
             members=members,
             ignored=self.plan.mask(self.ignored, "ignored"),
@@ -424,10 +412,10 @@ class Control(VotingModel[ControlState]):
         start = ControlState(
             topology=topology,
             state_id=1,
-            views=(local_view(topology),),
+            views=(cluster.local_view(topology),),
             applied=(0,) * len(self.names),
             up=up,
-            coordinator=next(nodes_in(up & members), NOBODY),
+            coordinator=next(nodes_in(up & members), cluster.NOBODY),
             faults=FaultBudget(
                 **{name: getattr(self, name) for name in FaultBudget.__struct_fields__}
             ),
@@ -454,19 +442,19 @@ SERVING_STATES = ("normal", "decommissioning", "removing", "rebuilding")
 """The states in which a node takes requests of clients."""
 
 
-def drain_refusal(s: ControlState, node: int, setting: Setting) -> Refusal | None:
+def drain_refusal(s: ControlState, node: int, setting: cluster.Setting) -> Refusal | None:
     """Why a node does not answer a barrier yet: older requests, or work of a closed session."""
-    view = local_view(s.topology)
-    if s.client == node and not is_drained(s.client_version, view, setting.safeguards):
+    view = cluster.local_view(s.topology)
+    if s.client == node and not cluster.is_drained(s.client_version, view, setting.safeguards):
         return refused("a request by an older version still runs here")
-    if s.leftover_at == node and not is_open(s.leftover, view, setting.safeguards):
+    if s.leftover_at == node and not cluster.is_open(s.leftover, view, setting.safeguards):
         return refused("work of a session that is closed still runs here")
     return None
 
 
-def served(s: ControlState, replica: int, setting: Setting) -> bool:
+def served(s: ControlState, replica: int, setting: cluster.Setting) -> bool:
     """Whether the replica serves the client's request, or finds it below its fence."""
-    return is_served(s.client_version, view_of(s, replica), setting.safeguards)
+    return cluster.is_served(s.client_version, view_of(s, replica), setting.safeguards)
 
 
 def permit(session: int) -> tuple[str, str]:
@@ -479,15 +467,19 @@ def permit(session: int) -> tuple[str, str]:
     return f", session {session}", f", with a frozen_topology_guard of session {session}"
 
 
-def let_in(s: ControlState, node: int, setting: Setting) -> bool:
+def let_in(s: ControlState, node: int, setting: cluster.Setting) -> bool:
     """Whether a node lets in what was left behind, by the permit of its session."""
-    return is_open(s.leftover, view_of(s, node), setting.safeguards)
+    return cluster.is_open(s.leftover, view_of(s, node), setting.safeguards)
 
 
-def is_truncating(s: ControlState, setting: Setting) -> bool:
+def is_truncating(s: ControlState, setting: cluster.Setting) -> bool:
     """Whether the coordinator's next piece of work is to send the RPCs of a truncate."""
     operation = under_way(s.topology)
-    if operation is None or operation.machine != "truncate_table" or s.coordinator == NOBODY:
+    if (
+        operation is None
+        or operation.machine != "truncate_table"
+        or s.coordinator == cluster.NOBODY
+    ):
         return False
     rows = state_of(operation, setting).work[s.attempted.step :]
     return bool(s.topology.session and rows and rows[0].name == TRUNCATES)
@@ -497,7 +489,11 @@ class Serving(Control):
     """What nodes do beside the coordinator: a client's request, and what a session left behind."""
 
     def _takes_clients(self, s: ControlState) -> int:  # one request runs at a time
-        return in_state(s.topology, *SERVING_STATES) & s.up if s.client == NOBODY else 0
+        return (
+            cluster.in_state(s.topology, *SERVING_STATES) & s.up
+            if s.client == cluster.NOBODY
+            else 0
+        )
 
     @action(kind="client", tag="begin", each=_takes_clients, spends="faults.clients", unasked=True)
     @purpose("A node routes by its own topology version, be it old or new.")
@@ -507,7 +503,7 @@ class Serving(Control):
 
     def replicas(self, s: ControlState) -> int:
         """Whom the client's request may reach (a mask)."""
-        return s.topology.members & s.up if s.client != NOBODY else 0
+        return s.topology.members & s.up if s.client != cluster.NOBODY else 0
 
     def _serve_words(self, before: ControlState, action: Any, after: ControlState) -> str:
         ok = served(before, self.number(action.replica), self.setting)
@@ -539,7 +535,7 @@ class Serving(Control):
         """The request reaches a replica, which serves it or finds it stale; then it is over."""
         if replica != s.client and s.apart & (1 << s.client | 1 << replica):
             return refused("one of the two is not heard")
-        return s.but(client=NOBODY, client_version=0)
+        return s.but(client=cluster.NOBODY, client_version=0)
 
     @action(
         kind="late fault",
@@ -560,11 +556,11 @@ class Serving(Control):
             return None
         if s.leftover:
             return refused("an RPC of a session was left behind already")
-        return s.but(leftover=s.topology.session, leftover_at=NOBODY)
+        return s.but(leftover=s.topology.session, leftover_at=cluster.NOBODY)
 
     def arrivals(self, s: ControlState) -> int:
         """Where the part that was left behind may arrive (a mask)."""
-        on_its_way = s.leftover and s.leftover_at == NOBODY
+        on_its_way = s.leftover and s.leftover_at == cluster.NOBODY
         return s.topology.members & s.reachable if on_its_way else 0
 
     def _late_work(self, before: ControlState, action: Any, after: ControlState) -> Travels:
@@ -597,6 +593,6 @@ class Serving(Control):
     @purpose("What is over can no longer change anything.")
     def end_leftover(self, s: ControlState) -> Next:
         """What was let in late has run to its end."""
-        if s.leftover_at == NOBODY:
+        if s.leftover_at == cluster.NOBODY:
             return None
-        return s.but(leftover=0, leftover_at=NOBODY, sealed=False)
+        return s.but(leftover=0, leftover_at=cluster.NOBODY, sealed=False)

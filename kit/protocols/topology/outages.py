@@ -13,17 +13,7 @@ from msgspec.structs import replace
 
 from kit.engine.declared import Node, Travel, action, off_stage, purpose, refused
 from kit.masks import mask_of, nodes_in
-from kit.protocols.topology.control import (
-    Control,
-    ControlState,
-    Next,
-    Travels,
-    caught_up,
-    has_majority,
-    majority_refusal,
-    settled,
-    with_topology,
-)
+from kit.protocols.topology import control
 from kit.protocols.topology.coordinator import advanced, shut_down, task_of
 from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, in_state, with_node
 from kit.protocols.topology.rules.work import under_way
@@ -31,23 +21,23 @@ from kit.protocols.topology.rules.work import under_way
 TAKING_PART = ("normal", "bootstrapping", "replacing", "decommissioning", "rebuilding")
 
 
-def address_of(s: ControlState, node: int, *, behind: int = 0) -> str:
+def address_of(s: control.ControlState, node: int, *, behind: int = 0) -> str:
     """Where a node is, or was so many changes ago: the second part of the address counts them."""
     changes = s.addresses[node] - behind if s.addresses else 0
     return f"10.{changes}.{node >> 8}.{(node & 255) + 1}"
 
 
-def restarted(s: ControlState, node: int) -> ControlState:
+def restarted(s: control.ControlState, node: int) -> control.ControlState:
     """The state once a node is up again: with a majority that it hears, it catches up at once."""
     bit = 1 << node
     s = s.but(up=s.up | bit)
-    return caught_up(s, bit) if has_majority(s) and s.reachable & bit else s
+    return control.caught_up(s, bit) if control.has_majority(s) and s.reachable & bit else s
 
 
-class Outages(Control):
+class Outages(control.Control):
     """Outages of nodes, and how they come back."""
 
-    def has_a_place(self, s: ControlState) -> int:
+    def has_a_place(self, s: control.ControlState) -> int:
         """The nodes that would be taken in again after a restart (a mask): none on their way out.
 
         Nor those that the model has dead from the start: they are to be removed or replaced. Who is
@@ -61,7 +51,7 @@ class Outages(Control):
             absent |= 1 << operation.node  # it was told to shut down, or will be found to be down
         return (1 << len(self.names)) - 1 & ~absent
 
-    def died(self, s: ControlState, node: int) -> ControlState:
+    def died(self, s: control.ControlState, node: int) -> control.ControlState:
         """The state once a node is dead; a stream that it takes part in is interrupted."""
         if s.attempted.streaming and task_of(s, self.setting).needs >> node & 1:
             s = s.but(attempted=s.attempted.but(streaming=False))
@@ -69,17 +59,17 @@ class Outages(Control):
 
     @action(tag="restart", each=lambda m, s: m.has_a_place(s) & ~s.up, unasked=True, relied=False)
     @purpose("It still knows what is on its disk; the log brings the rest.")
-    def restart_member(self, s: ControlState, node: Node) -> Next:
+    def restart_member(self, s: control.ControlState, node: Node) -> control.Next:
         """{node} comes back and catches up if it can."""
         return restarted(s, node)
 
     @action(kind="restart", each=lambda m, s: s.cut & ~in_state(s.topology, "left"), unasked=True)
     @purpose("Messages pass again, so the node can catch up.")
-    def reconnect(self, s: ControlState, node: Node) -> Next:
+    def reconnect(self, s: control.ControlState, node: Node) -> control.Next:
         """The network between {node} and the others is whole again."""
         return s.but(cut=s.cut & ~(1 << node))
 
-    def mortal(self, s: ControlState) -> Iterator[int]:
+    def mortal(self, s: control.ControlState) -> Iterator[int]:
         """Who may die, the coordinator first: that is the one worth killing."""
         mortal = s.up & ~in_state(s.topology, NO_ROW, "left")
         leader = mortal & 1 << s.coordinator if s.coordinator != NOBODY else 0
@@ -100,7 +90,7 @@ class Outages(Control):
         hand=off_stage,
     )
     @purpose("Nodes stop at any moment, also in the middle of an operation.")
-    def crash_member(self, s: ControlState, node: Node) -> Next:
+    def crash_member(self, s: control.ControlState, node: Node) -> control.Next:
         """{node} dies; its disk stays."""
         return self.died(s, node)
 
@@ -115,13 +105,13 @@ class Outages(Control):
         instructed=True,
     )
     @purpose("Nobody should wait for a node that is dead for good.")
-    def exclude_node(self, s: ControlState, node: Node) -> Next:
+    def exclude_node(self, s: control.ControlState, node: Node) -> control.Next:
         """{node} is excluded and banned: it counts as dead for good. Removals, replaces and
         tablets no longer wait for it; a join still does.
         """
-        if blocked := majority_refusal(s):
+        if blocked := control.majority_refusal(s):
             return blocked
-        s = with_topology(s, replace(s.topology, ignored=s.topology.ignored | 1 << node))
+        s = control.with_topology(s, replace(s.topology, ignored=s.topology.ignored | 1 << node))
         # It may be the last one that a barrier waits for.
         return s if s.coordinator == NOBODY else advanced(s, self.setting)
 
@@ -135,15 +125,17 @@ class Outages(Control):
         hand=lambda m, s, a: ((a.node,), tuple(n for n in m.names if n != a.node)),
     )
     @purpose("A node that nobody hears may still be alive.")
-    def cut_off(self, s: ControlState, node: Node) -> Next:
+    def cut_off(self, s: control.ControlState, node: Node) -> control.Next:
         """{node} is cut off from the others."""
         return s.but(cut=s.cut | 1 << node)
 
-    def stopped(self, s: ControlState, node: int) -> ControlState:
+    def stopped(self, s: control.ControlState, node: int) -> control.ControlState:
         """The state once a node has stopped, if it ran."""
-        return settled(self.died(s, node)) if s.up >> node & 1 else s
+        return control.settled(self.died(s, node)) if s.up >> node & 1 else s
 
-    def _move_words(self, before: ControlState, action: Any, after: ControlState) -> str:
+    def _move_words(
+        self, before: control.ControlState, action: Any, after: control.ControlState
+    ) -> str:
         node = self.number(action.node)
         old, new = address_of(before, node), address_of(after, node)
         stay = f"Its host id and its row ({after.topology.nodes[node].state}) stay"
@@ -159,14 +151,16 @@ class Outages(Control):
         says=_move_words,
     )
     @purpose("A node is known by its host id, and its address may change.")
-    def restart_elsewhere(self, s: ControlState, node: Node) -> Next:
+    def restart_elsewhere(self, s: control.ControlState, node: Node) -> control.Next:
         """A node stops, if it ran, and starts at another address; its host id stays."""
         s = self.stopped(s, node)
         changes = list(s.addresses or (0,) * len(s.applied))
         changes[node] += 1
         return restarted(s.but(addresses=tuple(changes), unheard=s.unheard | 1 << node), node)
 
-    def _shard_words(self, before: ControlState, action: Any, after: ControlState) -> str:
+    def _shard_words(
+        self, before: control.ControlState, action: Any, after: control.ControlState
+    ) -> str:
         row = after.topology.nodes[self.number(action.node)]
         begins = f"{action.node} is restarted with {row.shards} shards, and stores that in its row"
         return f"{begins} (state {after.state_id}). Its host id and its tokens stay ({row.state})."
@@ -181,20 +175,22 @@ class Outages(Control):
         says=_shard_words,
     )
     @purpose("The others have to know how many shards it has.")
-    def restart_configured(self, s: ControlState, node: Node) -> Next:
+    def restart_configured(self, s: control.ControlState, node: Node) -> control.Next:
         """A node starts with another number of shards: its row says so, by a command of its own."""
         s = restarted(self.stopped(s, node), node)
-        if blocked := majority_refusal(s):
+        if blocked := control.majority_refusal(s):
             return blocked
         if s.apart >> node & 1:
             return refused("it does not hear group 0, which stores its configuration")
         row = s.topology.nodes[node]
-        return with_topology(s, with_node(s.topology, node, shards=row.shards + 1))
+        return control.with_topology(s, with_node(s.topology, node, shards=row.shards + 1))
 
-    def _gossiped(self, before: ControlState, action: Any, after: ControlState) -> Travels:
+    def _gossiped(
+        self, before: control.ControlState, action: Any, after: control.ControlState
+    ) -> control.Travels:
         node = self.number(action.node)
         at = address_of(after, node)
-        for other in self.named(after.reachable & after.topology.members & ~(1 << node)):
+        for other in self.named(after.reachable & after.topology.members):
             said = f"{action.node} → {other}: I am at {at}"
             yield Travel("message", self.spot(action.node), self.spot(other), at, said)
 
@@ -209,7 +205,7 @@ class Outages(Control):
         travels=_gossiped,
     )
     @purpose("The others need its address to reach it.")
-    def hear_address(self, s: ControlState, node: Node) -> Next:
+    def hear_address(self, s: control.ControlState, node: Node) -> control.Next:
         """The others hear at which address a host id is now."""
         if s.cut >> node & 1:
             return refused("it is cut off from the others")

@@ -13,14 +13,7 @@ from kit.masks import mask_of
 from kit.protocols.storage.rules.conditions import AllKnow, Condition, NothingBelow
 from kit.protocols.storage.rules.history import CopyTask, Edge, RangeEpoch, RangeHistory
 from kit.protocols.storage.rules.view import Acknowledgement, View
-from kit.protocols.topology.rules.machines import (
-    BOUNDARY,
-    EdgeRow,
-    Edition,
-    Machine,
-    Selector,
-    StateRow,
-)
+from kit.protocols.topology.rules import machines
 from kit.ring.movement import Movement, movement
 from kit.ring.natural import replicas
 from kit.ring.ranges import Range
@@ -175,7 +168,7 @@ def _copies(
     return copies
 
 
-ACKNOWLEDGEMENT: dict[Edition, Acknowledgement] = {
+ACKNOWLEDGEMENT: dict[machines.Edition, Acknowledgement] = {
     "documents": "joint",
     "server": "quorum-plus-pending",
 }
@@ -183,7 +176,7 @@ ACKNOWLEDGEMENT: dict[Edition, Acknowledgement] = {
 STREAM, SHUT_DOWN = "stream", "shut_down"
 OVER = ""
 """The name of no state: what stands behind an operation's end."""
-_AT_REST = StateRow(BOUNDARY, ())
+_AT_REST = machines.StateRow(machines.BOUNDARY, ())
 
 
 class VnodeSafeguards(Struct, frozen=True, kw_only=True):
@@ -205,14 +198,14 @@ class VnodeSafeguards(Struct, frozen=True, kw_only=True):
     no_rollback_after_switch: bool = True  # rolled back also once reads have moved
 
 
-def guarded(machine: Machine, safeguards: VnodeSafeguards) -> Machine:
+def guarded(machine: machines.Machine, safeguards: VnodeSafeguards) -> machines.Machine:
     """The table as it is with these safeguards; with all of them, as it stands."""
     rows = tuple(_row(row, safeguards) for row in machine.states)
     back = () if safeguards.no_rollback_after_switch else tuple(_ways_back(machine))
     return replace(machine, states=rows, edges=(*machine.edges, *back))
 
 
-def _row(row: StateRow, safeguards: VnodeSafeguards) -> StateRow:
+def _row(row: machines.StateRow, safeguards: VnodeSafeguards) -> machines.StateRow:
     if not safeguards.write_before_read and (row.reads, row.writes) == ("old", "both"):
         row = replace(row, reads="new", writes="old")
     if not safeguards.old_writer_stays and (row.reads, row.writes) == ("new", "both"):
@@ -222,7 +215,7 @@ def _row(row: StateRow, safeguards: VnodeSafeguards) -> StateRow:
     return row
 
 
-def _ways_back(machine: Machine) -> list[EdgeRow]:
+def _ways_back(machine: machines.Machine) -> list[machines.EdgeRow]:
     """From each state that reads new replicas and writes both, the rollback of the one before."""
     switched = {row.name for row in machine.states if (row.reads, row.writes) == ("new", "both")}
     return [
@@ -249,7 +242,7 @@ class ProjectionOptions(Struct, frozen=True):
 class RangeOperation(Struct, frozen=True):
     """One operation on a range: its transition table, and what it moves."""
 
-    machine: Machine
+    machine: machines.Machine
     moving: MovedRange
 
 
@@ -262,7 +255,7 @@ class _Standing(Struct, frozen=True):
     ``session`` is the open one's number, 0 for none, and ``opened`` how many there were.
     """
 
-    states: tuple[StateRow, ...]
+    states: tuple[machines.StateRow, ...]
     title: str
     version: int
     at: int = 0
@@ -276,7 +269,7 @@ class _Standing(Struct, frozen=True):
 
 
 def project(
-    edition: Edition, options: ProjectionOptions, *operations: RangeOperation
+    edition: machines.Edition, options: ProjectionOptions, *operations: RangeOperation
 ) -> RangeHistory:
     """The history of a range while the operations of these tables move it, one after the other."""
     first = operations[0].moving
@@ -325,7 +318,7 @@ class _RangeProjection:
 
     # -- the table, as a range sees it ------------------------------------------------------------
 
-    def _joined(self, row: StateRow) -> tuple[StateRow, ...]:
+    def _joined(self, row: machines.StateRow) -> tuple[machines.StateRow, ...]:
         """The states that follow this one without any request noticing."""
         rows = [row]
         for each in rows:  # grows while it is walked along
@@ -335,10 +328,10 @@ class _RangeProjection:
                     rows.append(target)
         return tuple(rows)
 
-    def _edges(self, row: StateRow) -> tuple[EdgeRow, ...]:
+    def _edges(self, row: machines.StateRow) -> tuple[machines.EdgeRow, ...]:
         return tuple(edge for edge in self.machine.edges if edge.source == row.name)
 
-    def _target(self, edge: EdgeRow, source: StateRow) -> StateRow:
+    def _target(self, edge: machines.EdgeRow, source: machines.StateRow) -> machines.StateRow:
         """The state behind an edge; behind the operation's end all use the ring as it is then.
 
         That is told by what the node becomes, not by what a row of the table lets requests use.
@@ -347,10 +340,12 @@ class _RangeProjection:
             if row.name == edge.target:
                 return row
         has_changed = (edge.becomes == "normal") is self.moving.joins
-        ring: Selector = ("new" if has_changed else "old") if edge.becomes else source.reads
-        return StateRow(OVER, (), ring, ring)
+        ring: machines.Selector = (
+            ("new" if has_changed else "old") if edge.becomes else source.reads
+        )
+        return machines.StateRow(OVER, (), ring, ring)
 
-    def _moves(self, row: StateRow, met: frozenset[str] = frozenset()) -> bool:
+    def _moves(self, row: machines.StateRow, met: frozenset[str] = frozenset()) -> bool:
         """Whether the range changes here or on some way from here."""
         if (row.reads, row.writes) != (_AT_REST.reads, _AT_REST.writes):
             return True
@@ -433,9 +428,9 @@ class _RangeProjection:
     def _edge(
         self,
         place: _Standing,
-        row: StateRow,
-        edge: EdgeRow,
-        target: StateRow,
+        row: machines.StateRow,
+        edge: machines.EdgeRow,
+        target: machines.StateRow,
         now: View,
         waits: tuple[Condition, ...] = (),
         *,
@@ -463,11 +458,11 @@ class _RangeProjection:
         streamed = awaited and any(work.name == STREAM for work in row.work)
         return self._event(now, waits, after, verb, streamed=streamed, aside=failed or not happy)
 
-    def _shut_down(self, place: _Standing, row: StateRow, now: View) -> Edge:
+    def _shut_down(self, place: _Standing, row: machines.StateRow, now: View) -> Edge:
         subject = self.moving.subject
         shut_down = replace(
             place,
-            states=(StateRow(OVER, (), row.reads, row.writes),),
+            states=(machines.StateRow(OVER, (), row.reads, row.writes),),
             title=f"{subject} is shut down ({self.moving.title})",
             at=place.at + 1,
             dead=place.dead | self._mask((subject,)),
@@ -500,10 +495,12 @@ class _RangeProjection:
 
     # -- what is waited for -----------------------------------------------------------------------
 
-    def _drained(self, row: StateRow) -> bool:
+    def _drained(self, row: machines.StateRow) -> bool:
         return any(work.barrier == "global" for work in row.work)
 
-    def _barrier(self, place: _Standing, row: StateRow, until: str = "") -> tuple[Condition, ...]:
+    def _barrier(
+        self, place: _Standing, row: machines.StateRow, until: str = ""
+    ) -> tuple[Condition, ...]:
         """What the barriers of a state wait for, as far as they come before the work ``until``."""
         before = takewhile(lambda work: work.name != until, row.work)
         barriers, drain = {work.barrier for work in before} - {""}, self._drain(place)
@@ -524,7 +521,7 @@ class _RangeProjection:
                     yield CopyTask(self.code[source], self.code[target], known)
 
 
-def _is_seen(edge: EdgeRow, source: StateRow, target: StateRow) -> bool:
+def _is_seen(edge: machines.EdgeRow, source: machines.StateRow, target: machines.StateRow) -> bool:
     """Whether requests can tell that an edge was taken."""
     moved = (source.reads, source.writes) != (target.reads, target.writes)
     return edge.version or moved

@@ -356,7 +356,8 @@ def test_a_probe_has_one_entry_and_a_pipeline_the_rest() -> None:
     """B leads with three entries: A gets the one that it may lack, then all others at once."""
     leader = server("111", 1, role=Leader((Progress("A", 2), Progress("C", 4, 3, PIPE))))
     probe = core.remind(leader, UNTIMED)
-    assert [len(m.message.entries) for m in probe.messages if m.target == "A"] == [1]  # type: ignore[union-attr]
+    probes: list[Any] = [m.message for m in probe.messages if m.target == "A"]
+    assert [len(each.entries) for each in probes] == [1]
     more = core.receive(probe.server, "A", say.Accepted(1, 0, 2), UNTIMED)
     assert [m.message for m in more.messages if m.target == "A"] == [
         say.Append(1, 2, 1, 3, (Entry(1, 3, "x3"),))

@@ -7,16 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from kit.masks import nodes_in
-from kit.protocols.cms.cms import (
-    OPERATOR,
-    Cms,
-    CmsState,
-    LogKeeper,
-    begun_at,
-    entries_of,
-    holds,
-    stored,
-)
+from kit.protocols.cms import cms
 from kit.protocols.cms.rules.log import SNAPSHOT
 from kit.protocols.cms.rules.members import Members, majorities
 
@@ -31,7 +22,7 @@ class NodeRow(Struct, frozen=True):
     """
 
     name: str
-    node: LogKeeper
+    node: cms.LogKeeper
     epoch: int
     reads: bool
     writes: bool
@@ -84,17 +75,17 @@ class QuorumRow(Struct, frozen=True):
     shared: tuple[tuple[str, str], ...]
 
 
-def text(m: Cms, members: Members) -> str:
+def text(m: cms.Cms, members: Members) -> str:
     """Who the members are: ``A, B, C``, and who is written to only: ``A + B``."""
     more = members.writers & ~members.readers
     readers = ", ".join(m.named(members.readers)) or NOBODY
     return f"{readers} + {', '.join(m.named(more))}" if more else readers
 
 
-def nodes(m: Cms, s: CmsState) -> tuple[NodeRow, ...]:
+def nodes(m: cms.Cms, s: cms.CmsState) -> tuple[NodeRow, ...]:
     """Every node."""
     newest = m.newest(s)
-    begun = begun_at(m.longest_log(s))
+    begun = cms.begun_at(m.longest_log(s))
     return tuple(
         NodeRow(
             name,
@@ -111,25 +102,25 @@ def nodes(m: Cms, s: CmsState) -> tuple[NodeRow, ...]:
     )
 
 
-def log(m: Cms, s: CmsState) -> tuple[EpochRow, ...]:
+def log(m: cms.Cms, s: cms.CmsState) -> tuple[EpochRow, ...]:
     """Every epoch that some node has stored."""
-    pairs = {(each.epoch, each.id, each.event) for n in s.nodes for each in entries_of(n.log)}
-    made = {(each.epoch, OPERATOR, SNAPSHOT) for n in s.nodes for each in n.log.snapshots}
+    pairs = {(each.epoch, each.id, each.event) for n in s.nodes for each in cms.entries_of(n.log)}
+    made = {(each.epoch, cms.OPERATOR, SNAPSHOT) for n in s.nodes for each in n.log.snapshots}
     return tuple(_epochs(m, s, sorted(pairs | made)))
 
 
-def _epochs(m: Cms, s: CmsState, pairs: list[tuple[int, str, str]]) -> Iterator[EpochRow]:
+def _epochs(m: cms.Cms, s: cms.CmsState, pairs: list[tuple[int, str, str]]) -> Iterator[EpochRow]:
     for epoch, by, event in pairs:
         has, applied = list[str](), list[str]()
         for name, node in zip(m.names, s.nodes, strict=True):
-            here = stored(node.log, epoch)
+            here = cms.stored(node.log, epoch)
             loaded = event == SNAPSHOT and any(x.epoch == epoch for x in node.log.snapshots)
             if loaded or (here and (here.id, here.event) == (by, event)):
                 (applied if node.log.epoch >= epoch else has).append(name)
-        yield EpochRow(epoch, event, by, by == OPERATOR, tuple(has), tuple(applied))
+        yield EpochRow(epoch, event, by, by == cms.OPERATOR, tuple(has), tuple(applied))
 
 
-def former(m: Cms, s: CmsState) -> Members:
+def former(m: cms.Cms, s: cms.CmsState) -> Members:
     """The membership before the present one, by the longest log: what it was at first, if none."""
     present, before = m.newest(s), m.newest(s)
     for members in m.memberships(m.longest_log(s)):
@@ -138,7 +129,7 @@ def former(m: Cms, s: CmsState) -> Members:
     return before
 
 
-def quorums(m: Cms, s: CmsState) -> tuple[QuorumRow, ...]:
+def quorums(m: cms.Cms, s: cms.CmsState) -> tuple[QuorumRow, ...]:
     """Each read quorum of the membership before, against each write quorum of the present one."""
     before, now = former(m, s), m.newest(s)
     mine = [*majorities(now.writers)]
@@ -151,19 +142,19 @@ def quorums(m: Cms, s: CmsState) -> tuple[QuorumRow, ...]:
     )
 
 
-def accepted(m: Cms, s: CmsState) -> tuple[AcceptedRow, ...]:
+def accepted(m: cms.Cms, s: cms.CmsState) -> tuple[AcceptedRow, ...]:
     """Each node that stores what is proposed now."""
     log = m.longest_log(s)
-    since = range(begun_at(log) + 1, log.epoch + 1)
+    since = range(cms.begun_at(log) + 1, log.epoch + 1)
     rows = []
     for place in nodes_in(m.newest(s).writers):
-        has = tuple(each for each in since if holds(s.nodes[place].log, each))
+        has = tuple(each for each in since if cms.holds(s.nodes[place].log, each))
         lacks = tuple(each for each in since if each not in has)
         rows.append(AcceptedRow(m.names[place], has, lacks))
     return tuple(rows)
 
 
-def placement(m: Cms, s: CmsState) -> tuple[tuple[str, str, str], ...]:
+def placement(m: cms.Cms, s: cms.CmsState) -> tuple[tuple[str, str, str], ...]:
     """The one row of the metadata keyspace: all members own all of it."""
     newest = m.newest(s)
     sets = newest.readers, newest.writers
