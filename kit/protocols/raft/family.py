@@ -8,6 +8,5 @@ FAMILY = Family(
     order=38,
     models={"raft": "raft:ENTRY", "raft_groups": "groups:ENTRY", "commit_log": "commit_log:ENTRY"},
     views={"raft_groups": "panels.groups:VIEWS", "commit_log": "panels.commit_log:VIEWS"},
-    scenario_output={"commit_log": "commit_log:OUTPUT"},
     images="panels.interfaces",
 )
