@@ -12,7 +12,7 @@ FAMILY = Family(
         "raft_groups": "panels.groups:VIEWS",
         "commit_log": "panels.commit_log:VIEWS",
     },
-    scenario_output={"raft": "facts:OUTPUT", "commit_log": "commit_log:OUTPUT"},
+    scenario_output={"raft": "facts:OUTPUT"},
     images="panels.interfaces",
     public={"lessons": {"lessons": "electable known_to_commit stepped voters"}},
     tasks=("lessons",),

@@ -9,6 +9,7 @@ from kit.engine.machines import MachineState
 from kit.errors import counted
 from kit.protocols.raft import facts
 from kit.protocols.raft.facts import EntryRow, Quorum, ServerRow, data_text
+from kit.protocols.raft.panels.groups import TABS
 from kit.protocols.raft.raft import Raft
 from kit.protocols.raft.rules.configuration import Configuration
 from kit.protocols.raft.state import Candidate, Leader, Server
@@ -205,5 +206,6 @@ VIEWS = staged(
         ),
         tab="Terms",
     ),
+    *TABS,
     MESSAGES,
 )
