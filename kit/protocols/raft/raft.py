@@ -8,16 +8,15 @@ Sources: Raft paper; Ongaro's thesis; Scylla, Raft in Scylla.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import lru_cache
 from itertools import combinations, pairwise
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from msgspec.structs import replace
 
 from kit.engine.actors import Post, receives
 from kit.engine.declared import (
-    State,
     always,
     entry,
     parameter,
@@ -32,13 +31,12 @@ from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput, Refusal
 from kit.masks import is_majority
 from kit.protocols.raft import core, words
-from kit.protocols.raft.messages import Message, OfTerm
+from kit.protocols.raft.beginning import NAMES, RaftNode, begun, members_of
+from kit.protocols.raft.messages import Message
 from kit.protocols.raft.refining import refinement_of
-from kit.protocols.raft.rules.configuration import Configuration, Member, tally
-from kit.protocols.raft.rules.log import Entry, Log
-from kit.protocols.raft.rules.progress import Progress
+from kit.protocols.raft.rules.configuration import Configuration, tally
+from kit.protocols.raft.rules.log import Log
 from kit.protocols.raft.state import (
-    Follower,
     Leader,
     Options,
     Output,
@@ -48,24 +46,10 @@ from kit.protocols.raft.state import (
 )
 from kit.protocols.raft.symmetry import renaming_alike
 
-NAMES, MOST_NODES, MOST = "ABCDEFG", 7, 1 << 16
+MOST = 1 << 16
 RAFT = ("INV-RAFT",)
 CRASH = {"crashes": 1}
 QUIET: dict[str, Any] = {"requests": (), "terms": 1, "most_in_flight": 2}
-
-
-class RaftNode(State, frozen=True, cache_hash=True):
-    """A server, and the entries that its state machine has applied, in order."""
-
-    server: Server
-    machine: tuple[str, ...] = ()
-
-
-def requests_at(m: Raft, s: MachineState) -> Iterator[tuple[int, str]]:
-    """Which node a client may ask for what: whoever it names, or all."""
-    for what in m.asks(s):
-        _, _, at = what.partition(" at ")
-        yield from ((i, what) for i, name in enumerate(m.names) if at[:1] in ("", name))
 
 
 class Raft(MachineModel):
@@ -79,7 +63,7 @@ class Raft(MachineModel):
     about = "The servers, how they begin, what clients ask for, what may go wrong."
     message = Message
 
-    nodes: int = parameter(3, "servers, named A, B, C, …", ge=1, le=MOST_NODES)
+    nodes: int = parameter(3, "servers, named A, B, C, …", ge=1, le=len(NAMES))
     members: str = parameter(
         "A B C",
         "who is in the group at first; one that does not vote in small letters",
@@ -197,7 +181,7 @@ class Raft(MachineModel):
         posts = (Post(each.target, each.message) for each in output.messages)
         return RaftNode(final.server, machine), (*posts, *answers)
 
-    @receives(*OfTerm.__args__, *(set(Message.__args__) - set(OfTerm.__args__)))
+    @receives(*get_args(Message))
     def receives_message(self, state: RaftNode, envelope: Envelope[Any]) -> Turn:
         """A message arrives."""
         source, message = envelope.source, envelope.message
@@ -444,45 +428,6 @@ class Raft(MachineModel):
     def readable(self, s: Any) -> dict[str, Any]:
         """Each server in a line, then the network."""
         return super().readable(s) | {n.server.id: words.server_text(n.server) for n in s.nodes}
-
-
-# -- helpers ---------------------------------------------------------------------------------------
-
-
-def members_of(text: str, names: tuple[str, ...]) -> tuple[Member, ...]:
-    """``A B c``: A and B vote, C does not. Raises BadInput for others than ``names``."""
-    if not {*text.upper().split()} <= {*names}:
-        raise BadInput("members", text, f"some of {' '.join(names)}")
-    return tuple(Member(each.upper(), can_vote=each.isupper()) for each in text.split())
-
-
-def begun(name: str, stored: Stored, text: str, votes: str = "") -> RaftNode:
-    """A server with a log: ``1 1 2=AB, commit 1, term 3, votes B, follows B, leads``.
-
-    ``2=AB`` is an entry of term 2 with the configuration of A and B. Raises BadInput for another
-    word, or a number that is none.
-    """
-    terms, *more = (part.strip() for part in text.split(","))
-    log = stored.log
-    try:
-        for index, each in enumerate(terms.split(), 1):
-            number, _, members = each.partition("=")
-            held = f"x{index}" if int(number) == log.last_term else None
-            data = Configuration(members_of(" ".join(members), tuple(NAMES))) if members else held
-            log = log.appended(Entry(int(number), index, data))
-        facts = dict((f"{each} {name}".split()[:2]) for each in more)
-        commit, term = int(facts.pop("commit", 0)), int(facts.pop("term", log.last_term))
-    except ValueError:
-        raise BadInput("begins", text, "terms, and then such as commit 1, leads") from None
-    leads, leader = facts.pop("leads", ""), facts.pop("follows", "")
-    stored = Stored(term, facts.pop("votes", leads or votes), log, commit)
-    if facts:
-        raise BadInput("begins", text, "commit, term, votes, follows, leads")
-    others = (each for each in log.configuration.members if each != name)
-    reign = Leader(tuple(Progress(each, log.last_index) for each in others))
-    role = reign if leads else Follower(leader)
-    server = Server(name, stored, role, applied=commit)
-    return RaftNode(server, tuple(map(words.entry_text, server.log.part(1, commit or -1))))
 
 
 def index_in(outcome: str) -> int:
