@@ -150,10 +150,9 @@ class Raft(MachineModel):
             self.edition, self.timeout, 1, self.clock,
             safeguards=RaftSafeguards(**{name: getattr(self, name) for name in switches}),
         )  # fmt: skip
-        count = len(self.requests)
-        faults: dict[str, Any] = {name: getattr(self, name) for name in Budget.__struct_fields__}
-        cuts = {"cuts": self.cuts, "crashes": self.crashes, "writes_apart": self.writes_apart}
-        self.connect(names, MachineOptions(**faults, **cuts, requests=count, ticks=None))
+        befallen = (*Budget.__struct_fields__, "crashes", "cuts", "writes_apart")
+        faults: dict[str, Any] = {name: getattr(self, name) for name in befallen}
+        self.connect(names, MachineOptions(**faults, requests=len(self.requests), ticks=None))
         self.carrier.free = self.carrier.free and not self.most_in_flight
         links = self.cuts or self.partitions or self.writes_apart
         self.symmetry = None if links or self.holds else renaming_alike(self)
