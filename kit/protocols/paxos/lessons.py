@@ -92,7 +92,7 @@ def possible_values(timeline: Timeline, epoch: int = 1) -> PosedQuestion:
     return posed(
         f"Messages may take any time, or never arrive. Which values can epoch {epoch} still get?",
         model.proposed,
-        reached,
+        [value for value in model.proposed if value in reached],
         f"In {len(seen)} states that follow, epoch {epoch} is {listed(sorted(reached))} or free.",
         still(timeline, "acceptors"),
     )

@@ -14,7 +14,7 @@ from kit.engine.check import check
 from kit.engine.registry import build, entry_of
 
 LED = ("1, commit 1, leads", "1", "1")
-FAULTS = {"network": {"crashes": 1, "drops": 1}}
+FAULTS = {"crashes": 1, "drops": 1}
 SEARCHES: dict[str, tuple[dict[str, Any], int]] = {
     "an election": ({"requests": (), "terms": 1, "most_in_flight": 4}, 34_198),
     "two logs that differ": (
@@ -46,12 +46,12 @@ SEARCHES: dict[str, tuple[dict[str, Any], int]] = {
     ),
     "a snapshot and a crash": (
         {"begins": ("1 1, commit 2, leads", "1 1", ", term 1, votes A"),
-         "requests": ("snapshot",), "terms": 2, "most_in_flight": 2, "network": {"crashes": 1}},
+         "requests": ("snapshot",), "terms": 2, "most_in_flight": 2, "crashes": 1},
         10_766,
     ),
     "figure 8": (
         {"begins": ("1 2 4, leads", "1, term 4", "1 3, term 4"), "requests": (), "terms": 5,
-         "most_in_flight": 3, "network": {"drops": 1}},
+         "most_in_flight": 3, "drops": 1},
         280_370,
     ),
     "an election, a crash, a drop": (
@@ -74,6 +74,14 @@ def test_nothing_breaks_in_any_run(name: str) -> None:
     given, states = SEARCHES[name]
     result = check(build("raft", given))
     assert (result.complete, result.violation, result.states) == (True, None, states)
+
+
+@pytest.mark.deep
+def test_elections_of_three_terms_elect_one_leader_each() -> None:
+    """With symmetry alone: three voters, three messages on their way, nothing goes wrong."""
+    model = build("raft", {"requests": (), "terms": 3, "most_in_flight": 3})
+    result = check(model, symmetry=True)
+    assert (result.complete, result.violation, result.states) == (True, None, 63_991)
 
 
 @pytest.mark.parametrize(("given", "states"), ALIKE)
