@@ -1,7 +1,8 @@
 """Badges: what a learner's own runs have shown of what a good test of a protocol meets.
 
 Each is a step that a family wants everybody to have seen (``BADGES`` of the modules that have its
-exercises). Source: the published catalogue of properties of cluster metadata, "have you seen it".
+exercises). Source: the published catalogue of properties of cluster metadata asks of each whether
+one has seen it.
 """
 
 from __future__ import annotations

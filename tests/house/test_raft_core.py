@@ -6,7 +6,7 @@ import pytest
 
 from kit.protocols.raft.panels.interfaces import CORE, core_imports
 
-ALLOWED = ("kit.protocols.raft.", "kit.errors", "kit.masks", "kit.edge.", "kit.ring")
+ALLOWED = ("kit.protocols.raft", "kit.errors", "kit.masks", "kit.edge.", "kit.ring")
 
 
 @pytest.mark.spec("C-002")

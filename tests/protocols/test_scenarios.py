@@ -22,8 +22,8 @@ from tests.stories import rewritten
 REWRITE = os.environ.get("KIT_REWRITE") == "1"
 LONGEST = 95  # lines: what a lecturer still shows
 CLAIMS = """
-    assassinate barrier-holds bootstrap cancel-after-switch cancel-before-switch crash-and-resume
-    asked-from-a-peer held-back
+    assassinate barrier-holds barrier-relaxes bootstrap cancel-after-switch cancel-before-switch
+    crash-and-resume asked-from-a-peer held-back
     decommission entry-above-a-gap lock-refused move no-way-back removenode server
     replace rf3 stream-before-switch the-log-never-changes too-few-left two-bootstraps
 """

@@ -53,9 +53,8 @@ class Quorum(Struct, frozen=True):
 class EntryRow(Struct, frozen=True):
     """An index of the log: what each server has there, and who stores the entry of the leader.
 
-    Without a leader the newest entry is counted.
-
-    ``entry`` is the key of that entry, ``is_last`` that no later index is known to be committed.
+    Without a leader the newest entry is counted. ``entry`` is the key of that entry, ``is_last``
+    that no later index is known to be committed.
     """
 
     index: int
@@ -169,8 +168,7 @@ def _cell(server: Server, index: int) -> str:
 
 def different(m: Raft, s: MachineState) -> Iterator[tuple[int, int]]:
     """Each entry that some log has, by index and term: two of one index exclude each other."""
-    found = {(e.index, e.term) for n in s.nodes for e in n.server.log}
-    yield from sorted(found)
+    yield from sorted({(e.index, e.term) for n in s.nodes for e in n.server.log})
 
 
 def log_line(row: EntryRow) -> str:

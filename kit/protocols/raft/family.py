@@ -14,7 +14,7 @@ FAMILY = Family(
     },
     scenario_output={"raft": "facts:OUTPUT"},
     images="panels.interfaces",
-    public={"lessons": {"lessons": "electable known_to_commit stepped voters"}},
+    public={"lessons": {"lessons": "electable known_to_commit voters"}},
     tasks=("lessons",),
     hunts={
         "raft": HuntGround(

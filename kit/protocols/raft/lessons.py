@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kit.engine.timeline import PassedStep, Timeline
 from kit.errors import BadInput
 from kit.lessons.judge import Arguments, function_task
-from kit.lessons.questions import PosedQuestion, copied, listed, model_of, posed
+from kit.lessons.questions import PosedQuestion, listed, model_of, posed
 from kit.lessons.replays import Ground, breaking, ends, run_task, takes
 from kit.lessons.stills import still
 from kit.protocols.raft import core
@@ -111,17 +111,6 @@ def _agrees(log: Log, other: Log) -> int:
     return next((i for i in ends if other.matches(i, log.term(i) or 0)), 0)
 
 
-def stepped(timeline: Timeline, *verbs: str) -> Timeline:
-    """The same way, and these steps after it. Raises BadInput for a verb that is none now."""
-    ahead = copied(timeline)
-    for verb in verbs:
-        option = ahead.model.find(ahead.state, verb)
-        if option is None or option[1]:
-            raise BadInput("verb", verb, "one that may happen now")
-        ahead.do(option[0])
-    return ahead
-
-
 # -- exercises -------------------------------------------------------------------------------------
 
 
@@ -133,8 +122,7 @@ def votes_for(term: int, vote: str, log: list[int], asker: str, wants: list[int]
     names = ("A", "B", "C")
     own = replace(own, snapshot=replace(own.snapshot, configuration=_group(names)))
     server = Server("A", Stored(term, vote, own))
-    asked, last, last_term = wants
-    return _grants(server, asker, VoteRequest(asked, last, last_term), Options(timers=False))
+    return _grants(server, asker, VoteRequest(*wants), Options(timers=False))
 
 
 def _group(names: tuple[str, ...]) -> Configuration:
@@ -144,8 +132,8 @@ def _group(names: tuple[str, ...]) -> Configuration:
 def _requests(chance: random.Random) -> Arguments:
     log = sorted(chance.randint(1, 3) for _ in range(chance.randint(0, 3)))
     term = max([*log, chance.randint(1, 4)])
-    asked = max(1, term + chance.randint(-1, 1))
-    wants = [asked, chance.randint(0, 4), chance.randint(0, asked)]
+    newer = max(1, term + chance.randint(-1, 1))
+    wants = [newer, chance.randint(0, 4), chance.randint(0, newer)]
     return [term, chance.choice(("", "B", "C")), log, chance.choice("BC"), wants]
 
 
@@ -277,7 +265,7 @@ TASKS = (
                 "begins": ("1, commit 1, leads", *["1, commit 1, follows A"] * 2),
                 "terms": 2,
                 "requests": ("x at B", "read at A"),
-                "network": {"partitions": 1},
+                "partitions": 1,
             },
             ("S-94",),
         ),

@@ -443,9 +443,10 @@ def index_in(outcome: str) -> int:
 
 @lru_cache(MOST)
 def _agree(log: Log, other: Log) -> bool:
-    """Whether no two entries differ that stand below one which both logs have."""
-    pairs = [(e, other.entry(e.index)) for e in log if other.entry(e.index)]
-    return (False, True) not in pairwise(a == b for a, b in pairs)
+    """Whether entries of one index and term are equal, and so are all that stand below them."""
+    pairs = [(e, held) for e in log if (held := other.entry(e.index))]
+    equal = all(a == b for a, b in pairs if a.term == b.term)
+    return equal and (False, True) not in pairwise(a == b for a, b in pairs)
 
 
 @lru_cache(MOST)

@@ -51,7 +51,7 @@ def test_a_role_is_drawn_and_named() -> None:
 @pytest.mark.spec("C-012")
 def test_terms_and_votes_are_a_table() -> None:
     """Each server with its term and whom it has voted for: one vote a term."""
-    timeline = at("one-vote-a-term", 4)
+    timeline = at("one-vote-a-term", 8)
     known = {row.name: (row.term, row.vote) for row in rows(timeline, facts.servers)}
     assert known == {"A": (1, "A"), "B": (1, "B"), "C": (1, "A")}
     assert "C follower 1 A" in " ".join(panel(timeline, "terms").split())

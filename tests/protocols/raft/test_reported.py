@@ -1,4 +1,4 @@
-"""Each promise of the commit log and of several groups breaks where it was broken on purpose."""
+"""Each promise of Raft, of groups and of the commit log breaks where it is broken on purpose."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from kit.engine.machines import Turn
 from kit.engine.model import Model
 from kit.engine.registry import build, entry_of
 from kit.protocols.raft.commit_log import CommitLog
 from kit.protocols.raft.groups import RaftGroups
+from kit.protocols.raft.raft import QUIET, Raft, RaftNode
 from kit.protocols.raft.state import Leader, Stored
 from tests.quality.breaking import broken, never
 from tests.quality.reporting import assert_reported, judges
@@ -19,10 +21,28 @@ from tests.quality.reporting import assert_reported, judges
 SMALL = {"shards": 2, "writes": 2, "changes": 1, "crashes": 0}
 
 
-def without(name: str) -> Callable[[], Model[Any, Any]]:
-    """The commit log without a safeguard, in its smallest configuration."""
-    [guard] = [each for each in entry_of("commit_log").safeguards if each.name == name]
-    return lambda: build("commit_log", guard.smallest, (name,))
+def without(name: str, model: str = "commit_log") -> Callable[[], Model[Any, Any]]:
+    """A model without a safeguard, in its smallest configuration."""
+    [guard] = [each for each in entry_of(model).safeguards if each.name == name]
+    return lambda: build(model, guard.smallest, (name,))
+
+
+def forgetful_leader() -> Model[Any, Any]:
+    """A leader that drops its second entry when its timer runs out."""
+    model = build("raft", {"begins": ("1 1, leads", "1 1", "1 1"), **QUIET})
+
+    def fires(node: str, state: RaftNode, timer: str) -> Turn:
+        stored = state.server.stored
+        cut = replace(stored, log=stored.log.cut(2))
+        return state.but(server=replace(state.server, stored=cut)), ()
+
+    model.fires = fires  # type: ignore[attr-defined]  # for this one
+    return model
+
+
+def stopped(**parameters: Any) -> Model[Any, Any]:
+    """No timer ever runs out."""
+    return broken(build("raft", {**QUIET, **parameters}), Raft.tick.struct, never)
 
 
 def two_leaders() -> Model[Any, Any]:
@@ -48,6 +68,26 @@ GROUPS = {
         build("raft_groups", {"nodes": 2}), RaftGroups.happen.struct, never
     ),
 }
+RAFT = {
+    "one-leader-a-term": without("stored-vote", "raft"),
+    "leader-only-appends": forgetful_leader,
+    "logs-match": lambda: build("raft", {"begins": ("1 2", "2 2", ""), **QUIET}),
+    "leader-has-all": without("newest-log", "raft"),
+    "machines-agree": without("one-change", "raft"),
+    "committed-is-kept": without("majority", "raft"),
+    "reads-see-writes": without("read-quorum", "raft"),
+    "terms-need-others": without("pre-vote", "raft"),
+    "nobody-waits-for-the-deaf": without("step-down", "raft"),
+    "majorities-meet": without("joint", "raft"),
+    "leads": stopped,
+    "answered": lambda: stopped(requests=("x",)),
+}
+
+
+@pytest.mark.parametrize("name", RAFT)
+def test_a_search_of_raft_reports_it(name: str) -> None:
+    """Judged alone, it is broken by what was broken for it."""
+    assert_reported(RAFT[name](), name)
 
 
 @pytest.mark.parametrize("name", COMMIT_LOG)
