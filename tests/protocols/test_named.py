@@ -33,7 +33,6 @@ KEPT_ANYHOW = {(g.id, kept.invariant): (n, g, kept) for n, g in GUARDS for kept 
 # No model has both the safeguard and what the invariant is about.
 NOT_JUDGED = {
     ("S-08", "INV-STAGE"): "vnodes have no stages of tablets",
-    ("S-32", "INV-RAFT"): "failures has no log",
     ("S-40", "INV-VISIBLE"): "topology has no data",
     ("S-43", "INV-MAP"): "resize tells the harm as reads that miss data",
     ("S-55", "INV-STREAM"): "tcm has no data",

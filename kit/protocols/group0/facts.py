@@ -2,11 +2,13 @@
 files show of it.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
 from msgspec import Struct
 
+from kit.engine.timeline import PassedStep
+from kit.engine.zoom import FinerRun
 from kit.masks import majority
 from kit.protocols.group0.group0 import Group0
 from kit.protocols.group0.rules.commands import STEPS
@@ -171,3 +173,33 @@ OUTPUT = {
     "schema": _joined(_schema),
     "voters": _joined(_voters),
 }
+
+
+MOST_SERVERS = 7
+"""As many can be in the finer model."""
+
+
+def brought_by_raft(m: Any, way: Sequence[PassedStep]) -> FinerRun | None:
+    """The run of model ``raft`` that brings a command into the log, if the last step commits it.
+
+    The same node leads from the start, and all nodes are up.
+    """
+    step = way[-1]
+    count = len(step.after.log)
+    if count == len(step.before.log) or len(m.names) > MOST_SERVERS:
+        return None
+    leader, voters = m.names[step.before.leader], m.named(step.before.voters)
+    follower = f"1, commit 1, follows {leader}"
+    requests = [
+        f"{each.change.text.replace(' ', '-')} at {each.creator}" for each in step.after.log
+    ]
+    parameters = {
+        "nodes": len(m.names),
+        "members": " ".join(n if n in voters else n.lower() for n in m.names),
+        "edition": "server",
+        "begins": tuple("1, commit 1, leads" if n == leader else follower for n in m.names),
+        "requests": tuple(requests),
+    }
+    begins = f"request {step.after.log[count - 1].creator} {requests[-1]}"
+    story = f"How command {count} gets into the log: the messages of Raft"
+    return FinerRun("raft", parameters, "append", count, begins, story)

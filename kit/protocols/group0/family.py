@@ -9,6 +9,7 @@ FAMILY = Family(
     models={"group0": "group0:ENTRY", "discovery": "discovery:ENTRY"},
     views={"group0": "panels:VIEWS", "discovery": "panels:DISCOVERY_VIEWS"},
     scenario_output={"group0": "facts:OUTPUT"},
+    zooms={"group0": "facts:brought_by_raft"},
     public={"lessons": {"lessons": "effective founders schema_costs"}},
     trace_tables={"group0": "trace_rows:ROWS"},
     tasks=("lessons",),

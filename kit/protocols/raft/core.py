@@ -15,23 +15,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from kit.errors import Refusal
-from kit.protocols.raft.messages import (
-    Accepted,
-    Append,
-    Forward,
-    ForwardReply,
-    Install,
-    Installed,
-    Message,
-    ReadQuorum,
-    ReadQuorumReply,
-    ReadReply,
-    ReadRequest,
-    Rejected,
-    TimeoutNow,
-    VoteReply,
-    VoteRequest,
-)
+from kit.protocols.raft import messages as say
 from kit.protocols.raft.rules import progress as flow
 from kit.protocols.raft.rules.configuration import Configuration, Member, reached, tally
 from kit.protocols.raft.rules.log import Data, Entry, Log, Snapshot
@@ -68,23 +52,26 @@ def first_stored(members: Collection[Member]) -> Stored:
     return Stored(log=Log(Snapshot(configuration=configuration)))
 
 
+def durable(stored: Stored, options: Options) -> Stored:
+    """What of this outlives a crash: the commit index only on the edition ``server``."""
+    vote = stored.vote if options.safeguards.stored_vote else ""
+    commit = stored.log.snapshot.index if options.hears else stored.commit
+    return replace(stored, vote=vote, commit=commit)
+
+
 def restart(name: str, stored: Stored, options: Options, draw: int = 0) -> Output:
     """A server begins, or begins again, with what is on its disk; ``draw`` is its timeout.
 
-    The commit index survives on the edition ``server`` alone. A single voter leads at once.
+    A single voter leads at once.
     """
-    if options.hears:
-        stored = replace(stored, commit=min(stored.commit, stored.log.snapshot.index))
-    if not options.safeguards.stored_vote:
-        stored = replace(stored, vote="")
-    stored = replace(stored, commit=max(stored.commit, stored.log.snapshot.index))
-    turn = _Turn(Server(name, stored, timeout=draw or options.election), options)
+    kept = durable(stored, options)
+    turn = _Turn(Server(name, kept, timeout=draw or options.election), options)
     if turn.configuration.voters == (name,):
         turn.campaign(trial=False)
     return turn.done()
 
 
-def receive(server: Server, source: str, message: Message, options: Options) -> Output:
+def receive(server: Server, source: str, message: say.Message, options: Options) -> Output:
     """A message has arrived from another server."""
     turn = _Turn(server, options)
     if turn.takes(source, message):
@@ -157,7 +144,7 @@ def submit(
         turn.commit_more()
     elif server.leader:
         turn.wait(Waiting(request, until))
-        turn.send(server.leader, Forward(request, command))
+        turn.send(server.leader, say.Forward(request, command))
     else:
         return Refusal(f"{server.id} knows no leader")
     return turn.done()
@@ -212,9 +199,9 @@ def read_barrier(server: Server, options: Options, request: str = "") -> Output 
         return Refusal(f"{server.id} knows no leader")
     turn.wait(Waiting(request, "read"))
     if isinstance(server.role, Leader):
-        turn.read_asked(server.id, ReadRequest(request))
+        turn.read_asked(server.id, say.ReadRequest(request))
     else:
-        turn.send(server.leader, ReadRequest(request))
+        turn.send(server.leader, say.ReadRequest(request))
     return turn.done()
 
 
@@ -253,7 +240,7 @@ def ping(server: Server, options: Options) -> Output:
     turn = _Turn(server, options)
     if not server.leader:
         for voter in server.configuration.voters:
-            turn.send(voter, Rejected(server.term, server.commit, 0, 0))
+            turn.send(voter, say.Rejected(server.term, server.commit, 0, 0))
     return turn.done()
 
 
@@ -311,7 +298,7 @@ class _Turn:
     def reign(self, **fields: Any) -> None:
         self.set(role=replace(self.role, **fields))
 
-    def send(self, target: str, message: Message) -> None:
+    def send(self, target: str, message: say.Message) -> None:
         if target != self.server.id:
             self.messages.append(Sent(target, message))
 
@@ -320,16 +307,16 @@ class _Turn:
     def takes(self, source: str, message: Any) -> bool:
         """Whether a message counts: one of an older term does not, a newer one ends a reign."""
         term, of_leader = getattr(message, "term", None), isinstance(message, _OF_LEADER)
-        if term is None or isinstance(message, ForwardReply):
+        if term is None or isinstance(message, say.ForwardReply):
             return True
-        if isinstance(message, VoteRequest) and self.withholds(message):
+        if isinstance(message, say.VoteRequest) and self.withholds(message):
             return False
         if term < self.term:
             self.correct(source, message)
             return False
         if term > self.term:
             trial = getattr(message, "trial", False)
-            if not trial or (isinstance(message, VoteReply) and not message.granted):
+            if not trial or (isinstance(message, say.VoteReply) and not message.granted):
                 self.store(term=term, vote="")
                 self.follow(source if of_leader else "")
         elif of_leader and isinstance(self.role, Leader):
@@ -340,7 +327,7 @@ class _Turn:
             self.set(elapsed=0)
         return True
 
-    def withholds(self, message: VoteRequest) -> bool:
+    def withholds(self, message: say.VoteRequest) -> bool:
         """Edition ``documents``: who has heard a leader of late does not even look."""
         if not self.options.hears or message.forced or not self.server.leader:
             return False
@@ -348,12 +335,12 @@ class _Turn:
 
     def correct(self, source: str, message: Any) -> None:
         """A message of an older term: whoever leads in it has to hear of the newer one."""
-        if isinstance(message, Append | ReadQuorum):
-            self.send(source, Rejected(self.term, self.server.commit, 0, self.log.last_index))
-        elif isinstance(message, Install):
-            self.send(source, Installed(self.term, False))
-        elif isinstance(message, VoteRequest) and message.trial:
-            self.send(source, VoteReply(self.term, False, True))
+        if isinstance(message, say.Append | say.ReadQuorum):
+            self.send(source, say.Rejected(self.term, self.server.commit, 0, self.log.last_index))
+        elif isinstance(message, say.Install):
+            self.send(source, say.Installed(self.term, False))
+        elif isinstance(message, say.VoteRequest) and message.trial:
+            self.send(source, say.VoteReply(self.term, False, True))
 
     def follow(self, leader: str) -> None:
         """It is a follower from now on; reads that waited for its reign are refused."""
@@ -384,7 +371,7 @@ class _Turn:
         self.set(role=Candidate(trial))
         if not trial:
             self.store(term=term, vote=me)
-        ask = VoteRequest(term, log.last_index, log.last_term, trial, forced)
+        ask = say.VoteRequest(term, log.last_index, log.last_term, trial, forced)
         for voter in known.voters:
             self.send(voter, ask)
         self.counted(me, granted=True)
@@ -411,7 +398,7 @@ class _Turn:
         elif result == "lost":
             self.follow("")
 
-    def vote_asked(self, source: str, m: VoteRequest) -> None:
+    def vote_asked(self, source: str, m: say.VoteRequest) -> None:
         """Its one vote of the term goes to the first that asks and whose log is no older."""
         vote = self.server.stored.vote
         free = (not vote and not self.server.leader) or (m.trial and m.term > self.term)
@@ -420,14 +407,14 @@ class _Turn:
         if granted and not m.trial:
             self.store(vote=source)
             self.set(elapsed=0)
-        self.send(source, VoteReply(m.term if granted else self.term, granted, m.trial))
+        self.send(source, say.VoteReply(m.term if granted else self.term, granted, m.trial))
 
-    def voted(self, source: str, m: VoteReply) -> None:
+    def voted(self, source: str, m: say.VoteReply) -> None:
         """A vote for it, or against it."""
         if isinstance(self.role, Candidate) and self.role.trial == m.trial:
             self.counted(source, granted=m.granted)
 
-    def told_to_lead(self, source: str, m: TimeoutNow) -> None:
+    def told_to_lead(self, source: str, m: say.TimeoutNow) -> None:
         """The leader hands over: no pre-vote, and nobody withholds a vote."""
         if isinstance(self.role, Follower):
             self.campaign(trial=False, forced=True)
@@ -473,11 +460,11 @@ class _Turn:
             before = log.term(p.next - 1)
             if before is None:
                 self.know(flow.sending_snapshot(p, log.snapshot.index))
-                self.send(name, Install(self.term, log.snapshot))
+                self.send(name, say.Install(self.term, log.snapshot))
                 return
             entries = log.part(p.next, 1 if p.mode == "probe" else options.batch)
             commit = self.server.commit
-            self.send(name, Append(self.term, p.next - 1, before, commit, entries))
+            self.send(name, say.Append(self.term, p.next - 1, before, commit, entries))
             self.know(flow.sent(p, len(entries)))
             empty = False
 
@@ -530,7 +517,7 @@ class _Turn:
         if self.role.reads:
             self.ask_majority()
         if (handing := self.role.transfer) and handing.heir:
-            self.send(handing.heir, TimeoutNow(self.term))
+            self.send(handing.heir, say.TimeoutNow(self.term))
 
     def hand_over(self, handing: Transfer) -> None:
         """Leadership goes to a voter, as soon as one has all entries."""
@@ -549,23 +536,23 @@ class _Turn:
 
     def tell_to_lead(self, name: str) -> None:
         """It names its heir; who is no member any more is a follower at once."""
-        self.send(name, TimeoutNow(self.term))
+        self.send(name, say.TimeoutNow(self.term))
         self.reign(transfer=replace(self.role.transfer, heir=name))
         if self.server.id not in self.configuration.members:
             self.follow("")
 
     # -- entries -----------------------------------------------------------------------------------
 
-    def append_asked(self, source: str, m: Append) -> None:
+    def append_asked(self, source: str, m: say.Append) -> None:
         """Entries of the leader, which fit only behind one that both have."""
         log = self.log
         if not log.matches(m.before, m.before_term):
-            self.send(source, Rejected(self.term, self.server.commit, m.before, log.last_index))
+            self.send(source, say.Rejected(self.term, self.server.commit, m.before, log.last_index))
             return
         last = m.entries[-1].index if m.entries else m.before
         self.store(log=log.merged(m.entries))
         self.told_commit(min(m.commit, last))
-        self.send(source, Accepted(self.term, self.server.commit, last))
+        self.send(source, say.Accepted(self.term, self.server.commit, last))
 
     def told_commit(self, index: int) -> None:
         """The leader says how far all is committed."""
@@ -581,7 +568,7 @@ class _Turn:
             self.reign(heard=tuple(sorted({*self.role.heard, source})))
         return replace(known, commit=max(known.commit, commit))
 
-    def accepted(self, source: str, m: Accepted) -> None:
+    def accepted(self, source: str, m: say.Accepted) -> None:
         """A member has stored entries: more may be committed, and more may follow."""
         if (known := self.heard_of(source, m.commit)) is None:
             return
@@ -593,7 +580,7 @@ class _Turn:
         if isinstance(self.role, Leader):
             self.send_to(source)
 
-    def rejected(self, source: str, m: Rejected) -> None:
+    def rejected(self, source: str, m: say.Rejected) -> None:
         """Logs differ: probe further down. A rejection of nothing asks who leads."""
         known = self.heard_of(source, m.commit)
         if known is None:
@@ -607,22 +594,22 @@ class _Turn:
             self.know(flow.rejected(known, m.mismatch, m.last))
             self.send_to(source)
 
-    def asked_again(self, source: str, m: Rejected) -> None:
+    def asked_again(self, source: str, m: say.Rejected) -> None:
         """A candidate asks that voter once more who asks for a leader and has not answered."""
         role, log = self.role, self.log
         if isinstance(role, Candidate) and source not in (*role.granted, *role.refused):
             term = self.term + role.trial
-            self.send(source, VoteRequest(term, log.last_index, log.last_term, role.trial))
+            self.send(source, say.VoteRequest(term, log.last_index, log.last_term, role.trial))
 
     # -- snapshots ---------------------------------------------------------------------------------
 
-    def install(self, source: str, m: Install) -> None:
+    def install(self, source: str, m: say.Install) -> None:
         """A snapshot of the leader, unless all of it is known to be committed here."""
         if m.snapshot.index > self.server.commit:
             self.store(log=self.log.compacted(m.snapshot), commit=m.snapshot.index)
-        self.send(source, Installed(self.term, True))
+        self.send(source, say.Installed(self.term, True))
 
-    def installed(self, source: str, m: Installed) -> None:
+    def installed(self, source: str, m: say.Installed) -> None:
         """The snapshot has arrived, or was refused: probe what comes behind it."""
         known = self.heard_of(source, 0)
         if known and known.mode == "snapshot":
@@ -631,7 +618,7 @@ class _Turn:
 
     # -- reads -------------------------------------------------------------------------------------
 
-    def read_asked(self, source: str, m: ReadRequest) -> None:
+    def read_asked(self, source: str, m: say.ReadRequest) -> None:
         """A member wants to read: the leader notes its commit index, and asks whether it leads."""
         role, commit = self.role, self.server.commit
         leads = isinstance(role, Leader)
@@ -650,14 +637,14 @@ class _Turn:
         number, commit = self.role.barrier, self.server.commit
         for each in self.role.progress:
             if each.id in self.configuration.voters:
-                self.send(each.id, ReadQuorum(self.term, min(each.match, commit), number))
+                self.send(each.id, say.ReadQuorum(self.term, min(each.match, commit), number))
 
-    def follows(self, source: str, m: ReadQuorum) -> None:
+    def follows(self, source: str, m: say.ReadQuorum) -> None:
         """A follower hears that all up to an index is committed, and says that it follows."""
         self.told_commit(m.commit)
-        self.send(source, ReadQuorumReply(self.term, self.server.commit, m.number))
+        self.send(source, say.ReadQuorumReply(self.term, self.server.commit, m.number))
 
-    def followed(self, source: str, m: ReadQuorumReply) -> None:
+    def followed(self, source: str, m: say.ReadQuorumReply) -> None:
         """A member still follows: all reads up to that number may have their majority."""
         if known := self.heard_of(source, m.commit):
             self.know(replace(known, read=max(known.read, m.number)))
@@ -675,13 +662,13 @@ class _Turn:
 
     def readable(self, read: Read, index: int | None) -> None:
         """Who wants to read is told up to where it has to apply the log."""
-        reply = ReadReply(read.request, index, self.server.leader)
+        reply = say.ReadReply(read.request, index, self.server.leader)
         if read.source == self.server.id:
             self.read_told(read.source, reply)
         else:
             self.send(read.source, reply)
 
-    def read_told(self, source: str, m: ReadReply) -> None:
+    def read_told(self, source: str, m: say.ReadReply) -> None:
         """Its client may read once that index is applied here."""
         for each in self.asking(m.request):
             if m.index is None:
@@ -691,18 +678,20 @@ class _Turn:
 
     # -- clients -----------------------------------------------------------------------------------
 
-    def forwarded(self, source: str, m: Forward) -> None:
+    def forwarded(self, source: str, m: say.Forward) -> None:
         """A member's client wants an entry."""
         role = self.role
         if not isinstance(role, Leader) or role.transfer:
-            self.send(source, ForwardReply(m.request, self.term, 0, self.server.leader))
+            self.send(source, say.ForwardReply(m.request, self.term, 0, self.server.leader))
             return
         self.append(m.command)
-        self.send(source, ForwardReply(m.request, self.term, self.log.last_index, self.server.id))
+        self.send(
+            source, say.ForwardReply(m.request, self.term, self.log.last_index, self.server.id)
+        )
         self.replicate()
         self.commit_more()
 
-    def taken(self, source: str, m: ForwardReply) -> None:
+    def taken(self, source: str, m: say.ForwardReply) -> None:
         """The leader says where the entry is: from now on its own log tells what becomes of it."""
         for each in self.asking(m.request):
             if m.index == 0:
@@ -759,20 +748,20 @@ class _Turn:
             self.end(each, "applied" if each.until == "applied" else "committed")
 
 
-_OF_LEADER = (Append, Install, ReadQuorum)
+_OF_LEADER = (say.Append, say.Install, say.ReadQuorum)
 _RECEIVED: dict[Any, Callable[[_Turn, str, Any], None]] = {
-    Append: _Turn.append_asked,
-    Accepted: _Turn.accepted,
-    Rejected: _Turn.rejected,
-    VoteRequest: _Turn.vote_asked,
-    VoteReply: _Turn.voted,
-    Install: _Turn.install,
-    Installed: _Turn.installed,
-    TimeoutNow: _Turn.told_to_lead,
-    ReadQuorum: _Turn.follows,
-    ReadQuorumReply: _Turn.followed,
-    Forward: _Turn.forwarded,
-    ForwardReply: _Turn.taken,
-    ReadRequest: _Turn.read_asked,
-    ReadReply: _Turn.read_told,
+    say.Append: _Turn.append_asked,
+    say.Accepted: _Turn.accepted,
+    say.Rejected: _Turn.rejected,
+    say.VoteRequest: _Turn.vote_asked,
+    say.VoteReply: _Turn.voted,
+    say.Install: _Turn.install,
+    say.Installed: _Turn.installed,
+    say.TimeoutNow: _Turn.told_to_lead,
+    say.ReadQuorum: _Turn.follows,
+    say.ReadQuorumReply: _Turn.followed,
+    say.Forward: _Turn.forwarded,
+    say.ForwardReply: _Turn.taken,
+    say.ReadRequest: _Turn.read_asked,
+    say.ReadReply: _Turn.read_told,
 }

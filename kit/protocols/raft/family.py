@@ -6,7 +6,7 @@ FAMILY = Family(
     "raft",
     "Raft: elections, replication and changes of members",
     order=38,
-    models={"commit_log": "commit_log:ENTRY"},
+    models={"raft": "raft:ENTRY", "commit_log": "commit_log:ENTRY"},
     views={"commit_log": "panels.commit_log:VIEWS"},
     scenario_output={"commit_log": "commit_log:OUTPUT"},
     images="panels.interfaces",

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.errors import BadInput, Refused
-from kit.protocols.raft import core
+from kit.protocols.raft import core, messages
 from kit.protocols.raft.library import (
     Commands,
     GroupRegistry,
@@ -128,14 +128,14 @@ def test_it_stores_before_it_sends_and_applies_last() -> None:
     trace = Trace()
     server = RaftServer(SCHEMA, "A", trace, trace, trace, UNTIMED, MEMBERS[:2])
     server.do(core.campaign)
-    server.receive("B", core.VoteReply(1, True, True))
+    server.receive("B", messages.VoteReply(1, True, True))
     trace.calls.clear()
-    server.receive("B", core.VoteReply(1, True))
+    server.receive("B", messages.VoteReply(1, True))
     assert trace.calls[:2] == ["store", "send to [::1]:7000"]
-    server.receive("B", core.Accepted(1, 0, 1))
+    server.receive("B", messages.Accepted(1, 0, 1))
     trace.calls.clear()
     server.do(core.submit, "x")
-    server.receive("B", core.Accepted(1, 1, 2))
+    server.receive("B", messages.Accepted(1, 1, 2))
     assert trace.calls[0] == "store"
     assert trace.calls[-1] == "apply x"
     trace.calls.clear()

@@ -1,0 +1,541 @@
+"""Raft on a network: servers that elect a leader, which brings one log to all of them.
+
+Each step is one message, one timeout, one client or one fault; what it makes of a server is told by
+``core``. A timeout may run out at any time (or, with ``clock``, after ticks), so that whatever the
+speed of clocks and messages, a search meets it.
+Sources: Raft paper; Ongaro's thesis; Scylla, Raft in Scylla.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from itertools import combinations, pairwise
+from typing import Any, Literal
+
+from msgspec.structs import replace
+
+from kit.engine.actors import Post, receives
+from kit.engine.declared import (
+    State,
+    always,
+    entry,
+    parameter,
+    refused,
+    safeguard,
+    sometimes,
+    step,
+)
+from kit.engine.machines import Answer, MachineModel, MachineOptions, MachineState, Turn
+from kit.engine.network import Envelope
+from kit.engine.registry import Fuzzing, Scenario
+from kit.errors import BadInput, Refusal
+from kit.masks import is_majority
+from kit.protocols.raft import core, words
+from kit.protocols.raft.messages import Message, OfTerm
+from kit.protocols.raft.refining import refinement_of
+from kit.protocols.raft.rules.configuration import Configuration, Member, tally
+from kit.protocols.raft.rules.log import Entry, Log
+from kit.protocols.raft.rules.progress import Progress
+from kit.protocols.raft.state import (
+    Follower,
+    Leader,
+    Options,
+    Output,
+    RaftSafeguards,
+    Server,
+    Stored,
+)
+from kit.protocols.raft.symmetry import renaming_alike
+
+NAMES, MOST_NODES, MOST = "ABCDEFG", 7, 1 << 16
+RAFT = ("INV-RAFT",)
+CRASH = {"crashes": 1}
+QUIET: dict[str, Any] = {"requests": (), "terms": 1, "most_in_flight": 2}
+
+
+class RaftNode(State, frozen=True, cache_hash=True):
+    """A server, and the entries that its state machine has applied, in order."""
+
+    server: Server
+    machine: tuple[str, ...] = ()
+
+
+def requests_at(m: Raft, s: MachineState) -> Iterator[tuple[int, str]]:
+    """Which node a client may ask for what: whoever it names, or all."""
+    for what in m.asks(s):
+        _, _, at = what.partition(" at ")
+        yield from ((i, what) for i, name in enumerate(m.names) if at[:1] in ("", name))
+
+
+class Raft(MachineModel):
+    """A group of servers with one log."""
+
+    name, title = "raft", "Raft: one log by elections and replication"
+    premise = (
+        "Servers elect a leader, and it alone adds to the log. "
+        "An entry is committed once a majority of voters stores it."
+    )
+    about = "The servers, how they begin, what clients ask for, what may go wrong."
+    message = Message
+
+    nodes: int = parameter(3, "servers, named A, B, C, …", ge=1, le=MOST_NODES)
+    members: str = parameter(
+        "A B C",
+        "who is in the group at first; one that does not vote in small letters",
+        extra_json_schema={"written": True},
+    )
+    edition: Literal["documents", "server"] = parameter(
+        "documents", "the documents, or the published server"
+    )
+    begins: tuple[str, ...] = parameter(
+        (),
+        "how servers begin: terms of their entries, then what else, as in 1 1 2, leads",
+        extra_json_schema={"written": True},
+    )
+    requests: tuple[str, ...] = parameter(
+        ("x",),
+        "what clients ask for, in order: x, x at B, read at B, members A B D, transfer, snapshot",
+        extra_json_schema={"written": True},
+    )
+    terms: int = parameter(3, "the last term for which a server may ask", ge=1, le=9)
+    clock: bool = parameter(False, "whether timeouts count ticks; else one may run out any time")
+    timeout: int = parameter(3, "ticks of the shortest timeout (with a clock)", ge=2, le=20)
+    detector: bool = parameter(False, "whether only a leader that is not heard is suspected")
+    most_in_flight: int = parameter(0, "messages on their way at once (0: any number)", le=40)
+    network: MachineOptions = parameter(MachineOptions(ticks=None), "what may happen")
+
+    # fmt: off
+    majority: bool = safeguard(
+        "S-32", "An entry is committed once a majority of the voters stores it", RAFT,
+        smallest={"begins": ("1, leads", ", term 1, votes A", ""), **QUIET, "requests": ("x",)})
+    stored_vote: bool = safeguard(
+        "S-33", "A vote is on disk before it is given", ("INV-LEADER",),
+        smallest={"begins": ("1, leads", ", term 1, votes A", ""), **QUIET, "network": CRASH})
+    newest_log: bool = safeguard(
+        "S-34", "A server votes only for one whose log is at least as up to date", RAFT,
+        smallest={"begins": ("1, commit 1, leads", "1", ""), **QUIET, "terms": 2})
+    joint: bool = safeguard(
+        "S-35", "Members change by a configuration in which both groups need a majority",
+        ("INV-LEADER", "INV-RAFT"), wider={"INV-LEADER": {"network": CRASH}},
+        smallest={"begins": ("1", "1", "1, commit 1, leads"), **QUIET,
+                  "requests": ("members C",), "terms": 2})
+    persist_first: bool = safeguard(
+        "S-86", "What a server answers is on its disk first", RAFT,
+        smallest={"begins": ("1, leads", ", term 1, votes A", ""), **QUIET,
+                  "network": {"crashes": 1, "writes_apart": True}})
+    own_term: bool = safeguard(
+        "S-87", "A leader commits by an entry of its own term, and all before with it", RAFT,
+        smallest={"begins": ("1 2 4, leads", "1, term 4", "1 3, term 4"), **QUIET, "terms": 5,
+                  "most_in_flight": 3, "network": {"drops": 1}})
+    one_change: bool = safeguard(
+        "S-88", "Members change again only once the last change is committed", RAFT,
+        smallest={"begins": ("1, commit 1, leads", "1", "1"), **QUIET, "terms": 2,
+                  "requests": ("members A B", "members A")})
+    own_entry_first: bool = safeguard(
+        "S-89", "A leader changes members only once it has committed an entry of its own", RAFT,
+        smallest={"nodes": 4, "members": "A B C D", **QUIET, "requests": ("members B C D",),
+                  "begins": ("1 1=ABC, term 2", "1 2, commit 1, leads", "1, term 2", "1, term 2"),
+                  "terms": 3, "most_in_flight": 3})
+    step_down: bool = safeguard(
+        "S-91", "A leader that hears no majority gives up", ("INV-PROGRESS",),
+        smallest={"begins": ("1, commit 1, leads", "1, follows A", "1, follows A"), **QUIET,
+                  "terms": 2, "detector": True, "network": {"cuts": 2}})
+    pre_vote: bool = safeguard(
+        "S-93", "A server asks whether it could win before it begins a term", ("INV-PROGRESS",),
+        smallest={**QUIET, "most_in_flight": 3, "network": {"partitions": 1}})
+    read_quorum: bool = safeguard(
+        "S-94", "A leader lets nobody read before a majority says that it still leads",
+        ("INV-LIN",),
+        smallest={"begins": ("1, commit 1, leads", "1 2, leads", "1 2"), **QUIET, "terms": 2,
+                  "requests": ("x", "read at A")})
+    # fmt: on
+
+    def set_up(self) -> None:
+        """Who is there. Raises BadInput for a member that is no node, or a beginning of none."""
+        names = tuple(NAMES[: self.nodes])
+        self.first_members = members_of(self.members, names)
+        if len(self.begins) > self.nodes:
+            raise BadInput("begins", self.begins, f"{self.nodes} texts at most")
+        switches = RaftSafeguards.__struct_fields__
+        self.raft = Options(
+            self.edition, self.timeout, 1, self.clock,
+            safeguards=RaftSafeguards(**{name: getattr(self, name) for name in switches}),
+        )  # fmt: skip
+        count = len(self.requests)
+        self.connect(names, replace(self.network, requests=count))
+        self.carrier.free = self.carrier.free and not self.most_in_flight
+        links = self.network.cuts or self.network.partitions or self.writes_apart
+        self.symmetry = None if links or self.network.holds else renaming_alike(self)
+
+    def begin(self, node: str) -> tuple[RaftNode, tuple[Post, ...]]:
+        """A server begins, perhaps with a log."""
+        member = any(each.id == node for each in self.first_members)
+        stored = core.first_stored(self.first_members) if member else Stored()
+        texts = dict(zip(self.names, self.begins, strict=False))
+        if text := texts.get(node):
+            plain = begun(node, stored, text)
+            leaders = (n for n, each in texts.items() if "leads" in each)
+            led = (
+                n for n in leaders if begun(n, stored, texts[n]).server.term == plain.server.term
+            )
+            return begun(node, stored, text, next(led, "")), ()
+        return self.after(RaftNode(Server(node)), core.restart(node, stored, self.raft))[0], ()
+
+    # -- a server and what befalls it --------------------------------------------------------------
+
+    def after(self, state: RaftNode, output: Output) -> Turn:
+        """What comes of an event: what is committed is applied at once."""
+        machine = state.machine
+        if output.snapshot:
+            machine = tuple(output.snapshot.state.split())
+        machine += tuple(map(words.entry_text, output.committed))
+        final = core.apply(output.server, output.server.commit, self.raft)
+        answers = (
+            Answer(a.request, words.answer_text(a)) for a in (*output.answers, *final.answers)
+        )
+        posts = (Post(each.target, each.message) for each in output.messages)
+        return RaftNode(final.server, machine), (*posts, *answers)
+
+    @receives(*OfTerm.__args__, *(set(Message.__args__) - set(OfTerm.__args__)))
+    def receives_message(self, state: RaftNode, envelope: Envelope[Any]) -> Turn:
+        """A message arrives."""
+        source, message = envelope.source, envelope.message
+        return self.after(state, core.receive(state.server, source, message, self.raft))
+
+    def disk(self, state: RaftNode) -> Stored:
+        """What outlives a crash: of the documents not the commit index."""
+        return core.durable(state.server.stored, self.raft)
+
+    def restarted(self, node: str, disk: Stored) -> RaftNode:
+        """It knows its disk alone."""
+        return RaftNode(Server(node, disk, timeout=self.timeout))
+
+    def wakes(self, node: str, state: RaftNode) -> Turn:
+        """It applies what it knows to be committed; a single voter leads at once."""
+        return self.after(state, core.restart(node, state.server.stored, self.raft))
+
+    def timers(self, state: RaftNode) -> tuple[str, ...]:
+        """An election's; of a leader those of what it repeats, and of its wait for a majority."""
+        server = state.server
+        leads = isinstance(server.role, Leader)
+        if self.clock:
+            late = not leads and server.elapsed + 1 >= server.timeout
+            return tuple(map(str, range(self.timeout, 2 * self.timeout))) if late else ("clock",)
+        if leads:
+            return ("repeat", "quorum") if self.step_down else ("repeat",)
+        return ("election",) if server.term < self.terms else ()
+
+    def fires(self, node: str, state: RaftNode, timer: str) -> Turn:
+        """A timeout has run out; with a clock, a tick has passed, and the next wait is drawn."""
+        server, options = state.server, self.raft
+        if self.clock:
+            draw = None if timer == "clock" else int(timer)
+            return self.after(state, core.tick(server, options, self.names, draw))
+        events: Any = {
+            "election": core.campaign,
+            "repeat": core.remind,
+            "quorum": core.step_down,
+        }
+        return self.after(state, events[timer](server, options))
+
+    def tick(self, s: Any, node: int, timer: str) -> Any:
+        """A timer that is set may run out, where that may be and changes anything."""
+        server = s.nodes[node].server
+        if timer == "quorum" and not self.is_deaf(s, node):
+            return None
+        if timer == "election" and self.detector and self.hears_leader(s, node):
+            return refused(f"{server.id} hears its leader")
+        end = super().tick(s, node, timer)
+        if isinstance(end, MachineState) and not self.clock:
+            known = {*s.network.in_flight, *s.network.held}
+            if end.nodes == s.nodes and known.issuperset(end.network.in_flight):
+                return refused(f"what {server.id} would send is on its way")
+        return end
+
+    def reaches(self, s: MachineState, source: int, target: int) -> bool:
+        """Whether messages pass from a server that is up to another one."""
+        names = self.names
+        up = not (s.down >> source & 1 or s.down >> target & 1)
+        return source == target or (up and not self.cut_off(s, names[source], names[target]))
+
+    def is_deaf(self, s: MachineState, node: int) -> bool:
+        """Whether a server hears no majority of the voters that it knows."""
+        if not (s.down or s.cut or s.network.apart):
+            return False
+        near = [name for i, name in enumerate(self.names) if self.reaches(s, i, node)]
+        return tally(s.nodes[node].server.configuration, near) != "won"
+
+    def hears_leader(self, s: MachineState, node: int) -> bool:
+        """Whether a server knows a leader that leads and that it hears."""
+        name = s.nodes[node].server.leader
+        leader = self.names.index(name) if name else node
+        leads = isinstance(s.nodes[leader].server.role, Leader)
+        return leads and leader != node and self.reaches(s, leader, node)
+
+    def settled(self, before: Any, after: Any) -> Any:
+        """No more messages than there may be."""
+        count = len(after.network.in_flight)
+        if self.most_in_flight and count > max(self.most_in_flight, len(before.network.in_flight)):
+            return refused("too many messages are on their way")
+        return after
+
+    # -- clients -----------------------------------------------------------------------------------
+
+    def asks(self, s: MachineState) -> Iterable[str]:
+        """The next request; a read says after which answered index it begins."""
+        nth = len(self.requests) - (s.left.requests or 0)
+        for what in self.requests[nth : nth + 1]:
+            newest = max((index_in(a.outcome) for a in s.answers), default=0)
+            yield f"{what} after {newest}" if what.startswith("read") else what
+
+    def requested(self, node: str, state: RaftNode, what: str) -> Turn | Refusal:
+        """A client of a server asks: without a name only whoever leads."""
+        server, options = state.server, self.raft
+        text, _, at = what.partition(" at ")
+        word, *names = text.split()
+        if at and at.split()[0] != node:
+            return refused(f"the client asks {at.split()[0]}")
+        if not at and server.leader != node:
+            return refused(f"{node} does not lead")
+        if word == "members":
+            wanted = members_of(" ".join(names), self.names)
+            result = core.configure(server, wanted, options, what)
+        elif word == "transfer":
+            result = core.transfer(server, options, "".join(names[:1]))
+        elif word == "snapshot":
+            result = core.take_snapshot(server, " ".join(state.machine), options)
+        elif word == "read":
+            result = core.read_barrier(server, options, what)
+        else:
+            result = core.submit(server, word, options, what)
+        return result if isinstance(result, Refusal) else self.after(state, result)
+
+    # -- properties --------------------------------------------------------------------------------
+
+    @always("INV-LEADER")
+    def one_leader_a_term(self, s: MachineState) -> str | None:
+        """A term has one leader at most."""
+        leaders = [n.server for n in s.nodes if isinstance(n.server.role, Leader)]
+        for a, b in combinations(leaders, 2):
+            if a.term == b.term:
+                return f"{a.id} and {b.id} both lead in term {a.term}"
+        return None
+
+    @step("INV-RAFT")
+    def leader_only_appends(
+        self, before: MachineState, action: Any, after: MachineState
+    ) -> str | None:
+        """A leader changes or removes no entry of its log."""
+        for was, now in zip(before.nodes, after.nodes, strict=True):
+            a, b = was.server, now.server
+            leads = was is not now and isinstance(a.role, Leader) and isinstance(b.role, Leader)
+            if leads and a.term == b.term and _lacks(b.log, a.log, a.log.last_index):
+                return f"{a.id} leads and has lost entries of its log"
+        return None
+
+    @always("INV-RAFT")
+    def logs_match(self, s: MachineState) -> str | None:
+        """Logs with an entry of one index and term agree up to it."""
+        for a, b in combinations([n.server for n in s.nodes], 2):
+            if not _agree(a.log, b.log):
+                return f"the logs of {a.id} and {b.id} differ before an entry that both have"
+        return None
+
+    @always("INV-RAFT")
+    def leader_has_all(self, s: MachineState) -> str | None:
+        """A leader has every entry that was committed in a term before."""
+        for leader in (n.server for n in s.nodes if isinstance(n.server.role, Leader)):
+            for other in (n.server for n in s.nodes if n.server.term <= leader.term):
+                if (index := _lacks(leader.log, other.log, other.commit)) and other is not leader:
+                    return f"{leader.id} leads without index {index}, which {other.id} knows"
+        return None
+
+    @always("INV-RAFT")
+    def machines_agree(self, s: MachineState) -> str | None:
+        """State machines apply the same entries in the same order."""
+        for a, b in combinations(s.nodes, 2):
+            both = min(len(a.machine), len(b.machine))
+            if a.machine[:both] != b.machine[:both]:
+                return f"{a.server.id} and {b.server.id} have applied different entries"
+        return None
+
+    @always("INV-RAFT")
+    def committed_is_kept(self, s: MachineState) -> str | None:
+        """What a server knows to be committed is on the disks of a majority of the voters."""
+        unsaved = {each.node: each.disk.log for each in s.unsaved}
+        disks = tuple(unsaved.get(i, n.server.log) for i, n in enumerate(s.nodes))
+        for server in (n.server for n in s.nodes):
+            if server.commit and not _is_kept(server.log, server.commit, self.names, disks):
+                return f"{server.id} takes index {server.commit} for committed, without a majority"
+        return None
+
+    @always("INV-LIN")
+    def reads_see_writes(self, s: MachineState) -> str | None:
+        """A read sees all that was answered before it began."""
+        for each in s.answers:
+            _, _, floor = each.request.partition(" after ")
+            if floor and each.outcome.startswith("read") and index_in(each.outcome) < int(floor):
+                return f"{each.request}: it reads index {index_in(each.outcome)}"
+        return None
+
+    @always("INV-PROGRESS", when=lambda m: m.detector)
+    def nobody_waits_for_the_deaf(self, s: MachineState) -> str | None:
+        """A majority is not held up by a leader that it hears and that does not hear it."""
+        for i, node in enumerate(s.nodes):
+            deaf = isinstance(node.server.role, Leader) and self.is_deaf(s, i)
+            if deaf and not self.step_down:
+                behind = sum(
+                    1 << j for j in range(len(s.nodes)) if j != i and self.follows(s, j, i)
+                )
+                if is_majority(behind, (1 << len(s.nodes)) - 1):
+                    return f"{node.server.id} hears nobody, and all others wait for it"
+        return None
+
+    def follows(self, s: MachineState, node: int, leader: int) -> bool:
+        """Whether a server follows another one, and hears it."""
+        return s.nodes[node].server.leader == self.names[leader] and self.hears_leader(s, node)
+
+    @step("INV-PROGRESS", on=(MachineModel.tick,))
+    def terms_need_others(
+        self, before: MachineState, action: Any, after: MachineState
+    ) -> str | None:
+        """A server that reaches no majority begins no term."""
+        i = self.names.index(action.node)
+        was, now = before.nodes[i].server, after.nodes[i].server
+        if now.term > was.term and self.is_deaf(before, i):
+            return f"{now.id} reaches no majority, and begins term {now.term}"
+        return None
+
+    @always(sign=lambda m: True)
+    def majorities_meet(self, s: MachineState) -> str | None:
+        """Of configurations that follow one another in a log, all majorities meet."""
+        for server in (n.server for n in s.nodes):
+            held = [e.data for e in server.log if isinstance(e.data, Configuration)]
+            for first, other in pairwise((server.log.snapshot.configuration, *held)):
+                if not _meet(first, other):
+                    return f"{words.configuration_text(first)}, {words.configuration_text(other)}"
+        return None
+
+    @sometimes()
+    def leads(self, s: MachineState) -> bool:
+        """A server leads."""
+        return any(isinstance(n.server.role, Leader) for n in s.nodes)
+
+    @sometimes(when=lambda m: bool(m.requests))
+    def answered(self, s: MachineState) -> bool:
+        """A client has its answer."""
+        return bool(s.answers) or s.left.requests == 0
+
+    # -- words and names ---------------------------------------------------------------------------
+
+    def in_short(self, message: Any) -> str:
+        """A message as Raft calls it."""
+        return words.said(message)
+
+    def in_verbs(self, message: Any) -> str:
+        """A message as scenario files write it."""
+        return words.verb(message)
+
+    def in_full(self, message: Any) -> str:
+        """A message with all that it says."""
+        return words.said(message, fully=True)
+
+    def readable(self, s: Any) -> dict[str, Any]:
+        """Each server in a line, then the network."""
+        return super().readable(s) | {n.server.id: words.server_text(n.server) for n in s.nodes}
+
+
+# -- helpers ---------------------------------------------------------------------------------------
+
+
+def members_of(text: str, names: tuple[str, ...]) -> tuple[Member, ...]:
+    """``A B c``: A and B vote, C does not. Raises BadInput for others than ``names``."""
+    if not {*text.upper().split()} <= {*names}:
+        raise BadInput("members", text, f"some of {' '.join(names)}")
+    return tuple(Member(each.upper(), can_vote=each.isupper()) for each in text.split())
+
+
+def begun(name: str, stored: Stored, text: str, votes: str = "") -> RaftNode:
+    """A server with a log: ``1 1 2=AB, commit 1, term 3, votes B, follows B, leads``.
+
+    ``2=AB`` is an entry of term 2 with the configuration of A and B. Raises BadInput for another
+    word, or a number that is none.
+    """
+    terms, *more = (part.strip() for part in text.split(","))
+    log = stored.log
+    try:
+        for index, each in enumerate(terms.split(), 1):
+            number, _, members = each.partition("=")
+            held = f"x{index}" if int(number) == log.last_term else None
+            data = Configuration(members_of(" ".join(members), tuple(NAMES))) if members else held
+            log = log.appended(Entry(int(number), index, data))
+        facts = dict((f"{each} {name}".split()[:2]) for each in more)
+        commit, term = int(facts.pop("commit", 0)), int(facts.pop("term", log.last_term))
+    except ValueError:
+        raise BadInput("begins", text, "terms, and then such as commit 1, leads") from None
+    leads, leader = facts.pop("leads", ""), facts.pop("follows", "")
+    stored = Stored(term, facts.pop("votes", leads or votes), log, commit)
+    if facts:
+        raise BadInput("begins", text, "commit, term, votes, follows, leads")
+    others = (each for each in log.configuration.members if each != name)
+    reign = Leader(tuple(Progress(each, log.last_index) for each in others))
+    role = reign if leads else Follower(leader)
+    server = Server(name, stored, role, applied=commit)
+    return RaftNode(server, tuple(map(words.entry_text, server.log.part(1, commit or -1))))
+
+
+def index_in(outcome: str) -> int:
+    """The index in ``committed at 2``; 0 where there is none."""
+    _, _, index = outcome.partition(" at ")
+    return int(index or 0)
+
+
+@lru_cache(MOST)
+def _agree(log: Log, other: Log) -> bool:
+    """Whether no two entries differ that stand below one which both logs have."""
+    pairs = [(e, other.entry(e.index)) for e in log if other.entry(e.index)]
+    return (False, True) not in pairwise(a == b for a, b in pairs)
+
+
+@lru_cache(MOST)
+def _lacks(log: Log, other: Log, commit: int) -> int:
+    """The first index up to ``commit`` at which a log does not have the entry of another one."""
+    known = (e for e in other if e.index <= commit)
+    return next((e.index for e in known if not log.matches(e.index, e.term)), 0)
+
+
+@lru_cache(MOST)
+def _is_kept(log: Log, commit: int, names: tuple[str, ...], disks: tuple[Log, ...]) -> bool:
+    """Whether an entry is stored by a majority of the voters of its time, or of today."""
+    term = log.term(commit)
+    storing = [n for n, d in zip(names, disks, strict=True) if d.matches(commit, term or 0)]
+    known = {log.configuration, log.cut(commit + 1).configuration} - {Configuration()}
+    return term is None or not known or any(tally(each, storing) == "won" for each in known)
+
+
+def _meet(first: Configuration, other: Configuration) -> bool:
+    """Whether no two majorities, of one configuration each, are apart."""
+    every = sorted({*first.voters, *other.voters})
+    sets = (some for size in range(len(every) + 1) for some in combinations(every, size))
+    winning = [{*some} for some in sets if tally(first, some) == "won"]
+    return not any(tally(other, {*every} - each) == "won" for each in winning)
+
+
+ENTRY = entry(
+    Raft,
+    scenarios=(
+        Scenario("election", "A is elected, and brings a command to all"),
+    ),
+    refinement=lambda parameters: refinement_of(Raft(parameters)),
+    scenario_output={
+        "servers": lambda m, s, _: "\n".join(
+            f"{n.server.id}: {words.server_text(n.server)}" for n in s.nodes
+        )
+    },
+    fuzzing=Fuzzing(
+        {"nodes": 5, "members": "A B C D E", "requests": ("x", "y", "read at B"), "terms": 6,
+         "network": {"crashes": 2, "drops": 4, "duplicates": 2, "partitions": 1}},
+        {"crash": 0.05, "drop": 0.1, "duplicate": 0.1, "partition": 0.05},
+    ),
+)  # fmt: skip

@@ -1,0 +1,87 @@
+"""What people read of messages and servers. Names of messages are those of the Raft paper."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from kit.protocols.raft import messages as m
+from kit.protocols.raft.rules.configuration import Configuration, Member
+from kit.protocols.raft.rules.log import Entry, Snapshot
+from kit.protocols.raft.state import Answer, Candidate, Server
+
+_SAID: dict[type, tuple[str, str]] = {
+    m.Append: ("append {entries}", "an append ({entries}) after index {before}"),
+    m.Accepted: ("accepted {last}", "the answer that its log agrees up to index {last}"),
+    m.Rejected: ("rejected {mismatch}", "the answer that it lacks the entry at index {mismatch}"),
+    m.VoteRequest: ("{vote}? t{term}", "a {vote} request for term {term}"),
+    m.VoteReply: ("{vote}: {granted}", "its {vote} in term {term}: {granted}"),
+    m.Install: ("snapshot {index}", "a snapshot up to index {index}"),
+    m.Installed: ("installed", "the answer to a snapshot"),
+    m.TimeoutNow: ("lead now", "the request to lead in its place"),
+    m.ReadQuorum: ("still leads?", "the question whether it still follows in term {term}"),
+    m.ReadQuorumReply: ("follows", "the answer that it follows in term {term}"),
+    m.Forward: ("{command}", "a client's command {command}"),
+    m.ForwardReply: ("at {index}", "the answer that the command is at index {index}"),
+    m.ReadRequest: ("read?", "the question how far a read has to wait"),
+    m.ReadReply: ("read at {index}", "the answer that a read waits for index {index}"),
+}
+
+
+def said(message: m.Message, *, fully: bool = False) -> str:
+    """A message in short, or with all that a sentence needs."""
+    fields: dict[str, Any] = {name: getattr(message, name) for name in message.__struct_fields__}
+    if isinstance(message, m.Append):
+        fields["entries"] = " ".join(map(entry_text, message.entries)) or "nothing"
+    if isinstance(message, m.Install):
+        fields["index"] = message.snapshot.index
+    if isinstance(message, m.VoteReply):
+        fields["granted"] = "yes" if message.granted else "no"
+    fields["vote"] = "pre-vote" if getattr(message, "trial", False) else "vote"
+    return _SAID[type(message)][fully].format_map(fields)
+
+
+def verb(message: m.Message) -> str:
+    """A message with all that tells it from others: ``append 1 0 0 0 1:-``."""
+    fields = ((name, getattr(message, name)) for name in message.__struct_fields__)
+    texts = (_field(name, value) for name, value in fields)
+    return " ".join([str(message.__struct_config__.tag), *filter(None, texts)])
+
+
+def _field(name: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return name * value
+    if isinstance(value, tuple):
+        return ",".join(map(entry_text, value))
+    return str(value.index) if isinstance(value, Snapshot) else str(value)
+
+
+def entry_text(entry: Entry) -> str:
+    """``2:x``: the term and what the entry holds; a first one of a term holds nothing."""
+    if isinstance(entry.data, Configuration):
+        return f"{entry.term}:{configuration_text(entry.data)}"
+    return f"{entry.term}:{entry.data or '-'}"
+
+
+def configuration_text(of: Configuration) -> str:
+    """``{A B}→{A B C}`` while it is joint; who does not vote is in brackets."""
+    groups = (of.previous, of.current) if of.is_joint else (of.current,)
+    return "→".join(f"{{{' '.join(_names(group))}}}" for group in groups)
+
+
+def _names(group: Iterable[Member]) -> Iterable[str]:
+    return (each.id if each.can_vote else f"({each.id})" for each in group)
+
+
+def server_text(s: Server) -> str:
+    """Its role, term, vote, log and commit index, in a line."""
+    trial = isinstance(s.role, Candidate) and s.role.trial
+    role = "pre-candidate" if trial else type(s.role).__name__.lower()
+    log = " ".join(map(entry_text, s.log)) or "empty"
+    held = s.log.snapshot
+    before = f"snapshot up to {held.index}, then " if held.index else ""
+    vote = f", voted for {s.stored.vote}" if s.stored.vote else ""
+    return f"{role} in term {s.term}{vote}; log: {before}{log}; committed up to {s.commit}"
+
+
+def answer_text(answer: Answer) -> str:
+    """``committed at 2``."""
+    return f"{answer.outcome} at {answer.index}" if answer.index else answer.outcome

@@ -1,0 +1,480 @@
+"""Changes of members, transfer, snapshots and read barriers of Raft, held against the rules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.errors import Refusal
+from kit.protocols.raft import core
+from kit.protocols.raft import messages as say
+from kit.protocols.raft.rules.configuration import Configuration
+from kit.protocols.raft.rules.log import Entry, Log, Snapshot
+from kit.protocols.raft.rules.progress import Progress
+from kit.protocols.raft.state import (
+    Candidate,
+    Follower,
+    Leader,
+    Options,
+    Output,
+    RaftSafeguards,
+    Server,
+    Stored,
+)
+from tests.protocols.raft.driving import UNTIMED, Group, members
+
+DOCUMENTS = Options("documents", timers=False)
+
+
+def leading(options: Options = UNTIMED, names: str = "A B C", more: str = "") -> Group:
+    """A group that A leads, whose first entry is committed everywhere."""
+    group = Group(names, options, more)
+    group.elect("A")
+    group.remind("A")
+    return group
+
+
+def configured(*steps: tuple[str, str]) -> Log:
+    """A log with configurations: from whom, to whom (no former group: it is simple)."""
+    log = core.first_stored(members("A B C")).log
+    for index, (old, new) in enumerate(steps, 1):
+        log = log.appended(Entry(1, index, Configuration(members(new), members(old))))
+    return log
+
+
+# -- configurations --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "wanted", "result"),
+    [
+        (UNTIMED, "A B C D", True),  # the server joins groups whatever changes
+        (UNTIMED, "A B", True),
+        (DOCUMENTS, "A B C D", False),  # one member at a time needs no joint configuration
+        (DOCUMENTS, "A B c", False),
+        (DOCUMENTS, "A D E", True),
+        (DOCUMENTS, "A B D", True),  # one goes and one comes: two changes
+    ],
+)
+def test_a_change_of_members(options: Options, wanted: str, result: bool) -> None:
+    """The configuration that a leader appends holds at once."""
+    group = leading(options, more="D E")
+    output = core.configure(group.servers["A"], members(wanted), options)
+    assert isinstance(output, Output)
+    assert output.server.configuration.is_joint is result
+    assert output.server.configuration.current == members(wanted)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "before", "why"),
+    [
+        ("", None, core.NOBODY),
+        ("a b", None, core.NOBODY),  # nobody votes
+        ("A B", "A B C D", core.IN_PROGRESS),  # the first is not committed
+    ],
+)
+def test_a_change_is_refused(wanted: str, before: str | None, why: Refusal) -> None:
+    """One change at a time, and somebody has to vote."""
+    server = leading().servers["A"]
+    if before:
+        output = core.configure(server, members(before), UNTIMED)
+        assert isinstance(output, Output)
+        server = output.server
+    assert core.configure(server, members(wanted), UNTIMED) == why
+
+
+def test_only_a_leader_changes_members_and_of_documents_in_its_own_term() -> None:
+    """A follower refuses; so does a leader that has committed no entry of its own."""
+    group = leading(DOCUMENTS)
+    assert isinstance(core.configure(group.servers["B"], members("A B"), DOCUMENTS), Refusal)
+    log = core.first_stored(members("A B C")).log.appended(Entry(1, 1, "x")).appended(Entry(2, 2))
+    new = Server("A", Stored(2, "A", log, 1), Leader((Progress("B", 2), Progress("C", 2))))
+    assert core.configure(new, members("A B"), DOCUMENTS) == core.NOT_YET
+    assert isinstance(core.configure(new, members("A B"), UNTIMED), Output)
+
+
+@pytest.mark.parametrize(
+    ("steps", "commit", "name", "may"),
+    [
+        ((("", "A B C"),), 1, "B", True),
+        ((("", "A C"),), 0, "B", True),  # its removal is not committed
+        ((("", "A C"),), 1, "B", False),
+        ((("", "A b C"),), 1, "B", False),  # it does not vote
+        ((("", "A C"), ("", "A")), 1, "B", False),  # of the configuration before it was no voter
+        ((("A B C", "A C"),), 0, "B", True),  # of a joint one it still is
+        ((("A B C", "A C"), ("", "A C")), 2, "B", False),
+    ],
+)
+def test_who_may_be_a_candidate(steps: Any, commit: int, name: str, may: bool) -> None:
+    """A voter; or one that the newest configuration leaves out, until that is committed."""
+    server = Server(name, Stored(1, "", configured(*steps), commit))
+    assert isinstance(core.campaign(server, UNTIMED).server.role, Candidate) is may
+
+
+@pytest.mark.parametrize(
+    ("steps", "snapshot", "result"),
+    [
+        ((), "A B", "A B"),
+        ((("", "A B C"),), "A B", "A B C"),  # the log's is newer
+        ((("", "A B C"), ("", "A C")), "A B", "A C"),
+        ((("", "A B c"),), "A B", "A B c"),
+        ((("A B", "A C"),), "A B", "A C"),
+    ],
+)
+def test_the_newest_configuration_counts(steps: Any, snapshot: str, result: str) -> None:
+    """That of the snapshot holds only where the log has none."""
+    log = Log(Snapshot(0, 0, Configuration(members(snapshot))))
+    for entry in configured(*steps):
+        log = log.appended(entry)
+    assert log.configuration.current == members(result)
+    assert log.cut(1).configuration.current == members(snapshot)
+
+
+def test_a_joint_change_ends_by_itself_and_who_is_left_out_stops() -> None:
+    """From A, B, C to A, D, E: two configurations are committed; B can do nothing any more."""
+    group = leading(more="D E")
+    group.did(core.configure(group.servers["A"], members("A D E"), UNTIMED))
+    group.run()
+    group.remind("A")
+    for name in "ADE":
+        assert group.servers[name].configuration == Configuration(members("A D E"))
+    kinds = [e.data.is_joint for e in group.servers["A"].log if isinstance(e.data, Configuration)]
+    assert kinds == [True, False]
+    assert "B" not in group.servers["A"].configuration.members
+
+
+def test_who_does_not_vote_receives_all_and_counts_nowhere() -> None:
+    """Of A and c, A is a majority; c has the entry all the same."""
+    group = leading(names="A c")
+    group.did(core.submit(group.servers["A"], "x", UNTIMED, "r"))
+    assert group.answers["r"].outcome == "committed"
+    group.run()
+    assert group.servers["C"].log.last_index == 2
+
+
+# -- transfer --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("names", "target", "why"),
+    [
+        ("A", "", "no other member that votes"),
+        ("A b", "", "no other member that votes"),
+        ("A B c", "C", "C does not vote"),
+        ("A B", "A", "A does not vote"),
+    ],
+)
+def test_a_transfer_is_refused(names: str, target: str, why: str) -> None:
+    """There must be somebody who can take over."""
+    group = leading(names=names)
+    refused = core.transfer(group.servers["A"], UNTIMED, target)
+    assert isinstance(refused, Refusal)
+    if target != "A":
+        assert refused.reason == why
+
+
+@pytest.mark.parametrize(
+    ("matches", "target", "heir"),
+    [
+        ({"B": 1, "C": 1}, "", "B"),
+        ({"B": 0, "C": 1}, "", "C"),  # only who has all entries
+        ({"B": 1, "C": 1}, "C", "C"),
+        ({"B": 1, "C": 0}, "C", None),  # it waits until C has them
+        ({"B": 0, "C": 0}, "", None),
+    ],
+)
+def test_who_is_told_to_lead(matches: dict[str, int], target: str, heir: str | None) -> None:
+    """The first voter with all entries, at once or as soon as it says so."""
+    role = Leader(tuple(Progress(n, m + 1, m) for n, m in matches.items()))
+    log = core.first_stored(members("A B C")).log.appended(Entry(1, 1))
+    leader = Server("A", Stored(1, "A", log), role)
+    output = core.transfer(leader, UNTIMED, target)
+    assert isinstance(output, Output)
+    told = [m.target for m in output.messages if isinstance(m.message, say.TimeoutNow)]
+    assert told == ([heir] if heir else [])
+    if heir is None:
+        later = core.receive(output.server, "C", say.Accepted(1, 0, 1), UNTIMED)
+        assert say.TimeoutNow(1) in [m.message for m in later.messages if m.target == "C"]
+    assert core.submit(output.server, "x", UNTIMED) == core.HANDING_OVER
+
+
+def test_a_transfer_ends_in_a_reign_without_a_pre_vote() -> None:
+    """B leads in the next term; edition documents gives its votes although A was heard."""
+    group = leading(DOCUMENTS)
+    group.did(core.transfer(group.servers["A"], DOCUMENTS, "B"))
+    group.run()
+    assert isinstance(group.servers["B"].role, Leader)
+    assert group.servers["B"].term == 2
+    assert group.servers["A"].role == Follower("B")
+
+
+def test_a_transfer_is_given_up_after_its_ticks() -> None:
+    """With two ticks: told once more, then aborted; and it takes entries again."""
+    options = Options("documents", election=5, heartbeat=1)
+    log = core.first_stored(members("A B C")).log.appended(Entry(1, 1))
+    role = Leader((Progress("B", 2, 1), Progress("C", 2, 1)))
+    output = core.transfer(Server("A", Stored(1, "A", log), role), options, "B", ticks=2)
+    assert isinstance(output, Output)
+    once = core.tick(output.server, options)
+    assert say.TimeoutNow(1) in [m.message for m in once.messages]
+    assert not once.aborted
+    twice = core.tick(once.server, options)
+    assert twice.aborted
+    assert isinstance(core.submit(twice.server, "x", options), Output)
+
+
+# -- snapshots -------------------------------------------------------------------------------------
+
+GROUP = Configuration(members("A B C"))
+
+
+@pytest.mark.parametrize(
+    ("terms", "commit", "index", "term", "log", "result"),
+    [
+        ("", 0, 2, 1, "", 2),  # all is new
+        ("1", 1, 2, 1, "", 2),  # a shorter log is gone
+        ("11", 1, 2, 1, "", 2),
+        ("111", 1, 2, 1, "1", 2),  # what is behind it stays
+        ("1122", 1, 2, 3, "", 2),  # of another term: nothing of the log counts
+        ("111", 3, 2, 1, "111", 3),  # all of it is committed here already
+    ],
+)
+def test_a_snapshot_is_installed(
+    terms: str, commit: int, index: int, term: int, log: str, result: int
+) -> None:
+    """A follower takes what it does not know to be committed, and keeps what agrees behind it."""
+    own = core.first_stored(members("A B C")).log
+    for i, each in enumerate(terms, 1):
+        own = own.appended(Entry(int(each), i, "x"))
+    follower = Server("B", Stored(3, "", own, commit), applied=commit)
+    output = core.receive(follower, "A", say.Install(3, Snapshot(index, term, GROUP, "s")), UNTIMED)
+    assert "".join(str(e.term) for e in output.server.log) == log
+    assert output.server.commit == result
+    assert (output.snapshot is not None) is (index > commit)
+    assert [m.message for m in output.messages] == [say.Installed(3, True)]
+
+
+def test_a_follower_that_is_far_behind_gets_a_snapshot_and_then_the_rest() -> None:
+    """A has dropped what C lacks: C ends with the same machine, and all later entries."""
+    group = leading()
+    group.did(core.submit(group.servers["A"], "x", UNTIMED))
+    group.run(lost="C")
+    group.remind("A", lost="C")
+    taken = core.take_snapshot(group.servers["A"], "x", UNTIMED)
+    group.did(taken)
+    group.did(core.submit(group.servers["A"], "y", UNTIMED))
+    group.run(lost="C")
+    group.remind("A")
+    group.remind("A")
+    assert group.servers["C"].log.last_index == 3
+    assert group.servers["C"].log.snapshot.index in (0, 2)
+    assert group.servers["C"].commit == 3
+
+
+@pytest.mark.parametrize(("trailing", "first"), [(0, 3), (1, 2), (2, 1), (9, 1)])
+def test_a_snapshot_keeps_the_last_entries_before_it(trailing: int, first: int) -> None:
+    """So that who is only a little behind needs none."""
+    group = leading()
+    group.did(core.submit(group.servers["A"], "x", UNTIMED))
+    group.run()
+    options = Options(timers=False, trailing=trailing)
+    output = core.take_snapshot(group.servers["A"], "x", options)
+    assert isinstance(output, Output)
+    assert output.server.log.first_index == first
+    assert output.server.configuration == GROUP
+    assert isinstance(core.take_snapshot(output.server, "x", options), Refusal)
+
+
+@pytest.mark.parametrize(("success", "mode"), [(True, "pipeline"), (False, "pipeline")])
+def test_after_a_snapshot_the_leader_probes(success: bool, mode: str) -> None:
+    """Only its answer, or the word that it failed, ends the wait."""
+    role = Leader((Progress("B", 3, 0, "snapshot"), Progress("C", 3, 2, "pipeline")))
+    log = Log(Snapshot(2, 1, GROUP)).appended(Entry(1, 3, "x"))
+    leader = Server("A", Stored(1, "A", log, 2), role, applied=2)
+    waiting = core.remind(leader, UNTIMED)
+    assert not [m for m in waiting.messages if m.target == "B"]
+    after = core.receive(leader, "B", say.Installed(1, success), UNTIMED)
+    assert [type(m.message) for m in after.messages if m.target == "B"] == [say.Append]
+    failed = core.snapshot_failed(leader, "B", UNTIMED).server
+    assert isinstance(failed.role, Leader)
+    assert failed.role.progress[0].mode == "probe"
+
+
+# -- read barriers ---------------------------------------------------------------------------------
+
+
+def test_a_read_waits_until_its_index_is_applied_here() -> None:
+    """C knows index 1 as committed; the leader says 2, so that C has to hear of 2 first."""
+    group = leading()
+    group.did(core.submit(group.servers["A"], "x", UNTIMED))
+    group.run(lost="C")
+    group.did(core.read_barrier(group.servers["C"], UNTIMED, "r"))
+    group.run()
+    assert "r" not in group.answers or group.answers["r"].index == 2
+    group.remind("A")
+    assert (group.answers["r"].outcome, group.answers["r"].index) == ("read", 2)
+    assert group.servers["C"].applied == 2
+
+
+@pytest.mark.parametrize(
+    ("followers", "outcome"), [("B C", "read"), ("B", "read"), ("C", "read"), ("", None)]
+)
+def test_a_read_needs_a_majority_that_follows(followers: str, outcome: str | None) -> None:
+    """Of three, the leader and one more."""
+    group = leading()
+    group.did(core.read_barrier(group.servers["A"], UNTIMED, "r"))
+    group.run(lost={"B", "C"} - {*followers.split()})
+    assert (group.answers["r"].outcome if "r" in group.answers else None) == outcome
+
+
+def test_a_new_leader_lets_nobody_read_before_it_has_committed() -> None:
+    """It cannot know what was committed before: the reader tries again."""
+    role = Leader((Progress("B", 2), Progress("C", 2)))
+    log = core.first_stored(members("A B C")).log.appended(Entry(1, 1, "x")).appended(Entry(2, 2))
+    leader = Server("A", Stored(2, "A", log, 1), role, applied=1)
+    output = core.receive(leader, "B", say.ReadRequest("r"), UNTIMED)
+    assert [m.message for m in output.messages] == [say.ReadReply("r", None, "A")]
+
+
+def test_a_later_read_answers_all_before_it() -> None:
+    """A majority behind barrier 2 is one behind barrier 1; the first answer says nothing of 2."""
+    group = leading()
+    leader = group.servers["A"]
+    for name in ("r1", "r2"):
+        output = core.read_barrier(leader, UNTIMED, name)
+        assert isinstance(output, Output)
+        leader = output.server
+    first = core.receive(leader, "B", say.ReadQuorumReply(1, 1, 1), UNTIMED)
+    assert [a.request for a in first.answers] == ["r1"]
+    both = core.receive(leader, "B", say.ReadQuorumReply(1, 1, 2), UNTIMED)
+    assert [a.request for a in both.answers] == ["r1", "r2"]
+
+
+@pytest.mark.parametrize(("name", "index"), [("B", 1), ("D", None), ("E", None)])
+def test_only_members_may_ask(name: str, index: int | None) -> None:
+    """Whoever is no member may never get what it waits for."""
+    group = leading()
+    output = core.receive(group.servers["A"], name, say.ReadRequest("r"), UNTIMED)
+    refused = [m for m in output.messages if isinstance(m.message, say.ReadReply)]
+    assert bool(refused) is (index is None)
+
+
+def test_without_the_majority_a_deposed_leader_lets_people_read() -> None:
+    """The safeguard off: the answer is there at once, whoever leads by now."""
+    options = Options(timers=False, safeguards=RaftSafeguards(read_quorum=False))
+    output = core.read_barrier(leading().servers["A"], options, "r")
+    assert isinstance(output, Output)
+    assert [a.outcome for a in output.answers] == ["read"]
+
+
+# -- what becomes of a command ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("terms", "snapshot", "commit", "outcome"),
+    [
+        ("12", None, 2, "committed"),
+        ("12", None, 1, None),  # not yet
+        ("13", None, 2, "dropped"),  # another entry stands there
+        ("", (2, 2), 2, "committed"),  # a snapshot of the same term holds it
+        ("", (3, 3), 3, "unknown"),  # of another term: nobody can tell
+    ],
+)
+def test_the_local_log_says_what_became_of_a_command(
+    terms: str, snapshot: tuple[int, int] | None, commit: int, outcome: str | None
+) -> None:
+    """B was told that its command is at index 2, of term 2."""
+    log = core.first_stored(members("A B C")).log
+    if snapshot:
+        log = log.compacted(Snapshot(*snapshot, GROUP))
+    for i, each in enumerate(terms, 1):
+        log = log.appended(Entry(int(each), i, "x"))
+    server = Server("B", Stored(3, "", log, commit), Follower("A"))
+    output = core.submit(server, "x", UNTIMED, "r")
+    assert isinstance(output, Output)
+    done = core.receive(output.server, "A", say.ForwardReply("r", 2, 2, "A"), UNTIMED)
+    assert [a.outcome for a in done.answers] == ([outcome] if outcome else [])
+
+
+def test_a_command_that_is_not_taken_or_not_answered() -> None:
+    """Who does not lead refuses and names the leader; who gives up knows nothing."""
+    group = leading()
+    asked = core.receive(group.servers["B"], "C", say.Forward("r", "x"), UNTIMED)
+    assert [m.message for m in asked.messages] == [say.ForwardReply("r", 1, 0, "A")]
+    group.did(core.submit(group.servers["B"], "x", UNTIMED, "r"))
+    group.run(lost="A")
+    group.did(core.give_up(group.servers["B"], "r", UNTIMED))
+    assert group.answers["r"].outcome == "unknown"
+    alone = Server("B", core.first_stored(members("A B C")))
+    assert isinstance(core.submit(alone, "x", UNTIMED), Refusal)
+
+
+# -- clocks ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("edition", "alive", "ticks", "role"),
+    [
+        ("documents", "", 5, Candidate),  # heard nothing for the whole timeout
+        ("documents", "A", 5, Candidate),  # it goes by messages alone
+        ("documents", "", 4, Follower),
+        ("server", "A", 20, Follower),  # the detector says that its leader is alive
+        ("server", "C", 5, Candidate),
+        ("server", "", 4, Follower),
+    ],
+)
+def test_a_follower_waits_for_its_timeout(edition: Any, alive: str, ticks: int, role: type) -> None:
+    """Of five ticks; the next wait is the one that was drawn."""
+    options = Options(edition, election=5)
+    stored = core.first_stored(members("A B C"))
+    server = Server("B", stored, Follower("A"), timeout=5)
+    for _ in range(ticks):
+        server = core.tick(server, options, alive.split(), draw=7).server
+    assert type(server.role) is role
+    assert server.timeout == (7 if role is Candidate else 5)
+
+
+@pytest.mark.parametrize(
+    ("edition", "alive", "leads"),
+    [("documents", "", False), ("server", "", False), ("server", "B", True), ("server", "C", True)],
+)
+def test_a_leader_without_a_majority_steps_down(edition: Any, alive: str, leads: bool) -> None:
+    """After as many ticks as an election waits; without the safeguard never."""
+    role = Leader((Progress("B", 1), Progress("C", 1)))
+    options = Options(edition, election=5)
+    off = Options(edition, election=5, safeguards=RaftSafeguards(step_down=False))
+    for each, result in ((options, leads), (off, True)):
+        server = Server("A", core.first_stored(members("A B C")), role)
+        for _ in range(6):
+            server = core.tick(server, each, alive.split()).server
+        assert isinstance(server.role, Leader) is result
+
+
+def test_heartbeats_are_of_the_documents_alone() -> None:
+    """Every second tick an empty append goes to all who lack nothing; the server sends none."""
+    log = core.first_stored(members("A B C")).log.appended(Entry(1, 1))
+    known = tuple(Progress(name, 2, 1, "pipeline", 0, 1) for name in "BC")
+    server = Server("A", Stored(1, "A", log, 1), Leader(known), applied=1)
+    rows: list[tuple[Any, list[int]]] = [("documents", [0, 2, 0, 2]), ("server", [0, 0, 0, 0])]
+    for edition, sent in rows:
+        options, now, counts = Options(edition, heartbeat=2), server, []
+        for _ in range(4):
+            output = core.tick(now, options, "BC")
+            now = output.server
+            counts.append(len(output.messages))
+        assert counts == sent
+
+
+def test_who_knows_no_leader_asks() -> None:
+    """A rejection of nothing: a leader sends an empty append, a candidate asks for the vote."""
+    stored = core.first_stored(members("A B C"))
+    lost = core.ping(Server("B", stored), UNTIMED)
+    assert {m.target for m in lost.messages} == {"A", "C"}
+    ping = lost.messages[0].message
+    group = leading()
+    back = core.receive(group.servers["A"], "B", say.Rejected(1, 0, 0, 0), UNTIMED)
+    assert [type(m.message) for m in back.messages] == [say.Append]
+    candidate = core.campaign(Server("C", stored), UNTIMED).server
+    [again] = core.receive(candidate, "B", ping, UNTIMED).messages
+    assert again.message == say.VoteRequest(1, 0, 0, True)

@@ -1,0 +1,52 @@
+"""Raft refines the one-line log, and a commit of group 0 opens as the run that achieves it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.engine.check import check_refinement
+from kit.engine.registry import build, entry_of
+from kit.engine.timeline import Timeline
+from kit.engine.zoom import zoomed
+from kit.errors import KitError
+
+QUIET: dict[str, Any] = {"terms": 1, "most_in_flight": 2}
+LED = ("1, commit 1, leads", "1", "1")
+COARSE: list[tuple[dict[str, Any], int]] = [
+    ({**QUIET, "begins": LED, "requests": ("x", "y")}, 201),
+    ({**QUIET, "begins": LED, "requests": ("x", "y"), "terms": 2}, 1653),
+    ({**QUIET, "begins": LED, "requests": ("x",), "edition": "server",
+      "network": {"crashes": 1}}, 590),
+]  # fmt: skip
+
+
+def _refinement(given: dict[str, Any], off: tuple[str, ...] = ()) -> Any:
+    refines = entry_of("raft").refinement
+    assert refines is not None
+    return refines(build("raft", given, off).parameters)
+
+
+@pytest.mark.parametrize(("given", "states"), COARSE)
+def test_it_refines_the_log_in_one_step(given: dict[str, Any], states: int) -> None:
+    """Two slots at most; each step appends and applies there what it does here, or nothing."""
+    result = check_refinement(_refinement(given))
+    assert (result.complete, result.violation, result.states) == (True, None, states)
+
+
+def test_a_commit_of_group_0_opens_as_messages() -> None:
+    """The second command, of B: it is asked there, forwarded to A, stored by B, and committed."""
+    operations = ("create keyspace ks at A", "create keyspace kt at B")
+    timeline = Timeline(build("group0", {"operations": operations}))
+    while len(timeline.state.log) < 2:
+        timeline.forward()
+    run = zoomed(timeline)
+    assert run.model.name == "raft"
+    assert run.model.requests[1] == "create-keyspace-kt at B"
+    first = run.forward()
+    assert first is not None
+    assert run.model.verb(first.action) == "request B create-keyspace-kt at B"
+    timeline.goto(0)
+    with pytest.raises(KitError):
+        zoomed(timeline)

@@ -1,0 +1,364 @@
+"""The published rules one by one: rows worked out by hand from the paper and from the server."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.protocols.raft import core
+from kit.protocols.raft import messages as say
+from kit.protocols.raft.rules import progress as flow
+from kit.protocols.raft.rules.configuration import Configuration, reached, tally
+from kit.protocols.raft.rules.log import Entry, Log, Snapshot
+from kit.protocols.raft.rules.progress import Progress
+from kit.protocols.raft.state import (
+    Candidate,
+    Follower,
+    Leader,
+    Options,
+    Output,
+    Server,
+    Stored,
+)
+from tests.protocols.raft.driving import UNTIMED, members
+
+DOCUMENTS = Options("documents", timers=False)
+
+
+def log_of(terms: str, names: str = "A B C") -> Log:
+    """A log of a group whose entries have these terms: ``112``."""
+    log = core.first_stored(members(names)).log
+    for index, term in enumerate(map(int, terms), 1):
+        log = log.appended(Entry(term, index, f"x{index}"))
+    return log
+
+
+def server(terms: str = "", term: int = 0, **more: Any) -> Server:
+    """B of A, B and C, with such a log; ``term`` is its own if later than that of the log."""
+    stored = Stored(
+        max(term, int(terms[-1:] or 0)), more.pop("vote", ""), log_of(terms), more.pop("commit", 0)
+    )
+    return Server("B", stored, **more)
+
+
+def joint(old: str, new: str) -> Configuration:
+    """The joint configuration between two groups; without an old one it is simple."""
+    return Configuration(members(new), members(old))
+
+
+def answer(of: Output) -> Any:
+    """The one message that is sent."""
+    [sent] = of.messages
+    return sent.message
+
+
+# -- votes -----------------------------------------------------------------------------------------
+
+VOTES = [
+    # own log, own term, voted for, leader, request (term, last, last term, trial), granted
+    ("", 0, "", "", (1, 0, 0, False), True),
+    ("1", 1, "", "", (2, 1, 1, False), True),
+    ("1", 2, "A", "", (2, 1, 1, False), True),  # the same vote once more
+    ("1", 2, "C", "", (2, 1, 1, False), False),  # the vote is given
+    ("1", 2, "", "C", (2, 1, 1, False), False),  # the term has a leader
+    ("11", 2, "", "", (2, 1, 1, False), False),  # shorter log, same term
+    ("2", 2, "", "", (3, 5, 1, False), False),  # longer log of an older term
+    ("111", 2, "", "", (3, 1, 2, False), True),  # shorter log of a newer term
+    ("1", 2, "C", "", (3, 1, 1, True), True),  # a pre-vote binds nobody
+    ("1", 2, "C", "C", (3, 1, 1, True), True),
+    ("11", 2, "C", "", (3, 1, 1, True), False),
+]
+
+
+@pytest.mark.parametrize(("log", "term", "vote", "leader", "asking", "granted"), VOTES)
+def test_a_vote(log: str, term: int, vote: str, leader: str, asking: Any, granted: bool) -> None:
+    """Edition server: one vote a term, for a log that is at least as up to date."""
+    voter = server(log, term, vote=vote, role=Follower(leader))
+    result = core.receive(voter, "A", say.VoteRequest(*asking), UNTIMED)
+    assert answer(result).granted is granted
+    trial = asking[3]
+    assert result.server.term == (term if trial else max(term, asking[0]))
+    assert result.server.stored.vote == (vote if trial else "A" if granted else vote)
+
+
+@pytest.mark.parametrize(
+    ("options", "leader", "trial", "forced", "answered"),
+    [
+        (DOCUMENTS, "C", False, False, False),  # it hears its leader: no vote, no newer term
+        (DOCUMENTS, "C", True, False, False),
+        (DOCUMENTS, "C", False, True, True),  # the leader asked for this election
+        (DOCUMENTS, "", False, False, True),
+        (UNTIMED, "C", False, False, True),  # the server withholds nothing
+    ],
+)
+def test_who_hears_a_leader_gives_no_vote(
+    options: Options, leader: str, trial: bool, forced: bool, answered: bool
+) -> None:
+    """Leader stickiness is of the documents alone, and a handed over election passes it."""
+    voter = server("1", 1, role=Follower(leader))
+    result = core.receive(voter, "A", say.VoteRequest(2, 1, 1, trial, forced), options)
+    assert bool(result.messages) is answered
+    assert result.server.term == (2 if answered and not trial else 1)
+
+
+@pytest.mark.parametrize(
+    ("term", "trial", "answered"), [(1, False, False), (1, True, True), (2, True, True)]
+)
+def test_a_late_vote_request(term: int, trial: bool, answered: bool) -> None:
+    """In term 2 an ordinary request of term 1 is dropped; a pre-vote is refused."""
+    result = core.receive(server("1", 2), "A", say.VoteRequest(term, 0, 0, trial), UNTIMED)
+    assert [m.message for m in result.messages] == [say.VoteReply(2, False, True)] * answered
+
+
+@pytest.mark.parametrize(
+    ("trial", "reply", "role", "term"),
+    [
+        (True, say.VoteReply(2, True, True), "candidate", 2),  # the real election begins
+        (True, say.VoteReply(1, False, True), "candidate", 1),
+        (True, say.VoteReply(5, False, True), "follower", 5),  # a refusal brings its term
+        (True, say.VoteReply(2, True, False), "follower", 2),  # a vote of an election of term 2
+        (False, say.VoteReply(1, True, True), "candidate", 1),  # a pre-vote is no vote
+        (False, say.VoteReply(1, True, False), "leader", 1),
+    ],
+)
+def test_a_reply_to_a_candidate(trial: bool, reply: Any, role: str, term: int) -> None:
+    """B of three asks, and has its own vote: one more wins."""
+    asking = server("1", 1, vote="B", role=Candidate(trial, ("B",)))
+    after = core.receive(asking, "A", reply, UNTIMED).server
+    assert (after.role.__struct_config__.tag, after.term) == (role, term)
+
+
+def test_two_refusals_end_an_election() -> None:
+    """Of three, two voters that refuse leave no majority."""
+    asking = server("1", 1, vote="B", role=Candidate(False, ("B",)))
+    once = core.receive(asking, "A", say.VoteReply(1, False), UNTIMED).server
+    assert isinstance(once.role, Candidate)
+    assert core.receive(once, "C", say.VoteReply(1, False), UNTIMED).server.role == Follower()
+
+
+def test_a_newer_term_ends_a_reign() -> None:
+    """Any message of a later term but a pre-vote makes a follower, without a vote."""
+    leader = server("1", 1, vote="B", role=Leader((Progress("A", 1), Progress("C", 1))))
+    after = core.receive(leader, "A", say.Append(3, 0, 0, 0), UNTIMED).server
+    assert (after.role, after.term, after.stored.vote) == (Follower("A"), 3, "")
+    trial = core.receive(leader, "A", say.VoteRequest(3, 5, 1, True), UNTIMED).server
+    assert trial.role == leader.role
+
+
+# -- tallies ---------------------------------------------------------------------------------------
+
+TALLIES = [
+    ("", "A B C", "A", "", "unknown"),
+    ("", "A B C", "A B", "", "won"),
+    ("", "A B C", "A", "B C", "lost"),
+    ("", "A B c", "A C", "", "unknown"),  # C does not vote
+    ("", "A B C D", "A B", "C D", "lost"),  # half is no majority
+    ("A B C", "B C D", "B C", "", "won"),  # both groups have their majority
+    ("A B C", "D E F", "D E F", "", "unknown"),  # the former group is not won
+    ("A B C", "D E F", "A B", "D E", "lost"),  # the new one cannot be won any more
+    ("A", "B", "A", "", "unknown"),
+    ("A B C", "C", "A B", "", "unknown"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "granted", "refused", "result"), TALLIES)
+def test_a_tally(old: str, new: str, granted: str, refused: str, result: str) -> None:
+    """A majority of each group, the former one first."""
+    assert tally(joint(old, new), granted.split(), refused.split()) == result
+
+
+# -- the commit index ------------------------------------------------------------------------------
+
+REACHED = [
+    ("", "A B C", {"A": 5, "B": 3, "C": 1}, 0, 3),
+    ("", "A B C D", {"A": 5, "B": 4, "C": 2, "D": 1}, 0, 2),
+    ("", "A B c", {"A": 5, "B": 2, "C": 5}, 0, 2),  # C is counted nowhere
+    ("A B C", "D E F", {"A": 5, "B": 5, "D": 1, "E": 2, "F": 3}, 0, 2),
+    ("A B C", "C D", {"A": 4, "B": 4, "C": 1, "D": 1}, 0, 1),
+    ("", "A B C", {"A": 5, "B": 1, "C": 1}, 3, 3),  # it never goes back
+    ("", "A", {"A": 7}, 0, 7),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "stored", "former", "index"), REACHED)
+def test_what_a_majority_stores(
+    old: str, new: str, stored: dict[str, int], former: int, index: int
+) -> None:
+    """The median of each group, and of both the less."""
+    assert reached(joint(old, new), stored, former) == index
+
+
+@pytest.mark.parametrize(
+    ("terms", "term", "last", "commit"),
+    [
+        ("112", 2, 3, 3),  # an entry of its own term, and all before with it
+        ("112", 2, 2, 0),  # entries of an earlier term alone commit nothing
+        ("1122", 2, 3, 3),
+        ("1", 1, 1, 1),
+        ("112", 3, 3, 0),  # figure 8: on a majority, and still not committed
+    ],
+)
+def test_a_leader_commits(terms: str, term: int, last: int, commit: int) -> None:
+    """B leads; A says how far its log agrees."""
+    role = Leader((Progress("A", last + 1), Progress("C", 1)))
+    leader = server(terms, term, role=role)
+    after = core.receive(leader, "A", say.Accepted(term, 0, last), UNTIMED).server
+    assert after.commit == commit
+
+
+@pytest.mark.parametrize(
+    ("told", "entries", "commit"),
+    [(5, 1, 2), (1, 1, 1), (0, 1, 0), (9, 0, 1), (1, 0, 1), (2, 2, 2)],
+)
+def test_a_follower_commits_no_further_than_it_knows_to_agree(
+    told: int, entries: int, commit: int
+) -> None:
+    """The lesser of the leader's commit index and the last entry that is known to agree."""
+    new = tuple(Entry(1, 2 + i, "y") for i in range(entries))
+    after = core.receive(server("1", 1), "A", say.Append(1, 1, 1, told, new), UNTIMED).server
+    assert after.commit == commit
+
+
+# -- logs ------------------------------------------------------------------------------------------
+
+APPENDED = [
+    # own log, before, its term, entries from there, log after, what is answered
+    ("", 0, 0, "1", "1", ("accepted", 1)),
+    ("1", 1, 1, "12", "112", ("accepted", 3)),
+    ("11", 1, 1, "2", "12", ("accepted", 2)),  # what differs goes, with all behind it
+    ("1112", 1, 1, "1", "1112", ("accepted", 2)),  # an old message takes nothing away
+    ("1", 3, 1, "1", "1", ("rejected", 3, 1)),  # a gap
+    ("11", 2, 2, "2", "11", ("rejected", 2, 2)),  # another entry stands there
+    ("11", 1, 1, "", "11", ("accepted", 1)),  # a heartbeat agrees up to where it looked
+    ("122", 1, 1, "333", "1333", ("accepted", 4)),
+]
+
+
+@pytest.mark.parametrize(("own", "before", "of_term", "terms", "result", "reply"), APPENDED)
+def test_entries_of_a_leader(
+    own: str, before: int, of_term: int, terms: str, result: str, reply: tuple[Any, ...]
+) -> None:
+    """Log matching: entries fit only behind one that both logs have."""
+    entries = tuple(Entry(int(t), before + i, f"x{before + i}") for i, t in enumerate(terms, 1))
+    output = core.receive(server(own, 4), "A", say.Append(4, before, of_term, 0, entries), UNTIMED)
+    assert "".join(str(e.term) for e in output.server.log) == result
+    said = answer(output)
+    rest = (said.last,) if reply[0] == "accepted" else (said.mismatch, said.last)
+    assert (said.__struct_config__.tag, *rest) == reply
+    kept = (
+        len(own)
+        if result.startswith(own)
+        else next(i for i, (a, b) in enumerate(zip(own, result, strict=False)) if a != b)
+    )
+    assert output.written.entries == output.server.log.part(kept + 1)
+    assert output.written.cut == (kept + 1 if kept < len(own) else 0)
+
+
+@pytest.mark.parametrize(
+    ("message", "reply"),
+    [
+        (say.Append(1, 0, 0, 0), say.Rejected(2, 0, 0, 1)),
+        (say.ReadQuorum(1, 0, 1), say.Rejected(2, 0, 0, 1)),
+        (say.Install(1, Snapshot(5, 1)), say.Installed(2, False)),
+    ],
+)
+def test_a_leader_of_an_older_term_is_told(message: Any, reply: Any) -> None:
+    """In term 2 whoever still leads in term 1 hears of it."""
+    assert answer(core.receive(server("1", 2), "A", message, UNTIMED)) == reply
+
+
+def test_long_logs_are_compared_across_chunks() -> None:
+    """A log of 200 entries is cut, appended to and read at any place."""
+    log = log_of("1" * 200)
+    assert [e.index for e in log.cut(150).part(60, 10)] == list(range(60, 70))
+    assert log.cut(150).last_index == 149
+    longer = log.merged((Entry(2, 130, "y"),))
+    assert (longer.last_index, longer.last_term, longer.term(129)) == (130, 2, 1)
+    kept = log.compacted(Snapshot(150, 1), trailing=5)
+    assert (kept.first_index, kept.term(146), kept.term(145)) == (146, 1, None)
+    assert kept.matches(100, 9)
+
+
+# -- progress --------------------------------------------------------------------------------------
+
+P, PIPE, SNAP = "probe", "pipeline", "snapshot"
+STRAY = [
+    (Progress("A", 5, 3, P), 4, 9, False),
+    (Progress("A", 5, 3, P), 3, 9, True),  # agrees there already
+    (Progress("A", 6, 3, P), 4, 9, True),  # another probe than the last one
+    (Progress("A", 5, 3, P), 4, 2, True),  # its log was shorter then
+    (Progress("A", 9, 3, PIPE), 4, 9, False),
+    (Progress("A", 9, 3, PIPE), 3, 9, True),
+    (Progress("A", 5, 3, SNAP), 4, 9, True),  # any, while a snapshot is on its way
+]
+
+
+@pytest.mark.parametrize(("known", "mismatch", "last", "stray"), STRAY)
+def test_stray_rejections_are_told_apart(
+    known: Progress, mismatch: int, last: int, stray: bool
+) -> None:
+    """An old rejection says nothing of a log that has grown since."""
+    assert flow.is_stray(known, mismatch, last) is stray
+
+
+@pytest.mark.parametrize(
+    ("known", "mismatch", "last", "following"),
+    [
+        (Progress("A", 9, 2, PIPE, 3), 8, 4, 5),  # its log ends at 4
+        (Progress("A", 9, 2, PIPE), 5, 8, 5),
+        (Progress("A", 5, 0, P, 1), 4, 9, 4),
+        (Progress("A", 2, 0, P, 1), 1, 0, 1),
+        (Progress("A", 9, 3, PIPE), 4, 3, 4),
+    ],
+)
+def test_a_rejection_says_where_to_probe(
+    known: Progress, mismatch: int, last: int, following: int
+) -> None:
+    """Before the mismatch, and not behind the end of the follower's log."""
+    after = flow.rejected(known, mismatch, last)
+    assert (after.mode, after.next, after.in_flight) == (P, following, 0)
+
+
+@pytest.mark.parametrize(
+    ("known", "last", "result"),
+    [
+        (Progress("A", 2, 0, P, 1), 1, Progress("A", 2, 1, PIPE)),
+        (Progress("A", 2, 0, P, 1), 5, Progress("A", 6, 5, PIPE)),
+        (Progress("A", 9, 2, PIPE, 3), 5, Progress("A", 9, 5, PIPE, 2)),
+        (Progress("A", 9, 6, PIPE, 0), 5, Progress("A", 9, 6, PIPE, 0)),  # an old answer
+        (Progress("A", 9, 2, SNAP), 5, Progress("A", 9, 5, SNAP)),
+    ],
+)
+def test_an_acceptance_lets_entries_flow(known: Progress, last: int, result: Progress) -> None:
+    """The first one makes a pipeline; nothing but the snapshot's own answer ends its wait."""
+    assert flow.accepted(known, last) == result
+
+
+@pytest.mark.parametrize(
+    ("known", "may"),
+    [
+        (Progress("A", 1, 0, P, 0), True),
+        (Progress("A", 1, 0, P, 1), False),  # one probe at a time
+        (Progress("A", 1, 0, PIPE, 1), True),
+        (Progress("A", 1, 0, PIPE, 2), False),  # the window is full
+        (Progress("A", 1, 0, SNAP, 0), False),
+    ],
+)
+def test_the_flow_to_a_follower(known: Progress, may: bool) -> None:
+    """With room for two messages."""
+    assert flow.may_send(known, 2) is may
+    again = flow.ticked(known, 2)
+    assert flow.may_send(again, 2) is (known.mode != SNAP)
+
+
+def test_a_probe_has_one_entry_and_a_pipeline_the_rest() -> None:
+    """B leads with three entries: A gets the one that it may lack, then all others at once."""
+    leader = server("111", 1, role=Leader((Progress("A", 2), Progress("C", 4, 3, PIPE))))
+    probe = core.remind(leader, UNTIMED)
+    probes: list[Any] = [m.message for m in probe.messages if m.target == "A"]
+    assert [len(each.entries) for each in probes] == [1]
+    more = core.receive(probe.server, "A", say.Accepted(1, 0, 2), UNTIMED)
+    assert [m.message for m in more.messages if m.target == "A"] == [
+        say.Append(1, 2, 1, 3, (Entry(1, 3, "x3"),))
+    ]
