@@ -15,6 +15,7 @@ from kit.edge.arguments import checked
 from kit.edge.json_text import to_json
 from kit.edge.reading import read_text
 from kit.edge.words import say
+from kit.engine.declared import NodeModel
 from kit.engine.itf import MAP, META, TUPLE, ItfTrace, members, order, parse, plain, words
 from kit.engine.model import Model
 from kit.engine.record import ReadOn, Record, RecordState
@@ -125,7 +126,7 @@ def _variables(model: Model[Any, Any], state: Any) -> dict[str, Any]:
     if isinstance(model, RecordedRun):
         return dict(model.trace.states[state.read])
     whole: dict[str, Any] = plain(state) if isinstance(state, Struct) else {"state": plain(state)}
-    nodes, names = whole.get("nodes"), getattr(model, "names", ())
+    nodes, names = whole.get("nodes"), model.names if isinstance(model, NodeModel) else ()
     if isinstance(nodes, dict) and names and len(nodes.get(TUPLE, ())) == len(names):
         whole["nodes"] = {MAP: [*map(list, zip(names, nodes[TUPLE], strict=True))]}
     return whole

@@ -41,6 +41,10 @@ CLAUSES = {
     "INV-TABL-1": later("data could stay on a node that has no replica"),
     "INV-TABL-2": later("one change could reach into the next"),
     "INV-RAFT": later("the same commands could have different effects"),
+    "INV-DURABLE": later("an answered change of metadata could be lost"),
+    "INV-QUICK": later("a change of metadata could wait for data"),
+    "INV-FITS": later("a large table definition could find no room"),
+    "INV-LEADER": later("a term could have two leaders"),
 }
 
 

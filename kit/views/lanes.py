@@ -8,7 +8,9 @@ from typing import Any
 from kit.edge.arguments import checked
 from kit.edge.words import say
 from kit.engine.actors import NetworkModel
+from kit.engine.declared import NodeModel
 from kit.engine.flows import Flow, flows
+from kit.engine.itf import members, plain, words
 from kit.engine.recorded import itf_of
 from kit.engine.timeline import Breach, PassedStep, Timeline
 from kit.errors import BadInput, nearest
@@ -116,8 +118,20 @@ def seen_by(scene: Scene, node: str) -> list[tuple[int, str, str]]:
         if any(node == source for source, _ in pairs):  # on a network it has sent it before
             part = say("hears of") if isinstance(model, NetworkModel) else say("sends")
         part = say("receives") if any(node == target for _, target in pairs) else part
-        rows.append((number + 1, part, model.describe(step.before, step.action, step.after)))
+        said = model.describe(step.before, step.action, step.after)
+        rows.append((number + 1, part, said + _learnt(model, step, node)))
     return rows
+
+
+def _learnt(model: Any, step: PassedStep, node: str) -> str:
+    """What a step has changed in a node's own state, where the model has one for each."""
+    names = model.names if isinstance(model, NodeModel) else ()
+    nodes = getattr(step.after, "nodes", ())
+    if node not in names or not isinstance(nodes, tuple) or len(nodes) != len(names):
+        return ""
+    was, now = (members(plain(s.nodes[names.index(node)])) for s in (step.before, step.after))
+    changed = (f"{name} {words(now[name])}" for name in now if now[name] != was.get(name))
+    return "".join(f" [{each}]" for each in changed)
 
 
 # -- the run as text -------------------------------------------------------------------------------
@@ -167,8 +181,8 @@ def mermaid(
 
 def escaped(text: str) -> str:
     """A text in which nothing means anything to Mermaid."""
-    words = "".join(ESCAPES.get(letter, letter) for letter in " ".join(text.split()))
-    return re.sub(r"\b([Ee])nd\b", r"\1#110;d", words)
+    plain_text = "".join(ESCAPES.get(letter, letter) for letter in " ".join(text.split()))
+    return re.sub(r"\b([Ee])nd\b", r"\1#110;d", plain_text)
 
 
 LANE, ROW = 170, 30  # pixels
@@ -181,14 +195,14 @@ def svg(model: Any, way: Sequence[PassedStep], numbers: Iterable[int]) -> str:
     high, wide, kids = ROW * (len(rows) + 2), float(LANE * len(names)), list[Frag]()
     for name, x in at.items():
         kids += [h("path", d=f"M{x} {ROW}V{high - ROW / 2}", class_="life"), tag(name, x, 18)]
-    for y, (kind, source, target, words) in zip(range(2 * ROW, high, ROW), rows, strict=True):
-        first, last, room = at[source], at[target], measured(words) / 2 + 8
+    for y, (kind, source, target, said) in zip(range(2 * ROW, high, ROW), rows, strict=True):
+        first, last, room = at[source], at[target], measured(said) / 2 + 8
         middle = max((first + last) / 2, room)
         wide = max(wide, middle + room)
         if kind:
             begun = first + 30 * (first == last)
             kids.append(h("path", d=arrow_path(begun, y, last, y), class_="message"))
-        kids.append(tag(words, middle, y - 6 * bool(kind)))
+        kids.append(tag(said, middle, y - 6 * bool(kind)))
     drawn = h("svg", kids, viewBox=f"0 0 {wide:.0f} {high}", aria_label=model.title)
     return standalone_svg(drawn, ground=True)
 

@@ -115,13 +115,15 @@ class Wall(Struct, frozen=True):
     """What parts a group of nodes from all others: a cut, a firewall. ``words`` names it.
 
     ``one_way``: the group still reaches the others, who do not reach it. ``beyond``: only from
-    this one are they parted, by a bar across the wire between them.
+    this one are they parted, by a bar across the wire between them. ``ends`` is the verb of the
+    action that takes it away.
     """
 
     group: tuple[str, ...]
     words: str = later("cut")
     one_way: bool = False
     beyond: str = ""
+    ends: str = ""
 
 
 class Stage(Struct, frozen=True):
@@ -337,7 +339,7 @@ def on_network(scene: Scene, stage: Stage) -> Stage:
     held = [message(sent, held=True) for sent in carried.held]
     lost = [message(scene.action.envelope)] if isinstance(scene.action, DropMessage) else []
     apart = m.carrier.apart(carried)
-    walls = [Wall(apart)] if apart else []
+    walls = [Wall(apart, ends="heal")] if apart else []
     if isinstance(m, MachineModel):
         waiting = (message(sent) for sent in m.not_gone(scene.state))
         flying += (replace(each, waits=True, thing="") for each in waiting)
@@ -539,7 +541,7 @@ def _side(laid: _Set, each: Character, was: Character | None) -> Frag:
         [_words(line, HEAD + 4, top + LINE * i, "soft" if i >= len(tag) else "strong", None,
                 is_new=changed[i]) for i, line in enumerate((*tag, *what))],
         k=each.key,
-        class_=f"character {each.health}",
+        class_=f"character {each.health} aside",
         transform=_at(laid.at[each.name]),
         data_of=each.name,
     )  # fmt: skip
@@ -683,6 +685,7 @@ def _wall(laid: _Set, wall: Wall, labels: Labels) -> Frag:
         tip,
         k=key,
         class_="walls",
+        data_of=f"wall:{wall.ends}" if wall.ends else None,
     )
 
 

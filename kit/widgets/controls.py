@@ -295,7 +295,8 @@ class Controls:
         zoom = button(
             say("Zoom in"), say("how this step is achieved, in a finer model"), self._zoom
         )
-        zooms = [zoom] * (finer_runs(self.player.model) is not None)
+        back = button(say("Zoom out"), say("back to this run alone"), self._zoom_out)
+        zooms = [zoom, back] * (finer_runs(self.player.model) is not None)
         self.row.children = (self.source, self.reset, *zooms, *self.openers.values())
         self.page.children = (self.pages[former],) if former in self.pages else ()
         self._quiet = False
@@ -439,6 +440,10 @@ class Controls:
             finer = self.player.zoom()
             self.player.children = [*self.player.children[:2], finer]
             self._say(say("Below: {story}.", story=finer.timeline.story))
+
+    def _zoom_out(self, _button: Any) -> None:
+        """Close the finer run below the stage."""
+        self.player.children = self.player.children[:2]
 
     def _load(self, _button: Any) -> None:
         with self._reporting():

@@ -21,7 +21,7 @@ from kit.engine.check import Progress, Result, check
 from kit.engine.model import Model
 from kit.engine.purity import asking, error_line
 from kit.engine.timeline import LONGEST_RUN, Moment, Timeline, held
-from kit.engine.zoom import zoomed
+from kit.engine.zoom import finer_runs, zoomed
 from kit.errors import BadInput, BadType, KitError, Refusal, Refused
 from kit.views.actions import end_words, mark, refusal_text
 from kit.views.export import LIMIT, Exported, closed_words, export_html
@@ -90,6 +90,7 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         self.timeline = self.origin = opened.timeline
         self.rendered = RenderedTimeline(self.timeline, panels=panels_named(self.model, panels))
         self.breaks = Breaks(self)
+        self.coarser: Player | None = None
         self._longest = 0  # moments of the longest history that was shown before
         self.controls = Controls(self, opened.name) if controls else None
         self._repack()
@@ -213,7 +214,19 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
 
         Raises KitError where nothing finer is known of that step.
         """
-        return Player(zoomed(self.timeline), controls=False)
+        run = zoomed(self.timeline)
+        finer = Player(run, controls=finer_runs(run.model) is not None)
+        finer.coarser = self
+        return finer
+
+    def zoom_out(self) -> Player:
+        """The Player of the step that this run achieves.
+
+        Raises KitError for a Player that no other one has opened.
+        """
+        if self.coarser is None:
+            raise KitError(f"zoom_out: this run of {self.model.name} was opened by itself")
+        return self.coarser
 
     def mermaid(self) -> str:
         """The run as a sequence diagram in Mermaid's words; of a broken one its smallest cause."""

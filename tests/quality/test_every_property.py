@@ -18,6 +18,7 @@ from tests.protocols.cms.test_schema_reported import SCHEMA
 from tests.protocols.dataplane.test_reported import BROKEN, SOLO, UNREACHED
 from tests.protocols.gossip.test_reported import GOSSIP, JOIN
 from tests.protocols.group0.test_reported import DISCOVERY, GROUP0
+from tests.protocols.raft.test_reported import COMMIT_LOG, GROUPS
 from tests.protocols.recovery.failures.test_search import REPORTED as FAILURES
 from tests.protocols.recovery.recovery_mode.test_search import REPORTED as RECOVERY_MODE
 from tests.protocols.recovery.test_reported import REPORTED as RECOVERY
@@ -57,6 +58,8 @@ SPOILED: dict[str, Collection[str]] = {
     "migration": MIGRATION,
     "raft_upgrade": RAFT_UPGRADE,
     "topology_upgrade": TOPOLOGY_UPGRADE,
+    "commit_log": COMMIT_LOG,
+    "raft_groups": GROUPS,
     "recovery": RECOVERY,
     "recovery_mode": RECOVERY_MODE,
     "failures": FAILURES,

@@ -95,6 +95,17 @@ def test_what_a_node_has_seen_to_the_letter() -> None:
     assert seen_by(scene_at(timeline, 3), "A")[0][1] == "hears of"
 
 
+def test_a_step_says_what_a_node_has_learnt() -> None:
+    """Behind what happened stand the fields of its own state that are others now."""
+    timeline = Timeline(build("commit"))
+    for _ in range(6):
+        timeline.forward()
+    [*_, last] = seen_by(scene_at(timeline, timeline.at), "A")
+    assert "[handles {" in last[2]
+    assert "stage: committed" in last[2]
+    assert "[up " not in last[2]
+
+
 def test_a_drawing_has_a_lifeline_each_and_a_line_for_each_message() -> None:
     """Two names, three arrows with their words, one under the other."""
     root = ElementTree.fromstring(export_run(rally(), "svg"))  # our own

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kit.engine.timeline import Timeline
+from kit.views.default import ACTORS
 from kit.views.fragment import Frag, keys
 from kit.views.panel import Scene, scene_at
 from kit.views.promises import draw_lamps
@@ -284,3 +285,23 @@ def test_a_long_run_is_seen_by_its_end_and_whole_beside_it() -> None:
     LATEST.clear()
     alone = [run_of(scene_at(timeline, moment)) for moment in range(len(timeline.moments))[::-1]]
     assert runs == alone[::-1]
+
+
+def test_a_network_in_hand_is_drawn_as_it_is() -> None:
+    """What waits for a disk has not gone, a one-way cut has a bar and an arrow, who is down is
+    hollow; and the words say so.
+    """
+    timeline = Timeline(keeping(crashes=1, cuts=1, writes_apart=True))
+    for verb in ("request A hello", "cut A>B", "crash B"):
+        option = timeline.model.find(timeline.state, verb)
+        assert option is not None
+        timeline.do(option[0])
+    scene = scene_at(timeline, timeline.at)
+    frag, said = ACTORS.draw(scene), ACTORS.text(scene)
+    assert classed(frag, "envelope")[0].get("class") == "envelope waits"
+    assert len(classed(frag, "wall")) == 1
+    assert len(classed(frag, "tip")) == 1
+    assert part(frag, "n:B") is not None
+    assert (part(frag, "n:B") or frag).get("class") == "character down"
+    assert "keep hello (not gone yet: its sender has still to write)" in said
+    assert "cut: nothing passes from A to B" in said

@@ -88,6 +88,46 @@ def test_keys_open_the_menu_walk_it_and_act(desk: MakeDesk) -> None:
     table.wait_where("6 / 6")
 
 
+def offered(desk: MakeDesk, run: str, steps: int, part: str) -> tuple[str, list[str], list[str]]:
+    """What the menu of a part of a picture is called, its facts, its actions."""
+    table = desk(walked(run, steps))
+    table.page.set_default_timeout(9000)
+    thing = table.page.locator(f".kp-picture [data-k='{part}']").first
+    if part.startswith("sent:"):
+        box = thing.bounding_box()
+        assert box is not None
+        table.page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    else:
+        thing.dispatch_event("click")
+    table.page.wait_for_selector(MENU)
+    assert table.errors == []
+    return texts(table.page, "strong")[0], texts(table.page, "li"), texts(table.page, "button")
+
+
+@pytest.mark.parametrize(
+    ("run", "steps", "part", "name", "fact", "action"),
+    [
+        ("twophase/commit", 4, "n:TM", "transaction manager", "heard 1 of 3", "decide abort"),
+        ("twophase/commit", 4, "sent:RM1:TM:prepared", "RM1 → TM", "prepared", "receive-prepared"),
+        ("twophase/commit", 4, "label:sent:RM1:TM:prepared", "RM1 → TM", "prepared", ""),
+        ("group0/schema", 9, "log:1", "1", "B: stored", ""),
+        ("failures/cut-in-two", 2, "label:wall:D,E,:cut", "cut", "D, E", "rejoin"),
+        ("recovery_mode/recovery-mode", 4, "n:A", "A", "group0_upgrade_state: recovery", "start A"),
+        ("resize/table-splits", 12, "host:group0", "group0", "group 0: split", "commit map"),
+    ],
+)
+def test_each_kind_of_thing_has_its_menu(
+    desk: MakeDesk, run: str, steps: int, part: str, name: str, fact: str, action: str
+) -> None:
+    """Nodes, envelopes and the words at them, cards of the log, what parts groups, group 0 itself:
+    its name, facts, and what concerns it, or what concerns nothing else.
+    """
+    called, facts, actions = offered(desk, run, steps, part)
+    assert called == name
+    assert any(one.startswith(fact) for one in facts)
+    assert any(one.startswith(action) for one in actions) or not action
+
+
 def test_a_picture_without_tab_stops_is_walked_to_a_menu(desk: MakeDesk) -> None:
     """The brackets walk to a part, Enter opens its menu."""
     table = desk("failures/cut-in-two")

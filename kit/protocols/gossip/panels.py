@@ -193,7 +193,7 @@ def _ring(scene: Scene) -> Stage:
     return Stage(
         m.names,
         tuple(replace(x, reads=x.name in reads, writes=x.name in writes) for x in cast),
-        walls=(Wall((s.cut_off,)),) if s.cut_off else (),
+        walls=(Wall((s.cut_off,), ends="reconnect"),) if s.cut_off else (),
         lines=4,
     )
 

@@ -126,7 +126,9 @@ def epochs(m: Paxos, s: MachineState) -> tuple[EpochRow, ...]:
         some = dict.fromkeys(mark.entry for mark in marks.values() if mark)
         said = value or " or ".join(some)
         having = sum(
-            1 << place for place, disk in disks.items() if value and disk.holds(epoch, value)
+            1 << place
+            for place, disk in disks.items()
+            if (disk.holds(epoch, value) if value else marks[place])
         )
         known = sum(1 << place for place, node in enumerate(s.nodes) if node.known(epoch))
         rows.append(EpochRow(epoch, said, state if said else FREE, m.named(having), m.named(known)))

@@ -8,5 +8,7 @@ FAMILY = Family(
     order=44,
     models={"paxos": "examples:ENTRY"},
     views={"paxos": "panels:VIEWS"},
+    public={"lessons": {"lessons": "reply_to proposal possible_values"}},
+    tasks=("lessons",),
     scenario_output={"paxos": "facts:OUTPUT"},
 )

@@ -44,15 +44,19 @@ def _member(scene: Scene, row: AcceptorRow, mine: ProposerRow | None) -> Charact
     )
 
 
+def _on_disk(row: AcceptorRow) -> str:
+    return (row.disk or "nothing") if row.unsaved else "the same"
+
+
 def _card(scene: Scene, row: EpochRow) -> Card:
     """An epoch: who has its value on disk, and who knows that it is chosen."""
     reach: dict[str, Reach] = dict.fromkeys(row.stored, "stored")
     reach |= dict.fromkeys(row.known, "applied")
     marks = ((name, f"epoch:{row.epoch}:{name}", reach.get(name, "")) for name in scene.model.names)
     is_taken = row.state in (facts.KNOWN, facts.MAJORITY)
-    words = f"{row.epoch} {row.value}" if is_taken else f"{row.epoch} {row.state}"
+    words = f"{row.epoch} {row.value or row.state}{'?' * bool(row.value and not is_taken)}"
     title = facts.epoch_line(row)
-    return Card(f"epoch:{row.epoch}", words, tuple(marks), void=not is_taken, title=title)
+    return Card(f"epoch:{row.epoch}", words, tuple(marks), title=title)
 
 
 def _gates(scene: Scene) -> Iterator[Gate]:
@@ -98,7 +102,7 @@ VIEWS = staged(
                 Column("acceptor", "name"),
                 Column("promised", "promised"),
                 Column("accepted", "accepted"),
-                Column("on disk", "disk"),
+                Column("on disk", _on_disk),
                 Column("log", "log"),
             ),
             caption="Acceptors, for the epoch above the log of each",
@@ -113,8 +117,7 @@ VIEWS = staged(
                 Column("epoch", "epoch"),
                 Column("ballot", "ballot"),
                 Column("promised by", "promises"),
-                Column("value", "value"),
-                Column("which is", "why"),
+                Column("value", lambda row: f"{row.value} ({row.why})" if row.why else row.value),
                 Column("accepted by", "accepts"),
             ),
             caption="Rounds under way",

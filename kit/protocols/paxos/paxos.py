@@ -350,10 +350,14 @@ class Paxos(MachineModel):
 
     # -- what a member does on its own accord ------------------------------------------------------
 
-    def proposers(self, s: MachineState) -> int:
-        """Members that are up and have a value to propose for an epoch that may be taken."""
-        wanting = (self.wanted(place, node) for place, node in enumerate(s.nodes))
-        return ~s.down & where(value is not None for value in wanting)
+    def proposers(self, s: MachineState) -> list[int]:
+        """Members that are up and have a value to propose, in the order of the values."""
+        wanting = {
+            value: place
+            for place, node in enumerate(s.nodes)
+            if not s.down >> place & 1 and (value := self.wanted(place, node)) is not None
+        }
+        return [wanting[value] for value in self.proposed if value in wanting]
 
     def _open(self, s: MachineState, place: int, repairs: bool) -> Next:
         """The state in which a node has opened a ballot; each may have so many for an epoch."""
@@ -469,8 +473,9 @@ class Paxos(MachineModel):
         if isinstance(said, Chosen):
             return node.known(said.epoch) is not None
         if isinstance(said, Prepare | Accept):
-            is_open = node.known(said.epoch) is None and not self.refusals
-            return is_open and refuses(node.slot(said.epoch), said.ballot)
+            is_silent = node.known(said.epoch) is None and not self.refusals
+            is_refused = self.promises_bind and refuses(node.slot(said.epoch), said.ballot)
+            return is_silent and is_refused
         is_over = isinstance(said, Promise) and mine.entry is not None
         return is_over or not mine.is_of(said)
 
@@ -484,7 +489,7 @@ class Paxos(MachineModel):
         mark, many = fields.get("accepted"), self.epochs > 1 or bool(self.becomes)
         had = f"{mark.entry} {self.ballot_name(mark.ballot)}" if mark else ""
         more = {"of": f" for epoch {message.epoch}" * many, "mark": f" {had}" * bool(had)}
-        more |= {"has": f" ({had})" * bool(had), "names": f", and of {had}" * bool(had)}
+        more |= {"has": f" ({had})" * bool(had), "names": f" (it has accepted {had})" * bool(had)}
         return SAID[type(message)][way].format_map(fields | ballots | more)
 
     def in_short(self, message: Any) -> str:
@@ -540,7 +545,7 @@ SAID: dict[type, tuple[str, str, str]] = {
              "accept {epoch} {ballot} {entry}"),
     AcceptedReply: ("accepted {ballot}", "the answer that it has accepted ballot {ballot}{of}",
                     "accepted {epoch} {ballot}"),
-    RefusedReply: ("no, {promised}", "the refusal of ballot {ballot}{of}, below {promised}",
+    RefusedReply: ("no, {promised}", "the refusal of ballot {ballot}{of} ({promised} is promised)",
                    "refused {epoch} {ballot} {promised}"),
     Chosen: ("epoch {epoch} = {entry}", "the news that epoch {epoch} is {entry}",
              "chosen {epoch} {entry}"),

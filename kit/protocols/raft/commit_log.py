@@ -12,8 +12,7 @@ Source: blog post on 6.0, "Dedicated Metadata Commit Log on shard 0".
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal, TypeAlias
 
 from kit.engine.declared import (
@@ -42,26 +41,39 @@ DEFINITION = 3
 QUICK = 2
 """Pieces of work after which a metadata change is on disk: a flush of its log, then its sync."""
 Work = Literal["sync", "flush"]
+Piece = tuple[str, Work]
 Records = tuple[str, ...]
 
 
-class Segment(State, frozen=True, cache_hash=True):
-    """A segment of a log: its number, its records, and how many of them are on disk."""
+class Log(State, frozen=True, cache_hash=True):
+    """A log: its records, how many of them are on disk, and the number of its oldest segment."""
 
-    number: int = 1
     records: Records = ()
     synced: int = 0
+    first: int = 1
 
+    @property
+    def on_disk(self) -> Records:
+        """The records that survive a crash."""
+        return self.records[: self.synced]
 
-class Piece(State, frozen=True, cache_hash=True):
-    """A piece of work for the disk: sync the buffer of a log, or flush what its segments hold."""
+    @property
+    def buffered(self) -> Records:
+        """The records that are in memory only."""
+        return self.records[self.synced :]
 
-    log: str
-    work: Work
+    def segments(self, room: int) -> list[Records]:
+        """Its records by segments, each of which has room for so much."""
+        segments: list[Records] = [()]
+        for record in self.records:
+            if sum(map(size, (*segments[-1], record))) > room:
+                segments.append(())
+            segments[-1] += (record,)
+        return segments
 
 
 class LogState(State, frozen=True, cache_hash=True):
-    """The segments of each log, the newest last; the disk's queue; what is answered and stored.
+    """The logs, the disk's queue (a log and its work), what is answered and what is stored.
 
     A record is ``w1`` (a write), ``r1`` (a Raft entry) or ``t1`` (a table definition). ``change``
     is the metadata change that has no answer yet, ``waited`` counts what the disk has done since it
@@ -69,7 +81,7 @@ class LogState(State, frozen=True, cache_hash=True):
     that were flushed, or replayed.
     """
 
-    logs: tuple[tuple[Segment, ...], ...]
+    logs: tuple[Log, ...]
     writes: int
     changes: int
     crashes: int
@@ -84,34 +96,13 @@ class LogState(State, frozen=True, cache_hash=True):
 
 Next: TypeAlias = LogState | Refusal
 Shard = Annotated[int, Each(lambda m: range(m.shards), "D{}".format)]
-Log = Annotated[int, Each(lambda m: m.names[:-1], by_place=True)]
+AnyLog = Annotated[int, Each(lambda m: m.names[:-1], by_place=True)]
 Change = Annotated[str, Each(("entry", "definition"))]
 
 
 def size(record: str) -> int:
     """How much room a record takes in a segment."""
     return DEFINITION if record[0] == "t" else 1
-
-
-@lru_cache(1 << 14)
-def on_disk(log: tuple[Segment, ...]) -> Records:
-    """The records of a log that survive a crash."""
-    return tuple(record for each in log for record in each.records[: each.synced])
-
-
-@lru_cache(1 << 14)
-def buffered(log: tuple[Segment, ...]) -> Records:
-    """The records of a log that are in memory only."""
-    return tuple(record for each in log for record in each.records[each.synced :])
-
-
-@lru_cache(1 << 14)
-def written(log: tuple[Segment, ...], record: str, room: int) -> tuple[Segment, ...]:
-    """The log with one record more, in a new segment if the newest has no room for it."""
-    last = log[-1]
-    if sum(map(size, (*last.records, record))) > room:
-        return (*log, Segment(last.number + 1, (record,)))
-    return (*log[:-1], last.but(records=(*last.records, record)))
 
 
 class CommitLog(NodeModel[LogState]):
@@ -162,8 +153,7 @@ class CommitLog(NodeModel[LogState]):
 
     def start(self) -> LogState:
         """Empty logs, and an idle disk."""
-        logs = ((Segment(),),) * (self.shards + 1)
-        return LogState(logs, self.writes, self.changes, self.crashes)
+        return LogState((Log(),) * (self.shards + 1), self.writes, self.changes, self.crashes)
 
     # -- what the logs hold ------------------------------------------------------------------------
 
@@ -173,33 +163,31 @@ class CommitLog(NodeModel[LogState]):
 
     def queued(self, s: LogState, log: int, work: Work) -> LogState:
         """The disk has this to do, once."""
-        piece = Piece(self.names[log], work)
+        piece = self.names[log], work
         return s if piece in s.disk else s.but(disk=(*s.disk, piece))
 
-    def put(self, s: LogState, log: int, record: str) -> LogState:
-        """A log with a record more in its buffer."""
-        return self.changed(s, log, written(s.logs[log], record, self.room(log)))
+    def changed(self, s: LogState, place: int, log: Log) -> LogState:
+        """The same with another log at a place."""
+        return s.but(logs=(*s.logs[:place], log, *s.logs[place + 1 :]))
 
-    def changed(self, s: LogState, log: int, segments: tuple[Segment, ...]) -> LogState:
-        """The same with other segments of a log."""
-        return s.but(logs=(*s.logs[:log], segments, *s.logs[log + 1 :]))
+    def put(self, s: LogState, place: int, record: str) -> LogState:
+        """A log with a record more in its buffer."""
+        log = s.logs[place]
+        return self.changed(s, place, log.but(records=(*log.records, record)))
 
     def is_durable(self, s: LogState, record: str) -> bool:
         """Whether a record survives a crash."""
-        return record in s.sstables or any(record in on_disk(log) for log in s.logs)
+        return record in s.sstables or any(record in log.on_disk for log in s.logs)
 
-    def is_logged(self, s: LogState, record: str) -> bool:
-        """Whether a record is in a log at all, or was flushed."""
-        return self.is_durable(s, record) or any(record in buffered(log) for log in s.logs)
-
-    def lost(self, s: LogState) -> Iterator[str]:
+    def lost(self, s: LogState) -> Records:
         """What was answered, and is gone."""
         sent = (f"w{number + 1}" for number in range(self.writes - s.writes))
-        return (each for each in (*sent, *s.answered) if not self.is_logged(s, each))
+        here = {record for log in s.logs for record in log.records}.union(s.sstables)
+        return tuple(each for each in (*sent, *s.answered) if each not in here)
 
     def in_turn(self, s: LogState) -> list[Piece]:
         """What the disk has to do, what comes next first: the work of the metadata log."""
-        return sorted(s.disk, key=lambda each: self.own_priority and each.log != METADATA)
+        return sorted(s.disk, key=lambda each: self.own_priority and each[0] != METADATA)
 
     # -- actions -----------------------------------------------------------------------------------
 
@@ -239,23 +227,23 @@ class CommitLog(NodeModel[LogState]):
 
     @action(verb="timer {log}")
     @purpose("What waits in a buffer must reach the disk some time.")
-    def sync_timer(self, s: LogState, log: Log) -> Next | None:
+    def sync_timer(self, s: LogState, log: AnyLog) -> Next | None:
         """The timer of {log}: the disk has to sync its buffer."""
         after = self.queued(s, log, "sync")
-        return None if after is s or not buffered(s.logs[log]) else after
+        return None if after is s or not s.logs[log].buffered else after
 
     @action(each=lambda m, s: (1 << m.shards + 1) - 1 if s.up else 0, verb="flush {log}")
     @purpose("Once records are in SSTables their segments are discarded, and there is room again.")
-    def flush(self, s: LogState, log: Log) -> Next | None:
+    def flush(self, s: LogState, log: AnyLog) -> Next | None:
         """The disk has to write the full segments of {log} to SSTables."""
         after = self.queued(s, log, "flush")
-        return None if after is s or len(s.logs[log]) < 2 else after
+        return None if after is s or len(s.logs[log].segments(self.room(log))) < 2 else after
 
     @action(
         verb="disk",
         says=lambda m, before, a, after: (
             "The disk syncs {log}: {records} would survive a crash."
-            if m.in_turn(before)[0].work == "sync"
+            if m.in_turn(before)[0][1] == "sync"
             else "The disk flushes {log} and discards old segments; now in SSTables: {records}."
         ),
         travels=[Travel("data", "{log}", DISK, "{work}")],
@@ -265,15 +253,16 @@ class CommitLog(NodeModel[LogState]):
         """The disk does one piece of work."""
         if not s.disk:
             return None
-        piece = self.in_turn(s)[0]
-        place, waits = self.number(piece.log), s.change and not self.is_durable(s, s.change)
-        log, at = s.logs[place], s.disk.index(piece)
-        after = s.but(disk=s.disk[:at] + s.disk[at + 1 :], waited=s.waited + bool(waits))
-        if piece.work == "sync":
-            synced = tuple(each.but(synced=len(each.records)) for each in log)
-            return self.changed(after, place, synced)
-        stored = (*s.sstables, *_of(log[:-1]))
-        return self.changed(after, place, log[-1:]).but(sstables=stored)
+        name, work = piece = self.in_turn(s)[0]
+        place, waits = self.number(name), s.change and not self.is_durable(s, s.change)
+        log, disk = s.logs[place], tuple(each for each in s.disk if each != piece)
+        after = s.but(disk=disk, waited=s.waited + bool(waits))
+        if work == "sync":
+            return self.changed(after, place, log.but(synced=len(log.records)))
+        *full, last = log.segments(self.room(place))
+        stored, synced = sum(full, ()), max(0, log.synced - len(log.records) + len(last))
+        after = self.changed(after, place, Log(last, synced, log.first + len(full)))
+        return after.but(sstables=(*s.sstables, *stored))
 
     @action(travels=[Travel("answer", "{home}", "clients", "{before.change}")])
     @purpose("Whoever has an answer relies on the change, whatever happens next.")
@@ -291,9 +280,7 @@ class CommitLog(NodeModel[LogState]):
         """The node crashes. Buffers and the disk's queue are gone; lost: {lost}."""
         if not s.up:
             return None
-        logs = tuple(
-            tuple(each.but(records=each.records[: each.synced]) for each in log) for log in s.logs
-        )
+        logs = tuple(log.but(records=log.on_disk) for log in s.logs)
         return s.but(logs=logs, disk=(), change="", waited=0, up=False)
 
     @action()
@@ -302,16 +289,17 @@ class CommitLog(NodeModel[LogState]):
         """The node starts and replays its segments: {replayed}."""
         if s.up:
             return None
-        logs = tuple((Segment(log[-1].number + 1),) for log in s.logs)
-        return s.but(logs=logs, sstables=(*s.sstables, *survivors(s)), up=True)
+        logs = tuple(Log((), 0, log.first + 1) for log in s.logs)
+        stored = (record for log in s.logs for record in log.on_disk)
+        return s.but(logs=logs, sstables=(*s.sstables, *stored), up=True)
 
     # -- what must hold ----------------------------------------------------------------------------
 
     @always("INV-DURABLE")
     def durable(self, s: LogState) -> str | None:
         """A change of metadata that was answered survives every crash."""
-        gone = next((each for each in s.answered if not self.is_logged(s, each)), "")
-        return f"{gone} was answered, and is gone" if gone else None
+        gone = [each for each in self.lost(s) if each in s.answered]
+        return f"{gone[0]} was answered, and is gone" if gone else None
 
     @always("INV-QUICK")
     def quick(self, s: LogState) -> str | None:
@@ -328,12 +316,7 @@ class CommitLog(NodeModel[LogState]):
     @sometimes(when=lambda m: m.changes and m.writes >= m.shards > 1)
     def overtakes(self, s: LogState) -> bool:
         """A change is answered while each data log waits for the disk."""
-        return bool(s.answered) and len({each.log for each in s.disk}) >= self.shards
-
-    @sometimes(when=lambda m: m.changes and m.crashes)
-    def comes_back(self, s: LogState) -> bool:
-        """A change comes back after a crash."""
-        return s.up and s.crashes < self.crashes and bool({*s.answered} & {*s.sstables})
+        return bool(s.answered) and len({name for name, _ in s.disk}) >= self.shards
 
     @goal()
     def at_rest(self, s: LogState) -> bool:
@@ -344,21 +327,21 @@ class CommitLog(NodeModel[LogState]):
 
     def words(self, before: Any, action: Any, after: Any) -> Words:
         """The records of a step, the log of a piece of work, and what a crash takes."""
-        piece = next(iter(self.in_turn(before)), None)
-        log = before.logs[self.number(piece.log)] if piece else ()
-        done = buffered(log) if piece and piece.work == "sync" else _of(log[:-1])
+        name, work = next(iter(self.in_turn(before)), ("", ""))
+        log = before.logs[self.number(name)] if name else Log()
+        new = set(after.sstables) - set(before.sstables)
         change = after.change or after.rejected
         safe = before.change and self.is_durable(before, before.change)
         return {
             "written": f"w{self.writes - after.writes}",
             "change": change,
             "home": self.names[self.home],
-            "log": piece.log if piece else "",
-            "work": piece.work if piece else "",
-            "records": listed(done),
+            "log": name,
+            "work": work,
+            "records": listed(log.buffered if work == "sync" else sorted(new)),
             "kept": "it is on disk" if safe else "it is in memory only",
-            "lost": listed((*self.lost(after),)),
-            "replayed": listed(survivors(before)),
+            "lost": listed(self.lost(after)),
+            "replayed": listed(sorted(new)),
         }
 
     def milestone(self, before: LogState, action: Any, after: LogState) -> str | None:
@@ -368,26 +351,12 @@ class CommitLog(NodeModel[LogState]):
         return self.verb(action) if before.up != after.up else None
 
 
-def survivors(s: LogState) -> Records:
-    """The records in all logs that survive a crash."""
-    return tuple(record for log in s.logs for record in on_disk(log))
-
-
-def _of(segments: tuple[Segment, ...]) -> Records:
-    return tuple(record for each in segments for record in each.records)
-
-
-def listed(records: Records) -> str:
+def listed(records: Iterable[str]) -> str:
     """Records in words."""
     return ", ".join(records) or "nothing"
 
 
 _, _, _, _, _, Answer, *_ = CommitLog.acts
-OUTPUT = {
-    "queue": lambda m, s, _: (
-        ", ".join(f"{p.work} {p.log}" for p in m.in_turn(s)) or "the disk is idle"
-    ),
-}
 ENTRY = entry(
     CommitLog,
     scenarios=(

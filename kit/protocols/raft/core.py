@@ -66,7 +66,7 @@ def restart(name: str, stored: Stored, options: Options, draw: int = 0) -> Outpu
     """
     kept = durable(stored, options)
     turn = _Turn(Server(name, kept, timeout=draw or options.election), options)
-    if turn.configuration.voters == (name,):
+    if turn.server.configuration.voters == (name,):
         turn.campaign(trial=False)
     return turn.done()
 
@@ -139,7 +139,7 @@ def submit(
         if server.role.transfer:
             return HANDING_OVER
         turn.append(command)
-        turn.wait(Waiting(request, until, server.term, turn.log.last_index))
+        turn.wait(Waiting(request, until, server.term, turn.server.log.last_index))
         turn.replicate()
         turn.commit_more()
     elif server.leader:
@@ -169,7 +169,7 @@ def configure(
     turn = _Turn(server, options)
     joint = safeguards.joint and (not options.hears or held.changes(wanted) > 1)
     turn.append(held.entering(wanted) if joint else Configuration(wanted))
-    turn.wait(Waiting(request, "committed", server.term, turn.log.last_index))
+    turn.wait(Waiting(request, "committed", server.term, turn.server.log.last_index))
     turn.replicate()
     turn.commit_more()
     return turn.done()
@@ -274,18 +274,6 @@ class _Turn:
         return Output(self.before, self.server, messages, answers, self.aborted)
 
     @property
-    def log(self) -> Log:
-        return self.server.stored.log
-
-    @property
-    def term(self) -> int:
-        return self.server.stored.term
-
-    @property
-    def configuration(self) -> Configuration:
-        return self.server.stored.log.configuration
-
-    @property
     def role(self) -> Any:
         return self.server.role
 
@@ -311,10 +299,10 @@ class _Turn:
             return True
         if isinstance(message, say.VoteRequest) and self.withholds(message):
             return False
-        if term < self.term:
+        if term < self.server.term:
             self.correct(source, message)
             return False
-        if term > self.term:
+        if term > self.server.term:
             trial = getattr(message, "trial", False)
             if not trial or (isinstance(message, say.VoteReply) and not message.granted):
                 self.store(term=term, vote="")
@@ -336,11 +324,14 @@ class _Turn:
     def correct(self, source: str, message: Any) -> None:
         """A message of an older term: whoever leads in it has to hear of the newer one."""
         if isinstance(message, say.Append | say.ReadQuorum):
-            self.send(source, say.Rejected(self.term, self.server.commit, 0, self.log.last_index))
+            self.send(
+                source,
+                say.Rejected(self.server.term, self.server.commit, 0, self.server.log.last_index),
+            )
         elif isinstance(message, say.Install):
-            self.send(source, say.Installed(self.term, False))
+            self.send(source, say.Installed(self.server.term, False))
         elif isinstance(message, say.VoteRequest) and message.trial:
-            self.send(source, say.VoteReply(self.term, False, True))
+            self.send(source, say.VoteReply(self.server.term, False, True))
 
     def follow(self, leader: str) -> None:
         """It is a follower from now on; reads that waited for its reign are refused."""
@@ -361,13 +352,13 @@ class _Turn:
         """It asks for votes. Who is in no group of voters may not; a removal is not sure before it
         is committed, and till then one of the former group may.
         """
-        known, log, me = self.configuration, self.log, self.server.id
+        known, log, me = self.server.configuration, self.server.log, self.server.id
         self.set(role=Follower())
         self.await_timeout()
         voters = self.former().voters if me not in known.voters else known.voters
         if me not in voters:
             return
-        term = self.term + 1
+        term = self.server.term + 1
         self.set(role=Candidate(trial))
         if not trial:
             self.store(term=term, vote=me)
@@ -378,7 +369,7 @@ class _Turn:
 
     def former(self) -> Configuration:
         """The configuration before the newest one, as long as that is not committed."""
-        log = self.log
+        log = self.server.log
         if log.configured_at <= self.server.commit:
             return log.configuration
         return log.cut(log.configured_at).configuration
@@ -392,7 +383,7 @@ class _Turn:
         else:
             against = tuple(sorted({*against, voter}))
         self.set(role=Candidate(role.trial, for_, against))
-        result = tally(self.configuration, for_, against)
+        result = tally(self.server.configuration, for_, against)
         if result == "won":
             self.campaign(trial=False) if role.trial else self.lead()
         elif result == "lost":
@@ -401,13 +392,13 @@ class _Turn:
     def vote_asked(self, source: str, m: say.VoteRequest) -> None:
         """Its one vote of the term goes to the first that asks and whose log is no older."""
         vote = self.server.stored.vote
-        free = (not vote and not self.server.leader) or (m.trial and m.term > self.term)
-        newest = self.log.admits(m.last, m.last_term) or not self.safeguards.newest_log
+        free = (not vote and not self.server.leader) or (m.trial and m.term > self.server.term)
+        newest = self.server.log.admits(m.last, m.last_term) or not self.safeguards.newest_log
         granted = newest and (vote == source or free)
         if granted and not m.trial:
             self.store(vote=source)
             self.set(elapsed=0)
-        self.send(source, say.VoteReply(m.term if granted else self.term, granted, m.trial))
+        self.send(source, say.VoteReply(m.term if granted else self.server.term, granted, m.trial))
 
     def voted(self, source: str, m: say.VoteReply) -> None:
         """A vote for it, or against it."""
@@ -430,11 +421,11 @@ class _Turn:
 
     def append(self, data: Data) -> None:
         """An entry of its own term goes into its log; a configuration holds from then on."""
-        log, index = self.log, self.log.last_index + 1
-        self.store(log=log.appended(Entry(self.term, index, data)))
+        log, index = self.server.log, self.server.log.last_index + 1
+        self.store(log=log.appended(Entry(self.server.term, index, data)))
         if data is None or isinstance(data, Configuration):
             known = {each.id: each for each in self.role.progress}
-            others = (name for name in self.configuration.members if name != self.server.id)
+            others = (name for name in self.server.configuration.members if name != self.server.id)
             self.reign(progress=tuple(known.get(name) or Progress(name, index) for name in others))
 
     def progress(self, name: str) -> Progress | None:
@@ -453,32 +444,32 @@ class _Turn:
 
     def send_to(self, name: str, *, empty: bool = False) -> None:
         """A member is sent what it lacks, as far as its flow lets it; once even nothing."""
-        log, options = self.log, self.options
+        log, options = self.server.log, self.options
         while (p := self.progress(name)) and flow.may_send(p, options.in_flight):
             if p.next > log.last_index and not empty:
                 return
             before = log.term(p.next - 1)
             if before is None:
                 self.know(flow.sending_snapshot(p, log.snapshot.index))
-                self.send(name, say.Install(self.term, log.snapshot))
+                self.send(name, say.Install(self.server.term, log.snapshot))
                 return
             entries = log.part(p.next, 1 if p.mode == "probe" else options.batch)
             commit = self.server.commit
-            self.send(name, say.Append(self.term, p.next - 1, before, commit, entries))
+            self.send(name, say.Append(self.server.term, p.next - 1, before, commit, entries))
             self.know(flow.sent(p, len(entries)))
             empty = False
 
     def commit_more(self) -> None:
         """What a majority of the voters stores is committed, if it is of this term (figure 8)."""
         matched = {each.id: each.match for each in self.role.progress}
-        matched[self.server.id] = self.log.last_index
-        was, known = self.server.commit, self.configuration
+        matched[self.server.id] = self.server.log.last_index
+        was, known = self.server.commit, self.server.configuration
         index = reached(known, matched, was, by_majority=self.safeguards.majority)
-        of_term = self.log.term(index) == self.term or not self.safeguards.own_term
+        of_term = self.server.log.term(index) == self.server.term or not self.safeguards.own_term
         if index == was or not of_term:
             return
         self.store(commit=index)
-        if not was < self.log.configured_at <= index:
+        if not was < self.server.log.configured_at <= index:
             return
         if known.is_joint:
             self.append(known.leaving())
@@ -491,7 +482,7 @@ class _Turn:
         """A tick of a leader: who is there, heartbeats, what was not answered, a transfer's end."""
         role, options = self.role, self.options
         present = role.heard if options.hears else alive
-        met = tally(self.configuration, {*present, self.server.id}) == "won"
+        met = tally(self.server.configuration, {*present, self.server.id}) == "won"
         elapsed = 0 if met and not options.hears else self.server.elapsed + 1
         self.set(elapsed=elapsed)
         if elapsed >= options.election:
@@ -511,13 +502,13 @@ class _Turn:
         """What was not answered is sent again: to probe, to tell the commit index, to read."""
         for each in self.role.progress:
             self.know(flow.ticked(each, self.options.in_flight))
-            behind = each.match < self.log.last_index or each.commit < self.server.commit
+            behind = each.match < self.server.log.last_index or each.commit < self.server.commit
             if behind or always:
                 self.send_to(each.id, empty=True)
         if self.role.reads:
             self.ask_majority()
         if (handing := self.role.transfer) and handing.heir:
-            self.send(handing.heir, say.TimeoutNow(self.term))
+            self.send(handing.heir, say.TimeoutNow(self.server.term))
 
     def hand_over(self, handing: Transfer) -> None:
         """Leadership goes to a voter, as soon as one has all entries."""
@@ -532,27 +523,29 @@ class _Turn:
         handing = self.role.transfer
         if handing is None or handing.heir or handing.target not in ("", p.id):
             return False
-        return p.match == self.log.last_index and self.configuration.votes(p.id)
+        return p.match == self.server.log.last_index and self.server.configuration.votes(p.id)
 
     def tell_to_lead(self, name: str) -> None:
         """It names its heir; who is no member any more is a follower at once."""
-        self.send(name, say.TimeoutNow(self.term))
+        self.send(name, say.TimeoutNow(self.server.term))
         self.reign(transfer=replace(self.role.transfer, heir=name))
-        if self.server.id not in self.configuration.members:
+        if self.server.id not in self.server.configuration.members:
             self.follow("")
 
     # -- entries -----------------------------------------------------------------------------------
 
     def append_asked(self, source: str, m: say.Append) -> None:
         """Entries of the leader, which fit only behind one that both have."""
-        log = self.log
+        log = self.server.log
         if not log.matches(m.before, m.before_term):
-            self.send(source, say.Rejected(self.term, self.server.commit, m.before, log.last_index))
+            self.send(
+                source, say.Rejected(self.server.term, self.server.commit, m.before, log.last_index)
+            )
             return
         last = m.entries[-1].index if m.entries else m.before
         self.store(log=log.merged(m.entries))
         self.told_commit(min(m.commit, last))
-        self.send(source, say.Accepted(self.term, self.server.commit, last))
+        self.send(source, say.Accepted(self.server.term, self.server.commit, last))
 
     def told_commit(self, index: int) -> None:
         """The leader says how far all is committed."""
@@ -596,9 +589,9 @@ class _Turn:
 
     def asked_again(self, source: str, m: say.Rejected) -> None:
         """A candidate asks that voter once more who asks for a leader and has not answered."""
-        role, log = self.role, self.log
+        role, log = self.role, self.server.log
         if isinstance(role, Candidate) and source not in (*role.granted, *role.refused):
-            term = self.term + role.trial
+            term = self.server.term + role.trial
             self.send(source, say.VoteRequest(term, log.last_index, log.last_term, role.trial))
 
     # -- snapshots ---------------------------------------------------------------------------------
@@ -606,8 +599,8 @@ class _Turn:
     def install(self, source: str, m: say.Install) -> None:
         """A snapshot of the leader, unless all of it is known to be committed here."""
         if m.snapshot.index > self.server.commit:
-            self.store(log=self.log.compacted(m.snapshot), commit=m.snapshot.index)
-        self.send(source, say.Installed(self.term, True))
+            self.store(log=self.server.log.compacted(m.snapshot), commit=m.snapshot.index)
+        self.send(source, say.Installed(self.server.term, True))
 
     def installed(self, source: str, m: say.Installed) -> None:
         """The snapshot has arrived, or was refused: probe what comes behind it."""
@@ -622,9 +615,9 @@ class _Turn:
         """A member wants to read: the leader notes its commit index, and asks whether it leads."""
         role, commit = self.role, self.server.commit
         leads = isinstance(role, Leader)
-        member = source in (self.server.id, *self.configuration.members)
+        member = source in (self.server.id, *self.server.configuration.members)
         read = Read(role.barrier + 1 if leads else 0, commit, source, m.request)
-        if not leads or not member or self.log.term(commit) != self.term:
+        if not leads or not member or self.server.log.term(commit) != self.server.term:
             return self.readable(read, None)
         if not self.safeguards.read_quorum:
             return self.readable(read, commit)
@@ -636,13 +629,15 @@ class _Turn:
         """The voters are asked whether they still follow."""
         number, commit = self.role.barrier, self.server.commit
         for each in self.role.progress:
-            if each.id in self.configuration.voters:
-                self.send(each.id, say.ReadQuorum(self.term, min(each.match, commit), number))
+            if each.id in self.server.configuration.voters:
+                self.send(
+                    each.id, say.ReadQuorum(self.server.term, min(each.match, commit), number)
+                )
 
     def follows(self, source: str, m: say.ReadQuorum) -> None:
         """A follower hears that all up to an index is committed, and says that it follows."""
         self.told_commit(m.commit)
-        self.send(source, say.ReadQuorumReply(self.term, self.server.commit, m.number))
+        self.send(source, say.ReadQuorumReply(self.server.term, self.server.commit, m.number))
 
     def followed(self, source: str, m: say.ReadQuorumReply) -> None:
         """A member still follows: all reads up to that number may have their majority."""
@@ -654,7 +649,7 @@ class _Turn:
         """Reads with a majority behind them are answered; those of one number with all earlier."""
         role = self.role
         answered = {each.id: each.read for each in role.progress} | {self.server.id: role.barrier}
-        number = reached(self.configuration, answered)
+        number = reached(self.server.configuration, answered)
         ready = tuple(read for read in role.reads if read.number <= number)
         self.reign(reads=role.reads[len(ready) :])
         for read in ready:
@@ -682,11 +677,14 @@ class _Turn:
         """A member's client wants an entry."""
         role = self.role
         if not isinstance(role, Leader) or role.transfer:
-            self.send(source, say.ForwardReply(m.request, self.term, 0, self.server.leader))
+            self.send(source, say.ForwardReply(m.request, self.server.term, 0, self.server.leader))
             return
         self.append(m.command)
         self.send(
-            source, say.ForwardReply(m.request, self.term, self.log.last_index, self.server.id)
+            source,
+            say.ForwardReply(
+                m.request, self.server.term, self.server.log.last_index, self.server.id
+            ),
         )
         self.replicate()
         self.commit_more()
@@ -708,7 +706,7 @@ class _Turn:
         """A client waits; another one for the same index, of an older term, is told what it may."""
         if not new.request:
             return
-        newest = self.log.term(self.server.commit) or 0
+        newest = self.server.log.term(self.server.commit) or 0
         for each in self.server.waiting:
             if each.index and each.index == new.index and each.term < new.term:
                 self.end(each, "dropped" if newest > each.term else "unknown")
@@ -725,8 +723,8 @@ class _Turn:
 
     def settle(self) -> None:
         """All whose answer is known have it. Who is a member no more can promise nothing."""
-        s, log = self.server, self.log
-        settled = log.configured_at <= s.commit and s.id not in self.configuration.members
+        s, log = self.server, self.server.log
+        settled = log.configured_at <= s.commit and s.id not in self.server.configuration.members
         for each in s.waiting:
             done = s.applied if each.until != "committed" else s.commit
             if each.until == "read":

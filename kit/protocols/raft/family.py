@@ -6,8 +6,7 @@ FAMILY = Family(
     "raft",
     "Raft: elections, replication and changes of members",
     order=38,
-    models={"raft": "raft:ENTRY", "commit_log": "commit_log:ENTRY"},
-    views={"commit_log": "panels.commit_log:VIEWS"},
-    scenario_output={"commit_log": "commit_log:OUTPUT"},
+    models={"raft": "raft:ENTRY", "raft_groups": "groups:ENTRY", "commit_log": "commit_log:ENTRY"},
+    views={"raft_groups": "panels.groups:VIEWS", "commit_log": "panels.commit_log:VIEWS"},
     images="panels.interfaces",
 )

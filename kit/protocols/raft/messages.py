@@ -123,9 +123,7 @@ class ReadReply(Struct, frozen=True, tag="readable", cache_hash=True):
     leader: str = ""
 
 
-OfTerm: TypeAlias = (
-    Append | Accepted | Rejected | VoteRequest | VoteReply | Install | Installed
-    | TimeoutNow | ReadQuorum | ReadQuorumReply
+Message: TypeAlias = (
+    Append | Accepted | Rejected | VoteRequest | VoteReply | Install | Installed | TimeoutNow
+    | ReadQuorum | ReadQuorumReply | Forward | ForwardReply | ReadRequest | ReadReply
 )  # fmt: skip
-"""Messages of Raft itself, each of a term."""
-Message: TypeAlias = OfTerm | Forward | ForwardReply | ReadRequest | ReadReply

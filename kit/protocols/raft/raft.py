@@ -8,17 +8,15 @@ Sources: Raft paper; Ongaro's thesis; Scylla, Raft in Scylla.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import lru_cache
 from itertools import combinations, pairwise
-from typing import Any, Literal
-
-from msgspec.structs import replace
+from typing import Any, Literal, get_args
 
 from kit.engine.actors import Post, receives
 from kit.engine.declared import (
-    State,
     always,
+    budget,
     entry,
     parameter,
     refused,
@@ -27,18 +25,17 @@ from kit.engine.declared import (
     step,
 )
 from kit.engine.machines import Answer, MachineModel, MachineOptions, MachineState, Turn
-from kit.engine.network import Envelope
+from kit.engine.network import Budget, Envelope
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput, Refusal
 from kit.masks import is_majority
 from kit.protocols.raft import core, words
-from kit.protocols.raft.messages import Message, OfTerm
+from kit.protocols.raft.beginning import NAMES, RaftNode, begun, members_of
+from kit.protocols.raft.messages import Message
 from kit.protocols.raft.refining import refinement_of
-from kit.protocols.raft.rules.configuration import Configuration, Member, tally
-from kit.protocols.raft.rules.log import Entry, Log
-from kit.protocols.raft.rules.progress import Progress
+from kit.protocols.raft.rules.configuration import Configuration, tally
+from kit.protocols.raft.rules.log import Log
 from kit.protocols.raft.state import (
-    Follower,
     Leader,
     Options,
     Output,
@@ -48,24 +45,9 @@ from kit.protocols.raft.state import (
 )
 from kit.protocols.raft.symmetry import renaming_alike
 
-NAMES, MOST_NODES, MOST = "ABCDEFG", 7, 1 << 16
+MOST, MOST_FAULTS = 1 << 16, 9
 RAFT = ("INV-RAFT",)
-CRASH = {"crashes": 1}
 QUIET: dict[str, Any] = {"requests": (), "terms": 1, "most_in_flight": 2}
-
-
-class RaftNode(State, frozen=True, cache_hash=True):
-    """A server, and the entries that its state machine has applied, in order."""
-
-    server: Server
-    machine: tuple[str, ...] = ()
-
-
-def requests_at(m: Raft, s: MachineState) -> Iterator[tuple[int, str]]:
-    """Which node a client may ask for what: whoever it names, or all."""
-    for what in m.asks(s):
-        _, _, at = what.partition(" at ")
-        yield from ((i, what) for i, name in enumerate(m.names) if at[:1] in ("", name))
 
 
 class Raft(MachineModel):
@@ -79,7 +61,7 @@ class Raft(MachineModel):
     about = "The servers, how they begin, what clients ask for, what may go wrong."
     message = Message
 
-    nodes: int = parameter(3, "servers, named A, B, C, …", ge=1, le=MOST_NODES)
+    nodes: int = parameter(3, "servers, named A, B, C, …", ge=1, le=len(NAMES))
     members: str = parameter(
         "A B C",
         "who is in the group at first; one that does not vote in small letters",
@@ -103,7 +85,13 @@ class Raft(MachineModel):
     timeout: int = parameter(3, "ticks of the shortest timeout (with a clock)", ge=2, le=20)
     detector: bool = parameter(False, "whether only a leader that is not heard is suspected")
     most_in_flight: int = parameter(0, "messages on their way at once (0: any number)", le=40)
-    network: MachineOptions = parameter(MachineOptions(ticks=None), "what may happen")
+    crashes: int = budget(0, "how often a server crashes", le=MOST_FAULTS, own=False)
+    drops: int = budget(0, "how often a message is lost", le=MOST_FAULTS, own=False)
+    duplicates: int = budget(0, "how often a message is copied", le=MOST_FAULTS, own=False)
+    holds: int = budget(0, "how often a message is held back", le=MOST_FAULTS, own=False)
+    partitions: int = budget(0, "how often the network splits", le=MOST_FAULTS, own=False)
+    cuts: int = budget(0, "how often a single link is cut", le=MOST_FAULTS, own=False)
+    writes_apart: bool = parameter(False, "whether to write to a disk is a step of its own")
 
     # fmt: off
     majority: bool = safeguard(
@@ -111,23 +99,23 @@ class Raft(MachineModel):
         smallest={"begins": ("1, leads", ", term 1, votes A", ""), **QUIET, "requests": ("x",)})
     stored_vote: bool = safeguard(
         "S-33", "A vote is on disk before it is given", ("INV-LEADER",),
-        smallest={"begins": ("1, leads", ", term 1, votes A", ""), **QUIET, "network": CRASH})
+        smallest={"begins": ("1, leads", ", term 1, votes A", ""), **QUIET, "crashes": 1})
     newest_log: bool = safeguard(
         "S-34", "A server votes only for one whose log is at least as up to date", RAFT,
         smallest={"begins": ("1, commit 1, leads", "1", ""), **QUIET, "terms": 2})
     joint: bool = safeguard(
         "S-35", "Members change by a configuration in which both groups need a majority",
-        ("INV-LEADER", "INV-RAFT"), wider={"INV-LEADER": {"network": CRASH}},
+        ("INV-LEADER", "INV-RAFT"), wider={"INV-LEADER": {"crashes": 1}},
         smallest={"begins": ("1", "1", "1, commit 1, leads"), **QUIET,
                   "requests": ("members C",), "terms": 2})
     persist_first: bool = safeguard(
         "S-86", "What a server answers is on its disk first", RAFT,
         smallest={"begins": ("1, leads", ", term 1, votes A", ""), **QUIET,
-                  "network": {"crashes": 1, "writes_apart": True}})
+                  "crashes": 1, "writes_apart": True})
     own_term: bool = safeguard(
         "S-87", "A leader commits by an entry of its own term, and all before with it", RAFT,
         smallest={"begins": ("1 2 4, leads", "1, term 4", "1 3, term 4"), **QUIET, "terms": 5,
-                  "most_in_flight": 3, "network": {"drops": 1}})
+                  "most_in_flight": 3, "drops": 1})
     one_change: bool = safeguard(
         "S-88", "Members change again only once the last change is committed", RAFT,
         smallest={"begins": ("1, commit 1, leads", "1", "1"), **QUIET, "terms": 2,
@@ -140,10 +128,10 @@ class Raft(MachineModel):
     step_down: bool = safeguard(
         "S-91", "A leader that hears no majority gives up", ("INV-PROGRESS",),
         smallest={"begins": ("1, commit 1, leads", "1, follows A", "1, follows A"), **QUIET,
-                  "terms": 2, "detector": True, "network": {"cuts": 2}})
+                  "terms": 2, "detector": True, "cuts": 2})
     pre_vote: bool = safeguard(
         "S-93", "A server asks whether it could win before it begins a term", ("INV-PROGRESS",),
-        smallest={**QUIET, "most_in_flight": 3, "network": {"partitions": 1}})
+        smallest={**QUIET, "most_in_flight": 3, "partitions": 1})
     read_quorum: bool = safeguard(
         "S-94", "A leader lets nobody read before a majority says that it still leads",
         ("INV-LIN",),
@@ -162,11 +150,12 @@ class Raft(MachineModel):
             self.edition, self.timeout, 1, self.clock,
             safeguards=RaftSafeguards(**{name: getattr(self, name) for name in switches}),
         )  # fmt: skip
-        count = len(self.requests)
-        self.connect(names, replace(self.network, requests=count))
+        befallen = (*Budget.__struct_fields__, "crashes", "cuts", "writes_apart")
+        faults: dict[str, Any] = {name: getattr(self, name) for name in befallen}
+        self.connect(names, MachineOptions(**faults, requests=len(self.requests), ticks=None))
         self.carrier.free = self.carrier.free and not self.most_in_flight
-        links = self.network.cuts or self.network.partitions or self.writes_apart
-        self.symmetry = None if links or self.network.holds else renaming_alike(self)
+        links = self.cuts or self.partitions or self.writes_apart
+        self.symmetry = None if links or self.holds else renaming_alike(self)
 
     def begin(self, node: str) -> tuple[RaftNode, tuple[Post, ...]]:
         """A server begins, perhaps with a log."""
@@ -197,7 +186,7 @@ class Raft(MachineModel):
         posts = (Post(each.target, each.message) for each in output.messages)
         return RaftNode(final.server, machine), (*posts, *answers)
 
-    @receives(*OfTerm.__args__, *(set(Message.__args__) - set(OfTerm.__args__)))
+    @receives(*get_args(Message))
     def receives_message(self, state: RaftNode, envelope: Envelope[Any]) -> Turn:
         """A message arrives."""
         source, message = envelope.source, envelope.message
@@ -446,45 +435,6 @@ class Raft(MachineModel):
         return super().readable(s) | {n.server.id: words.server_text(n.server) for n in s.nodes}
 
 
-# -- helpers ---------------------------------------------------------------------------------------
-
-
-def members_of(text: str, names: tuple[str, ...]) -> tuple[Member, ...]:
-    """``A B c``: A and B vote, C does not. Raises BadInput for others than ``names``."""
-    if not {*text.upper().split()} <= {*names}:
-        raise BadInput("members", text, f"some of {' '.join(names)}")
-    return tuple(Member(each.upper(), can_vote=each.isupper()) for each in text.split())
-
-
-def begun(name: str, stored: Stored, text: str, votes: str = "") -> RaftNode:
-    """A server with a log: ``1 1 2=AB, commit 1, term 3, votes B, follows B, leads``.
-
-    ``2=AB`` is an entry of term 2 with the configuration of A and B. Raises BadInput for another
-    word, or a number that is none.
-    """
-    terms, *more = (part.strip() for part in text.split(","))
-    log = stored.log
-    try:
-        for index, each in enumerate(terms.split(), 1):
-            number, _, members = each.partition("=")
-            held = f"x{index}" if int(number) == log.last_term else None
-            data = Configuration(members_of(" ".join(members), tuple(NAMES))) if members else held
-            log = log.appended(Entry(int(number), index, data))
-        facts = dict((f"{each} {name}".split()[:2]) for each in more)
-        commit, term = int(facts.pop("commit", 0)), int(facts.pop("term", log.last_term))
-    except ValueError:
-        raise BadInput("begins", text, "terms, and then such as commit 1, leads") from None
-    leads, leader = facts.pop("leads", ""), facts.pop("follows", "")
-    stored = Stored(term, facts.pop("votes", leads or votes), log, commit)
-    if facts:
-        raise BadInput("begins", text, "commit, term, votes, follows, leads")
-    others = (each for each in log.configuration.members if each != name)
-    reign = Leader(tuple(Progress(each, log.last_index) for each in others))
-    role = reign if leads else Follower(leader)
-    server = Server(name, stored, role, applied=commit)
-    return RaftNode(server, tuple(map(words.entry_text, server.log.part(1, commit or -1))))
-
-
 def index_in(outcome: str) -> int:
     """The index in ``committed at 2``; 0 where there is none."""
     _, _, index = outcome.partition(" at ")
@@ -535,7 +485,7 @@ ENTRY = entry(
     },
     fuzzing=Fuzzing(
         {"nodes": 5, "members": "A B C D E", "requests": ("x", "y", "read at B"), "terms": 6,
-         "network": {"crashes": 2, "drops": 4, "duplicates": 2, "partitions": 1}},
+         "crashes": 2, "drops": 4, "duplicates": 2, "partitions": 1},
         {"crash": 0.05, "drop": 0.1, "duplicate": 0.1, "partition": 0.05},
     ),
 )  # fmt: skip

@@ -72,10 +72,9 @@ class RaftTables:
         if written.snapshot:
             for index in [each for each in rows if each < stored.log.first_index]:
                 del rows[index]
-            named = snapshot_id(group, snapshot)
-            self.raft_snapshots[group] = SnapshotRow(group, named, snapshot.index, snapshot.term)
+            self.raft_snapshots[group] = snapshot_row(group, snapshot)
             self.raft_snapshot_config[group] = configuration_rows(group, snapshot.configuration)
-            self.states[named] = snapshot.state
+            self.states[self.raft_snapshots[group].snapshot_id] = snapshot.state
         named = self.raft_snapshots[group].snapshot_id
         self.static[group] = (stored.term, stored.vote, named, stored.commit)
 
@@ -98,12 +97,6 @@ class RaftTables:
             log = log.appended(self.entries[group][at])
         return Stored(term, vote, log, commit)
 
-    def raft(self, group: Group) -> tuple[RaftRow, ...]:
-        """The rows of ``raft``; one without an index where the log has no entries."""
-        static, entries = self.static[group], sorted(self.entries[group].items())
-        rows = [RaftRow(group, at, entry.term, entry.data, *static) for at, entry in entries]
-        return tuple(rows) or (RaftRow(group, None, None, None, *static),)
-
 
 def snapshot_id(group: Group, snapshot: Snapshot) -> str:
     """The id of a snapshot, with its term and index at the end; real servers draw one."""
@@ -119,9 +112,25 @@ def configuration_rows(group: Group, held: Configuration) -> tuple[Configuration
     )
 
 
-def tables_of(group: Group, stored: Stored) -> RaftTables:
-    """The tables of a node that has stored this and nothing else."""
-    tables = RaftTables()
-    everything = Written(snapshot=stored.log.snapshot, entries=tuple(stored.log))
-    tables.store(group, everything, stored)
-    return tables
+def raft_rows(group: Group, stored: Stored) -> tuple[RaftRow, ...]:
+    """The rows of ``raft``; one without an index where the log has no entries."""
+    named = snapshot_id(group, stored.log.snapshot)
+    static = stored.term, stored.vote, named, stored.commit
+    rows = (RaftRow(group, e.index, e.term, e.data, *static) for e in stored.log)
+    return tuple(rows) or (RaftRow(group, None, None, None, *static),)
+
+
+def snapshot_row(group: Group, snapshot: Snapshot) -> SnapshotRow:
+    """The row of ``raft_snapshots``."""
+    return SnapshotRow(group, snapshot_id(group, snapshot), snapshot.index, snapshot.term)
+
+
+def rows_of(table: str, group: Group, stored: Stored) -> tuple[Struct, ...]:
+    """The rows of a table by its name; of ``members`` those of the configuration that counts."""
+    if table == "raft":
+        return raft_rows(group, stored)
+    if table == "raft_snapshots":
+        return (snapshot_row(group, stored.log.snapshot),)
+    log = stored.log
+    held = log.configuration if table == "members" else log.snapshot.configuration
+    return configuration_rows(group, held)

@@ -132,6 +132,15 @@ export function thingAt(target) {
   return target?.closest?.("[data-of]")?.dataset.of;
 }
 
+// The part that a press is for: what is about something, or what says what it is. A label and a
+// wire are for what they belong to.
+export function partAt(target) {
+  const part = target.closest("[data-of]") ?? target.closest("svg [data-k]");
+  const [, key] = /^(?:label|wire):(.*)/.exec(part?.dataset.k) ?? [];
+  const own = key && part.ownerSVGElement.querySelector(`[data-k="${CSS.escape(key)}"]`);
+  return (own || part)?.closest("[data-of],[data-k]:has(>title)");
+}
+
 function partsOf(thing) {
   return `[data-of="${CSS.escape(thing)}"]`;
 }

@@ -1,6 +1,6 @@
 // What mouse, keys and fields do, each by its name in the page (data-do) or on the keyboard.
 
-import { thingAt } from "./choices.js";
+import { partAt, thingAt } from "./choices.js";
 import { all } from "./picture.js";
 import { STEP } from "./spots.js";
 import { say } from "./words.js";
@@ -94,13 +94,11 @@ function click(player, target) {
   const button = target.closest("button,[data-roving],[data-act]");
   player.voice.hush();
   player.sheets.clicked(target);
-  if (!target.closest(".kp-menu") && !thingAt(target)) player.menu.close();
+  const part = partAt(target);
+  if (!target.closest(".kp-menu") && !part) player.menu.close();
   const head = target.closest("svg .who");
   if (head) player.spots.fold(head);
-  else if (!button) {
-    const thing = thingAt(target);
-    if (thing) touch(player, target, thing);
-  }
+  else if (!button && part) touch(player, part, part.dataset.of ?? part.dataset.k);
   if (head || !button) return;
   const { act, spot, tab } = button.dataset;
   if (act) player.rush.do(() => use(player, button));
@@ -118,7 +116,7 @@ function click(player, target) {
 // A thing is lit, and in the picture its menu opens; while a question is open it is an answer.
 function touch(player, part, thing) {
   const isAnswer = player.choices.light(thing);
-  if (!isAnswer) player.menu.press(part.closest("[data-of],[data-spot]"), thing);
+  if (!isAnswer) player.menu.press(part, thing);
 }
 
 // When its turn comes: what the button does then; one that is gone by then does nothing.

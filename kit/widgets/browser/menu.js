@@ -33,10 +33,10 @@ export class Menu {
     this.close();
     if (again || !part.closest(".kp-picture")) return;
     const actions = this.actions(thing);
-    const facts = this.facts(part, thing);
+    const [name, ...facts] = this.facts(part, thing);
     if (!actions.length && !facts.length) return;
     this.thing = thing;
-    this.open(part, thing.replace(/^\w+:/, ""), facts, actions);
+    this.open(part, name, facts, actions);
   }
 
   // Facts, then the same buttons as among all actions; a refused one says why.
@@ -51,24 +51,40 @@ export class Menu {
     this.box.querySelector("button,[tabindex]")?.focus({ preventScroll: true });
   }
 
-  // What the part says of itself, then the cells of its row in a table.
+  // What it is called, then facts: what the part says of itself, the cells of its row in a table,
+  // and what else is written there.
   facts(part, thing) {
-    const title = part.querySelector("title")?.textContent || part.ariaLabel || "";
-    const said = title.replace(`${thing}: `, "").split(/[;.]\s+/);
+    const around = part.closest("g:has(>title)")?.querySelector("title");
+    const titles = new Set([around, ...all(part, "title")].filter(Boolean));
+    const words = [...titles].map(({ textContent }) => textContent);
+    const [, name, first] = /^((?:\(.*?]|[^;.:,])+): (.*)/s.exec(words[0] ?? part.ariaLabel) ?? [];
+    if (name) words[0] = first;
+    const said = (words.length ? words : [part.ariaLabel ?? ""]).flatMap((one) =>
+      one.split(/[;.]\s+/));
     const row = this.player.main.box.querySelector(`tr[data-of="${CSS.escape(thing)}"]`);
     const heads = row ? all(row.closest("table"), "thead th") : [];
     const cells = row ? [...row.cells] : [];
     cells.forEach((cell, i) => i && said.push(`${heads[i]?.textContent}: ${cell.textContent}`));
-    return [...new Set(said.map((fact) => fact.trim()))].filter(Boolean).slice(0, FACTS);
+    const known = [name ?? thing.replace(/^\w+:/, ""), ...said];
+    const texts = [part, ...all(part, "text:not(.letter-of)")];
+    const written = texts.flatMap(({ localName, textContent }) =>
+      (localName === "text" ? textContent : []));
+    known.push(...written.filter((text) => !known.some((one) => one.includes(text))));
+    const facts = known.map((fact) => fact.replaceAll("\u200b", "").trim());
+    return [...new Set(facts)].filter(Boolean).slice(0, FACTS + 1);
   }
 
-  // The actions that name the thing.
+  // The actions that name the thing; who leads offers those that name nothing in the picture, too.
   actions(thing) {
-    const names = thing.split(/[\s:|]+/);
-    const said = [thing, names.slice(1).join(" "), names.join(" ")];
-    const named = (words) => words.some((word) => said.includes(word));
-    return all(this.player.main.box, ".actions [data-names]").filter(({ dataset }) =>
-      named(JSON.parse(dataset.names)));
+    const { main, spots } = this.player;
+    const offered = all(main.box, ".actions [data-names]");
+    const home = spots.box.querySelector("[data-of]:has(.crown)")
+      ?? spots.box.querySelector(".aside");
+    const mine = offered.filter(isFor(thing));
+    if (thing !== home?.dataset.of) return mine;
+    const things = new Set(all(spots.box, "[data-of]").map(({ dataset }) => dataset.of));
+    const others = [...things].map(isFor);
+    return [...mine, ...offered.filter((action) => !others.some((of) => of(action)))];
   }
 
   // Beside the thing, within the board.
@@ -83,6 +99,15 @@ export class Menu {
     box.style.left = `${Math.max(board.left, x) - outer.left}px`;
     box.style.top = `${Math.max(board.top, y) - outer.top}px`;
   }
+}
+
+// Whether an action names a thing: by its fields, or by what it is called.
+function isFor(thing) {
+  const names = thing.split(/[\s:|]+/);
+  const said = [thing, names.slice(1).join(" "), names.join(" ")].filter(isNaN); // no mere number
+  return ({ dataset, textContent }) =>
+    [...JSON.parse(dataset.names), ...textContent.split(/[\s:,()>]+/)].some((word) =>
+      said.includes(word));
 }
 
 function copied(action) {

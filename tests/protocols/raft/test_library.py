@@ -24,12 +24,19 @@ from kit.protocols.raft.panels.interfaces import graphs
 from kit.protocols.raft.rules.configuration import Configuration, Member
 from kit.protocols.raft.rules.log import Entry, Log, Snapshot
 from kit.protocols.raft.state import Leader, Options, Stored, Written
-from kit.protocols.raft.tables import Group, RaftTables, tables_of
+from kit.protocols.raft.tables import Group, RaftRow, RaftTables, raft_rows, rows_of
 from kit.views.diagrams import FOLDERS, digest, digest_in
 
 SCHEMA, DATA = (str(uuid5(UUID(int=0), name)) for name in ("schema", "data"))
 UNTIMED = Options(timers=False)
 MEMBERS = (Member("A", "10.0.0.1"), Member("B", "[::1]:7000"), Member("C", "rack-2/node c"))
+
+
+def rows(tables: RaftTables, group: Group) -> tuple[RaftRow, ...]:
+    """The rows of ``raft`` of a node."""
+    stored = tables.load(group)
+    assert stored is not None
+    return raft_rows(group, stored)
 
 
 class Cluster:
@@ -85,7 +92,7 @@ def test_the_core_works_behind_three_interfaces() -> None:
     cluster.write("A", SCHEMA, "create table t")
     for name in "ABC":
         assert cluster.machines[name].lines[SCHEMA] == ["create table t"]
-        assert [row.data for row in cluster.tables[name].raft(SCHEMA)] == [None, "create table t"]
+        assert [row.data for row in rows(cluster.tables[name], SCHEMA)] == [None, "create table t"]
     assert cluster.at("A", SCHEMA).answers["create table t"].outcome == "committed"
 
 
@@ -162,7 +169,7 @@ def test_groups_share_interfaces_and_have_options_of_their_own() -> None:
     assert cluster.machines["C"].lines == {SCHEMA: ["create table t"], DATA: ["insert 1"]}
     assert [cluster.at("C", g).options.edition for g in (SCHEMA, DATA)] == ["server", "documents"]
     for group in (SCHEMA, DATA):
-        assert {row.group_id for row in cluster.tables["C"].raft(group)} == {group}
+        assert {row.group_id for row in rows(cluster.tables["C"], group)} == {group}
 
 
 def test_messages_are_routed_by_group_id() -> None:
@@ -220,8 +227,8 @@ def test_the_newest_configuration_is_the_logs() -> None:
 
 def test_an_address_has_any_format() -> None:
     """It stands beside the id, and nobody reads it but the one who sends there."""
-    rows = tables_of(SCHEMA, core.first_stored(MEMBERS)).raft_snapshot_config[SCHEMA]
-    assert [(row.server_id, row.address) for row in rows] == [(m.id, m.address) for m in MEMBERS]
+    members = rows_of("raft_snapshot_config", SCHEMA, core.first_stored(MEMBERS))
+    assert [(row.server_id, row.address) for row in members] == [(m.id, m.address) for m in MEMBERS]
 
 
 NAMES = st.text("ABCD", min_size=1, max_size=2)
@@ -242,7 +249,9 @@ def stored(draw: st.DrawFn) -> Stored:
 @given(stored())
 def test_the_tables_hold_all_that_is_stored(given_stored: Stored) -> None:
     """Whatever a server has stored comes back from the rows of its three tables."""
-    assert tables_of(DATA, given_stored).load(DATA) == given_stored
+    tables, log = RaftTables(), given_stored.log
+    tables.store(DATA, Written(snapshot=log.snapshot, entries=tuple(log)), given_stored)
+    assert tables.load(DATA) == given_stored
 
 
 @pytest.mark.spec("C-001")

@@ -18,7 +18,7 @@ COARSE: list[tuple[dict[str, Any], int]] = [
     ({**QUIET, "begins": LED, "requests": ("x", "y")}, 201),
     ({**QUIET, "begins": LED, "requests": ("x", "y"), "terms": 2}, 1653),
     ({**QUIET, "begins": LED, "requests": ("x",), "edition": "server",
-      "network": {"crashes": 1}}, 590),
+      "crashes": 1}, 590),
 ]  # fmt: skip
 
 

@@ -38,7 +38,7 @@ def _stage(scene: Scene) -> Stage:
         m.names,
         tuple(_character(scene, at) for at in range(len(m.names))),
         (_client(scene),),
-        walls=(Wall(cut),) if cut else (),
+        walls=(Wall(cut, ends="rejoin"),) if cut else (),
     )
 
 

@@ -243,7 +243,7 @@ def _over(above: Above, x: float) -> Iterator[Frag]:
     """What stands over the grid, side by side, to the right of a client."""
     x += 14
     for k, text in above.items():
-        yield h("text", text, x=x, y=12, k=k)
+        yield h("text", text, x=x, y=12, k=k, class_="aside", data_of=k)
         x += max(HALF, measured(text) + 12)
 
 

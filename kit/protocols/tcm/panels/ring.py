@@ -366,6 +366,7 @@ def _log(scene: Scene) -> Frag:
         h("rect", x=x, y=y, width=box.width, height=box.height, rx=4, class_="box"),
         h("text", f"epoch {scene.of(facts.epoch)}", text_anchor="middle", dy=4, class_="on"),
         k=LOG,
+        data_of=LOG,
         transform=f"translate({CENTRE[0]:.0f} {CENTRE[1]:.0f})",
     )
 

@@ -1,0 +1,152 @@
+"""What the lesson on Paxos asks, and its exercises: the model answers."""
+
+import random
+from typing import Any
+
+from kit.engine.network import posted
+from kit.engine.timeline import PassedStep, Timeline
+from kit.errors import BadInput
+from kit.lessons.judge import Arguments, function_task
+from kit.lessons.questions import PosedQuestion, copied, listed, model_of, posed
+from kit.lessons.replays import Ground, breaking, run_task, takes
+from kit.lessons.stills import still
+from kit.protocols.paxos.messages import Accept, AcceptedReply, Chosen, Promise, RefusedReply
+from kit.protocols.paxos.paxos import Paxos
+from kit.protocols.paxos.rules import Accepted, newer, to_propose
+
+OF_PAXOS = "the model paxos"
+REPLIES: dict[type, str] = {
+    Promise: "it promises the ballot",
+    AcceptedReply: "it accepts the value",
+    RefusedReply: "it refuses the ballot",
+    Chosen: "it says what the epoch is",
+}
+MOST = 20_000
+"""States in which a question looks for values that can still be chosen."""
+
+
+def reply_to(timeline: Timeline, verb: str) -> PosedQuestion:
+    """What does an acceptor answer to a message on its way, given as the verb that delivers it?
+
+    Raises BadInput where the model is not Paxos, or no such message can be received now.
+    """
+    model, before = model_of(timeline, Paxos, OF_PAXOS), timeline.state
+    option = model.find(before, verb)
+    if option is None or option[1] is not None or not hasattr(option[0], "envelope"):
+        raise BadInput("verb", verb, "the verb of a message that can be received: deliver A>B …")
+    action = option[0]
+    after = model.apply(before, action)
+    replies = [e.message for e in posted(before.network, action, after.network)]
+    right = [REPLIES[type(message)] for message in replies if type(message) in REPLIES]
+    name, said = action.envelope.target, model.in_full(action.envelope.message)
+    return posed(
+        f"{name} is about to receive {said}. What does {name} answer?",
+        REPLIES.values(),
+        right,
+        model.describe(before, action, after),
+        still(timeline, "acceptors"),
+    )
+
+
+def proposal(timeline: Timeline, verb: str) -> PosedQuestion:
+    """Which value does a proposer propose, once it has received the promise of this verb?
+
+    Raises BadInput where the model is not Paxos, or that promise brings no proposal about.
+    """
+    model = model_of(timeline, Paxos, OF_PAXOS)
+    end = copied(timeline, timeline.at)
+    option = model.find(end.state, verb)
+    if option is None or option[1] is not None:
+        raise BadInput("verb", verb, "the verb of a promise that can be received")
+    before, after = end.state, model.apply(end.state, option[0])
+    sent = [e.message for e in posted(before.network, option[0], after.network)]
+    entries = {message.entry for message in sent if isinstance(message, Accept)}
+    if not entries:
+        raise BadInput("verb", verb, "a promise that makes a majority")
+    return posed(
+        f"{option[0].envelope.target} receives {model.in_full(option[0].envelope.message)}. "
+        "Which value does it propose?",
+        model.proposed,
+        entries,
+        model.describe(before, option[0], after),
+        still(timeline, "acceptors"),
+    )
+
+
+def possible_values(timeline: Timeline, epoch: int = 1) -> PosedQuestion:
+    """Which values can an epoch still get, whatever happens from here on? A search tells.
+
+    Raises BadInput where the model is not Paxos, or there are too many states to look at.
+    """
+    model = model_of(timeline, Paxos, OF_PAXOS)
+    seen, pending, reached = {timeline.state}, [timeline.state], set[str]()
+    for state in pending:  # grows while it is walked along
+        values = {node.known(epoch) for node in state.nodes} - {None}
+        reached |= values
+        new = [] if values else [after for _, after in model.successors(state)]
+        fresh = [each for each in dict.fromkeys(new) if each not in seen]
+        seen.update(fresh)
+        pending += fresh
+        if len(seen) > MOST:
+            raise BadInput("possible_values", len(seen), f"at most {MOST} states from here on")
+    return posed(
+        f"Messages may take any time, or never arrive. Which values can epoch {epoch} still get?",
+        model.proposed,
+        [value for value in model.proposed if value in reached],
+        f"In {len(seen)} states that follow, epoch {epoch} is {listed(sorted(reached))} or free.",
+        still(timeline, "acceptors"),
+    )
+
+
+def _finishes(model: Any, step: PassedStep) -> bool:
+    """Whether B, as the proposer, brings x into the log."""
+    sent = getattr(step.action, "envelope", None)
+    is_new = model.history(step.after) == ("x",) and not model.history(step.before)
+    return is_new and sent is not None and sent.target == "B"
+
+
+def must_propose(named: list[Any], own: str) -> str:
+    """What a proposer must propose, by what a majority of promises named: ballot and value."""
+    newest: Accepted[str] | None = None
+    for each in named:
+        newest = newer(newest, Accepted(*each) if each else None)
+    return to_propose(newest, own) or own
+
+
+def _promises(chance: random.Random) -> Arguments:
+    ballots = chance.sample(range(1, 9), chance.randint(1, 4))
+    named = [[each, chance.choice("xyz")] if chance.random() < 0.6 else None for each in ballots]
+    return [named, "w"]
+
+
+TASKS = (
+    run_task(
+        "finish-for-another",
+        "finish for another",
+        "Three members, a ballot each: x at A, y at B. Give a run, as verbs or as a Player, in "
+        "which B decides epoch 1, and yet it is x.",
+        "one acceptor has to accept x, and B has to hear of it with its promises.",
+        Ground("paxos", {"ballots": 1, "spreads": False, "refusals": False}),
+        takes(_finishes, "In your run B does not bring x into epoch 1."),
+    ),
+    run_task(
+        "same-ballot",
+        "the same ballot",
+        "S-84 is off, so A and B both have ballot 1. Give a run, as verbs or as a Player, in which "
+        "epoch 1 is x on one of them, and y on the other.",
+        "each has to promise the other's ballot, and then accept the other's value.",
+        Ground("paxos", {"members": 2, "ballots": 1}, ("own-ballots",)),
+        breaking("one-log", "all nodes know the same value."),
+    ),
+    function_task(
+        "must-propose",
+        "what a proposer must propose",
+        "Write must_propose(named, own). named has an item for each promise of a majority: None, "
+        "or the ballot and the value that the acceptor has accepted. own is the proposer's value. "
+        "Give the value that it must propose.",
+        "the value of the highest ballot. Only where nobody names one, its own.",
+        must_propose,
+        ([[None, None], "w"], [[[1, "x"], None], "w"], [[[1, "x"], [4, "y"], [2, "x"]], "w"]),
+        _promises,
+    ),
+)

@@ -1,0 +1,56 @@
+"""How the servers of a model begin: with logs, terms and a leader that a text says."""
+
+from __future__ import annotations
+
+from kit.engine.declared import State
+from kit.errors import BadInput
+from kit.protocols.raft import words
+from kit.protocols.raft.rules.configuration import Configuration, Member
+from kit.protocols.raft.rules.log import Entry
+from kit.protocols.raft.rules.progress import Progress
+from kit.protocols.raft.state import Follower, Leader, Server, Stored
+
+NAMES = "ABCDEFG"
+
+
+class RaftNode(State, frozen=True, cache_hash=True):
+    """A server, and the entries that its state machine has applied, in order."""
+
+    server: Server
+    machine: tuple[str, ...] = ()
+
+
+def members_of(text: str, names: tuple[str, ...]) -> tuple[Member, ...]:
+    """``A B c``: A and B vote, C does not. Raises BadInput for others than ``names``."""
+    if not {*text.upper().split()} <= {*names}:
+        raise BadInput("members", text, f"some of {' '.join(names)}")
+    return tuple(Member(each.upper(), can_vote=each.isupper()) for each in text.split())
+
+
+def begun(name: str, stored: Stored, text: str, votes: str = "") -> RaftNode:
+    """A server with a log: ``1 1 2=AB, commit 1, term 3, votes B, follows B, leads``.
+
+    ``2=AB`` is an entry of term 2 with the configuration of A and B. Raises BadInput for another
+    word, or a number that is none.
+    """
+    terms, *more = (part.strip() for part in text.split(","))
+    log = stored.log
+    try:
+        for index, each in enumerate(terms.split(), 1):
+            number, _, members = each.partition("=")
+            held = f"x{index}" if int(number) == log.last_term else None
+            data = Configuration(members_of(" ".join(members), tuple(NAMES))) if members else held
+            log = log.appended(Entry(int(number), index, data))
+        facts = dict((f"{each} {name}".split()[:2]) for each in more)
+        commit, term = int(facts.pop("commit", 0)), int(facts.pop("term", log.last_term))
+    except ValueError:
+        raise BadInput("begins", text, "terms, and then such as commit 1, leads") from None
+    leads, leader = facts.pop("leads", ""), facts.pop("follows", "")
+    stored = Stored(term, facts.pop("votes", leads or votes), log, commit)
+    if facts:
+        raise BadInput("begins", text, "commit, term, votes, follows, leads")
+    others = (each for each in log.configuration.members if each != name)
+    reign = Leader(tuple(Progress(each, log.last_index) for each in others))
+    role = reign if leads else Follower(leader)
+    server = Server(name, stored, role, applied=commit)
+    return RaftNode(server, tuple(map(words.entry_text, server.log.part(1, commit or -1))))

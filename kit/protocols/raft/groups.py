@@ -1,0 +1,154 @@
+"""Several groups of Raft on the same nodes, over one network: a UUID tells whose a message is.
+
+Each group has its own log, leader and options. A timeout may run out at any time.
+Source: Scylla, Raft in Scylla, "Raft application in Scylla".
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeAlias
+
+from msgspec import Struct
+
+from kit.engine.actors import ActorState, NetworkModel, Post, Turn, receives
+from kit.engine.declared import (
+    Each,
+    Node,
+    action,
+    always,
+    entry,
+    parameter,
+    purpose,
+    refused,
+    sometimes,
+)
+from kit.engine.network import Envelope, words
+from kit.engine.registry import Fuzzing, Scenario
+from kit.errors import Refusal
+from kit.protocols.raft import core
+from kit.protocols.raft.messages import Message
+from kit.protocols.raft.rules.configuration import Member
+from kit.protocols.raft.state import Leader, Options, Output, Server
+
+IDS = {
+    "schema": "5c8e0a10-0000-1000-8000-00000000a001",
+    "data": "da7a0b20-0000-1000-8000-00000000b002",
+}
+EDITIONS = (Options("server", timers=False), Options("documents", timers=False))
+"""The options of each group: they differ."""
+Servers: TypeAlias = tuple[Server, ...]
+Group: TypeAlias = Annotated[int, Each(lambda m: tuple(IDS), by_place=True)]
+Event: TypeAlias = Annotated[str, Each(("campaign", "write", "remind", "snapshot", "remove"))]
+
+
+class GroupMessage(Struct, frozen=True, tag="of", cache_hash=True):
+    """A message, with the id of the group that it belongs to."""
+
+    group: str
+    message: Message
+
+
+class RaftGroups(NetworkModel):
+    """Nodes with a server of each group. A node's state is its servers, a group after another."""
+
+    name, title = "raft_groups", "Two Raft groups on the same nodes"
+    premise = (
+        "Nodes run two groups over one network. "
+        "A group goes by a UUID: it routes messages, and is the key of stored rows."
+    )
+    about = "How many nodes there are, and how far the groups may come."
+    nodes: int = parameter(3, "how many nodes there are", ge=1, le=5)
+    terms: int = parameter(1, "the last term for which a server may ask", ge=1, le=5)
+    entries: int = parameter(3, "the last index that a client's command may get", ge=1, le=9)
+
+    def set_up(self) -> None:
+        """Nodes with addresses, of different formats, which only the transport reads."""
+        self.connect(tuple("ABCDE"[: self.nodes]))
+        self.members = tuple(
+            Member(name, f"10.0.0.{at}" if at % 2 else f"{name.lower()}.example:7000")
+            for at, name in enumerate(self.names, 1)
+        )
+
+    def begin(self, node: str) -> Turn:
+        """A server of each group, with an empty log."""
+        stored = core.first_stored(self.members)
+        return tuple(core.restart(node, stored, each).server for each in EDITIONS), ()
+
+    def after(self, servers: Servers, group: int, output: Output) -> Turn:
+        """What comes of an event of one group: what is committed is applied at once."""
+        server = core.apply(output.server, output.server.commit, EDITIONS[group]).server
+        name = tuple(IDS.values())[group]
+        posts = (Post(each.target, GroupMessage(name, each.message)) for each in output.messages)
+        return (*servers[:group], server, *servers[group + 1 :]), tuple(posts)
+
+    @receives(GroupMessage)
+    def receives_message(self, servers: Servers, envelope: Envelope[GroupMessage]) -> Turn:
+        """The server of the message's group gets it."""
+        group = tuple(IDS.values()).index(envelope.message.group)
+        message = envelope.message.message
+        output = core.receive(servers[group], envelope.source, message, EDITIONS[group])
+        return self.after(servers, group, output)
+
+    @action(verb="{event} {node} {group}", label="{event} at {node} in {group}")
+    @purpose("Each group elects its own leader and has its own log.")
+    def happen(self, s: ActorState, node: Node, group: Group, event: Event) -> Any:
+        """At {node}, in group {group}: {event}."""
+        server, options, name = s.nodes[node][group], EDITIONS[group], tuple(IDS.values())[group]
+        role, log = server.role, server.log
+        leads = isinstance(role, Leader)
+        if leads == (event == "campaign") or (event == "campaign" and server.term >= self.terms):
+            return None
+        if any(each.message.group == name for each in s.network.in_flight):
+            return refused("messages of this group are on their way")
+        output: Output | Refusal = refused("nobody asks for that any more")
+        if event == "campaign":
+            output = core.campaign(server, options)
+        elif event == "write" and log.last_index < self.entries:
+            output = core.submit(server, f"command {log.last_index}", options)
+        elif event == "remind" and any(p.commit < server.commit for p in role.progress):
+            output = core.remind(server, options)
+        elif event == "snapshot":
+            output = core.take_snapshot(server, f"{server.applied} entries", options)
+        elif event == "remove" and len(log.configuration.members) == self.nodes > 1:
+            output = core.configure(server, self.members[:-1], options)
+        if isinstance(output, Refusal):
+            return output
+        after = self.turned(s, node, self.after(s.nodes[node], group, output))
+        return None if after == s else after
+
+    @always("INV-LEADER")
+    def one_leader(self, s: ActorState) -> str | None:
+        """In each group a term has one leader at most."""
+        for group in range(len(IDS)):
+            terms = [each[group].term for each in s.nodes if isinstance(each[group].role, Leader)]
+            if len(terms) > len(set(terms)):
+                return f"a term of {[*IDS][group]} has two leaders"
+        return None
+
+    @sometimes(when=lambda m: m.nodes > 1)
+    def own_leaders(self, s: ActorState) -> bool:
+        """Groups have different leaders."""
+        leads = [[isinstance(of.role, Leader) for of in each] for each in s.nodes]
+        return [True, False] in leads and [False, True] in leads
+
+    def in_short(self, message: GroupMessage) -> str:
+        """The beginning of the group's id, and what kind of message it is."""
+        return f"{message.group[:8]} {message.message.__struct_config__.tag}"
+
+    def in_verbs(self, message: GroupMessage) -> str:
+        """The same, with all that the message says."""
+        return f"{message.group[:8]} {words(message.message)}"
+
+
+ELECTED = (
+    *("campaign A schema", "deliver A>B 5c8e0a10 vote 1 0 0 True False"),
+    *("deliver B>A 5c8e0a10 voted 1 True True", "deliver A>B 5c8e0a10 vote 1 0 0 False False"),
+    *("deliver B>A 5c8e0a10 voted 1 True False", "campaign B data"),
+)
+SCENARIOS = (
+    Scenario("one-node-leads", "A node leads both groups, and its snapshots grow old"),
+    Scenario("own-leaders", "A leads one group, B the other one", {"nodes": 2}, script=ELECTED),
+)
+ENTRY = entry(
+    RaftGroups, scenarios=SCENARIOS, fuzzing=Fuzzing({"terms": 3, "entries": 6}, {"deliver": 3})
+)

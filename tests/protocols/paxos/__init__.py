@@ -1,0 +1,1 @@
+"""Paxos: its rules, its searches, its rounds by hand."""

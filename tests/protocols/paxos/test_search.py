@@ -1,0 +1,177 @@
+"""Paxos, searched to its end: with faults, with a change of members, against the log."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import Any
+
+import pytest
+
+from kit.engine.check import check, check_refinement
+from kit.engine.registry import build, entry_of
+from kit.engine.timeline import played_out
+from kit.engine.zoom import zoomed
+from kit.errors import BadInput, KitError
+from kit.widgets.player import Player
+
+BARE = {"spreads": False, "refusals": False, "tidy": True}
+STATES = [
+    ({"members": 2, "ballots": 1}, 87),
+    ({"members": 2}, 11_137),
+    ({**BARE}, 16_065),
+    ({**BARE, "ballots": 1, "crashes": 1}, 3_869),
+    ({**BARE, "ballots": 1, "epochs": 2}, 4_168),
+    ({**BARE, "ballots": 1, "slow_disks": True, "crashes": 1}, 16_829),
+    ({**BARE, "ballots": 1, "members": 2, "becomes": ("C",)}, 20_614),
+    ({"members": 2, "ballots": 1, "losses": 1, "copies": 1}, 1_513),
+]
+
+
+@pytest.mark.parametrize(("given", "states"), STATES)
+def test_nothing_breaks(given: dict[str, Any], states: int) -> None:
+    """Every state is seen, and so many there are; one value an epoch, and none is lost."""
+    result = check(build("paxos", given))
+    assert (result.violation, result.complete, result.unreached) == (None, True, ())
+    assert result.states == states
+
+
+@pytest.mark.deep
+def test_three_acceptors_two_proposers_two_ballots_a_crash() -> None:
+    """The whole search: messages in any order, none or one crash, each proposer twice."""
+    result = check(build("paxos", {**BARE, "crashes": 1}))
+    assert (result.violation, result.complete, result.states) == (None, True, 80_014)
+
+
+@pytest.mark.deep
+def test_three_members_become_one() -> None:
+    """A repair brings what was accepted to the new members, in whatever order things happen."""
+    given = {**BARE, "ballots": 1, "becomes": ("C",), "values": ("x at A", "y at C")}
+    result = check(build("paxos", given))
+    assert (result.violation, result.complete, result.states) == (None, True, 132_632)
+
+
+@pytest.mark.parametrize(
+    ("given", "off", "factor"),
+    [
+        ({"ballots": 1}, (), 17),
+        ({"members": 2, "ballots": 1}, ("accepted-first",), 1),
+        ({"members": 2, "ballots": 1}, ("promises-bind",), 1),
+        ({"members": 2, "ballots": 1, "epochs": 2}, (), 1),
+    ],
+)
+def test_a_tidy_search_says_the_same(
+    given: dict[str, Any], off: tuple[str, ...], factor: int
+) -> None:
+    """Without messages that can change nothing, a search sees fewer states and the same harm."""
+    bare = {**given, "spreads": False, "refusals": False}
+    whole, tidy = (check(build("paxos", {**bare, "tidy": each}, off)) for each in (False, True))
+    assert whole.complete == tidy.complete
+    assert (whole.violation and whole.violation.property) == (
+        tidy.violation and tidy.violation.property
+    )
+    assert whole.states >= factor * tidy.states
+    print(f"{whole.states} states, {tidy.states} tidy")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"members": 2, "epochs": 2, "ballots": 1},
+        {**BARE, "epochs": 2, "ballots": 1},
+        {**BARE, "members": 1, "becomes": ("B",), "ballots": 1},
+    ],
+)
+def test_it_refines_the_log_in_one_step(given: dict[str, Any]) -> None:
+    """Each step of a log of two epochs is one of the log in one step, or changes nothing."""
+    refines = entry_of("paxos").refinement
+    assert refines is not None
+    result = check_refinement(refines(build("paxos", given).parameters))
+    assert (result.violation, result.complete) == (None, True)
+
+
+def commits(player: Player) -> list[int]:
+    """The moments of a run of ``commit`` in which an epoch is committed."""
+    played_out(player.timeline)
+    timeline = player.timeline
+    named = ((at, timeline.moments[at].milestone or "") for at in timeline.path())
+    return [at for at, name in named if name.startswith("epoch")]
+
+
+@pytest.mark.parametrize("scenario", ["one-event", "two-submit", "lost-answer"])
+def test_a_commit_opens_the_round_and_back(scenario: str) -> None:
+    """The round ends where its log is as long, with the same events; back is the commit."""
+    player = Player(f"commit/{scenario}", controls=False)
+    found = commits(player)
+    assert found
+    for count, at in enumerate(found, 1):
+        player.goto(at)
+        finer = player.zoom()
+        state = finer.timeline.moments[finer.timeline.tip].state
+        log = finer.model.history(state)  # type: ignore[attr-defined]  # of paxos
+        events = player.model.history(player.state)  # type: ignore[attr-defined]  # of commit
+        assert log == tuple(f"{each.event} ({each.id})" for each in events)
+        assert len(log) == count
+        assert finer.timeline.model.verb(finer.timeline.forward().action).startswith("ballot ")  # type: ignore[union-attr]  # there is a step
+        assert finer.zoom_out() is player
+    with pytest.raises(KitError, match="opened by itself"):
+        player.zoom_out()
+
+
+def test_lesson_01_opens_two_zooms() -> None:
+    """A commit of the epoch protocol opens its submission, and that opens the messages."""
+    player = Player("tcm/bootstrap", controls=False)
+    player.step()
+    commit = player.zoom()
+    assert [
+        each.description for each in commit.controls.row.children if "Zoom" in each.description
+    ] == ["Zoom in", "Zoom out"]  # type: ignore[union-attr]  # with controls
+    commit.goto(commits(commit)[-1])
+    assert commit.zoom().model.name == "paxos"
+    assert commit.zoom().zoom_out().zoom_out() is player
+
+
+def test_a_counter_has_no_messages() -> None:
+    """A log by one node's counter has nothing finer."""
+    player = Player("commit/by-counter", controls=False)
+    player.goto(commits(player)[0])
+    with pytest.raises(KitError, match="nothing finer"):
+        zoomed(player.timeline)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"values": ("x at Z",)}, "one of A, B, C"),
+        ({"values": ("x",)}, "x at A"),
+        ({"values": ("x at A", "x at B")}, "another value for each"),
+        ({"given_names": ("P",)}, "3 names"),
+        ({"becomes": ("D", "D")}, "each once"),
+    ],
+)
+def test_bad_input(given: dict[str, Any], said: str) -> None:
+    """A value of nobody, or twice, or names that do not fit: an error with its remedy."""
+    with pytest.raises(BadInput, match=said):
+        build("paxos", given)
+
+
+@pytest.mark.parametrize("guard", entry_of("paxos").safeguards, ids=lambda guard: guard.name)
+def test_what_a_safeguard_is_for(guard: Any) -> None:
+    """Without it a complete search of the smallest case finds harm; with it, none."""
+    found = check(build("paxos", guard.smallest, (guard.name,))).violation
+    assert found is not None
+    result = check(build("paxos", guard.smallest))
+    assert (result.violation, result.complete) == (None, True)
+
+
+def test_a_crash_between_writing_and_answering_loses_nothing() -> None:
+    """What B has written before it crashed is there when it is up: x is chosen, and found again."""
+    model = build("paxos", {"values": ("x at A", "y at C"), "slow_disks": True, "crashes": 1})
+    state = model.start()
+    first = ("ballot A", "persist A", "deliver A>B prepare 1 1A", "persist B")
+    then = ("deliver B>A promise 1 1A", "persist A", "deliver A>B accept 1 1A x")
+    for verb in chain(first, then, ("crash-written B", "restart B")):
+        option = model.find(state, verb)
+        assert option is not None, verb
+        state = model.act(state, option[0])
+    assert model.on_disk(state, 1).holds(1, "x")
+    assert not [e for e in state.network.in_flight if e.source == "B"]

@@ -1,0 +1,117 @@
+"""Several groups on the same nodes, as a student sees them: ids, tables, a list to choose from."""
+
+from __future__ import annotations
+
+import pytest
+
+from kit.engine.check import check
+from kit.engine.registry import build
+from kit.engine.timeline import Timeline
+from kit.protocols.raft.groups import EDITIONS, ELECTED, IDS
+from kit.protocols.raft.library import Commands, GroupRegistry, Network, RaftServer
+from kit.protocols.raft.tables import RaftTables
+from kit.views.fragment import Frag
+from kit.views.panel import scene_of
+from kit.views.registry import for_model
+from kit.widgets.opening import open_named
+from tests.views.frames import after, check_frame, last_flows, panel_text, scenes, walk
+
+SCHEMA, DATA = IDS.values()
+TABLES = {
+    "raft": "node group_id index term data vote_term vote snapshot_id commit_idx",
+    "raft_snapshots": "node group_id snapshot_id idx term",
+    "raft_snapshot_config": "node group_id disposition server_id can_vote address",
+}
+
+
+def drawn(timeline: Timeline, name: str) -> Frag:
+    """A panel as it is drawn."""
+    [panel] = [each for each in for_model(timeline.model).panels if each.name == name]
+    return panel.draw(scene_of(timeline, timeline.at))
+
+
+def played(name: str, event: str = "") -> Timeline:
+    """A scenario, played to the first event of a kind, or to its end."""
+    timeline = open_named(f"raft_groups/{name}").timeline
+    while timeline.forward() is not None:
+        if event and getattr(timeline.moments[timeline.at].action, "event", "") == event:
+            return timeline
+    return timeline
+
+
+def test_groups_do_not_meet() -> None:
+    """A complete search of two nodes finds no two leaders of a term, and groups led apart."""
+    result = check(build("raft_groups", {"nodes": 2, "entries": 1}))
+    assert (result.verdict, result.unreached) == ("complete", ())
+
+
+@pytest.mark.parametrize("name", ["one-node-leads", "own-leaders"])
+def test_every_step_is_drawn_whole(name: str) -> None:
+    """In every step of every scenario keys are unique and each panel has words and a label."""
+    for scene in scenes(walk(f"raft_groups/{name}")):
+        check_frame(scene)
+
+
+@pytest.mark.spec("C-003")
+def test_a_list_chooses_one_of_several_groups() -> None:
+    """Two groups with other options run at once; each table has a list of them, and shows one."""
+    assert EDITIONS[0].edition != EDITIONS[1].edition
+    timeline = played("own-leaders", "snapshot")
+    assert panel_text(timeline, "badges").split() == "schema: A leads data: B leads".split()
+    for name in TABLES:
+        frag = drawn(timeline, name)
+        chooser = next(part for part in frag.walk() if part.get("data-choose"))
+        assert [part.get("value") for part in chooser.walk() if part.tag == "option"] == [*IDS]
+        parts = [part for part in frag.walk() if part.get("data-choice")]
+        assert ["hidden" in dict(part.attrs) for part in parts] == [False, True]
+
+
+@pytest.mark.spec("C-004")
+def test_a_group_id_is_on_rows_and_arrows() -> None:
+    """Each row of each table begins with the id; a message on its way says whose it is."""
+    timeline = after("raft_groups", {"nodes": 2}, *ELECTED[:2])
+    [flow] = last_flows(timeline)
+    assert flow.label == f"{SCHEMA[:8]} vote"
+    for name in TABLES:
+        rows = [line.split() for line in panel_text(timeline, name).splitlines()]
+        assert {row[1] for row in rows if row[0] in ("A", "B")} == {SCHEMA, DATA}
+
+
+@pytest.mark.spec("C-005")
+def test_each_node_has_three_tables() -> None:
+    """A tab for each, with the columns of the server and rows of every node."""
+    timeline = played("one-node-leads")
+    titles = [panel.title for panel in for_model(timeline.model).panels]
+    assert titles[2:5] == [*TABLES]
+    for name, heads in TABLES.items():
+        text = panel_text(timeline, name).replace("\u200b", "")
+        assert heads in " ".join(text.split())
+        assert {line.split()[0] for line in text.splitlines()} >= {"A", "B", "C"}
+
+
+@pytest.mark.spec("C-006")
+def test_a_change_behind_the_snapshot_is_newer() -> None:
+    """The snapshot's table still has C, which the log has removed: the log's members count."""
+    timeline = played("one-node-leads", "remove")
+    for name, members in (("raft_snapshot_config", "ABC"), ("members", "AB")):
+        rows = [line.split() for line in panel_text(timeline, name).splitlines()]
+        assert [r[3] for r in rows if r[:3] == ["A", SCHEMA, "CURRENT"]] == [*members]
+
+
+@pytest.mark.spec("C-007")
+def test_a_member_has_an_id_and_an_address_of_any_format() -> None:
+    """The table of members shows both; one address is an IP, another one a name and a port."""
+    text = panel_text(Timeline(build("raft_groups", {})), "members")
+    assert "A yes 10.0.0.1" in " ".join(text.split())
+    assert "B yes b.example:7000" in " ".join(text.split())
+
+
+@pytest.mark.spec("C-008")
+def test_a_lookup_finds_the_group_on_every_shard() -> None:
+    """What a cell would ask: the registry of a node, a group id, any shard."""
+    registry, network = GroupRegistry(shards=4), Network()
+    for group in (SCHEMA, DATA):
+        registry.add(RaftServer(group, "A", RaftTables(), network, Commands()))
+    for shard in range(4):
+        assert [registry.find(group, shard).group for group in (SCHEMA, DATA)] == [SCHEMA, DATA]
+        assert registry.find(DATA, shard) is registry.find(DATA)
