@@ -461,7 +461,10 @@ def _is_kept(log: Log, commit: int, names: tuple[str, ...], disks: tuple[Log, ..
     """Whether an entry is stored by a majority of the voters of its time, or of today."""
     term = log.term(commit)
     storing = [n for n, d in zip(names, disks, strict=True) if d.matches(commit, term or 0)]
-    known = {log.configuration, log.cut(commit + 1).configuration} - {Configuration()}
+    held, then = log.configuration, log.cut(commit + 1).configuration
+    if not then.current:  # a newcomer knows from a joint configuration alone who was there before
+        then = Configuration(held.previous)
+    known = {held, then} - {Configuration()}
     return term is None or not known or any(tally(each, storing) == "won" for each in known)
 
 
