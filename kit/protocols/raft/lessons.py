@@ -122,7 +122,7 @@ def votes_for(term: int, vote: str, log: list[int], asker: str, wants: list[int]
     names = ("A", "B", "C")
     own = replace(own, snapshot=replace(own.snapshot, configuration=_group(names)))
     server = Server("A", Stored(term, vote, own))
-    return _grants(server, asker, VoteRequest(*wants), Options(timers=False))
+    return _grants(server, asker, VoteRequest(wants[0], wants[1], wants[2]), Options(timers=False))
 
 
 def _group(names: tuple[str, ...]) -> Configuration:
