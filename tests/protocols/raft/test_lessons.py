@@ -7,7 +7,7 @@ import pytest
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from kit.lessons import attempt, electable, known_to_commit, predict, story, voters
-from kit.lessons.replays import replay
+from kit.lessons.replays import ReplayJudge, replay
 from kit.lessons.tasks import tasks
 
 
@@ -53,6 +53,7 @@ def test_questions_need_a_moment_that_they_fit() -> None:
 def test_a_known_run_meets_what_is_asked(name: str) -> None:
     """Where no run is looked for, the one that is given passes."""
     judge = tasks()[name].judge
-    assert judge.known  # type: ignore[attr-defined]  # judges of runs have it
-    assert replay(judge.ground, list(judge.known))[1] is None  # type: ignore[attr-defined]
-    assert all(case.passed for case in judge(list(judge.known)).public)  # type: ignore[attr-defined]
+    assert isinstance(judge, ReplayJudge)
+    assert judge.known
+    assert replay(judge.ground, list(judge.known))[1] is None
+    assert all(case.passed for case in judge(list(judge.known)).public)
