@@ -69,7 +69,8 @@ def test_all_that_is_named_is_shown_or_accounted_for() -> None:
     shown = {(guard.id, invariant) for _, guard in GUARDS for invariant in guard.protects}
     ours = {guard.id for _, guard in GUARDS}
     named = {(id_, each) for id_, invariants in NAMED.items() if id_ in ours for each in invariants}
-    assert named - shown == {*KEPT_ANYHOW, *NOT_JUDGED}
+    # What one model keeps without a safeguard another one may show.
+    assert named - shown == ({*KEPT_ANYHOW} - shown) | {*NOT_JUDGED}
 
 
 @pytest.mark.parametrize(

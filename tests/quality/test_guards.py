@@ -105,6 +105,18 @@ def migration(**parameters: Any) -> Build:
     return lambda: build("migration", {"nodes": 2, **parameters})
 
 
+def raft(**parameters: Any) -> Build:
+    """Two servers with two messages under way at most, and these parameters."""
+    begins = ("1, commit 1, leads", "1, commit 1, follows A")
+    two = {"nodes": 2, "members": "A B", "begins": begins, "terms": 1, "most_in_flight": 2}
+    return lambda: build("raft", {**two, **parameters})
+
+
+def paxos(**parameters: Any) -> Build:
+    """Two acceptors and one ballot of each, with these parameters."""
+    return lambda: build("paxos", {"members": 2, "ballots": 1, **parameters})
+
+
 def recovery(**parameters: Any) -> Build:
     """A group 0 of four that lost two, with these parameters."""
     return lambda: build("recovery", {"commit_indexes": (1, 2, 2, 2), "dead": "C D", **parameters})
@@ -288,6 +300,25 @@ MODELS: dict[str, tuple[Build, ...]] = {
         migration(deaths=1, spares=1),
     ),
     "failures": (lambda: build("failures", {"datacenters": (3,), "changes": 2}),),
+    "raft": (
+        Limited(raft(requests=("x at B", "read at A")), few_under_way),
+        raft(requests=("members B", "transfer", "snapshot"), terms=2),
+        raft(crashes=1, writes_apart=True),
+    ),
+    "paxos": (
+        paxos(),
+        paxos(crashes=1, slow_disks=True),
+        Limited(paxos(becomes=("B",), values=("x at A",)), few_under_way),
+    ),
+    "raft_groups": (
+        Limited(
+            lambda: build("raft_groups", {"nodes": 2, "entries": 1}),
+            lambda s: len(s.network.in_flight) < 2,
+        ),
+    ),
+    "commit_log": (
+        lambda: build("commit_log", {"shards": 1, "writes": 1, "changes": 1, "crashes": 1}),
+    ),
 }
 ELSEWHERE = {
     "recovery_mode": "tests/protocols/recovery/test_refusals.py, with longer searches",

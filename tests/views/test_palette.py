@@ -158,6 +158,7 @@ PLANNED = {
     ".chip.pending": "to be read later",
     ".kp .bulb.waits": "not done yet",
     ".waits": "not done yet",
+    ".envelope.waits .box": "not sent yet",
     ".kp-ghost": "a guess",
     ".kp .cell.held": "not applied yet",
     ".kp .cell.lacks": "not applied yet",

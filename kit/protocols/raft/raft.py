@@ -269,6 +269,14 @@ class Raft(MachineModel):
             return refused("too many messages are on their way")
         return after
 
+    def is_settled(self, s: MachineState) -> bool:
+        """Whether a server leads, and all that it has is committed wherever it is a member."""
+        servers = {n.server.id: n.server for n in s.nodes}
+        leaders = [each for each in servers.values() if isinstance(each.role, Leader)]
+        ends = [(each.configuration.members, each.log.last_index) for each in leaders]
+        known = [servers[name].commit == end for members, end in ends for name in members]
+        return bool(known) and all(known)
+
     # -- clients -----------------------------------------------------------------------------------
 
     def asks(self, s: MachineState) -> Iterable[str]:
@@ -421,6 +429,11 @@ class Raft(MachineModel):
     def in_short(self, message: Any) -> str:
         """A message as Raft calls it."""
         return words.said(message)
+
+    def suggest(self, s: Any) -> Any | None:
+        """As on any network; no timer, once a leader has brought all it has to everybody."""
+        step = super().suggest(s)
+        return None if isinstance(step, MachineModel.tick) and self.is_settled(s) else step
 
     def in_verbs(self, message: Any) -> str:
         """A message as scenario files write it."""
