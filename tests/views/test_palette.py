@@ -170,6 +170,7 @@ PLANNED = {
 """What is drawn with dashes: what is planned, or not yet so. Nothing else may be."""
 PLANNED_BY = {
     "grid.py": "a node that joins, leaves, or lags",
+    "members.py": "a node that has not joined yet",
     "resize.py": "two tablets that are still apart",
     "ring.py": "a node that comes or goes",
     "spacetime.py": "a message that is held",

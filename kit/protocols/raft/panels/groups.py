@@ -47,13 +47,17 @@ def _cell(at: int, row: tuple[Any, ...]) -> Any:
     return str(held) if type(held) is int else held
 
 
+def _key(table: str, row: tuple[Any, ...]) -> str:
+    return ":".join(map(str, (table, *row[:4])))
+
+
 def _tab(title: str, kind: Any) -> Panel:
     """A tab with the rows of every node, and a list of the groups to choose from."""
     heads = enumerate(("node", *kind.__struct_fields__))
     columns = [Column(head, partial(_cell, at)) for at, head in heads]
 
     def parts(scene: Scene, group: str) -> list[Table]:
-        rows, key = partial(_rows, title, group), f"{title}:{{0[0]}}:{{0[1]}}:{{0[2]}}:{{0[3]}}"
+        rows, key = partial(_rows, title, group), partial(_key, title)
         return [Table(rows, key, columns, caption=f"{title} on each node", of="n:{0[0]}")]
 
     def words(scene: Scene) -> Iterator[str]:
