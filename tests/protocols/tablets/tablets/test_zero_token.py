@@ -9,7 +9,7 @@ import pytest
 from kit.engine.check import check
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
-from kit.protocols.tablets import plans
+from kit.protocols.tablets import cluster
 from kit.protocols.tablets.cluster import TabletsState
 from kit.protocols.topology.rules.cluster import in_state
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
@@ -51,7 +51,7 @@ def test_a_planner_that_chose_it_would_be_found(
     def careless(s: TabletsState) -> int:
         return in_state(s.control.topology, "normal") & s.control.reachable
 
-    monkeypatch.setattr(plans, "targets", careless)
+    monkeypatch.setattr(cluster, "targets", careless)
     given = {"nodes": 2, "tablets": ("A B",), "operations": ("join C --zero-token",), "moves": 1}
     violation = check(build("tablets", {"edition": edition, **given})).violation
     assert violation is not None
