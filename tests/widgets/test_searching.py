@@ -53,7 +53,7 @@ OWN = {
 """Safeguards that the kit's own searches asked for, beside the numbered ones of the documents."""
 
 
-@pytest.mark.partly("H-009", "3 of 63 safeguards: what Raft does itself")
+@pytest.mark.spec("H-009")
 def test_a_safeguard_off_and_a_search_give_the_run_as_a_branch() -> None:
     """Switch one off, press search: the box names the invariant, the run is there to be stepped."""
     player, controls = opened(("progress-barrier",))

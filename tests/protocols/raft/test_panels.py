@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from kit import Player
+from kit.engine.registry import build
 from kit.engine.timeline import Timeline
-from kit.lessons import story
+from kit.lessons import attempt, story
 from kit.lessons.stills import scene_of
 from kit.protocols.raft import facts
 from kit.views.registry import for_model
@@ -85,12 +87,26 @@ def test_a_joint_configuration_shows_both_majorities() -> None:
     assert "old members" in for_model(timeline.model).panels[2].draw(scene_of(timeline)).html()
 
 
-def test_who_waits_is_drawn_while_a_clock_counts() -> None:
-    """Squares fill with each tick; nobody waits who leads."""
-    from kit.engine.registry import build
-
-    timeline = Timeline(build("raft", {"clock": True, "timeout": 3, "requests": ()}))
-    option = timeline.model.find(timeline.state, "tick B clock")
-    assert option
-    timeline.do(option[0])
-    assert rows(timeline, facts.servers)[1].wait == "■□□ 1 of 3"
+@pytest.mark.spec("C-011")
+def test_a_bar_runs_to_the_timeout_and_a_heartbeat_empties_it() -> None:
+    """Each tick is a step of the time bar. Squares fill until B asks for votes; once it leads, its
+    heartbeats empty the bars of those who hear them.
+    """
+    player = Player(Timeline(build("raft", {"clock": True, "timeout": 3, "requests": ()})))
+    bars = []
+    for _ in range(2):
+        attempt(player, "tick B clock")
+        bars.append(rows(player.timeline, facts.servers)[1].wait)
+    assert bars == ["■□□ 1 of 3", "■■□ 2 of 3"]
+    assert "■■□ 2 of 3" in panel(player.timeline, "terms")
+    attempt(player, "tick B 3")
+    assert rows(player.timeline, facts.servers)[1].role == "pre-candidate"
+    player.timeline.to_milestone()
+    assert rows(player.timeline, facts.servers)[1].role == "leader"
+    attempt(player, "tick A clock")
+    waited = rows(player.timeline, facts.servers)[0].wait
+    assert waited.startswith("■")
+    attempt(player, "tick B clock", "deliver B>A")
+    emptied = rows(player.timeline, facts.servers)[0].wait
+    assert emptied.startswith("□")
+    assert rows(player.timeline, facts.servers)[1].wait == ""
