@@ -270,9 +270,11 @@ class Raft(MachineModel):
         return after
 
     def is_settled(self, s: MachineState) -> bool:
-        """Whether a server leads, and all that it has is committed wherever it is a member."""
+        """Whether a server leads that is not to hand over, and all members know what it has."""
         servers = {n.server.id: n.server for n in s.nodes}
         leaders = [each for each in servers.values() if isinstance(each.role, Leader)]
+        if any(isinstance(each.role, Leader) and each.role.transfer for each in leaders):
+            return False
         ends = [(each.configuration.members, each.log.last_index) for each in leaders]
         known = [servers[name].commit == end for members, end in ends for name in members]
         return bool(known) and all(known)
