@@ -315,7 +315,7 @@ def _help() -> Frag:
         h("h3", say("Marks")),
         _listed(marks_help()),
         h("button", say("Copy as Mermaid"), type="button", data_do="copy"),
-        h("pre", tabindex=0, aria_label=say("as Mermaid")),
+        h("pre", tabindex=0, role="region", aria_label=say("as Mermaid")),
         class_="kp-help kp-sheet",
         hidden=True,
         tabindex="0",

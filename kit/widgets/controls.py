@@ -444,6 +444,7 @@ class Controls:
     def _zoom_out(self, _button: Any) -> None:
         """Close the finer run below the stage."""
         self.player.children = self.player.children[:2]
+        self._say(say("back to this run alone"))
 
     def _load(self, _button: Any) -> None:
         with self._reporting():

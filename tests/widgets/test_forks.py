@@ -117,6 +117,7 @@ def test_each_branch_begins_by_its_own_safeguards(desk: MakeDesk) -> None:
     page.click(f"{LINES} {GO}")
     page.keyboard.press("Home")
     expect(page.locator(".kp-where")).to_have_text(re.compile("^0 / "))
+    expect(page.locator(".kp [aria-busy=true]")).to_have_count(0)
     assert table.difference(0) == ""
     pack = RenderedTimeline(player.timeline, closed="closed").pack().ordered()
     [start] = [one.start for one in pack.moments if one.start is not None]
