@@ -25,7 +25,7 @@ from kit.engine.declared import (
     purpose,
     refused,
 )
-from kit.engine.model import content
+from kit.engine.model import Refinement, content
 from kit.errors import Refusal
 
 _CHUNK = 64
@@ -310,6 +310,32 @@ class OpenLog(AtomicLog):
     def append(self, s: LogState, event: Any) -> LogState:
         """The log takes one more event, which gets the next epoch."""
         return LogState(s.entries.append(event), s.applied, s.held)
+
+
+def refined_by_logs(
+    fine: Any, known: Callable[[Any], Sequence[Sequence[Any]]], offered: Iterable[Any]
+) -> Refinement:
+    """How a model refines the log where each node knows a beginning of it, in a log of its own.
+
+    ``known`` are these logs in a state, in the order of ``fine.names``; the longest is the log.
+    What is new there is appended, then applied, entry by entry, by each node whose log has grown.
+    """
+
+    def project(s: Any) -> LogState:
+        logs = known(s)
+        lengths = tuple(map(len, logs))
+        return LogState(log_of(logs[lengths.index(max(lengths))]), lengths, (0,) * len(logs))
+
+    def image(before: Any, action: Any, after: Any) -> tuple[Any, ...]:
+        was, now = project(before), project(after)
+        new = tuple(now.entries)[len(was.entries) :]
+        counts = zip(fine.names, was.applied, now.applied, strict=True)
+        applied = (name for name, old, index in counts for _ in range(old, index))
+        return (*map(AtomicLog.append, new), *map(AtomicLog.apply_next, applied))
+
+    coarse, all_of_them = OpenLog(AtomicLog.Parameters(nodes=fine.names)), tuple(offered)
+    coarse.offered, coarse.begun = lambda epoch: all_of_them, project(fine.start())
+    return Refinement(fine, coarse, project, image)
 
 
 Apply, Deliver, CatchUp, Rewrite, Append = AtomicLog.acts

@@ -232,6 +232,7 @@ def _cause(scene: Scene, breach: Breach, inquiry: Inquiry, picture: Frag | None)
             "pre",
             mermaid(scene.model, way, steps, breach),
             tabindex=0,
+            role="region",
             aria_label=say("as Mermaid"),
         ),
         class_="kp-cause",

@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from kit.engine.declared import entry
-from kit.engine.log import AtomicLog, LogState, OpenLog, log_of
-from kit.engine.machines import MachineState
+from kit.engine.log import refined_by_logs
 from kit.engine.model import Refinement
 from kit.engine.registry import Fuzzing, Scenario
 from kit.protocols.paxos.paxos import Paxos
@@ -18,20 +17,7 @@ from kit.protocols.paxos.paxos import Paxos
 def refined_by(parameters: Any) -> Refinement:
     """How Paxos refines the log that takes each value in one step (``kit.engine.log``)."""
     fine = Paxos(parameters)
-
-    def project(s: MachineState) -> LogState:
-        applied = tuple(len(node.log) for node in s.nodes)
-        return LogState(log_of(fine.history(s)), applied, (0,) * len(applied))
-
-    def image(before: MachineState, action: Any, after: MachineState) -> tuple[Any, ...]:
-        new = fine.history(after)[len(fine.history(before)) :]
-        pairs = zip(fine.names, before.nodes, after.nodes, strict=True)
-        steps = (AtomicLog.apply_next(name) for name, a, b in pairs for _ in b.log[len(a.log) :])
-        return (*map(AtomicLog.append, new), *steps)
-
-    coarse = OpenLog(AtomicLog.Parameters(nodes=fine.names))
-    coarse.offered, coarse.begun = lambda epoch: fine.proposed, project(fine.start())
-    return Refinement(fine, coarse, project, image)
+    return refined_by_logs(fine, lambda s: [node.log for node in s.nodes], fine.proposed)
 
 
 SCENARIOS = (

@@ -8,11 +8,11 @@ from msgspec import Struct
 
 from kit.engine.machines import MachineState
 from kit.masks import majority
-from kit.protocols.raft.raft import Raft
+from kit.protocols.raft.raft import Raft, leading
 from kit.protocols.raft.rules.configuration import Configuration
 from kit.protocols.raft.rules.log import Data
 from kit.protocols.raft.state import Candidate, Leader, Server
-from kit.protocols.raft.words import configuration_text, server_text
+from kit.protocols.raft.words import configuration_text, data_text, server_text
 
 FULL, OPEN = "■", "□"
 
@@ -65,9 +65,9 @@ class EntryRow(Struct, frozen=True):
     is_last: bool
 
 
-def data_text(data: Data) -> str:
-    """What an entry holds: a command, the members, or nothing."""
-    return configuration_text(data) if isinstance(data, Configuration) else data or "begins"
+def held_text(data: Data) -> str:
+    """What an entry holds: a command, the members, or nothing, by which a term begins."""
+    return data_text(data) or "begins"
 
 
 def role_of(server: Server) -> str:
@@ -100,27 +100,14 @@ def _server(m: Raft, server: Server, *, down: bool) -> ServerRow:
     )
 
 
-def newest(s: MachineState, index: int) -> int | None:
-    """The newest term of which some server has an entry at an index."""
-    terms = [t for n in s.nodes if (t := n.server.log.term(index)) is not None]
-    return max(terms, default=None)
-
-
-def storing(m: Raft, s: MachineState, index: int, term: int) -> tuple[str, ...]:
-    """Who has the entry of this index and term on its disk, or in the snapshot there."""
-    disks = zip(m.names, (m.on_disk(s, i).log for i in range(len(m.names))), strict=True)
-    has = (name for name, log in disks if index <= log.last_index and log.matches(index, term))
-    return tuple(has)
-
-
-def known_as_committed(s: MachineState, index: int) -> tuple[str, ...]:
-    """Who knows that what it has at an index is committed."""
-    return tuple(n.server.id for n in s.nodes if n.server.commit >= index)
+def newest(s: MachineState, index: int) -> int:
+    """The newest term of which some server has an entry at an index; 0: none has one."""
+    return max(n.server.log.term(index) or 0 for n in s.nodes)
 
 
 def first_leader(s: MachineState) -> Server | None:
     """The leader of the newest term; None, where nobody leads."""
-    leaders = [n.server for n in s.nodes if isinstance(n.server.role, Leader)]
+    leaders = (server for server, _ in leading(s))
     return max(leaders, key=lambda each: each.term, default=None)
 
 
@@ -138,24 +125,23 @@ def entries(m: Raft, s: MachineState) -> tuple[EntryRow, ...]:
     first = min((log.first_index for log in held), default=1)
     last = max((log.last_index for log in logs), default=0)
     known = max(n.server.commit for n in s.nodes)
-    return tuple(_entry(m, s, index, index == known) for index in range(first, last + 1))
+    disks = {name: m.on_disk(s, i).log for i, name in enumerate(m.names)}
+    leader, groups = first_leader(s), in_force(s).groups
 
+    def row(index: int) -> EntryRow:
+        term = (leader and leader.log.term(index)) or newest(s, index)
+        logs = ((name, log) for name, log in disks.items() if index <= log.last_index)
+        has = {name for name, log in logs if log.matches(index, term)}
+        return EntryRow(
+            index,
+            f"entry:{index}:{term}",
+            tuple(_cell(n.server, index) for n in s.nodes),
+            tuple(Quorum(group, tuple(n for n in group if n in has)) for group in groups),
+            tuple(n.server.id for n in s.nodes if n.server.commit >= index),
+            index == known,
+        )
 
-def _entry(m: Raft, s: MachineState, index: int, is_last: bool) -> EntryRow:
-    leader = first_leader(s)
-    term = (leader and leader.log.term(index)) or newest(s, index)
-    assert term is not None
-    has = storing(m, s, index, term)
-    groups = in_force(s).groups
-    quorums = (Quorum(group, tuple(each for each in group if each in has)) for group in groups)
-    return EntryRow(
-        index,
-        f"entry:{index}:{term}",
-        tuple(_cell(n.server, index) for n in s.nodes),
-        tuple(quorums),
-        known_as_committed(s, index),
-        is_last,
-    )
+    return tuple(map(row, range(first, last + 1)))
 
 
 def _cell(server: Server, index: int) -> str:
@@ -163,10 +149,10 @@ def _cell(server: Server, index: int) -> str:
         return "snapshot ✓"
     entry = server.log.entry(index)
     done = " ✓" if entry and server.commit >= index else ""
-    return f"{entry.term}: {data_text(entry.data)}{done}" if entry else ""
+    return f"{entry.term}: {held_text(entry.data)}{done}" if entry else ""
 
 
-def different(m: Raft, s: MachineState) -> Iterator[tuple[int, int]]:
+def different(s: MachineState) -> Iterator[tuple[int, int]]:
     """Each entry that some log has, by index and term: two of one index exclude each other."""
     yield from sorted({(e.index, e.term) for n in s.nodes for e in n.server.log})
 

@@ -14,11 +14,12 @@ from kit.lessons.questions import PosedQuestion, listed, model_of, posed
 from kit.lessons.replays import Ground, breaking, ends, run_task, takes
 from kit.lessons.stills import still
 from kit.protocols.raft import core
+from kit.protocols.raft.facts import first_leader
 from kit.protocols.raft.messages import VoteReply, VoteRequest
-from kit.protocols.raft.raft import Raft
+from kit.protocols.raft.raft import Raft, leading
 from kit.protocols.raft.rules.configuration import Configuration, Member, reached, tally
 from kit.protocols.raft.rules.log import Entry, Log
-from kit.protocols.raft.state import Candidate, Leader, Options, Server, Stored
+from kit.protocols.raft.state import Candidate, Options, Server, Stored
 
 MODEL = "the model raft"
 FIGURE_8 = ("1 2, term 4, leads", *["1 2, term 4", "1, term 4", "1, term 4"], "1 3, term 4")
@@ -84,11 +85,9 @@ def known_to_commit(timeline: Timeline) -> PosedQuestion:
     Raises BadInput where the model is not Raft, or nobody leads.
     """
     model_of(timeline, Raft, MODEL)
-    servers = [n.server for n in timeline.state.nodes]
-    leaders = [each for each in servers if isinstance(each.role, Leader)]
-    if not leaders:
+    if (leader := first_leader(timeline.state)) is None:
         raise BadInput("moment", timeline.at, "one at which somebody leads")
-    leader = max(leaders, key=lambda each: each.term)
+    servers = [n.server for n in timeline.state.nodes]
     stored = {each.id: _agrees(each.log, leader.log) for each in servers}
     majority = reached(leader.configuration, stored, leader.commit)
     own = leader.log.term(majority) == leader.term
@@ -158,7 +157,7 @@ def _all_ask(_model: Any, step: PassedStep) -> bool:
 
 
 def _second_leads(s: Any) -> bool:
-    return any(isinstance(n.server.role, Leader) and n.server.term == 2 for n in s.nodes)
+    return any(server.term == 2 for server, _ in leading(s))
 
 
 def _c_behind(timeline: Timeline) -> str | None:

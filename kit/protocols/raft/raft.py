@@ -271,13 +271,12 @@ class Raft(MachineModel):
 
     def is_settled(self, s: MachineState) -> bool:
         """Whether a server leads that is not to hand over, and all members know what it has."""
-        servers = {n.server.id: n.server for n in s.nodes}
-        leaders = [each for each in servers.values() if isinstance(each.role, Leader)]
-        if any(isinstance(each.role, Leader) and each.role.transfer for each in leaders):
-            return False
-        ends = [(each.configuration.members, each.log.last_index) for each in leaders]
-        known = [servers[name].commit == end for members, end in ends for name in members]
-        return bool(known) and all(known)
+        commits, leaders = {n.server.id: n.server.commit for n in s.nodes}, leading(s)
+        return bool(leaders) and not any(
+            reign.transfer or commits[name] != server.log.last_index
+            for server, reign in leaders
+            for name in server.configuration.members
+        )
 
     # -- clients -----------------------------------------------------------------------------------
 
@@ -315,8 +314,7 @@ class Raft(MachineModel):
     @always("INV-LEADER")
     def one_leader_a_term(self, s: MachineState) -> str | None:
         """A term has one leader at most."""
-        leaders = [n.server for n in s.nodes if isinstance(n.server.role, Leader)]
-        for a, b in combinations(leaders, 2):
+        for (a, _), (b, _) in combinations(leading(s), 2):
             if a.term == b.term:
                 return f"{a.id} and {b.id} both lead in term {a.term}"
         return None
@@ -344,7 +342,7 @@ class Raft(MachineModel):
     @always("INV-RAFT")
     def leader_has_all(self, s: MachineState) -> str | None:
         """A leader has every entry that was committed in a term before."""
-        for leader in (n.server for n in s.nodes if isinstance(n.server.role, Leader)):
+        for leader, _ in leading(s):
             for other in (n.server for n in s.nodes if n.server.term <= leader.term):
                 if (index := _lacks(leader.log, other.log, other.commit)) and other is not leader:
                     return f"{leader.id} leads without index {index}, which {other.id} knows"
@@ -419,7 +417,7 @@ class Raft(MachineModel):
     @sometimes()
     def leads(self, s: MachineState) -> bool:
         """A server leads."""
-        return any(isinstance(n.server.role, Leader) for n in s.nodes)
+        return bool(leading(s))
 
     @sometimes(when=lambda m: bool(m.requests))
     def answered(self, s: MachineState) -> bool:
@@ -462,6 +460,11 @@ def _agree(log: Log, other: Log) -> bool:
     pairs = [(e, held) for e in log if (held := other.entry(e.index))]
     equal = all(a == b for a, b in pairs if a.term == b.term)
     return equal and (False, True) not in pairwise(a == b for a, b in pairs)
+
+
+def leading(s: MachineState) -> list[tuple[Server, Leader]]:
+    """The servers that take themselves for the leader, each with its reign."""
+    return [(n.server, n.server.role) for n in s.nodes if isinstance(n.server.role, Leader)]
 
 
 @lru_cache(MOST)

@@ -9,22 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from kit.engine.declared import action
-from kit.engine.log import AtomicLog, LogState, log_of
+from kit.engine.log import refined_by_logs
 from kit.engine.model import Refinement
 from kit.protocols.raft.state import Server
 from kit.protocols.raft.words import entry_text
-
-
-class OpenLog(AtomicLog):
-    """The log, to which each of ``commands`` may be appended."""
-
-    commands: tuple[str, ...] = ()
-
-    @action(struct=AtomicLog.append.struct, each=lambda m, s: m.commands)
-    def append(self, s: LogState, event: Any) -> LogState:
-        """The log takes one more command."""
-        return LogState(s.entries.append(event), s.applied, s.held)
 
 
 def commands(server: Server) -> tuple[str, ...]:
@@ -38,20 +26,5 @@ def commands(server: Server) -> tuple[str, ...]:
 
 def refinement_of(fine: Any) -> Refinement:
     """The refinement of a configuration of ``raft``."""
-
-    def project(s: Any) -> LogState:
-        known = [commands(node.server) for node in s.nodes]
-        counts = tuple(map(len, known))
-        longest = known[counts.index(max(counts))]
-        return LogState(log_of(longest), counts, (0,) * len(known))
-
-    def image(before: Any, action: Any, after: Any) -> tuple[Any, ...]:
-        was, now = project(before), project(after)
-        new = tuple(now.entries)[len(was.entries) :]
-        grown = zip(fine.names, was.applied, now.applied, strict=True)
-        applied = (name for name, old, index in grown for _ in range(old, index))
-        return (*map(AtomicLog.append, new), *map(AtomicLog.apply_next, applied))
-
-    coarse = OpenLog(AtomicLog.Parameters(nodes=fine.names))
-    coarse.commands = tuple(each.partition(" at ")[0] for each in fine.requests)
-    return Refinement(fine, coarse, project, image)
+    requests = (each.partition(" at ")[0] for each in fine.requests)
+    return refined_by_logs(fine, lambda s: [commands(n.server) for n in s.nodes], requests)

@@ -5,7 +5,7 @@ from typing import Any
 
 from kit.protocols.raft import messages as m
 from kit.protocols.raft.rules.configuration import Configuration, Member
-from kit.protocols.raft.rules.log import Entry, Snapshot
+from kit.protocols.raft.rules.log import Data, Entry, Snapshot
 from kit.protocols.raft.state import Answer, Candidate, Server
 
 _SAID: dict[type, tuple[str, str]] = {
@@ -56,9 +56,12 @@ def _field(name: str, value: Any) -> str:
 
 def entry_text(entry: Entry) -> str:
     """``2:x``: the term and what the entry holds; a first one of a term holds nothing."""
-    if isinstance(entry.data, Configuration):
-        return f"{entry.term}:{configuration_text(entry.data)}"
-    return f"{entry.term}:{entry.data or '-'}"
+    return f"{entry.term}:{data_text(entry.data) or '-'}"
+
+
+def data_text(data: Data) -> str:
+    """What an entry holds: a command, the members, or (empty) nothing."""
+    return configuration_text(data) if isinstance(data, Configuration) else data or ""
 
 
 def configuration_text(of: Configuration) -> str:

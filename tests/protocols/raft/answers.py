@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from kit.lessons.replays import ReplayJudge
+from kit.lessons.tasks import tasks
+
 ELECTED = [
     *("tick A election", "deliver A>B vote 1 0 0 trial", "deliver B>A voted 1 granted trial"),
     *("deliver A>B vote 1 0 0", "deliver B>A voted 1 granted"),
 ]
-
-
-def three_candidates() -> list[str]:
-    """All ask in term 1; then A asks again, and has B's vote of term 2."""
-    asked = [f"tick {name} election" for name in "ABCA"]
-    return [*asked, "deliver A>B vote 2 0 0", "deliver B>A voted 2 granted"]
 
 
 def without_c() -> list[str]:
@@ -36,31 +33,18 @@ def committed_up_to(term: int, log: list[int], stored: list[int]) -> int:
     return end if end and log[end - 1] == term else 0
 
 
-def figure_8() -> list[str]:
-    """B and C store the entry of term 2, and E is elected with the votes of B and D."""
-    spread = ["tick A repeat", *(f"deliver {way}" for way in ("A>B", "B>A", "A>C", "C>A"))]
-    trial = [f"deliver {way}" for way in ("E>B", "E>D", "B>E", "D>E")]
-    asked = [f"deliver E>{name} vote 5 2 3" for name in "BD"]
-    return [
-        *(*spread, "tick E election", *trial, *asked),
-        *(f"deliver {name}>E voted 5 granted" for name in "BD"),
-    ]
-
-
-def stale_read() -> list[str]:
-    """B is elected behind the cut and commits x; then A answers from its own log."""
-    elected = ["tick C election", "tick B election", "deliver B>C", "deliver C>B voted"]
-    voted = ["deliver B>C vote 2 1 1", "deliver C>B voted 2 granted"]
-    first = ["deliver B>C append", "deliver C>B accepted", "request B x"]
-    then = ["deliver B>C append 2 2", "deliver C>B accepted", "request A read"]
-    return ["partition A | B C", *elected, *voted, *first, *then]
+def known(name: str) -> list[str]:
+    """The run that comes with an exercise, where none is found in reasonable time."""
+    judge = tasks()[name].judge
+    assert isinstance(judge, ReplayJudge)
+    return list(judge.known)
 
 
 RIGHT: dict[str, Any] = {
-    "three-candidates": three_candidates,
+    "three-candidates": lambda: known("three-candidates"),
     "without-c": without_c,
     "votes-for": lambda: votes_for,
     "committed-up-to": lambda: committed_up_to,
-    "figure-8": figure_8,
-    "stale-read": stale_read,
+    "figure-8": lambda: known("figure-8"),
+    "stale-read": lambda: known("stale-read"),
 }

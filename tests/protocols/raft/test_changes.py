@@ -145,7 +145,7 @@ def test_a_joint_change_ends_by_itself_and_who_is_left_out_stops() -> None:
 
 
 def test_who_does_not_vote_receives_all_and_counts_nowhere() -> None:
-    """Of A and c, A is a majority; c has the entry all the same."""
+    """Of A and c, A is a majority; c still has the entry."""
     group = leading(names="A c")
     group.did(core.submit(group.servers["A"], "x", UNTIMED, "r"))
     assert group.answers["r"].outcome == "committed"

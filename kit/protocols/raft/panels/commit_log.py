@@ -56,7 +56,7 @@ def _log(scene: Scene, name: str) -> Character:
 
 
 def _records(safe: Records, memory: Records) -> str:
-    """What a segment holds; what is in memory only stands in brackets."""
+    """What a segment holds; what is in memory alone is in brackets."""
     return " ".join((*safe, *(f"({record})" for record in memory))) or "–"
 
 

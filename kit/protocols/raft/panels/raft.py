@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import partial
 
 from kit.engine.machines import MachineState
 from kit.errors import counted
 from kit.protocols.raft import facts
-from kit.protocols.raft.facts import EntryRow, Quorum, ServerRow, data_text
+from kit.protocols.raft.facts import EntryRow, Quorum, ServerRow, held_text
 from kit.protocols.raft.panels.groups import TABS
 from kit.protocols.raft.raft import Raft
 from kit.protocols.raft.rules.configuration import Configuration
@@ -39,14 +39,14 @@ def _server(scene: Scene, row: ServerRow) -> Character:
     vote = f"votes {row.vote}" if row.vote else ""
     agreed = f"≤{row.commit} of {row.last}" if row.last else ""
     lines = tuple(filter(None, (vote, agreed, row.wait.partition(" ")[0])))
-    role = "" if row.role in ("follower", "leader", "down") else f", {row.role}"
+    asks = row.role in AT_WORK
     return Character(
         row.name,
         scene.model.spot(row.name),
         "down" if row.role == "down" else "up",
         leads=row.role == "leader",
-        sign="ballot" if row.role in AT_WORK else "",
-        tag=f"term {row.term}{', asks' if role else ''}",
+        sign="ballot" if asks else "",
+        tag=f"term {row.term}{', asks' * asks}",
         holds=lines,
         fill=row.applied / row.last if row.last else None,
         title=f"{row.name}: {row.role}, term {row.term}, {', '.join(lines) or 'an empty log'}",
@@ -55,7 +55,7 @@ def _server(scene: Scene, row: ServerRow) -> Character:
 
 def _cards(m: Raft, s: MachineState) -> Iterator[Card]:
     """A card for each entry; two of one index stand side by side, until one is committed."""
-    for index, term in facts.different(m, s):
+    for index, term in facts.different(s):
         holders = [n.server for n in s.nodes if _has(n.server, index, term)]
         committed = [each for each in holders if each.commit >= index]
         lost = any(
@@ -67,9 +67,9 @@ def _cards(m: Raft, s: MachineState) -> Iterator[Card]:
             for n in s.nodes
         )
         data = next(e.data for each in holders if (e := each.log.entry(index)))
-        words = f"{index} {data_text(data)} t{term}"
+        words = f"{index} {held_text(data)} t{term}"
         known = ", ".join(each.id for each in committed) or "nobody"
-        title = f"index {index}, term {term}: {data_text(data)}; known as committed by {known}"
+        title = f"index {index}, term {term}: {held_text(data)}; known as committed by {known}"
         yield Card(
             f"entry:{index}:{term}", words, marks, void=lost, open=not committed, title=title
         )
@@ -101,19 +101,17 @@ def _gates(scene: Scene) -> Iterator[Gate]:
             if role.reads:
                 read = role.reads[0]
                 sure = {server.id, *(p.id for p in role.progress if p.read >= read.number)}
-                there = tuple(name for name in server.configuration.voters if name in sure)
                 what = f"read at {read.index}"
-                yield from _majorities(spot, what, "still follow", server.configuration, there)
+                yield from _majorities(spot, what, "still follow", server.configuration, sure)
             for entry in server.log.part(server.commit + 1, 1):
                 sure = {server.id, *(p.id for p in role.progress if p.match >= entry.index)}
-                there = tuple(name for name in server.configuration.voters if name in sure)
-                what = f"commit {data_text(entry.data)} at index {entry.index}"
+                what = f"commit {held_text(entry.data)} at index {entry.index}"
                 thing = f"entry:{entry.index}:{entry.term}"
-                yield from _majorities(thing, what, "confirmed it", server.configuration, there)
+                yield from _majorities(thing, what, "confirmed it", server.configuration, sure)
 
 
 def _majorities(
-    thing: str, what: str, did: str, configuration: Configuration, done: tuple[str, ...]
+    thing: str, what: str, did: str, configuration: Configuration, done: Collection[str]
 ) -> Iterator[Gate]:
     groups = configuration.groups
     wheres = ("",) if len(groups) == 1 else ("the old members", "the new members")

@@ -47,7 +47,7 @@ def sent(p: Progress, entries: int) -> Progress:
 def accepted(p: Progress, last: int) -> Progress:
     """The follower's log agrees up to an index: from now on entries flow.
 
-    A snapshot that is on its way is waited for all the same.
+    A snapshot that is on its way is still waited for.
     """
     match, following = max(p.match, last), max(p.next, last + 1)
     if p.mode == "snapshot":
