@@ -253,8 +253,8 @@ class Raft(MachineModel):
         node = end.nodes[place]
         if node.server.term != message.term:
             return end
-        told = node.but(server=core.snapshot_failed(node.server, other, self.raft).server)
-        return end.but(nodes=(*end.nodes[:place], told, *end.nodes[place + 1 :]))
+        after = node.but(server=core.snapshot_failed(node.server, other, self.raft).server)
+        return end.but(nodes=(*end.nodes[:place], after, *end.nodes[place + 1 :]))
 
     def reaches(self, s: MachineState, source: int, target: int) -> bool:
         """Whether messages pass from a server that is up to another one."""
