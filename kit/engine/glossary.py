@@ -72,7 +72,9 @@ class Part(Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def parts() -> dict[str, Part]:
     """The parts by storey or family: the kit's own first. Each word is in one of them."""
-    folders = {name: PACKAGE / name for name in OWN} | {one.name: one.folder for one in families()}
+    folders = {name: PACKAGE / name for name in OWN} | {
+        each.name: each.folder for each in families()
+    }
     files = {name: folder / PLACE for name, folder in folders.items()}
     return {
         name: msgspec.toml.decode(file.read_text(encoding="utf-8"), type=Part)
@@ -93,19 +95,19 @@ def entry(word: str) -> tuple[str, Entry]:
     Raises BadInput for a word that is not there, with the words nearest to it.
     """
     sought = word.strip().casefold()
-    for name, found in words().items():
-        if re.fullmatch(_pattern(name, found), sought, re.IGNORECASE):
-            return name, found
-    known = {each.casefold(): each for each in words()}
-    near = [known[each] for each in get_close_matches(sought, known, cutoff=0.5)]
+    for name, known in words().items():
+        if re.fullmatch(_pattern(name, known), sought, re.IGNORECASE):
+            return name, known
+    names = {each.casefold(): each for each in words()}
+    near = [names[each] for each in get_close_matches(sought, names, cutoff=0.5)]
     allowed = f"{', '.join(near) or 'a word of the glossary'} (kit.glossary() lists all)"
     raise BadInput("word", word, allowed)
 
 
-def _pattern(word: str, found: Entry) -> str:
+def _pattern(word: str, known: Entry) -> str:
     """What a word looks like in a text, alone or with the ending of more than one."""
     plurals = rf"{re.escape(word)}(?:e?s)?"
-    return "|".join([plurals, *map(re.escape, found.forms)])
+    return "|".join([plurals, *map(re.escape, known.forms)])
 
 
 class Finder:
@@ -119,40 +121,40 @@ class Finder:
 
     def find(self, text: str) -> Iterator[tuple[str, int, int]]:
         """Each word that is met, where it begins, and where it ends."""
-        for found in self.pattern.finditer(text) if self.names else ():
-            assert found.lastindex is not None
-            yield self.names[found.lastindex - 1], *found.span()
+        for match in self.pattern.finditer(text) if self.names else ():
+            assert match.lastindex is not None
+            yield self.names[match.lastindex - 1], *match.span()
 
 
 @cache
 def finder(model: str) -> Finder:
     """What finds the words that a model speaks: the kit's, its family's, and those it builds on."""
-    names, known = [*OWN], model_places().get(model)
-    if known:
-        names += _spoken(known[0])
-    words = {name: one for part in names if part in parts() for name, one in _marked(part)}
-    return Finder(words)
+    names, place = [*OWN], model_places().get(model)
+    if place:
+        names += _spoken(place[0])
+    return Finder({word: known for name in names for word, known in _marked(name)})
 
 
 def _marked(part: str) -> Iterator[tuple[str, Entry]]:
-    return ((name, one) for name, one in parts()[part].words.items() if not one.common)
+    words = parts()[part].words if part in parts() else {}
+    return ((word, known) for word, known in words.items() if not known.common)
 
 
 def _spoken(family: Family) -> list[str]:
     """The families whose words a family speaks, its own first."""
-    known, found = {each.name: each for each in families()}, [family.name]
-    for name in found:
+    known, names = {each.name: each for each in families()}, [family.name]
+    for name in names:  # which grows meanwhile
         part = parts().get(name)
         more = (*known[name].composes, *(part.uses if part else ()))
-        found += [each for each in dict.fromkeys(more) if each not in found]
-    return found
+        names += [each for each in dict.fromkeys(more) if each not in names]
+    return names
 
 
 def lesson_file(lesson: str) -> Path | None:
     """The notebook of a lesson, whatever its number is today; None where there is none."""
     places = (PACKAGE.parent, PACKAGE / "shipped")
-    found = (path for place in places for path in place.glob(f"notebooks/[0-9]*-{lesson}.ipynb"))
-    return next((path for path in sorted(found) if lesson_name(path) == lesson), None)
+    paths = (path for place in places for path in place.glob(f"notebooks/[0-9]*-{lesson}.ipynb"))
+    return next((path for path in sorted(paths) if lesson_name(path) == lesson), None)
 
 
 def lesson_name(path: Path) -> str:

@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from kit.edge.arguments import checked
 from kit.edge.words import later, say
-from kit.engine.glossary import Entry, drawing_file, entry, lesson_file, lesson_title, parts
+from kit.engine.glossary import Entry, drawing_file, entry, lesson_file, lesson_title, words
 from kit.engine.scenario import files, open_file
 from kit.engine.timeline import Timeline
 from kit.lessons.stills import Still, still
@@ -48,8 +48,8 @@ class Explained(Struct, Shown, frozen=True):
     def lines(self) -> list[str]:
         """What the word means, and for a node that is not there the four answers."""
         absence = self.entry.absence
-        told = absence.answers if absence else ()
-        return [self.entry.means, *map(_filled, ABSENCE, told)]
+        answers = absence.answers if absence else ()
+        return [self.entry.means, *map(_filled, ABSENCE, answers)]
 
     @property
     def lesson(self) -> str:
@@ -105,9 +105,9 @@ def glossary(word: str | None = None) -> Explained | Sheet:
     """
     if word is not None:
         return Explained(*entry(word))
-    rows = [(name, one.means) for part in parts().values() for name, one in part.words.items()]
-    return Sheet(say("Glossary"), tuple(map(say, HEADS)), tuple(sorted(rows, key=_sorted)))
+    return Sheet(say("Glossary"), tuple(map(say, HEADS)), sorted_words())
 
 
-def _sorted(row: tuple[str, ...]) -> str:
-    return row[0].casefold()
+def sorted_words() -> tuple[tuple[str, str], ...]:
+    """Every word with what it means, in the order of the alphabet."""
+    return tuple((word, words()[word].means) for word in sorted(words(), key=str.casefold))
