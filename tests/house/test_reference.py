@@ -9,7 +9,10 @@ import pytest
 from tests.house.source import ROOT
 from tools import reference
 
-PARTS = ("families", "rules", "editions", "properties", "nodetool", "answers", "gallery", "stories")
+PARTS = (
+    *("families", "rules", "editions", "glossary", "properties", "nodetool", "answers", "gallery"),
+    "stories",
+)
 
 
 @pytest.mark.parametrize("part", PARTS)
