@@ -3,10 +3,10 @@
 ``families`` is the table in ARCHITECTURE.md, made from what each family declares. ``rules`` is the
 index of what each module holds, in the words of its docstring. ``editions`` is the page of the
 tables of both editions, ``properties`` that of what testers check, ``nodetool`` that of what tools
-of servers answer. ``answers`` are the commands of
-``console`` blocks with what they answer, run in docs/example. ``gallery`` is the page of pictures,
-``stories`` the page that needs no installation. ``--check`` says what is not
-current; names choose some of them.
+of servers answer. ``course`` is the list of lessons and their minutes, wherever they are told.
+``answers`` are the commands of ``console`` blocks with what they answer, run in docs/example.
+``gallery`` is the page of pictures, ``stories`` the page that needs no installation. ``--check``
+says what is not current; names choose some of them.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from kit.engine.server import OWN_KEYSPACE
 from kit.lessons import story
 from kit.lessons.badges import every_badge
 from kit.views.export import BLOCK, DIGITS, LONG, export_stories
+from tools import course
 from tools.catalogue import catalogue, catalogue_cells
 from tools.gallery import table
 
@@ -46,6 +47,8 @@ BESIDE = ROOT / "docs" / "reference" / "editions.md"
 PROPERTIES = ROOT / "docs" / "reference" / "tcm-properties.md"
 NODETOOL = ROOT / "docs" / "reference" / "nodetool.md"
 PAGE = ROOT / "docs" / "three-stories.html"
+README, TEACHING = ROOT / "README.md", ROOT / "TEACHING.md"
+LESSONS = course.FOLDER / "README.md"
 LARGEST_PAGE = 250_000
 WIDTH = 80
 STORIES = {
@@ -276,6 +279,12 @@ def made(names: Iterable[str]) -> Iterator[tuple[Path, str]]:
         for path in documents():
             if CONSOLE.search(text := path.read_text(encoding="utf-8")):
                 yield path, answered(text)
+    if "course" in names:
+        yield README, _between(README.read_text("utf-8"), "course", course.readme_list())
+        yield LESSONS, _between(LESSONS.read_text("utf-8"), "course", course.lists())
+        yield TEACHING, course.taught(TEACHING.read_text("utf-8"))
+        for path in sorted(course.FOLDER.glob("*.ipynb")):
+            yield path, course.timed(path.read_text("utf-8"))
     if "gallery" in names:
         yield GALLERY, _between(GALLERY.read_text(encoding="utf-8"), "gallery", table())
     if "stories" in names:
@@ -286,7 +295,16 @@ def made(names: Iterable[str]) -> Iterator[tuple[Path, str]]:
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; exit code 0 when all is well, 1 when something is not current."""
     parts = (
-        *("families", "rules", "editions", "properties", "nodetool", "answers", "gallery"),
+        *(
+            "course",
+            "families",
+            "rules",
+            "editions",
+            "properties",
+            "nodetool",
+            "answers",
+            "gallery",
+        ),
         "stories",
     )
     parser = argparse.ArgumentParser(prog="python -m tools.reference", description=__doc__)

@@ -9,7 +9,17 @@ import pytest
 from tests.house.source import ROOT
 from tools import reference
 
-PARTS = ("families", "rules", "editions", "properties", "nodetool", "answers", "gallery", "stories")
+PARTS = (
+    "course",
+    "families",
+    "rules",
+    "editions",
+    "properties",
+    "nodetool",
+    "answers",
+    "gallery",
+    "stories",
+)
 
 
 @pytest.mark.parametrize("part", PARTS)
