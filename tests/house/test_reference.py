@@ -11,13 +11,7 @@ from tools import reference
 
 PARTS = (
     "course",
-    "families",
-    "rules",
-    "editions",
-    "properties",
-    "nodetool",
-    "answers",
-    "gallery",
+    *("families", "rules", "editions", "glossary", "properties", "nodetool", "answers", "gallery"),
     "stories",
 )
 
