@@ -292,6 +292,14 @@ def _page() -> str:
         return path.read_text(encoding="utf-8")
 
 
+def _course() -> Iterator[tuple[Path, str]]:
+    yield README, _between(README.read_text("utf-8"), "course", course.readme_list())
+    yield LESSONS, _between(LESSONS.read_text("utf-8"), "course", course.lists())
+    yield TEACHING, course.taught(TEACHING.read_text("utf-8"))
+    for path in sorted(course.FOLDER.glob("*.ipynb")):
+        yield path, course.timed(path.read_text("utf-8"))
+
+
 def made(names: Iterable[str]) -> Iterator[tuple[Path, str]]:
     """The documents that the chosen parts are in, with their content as it should be."""
     if "families" in names:
@@ -311,11 +319,7 @@ def made(names: Iterable[str]) -> Iterator[tuple[Path, str]]:
             if CONSOLE.search(text := path.read_text(encoding="utf-8")):
                 yield path, answered(text)
     if "course" in names:
-        yield README, _between(README.read_text("utf-8"), "course", course.readme_list())
-        yield LESSONS, _between(LESSONS.read_text("utf-8"), "course", course.lists())
-        yield TEACHING, course.taught(TEACHING.read_text("utf-8"))
-        for path in sorted(course.FOLDER.glob("*.ipynb")):
-            yield path, course.timed(path.read_text("utf-8"))
+        yield from _course()
     if "gallery" in names:
         yield GALLERY, _between(GALLERY.read_text(encoding="utf-8"), "gallery", table())
     if "stories" in names:
