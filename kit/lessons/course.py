@@ -1,6 +1,6 @@
 """The course: every lesson, what it needs, and what its notebook was called before.
 
-One table, ``course.toml``, so that the README, the map, links and tests say the same. Two tracks
+One table, ``data/course.toml``, so that the README, the map, links and tests say the same. Two tracks
 can be read alone: *epochs* follows CEP-21 of Apache Cassandra, *topology* follows ScyllaDB's
 topology over Raft. Numbers leave gaps, so that a new lesson moves no other.
 """
@@ -64,7 +64,9 @@ class _Table(Struct, frozen=True, forbid_unknown_fields=True):
     lesson: tuple[Lesson, ...]
 
 
-COURSE = msgspec.toml.decode(Path(__file__).with_suffix(".toml").read_bytes(), type=_Table).lesson
+COURSE = msgspec.toml.decode(
+    Path(__file__).with_name("data").joinpath("course.toml").read_bytes(), type=_Table
+).lesson
 """Every lesson, in the order in which the course goes."""
 
 
