@@ -1,6 +1,6 @@
 """The course: every lesson, what it needs, and what its notebook was called before.
 
-One table, ``data/course.toml``, so that the README, the map, links and tests say the same. Two tracks
+One table, ``data/course.toml``, so that README, map, links and tests say the same. Two tracks
 can be read alone: *epochs* follows CEP-21 of Apache Cassandra, *topology* follows ScyllaDB's
 topology over Raft. Numbers leave gaps, so that a new lesson moves no other.
 """
