@@ -55,44 +55,44 @@ def keep_names(path: str | os.PathLike[str], names: list[str], field: str) -> No
     write_whole(path, msgspec.json.encode(names).decode(), field)
 
 
-class Course:
+class LessonList:
     """The lessons by track, each a link, with how many of its exercises are solved."""
 
     def __init__(self) -> None:
         """Raises BadInput when there is a file of progress that cannot be read."""
         self._solved = {*solved()}
 
-    def _told(self, exercises: tuple[str, ...]) -> dict[str, int]:
+    def _counts(self, exercises: tuple[str, ...]) -> dict[str, int]:
         return {"n": len(self._solved & {*exercises}), "all": len({*exercises})}
 
     def _head(self) -> str:
-        return say(COUNT, **self._told(tuple(x for one in COURSE for x in one.exercises)))
+        return say(COUNT, **self._counts(tuple(x for lesson in COURSE for x in lesson.exercises)))
 
-    def _of(self, one: Lesson) -> str:
-        return say(OF_ONE, **self._told(one.exercises))
+    def _of(self, lesson: Lesson) -> str:
+        return say(OF_ONE, **self._counts(lesson.exercises))
 
     def _repr_mimebundle_(self, **_options: object) -> dict[str, str]:
         # A fragment has no links: these are to notebooks beside the reader's own.
         lists = []
         for title in TRACKS.values():
-            of = [one for one in COURSE if one.track == title]
-            items = "".join(f"<li>{_link(one)} {escape(self._of(one))}</li>" for one in of)
+            of = [lesson for lesson in COURSE if lesson.track == title]
+            items = "".join(f"<li>{_link(lesson)} {escape(self._of(lesson))}</li>" for lesson in of)
             lists.append(f"<h4>{escape(say(title))}</h4><ul>{items}</ul>")
         html = f"{OPENING}<p>{escape(self._head())}</p>{''.join(lists)}</div>"
         return {"text/plain": repr(self), "text/html": html}
 
     def __repr__(self) -> str:
-        lines = [f"{one.name}: {self._of(one)}" for one in COURSE]
+        lines = [f"{lesson.name}: {self._of(lesson)}" for lesson in COURSE]
         return "\n".join([self._head(), *lines])
 
 
-def _link(one: Lesson) -> str:
-    return f'<a href="{escape(one.file)}">{escape(one.title)}</a>'
+def _link(lesson: Lesson) -> str:
+    return f'<a href="{escape(lesson.file)}">{escape(lesson.title)}</a>'
 
 
-def course() -> Course:
+def course() -> LessonList:
     """The course with your own progress: press a lesson to open it.
 
     Raises BadInput when your file of progress cannot be read.
     """
-    return Course()
+    return LessonList()
