@@ -3,10 +3,10 @@
 ``families`` is the table in ARCHITECTURE.md, made from what each family declares. ``rules`` is the
 index of what each module holds, in the words of its docstring. ``editions`` is the page of the
 tables of both editions, ``glossary`` that of words, ``properties`` that of what testers check,
-``nodetool`` that of what tools of servers answer. ``answers`` are the commands of ``console``
-blocks with what they answer, run in docs/example. ``gallery`` is the page of pictures, ``stories``
-the page that needs no installation. ``--check`` says what is not current; names choose some of
-them.
+``nodetool`` that of what tools of servers answer. ``course`` is the list of lessons and their
+minutes, wherever they are told. ``answers`` are the commands of ``console`` blocks with what they
+answer, run in docs/example. ``gallery`` is the page of pictures, ``stories`` the page that needs no
+installation. ``--check`` says what is not current; names choose some of them.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from kit.engine.server import OWN_KEYSPACE
 from kit.lessons import story
 from kit.lessons.badges import every_badge
 from kit.views.export import BLOCK, DIGITS, LONG, export_stories
+from tools import course
 from tools.catalogue import catalogue, catalogue_cells
 from tools.gallery import table
 
@@ -48,6 +49,8 @@ PROPERTIES = ROOT / "docs" / "reference" / "tcm-properties.md"
 NODETOOL = ROOT / "docs" / "reference" / "nodetool.md"
 GLOSSARY = ROOT / "docs" / "glossary.md"
 PAGE = ROOT / "docs" / "three-stories.html"
+README, TEACHING = ROOT / "README.md", ROOT / "TEACHING.md"
+LESSONS = course.FOLDER / "README.md"
 LARGEST_PAGE = 250_000
 WIDTH = 80
 STORIES = {
@@ -289,6 +292,14 @@ def _page() -> str:
         return path.read_text(encoding="utf-8")
 
 
+def _course() -> Iterator[tuple[Path, str]]:
+    yield README, _between(README.read_text("utf-8"), "course", course.readme_list())
+    yield LESSONS, _between(LESSONS.read_text("utf-8"), "course", course.lists())
+    yield TEACHING, course.taught(TEACHING.read_text("utf-8"))
+    for path in sorted(course.FOLDER.glob("*.ipynb")):
+        yield path, course.timed(path.read_text("utf-8"))
+
+
 def made(names: Iterable[str]) -> Iterator[tuple[Path, str]]:
     """The documents that the chosen parts are in, with their content as it should be."""
     if "families" in names:
@@ -307,6 +318,8 @@ def made(names: Iterable[str]) -> Iterator[tuple[Path, str]]:
         for path in documents():
             if CONSOLE.search(text := path.read_text(encoding="utf-8")):
                 yield path, answered(text)
+    if "course" in names:
+        yield from _course()
     if "gallery" in names:
         yield GALLERY, _between(GALLERY.read_text(encoding="utf-8"), "gallery", table())
     if "stories" in names:
@@ -317,6 +330,7 @@ def made(names: Iterable[str]) -> Iterator[tuple[Path, str]]:
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; exit code 0 when all is well, 1 when something is not current."""
     parts = (
+        "course",
         *("families", "rules", "editions", "glossary", "properties", "nodetool", "answers"),
         "gallery",
         "stories",

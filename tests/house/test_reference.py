@@ -10,6 +10,7 @@ from tests.house.source import ROOT
 from tools import reference
 
 PARTS = (
+    "course",
     *("families", "rules", "editions", "glossary", "properties", "nodetool", "answers", "gallery"),
     "stories",
 )
