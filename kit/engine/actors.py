@@ -36,6 +36,8 @@ from kit.engine.network import (
 from kit.errors import BadInput, Refusal
 
 T = TypeVar("T")
+STILL = "nothing in flight"
+"""The milestone of a network that has delivered all."""
 
 
 class Post(Struct, frozen=True):
@@ -251,6 +253,16 @@ class NetworkModel(NodeModel[ActorState]):
         """A message with all that it says, for sentences and texts."""
         return self.in_short(message)
 
+    def purpose_of(self, message: Any) -> str:
+        """What the delivery of a message is for, in a sentence; empty: as of any."""
+        return ""
+
+    def why(self, action: Any) -> str:
+        """What the step is for, in a sentence; a delivery is for what its message brings."""
+        is_delivery = isinstance(action, DeliverMessage)
+        told = self.purpose_of(action.envelope.message) if is_delivery else ""
+        return told or super().why(action)
+
     def in_verbs(self, message: Any) -> str:
         """A message as verbs write it."""
         return words(message)
@@ -359,14 +371,17 @@ class NetworkModel(NodeModel[ActorState]):
             enabled = (action for action in enabled if self.apply(s, action) != s)
         return next(enabled, None)
 
+    def is_busy(self, s: ActorState) -> bool:
+        """Whether a message is in flight or held."""
+        return bool(s.network.in_flight or s.network.held)
+
     def milestone(self, before: ActorState, action: Any, after: ActorState) -> str | None:
         """The network splits, heals, or has delivered all."""
         if isinstance(action, Partition):
             return "split"
         if isinstance(action, Heal):
             return "healed"
-        quiet = not after.network.in_flight and not after.network.held
-        return "nothing in flight" if quiet and before.network.in_flight else None
+        return STILL if before.network.in_flight and not self.is_busy(after) else None
 
 
 def _list(done: list[str]) -> str:
