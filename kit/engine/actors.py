@@ -253,16 +253,6 @@ class NetworkModel(NodeModel[ActorState]):
         """A message with all that it says, for sentences and texts."""
         return self.in_short(message)
 
-    def purpose_of(self, message: Any) -> str:
-        """What the delivery of a message is for, in a sentence; empty: as of any."""
-        return ""
-
-    def why(self, action: Any) -> str:
-        """What the step is for, in a sentence; a delivery is for what its message brings."""
-        is_delivery = isinstance(action, DeliverMessage)
-        told = self.purpose_of(action.envelope.message) if is_delivery else ""
-        return told or super().why(action)
-
     def in_verbs(self, message: Any) -> str:
         """A message as verbs write it."""
         return words(message)

@@ -528,10 +528,6 @@ class Paxos(MachineModel):
         why = "which was accepted before" if now.round.newest else "its own value"
         return f" {name} has a majority of promises and proposes {now.round.entry}, {why}."
 
-    def purpose_of(self, message: Any) -> str:
-        """What Paxos has the message for."""
-        return WHY[type(message)]
-
     def milestone(self, before: Any, action: Any, after: Any) -> str | None:
         """An epoch is taken; or what any network of machines has."""
         taken = len(self.history(after))
@@ -555,12 +551,3 @@ SAID: dict[type, tuple[str, str, str]] = {
              "chosen {epoch} {entry}"),
 }  # fmt: skip
 """Messages in short, as clauses, and as verbs write them."""
-WHY: dict[type, str] = {
-    Prepare: "An acceptor that promises a ballot refuses lower ones, and tells what it accepted.",
-    Promise: "A majority of promises tells of every value that may have been chosen.",
-    Accept: "An acceptor takes the value, unless it has promised a higher ballot.",
-    AcceptedReply: "A value that a majority has accepted is chosen for good.",
-    RefusedReply: "This acceptor has promised a higher ballot, so only a newer one can win it.",
-    Chosen: "Nodes that took no part learn what was chosen.",
-}
-"""What messages are for."""

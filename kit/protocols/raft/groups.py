@@ -29,7 +29,7 @@ from kit.protocols.raft import core
 from kit.protocols.raft.messages import Message
 from kit.protocols.raft.rules.configuration import Member
 from kit.protocols.raft.state import Leader, Options, Output, Server
-from kit.protocols.raft.words import said, why
+from kit.protocols.raft.words import said
 
 IDS = {
     "schema": "5c8e0a10-0000-1000-8000-00000000a001",
@@ -148,10 +148,6 @@ class RaftGroups(NetworkModel):
     def in_full(self, message: GroupMessage) -> str:
         """The message with all that it says, and whose it is."""
         return f"{said(message.message, fully=True)} of {_name(message)} ({message.group[:8]})"
-
-    def purpose_of(self, message: GroupMessage) -> str:
-        """What Raft has the message for."""
-        return why(message.message)
 
     def in_verbs(self, message: GroupMessage) -> str:
         """The beginning of the group's id, and all that the message says."""

@@ -443,10 +443,6 @@ class Raft(MachineModel):
         """A message with all that it says."""
         return words.said(message, fully=True)
 
-    def purpose_of(self, message: Any) -> str:
-        """What Raft has the message for."""
-        return words.why(message)
-
     def milestone(self, before: Any, action: Any, after: Any) -> str | None:
         """Somebody leads a term, a command is committed; or what befalls a node or a link."""
         reigns = {server.term for server, _ in leading(before)}

@@ -24,29 +24,6 @@ _SAID: dict[type, tuple[str, str]] = {
     m.ReadRequest: ("read?", "the question how far a read has to wait"),
     m.ReadReply: ("read at {index}", "the answer that a read waits for index {index}"),
 }
-_WHY: dict[type, str] = {
-    m.Append: "A follower takes what its leader has, where both logs agree before it.",
-    m.Accepted: "Once a majority stores an entry of its own term, the leader commits it.",
-    m.Rejected: "The leader looks further back for where both logs agree.",
-    m.VoteRequest: "A node votes once in a term, and only for a log as complete as its own.",
-    m.VoteReply: "Two majorities share a node, so a term has one leader at most.",
-    m.Install: "A node that needs entries which are cut off takes the state they led to.",
-    m.Installed: "After the snapshot, entries are enough again.",
-    m.TimeoutNow: "A node that is told to lead need not wait for a timeout.",
-    m.ReadQuorum: "A leader that was replaced must not answer reads.",
-    m.ReadQuorumReply: "A leader that a majority still follows may answer reads.",
-    m.Forward: "Only the leader appends commands to the log.",
-    m.ForwardReply: "Whoever forwarded the command learns where it is in the log.",
-    m.ReadRequest: "Only the leader knows how far a read has to wait.",
-    m.ReadReply: "A node that has applied this much may answer the read itself.",
-}
-"""What messages are for."""
-_TRIAL = "Asked before the term changes, a vote that cannot be won disturbs nobody."
-
-
-def why(message: m.Message) -> str:
-    """What a message is for, in a sentence."""
-    return _TRIAL if getattr(message, "trial", False) else _WHY[type(message)]
 
 
 def said(message: m.Message, *, fully: bool = False) -> str:
