@@ -141,6 +141,10 @@ class RaftGroups(NetworkModel):
         told = super().milestone(before, action, after)
         return None if told == STILL else told
 
+    def purpose_of(self, message: GroupMessage) -> str:
+        """What the message within is for."""
+        return super().purpose_of(message.message)
+
     def in_short(self, message: GroupMessage) -> str:
         """Whose message it is, and what kind of message."""
         return f"{_name(message)}: {message.message.__struct_config__.tag}"
