@@ -32,7 +32,7 @@ from kit.views.stage import (
     draw_stage,
     places,
 )
-from kit.views.tape import Card
+from kit.views.tape import FOLD, NEXT_WIDE, Card, Tape
 from kit.views.wires import on
 from kit.widgets.opening import open_named
 from tests.keyed import check_keys
@@ -231,6 +231,20 @@ def test_each_mark_is_explained_beside_the_picture(model: str) -> None:
                 told = panel.legend(scene)
                 seen = {SHOWN.get(part.get("class") or "") for part in frag.walk()}
                 assert not [mark for mark in seen if mark and f"{mark}: " not in told]
+
+
+def test_cards_are_as_wide_as_their_words() -> None:
+    """Words of real logs are whole in two lines; the place of the next card is within the tape, and
+    so is the count of those that are folded within its own.
+    """
+    words = ("1 x", "2 decommission A", "19 → write both read new")
+    cards = [Card(f"log:{i}", words[i % 3]) for i in range(20)]
+    tape = Tape(cards, "log", 0, WIDTH)
+    texts = [part.text() for part in tape.draw({}, None, ()).walk() if part.tag == "text"]
+    assert not [text for text in texts if "…" in text]
+    assert " ".join(texts).endswith(" ".join(words[2:] + words[:2]))
+    assert tape.lefts[-1] + NEXT_WIDE <= WIDTH
+    assert measured(texts[0]) <= FOLD - 2
 
 
 @pytest.mark.parametrize("model", ["raft", "raft_groups", "commit"])
