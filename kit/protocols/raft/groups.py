@@ -138,8 +138,8 @@ class RaftGroups(NetworkModel):
             for group, old, new in zip(IDS, was, now, strict=True):
                 if isinstance(new.role, Leader) and not isinstance(old.role, Leader):
                     return f"{self.names[node]} leads {group}"
-        told = super().milestone(before, action, after)
-        return None if told == STILL else told
+        reached = super().milestone(before, action, after)
+        return None if reached == STILL else reached
 
     def purpose_of(self, message: GroupMessage) -> str:
         """What the message within is for."""

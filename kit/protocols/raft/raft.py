@@ -468,8 +468,8 @@ class Raft(MachineModel):
             new = (each for each in server.log if known < each.index <= server.commit)
             if data := next(filter(None, (each.data for each in new)), None):
                 return f"{words.data_text(data)} is committed"
-        told = super().milestone(before, action, after)
-        return None if told == STILL else told
+        reached = super().milestone(before, action, after)
+        return None if reached == STILL else reached
 
     def readable(self, s: Any) -> dict[str, Any]:
         """Each server in a line, then the network."""
