@@ -170,8 +170,8 @@ class Room:
         model = self.player.model
         said = model.label(self.player.state, action)
         if isinstance(action, DeliverMessage) and isinstance(model, NetworkModel):
-            told = {"what": model.in_full(action.envelope.message), "name": action.envelope.source}
-            said = say("receive {what} from {name}", **told)
+            texts = {"what": model.in_full(action.envelope.message), "name": action.envelope.source}
+            said = say("receive {what} from {name}", **texts)
         return h("li", h("button", said, type="button", data_act=mark(model, action)))
 
     def known(self) -> dict[str, Known]:

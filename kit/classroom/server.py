@@ -52,7 +52,7 @@ HEADERS = {
 }
 
 
-def told(content: Any) -> str:
+def as_message(content: Any) -> str:
     """What a page is told, as a message."""
     return msgspec.json.encode(content).decode()
 
@@ -97,11 +97,11 @@ class Channel:
     def send(self, data: dict[str, Any], buffers: list[Any] | None = None) -> None:
         """The stage tells the pages something: an update, or with its buffer a whole pack."""
         if data["method"] == "custom":
-            self.tell(told(data["content"]))
+            self.tell(as_message(data["content"]))
         elif ["pack"] in data["buffer_paths"] and buffers:
             self.tell(bytes(buffers[0]))
         else:
-            self.tell(told({"traits": data["state"]}))
+            self.tell(as_message({"traits": data["state"]}))
 
     def said(self, content: Any) -> None:
         """A page said something to the stage."""
@@ -124,7 +124,7 @@ class Hall:
         """Show everybody what there is now to see."""
         for seat in [*self.seats]:
             seat.show()
-        self._tell_walls(told({"head": head_of(self.room, self.address).html()}))
+        self._tell_walls(as_message({"head": head_of(self.room, self.address).html()}))
 
     def _tell_walls(self, message: str | bytes) -> None:
         for wall in [*self.walls]:
@@ -214,7 +214,7 @@ class SeatLine(Line):
 
     def say(self, **content: Any) -> None:
         """Tell the page something."""
-        self.tell(told(content))
+        self.tell(as_message(content))
 
     def on_message(self, message: str | bytes) -> None:
         """Hear what the page says. A refusal is told; what has no form ends the connection."""
@@ -318,7 +318,7 @@ class WallLine(Line):
         self.is_open = True
         self.hall.walls.add(self)
         stage = self.hall.room.player.stage
-        self.tell(told({"traits": {"steps": stage.steps}}))
+        self.tell(as_message({"traits": {"steps": stage.steps}}))
         self.tell(stage.pack)
         return self.hall.tell_all()
 
