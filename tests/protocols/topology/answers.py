@@ -114,6 +114,22 @@ def turned_away(cluster: str, features: list[str], enabled: list[str], row: str)
     return "coordinator" if set(enabled) - set(features) else ""
 
 
+def all_asked(*operations: str, **given: Any) -> list[str]:
+    """Every request is made before anything is decided."""
+    cluster = {"edition": "server", "operations": operations, "lag": False, **given}
+    timeline = Timeline(build("topology", cluster))
+    done(timeline, *operations)
+    return finish(timeline)
+
+
+def queue_order(edition: str, kinds: list[str]) -> list[str]:
+    """By age, or first the nodes by kind and then what concerns all by age."""
+    if edition == "documents":
+        return kinds
+    rank = {"join": 0, "leave": 1, "rebuild": 2}
+    return sorted(kinds, key=lambda kind: rank.get(kind, 3))
+
+
 RIGHT: dict[str, Any] = {
     "roll-it-back": rolled_back,
     "too-late": too_late,
@@ -127,4 +143,7 @@ RIGHT: dict[str, Any] = {
     "second-try": second_try,
     "moved-house": moved_house,
     "turned-away": lambda: turned_away,
+    "overtaken-truncate": lambda: all_asked("truncate_table ks.t", "join D"),
+    "paused-leave": lambda: all_asked("decommission C", "join D", on_tablets=("C",)),
+    "queue-order": lambda: queue_order,
 }

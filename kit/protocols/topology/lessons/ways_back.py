@@ -30,7 +30,8 @@ def goes_back(m: Any, step: PassedStep) -> bool:
     operation = under_way(before)
     if operation is None or before.transition != "write_both_read_old":
         return False
-    return after.transition == where_back(operation.machine, before.transition)
+    target = where_back(operation.machine, before.transition)
+    return bool(after.transition == target)
 
 
 def states_of(s: Any) -> list[str]:
