@@ -142,7 +142,7 @@ RIGHT: dict[str, Any] = {
     "where-back": lambda: where_back,
     "second-try": second_try,
     "moved-house": moved_house,
-    "turned-away": lambda: turned_away,
+    "who-turns-away": lambda: turned_away,
     "overtaken-truncate": lambda: all_asked("truncate_table ks.t", "join D"),
     "paused-leave": lambda: all_asked("decommission C", "join D", on_tablets=("C",)),
     "queue-order": lambda: queue_order,

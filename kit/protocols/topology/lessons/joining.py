@@ -76,9 +76,9 @@ def turned_away(cluster: str, features: list[str], enabled: list[str], row: str)
     rows = (JoinRow(host, row),) if row else ()
     tables = JoinTables(rows, (), tuple(enabled))
     asks = JoinNodeRequest(host, 1, cluster, SNITCH, tuple(features), ())
-    found = (each for each in CHECKS if each.fails(tables, asks, ()))
+    failing = (each for each in CHECKS if each.fails(tables, asks, ()))
     order = {"receiver": "member", "placing": "member", "coordinator": "coordinator"}
-    return next((order[each.by] for each in found), "")
+    return next((order[each.by] for each in failing), "")
 
 
 def _drawn(chance: random.Random) -> Arguments:
@@ -132,7 +132,7 @@ TASKS = (
         ),
     ),
     function_task(
-        "turned-away",
+        "who-turns-away",
         "who turns it away?",
         f"Write turned_away(cluster, features, enabled, row). A node asks to join cluster "
         f"'{CLUSTER}', and its configuration names `cluster`. It supports `features`, the cluster "

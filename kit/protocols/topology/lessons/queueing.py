@@ -13,7 +13,6 @@ from kit.masks import nodes_in
 from kit.protocols.topology.rules import cluster
 from kit.protocols.topology.rules.decide import queue
 from kit.protocols.topology.rules.machines import Edition
-from kit.protocols.topology.rules.requests import request_text
 from kit.protocols.topology.topology import Topology
 
 NOBODY_NEXT = "none: all of them wait"
@@ -23,17 +22,17 @@ def next_request(timeline: Timeline) -> PosedQuestion:
     """Which request of the queue is next? KitError when none is pending."""
     m = model_of(timeline, Topology, "topology, the coordinator")
     s = timeline.state
-    asked = {entry.number: entry for entry in queue(s.topology, s.reachable, m.setting)}
-    if not asked:
+    entries = {entry.number: entry for entry in queue(s.topology, s.reachable, m.setting)}
+    if not entries:
         raise KitError("predict: no request waits here")
-    named = {number: request_text(m.plan.requests[number - 1], m.names) for number in sorted(asked)}
+    named = {number: _named(s.topology.requests[number - 1], m.names) for number in sorted(entries)}
     reasons = []
     for number, name in named.items():
-        entry = asked[number]
+        entry = entries[number]
         waits = ", ".join(m.names[node] for node in nodes_in(entry.waits_for))
         why = f" ({entry.reason})" if entry.reason else ""
         reasons.append(f"{name}: {entry.standing}{why}" + f": {waits}" * bool(waits))
-    chosen = [name for number, name in named.items() if asked[number].standing == "next"]
+    chosen = [name for number, name in named.items() if entries[number].standing == "next"]
     return posed(
         f"Waiting: {', '.join(named.values())}. Which one is next?",
         [*named.values(), NOBODY_NEXT],
@@ -41,6 +40,13 @@ def next_request(timeline: Timeline) -> PosedQuestion:
         f"By edition {m.setting.edition} the queue is this.",
         still(timeline, "queue"),
         reasons=reasons,
+    )
+
+
+def _named(request: cluster.RequestEntry, names: tuple[str, ...]) -> str:
+    whose = request.keyspace or request.table
+    return (
+        f"{request.kind} {whose if request.node == cluster.NOBODY else names[request.node]}".strip()
     )
 
 
