@@ -124,6 +124,15 @@ class NetworkModel(NodeModel[ActorState]):
         # Far fewer nodes than states differ, so that most turns of a search were taken before.
         self._answers = lru_cache(None)(self._answer)
 
+    def why(self, action: Any) -> str:
+        """Of a message that arrives, what such messages are for; else as its action says."""
+        said = self.purpose_of(action.envelope.message) if type(action) is DeliverMessage else ""
+        return said or super().why(action)
+
+    def purpose_of(self, message: Any) -> str:
+        """What such a message is for: the ``why`` of its type; empty where that has none."""
+        return getattr(type(message), "why", "")
+
     def begin(self, node: str) -> Turn:
         """The first state of a node, and what it sends at once."""
         raise NotImplementedError

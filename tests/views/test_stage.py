@@ -496,6 +496,15 @@ def test_a_message_stands_on_its_wire() -> None:
         assert MOVED.search(keyed(frag, key).get("transform") or "")
 
 
+def test_a_message_says_what_such_messages_are_for() -> None:
+    """Behind what it says, so that a press on the envelope shows both."""
+    sent = Message("A", "C", "hello", title="a greeting", why="Friends greet.")
+    frag = staged(replace(QUIET, messages=(sent, replace(sent, words="bye", held=True, why=""))))
+    titles = [next(p for p in keyed(frag, key).walk() if p.tag == "title").kids[0]
+              for key in ("sent:A:C:hello", "sent:A:C:bye:held")]  # fmt: skip
+    assert titles == ["A → C: a greeting. Friends greet.", "A → C: a greeting (held)"]
+
+
 @pytest.mark.parametrize("group", [("A",), ("A", "B"), ("A", "D"), ("B", "C", "D"), ("A", "C")])
 def test_a_wall_parts_a_group(group: tuple[str, ...]) -> None:
     """Who goes straight from one of the group to another node crosses the thick line, also where

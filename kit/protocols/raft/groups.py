@@ -131,6 +131,10 @@ class RaftGroups(NetworkModel):
         leads = [[isinstance(of.role, Leader) for of in each] for each in s.nodes]
         return [True, False] in leads and [False, True] in leads
 
+    def purpose_of(self, message: GroupMessage) -> str:
+        """What the message within is for."""
+        return super().purpose_of(message.message)
+
     def in_short(self, message: GroupMessage) -> str:
         """The beginning of the group's id, and what kind of message it is."""
         return f"{message.group[:8]} {message.message.__struct_config__.tag}"

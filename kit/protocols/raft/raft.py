@@ -31,7 +31,7 @@ from kit.errors import BadInput, Refusal
 from kit.masks import is_majority
 from kit.protocols.raft import core, words
 from kit.protocols.raft.beginning import NAMES, RaftNode, begun, members_of
-from kit.protocols.raft.messages import Message
+from kit.protocols.raft.messages import Install, Installed, Message
 from kit.protocols.raft.refining import refinement_of
 from kit.protocols.raft.rules.configuration import Configuration, tally
 from kit.protocols.raft.rules.log import Log
@@ -241,6 +241,20 @@ class Raft(MachineModel):
             if end.nodes == s.nodes and known.issuperset(end.network.in_flight):
                 return refused(f"what {server.id} would send is on its way")
         return end
+
+    def drop(self, s: Any, envelope: Envelope[Any]) -> Any:
+        """A message is lost. Of a snapshot the leader is told, which probes again."""
+        end, message = super().drop(s, envelope), envelope.message
+        if not isinstance(message, Install | Installed) or not isinstance(end, MachineState):
+            return end
+        ends = envelope.source, envelope.target
+        leader, other = ends if isinstance(message, Install) else ends[::-1]
+        place = self.index[leader]
+        node = end.nodes[place]
+        if node.server.term != message.term:
+            return end
+        after = node.but(server=core.snapshot_failed(node.server, other, self.raft).server)
+        return end.but(nodes=(*end.nodes[:place], after, *end.nodes[place + 1 :]))
 
     def reaches(self, s: MachineState, source: int, target: int) -> bool:
         """Whether messages pass from a server that is up to another one."""
