@@ -19,6 +19,8 @@ _PLACES = {
     "editions": "kit.commands.editions",
     "export_html": "kit.views.export",
     "export_run": "kit.views.lanes",
+    "glossary": "kit.lessons.glossary",
+    "lesson": "kit.lessons.course",
     "load_ipython_extension": "kit.widgets.magics",
     "read_itf": "kit.engine.recorded",
     "read_ring": "kit.operators.importers.ringfile",

@@ -159,12 +159,3 @@ def test_every_piece_of_python_runs(name: str, example: Path) -> None:
         else:
             with chdir(example):
                 exec(compile(ast.parse(block), name, "exec"), {})
-
-
-def test_the_glossary_leads_to_lessons_that_use_the_word() -> None:
-    """Each word of the glossary is in the lesson that its row names."""
-    text = (ROOT / "docs/glossary.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| \*\*([^*]+)\*\* \| .*?\(\.\./(notebooks/[\w-]+\.ipynb)\)", text, re.M)
-    assert len(rows) > 80
-    told = {name: (ROOT / name).read_text("utf-8").lower() for _, name in rows}
-    assert not [word for word, name in rows if word.lower().rstrip("y") not in told[name]]

@@ -9,7 +9,11 @@ import pytest
 from tests.house.source import ROOT
 from tools import reference
 
-PARTS = ("families", "rules", "editions", "properties", "nodetool", "answers", "gallery", "stories")
+PARTS = (
+    "course",
+    *("families", "rules", "editions", "glossary", "properties", "nodetool", "answers", "gallery"),
+    "stories",
+)
 
 
 @pytest.mark.parametrize("part", PARTS)

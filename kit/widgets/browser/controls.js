@@ -143,7 +143,8 @@ function point(player, target) {
 }
 
 function change(player, target) {
-  if (target.dataset.do === "only") player.breaks.only();
+  if (target.dataset.do === "only")
+    target.closest(".kp-break") ? player.breaks.only() : player.spots.follow(player.main);
   if (target.dataset.choose) player.choices.choose(target);
   if (target.dataset.thing) player.choices.restoreLight();
   if (target === player.control("speed") && player.playing) {
