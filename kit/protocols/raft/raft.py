@@ -388,7 +388,9 @@ class Raft(MachineModel):
     def reads_see_writes(self, s: MachineState) -> str | None:
         """A read sees all that was answered before it began."""
         stale = next(filter(_is_stale, s.answers), None)
-        return stale and f"{stale.request}: it reads index {index_in(stale.outcome)}"
+        if stale is None:
+            return None
+        return f"{stale.request}: it reads index {index_in(stale.outcome)}"
 
     @always("INV-PROGRESS", when=lambda m: m.detector)
     def nobody_waits_for_the_deaf(self, s: MachineState) -> str | None:
