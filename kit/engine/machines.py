@@ -193,9 +193,9 @@ class MachineModel(NetworkModel):
     def _leave(self, s: Any, node: int, effects: tuple[Post | Answer, ...]) -> Any:
         if not effects:
             return s
-        told = tuple(each for each in effects if isinstance(each, Answer))
+        replies = tuple(each for each in effects if isinstance(each, Answer))
         network = self.carrier.post(s.network, self._sent(self.names[node], effects))
-        answers = (*s.answers, *told) if told else s.answers  # a long run shares them
+        answers = (*s.answers, *replies) if replies else s.answers  # a long run shares them
         return s.but(network=network, answers=answers)
 
     def _answer(self, state: Any, envelope: Sent) -> tuple[Any, tuple[Sent, ...]]:
