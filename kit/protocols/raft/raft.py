@@ -548,6 +548,6 @@ ENTRY = entry(
     fuzzing=Fuzzing(
         {"nodes": 5, "members": "A B C D E", "requests": ("x", "y", "read at B"), "terms": 6,
          "crashes": 2, "drops": 4, "duplicates": 2, "partitions": 1},
-        {"crash": 0.05, "drop": 0.1, "duplicate": 0.1, "partition": 0.05},
+        {"tick": 0.05, "crash": 0.05, "drop": 0.1, "duplicate": 0.1, "partition": 0.05},
     ),
 )  # fmt: skip
