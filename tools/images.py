@@ -14,6 +14,7 @@ from typing import Any
 from kit.engine.family import families
 from kit.errors import KitError
 from kit.views.diagrams import FOLDERS, StateDiagram, digest, digest_in, dot_source, render
+from tools import course
 
 
 def own_pictures() -> Iterator[tuple[str, str]]:
@@ -24,6 +25,7 @@ def own_pictures() -> Iterator[tuple[str, str]]:
 def graphs() -> Iterator[tuple[str, str]]:
     """Yield (name, DOT text) of the pictures that Graphviz lays out."""
     yield from _drawn_by_families("graphs")
+    yield from course.graphs()
     for diagram in diagrams():
         yield diagram.name, dot_source(diagram)
 

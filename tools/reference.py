@@ -2,11 +2,11 @@
 
 ``families`` is the table in ARCHITECTURE.md, made from what each family declares. ``rules`` is the
 index of what each module holds, in the words of its docstring. ``editions`` is the page of the
-tables of both editions, ``properties`` that of what testers check, ``nodetool`` that of what tools
-of servers answer. ``answers`` are the commands of
-``console`` blocks with what they answer, run in docs/example. ``gallery`` is the page of pictures,
-``stories`` the page that needs no installation. ``--check`` says what is not
-current; names choose some of them.
+tables of both editions, ``glossary`` that of words, ``properties`` that of what testers check,
+``nodetool`` that of what tools of servers answer. ``course`` is the list of lessons and their
+minutes, wherever they are told. ``answers`` are the commands of ``console`` blocks with what they
+answer, run in docs/example. ``gallery`` is the page of pictures, ``stories`` the page that needs no
+installation. ``--check`` says what is not current; names choose some of them.
 """
 
 from __future__ import annotations
@@ -29,11 +29,13 @@ from kit.commands.answer import Rows
 from kit.commands.cli import main as kit
 from kit.commands.editions import editions
 from kit.engine.family import Family, families, server_places
+from kit.engine.glossary import Entry, lesson_file, parts, words
 from kit.engine.registry import entries
 from kit.engine.server import OWN_KEYSPACE
 from kit.lessons import story
 from kit.lessons.badges import every_badge
 from kit.views.export import BLOCK, DIGITS, LONG, export_stories
+from tools import course
 from tools.catalogue import catalogue, catalogue_cells
 from tools.gallery import table
 
@@ -45,7 +47,10 @@ GALLERY = ROOT / "docs" / "gallery.md"
 BESIDE = ROOT / "docs" / "reference" / "editions.md"
 PROPERTIES = ROOT / "docs" / "reference" / "tcm-properties.md"
 NODETOOL = ROOT / "docs" / "reference" / "nodetool.md"
+GLOSSARY = ROOT / "docs" / "glossary.md"
 PAGE = ROOT / "docs" / "three-stories.html"
+README, TEACHING = ROOT / "README.md", ROOT / "TEACHING.md"
+LESSONS = course.FOLDER / "README.md"
 LARGEST_PAGE = 250_000
 WIDTH = 80
 STORIES = {
@@ -181,6 +186,33 @@ def nodetool(text: str) -> str:
     return _between(text, "nodetool", "\n\n".join(parts))
 
 
+def glossary(text: str) -> str:
+    """The words with meaning, picture and lesson: what stands around their marks stays."""
+    heads = ("word", "what it means", "picture", "lesson")
+    sections = (
+        (f"## {part.title}", part.about, _table([heads, *map(_word_cells, part.words.items())]))
+        for part in parts().values()
+    )
+    text = _between(text, "words", "\n\n".join(line for lines in sections for line in lines))
+    absent = [(f"**{word}**", *one.absence.answers) for word, one in words().items() if one.absence]
+    heads_of_absent = ("word", "who says so", "who knows it", "does a barrier wait for it?",
+                       "may it come back?")  # fmt: skip
+    return _between(text, "absences", _table([heads_of_absent, *absent]))
+
+
+def _word_cells(word: tuple[str, Entry]) -> tuple[str, ...]:
+    name, one = word
+    file, (source, _, step) = lesson_file(one.lesson), one.picture.partition(" ")
+    lesson = f"[{file.name[:2]}](../notebooks/{file.name})" if file else "–"
+    picture = f"`{source}`, step {step}" if step else f"[drawing](../images/{source})"
+    return f'<a id="{anchor(name)}"></a>**{name}**', one.means, picture, lesson
+
+
+def anchor(word: str) -> str:
+    """Where a word stands in the glossary's page, as a link names it."""
+    return word.casefold().replace(" ", "-")
+
+
 def _rows(heads: tuple[str, ...], rows: Mapping[tuple[str, ...], Iterable[str]]) -> str:
     return _table([heads, *((*cells, _listed(names)) for cells, names in rows.items())])
 
@@ -260,6 +292,14 @@ def _page() -> str:
         return path.read_text(encoding="utf-8")
 
 
+def _course() -> Iterator[tuple[Path, str]]:
+    yield README, _between(README.read_text("utf-8"), "course", course.readme_list())
+    yield LESSONS, _between(LESSONS.read_text("utf-8"), "course", course.lists())
+    yield TEACHING, course.taught(TEACHING.read_text("utf-8"))
+    for path in sorted(course.FOLDER.glob("*.ipynb")):
+        yield path, course.timed(path.read_text("utf-8"))
+
+
 def made(names: Iterable[str]) -> Iterator[tuple[Path, str]]:
     """The documents that the chosen parts are in, with their content as it should be."""
     if "families" in names:
@@ -268,6 +308,8 @@ def made(names: Iterable[str]) -> Iterator[tuple[Path, str]]:
         yield INDEX, index(INDEX.read_text(encoding="utf-8"))
     if "editions" in names:
         yield BESIDE, beside(BESIDE.read_text(encoding="utf-8"))
+    if "glossary" in names:
+        yield GLOSSARY, glossary(GLOSSARY.read_text(encoding="utf-8"))
     if "properties" in names:
         yield PROPERTIES, properties(PROPERTIES.read_text(encoding="utf-8"))
     if "nodetool" in names:
@@ -276,6 +318,8 @@ def made(names: Iterable[str]) -> Iterator[tuple[Path, str]]:
         for path in documents():
             if CONSOLE.search(text := path.read_text(encoding="utf-8")):
                 yield path, answered(text)
+    if "course" in names:
+        yield from _course()
     if "gallery" in names:
         yield GALLERY, _between(GALLERY.read_text(encoding="utf-8"), "gallery", table())
     if "stories" in names:
@@ -286,7 +330,9 @@ def made(names: Iterable[str]) -> Iterator[tuple[Path, str]]:
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; exit code 0 when all is well, 1 when something is not current."""
     parts = (
-        *("families", "rules", "editions", "properties", "nodetool", "answers", "gallery"),
+        "course",
+        *("families", "rules", "editions", "glossary", "properties", "nodetool", "answers"),
+        "gallery",
         "stories",
     )
     parser = argparse.ArgumentParser(prog="python -m tools.reference", description=__doc__)

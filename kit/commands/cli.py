@@ -67,12 +67,14 @@ ANSWERS = {
     "check": ("search every reachable state of a model", "searches:CHECK"),
     "fuzz": ("walk a model at random, once for each seed", "searches:FUZZ"),
     "ring": ("the placements of a stable ring", "rings:RING"),
+    "glossary": ("what a word means, its picture and its lesson", "glossary:COMMAND"),
     "handout": ("a page to hand out for a notebook, and its key", "handout:HANDOUT"),
 }
 """The kit's own commands, their help and their places; between these, families add theirs."""
 
 SESSIONS = {
     "drill": ("type an operator's commands against a simulated cluster", "drills:drill"),
+    "class": ("let a class play a run: everybody is a node", "classroom:classroom"),
     "lab": ("open JupyterLab on the start notebook", "lab:main"),
 }
 EXAMPLES = """\
@@ -85,6 +87,7 @@ examples
   python -m kit check tcm --off S-05
   python -m kit fuzz tcm --seeds 0:1000
   python -m kit ring ring.json --json
+  python -m kit glossary fence
   python -m kit plan ring.json bootstrap n5 --tokens 350
   python -m kit survive ring.json --down n3
 """

@@ -1,4 +1,4 @@
-"""Opens JupyterLab on the start notebook: ``python -m kit lab``, and what ``make lab`` calls.
+"""Opens JupyterLab on a lesson, or the first: ``python -m kit lab``, and what ``make lab`` calls.
 
 Needs nothing but the Python packages: no Java, no ``dot``, and where there is no browser it prints
 the address to open. From a checkout it serves the checkout; after a plain ``pip install`` it first
@@ -16,6 +16,7 @@ from pathlib import Path
 
 from kit.commands.parsing import Parser
 from kit.errors import BadInput, KitError, one_line
+from kit.lessons.course import lesson
 
 START = Path("notebooks/00-start-here.ipynb")
 FIRST_PORT = 8888
@@ -28,13 +29,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     Raises KitError when JupyterLab is not installed, no port is free, or the folder to serve
     cannot be written.
     """
-    parser = Parser(prog="python -m kit lab", description="Open JupyterLab on the start notebook.")
+    parser = Parser(prog="python -m kit lab", description="Open JupyterLab on a notebook.")
+    parser.add_argument(
+        "lesson", nargs="?", help="a lesson to open, by its name of today or before"
+    )
     parser.add_argument("--port", help=f"first port to try (default {FIRST_PORT})")
     parser.add_argument("--no-browser", action="store_true", help="only print the address")
     options = parser.parse_args(argv)
     if find_spec("jupyterlab") is None:
         raise KitError("JupyterLab is not installed here: pip install kit-cluster-metadata")
-    wanted = FIRST_PORT if options.port is None else _port(options.port)
+    wanted = FIRST_PORT if options.port is None else port_number(options.port)
     port = choose_port(wanted)
     if port != wanted:
         _say(f"port {wanted} is taken; using {port}")
@@ -44,8 +48,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         _say("open the address below in a browser")
     if _is_root():
         _say("running as root: JupyterLab is told to allow it")
-    _say(f"opening {root / START} on port {port}; stop with Ctrl-C")
-    command = lab_command(root, port, window=window, as_root=_is_root())
+    first = START if options.lesson is None else START.with_name(lesson(options.lesson).file)
+    _say(f"opening {root / first} on port {port}; stop with Ctrl-C")
+    command = lab_command(root, port, first, window=window, as_root=_is_root())
     try:
         return subprocess.run(command, check=False, env=lab_environment(os.environ)).returncode
     except KeyboardInterrupt:
@@ -61,7 +66,8 @@ def run(argv: Sequence[str] | None = None) -> int:
         return 2
 
 
-def _port(text: str) -> int:
+def port_number(text: str) -> int:
+    """Read a port. Raises BadInput for what is none."""
     if text.isascii() and text.isdigit() and len(text) <= 5 and 1 <= int(text) <= 65535:
         return int(text)
     raise BadInput("--port", text, "an integer from 1 to 65535")
@@ -119,12 +125,14 @@ def has_window(environment: Mapping[str, str], platform: str) -> bool:
     return any(environment.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME"))
 
 
-def lab_command(root: Path, port: int, *, window: bool, as_root: bool) -> list[str]:
+def lab_command(
+    root: Path, port: int, first: Path = START, *, window: bool, as_root: bool
+) -> list[str]:
     """Build the command line: this Python's JupyterLab, on loopback, without news or updates."""
     command = [
         *(sys.executable, "-P", "-m", "jupyterlab"),
         f"--ServerApp.root_dir={root}",
-        f"--LabApp.default_url=/lab/tree/{START.as_posix()}",
+        f"--LabApp.default_url=/lab/tree/{first.as_posix()}",
         *("--ServerApp.ip=127.0.0.1", f"--ServerApp.port={port}"),
         # Somebody may take the port before JupyterLab has begun: then it takes another and says so.
         f"--ServerApp.port_retries={PORTS_TRIED}",

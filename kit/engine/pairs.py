@@ -16,7 +16,7 @@ from kit.errors import BadInput, BadType, Refusal
 
 TODAY = (
     "a rule of three functions still runs; today one method is one action: see "
-    "kit.engine.declared, or notebook 08"
+    "kit.engine.declared, or notebook 91-write-your-own-model"
 )
 
 

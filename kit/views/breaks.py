@@ -13,6 +13,7 @@ from kit.views.lanes import how_seen, known_parts, mermaid, seen
 from kit.views.panel import Scene
 from kit.views.parts import act_button, soft
 from kit.views.promises import Named
+from kit.views.spacetime import only_of
 
 CONTRADICTS = re.compile(
     r"; |,? (?:but|while|though) |, and (?=\w+ (?:has|have|is|are)\b|the \w+ took\b)"
@@ -210,22 +211,18 @@ def _cause(scene: Scene, breach: Breach, inquiry: Inquiry, picture: Frag | None)
         _row(scene, number, ids[number] if ids else None, number in steps, known_steps)
         for number in range(max(0, len(way) - MOST_STEPS), len(way))
     ]
-    nodes = [
-        h("option", node, value=node, data_names=json.dumps(known_parts(picture, node)))
-        for node in sorted(known_steps)
-        if picture
-    ]
+    parts = {
+        node: json.dumps(known_parts(picture, node)) for node in sorted(known_steps) if picture
+    }
     needed = say("Without any one of these it does not happen.")
     if len(steps) < len(way):
         needed += " " + say("The other steps do not matter.")
-    chosen = h("select", h("option", say("everybody"), value=""), nodes, data_do="only")
-    only = h("label", say("show only what this node knows"), " ", chosen)
     unknown = soft(say("This model does not tell what a single node has seen."))
     return h(
         "div",
         h("h4", say("The smallest cause: {n} of {all} steps", n=len(steps), all=len(way))),
         h("p", needed),
-        [only, soft(how_seen(scene))] if nodes else unknown,
+        [only_of(parts, data_names=parts), soft(how_seen(scene))] if parts else unknown,
         h("ol", rows),
         _button(say("Copy as Mermaid"), "copy"),
         h(

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any
 
 from kit.edge.arguments import checked
@@ -66,18 +66,13 @@ def seen(scene: Scene) -> Mapping[str, frozenset[int]]:
 
 def _heard(scene: Scene) -> Mapping[str, frozenset[int]]:
     run = run_of(scene)
-    had: dict[str, list[frozenset[int]]] = {name: [frozenset()] for name in run.nodes}
-    for step in range(1, run.steps + 1):
-        arrived = [a for a in run.arrows if a.fate == "received" and a.ended_at == step]
-        sent = {a.source for a in run.arrows if a.sent_at == step and a.copied_at is None}
-        acts = {mark.node for mark in run.marks if mark.at == step} | sent
-        for name, before in had.items():
-            new = set(before[-1])
-            for arrow in arrived:
-                if arrow.target == name and arrow.source in had:
-                    new |= had[arrow.source][arrow.sent_at] | {step - 1}
-            before.append(frozenset(new | ({step - 1} if name in acts else set())))
-    return {name: steps[-1] for name, steps in had.items()}
+    done = [(mark.node, mark.at) for mark in run.marks if mark.node]
+    done += [(a.source, a.sent_at) for a in run.arrows if a.sent_at and a.copied_at is None]
+    done += [(a.target, a.ended_at) for a in run.arrows if a.fate == "received" and a.ended_at]
+    return {
+        name: frozenset(step - 1 for node, step in done if step <= clock.get(node, 0))
+        for name, clock in run.known.items()
+    }
 
 
 def how_seen(scene: Scene) -> str:
@@ -211,8 +206,9 @@ SHIVIZ = r"(?<event>.*)\n(?<host>\S*) (?<clock>{.*})"
 """The expression that ShiViz reads a log with, unless another one is given."""
 
 
-def shiviz(scene: Scene) -> str:
-    """Write the run as a log with vector clocks for ShiViz: its expression, an empty line, events.
+def shiviz(scene: Scene, numbers: Container[int]) -> str:
+    """Write steps (from 0) of a run as a log with vector clocks for ShiViz: its expression, an
+    empty line, events.
 
     Elsewhere than on a network a step is an event at each end of what travels in it.
     """
@@ -226,8 +222,9 @@ def shiviz(scene: Scene) -> str:
         clock |= {each: max(n, clock.get(each, 0)) for each, n in (heard or {}).items()}
         clock[host] = clock.get(host, 0) + 1
         stamps[name, step] = dict(clock)
-        lines.append(f"step {step}: {' '.join(said.split())}")
-        lines.append(f"{host} {json.dumps(clock, ensure_ascii=False)}")
+        if not step or step - 1 in numbers:
+            lines.append(f"step {step}: {' '.join(said.split())}")
+            lines.append(f"{host} {json.dumps(clock, ensure_ascii=False)}")
 
     run = run_of(scene) if isinstance(model, NetworkModel) else Spacetime((), 0)
     arrived = {a.ended_at: a for a in run.arrows if a.fate == "received"}
@@ -257,11 +254,14 @@ def export_run(timeline: Timeline, form: str, *, node: str = "") -> str:
     """The run that is shown, up to its end, as a text in a form for other tools.
 
     ``itf``: its states, for Apalache and Quint. ``shiviz``: a log with vector clocks. ``mermaid``
-    and ``svg``: a sequence diagram, with a ``node`` of what that node has seen alone. ``node``:
-    the same in lines, with the node's part in each step.
+    and ``svg``: a sequence diagram. With a ``node`` they tell what that node has seen alone.
+    ``node``: the same in lines, with the node's part in each step.
 
-    Raises BadInput for another form, an unknown node, or none where one is needed.
+    Raises BadInput for another form, an unknown node, none where one is needed, or one where the
+    form has whole states.
     """
+    if node and form == "itf":
+        raise BadInput("node", node, "no node with itf: its states are those of all nodes")
     scene = scene_at(timeline, timeline.path()[-1])
     known = seen_by(scene, node) if node or form == "node" else []
     numbers = [step - 1 for step, *_ in known] if node else range(len(scene.way()))
@@ -270,7 +270,7 @@ def export_run(timeline: Timeline, form: str, *, node: str = "") -> str:
         "itf": lambda: itf_of(timeline),
         "mermaid": lambda: mermaid(*run),
         "node": lambda: "".join(f"{step:>5}  {part:<8}  {said}\n" for step, part, said in known),
-        "shiviz": lambda: shiviz(scene),
+        "shiviz": lambda: shiviz(scene, numbers),
         "svg": lambda: svg(*run),
     }
     if form not in forms:

@@ -12,13 +12,14 @@ of actors on a network so.
 
 from __future__ import annotations
 
+import json
 from bisect import insort
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from itertools import starmap
 from math import hypot
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -109,13 +110,22 @@ class Mark(Struct, frozen=True):
     sign: str = ""
 
 
+Clock: TypeAlias = dict[str, int]
+"""What a node knows: of each node the last step that it has heard of (what a node did before that
+it has heard of, too)."""
+
+
 class Spacetime(Struct, frozen=True):
-    """A run: its nodes in order, the number of its steps, the messages in order, the marks."""
+    """A run: its nodes in order, the number of its steps, the messages in order, the marks.
+
+    ``known`` is the clock of each node at the end; empty: nobody can say.
+    """
 
     nodes: tuple[str, ...]
     steps: int
     arrows: tuple[Arrow, ...] = ()
     marks: tuple[Mark, ...] = ()
+    known: Mapping[str, Clock] = {}
 
     @property
     def alarms(self) -> frozenset[int]:
@@ -343,13 +353,25 @@ def draw_spacetime(run: Spacetime) -> Frag:
         height=height,
         class_="lifelines",
         data_newest="0 1",
+        data_known=json.dumps(run.known, separators=(",", ":")) if run.known else None,
     )
     marks = (
         *(say("open end: in flight"), say("dashed ‖: held"), say("✗ lost"), say("dotted: a copy")),
         say("×2: so many alike"),
     )
     legend = h("p", " · ".join(marks), class_="soft legend")
-    return scroll(say("messages in space and time"), picture, legend, kind="tall")
+    chosen = only_of(run.known) if run.known else None
+    return scroll(say("messages in space and time"), picture, legend, chosen, kind="tall")
+
+
+def only_of(names: Iterable[str], **facts: Mapping[str, str]) -> Frag:
+    """A choice of one node: what that one does not know is taken away."""
+    every = [
+        h("option", name, value=name, **{key: of[name] for key, of in facts.items()})
+        for name in names
+    ]
+    chosen = h("select", h("option", say("everybody"), value=""), every, data_do="only")
+    return h("label", say("show only what this node knows"), " ", chosen)
 
 
 def _arrow(run: Spacetime, drawn: DrawnArrow, seen: Mapping[str, Box]) -> Frag:
@@ -371,6 +393,7 @@ def _arrow(run: Spacetime, drawn: DrawnArrow, seen: Mapping[str, Box]) -> Frag:
         class_=f"transit {arrow.fate.replace(' ', '-')}{guilty}",
         data_of=None if arrow.ended_at is None else f"step:{arrow.ended_at}",
         data_lanes=f"{arrow.source}|{arrow.target}",
+        data_since=arrow.sent_at,
     )
 
 
@@ -388,7 +411,8 @@ def _mark(run: Spacetime, mark: Mark, key: str, seen: Mapping[str, Box]) -> Frag
         sign = dot(run.x(mark.node), y(mark.at))
     else:
         sign = h("path", d=f"M{GUTTER} {y(mark.at)}H{run.width}", class_="barrier")
-    return h("g", sign, label, k=key, data_of=f"step:{mark.at}", data_lanes=mark.node or None)
+    where: dict[str, Any] = {"data_lanes": mark.node, "data_since": mark.at} if mark.node else {}
+    return h("g", sign, label, k=key, data_of=f"step:{mark.at}", **where)
 
 
 def _overview(run: Spacetime, height: float) -> Frag:
@@ -532,6 +556,8 @@ class Journal:
         self.model, self.arrows, self.marks = model, list[Arrow](), list[Mark]()
         self.last: tuple[Any, Any, Any] = (None, None, None)
         self.written = 0
+        self.known: dict[str, Clock] = {name: dict.fromkeys(model.names, 0) for name in model.names}
+        self.told = [self.known]  # by step: the clocks that were new in it
         self.under_way: dict[tuple[network.Envelope[Any], Fate], list[int]] = defaultdict(list)
 
     def begins(self, steps: Sequence[PassedStep]) -> bool:
@@ -543,7 +569,7 @@ class Journal:
     def copy(self) -> Journal:
         """The same, to be written on."""
         other = copy(self)
-        other.arrows, other.marks = [*self.arrows], [*self.marks]
+        other.arrows, other.marks, other.told = [*self.arrows], [*self.marks], [*self.told]
         other.under_way = defaultdict(list, {k: [*v] for k, v in self.under_way.items() if v})
         return other
 
@@ -564,11 +590,14 @@ class Journal:
         self.written = step = self.written + 1
         self.last = passed.before, passed.action, passed.after
         action, before, after = passed.action, passed.before.network, passed.after.network
+        acting: dict[str, Clock] = {}  # who does something, and what it hears by that
         if type(action) in FATES:
             was, fate = FATES[type(action)]
             waiting = self.under_way[action.envelope, was]
             place = waiting[0]
             arrow = self.arrows[place]
+            if fate == "received":
+                acting[arrow.target] = self.told[arrow.sent_at][arrow.source]
             copies = isinstance(action, network.DuplicateMessage)
             if copies or (fate == "received" and before.left.duplicates is None):  # it stays
                 self.turn(action.envelope, len(self.arrows), replace(arrow, copied_at=step))
@@ -578,12 +607,23 @@ class Journal:
                 self.turn(action.envelope, place, replace(arrow, fate=fate, ended_at=ended))
         for envelope in network.posted(before, action, after):
             self.enter(envelope, step)
+            acting.setdefault(envelope.source, {})
         if not isinstance(action, network.MESSAGE_ACTIONS):
             node = self.model.actor_of(passed.before, action)
+            acting |= {node: {}} if node in self.known else {}
             sign = self.model.kind(action).split()[0]
             is_drawn = node and sign in SIGNS and isinstance(self.model, MachineModel)
             label = self.model.label(passed.before, action)
             self.marks.append(Mark(node, step, label, sign=sign if is_drawn else ""))
+        new = {
+            name: {
+                **{n: max(at, heard.get(n, 0)) for n, at in self.known[name].items()},
+                name: step,
+            }
+            for name, heard in acting.items()
+        }
+        self.known = {**self.known, **new}
+        self.told.append(new)
 
 
 FATES: dict[Any, tuple[Fate, Fate]] = {
@@ -616,7 +656,8 @@ def run_of(scene: Scene) -> Spacetime:
         journal.write(passed)
     LATEST.append(journal)
     broken = tuple(Mark("", b.step + 1, b.title, alarm=True) for b in scene.breaches())
-    return Spacetime(model.names, len(steps), tuple(journal.arrows), (*journal.marks, *broken))
+    marks = *journal.marks, *broken
+    return Spacetime(model.names, len(steps), tuple(journal.arrows), marks, journal.known)
 
 
 MESSAGES = Panel(

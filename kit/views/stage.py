@@ -93,7 +93,8 @@ class Message(Struct, frozen=True):
     """Something on its way between two characters, or other keyed parts of the stage (the tape).
 
     Without a ``target`` nobody knows yet where it arrives. ``thing`` is what actions call it. One
-    that ``waits`` has not gone yet: its sender has still to write to its disk.
+    that ``waits`` has not gone yet: its sender has still to write to its disk. ``why`` is what such
+    messages are for.
     """
 
     source: str
@@ -104,6 +105,7 @@ class Message(Struct, frozen=True):
     title: str = ""
     thing: str = ""
     waits: bool = False
+    why: str = ""
 
     @property
     def look(self) -> str:
@@ -333,7 +335,8 @@ def on_network(scene: Scene, stage: Stage) -> Stage:
     def message(sent: Any, held: bool = False) -> Message:
         short, full = m.in_short(sent.message), m.in_full(sent.message)
         thing = network.line(sent)
-        return Message(sent.source, sent.target, short, held=held, title=full, thing=thing)
+        ends, why = (sent.source, sent.target), m.purpose_of(sent.message)
+        return Message(*ends, short, held=held, title=full, thing=thing, why=why)
 
     flying = [message(sent) for sent in carried.in_flight]
     held = [message(sent, held=True) for sent in carried.held]
@@ -582,7 +585,8 @@ def _envelopes(laid: _Set, labels: Labels, before: Stage | None) -> Iterator[tup
         laid.bodies[key] = Body(place, 11)
         if target != laid.stage.tape_key:  # else the card that is to come says it
             labels.ask(key, f"{said}{more}", (place,))
-        title = f"{source} → {target or '?'}: {group[0].title or said}{more}"
+        title = fate(f"{source} → {target or '?'}: {group[0].title or said}{more}", look)
+        title = ". ".join(filter(None, (title, group[0].why)))
         wire = h("path", d=f"{path(way)}{_tip(way, labels.pinned)}", k=f"wire:{key}",
                  class_=f"wire thin {look}".rstrip())  # fmt: skip
         look = look or ("many" if more else "")
@@ -605,7 +609,7 @@ def _envelope(key: str, place: Place, look: str, title: str, thing: str, *, is_n
     """A closed envelope; a held one has two bars, a torn one a rift, many are a pile."""
     return h(
         "g",
-        h("title", fate(title, look)),
+        h("title", title),
         fresh(0, 0, 26, 20) if is_new else None,
         h("rect", x=-7, y=-9, width=20, height=14, class_="box") if look == "many" else None,
         h("path", d=envelope_path(10), class_="box"),
@@ -788,18 +792,19 @@ MEANINGS = {
     "yellow": later("yellow: new in this step"),
 }
 """What the marks mean, unless a family says better."""
+ALWAYS = ("below a node", "on a disk")
 
 
 def _marks_seen(scene: Scene, stage: Stage, before: Stage | None) -> Iterator[str]:
     """The marks of a stage at this moment; what a family says of tags and disks is always there."""
-    yield from ("below a node", "on a disk")
+    yield from ALWAYS
     looks = (*stage.characters, *stage.sides)
     tape = (stage.tape or ())[-MOST_CARDS:]
     marked = [card.marks for card in tape]
     yield from ("blue",) * any(each.fill for each in looks)
     yield from ("crown",) * any(each.leads for each in looks)
     called = {"joining": "+", "gone": "✗", "": ""}
-    for sign in ("lock", "key", "ban", "joining", "gone"):
+    for sign in ("lock", "key", "ban", "joining", "gone", "ballot"):
         yield from (called.get(sign, sign),) * any(sign in (e.sign, e.health) for e in looks)
     yield from ("hollow",) * any(each.health == "down" for each in looks)
     kinds = {each.kind for each in stage.sides}
@@ -865,10 +870,11 @@ def stage_panel(
 ) -> Panel:
     """Make the panel of a family's stage; ``gates`` says what is waited for (None: never),
     ``meanings`` what its marks mean where that is more than ``MEANINGS`` says: *below a node*, *on
-    a disk*, *blue*.
+    a disk*, *blue*, *ballot*. Any other key is an example of what stands there.
     """
     own = {mark: f"{mark}: {words}" for mark, words in (meanings or {}).items()}
     meant = MEANINGS | own
+    examples = [mark for mark in own if mark not in (*MEANINGS, *ALWAYS, "blue", "ballot")]
 
     def on(scene: Scene) -> Stage:
         def work() -> Stage:
@@ -914,7 +920,8 @@ def stage_panel(
         stage = on(scene)
         if len(stage.characters) > MOST_NODES:
             return ""
-        seen = (mark for mark in _marks_seen(scene, stage, was(scene)) if mark in meant)
+        marks = [*_marks_seen(scene, stage, was(scene))]
+        seen = (mark for mark in (*marks[:2], *examples, *marks[2:]) if mark in meant)
         return " · ".join(meant[mark] if mark in own else say(meant[mark]) for mark in seen)
 
     return Panel(name, title, draw, words, still=True, gates=gates, legend=legend)

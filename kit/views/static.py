@@ -7,6 +7,7 @@ as the text alternative, and the few styles a table needs are written on its cel
 
 import base64
 import re
+from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
@@ -55,6 +56,12 @@ def image(drawing: Frag) -> Frag:
     """Turn a drawing into an ``<img>`` with its label as text alternative."""
     data = base64.b64encode(standalone_svg(drawing, lean=True).encode()).decode()
     alt = drawing.get("aria-label") or "drawing"
+    return h("img", src=f"data:image/svg+xml;base64,{data}", alt=alt)
+
+
+def file_image(file: Path, alt: str) -> Frag:
+    """Show a committed drawing, whose file has all that it needs."""
+    data = base64.b64encode(file.read_bytes()).decode()
     return h("img", src=f"data:image/svg+xml;base64,{data}", alt=alt)
 
 

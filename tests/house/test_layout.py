@@ -12,30 +12,6 @@ from PIL import Image, ImageSequence
 
 from tests.house.source import ROOT, project_files
 
-NOTEBOOKS = (
-    "00-start-here.ipynb",
-    "01-bootstrap-epoch-by-epoch.ipynb",
-    "02-decommission-and-other-moves.ipynb",
-    "03-large-clusters-on-spark.ipynb",
-    "04-rehearse-your-own-cluster.ipynb",
-    "05-why-the-barrier.ipynb",
-    "06-reads-and-writes-during-change.ipynb",
-    "07-find-the-bug.ipynb",
-    "09-one-log-for-all-metadata.ipynb",
-    "10-the-coordinator.ipynb",
-    "11-when-things-fail-halfway.ipynb",
-    "12-one-tablet-moves.ipynb",
-    "13-the-row-that-came-back.ipynb",
-    "14-balance-split-merge.ipynb",
-    "15-tablets-of-a-real-cluster.ipynb",
-    "16-into-raft.ipynb",
-    "17-with-and-without-a-majority.ipynb",
-    "18-recovery-drill.ipynb",
-    "19-read-a-real-log.ipynb",
-    "08-write-your-own-model.ipynb",
-)
-
-
 TOP = {
     *("benchmarks", "docs", "images", "kit", "notebooks", "tests", "tools"),
     *(
@@ -67,49 +43,6 @@ def test_the_top_level_holds_what_the_card_names() -> None:
 
 
 @pytest.mark.spec("H-001")
-def test_the_notebooks_are_there() -> None:
-    """The notebooks that there have to be exist."""
-    assert not [name for name in NOTEBOOKS if not (ROOT / "notebooks" / name).is_file()]
-
-
-@pytest.mark.spec("H-022")
-def test_the_readme_tells_a_teacher_what_to_do() -> None:
-    """The README has how to install, start and test; its table has a row a notebook, in order, with
-    its minutes and what the class does. TEACHING has a plan and questions for each, in that order.
-    """
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert all(word in readme for word in ("make lab", "make test", "pip install", "conda", "WSL"))
-    row = r"^\| [\w ]+ \| \[([\w-]+)\]\(notebooks/\1.ipynb\) \| \d+ \| \w.{20,} \|$"
-    rows = tuple(f"{name}.ipynb" for name in re.findall(row, readme, re.M))
-    assert tuple(name for name in rows if name in NOTEBOOKS) == NOTEBOOKS
-    assert sorted(path.name for path in (ROOT / "notebooks").glob("*.ipynb")) == sorted(rows)
-    lessons = (ROOT / "TEACHING.md").read_text(encoding="utf-8").split("\n## ")
-    planned = {part[:2]: part for part in lessons if part[:2].isdecimal()}
-    assert list(planned) == [name[:2] for name in rows]
-    assert not [
-        name
-        for name in rows
-        if not re.search(r"(?s)\*\*Ask\*\*.*\?.*goes wrong", planned[name[:2]])
-    ]
-
-
-def test_the_plans_of_lessons_take_the_time_that_they_say() -> None:
-    """TEACHING has each lesson once; its plan takes as long as its notebook says, and it asks."""
-    text = (ROOT / "TEACHING.md").read_text(encoding="utf-8")
-    plans = re.findall(r"^## (\d\d) .*?(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
-    parts = [part for part in re.split(r"^## ", text, flags=re.MULTILINE) if part[:2].isdecimal()]
-    assert len(plans) == len(parts)
-    for part in parts:
-        [notebook] = (ROOT / "notebooks").glob(f"{part[:2]}-*.ipynb")
-        minutes = sum(map(int, re.findall(r"^\| (\d+) \|", part, re.MULTILINE)))
-        said = re.search(r"\*\*Time\.\*\*\s+(\w+) minutes", notebook.read_text("utf-8"))
-        assert said, notebook.name
-        assert str(minutes) == said[1].replace("Ten", "10"), notebook.name
-        assert f"notebooks/{notebook.name}" in part
-        assert "**Ask**" in part
-        assert "usually goes wrong" in part
-
-
 def test_the_readme_begins_with_a_short_clip() -> None:
     """Its first picture moves for 20 seconds, in less than 1.5 MB; a still one is named too."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")

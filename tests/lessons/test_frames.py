@@ -31,9 +31,9 @@ def test_frames_are_numbered_and_leave_the_player() -> None:
 @pytest.mark.parametrize(
     ("notebook", "player", "epochs"),
     [
-        ("01-bootstrap-epoch-by-epoch", "player", range(1, 5)),
-        ("01-bootstrap-epoch-by-epoch", "rf3", range(100, 104)),
-        ("02-decommission-and-other-moves", "leave", range(1, 5)),
+        ("02-bootstrap-epoch-by-epoch", "player", range(1, 5)),
+        ("02-bootstrap-epoch-by-epoch", "rf3", range(100, 104)),
+        ("04-decommission-and-other-moves", "leave", range(1, 5)),
     ],
 )
 def test_a_plan_is_walked_through_epoch_by_epoch(notebook: str, player: str, epochs: range) -> None:
@@ -55,7 +55,7 @@ def test_a_plan_is_walked_through_epoch_by_epoch(notebook: str, player: str, epo
 @pytest.mark.spec("H-010")
 def test_a_recovery_is_walked_through_in_numbered_frames() -> None:
     """Notebook 18 has a frame for every step that something is reached by, up to the end."""
-    cells = nbformat.read(ROOT / "notebooks" / "18-recovery-drill.ipynb", as_version=4).cells
+    cells = nbformat.read(ROOT / "notebooks" / "53-recovery-drill.ipynb", as_version=4).cells
     [cell] = [c for c in cells if c.cell_type == "code" and "frames(Player(" in c.source]
     shown = cell.outputs[0].data["text/plain"]
     seen = re.findall(r"^Frame \d+ of \d+: (.+)$", shown, re.M)
@@ -68,7 +68,7 @@ def test_a_recovery_is_walked_through_in_numbered_frames() -> None:
 @pytest.mark.spec("H-010")
 def test_a_tablet_migration_is_walked_through_in_numbered_frames() -> None:
     """Notebook 12 has a frame for every stage of a migration that succeeds, in order."""
-    cells = nbformat.read(ROOT / "notebooks" / "12-one-tablet-moves.ipynb", as_version=4).cells
+    cells = nbformat.read(ROOT / "notebooks" / "42-one-tablet-moves.ipynb", as_version=4).cells
     [cell] = [c for c in cells if c.cell_type == "code" and "frames(Player(" in c.source]
     shown = cell.outputs[0].data["text/plain"]
     seen = re.findall(r"^Frame \d+ of \d+: tablet 0: (\w+)$", shown, re.M)

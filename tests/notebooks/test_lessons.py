@@ -56,13 +56,6 @@ def shown(cell: Any) -> str:
     return "\n".join(parts)
 
 
-def test_there_are_notebooks() -> None:
-    """The lessons are there, in order, and their numbers leave none out."""
-    numbers = [int(path.name[:2]) for path in NOTEBOOKS]
-    assert numbers == list(range(len(NOTEBOOKS)))
-    assert len(NOTEBOOKS) >= 19
-
-
 @each_notebook
 def test_it_begins_with_aim_and_time(path: Path) -> None:
     """First come what will be learned and how long it takes; only to watch may come before."""

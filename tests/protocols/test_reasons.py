@@ -8,10 +8,14 @@ from __future__ import annotations
 import os
 from collections import Counter
 from pathlib import Path
+from typing import Any, get_args
 
 import pytest
 
+from kit.engine.network import DeliverMessage
 from kit.engine.registry import Entry, entries
+from kit.protocols.paxos import messages as paxos
+from kit.protocols.raft import messages as raft
 from tests.views.frames import walk
 
 TABLE = Path(__file__).with_name("reasons.txt")
@@ -42,3 +46,33 @@ def test_each_step_is_for_what_the_table_says(name: str) -> None:
         kept = [known[each] for each in entries() if each in known]
         TABLE.write_text("\n\n".join(kept) + "\n", encoding="utf-8")
     assert block == known[name]
+
+
+PAXOS = (
+    paxos.Prepare, paxos.Promise, paxos.Accept, paxos.AcceptedReply, paxos.RefusedReply,
+    paxos.Chosen,
+)  # fmt: skip
+OF_ANY_MESSAGE = "A node knows only what messages have brought it."
+
+
+@pytest.mark.parametrize("name", entries())
+def test_each_message_says_what_its_kind_is_for(name: str) -> None:
+    """Wherever one arrives in a scenario, the reason is that of its kind, and of no other kind."""
+    kinds: dict[str, type] = {}
+    for scenario in entries()[name].scenarios:
+        timeline = walk(f"{name}/{scenario.name}")
+        for moment in timeline.moments[1:]:
+            if isinstance(moment.action, DeliverMessage):
+                message = moment.action.envelope.message
+                kind = type(getattr(message, "message", message))  # that of a group has one within
+                why = timeline.why(moment.id)
+                assert why not in ("", OF_ANY_MESSAGE)
+                assert kinds.setdefault(why, kind) is kind
+
+
+@pytest.mark.parametrize("kinds", [get_args(raft.Message), PAXOS])
+def test_each_kind_of_message_of_a_log_has_a_reason(kinds: tuple[Any, ...]) -> None:
+    """Whether a scenario sends one or not; each has a sentence of its own."""
+    assert len(kinds) >= 6
+    assert all(kind.why.endswith((".", "?")) for kind in kinds)
+    assert len({kind.why for kind in kinds}) == len(kinds)

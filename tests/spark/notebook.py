@@ -11,7 +11,7 @@ from kit.spark.driver import variables
 from tests.house.source import ROOT
 from tools.notebooks import strip
 
-PATH = ROOT / "notebooks" / "03-large-clusters-on-spark.ipynb"
+PATH = ROOT / "notebooks" / "90-large-clusters-on-spark.ipynb"
 NAMES = ("SPARK_REMOTE", "KIT_SPARK_MASTER", "PYTHONPATH")
 Words = list[tuple[str, str]]
 

@@ -148,6 +148,23 @@ def test_the_clocks_of_a_log_are_those_of_lamport_and_fidge(name: str) -> None:
         assert told - {0} == set(range(1, len(timeline.moments)))
 
 
+def test_every_form_tells_what_one_node_has_seen() -> None:
+    """The same steps in all forms, with the clocks of the whole run; ITF has whole states only."""
+    timeline = Timeline(build("raft"))
+    while len(timeline.moments) < 8:
+        timeline.forward()
+    timeline.do(timeline.model.find(timeline.state, "tick C election")[0])
+    whole, known = ([*events(export_run(timeline, "shiviz", node=node))] for node in ("", "B"))
+    seen_steps = {step for step, *_ in seen_by(scene_at(timeline, timeline.at), "B")}
+    assert {int(said.split()[1].rstrip(":")) for _, said, _ in known} == seen_steps
+    assert len(known) < len(whole)
+    assert all(each in whole for each in known)
+    text = export_run(timeline, "mermaid", node="B")
+    assert {int(number) for number in re.findall(r": (\d+)\. ", text)} == seen_steps
+    with pytest.raises(BadInput, match="no node with itf"):
+        export_run(timeline, "itf", node="B")
+
+
 @pytest.mark.parametrize("name", entries())
 def test_every_form_tells_every_step(name: str) -> None:
     """Each step is in the Mermaid text and in the drawing, which is XML without any script."""

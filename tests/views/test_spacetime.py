@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.views.default import ACTORS
 from kit.views.fragment import Frag, keys
@@ -305,3 +306,25 @@ def test_a_network_in_hand_is_drawn_as_it_is() -> None:
     assert (part(frag, "n:B") or frag).get("class") == "character down"
     assert "keep hello (not gone yet: its sender has still to write)" in said
     assert "cut: nothing passes from A to B" in said
+
+
+def test_a_node_knows_what_reached_it() -> None:
+    """A has heard of B's answer; B of what A did up to its request, and nobody of C's timeout."""
+    timeline = Timeline(build("raft"))
+    for verb in ("tick A election", "deliver A>B", "tick C election", "deliver B>A"):
+        option = timeline.model.find(timeline.state, verb)
+        assert option is not None, verb
+        timeline.do(option[0])
+    run = run_of(scene_at(timeline, timeline.at))
+    assert run.known == {
+        "A": {"A": 4, "B": 2, "C": 0},
+        "B": {"A": 1, "B": 2, "C": 0},
+        "C": {"A": 0, "B": 0, "C": 3},
+    }
+    drawing = svg(draw_spacetime(run))
+    assert json.loads(drawing.get("data-known") or "") == run.known
+    asked = next(part for part in drawing.walk() if (part.key or "").startswith("msg:A>B:1"))
+    assert (asked.get("data-lanes"), asked.get("data-since")) == ("A|B", "1")
+    assert [part.get("value") for part in draw_spacetime(run).walk() if part.tag == "option"] == [
+        "", "A", "B", "C"
+    ]  # fmt: skip

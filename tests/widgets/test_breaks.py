@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, Page
@@ -16,7 +17,8 @@ from kit.views.export import export_html
 from kit.views.rendered import RenderedTimeline
 from kit.widgets import Player
 from tests.views.test_breaks import BREAKS
-from tests.widgets.browsing import Desk, MakeDesk, serious
+from tests.widgets.browsing import Desk, MakeDesk, serious, walked
+from tests.widgets.legible import FAINT_WORDS
 
 SHEET = ".kp-break:visible"
 DIM = ".kp-picture [data-my-dim]"
@@ -131,6 +133,17 @@ def test_a_break_is_an_event(desk: MakeDesk) -> None:
     assert not page.is_visible(SHEET)
     assert page.locator(DIM).count() == 0
     assert table.errors == []
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_culprits_can_be_read(desk: MakeDesk, theme: Literal["light", "dark"]) -> None:
+    """What a culprit says stands out from what is behind it, also where that is new and yellow."""
+    table = desk(walked("gossip/both-sides", 2))
+    table.page.emulate_media(color_scheme=theme)
+    table.do("step")
+    table.page.wait_for_selector(".kp-picture svg [data-my-lit] .moved+text")
+    assert table.page.evaluate(FAINT_WORDS) == []
 
 
 @pytest.mark.browser

@@ -120,6 +120,45 @@ def test_the_projector_makes_all_of_it_larger(
     reader.keyboard.press("p")
 
 
+APART = """() => {
+  const box = (one) => document.querySelector(one).getBoundingClientRect();
+  const range = document.createRange();
+  const words = (one) => { range.selectNodeContents(one); return range.getBoundingClientRect(); };
+  const names = [...document.querySelectorAll(".kp-ticks b")].map(words);
+  const ticks = [...document.querySelectorAll(".kp-ticks i")].map((one) =>
+    one.getBoundingClientRect());
+  const marks = document.querySelector(".kp-marks>summary");
+  return { time: Math.max(...names.map((one) => one.bottom)), picture: box(".kp-picture").top,
+    film: { top: box(".kp-film").top, right: box(".kp-film").right },
+    pane: box(".kp-pane").left, small: box(".kp-film>figure").width,
+    lines: marks.scrollHeight / parseFloat(getComputedStyle(marks).lineHeight),
+    named: names.map((one) => Math.min(...ticks.map((tick) =>
+      Math.abs((tick.left + tick.right - one.left - one.right) / 2)))) };
+}"""
+
+
+def test_in_the_projector_nothing_lies_over_the_time_bar(reader: Page, pages: Pages) -> None:
+    """The names of milestones end above the picture, each with its tick at its middle where there
+    is room; the film is over the picture alone, and what the marks mean stands in one line.
+    """
+    opened(reader, pages("commit/two-submit"))
+    reader.evaluate(LARGE)
+    reader.set_viewport_size({"width": 1280, "height": 720})
+    reader.keyboard.press("p")
+    reader.wait_for_selector(".kp[data-my-large]")
+    reader.click("[data-do=film]")
+    reader.wait_for_selector(".kp-film>figure")
+    seen = reader.evaluate(APART)
+    reader.keyboard.press("Escape")
+    reader.keyboard.press("p")
+    assert seen["time"] <= seen["picture"]
+    assert seen["film"]["top"] >= seen["picture"]
+    assert seen["film"]["right"] <= seen["pane"] + 4
+    assert seen["small"] >= 340
+    assert seen["lines"] < 1.9
+    assert min(seen["named"]) <= 2
+
+
 AROUND = '<main class=jp-WindowedPanel-outer style="overflow:auto"><div id=player></div></main>'
 
 

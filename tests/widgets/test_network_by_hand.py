@@ -163,3 +163,25 @@ def test_a_lane_folds_by_press_and_by_key(desk: MakeDesk) -> None:
     assert page.locator("[data-my-folded]").count() == 0
     assert page.evaluate("document.querySelectorAll('[data-lanes=Z]').length") == 0
     assert json.dumps(table.errors) == "[]"
+
+
+def test_the_run_shows_what_one_node_knows(desk: MakeDesk) -> None:
+    """A has said hello to B, who has not heard of it: what A did is away as long as B is chosen, in
+    the next step as well, and comes back with everybody.
+    """
+    table = desk(Player(played("request A hello", "persist A", "tick A again")))
+    page = table.page
+    table.turn_to("messages")
+    choice, away = 'select[data-do="only"]:visible', ".lifelines [hidden]"
+    everything = page.locator(".lifelines [data-since]").count()
+    assert everything > 0
+    page.select_option(choice, "A")
+    assert page.locator(away).count() == 0
+    page.select_option(choice, "B")
+    assert page.locator(away).count() == everything
+    page.focus(".kp-picture")
+    page.keyboard.press("ArrowLeft")
+    assert page.locator(away).count() == page.locator(".lifelines [data-since]").count() > 0
+    page.select_option(choice, "")
+    assert page.locator(away).count() == 0
+    assert json.dumps(table.errors) == "[]"

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import permutations, product
 from string import ascii_uppercase
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from msgspec import Meta, Struct
 
@@ -102,12 +102,14 @@ class LegacyNode(State, frozen=True, cache_hash=True):
 class Syn(Struct, frozen=True, tag="syn", cache_hash=True):
     """This is how much I know of each endpoint."""
 
+    why: ClassVar = "Nodes first compare how much they know, so that only news travels."
     digests: Digests
 
 
 class Ack(Struct, frozen=True, tag="ack", cache_hash=True):
     """I know less of these endpoints; of those I know this, which is newer."""
 
+    why: ClassVar = "News goes both ways: what is newer here, and a question for the rest."
     lacking: Digests
     newer: View
 
@@ -115,18 +117,21 @@ class Ack(Struct, frozen=True, tag="ack", cache_hash=True):
 class Ack2(Struct, frozen=True, tag="ack2", cache_hash=True):
     """This is what you asked for."""
 
+    why: ClassVar = "The round ends: the other node has what it asked for."
     newer: View
 
 
 class PullRequest(Struct, frozen=True, tag="pull", cache_hash=True):
     """Send me all cells of your schema; I heard of this version of it."""
 
+    why: ClassVar = "A schema version that is unknown here may hold cells that are lacking."
     version: str
 
 
 class PullAnswer(Struct, frozen=True, tag="cells", cache_hash=True):
     """These are all cells of my schema, whose hash is ``version``; you heard of ``wanted``."""
 
+    why: ClassVar = "Cells merge to the same schema in any order, and twice does no harm."
     wanted: str
     version: str
     cells: Mutations
@@ -294,7 +299,7 @@ class Gossip(NetworkModel):
     )
     @purpose("Any node may change the schema at once; nobody puts changes in order.")
     def make_change(self, s: ActorState, number: Change) -> Next:
-        """{name} does {what} with timestamp {timestamp} and says so; its version is {version}, a
+        """{name} runs {what} with timestamp {timestamp} and says so; its version is {version}, a
         hash of {count}.
         """
         planned = self.planned[number]

@@ -6,7 +6,7 @@ Source: "Establishing group 0 in a fresh cluster".
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from msgspec import Struct, structs
 from msgspec.structs import replace
@@ -147,28 +147,34 @@ MOST_NAMED = 4
 class PeerRequest(Struct, frozen=True, tag="ask", cache_hash=True):
     """Whom do you know? These are the nodes that I know."""
 
+    why: ClassVar = "A new node asks if there is a group already, and whom else to ask."
     peers: Names
 
 
 class PeerReply(Struct, frozen=True, tag="peers", cache_hash=True):
     """I have no group; these are the nodes that I know."""
 
+    why: ClassVar = "Nodes put together whom they know, until all know the same ones."
     peers: Names
 
 
 class GroupReply(Struct, frozen=True, tag="group", cache_hash=True):
     """There is a group 0; ask its founder to let you in."""
 
+    why: ClassVar = "Where there is a group nobody may found another one: the node joins."
     group: str
 
 
 class JoinRequest(Struct, frozen=True, tag="join", cache_hash=True):
     """Add me to the configuration of your group."""
 
+    why: ClassVar = "A node is a member once the group's configuration has it."
+
 
 class JoinReply(Struct, frozen=True, tag="joined", cache_hash=True):
     """You are a member of this group."""
 
+    why: ClassVar = "The node is in, and need not ask any more."
     group: str
 
 

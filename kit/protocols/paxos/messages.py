@@ -5,7 +5,7 @@ Sources: Paxos Made Simple, 2.2 and 2.3; CEP-21, "Event Submission Protocol".
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from msgspec import Struct
 
@@ -19,6 +19,7 @@ Mark: TypeAlias = Accepted[Value] | None
 class Prepare(Struct, frozen=True, tag="prepare", cache_hash=True):
     """Promise me to refuse lower ballots for this epoch, and tell me what you have accepted."""
 
+    why: ClassVar = "A majority is to refuse lower ballots, and name what it has accepted."
     epoch: int
     ballot: int
 
@@ -26,6 +27,7 @@ class Prepare(Struct, frozen=True, tag="prepare", cache_hash=True):
 class Promise(Struct, frozen=True, tag="promise", cache_hash=True):
     """I promise; this is what I have accepted so far."""
 
+    why: ClassVar = "A majority of promises names what may be chosen: that has to come first."
     epoch: int
     ballot: int
     accepted: Mark
@@ -34,6 +36,7 @@ class Promise(Struct, frozen=True, tag="promise", cache_hash=True):
 class Accept(Struct, frozen=True, tag="accept", cache_hash=True):
     """Accept this value for the epoch."""
 
+    why: ClassVar = "A value is chosen once a majority has accepted it in one ballot."
     epoch: int
     ballot: int
     entry: Value
@@ -42,6 +45,7 @@ class Accept(Struct, frozen=True, tag="accept", cache_hash=True):
 class AcceptedReply(Struct, frozen=True, tag="accepted", cache_hash=True):
     """I have accepted it."""
 
+    why: ClassVar = "The proposer counts who has accepted: a majority, and it is chosen."
     epoch: int
     ballot: int
 
@@ -49,6 +53,7 @@ class AcceptedReply(Struct, frozen=True, tag="accepted", cache_hash=True):
 class RefusedReply(Struct, frozen=True, tag="refused", cache_hash=True):
     """I have promised a higher ballot."""
 
+    why: ClassVar = "A higher ballot is under way: the proposer's next one goes above it."
     epoch: int
     ballot: int
     promised: int
@@ -57,6 +62,7 @@ class RefusedReply(Struct, frozen=True, tag="refused", cache_hash=True):
 class Chosen(Struct, frozen=True, tag="chosen", cache_hash=True):
     """This epoch is taken, by this value."""
 
+    why: ClassVar = "A member that knows what an epoch holds can go on to the next one."
     epoch: int
     entry: Value
 

@@ -308,6 +308,8 @@ class _Turn:
                 self.store(term=term, vote="")
                 self.follow(source if of_leader else "")
         elif of_leader and isinstance(self.role, Leader):
+            if isinstance(message, say.Install):
+                self.send(source, say.Installed(term, False))
             return False
         elif of_leader and self.server.leader != source:
             self.follow(source)

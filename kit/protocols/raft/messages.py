@@ -2,7 +2,7 @@
 thesis, sections 3.10, 6.4 and 9.6; Scylla, Raft in Scylla.
 """
 
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from msgspec import Struct
 
@@ -12,6 +12,7 @@ from kit.protocols.raft.rules.log import Entry, Snapshot
 class Append(Struct, frozen=True, tag="append", cache_hash=True):
     """Entries behind the one of ``before`` (its index) and ``before_term``; none: a heartbeat."""
 
+    why: ClassVar = "The leader sends its entries; an empty append says that it still leads."
     term: int
     before: int
     before_term: int
@@ -22,6 +23,7 @@ class Append(Struct, frozen=True, tag="append", cache_hash=True):
 class Accepted(Struct, frozen=True, tag="accepted", cache_hash=True):
     """My log agrees with yours up to ``last``."""
 
+    why: ClassVar = "The leader counts who stores an entry: with a majority it is committed."
     term: int
     commit: int
     last: int
@@ -30,6 +32,7 @@ class Accepted(Struct, frozen=True, tag="accepted", cache_hash=True):
 class Rejected(Struct, frozen=True, tag="rejected", cache_hash=True):
     """I do not have the entry at ``mismatch``; my log ends at ``last``. Both 0: who leads?"""
 
+    why: ClassVar = "The leader hears that its entries do not fit, or that its term is over."
     term: int
     commit: int
     mismatch: int
@@ -42,6 +45,7 @@ class VoteRequest(Struct, frozen=True, tag="vote", cache_hash=True):
     Of a ``trial`` (a pre-vote) nobody's term changes. ``forced``: the leader has asked for it.
     """
 
+    why: ClassVar = "A majority of votes makes a leader; a pre-vote asks if it could be had."
     term: int
     last: int
     last_term: int
@@ -52,6 +56,7 @@ class VoteRequest(Struct, frozen=True, tag="vote", cache_hash=True):
 class VoteReply(Struct, frozen=True, tag="voted", cache_hash=True):
     """Whether you have my vote."""
 
+    why: ClassVar = "One vote a term each: no two candidates win. A pre-vote binds nobody."
     term: int
     granted: bool
     trial: bool = False
@@ -60,6 +65,7 @@ class VoteReply(Struct, frozen=True, tag="voted", cache_hash=True):
 class Install(Struct, frozen=True, tag="snapshot", cache_hash=True):
     """Take this snapshot: I no longer have the entries that you lack."""
 
+    why: ClassVar = "Entries that are lacking here are gone: a snapshot stands for them."
     term: int
     snapshot: Snapshot
 
@@ -67,6 +73,7 @@ class Install(Struct, frozen=True, tag="snapshot", cache_hash=True):
 class Installed(Struct, frozen=True, tag="installed", cache_hash=True):
     """Whether I have taken the snapshot."""
 
+    why: ClassVar = "The leader stops waiting for it, and looks where the logs agree."
     term: int
     success: bool
 
@@ -74,12 +81,14 @@ class Installed(Struct, frozen=True, tag="installed", cache_hash=True):
 class TimeoutNow(Struct, frozen=True, tag="lead", cache_hash=True):
     """Begin an election at once: I hand over to you."""
 
+    why: ClassVar = "A leader that hands over says who is next: nobody waits for a timeout."
     term: int
 
 
 class ReadQuorum(Struct, frozen=True, tag="barrier", cache_hash=True):
     """Do you still follow me? Read barriers up to this number wait for that."""
 
+    why: ClassVar = "Another one might lead by now: does a majority still follow?"
     term: int
     commit: int
     number: int
@@ -88,6 +97,7 @@ class ReadQuorum(Struct, frozen=True, tag="barrier", cache_hash=True):
 class ReadQuorumReply(Struct, frozen=True, tag="follows", cache_hash=True):
     """I follow you."""
 
+    why: ClassVar = "If a majority still follows, nobody has committed anything newer."
     term: int
     commit: int
     number: int
@@ -96,6 +106,7 @@ class ReadQuorumReply(Struct, frozen=True, tag="follows", cache_hash=True):
 class Forward(Struct, frozen=True, tag="forward", cache_hash=True):
     """Take this command into the log for me."""
 
+    why: ClassVar = "Only the leader appends to the log: others hand it their commands."
     request: str
     command: str
 
@@ -103,6 +114,7 @@ class Forward(Struct, frozen=True, tag="forward", cache_hash=True):
 class ForwardReply(Struct, frozen=True, tag="taken", cache_hash=True):
     """Your command is at this index (0: I don't lead; ``leader`` does, as far as I know)."""
 
+    why: ClassVar = "The server hears at which index the command is, or that it is at none."
     request: str
     term: int
     index: int
@@ -112,12 +124,14 @@ class ForwardReply(Struct, frozen=True, tag="taken", cache_hash=True):
 class ReadRequest(Struct, frozen=True, tag="read", cache_hash=True):
     """How far must I have applied the log before I may read?"""
 
+    why: ClassVar = "Only the leader knows how far a reader has to have applied the log."
     request: str
 
 
 class ReadReply(Struct, frozen=True, tag="readable", cache_hash=True):
     """Up to this index; None: I cannot tell, for I don't lead or have just begun to."""
 
+    why: ClassVar = "Its client reads once the log is applied that far, or has to ask again."
     request: str
     index: int | None
     leader: str = ""

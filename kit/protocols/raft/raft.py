@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import combinations, pairwise
 from typing import Any, Literal, get_args
 
-from kit.engine.actors import Post, receives
+from kit.engine.actors import STILL, Post, receives
 from kit.engine.declared import (
     always,
     budget,
@@ -31,7 +31,7 @@ from kit.errors import BadInput, Refusal
 from kit.masks import is_majority
 from kit.protocols.raft import core, words
 from kit.protocols.raft.beginning import NAMES, RaftNode, begun, members_of
-from kit.protocols.raft.messages import Message
+from kit.protocols.raft.messages import Install, Installed, Message
 from kit.protocols.raft.refining import refinement_of
 from kit.protocols.raft.rules.configuration import Configuration, tally
 from kit.protocols.raft.rules.log import Log
@@ -242,6 +242,20 @@ class Raft(MachineModel):
                 return refused(f"what {server.id} would send is on its way")
         return end
 
+    def drop(self, s: Any, envelope: Envelope[Any]) -> Any:
+        """A message is lost. Of a snapshot the leader is told, which probes again."""
+        end, message = super().drop(s, envelope), envelope.message
+        if not isinstance(message, Install | Installed) or not isinstance(end, MachineState):
+            return end
+        ends = envelope.source, envelope.target
+        leader, other = ends if isinstance(message, Install) else ends[::-1]
+        place = self.index[leader]
+        node = end.nodes[place]
+        if node.server.term != message.term:
+            return end
+        after = node.but(server=core.snapshot_failed(node.server, other, self.raft).server)
+        return end.but(nodes=(*end.nodes[:place], after, *end.nodes[place + 1 :]))
+
     def reaches(self, s: MachineState, source: int, target: int) -> bool:
         """Whether messages pass from a server that is up to another one."""
         names = self.names
@@ -442,6 +456,20 @@ class Raft(MachineModel):
     def in_full(self, message: Any) -> str:
         """A message with all that it says."""
         return words.said(message, fully=True)
+
+    def milestone(self, before: Any, action: Any, after: Any) -> str | None:
+        """Somebody leads a term, a command is committed; or what befalls a node or a link."""
+        reigns = {server.term for server, _ in leading(before)}
+        for server, _ in leading(after):
+            if server.term not in reigns:
+                return f"{server.id} leads term {server.term}"
+        known = max(n.server.commit for n in before.nodes)
+        for server in (n.server for n in after.nodes):
+            new = (each for each in server.log if known < each.index <= server.commit)
+            if data := next(filter(None, (each.data for each in new)), None):
+                return f"{words.data_text(data)} is committed"
+        reached = super().milestone(before, action, after)
+        return None if reached == STILL else reached
 
     def readable(self, s: Any) -> dict[str, Any]:
         """Each server in a line, then the network."""

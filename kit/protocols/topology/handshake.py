@@ -10,7 +10,7 @@ blog post on 6.0, on features and host ids; published code, ``join_node_request_
 """
 
 from collections.abc import Callable
-from typing import Literal
+from typing import ClassVar, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -108,6 +108,7 @@ class JoinNodeRequest(Struct, frozen=True, tag="request", cache_hash=True):
     ``ignores`` are the dead nodes that a replacing node names beside the one that it ``replaces``.
     """
 
+    why: ClassVar = "A member has to put the request into the queue, which is in group 0."
     host: str
     call: int
     cluster: str
@@ -232,6 +233,7 @@ ACCEPTED = "accepted"
 class JoinNodeQuery(Struct, frozen=True, tag="query", cache_hash=True):
     """How does one join this cluster?"""
 
+    why: ClassVar = "A joiner has to know first by which way this cluster lets nodes in."
     host: str
     call: int
 
@@ -239,6 +241,7 @@ class JoinNodeQuery(Struct, frozen=True, tag="query", cache_hash=True):
 class ModeReply(Struct, frozen=True, tag="mode", cache_hash=True):
     """By a request that goes through group 0 (``raft``)."""
 
+    why: ClassVar = "The joiner knows the way now, and makes its request."
     call: int
     mode: str
 
@@ -246,12 +249,14 @@ class ModeReply(Struct, frozen=True, tag="mode", cache_hash=True):
 class PlacedReply(Struct, frozen=True, tag="placed", cache_hash=True):
     """Your request is in the queue: start your group 0 server and wait for a response."""
 
+    why: ClassVar = "The request is in the queue: the joiner waits for a verdict."
     call: int
 
 
 class RejectedReply(Struct, frozen=True, tag="rejected", cache_hash=True):
     """Your request is not in the queue."""
 
+    why: ClassVar = "The request was never taken, so there is no verdict to wait for."
     call: int
     reason: str
 
@@ -259,6 +264,7 @@ class RejectedReply(Struct, frozen=True, tag="rejected", cache_hash=True):
 class JoinNodeResponse(Struct, frozen=True, tag="response", cache_hash=True):
     """The coordinator's verdict on a host id: accepted, or the reason why not."""
 
+    why: ClassVar = "The coordinator has decided, and the joiner has to know."
     host: str
     verdict: str
 
@@ -266,18 +272,21 @@ class JoinNodeResponse(Struct, frozen=True, tag="response", cache_hash=True):
 class ResponseHandled(Struct, frozen=True, tag="handled", cache_hash=True):
     """The joiner goes on as accepted."""
 
+    why: ClassVar = "The coordinator goes on once the joiner knows that it is accepted."
     host: str
 
 
 class BannedNotice(Struct, frozen=True, tag="banned", cache_hash=True):
     """The handshake failed: a host id that has left is heard no more."""
 
+    why: ClassVar = "A node that has left is not heard any more, and is told so."
     host: str
 
 
 class OldWrite(Struct, frozen=True, tag="write", cache_hash=True):
     """Store this: a write from before its sender was removed; what it wrote is long deleted."""
 
+    why: ClassVar = "The write of a removed node may still arrive: its data is long deleted."
     host: str
 
 

@@ -33,6 +33,7 @@ const BUTTONS = {
   story: (player) => player.toggleStory(),
   open: (player) => player.toggleStory(false),
   why: (player, button) => player.breaks.why(button),
+  word: ({ voice }, button) => voice.tell(button.dataset.means, button),
   unbreak: (player) => player.breaks.close(),
   broke: (player, button) => player.breaks.open(Number(button.dataset.moment)),
   visit: (player, button) => player.visit(Number(button.dataset.moment)),
@@ -143,7 +144,8 @@ function point(player, target) {
 }
 
 function change(player, target) {
-  if (target.dataset.do === "only") player.breaks.only();
+  if (target.dataset.do === "only")
+    target.closest(".kp-break") ? player.breaks.only() : player.spots.follow(player.main);
   if (target.dataset.choose) player.choices.choose(target);
   if (target.dataset.thing) player.choices.restoreLight();
   if (target === player.control("speed") && player.playing) {

@@ -69,9 +69,14 @@ export class Spots {
     this.thin(drawing);
   }
 
+  // What the chosen node has not heard of is away.
   thin(drawing) {
+    const { value } = drawing.parentElement.querySelector("select") ?? {};
+    const known = value && JSON.parse(drawing.dataset.known)[value];
     for (const part of all(drawing, "[data-lanes]")) {
-      const isThin = part.dataset.lanes.split("|").some((lane) => this.folded.has(lane));
+      const lanes = part.dataset.lanes.split("|");
+      part.toggleAttribute("hidden", part.dataset.since > known?.[lanes[0]]);
+      const isThin = lanes.some((lane) => this.folded.has(lane));
       part.toggleAttribute("data-my-folded", isThin);
       if (part.matches("svg .who")) part.ariaPressed = isThin;
     }

@@ -2,7 +2,7 @@
 
 import { marksOf } from "./branches.js";
 
-const LETTER = 0.62; // of its height is a letter wide, so that no name need be measured
+const LETTER = 0.62; // of its height is a letter wide at most, so that no name is measured
 const GAP = 8; // pixels between two names, and by which one may stand out
 
 export class TimeBar {
@@ -71,7 +71,7 @@ export class TimeBar {
       const fits = Math.abs(left + size / 2 - step * width) <= size / 2 && left + size <= free;
       if (!fits) name.remove();
       else {
-        name.style.left = `${left}px`;
+        name.style.left = `${left + size / 2}px`;
         free = left - GAP;
       }
     }

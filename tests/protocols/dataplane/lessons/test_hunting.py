@@ -170,7 +170,7 @@ def test_the_notebook_gives_no_answer_away() -> None:
 
     The example that is solved is of another hunt, and lacks what none of these eight lacks.
     """
-    notebook = nbformat.read(ROOT / "notebooks" / "07-find-the-bug.ipynb", as_version=4)
+    notebook = nbformat.read(ROOT / "notebooks" / "09-find-the-bug.ipynb", as_version=4)
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     text = "\n".join(cell.source for cell in notebook.cells)
     (seed,) = re.findall(r"hunt\((\d+)\)", text)

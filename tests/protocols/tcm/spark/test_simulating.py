@@ -165,7 +165,7 @@ def test_only_tables_of_one_kind_are_gathered() -> None:
 @pytest.mark.spec("H-017", "H-020")
 def test_the_notebook_says_the_same_without_spark(capsys: pytest.CaptureFixture[str]) -> None:
     """The cells of the lesson that use Spark print what is stored when they run in one process."""
-    notebook = nbformat.read(ROOT / "notebooks" / "07-find-the-bug.ipynb", as_version=4)
+    notebook = nbformat.read(ROOT / "notebooks" / "09-find-the-bug.ipynb", as_version=4)
     names: dict[str, Any] = {"spark": None}
     exec("from kit.protocols.tcm.spark.simulating import replay, simulations, violations", names)
     exec("from kit.spark.sweeping import sweep", names)

@@ -1,0 +1,83 @@
+"""The course: every lesson, what it needs, and what its notebook was called before.
+
+One table, ``data/course.toml``, so that README, map, links and tests say the same. Two tracks
+can be read alone: *epochs* follows CEP-21 of Apache Cassandra, *topology* follows ScyllaDB's
+topology over Raft. Numbers leave gaps, so that a new lesson moves no other.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import MappingProxyType
+
+import msgspec
+from msgspec import Struct
+
+from kit.edge.arguments import checked
+from kit.edge.words import later
+from kit.engine.registry import one_of
+from kit.errors import BadInput
+
+TRACKS = MappingProxyType(
+    {
+        0: later("Start"),
+        1: later("Epochs: CEP-21 of Apache Cassandra"),
+        30: later("Topology over Raft: ScyllaDB"),
+        90: later("Appendices"),
+    }
+)
+"""Title of each track by the number of its first lesson, in the order of the numbers."""
+
+
+class Lesson(Struct, frozen=True, forbid_unknown_fields=True):
+    """One notebook: ``in_class`` says what students do, ``needs`` the slugs of lessons before it.
+
+    ``formerly`` are the names that its file had, without the ending, ``exercises`` the names of
+    those at its end.
+    """
+
+    number: int
+    slug: str
+    title: str
+    in_class: str
+    needs: tuple[str, ...] = ()
+    formerly: tuple[str, ...] = ()
+    exercises: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The name of its notebook, without the ending."""
+        return f"{self.number:02}-{self.slug}"
+
+    @property
+    def file(self) -> str:
+        """The file of its notebook in the folder ``notebooks``."""
+        return f"{self.name}.ipynb"
+
+    @property
+    def track(self) -> str:
+        """The title of the track that its number is in."""
+        return next(title for first, title in [*TRACKS.items()][::-1] if first <= self.number)
+
+
+class _Table(Struct, frozen=True, forbid_unknown_fields=True):
+    lesson: tuple[Lesson, ...]
+
+
+COURSE = msgspec.toml.decode(
+    Path(__file__).with_name("data").joinpath("course.toml").read_bytes(), type=_Table
+).lesson
+"""Every lesson, in the order in which the course goes."""
+
+
+@checked
+def lesson(name: str) -> Lesson:
+    """The lesson of that slug, notebook or former notebook; an ending ``.ipynb`` may follow.
+
+    Raises BadInput for an unknown name, with the nearest ones.
+    """
+    short = name.removesuffix(".ipynb")
+    for each in COURSE:
+        if short in (each.slug, each.name, *each.formerly):
+            return each
+    raise BadInput("lesson", name, one_of(short, [each.name for each in COURSE]))

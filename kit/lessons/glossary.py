@@ -1,0 +1,113 @@
+"""``kit.glossary("fence")``: what a word means, its picture, and the lesson that explains it."""
+
+from msgspec import Struct
+
+from kit.edge.arguments import checked
+from kit.edge.words import later, say
+from kit.engine.glossary import Entry, drawing_file, entry, lesson_file, lesson_title, words
+from kit.engine.scenario import files, open_file
+from kit.engine.timeline import Timeline
+from kit.lessons.stills import Still, still
+from kit.views.fragment import Frag, escape, h
+from kit.views.parts import prose
+from kit.views.registry import for_model
+from kit.views.static import Sheet, Shown, file_image, static_html
+from kit.widgets.opening import open_named
+
+HEADS = later("word"), later("what it means")
+ABSENCE = (
+    later("Who says so: {what}."),
+    later("Who knows it: {what}."),
+    later("Does a barrier wait for it? {what}."),
+    later("May it come back? {what}."),
+)
+
+
+def timeline_at(entry: Entry) -> Timeline | None:
+    """The story that shows a word, at the step that does; None: a drawing does, or nothing."""
+    if entry.scene is None:
+        return None
+    name, step = entry.scene
+    if name in files():
+        timeline = open_file(files()[name])
+        timeline.goto(step)
+        return timeline
+    timeline = open_named(name).timeline
+    for _ in range(step):
+        timeline.forward()
+    return timeline
+
+
+class Explained(Struct, Shown, frozen=True):
+    """A word of the glossary, as a notebook or a terminal shows it."""
+
+    word: str
+    entry: Entry
+
+    @property
+    def lines(self) -> list[str]:
+        """What the word means, and for a node that is not there the four answers."""
+        absence = self.entry.absence
+        answers = absence.answers if absence else ()
+        return [self.entry.means, *map(_filled, ABSENCE, answers)]
+
+    @property
+    def lesson(self) -> str:
+        """Which lesson explains it; empty: none does."""
+        file = lesson_file(self.entry.lesson)
+        return say("Lesson {title}", title=lesson_title(file)) if file else ""
+
+    def still(self) -> Still | None:
+        """The step of a story that shows it: the picture of the Player."""
+        timeline = timeline_at(self.entry)
+        picture = for_model(timeline.model).picture if timeline else ""
+        return still(timeline, *[picture] * bool(picture)) if timeline else None
+
+    def caption(self) -> str:
+        """What the picture shows, in words."""
+        timeline = timeline_at(self.entry)
+        if timeline is None:
+            return self.entry.picture
+        name, step = self.entry.scene or ("", 0)
+        text = timeline.moments[timeline.at].say
+        return say("{name}, step {step}: {text}", name=name, step=step, text=text)
+
+    def draw(self) -> Frag:
+        """The word, what it means, and its picture with the same in words."""
+        lines = [h("p", prose(line)) for line in self.lines]
+        shown = self.still()
+        file = drawing_file(self.entry.picture)
+        alt = say("a drawing of {word}", word=self.word)
+        drawn = shown.draw() if shown else file and file_image(file, alt)
+        return h("div", h("h4", self.word), lines, drawn or None)
+
+    def _repr_mimebundle_(self, **_options: object) -> dict[str, str]:
+        file, link = lesson_file(self.entry.lesson), ""
+        if file:  # a fragment has no links: this one is to a notebook beside the reader's own
+            link = f'<p><a href="{escape(file.name)}">{escape(self.lesson)}</a></p>'
+        drawn = static_html(self.draw()).removesuffix("</div>")
+        return {"text/plain": repr(self), "text/html": f"{drawn}{link}</div>"}
+
+    def __repr__(self) -> str:
+        picture = say("Picture: {what}", what=self.caption()) if self.entry.picture else ""
+        return "\n".join(filter(None, [self.word, *self.lines, picture, self.lesson]))
+
+
+def _filled(words: str, what: str) -> str:
+    return say(words, what=what if ":" in words else what[0].upper() + what[1:])
+
+
+@checked
+def glossary(word: str | None = None) -> Explained | Sheet:
+    """What a word means, with its picture and its lesson; without a word, all of them.
+
+    Raises BadInput for a word that the glossary does not have, naming those nearest to it.
+    """
+    if word is not None:
+        return Explained(*entry(word))
+    return Sheet(say("Glossary"), tuple(map(say, HEADS)), sorted_words())
+
+
+def sorted_words() -> tuple[tuple[str, str], ...]:
+    """Every word with what it means, in the order of the alphabet."""
+    return tuple((word, words()[word].means) for word in sorted(words(), key=str.casefold))
