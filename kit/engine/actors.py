@@ -36,6 +36,8 @@ from kit.engine.network import (
 from kit.errors import BadInput, Refusal
 
 T = TypeVar("T")
+STILL = "nothing in flight"
+"""The milestone of a network that has delivered all."""
 
 
 class Post(Struct, frozen=True):
@@ -98,12 +100,13 @@ class NetworkModel(NodeModel[ActorState]):
 
     Its ``set_up`` calls ``connect``; ``begin`` says how a node begins; methods under ``receives``
     what it makes of messages. ``message`` is the type of all messages, the codec of traces: without
-    it, all that are received.
+    it, all that are received. ``shared`` are names that are no nodes: what several of them write.
     """
 
     State = ActorState
     first: tuple[str, ...] = ("deliver",)
     message: Any = None
+    shared: ClassVar[tuple[str, ...]] = ()
     _receivers: ClassVar[dict[Any, tuple[str, str]]] = {}
 
     def __init_subclass__(cls) -> None:
@@ -368,14 +371,17 @@ class NetworkModel(NodeModel[ActorState]):
             enabled = (action for action in enabled if self.apply(s, action) != s)
         return next(enabled, None)
 
+    def is_busy(self, s: ActorState) -> bool:
+        """Whether a message is in flight or held."""
+        return bool(s.network.in_flight or s.network.held)
+
     def milestone(self, before: ActorState, action: Any, after: ActorState) -> str | None:
         """The network splits, heals, or has delivered all."""
         if isinstance(action, Partition):
             return "split"
         if isinstance(action, Heal):
             return "healed"
-        quiet = not after.network.in_flight and not after.network.held
-        return "nothing in flight" if quiet and before.network.in_flight else None
+        return STILL if before.network.in_flight and not self.is_busy(after) else None
 
 
 def _list(done: list[str]) -> str:

@@ -390,6 +390,10 @@ class Model(Generic[S, A]):
         """What the hand does in the picture for an action, where it can do it by itself."""
         return None
 
+    def is_busy(self, s: S) -> bool:
+        """Whether something is in flight."""
+        return False
+
     def why(self, action: A) -> str:
         """What such a step is for, in a sentence; empty where nobody says."""
         return ""

@@ -17,10 +17,10 @@ shown after it. Blank lines part them; lines that begin with ``#`` are comments:
 
 A parameter's value is JSON, or else plain text. A step is lines of verbs and of what to show, then
 ``----``. Verbs are the model's own (``apply B``; one that must wait shows why) and ``next``,
-``milestone``, ``back``, ``catch up``. Of every model can be shown ``verdicts``, ``waiting`` and
-``enabled`` (after the last two the beginning of the verbs that are meant); ``rows``, ``log`` and
-so on of those whose registry entry has such output. A word of an earlier version is read as
-today's, and noted.
+``milestone``, ``quiet`` (on until nothing is in flight), ``back``, ``catch up``. Of every model can
+be shown ``verdicts``, ``waiting`` and ``enabled`` (after the last two the beginning of the verbs
+that are meant); ``rows``, ``log`` and so on of those whose registry entry has such output. A word
+of an earlier version is read as today's, and noted.
 """
 
 from collections.abc import Callable
@@ -276,6 +276,7 @@ class _Player:
         self.moves = {
             "next": self.timeline.forward,
             "milestone": self.timeline.to_milestone,
+            "quiet": self.timeline.to_quiet,
             "back": self.timeline.back,
         }
         self.tellings = {"catch up": self._catch_up, "verdicts": self._verdicts}

@@ -364,11 +364,18 @@ class Timeline:
         """Forward to the next milestone or broken promise, to rest, or ``LONGEST_RUN`` steps; None:
         nothing moved.
         """
+        return self._until(lambda moved: moved.milestone is not None)
+
+    def to_quiet(self) -> Moment | None:
+        """The same, but to where nothing is in flight on a network."""
+        return self._until(lambda moved: not self.model.is_busy(moved.state))
+
+    def _until(self, reached: Callable[[Moment], bool]) -> Moment | None:
         last = None
         for _ in range(LONGEST_RUN):
             moved = self.forward()
             last = moved or last
-            if moved is None or moved.milestone is not None or self.broken_by(moved.id):
+            if moved is None or reached(moved) or self.broken_by(moved.id):
                 break
         return last
 

@@ -5,7 +5,8 @@ from typing import Literal
 from kit.views.fragment import Frag, Kid, h
 from kit.views.labels import SIZE, measured, shortened
 
-HEAD, LETTER = 15.0, 15.0
+HEAD, LETTER, LARGE = 15.0, 15.0, 17.0
+"""The radius of a head, its letter, and that of one that stands at a gate; in pixels."""
 Kind = Literal["node", "client", "operator"]
 Health = Literal["up", "down", "gone", "joining"]
 CROWNED = "M-10-15l-2-9l6 4l6-7l6 7l6-4l-2 9z"
@@ -24,7 +25,7 @@ def head_of(kind: Kind, reach: float = HEAD) -> Frag:
 
 def letter_of(letter: str, head: float) -> Frag:
     """Write a character's letter or two, as large as its head has room for."""
-    small = measured(letter, LETTER, bold=True) > 2 * head
+    small = measured(letter, LARGE, bold=True) > 2 * head
     if measured(letter, SIZE, bold=True) > 2 * head + 2:  # what differs is often at the end
         letter = letter[0] + letter[-1]
     shown = shortened(letter, 2 * head + 2, SIZE if small else LETTER, bold=True)

@@ -792,18 +792,19 @@ MEANINGS = {
     "yellow": later("yellow: new in this step"),
 }
 """What the marks mean, unless a family says better."""
+ALWAYS = ("below a node", "on a disk")
 
 
 def _marks_seen(scene: Scene, stage: Stage, before: Stage | None) -> Iterator[str]:
     """The marks of a stage at this moment; what a family says of tags and disks is always there."""
-    yield from ("below a node", "on a disk")
+    yield from ALWAYS
     looks = (*stage.characters, *stage.sides)
     tape = (stage.tape or ())[-MOST_CARDS:]
     marked = [card.marks for card in tape]
     yield from ("blue",) * any(each.fill for each in looks)
     yield from ("crown",) * any(each.leads for each in looks)
     called = {"joining": "+", "gone": "✗", "": ""}
-    for sign in ("lock", "key", "ban", "joining", "gone"):
+    for sign in ("lock", "key", "ban", "joining", "gone", "ballot"):
         yield from (called.get(sign, sign),) * any(sign in (e.sign, e.health) for e in looks)
     yield from ("hollow",) * any(each.health == "down" for each in looks)
     kinds = {each.kind for each in stage.sides}
@@ -869,10 +870,11 @@ def stage_panel(
 ) -> Panel:
     """Make the panel of a family's stage; ``gates`` says what is waited for (None: never),
     ``meanings`` what its marks mean where that is more than ``MEANINGS`` says: *below a node*, *on
-    a disk*, *blue*.
+    a disk*, *blue*, *ballot*. Any other key is an example of what stands there.
     """
     own = {mark: f"{mark}: {words}" for mark, words in (meanings or {}).items()}
     meant = MEANINGS | own
+    examples = [mark for mark in own if mark not in (*MEANINGS, *ALWAYS, "blue", "ballot")]
 
     def on(scene: Scene) -> Stage:
         def work() -> Stage:
@@ -918,7 +920,8 @@ def stage_panel(
         stage = on(scene)
         if len(stage.characters) > MOST_NODES:
             return ""
-        seen = (mark for mark in _marks_seen(scene, stage, was(scene)) if mark in meant)
+        marks = [*_marks_seen(scene, stage, was(scene))]
+        seen = (mark for mark in (*marks[:2], *examples, *marks[2:]) if mark in meant)
         return " · ".join(meant[mark] if mark in own else say(meant[mark]) for mark in seen)
 
     return Panel(name, title, draw, words, still=True, gates=gates, legend=legend)

@@ -6,6 +6,7 @@ log is the dashed card that comes next.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Literal
 
 from msgspec import Struct
@@ -17,8 +18,12 @@ from kit.views.parts import fresh
 from kit.views.wires import Place
 
 TAPE, MARKS = 45.0, 18.0
-MOST_CARDS, FOLD = 3, 30.0
+MOST_CARDS, FOLD = 3, 38.0
 """Cards that are seen, beside the place of the next one; of the others, the count."""
+LEAST_WIDE, MOST_WIDE, NEXT_WIDE, APART = 88.0, 150.0, 84.0, 4.0
+"""How wide cards are and the place of the next one, and how far apart."""
+MARK_WIDE, ONE_LINE = 17, 100.0
+"""How wide a mark is, and words that are not broken into two lines."""
 MOST_MARKS = 6
 """Nodes that are marked one by one below a card; more are counted."""
 
@@ -57,22 +62,20 @@ class Tape:
         self.cards, self.shown, self.key, self.y = cards, cards[-MOST_CARDS:], key, y
         self.bottom = y + TAPE + MARKS * has_marks
         self.width = width
-        self.card_wide = (width - FOLD) / (MOST_CARDS + 1) - 4
+        self.wide = _shared(map(_needed, self.shown), width - FOLD - NEXT_WIDE)
+        self.lefts = [*accumulate((each + APART for each in self.wide), initial=FOLD)]
         self.spots: dict[str, Place] = {}
         self.names: dict[str, str] = {}
         """The keys of marks, with the names of the nodes that they are of."""
         for card in self.earlier:
             self.spots[card.key] = Place(FOLD / 2, y + TAPE - 2)
         for i, card in enumerate(self.shown):
-            x = self._x(i)
-            self.spots[card.key] = Place(x + self.card_wide / 2, self.bottom - 3)
-            for name, mark, middle in self._marks(card, x):
-                self.spots[mark] = Place(middle, y + 52)
+            middle = self.lefts[i] + self.wide[i] / 2
+            self.spots[card.key] = Place(middle, self.bottom - 3)
+            for name, mark, x in _marks(card, middle):
+                self.spots[mark] = Place(x, y + 52)
                 self.names[mark] = name
-        self.spots[key] = Place(self._x(len(self.shown)) + self.card_wide / 2, y + TAPE - 2)
-
-    def _x(self, place: int) -> float:
-        return FOLD + (self.card_wide + 4) * place
+        self.spots[key] = Place(self.lefts[-1] + NEXT_WIDE / 2, y + TAPE - 2)
 
     @property
     def earlier(self) -> Sequence[Card]:
@@ -85,15 +88,8 @@ class Tape:
         if card is None:
             return ()
         few = len(card.marks) <= MOST_MARKS
-        wide = 17 * len(card.marks) if few else measured(card.counted)
+        wide = MARK_WIDE * len(card.marks) if few else measured(card.counted)
         return (Box(self.spots[key].real, self.y + 52, wide, 18),)
-
-    def _marks(self, card: Card, x: float) -> Iterator[tuple[str, str, float]]:
-        """Each mark below a card: its name, its key, where its middle is."""
-        is_few = len(card.marks) <= MOST_MARKS
-        for i, (name, key, _) in enumerate(card.marks):
-            aside = 17 * (i - (len(card.marks) - 1) / 2) if is_few else 0
-            yield name, key, x + self.card_wide / 2 + aside
 
     def draw(
         self,
@@ -110,7 +106,7 @@ class Tape:
         cards = []
         for i, card in enumerate(self.shown):
             is_new = before is not None and card.key not in was
-            cards.append(self._card(card, self._x(i), letters, was.get(card.key), is_new=is_new))
+            cards.append(self._card(card, i, letters, was.get(card.key), is_new=is_new))
         # What travels to or from a card that is out of sight goes where it is folded, what travels
         # to the log goes to where its next card will be.
         sought = {*ends}
@@ -120,7 +116,7 @@ class Tape:
             words, title = coming[0]
             more = f"{len(coming)} × " if len(coming) > 1 else ""
             next_card = Card("tape:next", f"{more}{words}", open=True, title=title)
-            cards.append(self._card(next_card, self._x(len(self.shown)), letters))
+            cards.append(self._card(next_card, len(self.shown), letters))
         rail = h("path", d=f"M0 {self.y + 23:.0f}H{self.width:.0f}", class_="rail")
         return h("g", rail, self._fold(former), cards, k="tape", class_="tape")
 
@@ -132,9 +128,9 @@ class Tape:
         return h(
             "g",
             h("title", say("{n} earlier entries", n=earlier)),
-            h("rect", x=2, y=self.y + 6, width=FOLD - 8, height=34, rx=3,
+            h("rect", x=1, y=self.y + 6, width=FOLD - 4, height=34, rx=3,
               class_=f"log-card{moved}"),
-            h("text", f"+{earlier}" if earlier < 100 else "…", x=FOLD / 2 - 2, y=self.y + 28,
+            h("text", f"+{earlier}" if earlier < 100 else "…", x=FOLD / 2 - 1, y=self.y + 28,
               text_anchor="middle", class_="on soft"),
             k="tape:fold",
         )  # fmt: skip
@@ -142,13 +138,14 @@ class Tape:
     def _card(
         self,
         card: Card,
-        x: float,
+        place: int,
         letters: Mapping[str, str],
         was: Card | None = None,
         *,
         is_new: bool = False,
     ) -> Frag:
-        middle, wide, y = x + self.card_wide / 2, self.card_wide, self.y
+        x, wide, y = self.lefts[place], [*self.wide, NEXT_WIDE][place], self.y
+        middle = x + wide / 2
         lines = wrapped(card.words, wide - 4)
         is_new = is_new or (was is not None and (was.words, was.open) != (card.words, card.open))
         look = "".join(
@@ -161,15 +158,17 @@ class Tape:
             h("rect", x=x, y=y + 4, width=wide, height=37, rx=4, class_=f"log-card{look}"),
             [h("text", line, x=middle, y=y + first + LINE * i, text_anchor="middle",
                class_="on soft") for i, line in enumerate(lines)],
-            self._reached(card, x, letters, was),
+            self._reached(card, middle, letters, was),
             k=card.key,
             class_="void" if card.void else None,
         )  # fmt: skip
 
-    def _reached(self, card: Card, x: float, letters: Mapping[str, str], was: Card | None) -> Kid:
+    def _reached(
+        self, card: Card, middle: float, letters: Mapping[str, str], was: Card | None
+    ) -> Kid:
         low = self.y + 52
         if len(card.marks) > MOST_MARKS:
-            middle, words = x + self.card_wide / 2, card.counted
+            words = card.counted
             is_new = was is not None and was.counted != words
             return [
                 fresh(middle, low, measured(words) + 6) if is_new else None,
@@ -180,7 +179,7 @@ class Tape:
         return [
             self._mark(key, f"{name}: {_reach_words(reached[key])}", letters.get(name, name)[:1],
                        Place(middle, low), reached[key], former.get(key, reached[key]))
-            for name, key, middle in self._marks(card, x)
+            for name, key, middle in _marks(card, middle)
         ]  # fmt: skip
 
     def _mark(
@@ -197,6 +196,32 @@ class Tape:
             class_=f"reached {reach}".rstrip(),
             transform=_at(at),
         )
+
+
+def _marks(card: Card, middle: float) -> Iterator[tuple[str, str, float]]:
+    """Each mark below a card: its name, its key, where its middle is."""
+    is_few = len(card.marks) <= MOST_MARKS
+    for i, (name, key, _) in enumerate(card.marks):
+        aside = MARK_WIDE * (i - (len(card.marks) - 1) / 2) if is_few else 0
+        yield name, key, middle + aside
+
+
+def _needed(card: Card) -> float:
+    """How wide a card has to be for its words in two lines, and for its marks."""
+    words, line = card.words.split(), measured(card.words)
+    if line > ONE_LINE:
+        cuts = ((" ".join(words[:cut]), " ".join(words[cut:])) for cut in range(1, len(words) + 1))
+        line = min(max(map(measured, lines)) for lines in cuts)
+    marks = MARK_WIDE * min(len(card.marks), MOST_MARKS)
+    return min(max(line + 5, marks, LEAST_WIDE), MOST_WIDE)
+
+
+def _shared(needed: Iterable[float], room: float) -> list[float]:
+    """What each gets of the room: what it needs, or its share of what there is."""
+    wide = [*needed]
+    over = sum(wide) + APART * (len(wide) + 1) - room
+    spare = sum(each - LEAST_WIDE for each in wide)
+    return [each - over * (each - LEAST_WIDE) / spare if over > 0 else each for each in wide]
 
 
 def _reach_words(reach: str) -> str:

@@ -32,7 +32,7 @@ from kit.views.stage import (
     draw_stage,
     places,
 )
-from kit.views.tape import Card
+from kit.views.tape import FOLD, NEXT_WIDE, Card, Tape
 from kit.views.wires import on
 from kit.widgets.opening import open_named
 from tests.keyed import check_keys
@@ -204,6 +204,7 @@ SHOWN = {
     "sign key": "key",
     "sign ban": "ban",
     "sign joining": "+",
+    "sign ballot": "ballot",
     "sign gone": "✗",
     "fill": "blue",
     "log-card dashed": "dashed card",
@@ -230,6 +231,40 @@ def test_each_mark_is_explained_beside_the_picture(model: str) -> None:
                 told = panel.legend(scene)
                 seen = {SHOWN.get(part.get("class") or "") for part in frag.walk()}
                 assert not [mark for mark in seen if mark and f"{mark}: " not in told]
+
+
+def test_cards_are_as_wide_as_their_words() -> None:
+    """Words of real logs are whole in two lines; the place of the next card is within the tape, and
+    so is the count of those that are folded within its own.
+    """
+    words = ("1 x", "2 decommission A", "19 → write both read new")
+    cards = [Card(f"log:{i}", words[i % 3]) for i in range(20)]
+    tape = Tape(cards, "log", 0, WIDTH)
+    texts = [part.text() for part in tape.draw({}, None, ()).walk() if part.tag == "text"]
+    assert not [text for text in texts if "…" in text]
+    assert " ".join(texts).endswith(" ".join(words[2:] + words[:2]))
+    assert tape.lefts[-1] + NEXT_WIDE <= WIDTH
+    assert measured(texts[0]) <= FOLD - 2
+
+
+@pytest.mark.parametrize("model", ["raft", "raft_groups", "commit"])
+def test_what_disks_say_is_explained(model: str) -> None:
+    """Each meaning that a family gives is in the legend of some moment: none is lost."""
+    told = set()
+    for _, frames in drawn(model):
+        for scene, _ in frames:
+            [panel] = [p for p in for_model(scene.model).panels if p.legend]
+            told |= {*(panel.legend(scene) if panel.legend else "").split(" · ")}
+    marks = {each.partition(": ")[0] for each in told}
+    assert marks >= MEANT[model]
+
+
+MEANT = {
+    "raft": {"ballot", "votes B", "≤1 of 2", "blue"},
+    "raft_groups": {"crown", "on a disk"},
+    "commit": {"key", "≥ 1B", "r1 1A", "snap 2", "blue"},
+}
+"""Marks of pictures whose disks have words that no legend knew."""
 
 
 # -- nothing lies over anything --------------------------------------------------------------------

@@ -299,7 +299,7 @@ class Gossip(NetworkModel):
     )
     @purpose("Any node may change the schema at once; nobody puts changes in order.")
     def make_change(self, s: ActorState, number: Change) -> Next:
-        """{name} does {what} with timestamp {timestamp} and says so; its version is {version}, a
+        """{name} runs {what} with timestamp {timestamp} and says so; its version is {version}, a
         hash of {count}.
         """
         planned = self.planned[number]

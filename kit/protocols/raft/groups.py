@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypeAlias
 
 from msgspec import Struct
 
-from kit.engine.actors import ActorState, NetworkModel, Post, Turn, receives
+from kit.engine.actors import STILL, ActorState, NetworkModel, Post, Turn, receives
 from kit.engine.declared import (
     Each,
     Node,
@@ -29,6 +29,7 @@ from kit.protocols.raft import core
 from kit.protocols.raft.messages import Message
 from kit.protocols.raft.rules.configuration import Member
 from kit.protocols.raft.state import Leader, Options, Output, Server
+from kit.protocols.raft.words import said
 
 IDS = {
     "schema": "5c8e0a10-0000-1000-8000-00000000a001",
@@ -131,16 +132,29 @@ class RaftGroups(NetworkModel):
         leads = [[isinstance(of.role, Leader) for of in each] for each in s.nodes]
         return [True, False] in leads and [False, True] in leads
 
+    def milestone(self, before: ActorState, action: Any, after: ActorState) -> str | None:
+        """Somebody leads a group; or the network splits or heals."""
+        for node, (was, now) in enumerate(zip(before.nodes, after.nodes, strict=True)):
+            for group, old, new in zip(IDS, was, now, strict=True):
+                if isinstance(new.role, Leader) and not isinstance(old.role, Leader):
+                    return f"{self.names[node]} leads {group}"
+        reached = super().milestone(before, action, after)
+        return None if reached == STILL else reached
+
     def purpose_of(self, message: GroupMessage) -> str:
         """What the message within is for."""
         return super().purpose_of(message.message)
 
     def in_short(self, message: GroupMessage) -> str:
-        """The beginning of the group's id, and what kind of message it is."""
-        return f"{message.group[:8]} {message.message.__struct_config__.tag}"
+        """Whose message it is, and what kind of message."""
+        return f"{_name(message)}: {message.message.__struct_config__.tag}"
+
+    def in_full(self, message: GroupMessage) -> str:
+        """The message with all that it says, and whose it is."""
+        return f"{said(message.message, fully=True)} of {_name(message)} ({message.group[:8]})"
 
     def in_verbs(self, message: GroupMessage) -> str:
-        """The same, with all that the message says."""
+        """The beginning of the group's id, and all that the message says."""
         return f"{message.group[:8]} {words(message.message)}"
 
 
@@ -156,3 +170,8 @@ SCENARIOS = (
 ENTRY = entry(
     RaftGroups, scenarios=SCENARIOS, fuzzing=Fuzzing({"terms": 3, "entries": 6}, {"deliver": 3})
 )
+
+
+def _name(message: GroupMessage) -> str:
+    """The group that a message is of, by its id."""
+    return next(name for name, id_ in IDS.items() if id_ == message.group)

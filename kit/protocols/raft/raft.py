@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import combinations, pairwise
 from typing import Any, Literal, get_args
 
-from kit.engine.actors import Post, receives
+from kit.engine.actors import STILL, Post, receives
 from kit.engine.declared import (
     always,
     budget,
@@ -463,6 +463,20 @@ class Raft(MachineModel):
     def in_full(self, message: Any) -> str:
         """A message with all that it says."""
         return words.said(message, fully=True)
+
+    def milestone(self, before: Any, action: Any, after: Any) -> str | None:
+        """Somebody leads a term, a command is committed; or what befalls a node or a link."""
+        reigns = {server.term for server, _ in leading(before)}
+        for server, _ in leading(after):
+            if server.term not in reigns:
+                return f"{server.id} leads term {server.term}"
+        known = max(n.server.commit for n in before.nodes)
+        for server in (n.server for n in after.nodes):
+            new = (each for each in server.log if known < each.index <= server.commit)
+            if data := next(filter(None, (each.data for each in new)), None):
+                return f"{words.data_text(data)} is committed"
+        reached = super().milestone(before, action, after)
+        return None if reached == STILL else reached
 
     def readable(self, s: Any) -> dict[str, Any]:
         """Each server in a line, then the network."""

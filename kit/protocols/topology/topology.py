@@ -286,7 +286,8 @@ class Topology(Serving, coordinator.Coordinator, Outages):
         if before.topology.transition != after.topology.transition:
             return after.topology.transition or "no transition"
         pairs = zip(before.topology.nodes, after.topology.nodes, strict=True)
-        return next((new.state for old, new in pairs if old.state != new.state), None)
+        entered = next((new.state for old, new in pairs if old.state != new.state), None)
+        return "asks to join" if entered == "none" else entered
 
     def readable(self, s: ControlState) -> dict[str, str]:
         """The state as a person reads it: the tables' static cells, the coordinator, every node."""

@@ -71,7 +71,8 @@ def test_a_group_id_is_on_rows_and_arrows() -> None:
     """Each row of each table begins with the id; a message on its way says whose it is."""
     timeline = after("raft_groups", {"nodes": 2}, *ELECTED[:2])
     [flow] = last_flows(timeline)
-    assert flow.label == f"{SCHEMA[:8]} vote"
+    assert flow.label == "schema: vote"
+    assert f"of schema ({SCHEMA[:8]})" in panel_text(timeline, "nodes")
     for name in TABLES:
         rows = [line.split() for line in panel_text(timeline, name).splitlines()]
         assert {row[1] for row in rows if row[0] in ("A", "B")} == {SCHEMA, DATA}

@@ -49,7 +49,7 @@ def _keeper(scene: Scene, row: NodeRow) -> Character:
         HEALTH[row.node.health],
         sign="key" if row.reads else "",
         tag=f"epoch {row.epoch}" if answers else row.status,
-        holds=(f"CMS {row.knows.replace(', ', ' ')}", *held) if answers else (),
+        holds=(f"CMS {row.knows.replace(', ', '')}", *held) if answers else (),
         title=f"{facts.node_line(row)}{share}",
         reads=row.reads,
         writes=row.writes,

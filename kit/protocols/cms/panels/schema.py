@@ -137,7 +137,7 @@ VIEWS = staged(
             "change:{0.text}",
             (Column("change", "text"), Column("became", _became)),
             caption="What clients asked for",
-            empty="nothing",
+            empty="No client has asked for a change yet.",
             line="{0.text}: {0.became}",
         ),
         tab="Schemas",

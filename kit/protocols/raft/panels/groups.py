@@ -103,9 +103,7 @@ VIEWS = staged(
         gates=None,
         meanings={
             "crown": "leads a group",
-            "data L t1 2/3": "its server of group data: leader (C candidate, F follower), term 1, "
-            "2 of 3 entries committed",
-            "da7a0b20 append": "the beginning of a group's id, and a message of that group",
+            "on a disk": "each group: L leads, F follows, C asks for votes; term; committed of all",
         },
     ),
     *TABS,
