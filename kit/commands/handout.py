@@ -20,12 +20,12 @@ def _handout(given: Namespace) -> Answer:
     else:
         folder = serving_root(Path(__file__).resolve().parent.parent, Path.cwd()) / "notebooks"
         names = [lesson.file for lesson in COURSE]
-        written = write_reader([folder / name for name in names], given.out, _told)
+        written = write_reader([folder / name for name in names], given.out, _report)
     paths = [str(path) for path in written]
     return Answer(paths, paths)
 
 
-def _told(number: int, of: int) -> None:
+def _report(number: int, of: int) -> None:
     """Say how far the reader has come, where somebody may look."""
     if sys.stderr.isatty():
         print(f"\rlesson {number} of {of}", end="\n" * (number == of), file=sys.stderr, flush=True)

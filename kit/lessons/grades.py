@@ -31,8 +31,8 @@ def export_grades(
     this, under the name ``student``. A ``folder`` has what students handed in, each a file of
     progress (``.kit-solved.json``) renamed to ``NAME.json``.
 
-    The files say what a student's own kit noted, so they are no proof; run a notebook again to
-    have its exercises judged anew.
+    The files say what a student's own kit noted, so they are no proof: for that, run a
+    notebook of theirs again.
 
     Raises BadInput for a folder without such files, a file that the kit did not write, a name with
     other signs than letters, digits and ``_ . @ -``, or a place that cannot be written.
