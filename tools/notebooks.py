@@ -6,6 +6,7 @@ that running this twice changes nothing.
 """
 
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,9 @@ from tools.linking import linked
 FOLDER = Path(__file__).resolve().parent.parent / "notebooks"
 LIVE = "application/vnd.jupyter.widget-view+json"
 LONGEST_CELL = 120  # seconds
+CHECKED = re.compile(r"""\bexercise\(["']([\w-]+)["']\)\.check\(""")
+GRADED = {"schema_version": 3, "grade": True, "solution": True, "task": False, "locked": False}
+"""What nbgrader knows of an answer cell: it is the student's, has points and is kept as it is."""
 
 
 def strip(notebook: Any) -> Any:
@@ -34,6 +38,9 @@ def strip(notebook: Any) -> Any:
         cell["id"] = f"cell-{number:02d}"
         if cell.cell_type == "code":
             cell.metadata.pop("execution", None)
+            cell.metadata.pop("nbgrader", None)
+            if checked := CHECKED.search(cell.source):
+                cell.metadata["nbgrader"] = {**GRADED, "grade_id": checked[1], "points": 1}
             cell["outputs"] = _joined([kept for kept in map(_stripped, cell.outputs) if kept])
     return notebook
 

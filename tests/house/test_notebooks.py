@@ -13,6 +13,7 @@ from typing import Any
 import nbformat
 import pytest
 
+from kit.lessons.course import COURSE, Lesson
 from tests.house.source import ROOT, offenders
 from tools.linking import LINKED, linked
 from tools.notebooks import LIVE, strip
@@ -88,6 +89,16 @@ def test_stripping_keeps_the_picture_and_the_text() -> None:
     ]
     assert kept.metadata == {}
     assert "widgets" not in notebook.metadata
+
+
+@pytest.mark.parametrize("lesson", COURSE, ids=lambda lesson: lesson.name)
+def test_nbgrader_knows_every_exercise(lesson: Lesson) -> None:
+    """The cell in which an exercise is answered has a point, and no other cell has one."""
+    notebook = nbformat.read(ROOT / "notebooks" / lesson.file, as_version=4)
+    cells = [cell.metadata["nbgrader"] for cell in notebook.cells if "nbgrader" in cell.metadata]
+    assert sorted(cell["grade_id"] for cell in cells) == sorted({*lesson.exercises})
+    assert all(cell["points"] == 1 and cell["grade"] and cell["solution"] for cell in cells)
+    assert all(not cell["locked"] and cell["schema_version"] == 3 for cell in cells)
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
