@@ -16,6 +16,7 @@ _PLACES = {
     "Timeline": "kit.engine.timeline",
     "badges": "kit.lessons.badges",
     "build": "kit.engine.registry",
+    "course": "kit.lessons.progress",
     "editions": "kit.commands.editions",
     "export_html": "kit.views.export",
     "export_run": "kit.views.lanes",

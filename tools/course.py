@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 import nbformat
@@ -110,12 +111,15 @@ def taught(text: str) -> str:
 
 def graphs() -> Iterator[tuple[str, str]]:
     """The map of the course: what leads where, in DOT."""
-    lines = ["digraph course {", 'rankdir=LR; node [shape=box, style="rounded,filled"];']
+    lines = [
+        "digraph course {",
+        'rankdir=LR; ranksep=0.3; nodesep=0.12; node [shape=box, style="rounded,filled"];',
+    ]
     for (first, title), fill in zip(TRACKS.items(), FILLS, strict=True):
         of = [one for one in COURSE if one.track == title]
         lines.append(f"subgraph cluster_{first} {{ label={quote(title)};")
         for one in of:
-            words = f"{one.title}\\n{minutes_of(one)} min"
+            words = "\\n".join([*wrap(one.title, 18), f"{minutes_of(one)} min"])
             link = f'URL="{one.file}", fillcolor="{fill}"'
             lines.append(f'"{one.slug}" [label="{words}", {link}];')
         lines.append("}")

@@ -5,6 +5,7 @@ only its picture and its text are kept. Execution times and widget state are rem
 that running this twice changes nothing.
 """
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,7 @@ def _joined(outputs: list[Any]) -> list[Any]:
 
 def main() -> int:
     """Run and store the notebooks named on the command line, or all of them."""
+    os.environ["KIT_SOLVED"] = f"{os.devnull}/nobody"  # stored is the map of a new learner
     paths = [Path(name) for name in sys.argv[1:]] or sorted(FOLDER.glob("*.ipynb"))
     for path in paths:
         print(f"notebooks: {path.name}", flush=True)

@@ -105,6 +105,7 @@ def environment(deep: bool = False) -> dict[str, str]:
         "PATH": f"{here}{os.pathsep}{os.environ.get('PATH', '')}",
         "JUPYTER_PREFER_ENV_PATH": "1",
         "JUPYTER_PLATFORM_DIRS": "1",
+        "KIT_SOLVED": os.devnull + "/nobody",  # nobody has solved anything
         "MPLBACKEND": "agg",
         "SPARK_SUBMIT_OPTS": os.environ.get("SPARK_SUBMIT_OPTS", java),
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",

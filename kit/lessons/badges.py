@@ -12,20 +12,16 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 
 from kit.edge.arguments import checked
-from kit.edge.reading import read_text
 from kit.edge.words import later, say
-from kit.edge.writing import write_whole
 from kit.engine.family import families
 from kit.engine.timeline import PassedStep
-from kit.errors import BadInput
+from kit.lessons.progress import keep_names, names_in
 from kit.lessons.stills import timeline_of
 from kit.views.static import Sheet
 
-LARGEST = 1 << 16  # bytes
 HEADINGS = later("seen"), later("sight"), later("scenario that shows it")
 
 
@@ -65,21 +61,13 @@ def badges(*runs: Any, kept: str | PathLike[str] | None = None) -> Sheet:
 
     Raises BadInput for what is no run, or a file that is none of these or cannot be written.
     """
-    before = _read(kept) if kept is not None and Path(kept).exists() else []
+    before = names_in(kept, "kept") if kept is not None and Path(kept).exists() else []
     now = dict.fromkeys([*before, *(sight for run in runs for sight in earned(run))])
     if kept is not None and [*now] != before:
-        write_whole(kept, msgspec.json.encode([*now]).decode(), "kept")
+        keep_names(kept, [*now], "kept")
     rows = tuple(
         ("✓" if each.sight in now else "–", each.sight, each.scenario) for each in every_badge()
     )
     count = sum(sign == "✓" for sign, _, _ in rows)
     title = say("Have you seen it? {n} of {all}", n=count, all=len(rows))
     return Sheet(title, tuple(map(say, HEADINGS)), rows)
-
-
-def _read(kept: str | PathLike[str]) -> list[str]:
-    text = read_text(kept, "kept", LARGEST)
-    try:
-        return msgspec.json.decode(text, type=list[str])
-    except msgspec.MsgspecError:
-        raise BadInput("kept", str(kept), "a file that badges wrote") from None

@@ -23,6 +23,7 @@ from kit.engine.trace import Trace
 from kit.errors import BadInput, KitError
 from kit.lessons.hunting import Hunt
 from kit.lessons.judge import HOME
+from kit.lessons.progress import keep
 from kit.lessons.replays import verbs_to
 from kit.lessons.stills import Judgement, Still
 from kit.lessons.tasks import SEED, Marks, Task, task_named
@@ -96,9 +97,18 @@ def _verdict(task: Task, marks: Marks) -> Judgement:
     elif marks.hidden:
         counts += " " + say("Hidden cases: {passed} of {all} passed.", **hidden)
     if marks.passed:
-        return Judgement(True, say("Passed."), (counts,))
+        return Judgement(True, say("Passed."), (counts, *_kept(task)))
     notes = tuple(case.note for case in marks.public if case.note)
     return Judgement(False, say("Not yet."), (counts, *notes, say(HINT, hint=task.hint)))
+
+
+def _kept(task: Task) -> tuple[str, ...]:
+    """Note on the learner's map that it is solved; what hinders that is said, and is no failure."""
+    try:
+        keep(task.name)
+    except BadInput as error:
+        return (str(error),)
+    return ()
 
 
 def verbs_of(answer: Any) -> list[str]:

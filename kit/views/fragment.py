@@ -31,6 +31,8 @@ BLOCKS = frozenset(
 )
 UNBROKEN = SVG_TAGS | {"option", "pre"}
 """In these no line is broken within a word; elsewhere a long name may be, after a joint of it."""
+PRESSED = "kp-word"
+"""The class of a word that can be pressed: it stays a part of its sentence."""
 CELL = "  "  # what stands between the cells of a row in a text
 ATTRIBUTES = frozenset(
     "class role title lang dir hidden tabindex scope colspan rowspan type name value min max step "
@@ -72,7 +74,7 @@ class Frag(Struct, frozen=True, gc=False):
 
     def text(self) -> str:
         """Return the words of the fragment, as a reader without a screen would meet them."""
-        return _tidy(" ".join(_words(self)))
+        return _tidy("".join(_words(self)))
 
     def lines(self) -> list[str]:
         """Return the same words, a line for each paragraph, list item and row of a table."""
@@ -158,6 +160,9 @@ def _write(frag: Frag, parts: list[str]) -> None:
 
 
 def _words(frag: Frag) -> Iterator[str]:
+    """Words with spaces around every part but one that is within a sentence."""
+    around = "" if frag.get("class") == PRESSED else " "
+    yield around
     if frag.tag == "img":
         yield frag.get("alt") or ""
     for kid in frag.kids:
@@ -165,11 +170,13 @@ def _words(frag: Frag) -> Iterator[str]:
             yield kid
         else:
             yield from _words(kid)
+    yield around
 
 
 def _pieces(frag: Frag) -> Iterator[str]:
     """Words with a new line around blocks and a tab before cells; spaces between all others."""
     around = "\n" if frag.tag in BLOCKS else "\t" if frag.tag in ("td", "th") else " "
+    around = "" if frag.get("class") == PRESSED else around
     yield around
     if frag.tag == "img":
         yield _tidy(frag.get("alt") or "")
@@ -178,7 +185,7 @@ def _pieces(frag: Frag) -> Iterator[str]:
             yield re.sub(r"\s", " ", kid)
         else:
             yield from _pieces(kid)
-    yield "\n" if frag.tag in BLOCKS else " "
+    yield "\n" if frag.tag in BLOCKS else " " * bool(around)
 
 
 def _tidy(words: str) -> str:

@@ -17,6 +17,7 @@ from kit.views.breaks import break_lines, draw_break
 from kit.views.cover import Story, draw_cover
 from kit.views.fragment import Frag, Kid, h
 from kit.views.gate import Declared, awaited_gates, gates_above, gates_of
+from kit.views.glossary import Marker
 from kit.views.labels import clause, measured
 from kit.views.panel import Panel, Scene, is_shown, section
 from kit.views.parts import scroll, sheet
@@ -217,7 +218,8 @@ def _legend(scene: Scene, panel: Panel, drawn: Frag, *, gated: bool) -> Frag | N
     marks = [*filter(None, words.split(" · "))]
     shown = say("marks") if gated else [h("span", each) for each in marks]
     summary = h("summary", shown, title=say("what the marks mean"))
-    listed = h("ul", [h("li", each) for each in marks])
+    mark = Marker(scene.model.name)
+    listed = h("ul", [h("li", mark(each)) for each in marks])
     kind = "kp-pop" if gated else "kp-pop kp-marks"
     return sheet(summary, listed, key="legend", kind=kind) if marks else None
 
@@ -295,25 +297,29 @@ def narration(scene: Scene) -> list[Frag]:
 
 def brief_narration(scene: Scene) -> list[Frag]:
     """Say each in a line, as far as there is room for whole clauses; a sheet has all of it."""
-    milestone, why = _milestone(scene), scene.why
+    milestone, why, mark = _milestone(scene), scene.why, Marker(scene.model.name)
     badge = BADGE + measured(milestone, bold=True) if milestone else 0.0
     size, lines = (13, 1.0) if why else (15, 1.9)
     if measured(scene.say, size) + badge <= lines * LINE and measured(why, 17, bold=True) <= LINE:
-        return narration(scene)
-    words = [h("p", text) for text in (scene.say, why) if text]
+        return [_said(milestone, mark(scene.say)), *_why(mark(why) if why else None)]
+    in_full = Marker(scene.model.name)
+    words = [h("p", in_full(text)) for text in (scene.say, why) if text]
     whole = sheet(h("summary", say("all of it")), words, key="said", quiet=True)
-    shown = _as_far(scene.say, badge + SHEET, size, lines)
-    return [whole, _said(milestone, shown), *_why(why and _as_far(why, SHEET, 17, bold=True))]
+    shown = _as_far(mark, scene.say, badge + SHEET, size, lines)
+    return [whole, _said(milestone, shown), *_why(why and _as_far(mark, why, SHEET, 17, bold=True))]
 
 
-def _as_far(words: str, taken: float, size: int, lines: float = 1, bold: bool = False) -> list[Kid]:
+def _as_far(
+    mark: Marker, words: str, taken: float, size: int, lines: float = 1, bold: bool = False
+) -> list[Kid]:
     """A text as far as it fits on the smallest board, and what a wider one has room for."""
     rooms = (lines * line - taken for line in (LINE, WIDER))
     brief, more = (clause(words, room, size, bold=bold) for room in rooms)
     if brief == words:
-        return [words]
+        return mark(words)
     kind = "rest" if more == words else "cut rest"
-    return [h("span", brief, class_="cut"), h("span", more.removeprefix(brief), class_=kind)]
+    rest = more.removeprefix(brief)
+    return [h("span", mark(brief), class_="cut"), h("span", mark(rest), class_=kind)]
 
 
 def _milestone(scene: Scene) -> str:

@@ -75,7 +75,7 @@ def test_a_file_that_is_none_is_refused_and_stays(tmp_path: Path, text: str) -> 
     """It may be something else that somebody needs."""
     kept = tmp_path / "mine.json"
     kept.write_text(text, encoding="utf-8")
-    with pytest.raises(BadInput, match=r"kept: got .*allowed: a file that badges wrote"):
+    with pytest.raises(BadInput, match=r"kept: got .*allowed: a file that the kit wrote"):
         badges(played("tcm/cancel"), kept=kept)
     assert kept.read_text(encoding="utf-8") == text
 

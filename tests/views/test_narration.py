@@ -65,6 +65,18 @@ def test_what_happened_stands_above_why() -> None:
     assert long.why.strip() in sheet.text()
 
 
+def test_a_word_is_marked_where_it_is_first_and_its_sentence_stays() -> None:
+    """In what happened and why together; the text and its lines are as they were."""
+    scene = replace(
+        scene_that_says("No safeguard, no promise."), why="A safeguard keeps (promises)."
+    )
+    drawn = brief_narration(scene)
+    assert [part.text() for part in drawn] == [scene.say, scene.why]
+    assert [part.lines() for part in drawn] == [[scene.say], [scene.why]]
+    words = [part.text() for each in drawn for part in each.walk() if part.tag == "button"]
+    assert words == ["safeguard", "promise"]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_no_caption_is_cut_within_a_clause(name: str) -> None:
     """What is shown of a step begins what is said and ends where a clause does."""
