@@ -374,6 +374,10 @@ class Cms(NodeModel[CmsState]):
             return f"{rules.REPLACE} {letters(wanted)}" if wanted != members.readers else ""
         return rules.next_step(members, wanted, at_once=self.edition == "server")
 
+    def due(self, s: CmsState, member: int) -> str:
+        """The same, as a member knows it, for a button."""
+        return self.step_of(s, self.known(s, member)) or "change the CMS"
+
     # -- committing --------------------------------------------------------------------------------
 
     def votes(self, s: CmsState, *, drives: bool = False) -> Iterator[tuple[int, tuple[str, ...]]]:
@@ -428,7 +432,7 @@ class Cms(NodeModel[CmsState]):
         each=lambda m, s: (
             vote for vote in m.votes(s, drives=True) if m.step_of(s, m.known(s, vote[0]))
         ),
-        label=lambda m, s, act: f"{m.step_of(s, m.known(s, act.member)) or 'advance'}: by {{by}}",
+        label=lambda m, s, act: f"{{member}}: {m.due(s, m.names.index(act.member))} by {{by}}",
         travels=to_voters,
     )
     @purpose("One node at a time, so that old and new quorums share a member.")
