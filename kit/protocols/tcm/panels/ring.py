@@ -420,14 +420,14 @@ def ring_text(scene: Scene) -> str:
     return "\n".join(texts)
 
 
-def _marks(scene: Scene) -> str:
+def _marks_of_ring(scene: Scene) -> str:
     """The same legend for the sheet beside a gate; else it is in sight below the ring."""
     if not gates_of(scene, gates):
         return ""
     return _legend(scene, scene.of(facts.token_count)).removesuffix(".").replace("; ", " · ")
 
 
-RING = Panel("ring", "Ring", draw_ring, ring_text, still=True, legend=_marks)
+RING = Panel("ring", "Ring", draw_ring, ring_text, still=True, legend=_marks_of_ring)
 MOST_ARCS = 128
 ROOM = 0.032
 """How much of the line a letter takes."""
