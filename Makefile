@@ -23,7 +23,7 @@ test: setup programs ## set up, check style and types, run every test and notebo
 test-deep: setup programs ## the same, and the long tests
 	@$(PY) tools/test.py --deep
 
-bench: setup ## measure against the baselines, side by side (at most 5 minutes)
+bench: setup ## measure against the baselines, side by side (at most 10 minutes)
 	@$(PY) -m benchmarks
 
 spec: setup ## what is shown, partly shown (and what is missing), not yet; fails when a due one has no test

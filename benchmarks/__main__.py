@@ -1,4 +1,4 @@
-"""Run every benchmark and print its figures: ``make bench``, in less than five minutes.
+"""Run every benchmark and print its figures: ``make bench``, in at most ten minutes.
 
 Each module hands out ``figures()``, which are the rows of the one table at the end. Names on the
 command line choose modules.

@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
     if find_spec("jupyterlab") is None:
         raise KitError("JupyterLab is not installed here: pip install kit-cluster-metadata")
-    wanted = FIRST_PORT if options.port is None else _port(options.port)
+    wanted = FIRST_PORT if options.port is None else port_number(options.port)
     port = choose_port(wanted)
     if port != wanted:
         _say(f"port {wanted} is taken; using {port}")
@@ -66,7 +66,8 @@ def run(argv: Sequence[str] | None = None) -> int:
         return 2
 
 
-def _port(text: str) -> int:
+def port_number(text: str) -> int:
+    """Read a port. Raises BadInput for what is none."""
     if text.isascii() and text.isdigit() and len(text) <= 5 and 1 <= int(text) <= 65535:
         return int(text)
     raise BadInput("--port", text, "an integer from 1 to 65535")

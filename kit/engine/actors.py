@@ -100,12 +100,13 @@ class NetworkModel(NodeModel[ActorState]):
 
     Its ``set_up`` calls ``connect``; ``begin`` says how a node begins; methods under ``receives``
     what it makes of messages. ``message`` is the type of all messages, the codec of traces: without
-    it, all that are received.
+    it, all that are received. ``shared`` are names that are no nodes: what several of them write.
     """
 
     State = ActorState
     first: tuple[str, ...] = ("deliver",)
     message: Any = None
+    shared: ClassVar[tuple[str, ...]] = ()
     _receivers: ClassVar[dict[Any, tuple[str, str]]] = {}
 
     def __init_subclass__(cls) -> None:

@@ -219,9 +219,11 @@ def packed_text(data: bytes) -> str:
 
 
 def _digits(block: bytes) -> str:
-    number, base = int.from_bytes(block), len(DIGITS)
-    length = -(-LONG * len(block) // BLOCK)
-    return "".join(DIGITS[number // base**place % base] for place in reversed(range(length)))
+    number, digits = int.from_bytes(block), list[str]()
+    for _ in range(-(-LONG * len(block) // BLOCK)):
+        number, digit = divmod(number, len(DIGITS))
+        digits.append(DIGITS[digit])
+    return "".join(reversed(digits))
 
 
 def _digest(text: str) -> str:

@@ -140,7 +140,12 @@ def keys(frag: Frag) -> tuple[str, ...]:
 def opening(frag: Frag) -> str:
     """Return the start tag of ``frag``, with its key."""
     key = "" if frag.key is None else f' data-k="{escape(frag.key)}"'
-    attributes = "".join([f' {name}="{escape(value)}"' for name, value in frag.attrs])
+    attributes = "".join(
+        [
+            f' {name}="{value if _SPECIAL.search(value) is None else escape(value)}"'
+            for name, value in frag.attrs
+        ]
+    )
     return f"<{frag.tag}{key}{attributes}>"
 
 

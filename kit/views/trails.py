@@ -98,22 +98,27 @@ def _parts(
 
 
 def _numbers(part: Frag, size: float, *names: str) -> Iterator[float]:
-    return (size * float(part.get(name) or 0) for name in names)
+    own = dict(part.attrs)
+    return (size * float(own.get(name) or 0) for name in names)
 
 
 def _body(part: Frag, at: Place, size: float) -> Body | None:
     """A word, a disc or a box; a glyph reaches as far around its place as its pen begins."""
-    x, y, dy, r, wide, high = _numbers(part, size, "x", "y", "dy", "r", "width", "height")
     if part.tag == "text" and (words := part.text()):
+        x, y, dy = _numbers(part, size, "x", "y", "dy")
         wide = measured(words, bold=True)
         aside = {"middle": 0.0, "end": -wide / 2}.get(part.get("text-anchor") or "", wide / 2)
         middle = at + Place(x + aside, y + dy - BASE)
         return Body(middle, 0, (Box(middle.real, middle.imag, wide, LINE),))
-    if part.tag == "rect" and high < MOST_HIGH:
-        middle = at + Place(x + wide / 2, y + high / 2)
-        return Body(middle, 0, (Box(middle.real, middle.imag, wide, high),))
-    if part.tag == "circle" and 2 * r < MOST_HIGH:
-        return Body(at + Place(*_numbers(part, size, "cx", "cy")), r)
+    if part.tag == "rect":
+        x, y, wide, high = _numbers(part, size, "x", "y", "width", "height")
+        if high < MOST_HIGH:
+            middle = at + Place(x + wide / 2, y + high / 2)
+            return Body(middle, 0, (Box(middle.real, middle.imag, wide, high),))
+    if part.tag == "circle":
+        x, y, r = _numbers(part, size, "cx", "cy", "r")
+        if 2 * r < MOST_HIGH:
+            return Body(at + Place(x, y), r)
     if pen := GLYPH.match(part.get("d") or part.get("points") or ""):
         wide, high = (2 * size * abs(float(place)) for place in pen.groups())
         reach = max(wide, high) / 2 if part.tag == "polygon" else 0
@@ -124,15 +129,17 @@ def _body(part: Frag, at: Place, size: float) -> Body | None:
 
 def _edges(part: Frag, at: Place, size: float) -> Iterator[Box]:
     """The edges of what is too large for a thing: words keep clear of them."""
-    x, y, r, wide, high = _numbers(part, size, "x", "y", "r", "width", "height")
-    left, middle = at + Place(x, y), at + Place(*_numbers(part, size, "cx", "cy"))
     if part.tag == "rect":
+        x, y, wide, high = _numbers(part, size, "x", "y", "width", "height")
+        left = at + Place(x, y)
         for share in (0, 1):
             yield Box(left.real + wide / 2, left.imag + high * share, wide, 2)
             yield Box(left.real + wide * share, left.imag + high / 2, 2, high)
-    for turn in range(ARCS if part.tag == "circle" else 0):
-        edge = middle + rect(r, turn * tau / ARCS)
-        yield Box(edge.real, edge.imag, 8, 8)
+    elif part.tag == "circle":
+        x, y, r = _numbers(part, size, "cx", "cy", "r")
+        for turn in range(ARCS):
+            edge = at + Place(x, y) + rect(r, turn * tau / ARCS)
+            yield Box(edge.real, edge.imag, 8, 8)
 
 
 def travelled(scene: Scene, there: Standing, seen: Container[FlowKind] = ()) -> Frag | None:

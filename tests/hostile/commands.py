@@ -23,7 +23,7 @@ from tests.hostile.mutating import (
 )
 
 OF_FAMILIES = tuple(sorted(name for family in families() for name in family.commands))
-OWN = ("models", "show", "play", "check", "fuzz", "ring", "handout", "lab")
+OWN = ("models", "show", "play", "check", "fuzz", "ring", "handout", "class", "lab")
 COMMANDS = (*OWN, *OF_FAMILIES, "chek", "", "-h")
 NAMES = (
     *("twophase", "tcm", "dataplane", "storage", "bootstrap", "TCM", "tmc", "off-range-locks"),
@@ -86,8 +86,8 @@ def options() -> tuple[str, ...]:
 
 def _words(chance: Random, folder: Path) -> list[str]:
     command = chance.choice(COMMANDS)
-    if command == "lab":  # a good one would open JupyterLab
-        return ["lab", "--port", chance.choice(("0", "x", "-1", "99999", ""))]
+    if command in ("class", "lab"):  # a good one would begin to serve
+        return [command, "--port", chance.choice(("0", "x", "-1", "99999", ""))]
     words = [command]
     count = chance.randrange(6)
     if command == "plan":

@@ -35,7 +35,7 @@ from kit.protocols.tcm.parameters import parse_operation
 from kit.protocols.tcm.rules.operations import ProtocolSwitches
 from kit.protocols.topology.dry_run.history import topology_history
 from kit.protocols.topology.dry_run.opening import open_topology
-from kit.protocols.topology.lessons import machine_table
+from kit.protocols.topology.lessons.coordinator import machine_table
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.machines import EDITIONS, Edition, Machine
 from tests.commands.calling import bad, call, ring_of

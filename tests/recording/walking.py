@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from importlib import import_module
 from random import Random
 from typing import Any, NamedTuple
@@ -62,12 +63,13 @@ class Step(NamedTuple):
     flows: tuple[Flow, ...]
 
 
-def sentences_of(reason: str) -> list[str]:
+@lru_cache(1 << 12)
+def sentences_of(reason: str) -> tuple[str, ...]:
     """The clauses of a refusal's sentence without the names and numbers of one moment.
 
     Where several things are in the way, each has a clause.
     """
-    return [_NUMBER.sub("0", _NAMES.sub("X", clause)) for clause in _CLAUSE.split(reason)]
+    return tuple(_NUMBER.sub("0", _NAMES.sub("X", clause)) for clause in _CLAUSE.split(reason))
 
 
 def _plain(value: Any) -> Any:
@@ -125,7 +127,7 @@ class Visit:
         self.sentences: dict[str, int] = {}
         self._always = [p for p in (*model.properties, *model.signs) if p.kind != "step"]
         self._steps = [p for p in (*model.properties, *model.signs) if p.kind == "step"]
-        self._kinds: dict[Any, tuple[str, str, str]] = {}
+        self._kinds: dict[Any, tuple[str, str, str, str]] = {}
         self._found: dict[tuple[str, int], Any] = {}
         place = SERVER_LOGS.get(model.name)
         self._log = None
@@ -182,12 +184,13 @@ class Visit:
             self.memories.append(memories)
         return number
 
-    def _told(self, action: Any) -> tuple[str, str, str]:
-        """An action's type, verb and group of buttons."""
-        if action not in self._kinds:
+    def _told(self, action: Any) -> tuple[str, str, str, str]:
+        """An action's type, verb, group of buttons and data."""
+        if (told := self._kinds.get(action)) is None:
             model = self.model
-            self._kinds[action] = kind_of(action), model.verb(action), model.kind(action)
-        return self._kinds[action]
+            told = kind_of(action), model.verb(action), model.kind(action), as_text(action)
+            self._kinds[action] = told
+        return told
 
     def _of_state(self, number: int) -> tuple[list[Line], list[tuple[Any, int]]]:
         """What there is to say of a state and its options; and the steps from it."""
@@ -207,11 +210,11 @@ class Visit:
         steps = []
         for at in sorted(range(len(options)), key=verbs.__getitem__):
             action, refusal = options[at]
-            kind, verb, group = self._told(action)
+            kind, verb, group, content = self._told(action)
             said = f"{number} {verb} [{group}: {model.label(s, action)}]"
             if refusal is not None:
                 self._count(kind, refusal)
-                lines.append(Line("content", kind, f"{number} {as_text(action)}: refused"))
+                lines.append(Line("content", kind, f"{number} {content}: refused"))
                 lines.append(Line("protocol", kind, f"{number} {verb}: {as_text(refusal)}"))
                 lines.append(Line("words", kind, said))
                 continue
@@ -223,7 +226,7 @@ class Visit:
             )
             to = self._number(after, memories)
             steps.append((action, to))
-            lines.append(Line("content", kind, f"{number} {as_text(action)}: {to}"))
+            lines.append(Line("content", kind, f"{number} {content}: {to}"))
             broken = self._broken(s, action, after, memories)
             lines.append(Line("protocol", kind, f"{number} {verb}: {to}{broken}"))
             lines.append(Line("words", kind, f"{said} {self._step(s, action, after)}"))

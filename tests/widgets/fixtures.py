@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -92,17 +91,22 @@ def desk(place: Place, tmp_path: Path) -> Iterator[Callable[..., Desk]]:
     place.clear()
 
 
-@pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
-    """The exported page of a scenario that was gone through, made when it is first asked for."""
+@pytest.fixture(scope="session")
+def pages(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Pages:
+    """The exported page of a scenario that was gone through, made when it is first asked for.
+
+    Tests only read it, and making it takes longer than most of them: there is one for all workers.
+    """
     from kit.views.export import export_html
     from tests.widgets.exporting import performed
 
-    folder = tmp_path_factory.mktemp("pages")
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if hasattr(request.config, "workerinput") else base) / "exported-pages"
+    folder.mkdir(exist_ok=True)
 
-    @cache
     def made(name: str) -> Path:
-        return export_html(performed(name), folder / f"{name.replace('/', '-')}.html").path
+        path = folder / f"{name.replace('/', '-')}.html"
+        return path if path.exists() else export_html(performed(name), path).path
 
     return made
 

@@ -47,13 +47,14 @@ from kit.protocols.raft.symmetry import renaming_alike
 
 MOST, MOST_FAULTS = 1 << 16, 9
 RAFT = ("INV-RAFT",)
+WAITS = "waits: what it would send is on its way"
 QUIET: dict[str, Any] = {"requests": (), "terms": 1, "most_in_flight": 2}
 
 
 class Raft(MachineModel):
     """A group of servers with one log."""
 
-    name, title = "raft", "Raft: one log by elections and replication"
+    name, title, revision = "raft", "Raft: one log by elections and replication", 2
     premise = (
         "Servers elect a leader, and it alone adds to the log. "
         "An entry is committed once a majority of voters stores it."
@@ -154,6 +155,8 @@ class Raft(MachineModel):
         faults: dict[str, Any] = {name: getattr(self, name) for name in befallen}
         self.connect(names, MachineOptions(**faults, requests=len(self.requests), ticks=None))
         self.carrier.free = self.carrier.free and not self.most_in_flight
+        if most := self.most_in_flight:
+            self.bound = refused(f"most_in_flight={most}, as many messages as may be on their way")
         links = self.cuts or self.partitions or self.writes_apart
         self.symmetry = None if links or self.holds else renaming_alike(self)
 
@@ -239,7 +242,11 @@ class Raft(MachineModel):
         if isinstance(end, MachineState) and not self.clock:
             known = {*s.network.in_flight, *s.network.held}
             if end.nodes == s.nodes and known.issuperset(end.network.in_flight):
-                return refused(f"what {server.id} would send is on its way")
+                why = (
+                    "has nothing to send again" if timer == "repeat" else "has no vote to ask with"
+                )
+                sends = self.fires(server.id, s.nodes[node], timer)[1]
+                return refused(f"{server.id} {WAITS if sends else why}")
         return end
 
     def drop(self, s: Any, envelope: Envelope[Any]) -> Any:
@@ -280,7 +287,7 @@ class Raft(MachineModel):
         """No more messages than there may be."""
         count = len(after.network.in_flight)
         if self.most_in_flight and count > max(self.most_in_flight, len(before.network.in_flight)):
-            return refused("too many messages are on their way")
+            return self.bound
         return after
 
     def is_settled(self, s: MachineState) -> bool:

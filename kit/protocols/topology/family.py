@@ -15,7 +15,7 @@ FAMILY = Family(
         "topology/journal": "dry_run.journal:VIEWS",
     },
     trace_tables={"topology": "trace_rows:ROWS", "join": "trace_rows:JOIN_ROWS"},
-    tasks=("lessons",),
+    tasks=("lessons.coordinator", "lessons.ways_back", "lessons.joining", "lessons.queueing"),
     importers=(
         FileKind(
             "a dump of system.topology",
@@ -56,7 +56,11 @@ FAMILY = Family(
     ),
     public={
         "lessons": {
-            "lessons": "after_failure barrier_waits machine_table next_transition of_the_deposed"
+            "lessons.coordinator": (
+                "after_failure barrier_waits machine_table next_transition of_the_deposed"
+            ),
+            "lessons.joining": "checks_table who_decides",
+            "lessons.queueing": "next_request",
         },
         "spark": {"spark": "clusters coverage_of steps_of"},
         "": {

@@ -90,6 +90,7 @@ Drop: TypeAlias = Annotated[
 class Join(NetworkModel):
     """Members A, B and so on, of which A coordinates, and the joiner N."""
 
+    shared = (GROUP0,)
     revision = 2
     name, title = "join", "The join handshake: a node asks to be let in"
     premise = (

@@ -6,12 +6,14 @@ Each is searched to its end. Counts are those of this model; a change of them ha
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import pytest
 
-from kit.engine.check import check
+from kit.engine.check import Result, check
 from kit.engine.registry import build, entry_of
+from kit.errors import Refusal
 
 LED = ("1, commit 1, leads", "1", "1")
 FAULTS = {"crashes": 1, "drops": 1}
@@ -60,10 +62,13 @@ SEARCHES: dict[str, tuple[dict[str, Any], int]] = {
     ),
 }  # fmt: skip
 LONG = {"figure 8", "an election, a crash, a drop"}
-ALIKE: list[tuple[dict[str, Any], int]] = [
-    (SEARCHES["an election"][0], 5_719),
-    (SEARCHES["a read in two terms"][0], 19_633),
-]
+ALIKE = {"an election": 5_719, "a read in two terms": 19_633}
+
+
+@cache
+def searched(name: str) -> Result:
+    """A search of all states with all safeguards on."""
+    return check(build("raft", SEARCHES[name][0]))
 
 
 @pytest.mark.parametrize(
@@ -71,9 +76,8 @@ ALIKE: list[tuple[dict[str, Any], int]] = [
 )
 def test_nothing_breaks_in_any_run(name: str) -> None:
     """All safeguards on: the search is complete, and every property holds."""
-    given, states = SEARCHES[name]
-    result = check(build("raft", given))
-    assert (result.complete, result.violation, result.states) == (True, None, states)
+    result = searched(name)
+    assert (result.complete, result.violation, result.states) == (True, None, SEARCHES[name][1])
 
 
 @pytest.mark.deep
@@ -84,12 +88,12 @@ def test_elections_of_three_terms_elect_one_leader_each() -> None:
     assert (result.complete, result.violation, result.states) == (True, None, 63_991)
 
 
-@pytest.mark.parametrize(("given", "states"), ALIKE)
+@pytest.mark.parametrize(("name", "states"), ALIKE.items())
 def test_servers_that_begin_alike_are_searched_once(
-    given: dict[str, Any], states: int, record_property: Any
+    name: str, states: int, record_property: Any
 ) -> None:
     """The verdict is the same; three voters are 5.98 times fewer states, two 1.997 times."""
-    whole, joined = check(build("raft", given)), check(build("raft", given), symmetry=True)
+    whole, joined = searched(name), check(build("raft", SEARCHES[name][0]), symmetry=True)
     assert (joined.complete, joined.violation, joined.states) == (True, None, states)
     assert joined.unreached == whole.unreached
     factor = whole.states / joined.states
@@ -120,3 +124,42 @@ def test_a_symmetric_search_finds_the_same_violation() -> None:
     ]
     assert {each.property for each in found if each} == {"committed-is-kept"}
     assert all(found)
+
+
+@pytest.mark.parametrize(
+    ("given", "bound"),
+    [
+        ({"nodes": 2, "members": "A B", "most_in_flight": 2}, "most_in_flight=2"),
+        ({"nodes": 1, "members": "A", "most_in_flight": 2}, ""),
+    ],
+)
+def test_a_search_that_the_bound_on_messages_cuts_is_bounded(
+    given: dict[str, Any], bound: str
+) -> None:
+    """Its sentence names the bound, and says complete only where nothing was left out."""
+    result = check(build("raft", {"requests": (), "terms": 1, **given}))
+    assert result.complete
+    assert result.bound.partition(",")[0] == bound
+    assert result.verdict == ("bounded" if bound else "judged in part")
+    assert ("complete" in result.sentence) is False
+    assert result.sentence.startswith(f"bounded by {bound}" if bound else "every state visited")
+
+
+@pytest.mark.parametrize(
+    ("verbs", "timer", "why"),
+    [
+        ((), "C election", "C has no vote to ask with"),
+        (("tick A election",), "A election", "A waits: what it would send is on its way"),
+    ],
+)
+def test_a_timer_that_changes_nothing_says_why(
+    verbs: tuple[str, ...], timer: str, why: str
+) -> None:
+    """A server without a vote sends nothing; one whose messages are still there waits for them."""
+    model = build("raft", {"members": "A B c"})
+    state = model.start()
+    for verb in verbs:
+        state = next(after for a, after in model.successors(state) if model.verb(a) == verb)
+    found = model.find(state, f"tick {timer}")
+    assert found is not None
+    assert found[1] == Refusal(why)

@@ -7,6 +7,7 @@ from typing import Any
 from kit.engine.registry import build
 from kit.engine.scenario import file_named, open_file
 from kit.engine.timeline import Timeline
+from kit.lessons.replays import verbs_to
 from kit.protocols.topology.rules.machines import BOUNDARY, Machine
 
 
@@ -108,7 +109,36 @@ def without_majority(tablets: list[list[str]], down: list[str]) -> list[int]:
     ]
 
 
+def may_alter(now: int, wanted: int, nodes: int) -> bool:
+    """One replica comes or goes, one is left, and each has a node."""
+    return abs(wanted - now) <= 1 and 1 <= wanted <= nodes
+
+
+TRUNCATED_TWICE = (
+    *("truncate", "open session", "apply A", "apply B", "apply C", "barrier", "delay A"),
+    *("send A", "elect", "send A", "send B", "close session"),
+    *("apply A", "apply B", "apply C", "barrier", "write", "arrive A"),
+)
+
+
+def published_in_time() -> list[str]:
+    """The generation is published as soon as it can be."""
+    given = {"operations": ("bootstrap D",), "publishing": True, "lag": False}
+    timeline = Timeline(build("topology", given))
+    while not timeline.state.topology.unpublished:
+        timeline.forward()
+    option = timeline.model.find(timeline.state, "publish")
+    assert option is not None
+    timeline.do(option[0])
+    while timeline.forward() is not None:
+        pass
+    return list(verbs_to(timeline))
+
+
 RIGHT: dict[str, Any] = {
+    "may-alter": lambda: may_alter,
+    "truncate-twice": lambda: [*TRUNCATED_TWICE],
+    "published-in-time": published_in_time,
     "homes": lambda: homes,
     "without-majority": lambda: without_majority,
     "even-by-hand": even_by_hand,

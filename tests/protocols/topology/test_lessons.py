@@ -13,7 +13,7 @@ from kit.lessons.exercises import exercise
 from kit.lessons.predictions import predict
 from kit.lessons.tasks import task_named
 from kit.protocols.topology import topology as act
-from kit.protocols.topology.lessons import (
+from kit.protocols.topology.lessons.coordinator import (
     GROUNDS,
     after_failure,
     barrier_waits,

@@ -1,4 +1,4 @@
-"""What the lessons on the topology ask and check."""
+"""What the lessons on the coordinator ask and check: states, barriers, failures, the queue."""
 
 import random
 from functools import partial

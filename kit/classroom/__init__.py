@@ -1,0 +1,1 @@
+"""A class plays one run together: each phone or laptop is one node, and the projector shows all."""

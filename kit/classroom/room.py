@@ -1,0 +1,224 @@
+"""A room: one run on a network of nodes, a seat for each node, and what each may see and do.
+
+Who sits at a node sees what that node knows: its own state, what lies in its inbox, and what it did
+and received. It may do what a node does by itself, and receive what has been sent to it. All else,
+faults above all, is for the projector, which shows everything. Nobody gives a name.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from kit.edge.words import say
+from kit.engine.actors import NetworkModel
+from kit.engine.itf import members, plain, words
+from kit.engine.model import Model
+from kit.engine.network import DeliverMessage
+from kit.engine.timeline import LONGEST_RUN
+from kit.errors import BadInput, Refused
+from kit.views.actions import mark
+from kit.views.fragment import Frag, h
+from kit.widgets.opening import Source
+from kit.widgets.player import Player
+
+LETTERS = "ABCDEFGHJKMNPQRSTUVWXYZ"
+"""Those that nobody takes for another letter or a digit when they are read from a wall."""
+CODE = 8
+"""Letters of a code: 23 to the power of 8, far more than can be tried during a lesson."""
+MOST_LINES = 40
+"""Steps of its own that a node is shown, the last ones."""
+
+
+# What a seat says.
+
+
+class Enter(Struct, frozen=True, forbid_unknown_fields=True, tag_field="say", tag="enter"):
+    """Somebody comes in, with the code of the class."""
+
+    code: str
+
+
+class Sit(Struct, frozen=True, forbid_unknown_fields=True, tag_field="say", tag="sit"):
+    """Who has come in takes the seat of a node."""
+
+    node: str
+
+
+class Return(Struct, frozen=True, forbid_unknown_fields=True, tag_field="say", tag="return"):
+    """Who had a seat comes back to it: a phone that slept, a page that was loaded again."""
+
+    ticket: str
+
+
+class Press(Struct, frozen=True, forbid_unknown_fields=True, tag_field="say", tag="press"):
+    """A button was pressed: the mark of its action."""
+
+    act: str
+
+
+class Leave(Struct, frozen=True, forbid_unknown_fields=True, tag_field="say", tag="leave"):
+    """Somebody gives the seat back."""
+
+
+Said: TypeAlias = Enter | Sit | Return | Press | Leave
+
+
+class Known(Struct, frozen=True):
+    """What a node knows and may do: its row of a table, its actions, its own steps so far."""
+
+    row: list[tuple[str, str]]
+    acts: list[Any]
+    did: list[str]
+
+
+class Room:
+    """A run that a class plays; ``code`` lets one in, ``key`` opens the projector.
+
+    ``source`` is what a Player takes. Raises BadInput for a model whose nodes are not on a network:
+    of others nobody can say what one node knows.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.player = Player(source, controls=False)
+        model = self.player.model
+        if not isinstance(model, NetworkModel):
+            allowed = "a model of nodes that send messages, such as raft, paxos or gossip"
+            raise BadInput("model", model.name, allowed)
+        self.names = model.names
+        self.nodes = tuple(name for name in self.names if name not in model.shared)
+        self.code = "".join(secrets.choice(LETTERS) for _ in range(CODE))
+        self.key = secrets.token_urlsafe(24)
+        self.tickets: dict[str, str] = {}
+        self._worked_out: tuple[int, dict[str, Known]] = (-1, {})
+
+    # -- seats -------------------------------------------------------------------------------------
+
+    def lets_in(self, code: str) -> bool:
+        """Whether this is the code, however it was typed."""
+        typed = "".join(letter for letter in code.upper() if letter.isalpha())
+        return hmac.compare_digest(typed.encode(), self.code.encode())
+
+    def opens(self, key: str) -> bool:
+        """Whether this is the key of the projector."""
+        return hmac.compare_digest(key.encode(), self.key.encode())
+
+    def sit(self, node: str) -> str:
+        """Take a seat; returns the ticket by which one comes back to it.
+
+        Raises BadInput for no node, Refused where somebody sits already.
+        """
+        if node not in self.nodes:
+            raise BadInput("node", node, f"one of {', '.join(self.nodes)}")
+        if node in self.tickets.values():
+            raise Refused(say("Somebody is node {node} already: choose another one.", node=node))
+        ticket = secrets.token_urlsafe(24)
+        self.tickets[ticket] = node
+        return ticket
+
+    def seat_of(self, ticket: str) -> str:
+        """Whose seat a ticket is for. Raises Refused for one that is for none (any more)."""
+        if ticket not in self.tickets:
+            raise Refused(say("Your seat is free again: type the code of the class."))
+        return self.tickets[ticket]
+
+    def free(self, node: str) -> None:
+        """Let somebody else be a node; nothing happens where nobody was."""
+        self.tickets = {ticket: seat for ticket, seat in self.tickets.items() if seat != node}
+
+    # -- what one node sees and does ---------------------------------------------------------------
+
+    def press(self, node: str, said: Press) -> None:
+        """Do what a seat asked for.
+
+        Others may have acted since the button was shown: it counts if the node may still do that.
+
+        Raises Refused where it may not: whatever a page sends, it does no more than its buttons.
+        """
+        if len(self.player.timeline.moments) >= LONGEST_RUN:
+            raise Refused(say("This run is long enough: ask for a new one."))
+        for action in self.known()[node].acts:
+            if mark(self.player.model, action) == said.act:
+                self.player.act(action)
+                return
+        raise Refused(say("Node {node} cannot do that now.", node=node))
+
+    def seen(self, node: str) -> Frag:
+        """What a node knows, and its buttons."""
+        known = self.known()[node]
+        inbox, own = list[Frag](), list[Frag]()
+        for action in known.acts:
+            (inbox if isinstance(action, DeliverMessage) else own).append(self._button(action))
+        lines = [h("li", line) for line in known.did[-MOST_LINES:]]
+        rows = [h("div", h("dt", name), h("dd", value)) for name, value in known.row]
+        return h(
+            "div",
+            h("h2", say("You are node {node}", node=node)),
+            _section(say("Your inbox"), inbox, say("Nothing has come.")),
+            _section(say("What you may do"), own, say("Nothing now: wait for a message.")),
+            h("h3", say("What you know")),
+            h("dl", rows),
+            _section(
+                say("What you did and received, the last first"), lines[::-1], say("Nothing.")
+            ),
+        )
+
+    def _button(self, action: Any) -> Frag:
+        model = self.player.model
+        said = model.label(self.player.state, action)
+        if isinstance(action, DeliverMessage) and isinstance(model, NetworkModel):
+            texts = {"what": model.in_full(action.envelope.message), "name": action.envelope.source}
+            said = say("receive {what} from {name}", **texts)
+        return h("li", h("button", said, type="button", data_act=mark(model, action)))
+
+    def known(self) -> dict[str, Known]:
+        """What each node knows and may do at the moment that is shown; worked out once for all."""
+        timeline = self.player.timeline
+        if self._worked_out[0] != timeline.at:
+            model, state, rows = self.player.model, self.player.state, self._rows()
+            acts: dict[str, list[Any]] = {node: [] for node in self.nodes}
+            for action, refusal in model.options(state):
+                if refusal is None and model.kind(action) not in model.faults:
+                    acts.get(_doer(model, state, action), []).append(action)
+            did: dict[str, list[str]] = {node: [] for node in self.nodes}
+            for step in timeline.passed(timeline.at):
+                said = model.describe(step.before, step.action, step.after)
+                did.get(_doer(model, step.before, step.action), []).append(said)
+            known = {node: Known(rows[node], acts[node], did[node]) for node in self.nodes}
+            self._worked_out = timeline.at, known
+        return self._worked_out[1]
+
+    def _rows(self) -> dict[str, list[tuple[str, str]]]:
+        """Of each node the row of the first table that has one, else its state."""
+        rendered, rows = self.player.rendered, dict[str, list[tuple[str, str]]]()
+        scene = rendered.scene(self.player.timeline.at)
+        panels = sorted(rendered.panels, key=lambda panel: panel.name != rendered.views.table)
+        for table in (t for panel in panels for t in panel.draw(scene).walk() if t.tag == "table"):
+            head, *body = (part for part in table.walk() if part.tag == "tr")
+            for row in body:
+                _, _, key = (row.key or "").partition(":")
+                node = key.partition(":")[0]
+                if node in self.nodes and node not in rows:
+                    rows[node] = [*zip(_cells(head), _cells(row), strict=False)]
+        for node, state in zip(self.names, self.player.state.nodes, strict=True):
+            parts = members(plain(state)).items()
+            rows.setdefault(node, [(name, words(value)) for name, value in parts])
+        return rows
+
+
+def _doer(model: Model[Any, Any], state: Any, action: Any) -> str:
+    """Whose turn an action is; empty: nobody's alone."""
+    if isinstance(action, DeliverMessage):
+        return str(action.envelope.target)
+    return model.actor_of(state, action) if isinstance(model, NetworkModel) else ""
+
+
+def _cells(row: Frag) -> list[str]:
+    return [cell.text() for cell in row.kids if isinstance(cell, Frag)]
+
+
+def _section(title: str, items: list[Frag], nothing: str) -> list[Frag]:
+    return [h("h3", title), h("ul", items) if items else h("p", nothing)]

@@ -1,0 +1,126 @@
+"""What the lesson of small stories asks and checks: replication, TRUNCATE, the lock, CDC."""
+
+import random
+from typing import Any
+
+from kit.engine.timeline import PassedStep, Timeline
+from kit.errors import KitError
+from kit.lessons.judge import Arguments, function_task
+from kit.lessons.questions import PosedQuestion, copied, posed
+from kit.lessons.replays import Ground, broken, ends, run_task, takes
+from kit.lessons.stills import still
+from kit.protocols.tablets.truncate import Truncate
+from kit.protocols.topology.rules import cluster
+from kit.protocols.topology.rules.replication import refused_change
+
+DONE, FAILS, WAITS = "it is done", "it ends with an error", "it waits, and nobody ends it"
+
+
+def how_it_ends(timeline: Timeline) -> PosedQuestion:
+    """How does the last request end, when nothing more goes wrong?
+
+    Raises KitError when the model has no requests.
+    """
+    ahead = copied(timeline)
+    while ahead.forward() is not None:
+        pass
+    control = getattr(ahead.state, "control", ahead.state)  # of tablets, or of a topology alone
+    topology: cluster.ClusterTopology | None = getattr(control, "topology", None)
+    if topology is None or not topology.requests:
+        raise KitError("predict: no request is made here")
+    requests = topology.requests
+    last = requests[-1]
+    right = FAILS if last.error else DONE if last.done else WAITS
+    path = [ahead.moments[at] for at in ahead.path()]
+    said = next(
+        (moment.say for moment in path if f"request {len(requests)} " in moment.say), path[-1].say
+    )
+    return posed(
+        f"A request is made: {last.kind}. How does it end?",
+        (DONE, FAILS, WAITS),
+        (right,),
+        said,
+        still(ahead, "requests"),
+    )
+
+
+MOST = 4
+
+
+def may_alter(now: int, wanted: int, nodes: int) -> bool:
+    """Whether a keyspace with tablets may get so many replicas in its one datacenter.
+
+    The truth is the coordinator's own check, by the documents.
+    """
+    rows = (cluster.NodeEntry(state="normal", tokens=True),) * nodes
+    topology = cluster.ClusterTopology(nodes=rows, keyspaces=(("ks", (("dc1", now),)),))
+    asks = cluster.RequestEntry(
+        "keyspace_rf_change", cluster.NOBODY, keyspace="ks", replication=(("dc1", wanted),)
+    )
+    return not refused_change(topology, asks, cluster.Setting("documents"))
+
+
+def _drawn(chance: random.Random) -> Arguments:
+    nodes = chance.randint(2, MOST + 1)
+    now = chance.randint(1, min(nodes, MOST))
+    return [now, max(0, now + chance.choice((-2, -1, -1, 0, 1, 1, 2))), nodes]
+
+
+def elected_while_sending(m: Any, step: PassedStep) -> bool:
+    """Whether another coordinator takes over once a replica has answered."""
+    return bool(step.before.answered and step.before.changes > step.after.changes)
+
+
+def refused_late(m: Any, step: PassedStep) -> bool:
+    """Whether a late message is turned away, and new rows stay."""
+    arrives = isinstance(step.action, Truncate.arrive)
+    return bool(arrives and step.before.written and step.before.rows == step.after.rows)
+
+
+def published_early(m: Any, step: PassedStep) -> bool:
+    """Whether a new generation is told to readers while the reads of the join have not moved."""
+    before, after = step.before.topology, step.after.topology
+    early = before.transition == "write_both_read_old"
+    return bool(early and after.unpublished < before.unpublished)
+
+
+TASKS = (
+    function_task(
+        "may-alter",
+        "one replica at a time",
+        "Write may_alter(now, wanted, nodes). A keyspace with tablets has `now` replicas in its "
+        "only datacenter, which has `nodes` nodes, and ALTER KEYSPACE asks for `wanted`. Answer "
+        "True if the request is carried out, False if it ends with an error.",
+        "one replica comes or goes in a request, each is on a node of its own, and one must be "
+        "left.",
+        may_alter,
+        ([2, 3, 3], [3, 1, 3], [3, 4, 3], [1, 0, 3]),
+        _drawn,
+    ),
+    run_task(
+        "truncate-twice",
+        "a TRUNCATE with two coordinators",
+        "Another coordinator may take over once, and one message may be late. Give a run, as verbs "
+        "or as a Player, in which the coordinator changes once a replica has answered, and a "
+        "late message comes when new rows have been written, and does no harm.",
+        "delay a message, elect after a send, and let the late one arrive after write.",
+        Ground("truncate", {"late": 1, "changes": 1}),
+        takes(elected_while_sending, "In your run nobody takes over once a replica has answered."),
+        takes(refused_late, "In your run no late message comes behind new rows."),
+        lambda timeline: "Your run breaks a promise." if broken(timeline) else None,
+    ),
+    run_task(
+        "published-in-time",
+        "told before reads move",
+        "D joins, and generations are published in steps of their own. Give a run, as verbs or as "
+        "a Player, in which generation 2 is published while D is in write_both_read_old, and D is "
+        "normal at the end.",
+        "publish is possible as soon as the generation is in the table.",
+        Ground("topology", {"operations": ("bootstrap D",), "publishing": True, "lag": False}),
+        takes(published_early, "In your run nothing is published in write_both_read_old."),
+        ends(
+            lambda s: s.topology.nodes[-1].state == "normal",
+            "At the end of your run D is not normal.",
+        ),
+    ),
+)

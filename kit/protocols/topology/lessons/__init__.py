@@ -1,0 +1,1 @@
+"""What the lessons on the topology ask and check."""

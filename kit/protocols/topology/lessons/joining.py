@@ -1,0 +1,153 @@
+"""What the lesson on a node's way in asks and checks: verdicts, second tries, other addresses."""
+
+import random
+from typing import Any
+
+from kit.engine.timeline import PassedStep, Timeline
+from kit.errors import BadInput
+from kit.lessons.judge import Arguments, function_task
+from kit.lessons.questions import PosedQuestion, copied, model_of, posed
+from kit.lessons.replays import Ground, ends, run_task, takes
+from kit.lessons.stills import still
+from kit.protocols.topology import topology as act
+from kit.protocols.topology.handshake import (
+    CHECKS,
+    CLUSTER,
+    FEATURE,
+    SNITCH,
+    JoinNodeRequest,
+    JoinRow,
+    JoinTables,
+    because,
+    joiner,
+)
+from kit.protocols.topology.join import Join
+from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from kit.views.static import Sheet
+
+IN, NO_ANSWER = "it is let in", "nobody answers it"
+BANNED = "whoever it calls, before they listen: it is banned"
+BY = {
+    "receiver": "the member that it asks, by its own configuration",
+    "placing": "the member that it asks, by the tables of group 0",
+    "coordinator": "the coordinator",
+}
+"""Who turns a joiner away, by what the checks call the place."""
+
+
+def who_decides(timeline: Timeline) -> PosedQuestion:
+    """Who turns the joiner away, if anybody does? BadInput for a model without a joiner."""
+    model_of(timeline, Join, "join, the handshake")
+    ahead = copied(timeline)
+    while joiner(ahead.state).status not in ("normal", "stopped") and ahead.forward() is not None:
+        pass
+    last = joiner(ahead.state)
+    by = {check.reason: BY[check.by] for check in CHECKS} | {"banned": BANNED}
+    right = IN if last.status == "normal" else by.get(last.reason, NO_ANSWER)
+    return posed(
+        f"{last.host} asks to be let in. Who turns it away, or is it let in?",
+        (IN, *BY.values(), BANNED, NO_ANSWER),
+        (right,),
+        f"{last.host} is {last.status}: {because(last.reason)}."
+        if last.reason
+        else f"{last.host} is {last.status}.",
+        still(ahead, "hosts"),
+    )
+
+
+def checks_table(edition: Edition = "documents") -> Sheet:
+    """What is verified of a joiner, in order, and who looks.
+
+    Raises BadInput for an edition that there is not.
+    """
+    if edition not in EDITIONS:
+        raise BadInput("edition", edition, " or ".join(EDITIONS))
+    rows = [(because(check.reason), BY[check.by]) for check in CHECKS if check.is_made(edition)]
+    return Sheet(f"Who looks at what, edition {edition}", ("turned away", "by"), tuple(rows))
+
+
+WAYS_OF = ("", "bootstrapping", "normal", "left")
+"""What the row of a host id may say as it asks; empty: there is none."""
+
+
+def turned_away(cluster: str, features: list[str], enabled: list[str], row: str) -> str:
+    """Who turns a joiner away, in one word; empty: it is accepted. The truth is the checks'."""
+    host = "N1"
+    rows = (JoinRow(host, row),) if row else ()
+    tables = JoinTables(rows, (), tuple(enabled))
+    asks = JoinNodeRequest(host, 1, cluster, SNITCH, tuple(features), ())
+    failing = (each for each in CHECKS if each.fails(tables, asks, ()))
+    order = {"receiver": "member", "placing": "member", "coordinator": "coordinator"}
+    return next((order[each.by] for each in failing), "")
+
+
+def _drawn(chance: random.Random) -> Arguments:
+    names = ["f", "g", "h"]
+    enabled = sorted(chance.sample(names, chance.randint(0, 2)))
+    own = sorted(chance.sample(names, chance.randint(1, 3)))
+    return [chance.choice([CLUSTER, CLUSTER, "test"]), own, enabled, chance.choice(WAYS_OF)]
+
+
+def fresh_one_joins(s: Any) -> bool:
+    """Whether the joiner serves under another host id than its first one."""
+    return joiner(s).status == "normal" and joiner(s).disk > 1
+
+
+def moves_while_waited_for(m: Any, step: PassedStep) -> bool:
+    """Whether a node gets another address while a barrier with its drain still asks for it."""
+    waits = step.before.topology.transition == "write_both_read_old"
+    moves = isinstance(step.action, act.RestartElsewhere)
+    return waits and moves and step.before.topology.fence_version < step.before.topology.version
+
+
+TASKS = (
+    run_task(
+        "second-try",
+        "in at the second try",
+        "The joiner N may crash once, and its data directory may be cleared once. Give a run, as "
+        "verbs or as a Player, in which N is turned away, and is a normal node at the end, under "
+        "another host id. The edition is server.",
+        "start-again after the request was placed; the old host id has asked before. The "
+        "coordinator has to give the first attempt up before it takes the second one.",
+        Ground("join", {"edition": "server", "restarts": 1, "wipes": 1}),
+        takes(
+            lambda m, step: joiner(step.before).status != "stopped" == joiner(step.after).status,
+            "In your run N is never turned away.",
+        ),
+        ends(fresh_one_joins, "At the end of your run N is not normal under another host id."),
+    ),
+    run_task(
+        "moved-house",
+        "another address, in the middle",
+        "D joins, and C may be restarted once with another address. Give a run, as verbs or as a "
+        "Player, in which C moves while the barrier of write_both_read_old has no fence yet, and "
+        "D is normal at the end.",
+        "readdress C, before C has answered or after it. Then the others have to hear of it "
+        "(gossip C).",
+        Ground("topology", {"operations": ("join D",), "addresses": 1, "lag": False}),
+        takes(moves_while_waited_for, "In your run no node moves while that barrier waits."),
+        ends(
+            lambda s: all(entry.state == "normal" for entry in s.topology.nodes),
+            "At the end of your run not every node is normal.",
+        ),
+    ),
+    function_task(
+        "who-turns-away",
+        "who turns it away?",
+        f"Write turned_away(cluster, features, enabled, row). A node asks to join cluster "
+        f"'{CLUSTER}', and its configuration names `cluster`. It supports `features`, the cluster "
+        "has enabled `enabled`. `row` is what the row of its host id says: '' (there is none), "
+        "'bootstrapping', 'normal' or 'left'. Answer 'member', 'coordinator', or '' if it may "
+        "come in.",
+        "the member that is asked looks first: its own configuration, then the tables. Features "
+        "are the coordinator's.",
+        turned_away,
+        (
+            [CLUSTER, [FEATURE], [FEATURE], ""],
+            ["test", [FEATURE], [FEATURE], ""],
+            [CLUSTER, ["g"], [FEATURE], ""],
+            [CLUSTER, ["g"], [FEATURE], "left"],
+        ),
+        _drawn,
+    ),
+)

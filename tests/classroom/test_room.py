@@ -1,0 +1,123 @@
+"""A room: seats, and what a node may see and do."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from kit.classroom.room import Press, Room
+from kit.engine.network import DeliverMessage
+from kit.errors import BadInput, Refused
+from kit.views.actions import mark
+
+STEPS = 30
+MODELS = ("raft", "raft_groups", "discovery/twelve", "gossip/both-sides", "paxos", "join")
+
+
+def test_a_code_is_read_as_people_type_it() -> None:
+    """Small letters and a gap do not matter; another letter does."""
+    room = Room("raft")
+    assert room.lets_in(f"{room.code[:4]} {room.code[4:]}".lower())
+    other = "B" if room.code[0] == "A" else "A"
+    assert not room.lets_in(other + room.code[1:])
+    assert not room.lets_in("")
+
+
+def test_no_two_rooms_have_one_code() -> None:
+    """Code and key are drawn anew for each room."""
+    one, other = Room("raft"), Room("raft")
+    assert one.code != other.code
+    assert one.opens(one.key)
+    assert not one.opens(other.key)
+
+
+def test_a_seat_is_for_one() -> None:
+    """Who sits has a ticket; nobody else gets that seat until it is free."""
+    room = Room("raft")
+    ticket = room.sit("A")
+    assert room.seat_of(ticket) == "A"
+    with pytest.raises(Refused, match="node A already"):
+        room.sit("A")
+    room.free("A")
+    with pytest.raises(Refused, match="type the code"):
+        room.seat_of(ticket)
+    assert room.sit("A") != ticket
+
+
+def test_only_nodes_have_seats() -> None:
+    """A seat that is none is refused, with those that are."""
+    with pytest.raises(BadInput, match="one of A, B, C"):
+        Room("raft").sit("<b>")
+
+
+def test_nodes_must_send_messages() -> None:
+    """Of a model without a network nobody can say what one node knows."""
+    with pytest.raises(BadInput, match="nodes that send messages"):
+        Room("tcm")
+
+
+@pytest.mark.parametrize("source", MODELS)
+def test_what_others_do_changes_nothing_that_a_node_knows(source: str) -> None:
+    """In a random run a step changes the row and the past of the node whose turn it is alone."""
+    room, chance = Room(source), random.Random(7)
+    model: Any = room.player.model
+    for _ in range(STEPS):
+        before = room.known()
+        state = room.player.state
+        options = [action for action, refusal in model.options(state) if refusal is None]
+        options = [each for each in options if model.kind(each) not in model.faults]
+        if not options:
+            break
+        action = chance.choice(options)
+        is_mail = isinstance(action, DeliverMessage)
+        doer = action.envelope.target if is_mail else model.actor_of(state, action)
+        room.player.act(action)
+        for node, known in room.known().items():
+            if doer and node != doer:
+                assert (known.row, known.did) == (before[node].row, before[node].did), action
+    assert len(room.player.timeline.moments) > 5
+
+
+def test_a_node_does_only_what_its_buttons_do() -> None:
+    """The mark of another node's action and nonsense change nothing."""
+    room = Room("raft")
+    own = next(a for a in room.known()["A"].acts)
+    other = mark(room.player.model, own)
+    for said in (Press(other), Press("x"), Press("")):
+        with pytest.raises(Refused, match="cannot do that now"):
+            room.press("B", said)
+    assert len(room.player.timeline.moments) == 1
+    room.press("A", Press(other))
+    assert room.player.timeline.now.action == own
+
+
+def test_faults_are_for_the_projector() -> None:
+    """No seat has a button that loses a message or stops a node, though a fault may happen."""
+    room = Room("raft")
+    model = room.player.model
+    kinds = {model.kind(each) for known in room.known().values() for each in known.acts}
+    possible = {model.kind(each) for each in model.actions(room.player.state)}
+    assert kinds
+    assert not kinds & set(model.faults)
+    assert "election" not in possible or "tick" in kinds or kinds <= possible
+
+
+def test_a_message_lies_in_one_inbox() -> None:
+    """What A sends can be received by whom it is for, and by nobody else."""
+    room = Room("discovery")
+    seen = {node: room.seen(node).text() for node in room.nodes}
+    sent = [
+        a.envelope
+        for a in room.player.model.actions(room.player.state)
+        if isinstance(a, DeliverMessage)
+    ]
+    assert sent
+    for envelope in sent:
+        reader = f"from {envelope.source}"
+        assert reader in seen[envelope.target]
+    for node in room.nodes:
+        named = {e.source for e in sent if e.target == node}
+        inbox = seen[node].partition("What you may do")[0]
+        assert {name for name in room.nodes if f"from {name}" in inbox} == named
