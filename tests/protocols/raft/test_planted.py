@@ -278,7 +278,7 @@ MISTAKES = (
     Mistake(
         "the newest configuration goes into a snapshot, committed or not",
         "The server knows one configuration, the one that holds now.",
-        core.take_snapshot, "if at <= index)", ")",
+        core.take_snapshot, "log.configuration_at(index)", "log.configuration",
         {"begins": THREE, "requests": ("members A B", "snapshot"), "terms": 2},
         "committed-is-kept", states=2_000, steps=11,
     ),
