@@ -1,6 +1,5 @@
 """What the lessons on gossip draw, compare and ask."""
 
-from functools import reduce
 from itertools import pairwise
 from operator import attrgetter
 from typing import Any, Literal
@@ -317,9 +316,10 @@ def overwritten(timeline: Timeline) -> PosedQuestion:
 
 def what_stays(definitions: list[list[Any]]) -> str:
     """What all nodes have of one cell once they have merged what each was told, by the rules."""
-    cells = (rules.SchemaCell("ks", "t", "id", at, value) for at, value in definitions)
-    [kept] = reduce(rules.merged, ((cell,) for cell in cells))
-    return kept.value
+    known: rules.Mutations = ()
+    for at, value in definitions:
+        known = rules.merged(known, (rules.SchemaCell("ks", "t", "id", at, value),))
+    return known[0].value
 
 
 TASKS = (
