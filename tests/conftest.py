@@ -69,6 +69,7 @@ LONGEST = tuple(
         "protocols/tablets/tablet/test_search.py",
         "quality/test_guards.py",
         "views/test_export.py",
+        "views/test_stage.py",
         "widgets/test_undrawn.py",
         "widgets/test_converted.py",
     )
