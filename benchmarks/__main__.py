@@ -17,7 +17,8 @@ from benchmarks.figures import HEAD, Figure, unmeasured
 ORDER = ("placements", "player", "flows", "search", "timeline", "imports")
 BEHIND_THE_SCENES = {
     *("__init__", "__main__", "figures"),
-    *("harmony_twophase", "plain_search", "plain_twophase", "spin_twophase"),
+    *("harmony_twophase", "plain_search", "plain_twophase"),
+    *("spin", "spin_raft", "spin_twophase"),
     *("duck_sums", "painting", "plain_balancer", "stateful_twophase"),
 }
 

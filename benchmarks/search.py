@@ -13,9 +13,10 @@ from contextlib import redirect_stdout
 from functools import partial
 from io import StringIO
 
-from benchmarks import harmony_twophase, spin_twophase
+from benchmarks import harmony_twophase, spin
 from benchmarks.figures import Figure, alternating, seconds, show, spoken, unmeasured
 from benchmarks.plain_twophase import explore
+from benchmarks.spin_twophase import promela
 from benchmarks.stateful_twophase import RMS as WALKED_RMS
 from benchmarks.stateful_twophase import walked
 from kit.commands.cli import main
@@ -74,19 +75,16 @@ def _verdict(name: str, ours: float, theirs: float, who: str) -> Figure:
 
 def _spin(states: int, ours: float, alike: float) -> Iterator[Figure]:
     """SPIN over the same states; its best of as many rounds."""
-    reason = spin_twophase.why_not()
+    reason = spin.why_not()
     if reason is not None:
         yield unmeasured("search of twophase by SPIN", reason)
         return
-    rounds = [spin_twophase.searched(RMS) for _ in range(ROUNDS)]
-    best = min(rounds, key=lambda one: one.search)
+    best = spin.searched(promela(RMS), ROUNDS)
     assert (best.states, best.errors) == (states, 0)
     who = f"SPIN {best.version}"
     yield Figure("the same search by SPIN", spoken(ours), f"{who} {spoken(best.search)}")
     yield _verdict("the verdict by symmetry, SPIN without", alike, best.search, who)
-    yield Figure(
-        "before it searches, SPIN generates and compiles", "", spoken(min(r.making for r in rounds))
-    )
+    yield Figure("before it searches, SPIN generates and compiles", "", spoken(best.making))
 
 
 def _harmony() -> Iterator[Figure]:

@@ -1,4 +1,4 @@
-"""Puts the notebooks and the pictures they show into the wheel, so that ``kit lab`` finds them."""
+"""Puts the notebooks, their pictures and their glossary into the wheel: ``kit lab`` finds them."""
 
 from typing import Any
 
@@ -11,5 +11,5 @@ class ShippedFiles(BuildHookInterface):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Extend the wheel's file list. ``version`` is "editable" or "standard"."""
         if version != "editable":
-            for folder in ("notebooks", "images"):
+            for folder in ("notebooks", "images", "docs/glossary.md"):
                 build_data["force_include"][folder] = f"kit/shipped/{folder}"

@@ -13,6 +13,8 @@ from typing import Any
 import nbformat
 from nbclient import NotebookClient
 
+from tools.linking import linked
+
 FOLDER = Path(__file__).resolve().parent.parent / "notebooks"
 LIVE = "application/vnd.jupyter.widget-view+json"
 LONGEST_CELL = 120  # seconds
@@ -73,7 +75,7 @@ def main() -> int:
             resources={"metadata": {"path": str(path.parent)}},
         )
         client.execute()
-        nbformat.validate(strip(notebook))
+        nbformat.validate(linked(strip(notebook), path.name))
         nbformat.write(notebook, path)
     return 0
 

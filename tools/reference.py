@@ -29,7 +29,7 @@ from kit.commands.answer import Rows
 from kit.commands.cli import main as kit
 from kit.commands.editions import editions
 from kit.engine.family import Family, families, server_places
-from kit.engine.glossary import Entry, lesson_file, parts, words
+from kit.engine.glossary import Entry, glossary_anchor, lesson_file, parts, words
 from kit.engine.registry import entries
 from kit.engine.server import OWN_KEYSPACE
 from kit.lessons import story
@@ -205,12 +205,7 @@ def _word_cells(word: tuple[str, Entry]) -> tuple[str, ...]:
     file, (source, _, step) = lesson_file(one.lesson), one.picture.partition(" ")
     lesson = f"[{file.name[:2]}](../notebooks/{file.name})" if file else "–"
     picture = f"`{source}`, step {step}" if step else f"[drawing](../images/{source})"
-    return f'<a id="{anchor(name)}"></a>**{name}**', one.means, picture, lesson
-
-
-def anchor(word: str) -> str:
-    """Where a word stands in the glossary's page, as a link names it."""
-    return word.casefold().replace(" ", "-")
+    return f'<a id="{glossary_anchor(name)}"></a>**{name}**', one.means, picture, lesson
 
 
 def _rows(heads: tuple[str, ...], rows: Mapping[tuple[str, ...], Iterable[str]]) -> str:

@@ -22,7 +22,9 @@ FLAGS = ("--json", "--symmetry", "--partial-order", "--refines", "--force", "--n
 """Options that take no value: a file behind one is the command's own."""
 
 TRACE = FileKind("a trace", "engine.trace:is_trace", ("play", "export"))
-"""The kit's own kind: one of a cluster names its nodes, as a description of a ring does."""
+RUN = FileKind("a trace", "engine.itf:is_itf", TRACE.commands)
+"""The kit's own kind, and that of other tools: one of a cluster names its nodes, as a description
+of a ring does."""
 
 
 NOTEBOOK = re.compile(r'\s*\{\s*"cells"\s*:')
@@ -32,7 +34,7 @@ def kinds_of(text: str) -> Iterator[FileKind]:
     """The kinds of file that a text is: a trace, or what families recognise. A notebook is none."""
     if NOTEBOOK.match(text):
         return
-    if TRACE.is_one(text):
+    if TRACE.is_one(text) or RUN.is_one(text):
         yield TRACE
         return
     for family in families():

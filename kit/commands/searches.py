@@ -198,7 +198,7 @@ def _check(given: Namespace) -> Answer:
         model = search.model if search.begun is None else search.begun.run.model
         before = 0 if search.begun is None else len(search.begun.actions)
         result = _searched(search, given.symmetry, given.partial_order, most)
-    violation, whole = result.violation, CLEAN if result.complete else BOUNDED
+    violation, whole = result.violation, CLEAN if result.complete and not result.bound else BOUNDED
     if violation is not None:
         _write(model, violation.actions, given.trace)
     if result.verdict == "judged in part" and not (given.refines or given.breaks):
@@ -366,7 +366,7 @@ def _result_as_plain(model: Model[Any, Any], result: Result) -> dict[str, Any]:
         "states": result.states,
         "transitions": result.transitions,
         "depth": result.depth,
-        "complete": result.complete,
+        "complete": result.complete and not result.bound,
         "violation": None
         if violation is None
         else {

@@ -200,7 +200,9 @@ class Result(Struct, frozen=True):
     which function and line of a model of one's own were at work. ``compared`` counts the states of
     which a search with ``symmetry`` saw that they go on as what stands for them does, ``ordered``
     those of which a search with a partial order saw that no other order matters (None: a search
-    without one); its ``transitions`` and ``depth`` are larger steps. ``scope`` tells the
+    without one); its ``transitions`` and ``depth`` are larger steps. ``bound`` is why the model
+    itself left out what goes beyond one of its parameters, where that happened: all states within
+    it were visited, and the verdict is ``bounded``. ``scope`` tells the
     configuration, what was judged and what was not: ``complete`` is said of states only, and what a
     search says in all is its ``sentence``.
     """
@@ -223,6 +225,7 @@ class Result(Struct, frozen=True):
     at_work: str = ""
     ordered: int | None = None
     short: bool = False
+    bound: str = ""
 
     @property
     def verdict(self) -> str:
@@ -236,6 +239,8 @@ class Result(Struct, frozen=True):
             return "violated"
         if not self.complete:
             return "interrupted" if self.interrupted else "bounded"
+        if self.bound:
+            return "bounded"
         if self.scope.left_out:
             return "judged in part"
         joined = ["symmetry"] * self.symmetry + ["order"] * (self.ordered is not None)
@@ -258,6 +263,10 @@ class Result(Struct, frozen=True):
             case "interrupted":
                 at_work = f"; at work was {self.at_work}" if self.at_work else ""
                 return f"interrupted: none found so far, nothing is proved{at_work}"
+            case "bounded" if self.complete:
+                return (
+                    f"bounded by {self.bound}: no violation within that, and none was sought beyond"
+                )
             case "bounded":
                 by = ", by the memory that there is" if self.short else ""
                 return f"bounded{by}: none found so far, nothing is proved"
@@ -414,7 +423,15 @@ def _timed(
         at_work,
         None if order is None else order.compared,
         search.short,
+        _bound_met(model, map(search.state_of, search.parents)) if complete else "",
     )
+
+
+def _bound_met(model: Model[Any, Any], states: Iterable[Any]) -> str:
+    """The model's own bound, if it left out anything that could have happened in these states."""
+    bound = model.bound
+    ends = (r.seen(s, each) for s in states for r in model.rules for _, each in r.choices(s))
+    return bound.reason if bound and any(end is bound for end in ends) else ""
 
 
 def _has_symmetry(model: Model[Any, Any], monitors: tuple[Monitor, ...]) -> None:

@@ -127,11 +127,13 @@ class Finder:
 
 
 @cache
-def finder(model: str) -> Finder:
-    """What finds the words that a model speaks: the kit's, its family's, and those it builds on."""
-    names, place = [*OWN], model_places().get(model)
-    if place:
-        names += _spoken(place[0])
+def finder(*models: str) -> Finder:
+    """What finds the words that models speak: the kit's, their families', those they build on."""
+    places = model_places()
+    names = [
+        *OWN,
+        *(name for model in models if model in places for name in _spoken(places[model][0])),
+    ]
     return Finder({word: known for name in names for word, known in _marked(name)})
 
 
@@ -166,6 +168,11 @@ def lesson_title(path: Path) -> str:
     """A lesson as one speaks of it: ``11, when things fail halfway``."""
     number = path.stem.partition("-")[0]
     return f"{number}, {lesson_name(path).replace('-', ' ')}"
+
+
+def glossary_anchor(word: str) -> str:
+    """Where a word stands in ``docs/glossary.md``, as a link names it."""
+    return word.casefold().replace(" ", "-")
 
 
 def drawing_file(name: str) -> Path | None:

@@ -193,9 +193,14 @@ class MachineModel(NetworkModel):
     def _leave(self, s: Any, node: int, effects: tuple[Post | Answer, ...]) -> Any:
         if not effects:
             return s
-        answers = (each for each in effects if isinstance(each, Answer))
+        replies = tuple(each for each in effects if isinstance(each, Answer))
         network = self.carrier.post(s.network, self._sent(self.names[node], effects))
-        return s.but(network=network, answers=(*s.answers, *answers))
+        answers = (*s.answers, *replies) if replies else s.answers  # a long run shares them
+        return s.but(network=network, answers=answers)
+
+    def _answer(self, state: Any, envelope: Sent) -> tuple[Any, tuple[Sent, ...]]:
+        after, effects = self._turns(state, envelope)
+        return after, self._sent(envelope.target, effects)
 
     def _busy(self, s: MachineState, node: int) -> Refusal | None:
         """Why a node takes no turn: it is down, or has to write first."""

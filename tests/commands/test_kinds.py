@@ -12,6 +12,7 @@ from kit.engine.family import families
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.engine.trace import dumps
+from kit.views.lanes import export_run
 from tests.commands.calling import bad, call, ring_of, written
 from tests.operators.samples import FOLDER
 
@@ -116,3 +117,12 @@ def test_every_command_named_is_one() -> None:
     for kind in (kind for family in families() for kind in family.importers):
         for command in kind.commands:
             assert f"    {command.split()[0]}" in known
+
+
+def test_a_spoiled_trace_of_another_tool_is_no_description_of_a_ring(tmp_path: Path) -> None:
+    """Its states name nodes; it still is a trace, and one line says what is wrong with it."""
+    text = export_run(Timeline(build("raft")), "itf").replace('"down": 0', '"down": 1.5')
+    spoiled = tmp_path / "spoiled.itf.json"
+    spoiled.write_text(text, encoding="utf-8")
+    assert "states[0].down: got 1.5" in (said := bad("play", str(spoiled)))
+    assert "looks like" not in said

@@ -14,6 +14,7 @@ import nbformat
 import pytest
 
 from tests.house.source import ROOT, offenders
+from tools.linking import LINKED, linked
 from tools.notebooks import LIVE, strip
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -87,3 +88,21 @@ def test_stripping_keeps_the_picture_and_the_text() -> None:
     ]
     assert kept.metadata == {}
     assert "widgets" not in notebook.metadata
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_the_first_use_of_each_word_leads_to_the_glossary(path: Path) -> None:
+    """Its prose has the links that ``python -m tools.linking`` writes; again changes nothing."""
+    notebook = nbformat.read(path, as_version=4)
+    before = [cell.source for cell in notebook.cells]
+    assert [cell.source for cell in linked(notebook, path.name).cells] == before
+    assert LINKED.search("\n".join(before))
+
+
+def test_only_running_text_is_linked() -> None:
+    """Not code, tables, headings or links, and each word once; a form of it counts."""
+    text = "# Epochs\n\n`epoch`, [an epoch](a.md)\n\n| epoch |\n| --- |\n\nTwo epochs, an epoch."
+    cells = [nbformat.v4.new_code_cell('Player("tcm")'), nbformat.v4.new_markdown_cell(text)]
+    notebook = linked(nbformat.v4.new_notebook(cells=cells), "00-start-here")
+    wanted = text.replace("Two epochs", "Two [epochs](../docs/glossary.md#epoch)")
+    assert notebook.cells[1].source == wanted

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page
 
+from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.engine.trace import dumps
 from kit.views.actions import mark
@@ -45,7 +47,11 @@ VERBS = (
 
 def played(*verbs: str, **options: Any) -> Timeline:
     """A run by the verbs of a scenario."""
-    timeline = Timeline(keeping(**(options or OPTIONS)))
+    return told(Timeline(keeping(**(options or OPTIONS))), verbs)
+
+
+def told(timeline: Timeline, verbs: Iterable[str]) -> Timeline:
+    """The timeline after these lines of a scenario."""
     for verb in verbs:
         option = timeline.model.find(timeline.state, verb)
         assert option is not None, verb
@@ -80,6 +86,20 @@ def listed(table: Desk, verb: str) -> None:
         f"do:{mark(model, option[0])}",
     )
     table.wait_where(f"{steps} / {steps}")
+
+
+def keyed(table: Desk, verb: str) -> None:
+    """The button among all actions is reached by keys."""
+    model, page = table.player.model, table.page
+    option = model.find(table.player.state, verb)
+    assert option is not None, verb
+    steps = len(table.player.timeline.moments)
+    page.focus(".kp-track input")
+    page.keyboard.press("a")
+    page.focus(f".actions [data-act='do:{mark(model, option[0])}']")
+    page.keyboard.press("Enter")
+    table.wait_where(f"{steps} / {steps}")
+    page.keyboard.press("Escape")
 
 
 def across(page: Page) -> None:
@@ -122,16 +142,80 @@ def test_every_fault_by_key(desk: MakeDesk) -> None:
     table = desk(player())
     page = table.page
     page.set_default_timeout(6000)
-    for steps, (*_, verb) in enumerate(VERBS, start=1):
-        option = table.player.model.find(table.player.state, verb)
-        assert option is not None, verb
-        page.focus(".kp-track input")
-        page.keyboard.press("a")
-        page.focus(f".actions [data-act='do:{mark(table.player.model, option[0])}']")
-        page.keyboard.press("Enter")
-        table.wait_where(f"{steps} / {steps}")
-        page.keyboard.press("Escape")
+    for *_, verb in VERBS:
+        keyed(table, verb)
     assert dumps(table.player.timeline.save()) == dumps(SAID.save())
+
+
+RAFT_VERBS = (
+    "tick A election",
+    "deliver A>B vote 1 0 0 trial",
+    "hold B>A voted 1 granted trial",
+    "release B>A voted 1 granted trial",
+    "drop A>C vote 1 0 0 trial",
+    "deliver B>A voted 1 granted trial",
+    "persist A",
+    "duplicate A>B vote 1 0 0",
+    "deliver A>B vote 1 0 0",
+    "crash B",
+    "restart B",
+    "deliver A>B vote 1 0 0",
+    "crash-written B",
+    "restart B",
+    "cut A>B",
+    "heal",
+    "cut A<>B",
+    "heal",
+    "partition A | B C",
+    "heal",
+    "deliver A>C vote 1 0 0",
+    "persist C",
+    "deliver C>A voted 1 granted",
+    "persist A",
+    "deliver A>C append 1 0 0 0 1:-",
+    "request A x",
+    "persist A",
+    "tick A repeat",
+)
+PAXOS_VERBS = (
+    "ballot A",
+    "persist A",
+    "duplicate A>B prepare 1 1A",
+    "deliver A>B prepare 1 1A",
+    "crash B",
+    "restart B",
+    "deliver A>B prepare 1 1A",
+    "persist B",
+    "drop A>C prepare 1 1A",
+    "ballot B",
+    "persist B",
+    "deliver B>A promise 1 1A",
+    "crash-written A",
+    "restart A",
+    "deliver B>C prepare 1 1B",
+)
+LOGS: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
+    "raft": (
+        {"crashes": 2, "drops": 1, "duplicates": 1, "holds": 1, "cuts": 2, "partitions": 1,
+         "writes_apart": True},
+        RAFT_VERBS,
+    ),
+    "paxos": ({"crashes": 2, "losses": 1, "copies": 1, "slow_disks": True}, PAXOS_VERBS),
+}  # fmt: skip
+"""What may go wrong in a log by messages, and a run in which each of it happens."""
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_every_fault_of_a_log_by_press_key_and_line(desk: MakeDesk, name: str) -> None:
+    """Buttons and keys in turn, and again the other way round: the traces are the scenario's."""
+    given, verbs = LOGS[name]
+    script = told(Timeline(build(name, given)), verbs)
+    for by_key in (0, 1):
+        table = desk(Player(Timeline(build(name, given))))
+        for number, verb in enumerate(verbs):
+            (keyed if number % 2 == by_key else listed)(table, verb)
+        assert dumps(table.player.timeline.save()) == dumps(script.save())
+        assert table.errors == []
 
 
 def test_a_refused_fault_says_why_and_loses_nothing(desk: MakeDesk) -> None:

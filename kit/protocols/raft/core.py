@@ -218,11 +218,9 @@ def take_snapshot(server: Server, state: str, options: Options) -> Output | Refu
     term = log.term(index)
     if index <= log.snapshot.index or term is None:
         return Refusal(f"{server.id} has applied nothing since its last snapshot")
-    newest = (log.entry(at) for at in reversed(log.configured) if at <= index)
-    held = next((e.data for e in newest if e), log.snapshot.configuration)
-    assert isinstance(held, Configuration)
     turn = _Turn(server, options)
-    turn.store(log=log.compacted(Snapshot(index, term, held, state), options.trailing))
+    snapshot = Snapshot(index, term, log.configuration_at(index), state)
+    turn.store(log=log.compacted(snapshot, options.trailing))
     return turn.done()
 
 
@@ -374,7 +372,7 @@ class _Turn:
         log = self.server.log
         if log.configured_at <= self.server.commit:
             return log.configuration
-        return log.cut(log.configured_at).configuration
+        return log.configuration_at(log.configured_at - 1)
 
     def counted(self, voter: str, *, granted: bool) -> None:
         """One more vote, and what all of them come to."""

@@ -47,13 +47,14 @@ from kit.protocols.raft.symmetry import renaming_alike
 
 MOST, MOST_FAULTS = 1 << 16, 9
 RAFT = ("INV-RAFT",)
+WAITS = "waits: what it would send is on its way"
 QUIET: dict[str, Any] = {"requests": (), "terms": 1, "most_in_flight": 2}
 
 
 class Raft(MachineModel):
     """A group of servers with one log."""
 
-    name, title = "raft", "Raft: one log by elections and replication"
+    name, title, revision = "raft", "Raft: one log by elections and replication", 2
     premise = (
         "Servers elect a leader, and it alone adds to the log. "
         "An entry is committed once a majority of voters stores it."
@@ -154,6 +155,8 @@ class Raft(MachineModel):
         faults: dict[str, Any] = {name: getattr(self, name) for name in befallen}
         self.connect(names, MachineOptions(**faults, requests=len(self.requests), ticks=None))
         self.carrier.free = self.carrier.free and not self.most_in_flight
+        if most := self.most_in_flight:
+            self.bound = refused(f"most_in_flight={most}, as many messages as may be on their way")
         links = self.cuts or self.partitions or self.writes_apart
         self.symmetry = None if links or self.holds else renaming_alike(self)
 
@@ -239,7 +242,11 @@ class Raft(MachineModel):
         if isinstance(end, MachineState) and not self.clock:
             known = {*s.network.in_flight, *s.network.held}
             if end.nodes == s.nodes and known.issuperset(end.network.in_flight):
-                return refused(f"what {server.id} would send is on its way")
+                why = (
+                    "has nothing to send again" if timer == "repeat" else "has no vote to ask with"
+                )
+                sends = self.fires(server.id, s.nodes[node], timer)[1]
+                return refused(f"{server.id} {WAITS if sends else why}")
         return end
 
     def drop(self, s: Any, envelope: Envelope[Any]) -> Any:
@@ -280,7 +287,7 @@ class Raft(MachineModel):
         """No more messages than there may be."""
         count = len(after.network.in_flight)
         if self.most_in_flight and count > max(self.most_in_flight, len(before.network.in_flight)):
-            return refused("too many messages are on their way")
+            return self.bound
         return after
 
     def is_settled(self, s: MachineState) -> bool:
@@ -365,6 +372,9 @@ class Raft(MachineModel):
     @always("INV-RAFT")
     def machines_agree(self, s: MachineState) -> str | None:
         """State machines apply the same entries in the same order."""
+        longest = max((n.machine for n in s.nodes), key=len)
+        if all(n.machine == longest[: len(n.machine)] for n in s.nodes):
+            return None
         for a, b in combinations(s.nodes, 2):
             both = min(len(a.machine), len(b.machine))
             if a.machine[:both] != b.machine[:both]:
@@ -381,14 +391,13 @@ class Raft(MachineModel):
                 return f"{server.id} takes index {server.commit} for committed, without a majority"
         return None
 
-    @always("INV-LIN")
+    @always("INV-LIN", of=lambda s: s.answers)
     def reads_see_writes(self, s: MachineState) -> str | None:
         """A read sees all that was answered before it began."""
-        for each in s.answers:
-            _, _, floor = each.request.partition(" after ")
-            if floor and each.outcome.startswith("read") and index_in(each.outcome) < int(floor):
-                return f"{each.request}: it reads index {index_in(each.outcome)}"
-        return None
+        stale = next(filter(_is_stale, s.answers), None)
+        if stale is None:
+            return None
+        return f"{stale.request}: it reads index {index_in(stale.outcome)}"
 
     @always("INV-PROGRESS", when=lambda m: m.detector)
     def nobody_waits_for_the_deaf(self, s: MachineState) -> str | None:
@@ -483,9 +492,18 @@ def index_in(outcome: str) -> int:
 
 
 @lru_cache(MOST)
+def _is_stale(answer: Answer) -> bool:
+    """Whether a read was answered, of less than the index after which it began."""
+    _, _, floor = answer.request.partition(" after ")
+    reads = bool(floor) and answer.outcome.startswith("read")
+    return reads and index_in(answer.outcome) < int(floor)
+
+
+@lru_cache(MOST)
 def _agree(log: Log, other: Log) -> bool:
     """Whether entries of one index and term are equal, and so are all that stand below them."""
-    pairs = [(e, held) for e in log if (held := other.entry(e.index))]
+    rest = log.part(log.shared(other) + 1)
+    pairs = [(e, held) for e in rest if (held := other.entry(e.index))]
     equal = all(a == b for a, b in pairs if a.term == b.term)
     return equal and (False, True) not in pairwise(a == b for a, b in pairs)
 
@@ -498,7 +516,8 @@ def leading(s: MachineState) -> list[tuple[Server, Leader]]:
 @lru_cache(MOST)
 def _lacks(log: Log, other: Log, commit: int) -> int:
     """The first index up to ``commit`` at which a log does not have the entry of another one."""
-    known = (e for e in other if e.index <= commit)
+    first = log.shared(other) + 1
+    known = other.part(first, commit - first + 1) if first <= commit else ()
     return next((e.index for e in known if not log.matches(e.index, e.term)), 0)
 
 
@@ -507,7 +526,7 @@ def _is_kept(log: Log, commit: int, names: tuple[str, ...], disks: tuple[Log, ..
     """Whether an entry is stored by a majority of the voters of its time, or of today."""
     term = log.term(commit)
     storing = [n for n, d in zip(names, disks, strict=True) if d.matches(commit, term or 0)]
-    held, then = log.configuration, log.cut(commit + 1).configuration
+    held, then = log.configuration, log.configuration_at(commit)
     if not then.current:  # a newcomer knows from a joint configuration alone who was there before
         then = Configuration(held.previous)
     known = {held, then} - {Configuration()}
@@ -535,7 +554,8 @@ ENTRY = entry(
     },
     fuzzing=Fuzzing(
         {"nodes": 5, "members": "A B C D E", "requests": ("x", "y", "read at B"), "terms": 6,
-         "crashes": 2, "drops": 4, "duplicates": 2, "partitions": 1},
-        {"crash": 0.05, "drop": 0.1, "duplicate": 0.1, "partition": 0.05},
+         "crashes": 2, "drops": 4, "duplicates": 2, "holds": 2, "partitions": 1, "cuts": 2},
+        {"tick": 0.05, "crash": 0.05, "drop": 0.1, "duplicate": 0.1, "hold": 0.1,
+         "partition": 0.05, "cut": 0.05, "heal": 0.2},
     ),
 )  # fmt: skip

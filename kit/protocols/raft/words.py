@@ -1,6 +1,7 @@
 """What people read of messages and servers. Names of messages are those of the Raft paper."""
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 from kit.protocols.raft import messages as m
@@ -54,6 +55,7 @@ def _field(name: str, value: Any) -> str:
     return str(value.index) if isinstance(value, Snapshot) else str(value)
 
 
+@lru_cache(1 << 12)
 def entry_text(entry: Entry) -> str:
     """``2:x``: the term and what the entry holds; a first one of a term holds nothing."""
     return f"{entry.term}:{data_text(entry.data) or '-'}"

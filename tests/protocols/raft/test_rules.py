@@ -362,3 +362,26 @@ def test_a_probe_has_one_entry_and_a_pipeline_the_rest() -> None:
     assert [m.message for m in more.messages if m.target == "A"] == [
         say.Append(1, 2, 1, 3, (Entry(1, 3, "x3"),))
     ]
+
+
+@pytest.mark.parametrize(
+    ("terms", "other", "shared"),
+    [
+        ("112", "112", 3), ("112", "11", 2), ("112", "122", 1), ("2", "11", 0), ("", "1", 0),
+        ("1" * 300 + "2", "1" * 300 + "3", 300), ("1" * 300, "1" * 256, 256),
+    ],
+)  # fmt: skip
+def test_logs_share_what_they_begin_with(terms: str, other: str, shared: int) -> None:
+    """Up to the first difference, whichever log is longer; across chunks, too."""
+    first, second = log_of(terms), log_of(other)
+    assert (first.shared(second), second.shared(first)) == (shared, shared)
+
+
+def test_a_configuration_is_that_of_an_index() -> None:
+    """Of the newest one up to there, the snapshot's before all of them."""
+    begun, joined = Configuration(members("A B")), Configuration(members("A B C"))
+    log = Log(Snapshot(configuration=begun))
+    for index, data in enumerate(("x", joined, "y"), 1):
+        log = log.appended(Entry(1, index, data))
+    assert [log.configuration_at(at) for at in (1, 2, 3)] == [begun, joined, joined]
+    assert log.configuration == joined

@@ -13,6 +13,7 @@ import pytest
 
 from kit.engine.check import Result, check
 from kit.engine.registry import build, entry_of
+from kit.errors import Refusal
 
 LED = ("1, commit 1, leads", "1", "1")
 FAULTS = {"crashes": 1, "drops": 1}
@@ -123,3 +124,42 @@ def test_a_symmetric_search_finds_the_same_violation() -> None:
     ]
     assert {each.property for each in found if each} == {"committed-is-kept"}
     assert all(found)
+
+
+@pytest.mark.parametrize(
+    ("given", "bound"),
+    [
+        ({"nodes": 2, "members": "A B", "most_in_flight": 2}, "most_in_flight=2"),
+        ({"nodes": 1, "members": "A", "most_in_flight": 2}, ""),
+    ],
+)
+def test_a_search_that_the_bound_on_messages_cuts_is_bounded(
+    given: dict[str, Any], bound: str
+) -> None:
+    """Its sentence names the bound, and says complete only where nothing was left out."""
+    result = check(build("raft", {"requests": (), "terms": 1, **given}))
+    assert result.complete
+    assert result.bound.partition(",")[0] == bound
+    assert result.verdict == ("bounded" if bound else "judged in part")
+    assert ("complete" in result.sentence) is False
+    assert result.sentence.startswith(f"bounded by {bound}" if bound else "every state visited")
+
+
+@pytest.mark.parametrize(
+    ("verbs", "timer", "why"),
+    [
+        ((), "C election", "C has no vote to ask with"),
+        (("tick A election",), "A election", "A waits: what it would send is on its way"),
+    ],
+)
+def test_a_timer_that_changes_nothing_says_why(
+    verbs: tuple[str, ...], timer: str, why: str
+) -> None:
+    """A server without a vote sends nothing; one whose messages are still there waits for them."""
+    model = build("raft", {"members": "A B c"})
+    state = model.start()
+    for verb in verbs:
+        state = next(after for a, after in model.successors(state) if model.verb(a) == verb)
+    found = model.find(state, f"tick {timer}")
+    assert found is not None
+    assert found[1] == Refusal(why)

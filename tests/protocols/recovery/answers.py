@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tests.protocols.recovery.drill.walks import WHOLE
+from kit.engine.registry import build
+from kit.engine.timeline import Timeline
+from kit.lessons.replays import verbs_to
+from tests.protocols.recovery.drill.walks import MODE_WALK, WHOLE
 
 
 def has_majority(sizes: list[int], lost: list[int]) -> bool:
@@ -39,7 +42,30 @@ def entries_back(indexes: list[int], leader: int) -> list[int]:
     return [max(0, index - indexes[leader]) for index in indexes]
 
 
+def one_more_dies() -> list[str]:
+    """C dies when A is in RECOVERY mode; the schedule does the rest."""
+    given = {"commit_indexes": (2,) * 7, "dead": "D E F G", "deaths": 1}
+    timeline = Timeline(build("recovery_mode", given))
+    for verb in ("isolate", "set A", "set B", "set C", "stop A", "start A", "die C"):
+        option = timeline.model.find(timeline.state, verb)
+        assert option is not None
+        timeline.do(option[0])
+    while timeline.forward() is not None:
+        pass
+    return list(verbs_to(timeline))
+
+
+def runs_as(value: str) -> str:
+    """Four values mean something else than recovery."""
+    known = {"": "upgrade", "use_pre_raft_procedures": "upgrade"}
+    known |= {"use_post_raft_procedures": "group 0", "synchronize": "synchronize"}
+    return known.get(value, "recovery")
+
+
 RIGHT: dict[str, Callable[[], Any]] = {
+    "typed-recovery-mode": lambda: list(MODE_WALK),
+    "one-more-dies": one_more_dies,
+    "runs-as": lambda: runs_as,
     "majority-of-datacenters": lambda: has_majority,
     "levels-that-are-met": lambda: met_levels,
     "one-start-is-enough": one_start,

@@ -88,6 +88,20 @@ class Log(Struct, frozen=True, cache_hash=True):
         """Whether the log has this entry. What is within the snapshot is committed: it matches."""
         return index < self.snapshot.index or self.term(index) == term
 
+    def shared(self, other: "Log") -> int:
+        """The index up to which both have the same entries, from the first one on (0: none)."""
+        last = 0
+        for mine, theirs in zip(self.chunks, other.chunks, strict=False):
+            pairs = zip(mine.entries, theirs.entries, strict=False)
+            for a, b in pairs if mine is not theirs else ():
+                if a is not b and a != b:
+                    return last
+                last = a.index
+            if len(mine.entries) != len(theirs.entries):
+                return last
+            last = mine.entries[-1].index
+        return last
+
     def admits(self, index: int, term: int) -> bool:
         """Whether a log that ends with this entry is at least as up to date as this one."""
         return (term, index) >= (self.last_term, self.last_index)
@@ -95,8 +109,12 @@ class Log(Struct, frozen=True, cache_hash=True):
     @property
     def configuration(self) -> Configuration:
         """The newest one: what the log has is newer than that of the snapshot."""
-        entry = self.entry(self.configured[-1]) if self.configured else None
-        held = entry.data if entry else None
+        return self.configuration_at(self.last_index)
+
+    def configuration_at(self, index: int) -> Configuration:
+        """The newest one up to an index."""
+        at = next((each for each in reversed(self.configured) if each <= index), 0)
+        held = entry.data if at and (entry := self.entry(at)) else None
         return held if isinstance(held, Configuration) else self.snapshot.configuration
 
     @property

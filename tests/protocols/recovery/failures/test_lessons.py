@@ -9,7 +9,7 @@ import pytest
 
 from kit.errors import BadInput, KitError
 from kit.lessons.exercises import exercise
-from kit.protocols.recovery.lessons import (
+from kit.protocols.recovery.lessons.recovering import (
     failures_table,
     has_majority,
     met_levels,

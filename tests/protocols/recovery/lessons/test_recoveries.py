@@ -11,7 +11,7 @@ from kit.lessons import exercise, hunt, predict
 from kit.lessons.hunting import VARIANTS, Variant, drawn, hunts, judged, suspected
 from kit.lessons.replays import shortest_breach
 from kit.lessons.tasks import tasks
-from kit.protocols.recovery.lessons import (
+from kit.protocols.recovery.lessons.recovering import (
     hears,
     if_led,
     may_lead,

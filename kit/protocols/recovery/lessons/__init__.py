@@ -1,0 +1,1 @@
+"""What the lessons on failures and recoveries ask and check."""
