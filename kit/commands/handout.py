@@ -1,19 +1,39 @@
-"""``handout``: a page to hand out for a notebook, and the page with its answers."""
+"""``handout``: a page to hand out for a notebook, and the page with its answers; or the reader."""
 
+import sys
 from argparse import Namespace
+from pathlib import Path
 
 from kit.commands.answer import Answer
+from kit.commands.lab import serving_root
 from kit.commands.parsing import Command, Word
-from kit.lessons.handouts import write_handout
+from kit.errors import BadInput
+from kit.lessons.course import COURSE
+from kit.lessons.handouts import write_handout, write_reader
 
 
 def _handout(given: Namespace) -> Answer:
-    paths = [str(path) for path in write_handout(given.notebook, given.out)]
+    if bool(given.notebook) == given.all:
+        raise BadInput("arguments", given.notebook or "none", "a notebook, or --all without one")
+    if given.notebook:
+        written = write_handout(given.notebook, given.out)
+    else:
+        folder = serving_root(Path(__file__).resolve().parent.parent, Path.cwd()) / "notebooks"
+        names = [lesson.file for lesson in COURSE]
+        written = write_reader([folder / name for name in names], given.out, _report)
+    paths = [str(path) for path in written]
     return Answer(paths, paths)
 
 
+def _report(number: int, of: int) -> None:
+    """Say how far the reader has come, where somebody may look."""
+    if sys.stderr.isatty():
+        print(f"\rlesson {number} of {of}", end="\n" * (number == of), file=sys.stderr, flush=True)
+
+
 WORDS = (
-    Word("notebook", "NOTEBOOK", "a notebook (.ipynb); its cells are run"),
+    Word("notebook", "NOTEBOOK", "a notebook (.ipynb); its cells are run", number="?"),
+    Word("--all", "", "the whole course as one reader: reader.html and reader-key.html"),
     Word("--out", "FOLDER", "where to write both pages", "."),
 )
 HANDOUT = Command("handout", _handout, words=WORDS, as_json=False)

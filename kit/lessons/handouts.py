@@ -8,7 +8,7 @@ import ast
 import io
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from kit.edge.reading import read_text
 from kit.edge.words import say
-from kit.edge.writing import write_whole
+from kit.edge.writing import check_place, write_whole
 from kit.errors import BadInput, KitError
 from kit.lessons.exercises import HINT, Exercise
 from kit.lessons.predictions import Prediction
@@ -196,6 +196,7 @@ TYPE = (5.6, 9.6)
 STYLE = """
 @page{size:A4;margin:11mm}
 *{box-sizing:border-box}
+body>div+div{break-before:page}
 body{margin:0 auto;max-width:188mm;font-family:sans-serif;line-height:1.28;color:#111}
 h2{font-size:1.5em;margin:0}h3{font-size:1.1em;margin:.6em 0 .15em;border-bottom:1px solid #999}
 p,ul,ol{margin:.15em 0}ul,ol{padding-left:1.5em}
@@ -269,17 +270,45 @@ def write_handout(notebook: str | Path, folder: str | Path) -> tuple[Path, Path]
     Raises BadInput as ``handout_of``, or when the folder cannot be written to.
     """
     handout, path = handout_of(notebook), Path(folder) / Path(notebook).stem
-    page, key = page_of(handout), key_of(handout)
+    sheet, answers = sheet_of(handout), key_of(handout)
+    page, key = (_page(each.title, [each]) for each in (sheet, answers))
     page_path = write_whole(Path(f"{path}-handout.html"), page, "--out")
     return page_path, write_whole(Path(f"{path}-key.html"), key, "--out")
 
 
-def page_of(handout: Handout) -> str:
-    """The page for learners."""
+def write_reader(
+    notebooks: Sequence[Path], folder: str | Path, progress: Callable[[int, int], None]
+) -> tuple[Path, Path]:
+    """Write the sheets of many notebooks bound as one: ``reader.html`` and ``reader-key.html``.
+
+    ``progress`` hears how many were read, of how many. Raises BadInput and KitError as
+    ``handout_of``, and BadInput when the folder cannot be written to.
+    """
+    place = check_place(Path(folder) / "reader.html", "--out")
+    sheets, keys = list[Sheet](), list[Sheet]()
+    for number, path in enumerate(notebooks, start=1):
+        handout = handout_of(path)
+        sheets.append(sheet_of(handout))
+        keys.append(key_of(handout))
+        progress(number, len(notebooks))
+    written = write_whole(place, _page(say("The reader"), sheets), "--out")
+    key = _page(say("{title}: answers", title=say("The reader")), keys)
+    return written, write_whole(place.with_name("reader-key.html"), key, "--out")
+
+
+class Sheet(Struct, frozen=True):
+    """A sheet of paper: its title, and what is on it."""
+
+    title: str
+    content: Frag
+
+
+def sheet_of(handout: Handout) -> Sheet:
+    """The sheet for learners."""
     lesson, picture = handout.lesson, handout.picture
     words = (h("li", h("b", word.term), f": {word.said}") for word in lesson.words[:MOST_LISTED])
     tasks = (h("li", h("b", task.title), f": {plain(task.text)}") for task in handout.exercises)
-    return _page(
+    return _sheet(
         lesson.title,
         h("p", say("name: {line}", line="_" * 20), class_="name"),
         h("h2", lesson.title),
@@ -292,10 +321,10 @@ def page_of(handout: Handout) -> str:
     )
 
 
-def key_of(handout: Handout) -> str:
-    """The page for teachers."""
+def key_of(handout: Handout) -> Sheet:
+    """The sheet for teachers."""
     title = say("{title}: answers", title=handout.lesson.title)
-    return _page(
+    return _sheet(
         title,
         h("h2", title),
         h("p", say("Worked out from the models when this page was made.")),
@@ -304,15 +333,24 @@ def key_of(handout: Handout) -> str:
     )
 
 
-def _page(title: str, *parts: Frag | list[Frag] | None) -> str:
-    """A whole HTML page; the more it holds, the smaller its type."""
-    body = h("div", *parts).html()
-    letters = len(re.sub(r"<[^>]*>", "", body))
-    letters += IMAGE * body.count("<img") + ITEM * body.count("<li") + ITEM * body.count("☐")
-    points = max(TYPE[0], min(TYPE[1], TYPE[1] * (PAGE / max(letters, 1)) ** 0.5))
-    style = f"{STYLE}body{{font-size:{points:.2f}pt}}"
-    head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{style}</style>'
+def _sheet(title: str, *parts: Frag | list[Frag] | None) -> Sheet:
+    return Sheet(title, h("section", *parts))
+
+
+def _page(title: str, sheets: Iterable[Sheet]) -> str:
+    """A whole HTML page of sheets."""
+    body = "".join(map(_set, sheets))
+    head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{STYLE}</style>'
     return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>{body}</body></html>\n'
+
+
+def _set(sheet: Sheet) -> str:
+    """A sheet in its type: the more it holds, the smaller that is."""
+    html = sheet.content.html()
+    letters = len(re.sub(r"<[^>]*>", "", html))
+    letters += IMAGE * html.count("<img") + ITEM * html.count("<li") + ITEM * html.count("☐")
+    points = max(TYPE[0], min(TYPE[1], TYPE[1] * (PAGE / max(letters, 1)) ** 0.5))
+    return f'<div style="font-size:{points:.2f}pt">{html}</div>'
 
 
 def _section(title: str, items: list[Frag]) -> list[Frag]:

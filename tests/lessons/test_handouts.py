@@ -11,7 +11,7 @@ import pytest
 
 from kit.commands.cli import main
 from kit.errors import BadInput, KitError
-from kit.lessons.handouts import handout_of, read_lesson, write_handout
+from kit.lessons.handouts import handout_of, read_lesson, write_handout, write_reader
 from kit.lessons.tasks import task_named
 from tests.house.source import ROOT
 from tests.saying import like
@@ -86,6 +86,34 @@ def test_the_command_writes_both_pages(tmp_path: Path, capsys: pytest.CaptureFix
     assert [Path(name).name for name in names] == ["lesson-handout.html", "lesson-key.html"]
     assert main(["handout", path, "--out", str(tmp_path / "nowhere")]) == 2
     assert capsys.readouterr().err.startswith("kit: --out: ")
+
+
+def test_a_reader_binds_the_sheets_of_many_notebooks(tmp_path: Path) -> None:
+    """Each sheet is that of its notebook alone, in their order; answers are in the key only."""
+    paths = []
+    for title in ("First", "Second"):
+        (tmp_path / title).mkdir()
+        cells = (("markdown", GOALS.replace("A <small> lesson", title)), *NOTEBOOK[1:])
+        paths.append(notebook(tmp_path / title, *cells))
+    told: list[tuple[int, int]] = []
+    reader, key = write_reader(paths, tmp_path, lambda *counts: told.append(counts))
+    assert (reader.name, key.name, told) == ("reader.html", "reader-key.html", [(1, 2), (2, 2)])
+    text, answers = reader.read_text("utf-8"), key.read_text("utf-8")
+    assert re.findall(r"<h2>(.*?)</h2>", text) == ["First", "Second"]
+    assert re.findall(r"<h2>(.*?)</h2>", answers) == ["First: answers", "Second: answers"]
+    for path in paths:
+        page = write_handout(path, tmp_path)[0].read_text("utf-8")
+        assert page.partition("<body>")[2].partition("</body>")[0] in text
+    because = handout_of(paths[0]).questions[0].posed.question.because
+    assert because in answers
+    assert because not in text
+
+
+@pytest.mark.parametrize("words", [[], ["--all", "lesson.ipynb"]])
+def test_a_notebook_or_all(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither, or both, is one line that says what is wanted."""
+    assert main(["handout", *words]) == 2
+    assert "a notebook, or --all without one" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -552,7 +552,8 @@ ENTRY = entry(
     },
     fuzzing=Fuzzing(
         {"nodes": 5, "members": "A B C D E", "requests": ("x", "y", "read at B"), "terms": 6,
-         "crashes": 2, "drops": 4, "duplicates": 2, "partitions": 1},
-        {"tick": 0.05, "crash": 0.05, "drop": 0.1, "duplicate": 0.1, "partition": 0.05},
+         "crashes": 2, "drops": 4, "duplicates": 2, "holds": 2, "partitions": 1, "cuts": 2},
+        {"tick": 0.05, "crash": 0.05, "drop": 0.1, "duplicate": 0.1, "hold": 0.1,
+         "partition": 0.05, "cut": 0.05, "heal": 0.2},
     ),
 )  # fmt: skip
