@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 import random
 import sys
@@ -69,6 +70,7 @@ LONGEST = tuple(
         "protocols/tablets/tablet/test_search.py",
         "quality/test_guards.py",
         "views/test_export.py",
+        "views/test_stage.py",
         "widgets/test_undrawn.py",
         "widgets/test_converted.py",
     )
@@ -112,6 +114,21 @@ def scratch(tmp_path: Path) -> Path:
 
     link(tmp_path / "kit", KIT, without="widgets")
     return tmp_path
+
+
+@pytest.fixture
+def judged_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Judge answers as the judge gets them, without a process of its own: that takes 0.4 seconds.
+
+    tests/lessons/test_exercises.py shows that the judge that learners meet says the same.
+    """
+    from kit.lessons.tasks import task_named
+
+    def marks(sent: dict[str, Any]) -> Any:
+        received = json.loads(json.dumps(sent))
+        return task_named(received["task"]).judge(received["answer"])
+
+    monkeypatch.setattr("kit.lessons.exercises._judged", marks)
 
 
 @cache

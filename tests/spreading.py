@@ -8,7 +8,12 @@ from pathlib import Path
 from xdist.scheduler import LoadFileScheduling
 
 ROOT = Path(__file__).parents[1]
-SHARED = {"spark": "spark: Any", "syntax trees": "nodes(path)", "JupyterLab": "lab_page: Page"}
+SHARED = {
+    "spark": "spark: Any",
+    "syntax trees": "nodes(path)",
+    "JupyterLab": "lab_page: Page",
+    "pictures of runs": "in drawn(model)",
+}
 """What files share that takes long to make, each with what a file says that uses it."""
 
 
@@ -26,7 +31,7 @@ class SharedTogether(LoadFileScheduling):  # type: ignore[misc]  # xdist is unty
     """A file stays on one worker, and so do all files that share what takes long to make.
 
     A session of Spark takes as long to start as many of its tests together, and so does a
-    JupyterLab, or reading the source for the rules of the house.
+    JupyterLab, reading the source for the rules of the house, or drawing every run of a model.
     """
 
     def _split_scope(self, nodeid: str) -> str:

@@ -364,7 +364,7 @@ def _own_forms(drill: Drill) -> Iterator[Form]:
     yield Form("history", say("what was typed"), prints(remembered), own=True)
     yield Form(CLEAR, say("an empty screen"), prints(lambda now: ()), own=True)
     graded = prints(lambda now: grade_lines(grade(now)))
-    ended = prints(lambda now: (*grade_lines(grade(now)), say("Type on to go on.")))
+    ended = prints(lambda now: (*grade_lines(grade(now)), say("You can go on typing.")))
     yield Form("exit", say("how the run is graded here"), ended, own=True)
     about = say("the steps of the procedure, ticked as they are done")
     yield Form("checklist", about, prints(lambda now: checklist_lines(checklist(now))), own=True)

@@ -188,7 +188,7 @@ def end_words(scene: Scene, closed: Sequence[Gate] = ()) -> str:
     cause = first_waiting(scene)
     reasons = [cause[1].reason] if cause else [gate.why or gate.sentence for gate in closed]
     if reasons:
-        words.append(say("No more happens by itself: {why}.", why=reasons[0].rstrip(".")))
+        words.append(say("Nothing more happens by itself: {why}.", why=reasons[0].rstrip(".")))
     else:
         goals = (each for each in scene.model.properties if each.kind == "sometimes")
         reached = [each.title for each in goals if each.check(scene.state)]

@@ -615,13 +615,10 @@ class Journal:
             is_drawn = node and sign in SIGNS and isinstance(self.model, MachineModel)
             label = self.model.label(passed.before, action)
             self.marks.append(Mark(node, step, label, sign=sign if is_drawn else ""))
-        new = {
-            name: {
-                **{n: max(at, heard.get(n, 0)) for n, at in self.known[name].items()},
-                name: step,
-            }
-            for name, heard in acting.items()
-        }
+        new = dict[str, Clock]()
+        for name, heard in acting.items():
+            own = self.known[name]
+            new[name] = own | {n: at for n, at in heard.items() if at > own[n]} | {name: step}
         self.known = {**self.known, **new}
         self.told.append(new)
 

@@ -11,7 +11,7 @@ from kit.engine.registry import scenario_of
 from kit.engine.scenario import file_named, open_file
 from kit.engine.timeline import Timeline
 from kit.lessons.hunting import Hunt, drawn, hunt
-from kit.lessons.replays import Ground
+from kit.lessons.replays import Ground, replay
 from kit.protocols.tcm.facts import moment as facts
 from tests.house.source import ROOT
 
@@ -203,7 +203,23 @@ def still_quorum(answered: list[str], group: list[str]) -> bool:
     return 2 * sum(name in group for name in set(answered)) > len(group)
 
 
+def what_stays(definitions: list[tuple[int, str]]) -> str:
+    """The newest; at one time a drop, else the greater text."""
+    return max(definitions, key=lambda each: (each[0], not each[1], each[1]))[1]
+
+
+def done_and_lost() -> Timeline:
+    """Both clients first, then gossip in the order of the list until all agree."""
+    both = ("create table ks.t at A", "create table ks.t at C")
+    timeline, _ = replay(Ground("gossip", {"changes": both}), [*both])
+    while len({node.version for node in timeline.state.nodes}) > 1:
+        timeline.forward()
+    return timeline
+
+
 RIGHT: dict[str, Any] = {
+    "done-and-lost": done_and_lost,
+    "what-stays": lambda: what_stays,
     "miss-a-write": lost_write,
     "stale-plan": stale_plan,
     "always-meet": lambda: always_meet,

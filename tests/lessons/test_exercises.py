@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import textwrap
 from collections.abc import Iterator
@@ -17,7 +16,7 @@ from kit.errors import BadInput, KitError
 from kit.lessons import exercise
 from kit.lessons.exercises import source_of, verbs_of
 from kit.lessons.judge import results_of
-from kit.lessons.tasks import Marks, task_named, tasks
+from kit.lessons.tasks import task_named, tasks
 from tests.house.source import ROOT
 from tests.lessons import answers
 from tests.lessons.answers import RIGHT
@@ -40,10 +39,10 @@ def first_of_each_form() -> Iterator[str]:
 
 
 @pytest.mark.spec("H-011")
+@pytest.mark.usefixtures("judged_here")
 @pytest.mark.parametrize("name", sorted(RIGHT))
-def test_a_right_answer_passes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_right_answer_passes(name: str) -> None:
     """The answer that the exercise asks for passes every public and hidden case."""
-    monkeypatch.setattr("kit.lessons.exercises._judged", judged_here)
     assert_passed(name)
 
 
@@ -129,22 +128,14 @@ WRONG: list[tuple[str, Any]] = [
 ]
 
 
-def judged_here(sent: dict[str, Any]) -> Marks:
-    """The marks of an answer as the judge gets it, without a process of its own."""
-    received = json.loads(json.dumps(sent))
-    return task_named(received["task"]).judge(received["answer"])
-
-
 @pytest.mark.spec("H-011")
+@pytest.mark.usefixtures("judged_here")
 @pytest.mark.parametrize(("name", "answer"), WRONG)
-def test_a_wrong_answer_gets_counts_and_a_hint(
-    name: str, answer: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_answer_gets_counts_and_a_hint(name: str, answer: Any) -> None:
     """An answer that runs but is wrong is told how many cases passed, and the hint.
 
     (Judged in this process: that a fresh one says the same is seen with right answers, above.)
     """
-    monkeypatch.setattr("kit.lessons.exercises._judged", judged_here)
     verdict = exercise(name).check(answer())
     assert not verdict.passed
     told = repr(verdict)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -93,6 +94,7 @@ def test_what_is_between_quotes_is_sent_as_it_stands() -> None:
             assert all(part in sent for part in parts)
 
 
+@cache
 def _words(folder: Path) -> set[str]:
     """The words of all texts in the modules of a folder; class names are among them."""
     constants = (

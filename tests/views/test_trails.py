@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kit.views.fragment import Frag
+from kit.views.fragment import Frag, keys
 from kit.views.panel import Scene
 from tests.views.frames import classed
 from tests.views.test_stage import Part, covers, curve, drawn, parts
@@ -30,12 +30,8 @@ def pictures(model: str) -> Iterator[tuple[str, int, Scene, Frag]]:
     """Each picture of a model's runs over which something travels."""
     for name, frames in drawn(model):
         for at, (scene, frag) in enumerate(frames):
-            for svg in frag.walk():
-                held = (
-                    svg.get("class") == "ring-drawing",
-                    *(p.key == "trails" for p in svg.walk()),
-                )
-                if svg.tag == "svg" and any(held):
+            for svg in (part for part in frag.walk() if part.tag == "svg"):
+                if svg.get("class") == "ring-drawing" or "trails" in keys(svg):
                     yield name, at, scene, svg
 
 

@@ -69,7 +69,7 @@ def test_the_end_is_told_kindly() -> None:
     assert words == "This is the end. Everybody commits. ✓ 1 promise kept. again"
     stuck = performed("raft_upgrade/node-dies-halfway")
     assert end_words(scene_of(stuck, stuck.tip)).startswith(
-        "This is the end. No more happens by itself: "
+        "This is the end. Nothing more happens by itself: "
     )
 
 

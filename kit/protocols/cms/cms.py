@@ -374,6 +374,10 @@ class Cms(NodeModel[CmsState]):
             return f"{rules.REPLACE} {letters(wanted)}" if wanted != members.readers else ""
         return rules.next_step(members, wanted, at_once=self.edition == "server")
 
+    def due(self, s: CmsState, member: int) -> str:
+        """The same, as a member knows it, for a button."""
+        return self.step_of(s, self.known(s, member)) or "change the CMS"
+
     # -- committing --------------------------------------------------------------------------------
 
     def votes(self, s: CmsState, *, drives: bool = False) -> Iterator[tuple[int, tuple[str, ...]]]:
@@ -411,7 +415,14 @@ class Cms(NodeModel[CmsState]):
             s = s.at(node, log=logs.received(s.nodes[node].log, new, self.machine))
         return s
 
-    @action(tag="submit", each=votes, spends="changes", travels=to_voters, unasked=True)
+    @action(
+        tag="submit",
+        each=votes,
+        label="{member} commits a change: by {by}",
+        spends="changes",
+        travels=to_voters,
+        unasked=True,
+    )
     @purpose("Any change of metadata is an entry of the log that a quorum stores.")
     def submit_event(self, s: CmsState, member: Node, by: By) -> Next:
         """{member} commits an event as epoch {epoch}; {by} stored it."""
@@ -421,6 +432,7 @@ class Cms(NodeModel[CmsState]):
         each=lambda m, s: (
             vote for vote in m.votes(s, drives=True) if m.step_of(s, m.known(s, vote[0]))
         ),
+        label=lambda m, s, act: f"{{member}}: {m.due(s, m.names.index(act.member))} by {{by}}",
         travels=to_voters,
     )
     @purpose("One node at a time, so that old and new quorums share a member.")
@@ -485,7 +497,12 @@ class Cms(NodeModel[CmsState]):
             node, log=logs.caught_up(log, logs.slice_since(theirs, log.epoch), self.machine)
         )
 
-    @action(tag="catch-up", each=behind, travels=[Travel("data", "{source}", "{node}", "log")])
+    @action(
+        tag="catch-up",
+        each=behind,
+        label="{node} catches up from {source}",
+        travels=[Travel("data", "{source}", "{node}", "log")],
+    )
     @purpose("The log never changes, so anybody who has more of it can tell.")
     def catch_up(self, s: CmsState, node: Node, source: Node) -> Next:
         """{node} learns the log up to epoch {epoch} from {source}."""

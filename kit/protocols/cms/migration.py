@@ -301,7 +301,7 @@ class Migration(NodeModel[MigratingCluster]):
                 yield source, node
 
     @action(each=injects, travels=[Travel("message", "{source}", "{node}", "injected")])
-    @purpose("Gossip may have left nodes unlike, and the log begins from equal ones.")
+    @purpose("Gossip may have left nodes with unlike metadata. The log begins where all is equal.")
     def inject(self, s: MigratingCluster, source: Node, node: Node) -> Next:
         """The operator injects into {node} the gossip of {source}: it has the same changes now."""
         at, name = s.nodes[node], self.names[node]

@@ -10,6 +10,7 @@ FAMILY = Family(
     servers={"gossip": "facts:SCHEMA_SERVERS"},
     views={"gossip": "panels:VIEWS", "gossip_join": "panels:JOIN_VIEWS"},
     scenario_output={"gossip": "facts:OUTPUT", "gossip_join": "facts:JOIN_OUTPUT"},
+    tasks=("lessons",),
     public={
         "lessons": {
             "lessons": "digest_costs logins overwritten same_crash same_split service_level_delays"

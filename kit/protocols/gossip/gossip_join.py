@@ -330,7 +330,7 @@ class GossipJoin(NodeModel[RingState]):
         return s.but(streams=s.streams + bool(source))
 
     @action(tag="normal", each=so_far("streamed"), when=lambda m: m.newcomers)
-    @purpose("Each node begins to read there when it hears it, not all at once.")
+    @purpose("Each node begins to read there when it hears of it, so not all at once.")
     def announce_normal(self, s: RingState, node: Node) -> Next:
         """{node} says NORMAL: who hears it reads from {node}."""
         view = rules.saying(s.nodes[node].view, self.names[node], STATUS=rules.NORMAL)

@@ -8,8 +8,9 @@ from kit.edge.arguments import checked, whole_number
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
+from kit.lessons.judge import function_task
 from kit.lessons.questions import PosedQuestion, copied, model_of, posed
-from kit.lessons.replays import Ground, replay
+from kit.lessons.replays import Ground, breaking, ends, replay, run_task
 from kit.lessons.stills import still
 from kit.protocols.gossip import facts, rules
 from kit.protocols.gossip.gossip import Gossip, agreed
@@ -311,3 +312,39 @@ def overwritten(timeline: Timeline) -> PosedQuestion:
         f"The newer timestamp stays: {said}." if rows else "No change has been done.",
         still(ahead, "schemas"),
     )
+
+
+def what_stays(definitions: list[list[Any]]) -> str:
+    """What all nodes have of one cell once they have merged what each was told, by the rules."""
+    known: rules.Mutations = ()
+    for at, value in definitions:
+        known = rules.merged(known, (rules.SchemaCell("ks", "t", "id", at, value),))
+    return known[0].value
+
+
+TASKS = (
+    run_task(
+        "done-and-lost",
+        "done, and lost",
+        "Two clients create ks.t, one at A and one at C, and nothing is cut. Give a run, as verbs "
+        "or as a Player, in which both are told that it is done, a change is overwritten, and in "
+        "the end all nodes have one version.",
+        "let both clients ask before anybody gossips. Then gossip and pull until all agree.",
+        Ground("gossip", {"changes": ("create table ks.t at A", "create table ks.t at C")}),
+        breaking("lost-update", "no change was overwritten."),
+        ends(agreed, "At the end of your run the nodes have different versions."),
+    ),
+    function_task(
+        "what-stays",
+        "what stays",
+        "Write what_stays(definitions). Nodes have defined the same thing, each by itself: "
+        "definitions is a list of [timestamp, text] with one for each node, and an empty text says "
+        "that it was dropped. Give the text that all nodes have once they have gossiped.",
+        "the newest stays. At the same time a drop wins, and else the greater text.",
+        what_stays,
+        ([[[2, "id 2 of A"], [4, "id 4 of C"]]], [[[3, "id 3 of A"], [3, ""]]]),
+        lambda chance: [
+            [[chance.randint(1, 3), chance.choice(("", "a", "b", "c"))] for _ in range(3)]
+        ],
+    ),
+)

@@ -116,36 +116,24 @@ class Paxos(MachineModel):
     losses: int = budget(0, "how often a message is lost", le=MOST, own=False)
     copies: int = budget(0, "how often a message arrives twice", le=MOST, own=False)
 
+    # fmt: off
     majority: bool = safeguard(
-        "S-12", "A value is chosen once a majority has accepted it", ("INV-LOG",), smallest=RACE
-    )
+        "S-12", "A value is chosen once a majority has accepted it", ("INV-LOG",), smallest=RACE)
     promises_bind: bool = safeguard(
-        "S-64",
-        "An acceptor that has promised a ballot refuses lower ones",
-        ("INV-LOG",),
-        smallest=RACE,
-    )
+        "S-64", "An acceptor that has promised a ballot refuses lower ones", ("INV-LOG",),
+        smallest=RACE)
     accepted_first: bool = safeguard(
-        "S-65",
-        "A proposer finishes what an acceptor has accepted before it proposes its own",
-        ("INV-LOG",),
-        smallest=RACE,
-    )
+        "S-65", "A proposer finishes what an acceptor has accepted before it proposes its own",
+        ("INV-LOG",), smallest=RACE)
     own_ballots: bool = safeguard(
-        "S-84", "No two proposers have a ballot in common", ("INV-LOG",), smallest=RACE
-    )
+        "S-84", "No two proposers have a ballot in common", ("INV-LOG",), smallest=RACE)
     persist_first: bool = safeguard(
-        "S-85",
-        "An acceptor writes to its disk before it answers",
-        ("INV-LOG",),
-        smallest=BARE | {"slow_disks": True, "crashes": 1},
-    )
+        "S-85", "An acceptor writes to its disk before it answers", ("INV-LOG",),
+        smallest=BARE | {"slow_disks": True, "crashes": 1})
     repair_first: bool = safeguard(
-        "S-70",
-        "What was accepted reaches a majority of the new members before they decide alone",
-        ("INV-LOG",),
-        smallest=BARE | {"members": 1, "becomes": ("B",)},
-    )
+        "S-70", "What was accepted reaches a majority of the new members before they decide alone",
+        ("INV-LOG",), smallest=BARE | {"members": 1, "becomes": ("B",)})
+    # fmt: on
 
     def set_up(self) -> None:
         """The nodes, who is a member when, and who proposes what.

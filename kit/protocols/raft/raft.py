@@ -48,6 +48,7 @@ from kit.protocols.raft.symmetry import renaming_alike
 MOST, MOST_FAULTS = 1 << 16, 9
 RAFT = ("INV-RAFT",)
 WAITS = "waits: what it would send is on its way"
+IDLE = {"repeat": "has nothing to send again", "election": "has no vote to ask with"}
 QUIET: dict[str, Any] = {"requests": (), "terms": 1, "most_in_flight": 2}
 
 
@@ -242,11 +243,8 @@ class Raft(MachineModel):
         if isinstance(end, MachineState) and not self.clock:
             known = {*s.network.in_flight, *s.network.held}
             if end.nodes == s.nodes and known.issuperset(end.network.in_flight):
-                why = (
-                    "has nothing to send again" if timer == "repeat" else "has no vote to ask with"
-                )
                 sends = self.fires(server.id, s.nodes[node], timer)[1]
-                return refused(f"{server.id} {WAITS if sends else why}")
+                return refused(f"{server.id} {WAITS if sends else IDLE[timer]}")
         return end
 
     def drop(self, s: Any, envelope: Envelope[Any]) -> Any:
@@ -554,7 +552,8 @@ ENTRY = entry(
     },
     fuzzing=Fuzzing(
         {"nodes": 5, "members": "A B C D E", "requests": ("x", "y", "read at B"), "terms": 6,
-         "crashes": 2, "drops": 4, "duplicates": 2, "partitions": 1},
-        {"tick": 0.05, "crash": 0.05, "drop": 0.1, "duplicate": 0.1, "partition": 0.05},
+         "crashes": 2, "drops": 4, "duplicates": 2, "holds": 2, "partitions": 1, "cuts": 2},
+        {"tick": 0.05, "crash": 0.05, "drop": 0.1, "duplicate": 0.1, "hold": 0.1,
+         "partition": 0.05, "cut": 0.05, "heal": 0.2},
     ),
 )  # fmt: skip

@@ -69,6 +69,7 @@ def test_what_nobody_can_be_asked_is_refused() -> None:
         predict("cms/grow", answer_to, "r1")
 
 
+@pytest.mark.usefixtures("judged_here")
 def test_overtaking_needs_the_first_ballot_and_both_answers() -> None:
     """B alone, or B first, or an answer that is missing: each is told."""
     alone = ["submit r2 B", "ballot B", "prepare B C", "propose B", "accept B C", "learn B"]
@@ -126,6 +127,7 @@ def test_what_is_kept_is_what_the_log_has() -> None:
         predict("migration/to-the-log", kept_changes)
 
 
+@pytest.mark.usefixtures("judged_here")
 def test_mending_needs_a_mismatch_and_the_change_in_the_log() -> None:
     """A migration of nodes that are alike finds nothing; one that is not ended has no log."""
     alike = ["upgrade A", "upgrade B", "initialize A", "answer A B", "begin-log A", "catch-up B"]

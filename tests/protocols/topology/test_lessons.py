@@ -108,6 +108,7 @@ def finish(timeline: Timeline) -> list[str]:
     return verbs_of(timeline)
 
 
+@pytest.mark.usefixtures("judged_here")
 def test_a_join_that_is_rolled_back() -> None:
     """The exercise takes a run that fails in time, and says what another one lacks."""
     timeline = at("write_both_read_old", failures=1)
@@ -119,6 +120,7 @@ def test_a_join_that_is_rolled_back() -> None:
     assert not good.passed
 
 
+@pytest.mark.usefixtures("judged_here")
 def test_a_command_that_comes_too_late() -> None:
     """The exercise takes a run in which the old command has no effect and the join ends well."""
     timeline = Timeline(build("topology", {"operations": ("join D",), "changes": 2}))

@@ -72,6 +72,7 @@ def test_questions_that_do_not_fit() -> None:
 
 
 @pytest.mark.parametrize("name", ["bring-it-back", "wrong-permit", "refused-though-alive"])
+@pytest.mark.usefixtures("judged_here")
 def test_a_run_that_stops_too_early_is_no_answer(name: str) -> None:
     """The exercise takes the whole run; one step less, and it says what is missing."""
     assert exercise(name).check(RIGHT[name]()).passed

@@ -16,6 +16,7 @@ from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.large import DENSITY, spread
 from kit.protocols.tcm.panels import placement
 from kit.protocols.tcm.panels import spots as discs
+from kit.protocols.tcm.panels.operation import gates
 from kit.protocols.tcm.panels.tables import resting
 from kit.protocols.tcm.tcm import LOG
 from kit.protocols.tcm.tcm import RING as RING_KEY
@@ -42,6 +43,7 @@ from kit.views.circle import (
     share,
 )
 from kit.views.fragment import Frag, h
+from kit.views.gate import gates_of
 from kit.views.labels import LINE as HIGH
 from kit.views.labels import Box, fitting, tags, wide
 from kit.views.panel import Panel, Scene
@@ -418,7 +420,14 @@ def ring_text(scene: Scene) -> str:
     return "\n".join(texts)
 
 
-RING = Panel("ring", "Ring", draw_ring, ring_text, still=True)
+def _marks_of_ring(scene: Scene) -> str:
+    """The same legend for the sheet beside a gate; else it is in sight below the ring."""
+    if not gates_of(scene, gates):
+        return ""
+    return _legend(scene, scene.of(facts.token_count)).removesuffix(".").replace("; ", " · ")
+
+
+RING = Panel("ring", "Ring", draw_ring, ring_text, still=True, legend=_marks_of_ring)
 MOST_ARCS = 128
 ROOM = 0.032
 """How much of the line a letter takes."""

@@ -117,6 +117,7 @@ WRONG: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", WRONG)
+@pytest.mark.usefixtures("judged_here")
 def test_right_answers_pass_and_near_ones_do_not(name: str) -> None:
     """Each exercise tells a right answer from one that is nearly right."""
     assert exercise(name).check(RIGHT[name]()).passed
