@@ -87,7 +87,7 @@ VIEWS = staged(
         gates=_gates,
         meanings={
             "crown": "a proposer with a ballot under way",
-            "≥ 1B": "it has promised ballot 1B (round 1 of B), and refuses lower ones",
+            "≥ 1B": "promised ballot 1B (round 1 of B), refuses lower ones",
             "x 1A": "it has accepted value x in ballot 1A",
             "key": "a member; the others are no members (any more, or yet)",
         },

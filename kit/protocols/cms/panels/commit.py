@@ -133,7 +133,7 @@ VIEWS = staged(
         gates=_gates,
         meanings={
             "key": "a member of the CMS",
-            "≥ 1B": "it has promised ballot 1B (round 1 of B), and refuses lower ones",
+            "≥ 1B": "promised ballot 1B (round 1 of B), refuses lower ones",
             "r1 1A": "it has accepted event r1 in ballot 1A",
             "snap 2": "its newest snapshot is of epoch 2",
             "blue": "entries of its log that it has to replay",

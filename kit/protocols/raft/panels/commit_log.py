@@ -85,7 +85,7 @@ VIEWS = staged(
         "Commit logs and their disk",
         _stage,
         meanings={
-            "M": "the metadata commit log, on shard 0; D0, D1: data logs of shards",
+            "M": "metadata's commit log, on shard 0; D0, D1: data logs",
             "1: w1 (w2)": "segment 1: w1 is on disk, w2 is in memory",
             "t1, r2": "a table definition, an entry of Raft's log",
             "blue": "share of a log that is on disk",

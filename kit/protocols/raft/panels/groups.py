@@ -103,7 +103,7 @@ VIEWS = staged(
         gates=None,
         meanings={
             "crown": "leads a group",
-            "on a disk": "each group: L leads, F follows, C asks for votes; term; committed of all",
+            "on a disk": "Leader, Follower or Candidate; term; committed of all",
         },
     ),
     *TABS,
