@@ -103,7 +103,7 @@ VIEWS = staged(
         gates=None,
         meanings={
             "crown": "leads a group",
-            "on a disk": "Leader, Follower or Candidate; term; committed of all",
+            "on a disk": "L leads, F follows, C asks; term, committed",
         },
     ),
     *TABS,
