@@ -43,9 +43,6 @@ EXCEPTIONS: dict[str, dict[str, float]] = {
     "into-raft": {"you": 0.47},
     "with-and-without-a-majority": {"you": 0.54},
     "recovery-drill": {"you": 0.67},
-    "a-nodes-way-in": {"you": 0.5},
-    "the-queue": {"you": 0.54},
-    "four-small-stories": {"you": 0.43},
     "large-clusters-on-spark": {"you": 0.33},
     "write-your-own-model": {"you": 0.75},
 }
