@@ -223,7 +223,8 @@ def tags(names: Iterable[str]) -> Mapping[str, str]:
 @lru_cache(64)
 def _tags(nodes: tuple[str, ...]) -> Mapping[str, str]:
     if len({name[:3] for name in nodes}) == len(nodes):
-        return {name: name if len(name) == 4 else name[:3] for name in nodes}
+        # A word of four letters is told whole; figures are wider, and then names of many nodes.
+        return {name: name if len(name) == 4 and name.isalpha() else name[:3] for name in nodes}
     parts = {name: re.split(r"[.:]", name) for name in nodes}
     ends = {name: parts[name][-1][-3:] or name[-3:] for name in nodes}
     if len({*ends.values()}) == len(nodes) or len({*map(len, parts.values())}) > 1:

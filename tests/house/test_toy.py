@@ -20,7 +20,7 @@ from tools.test import QUICK
 
 TOY = ROOT / "tests" / "toy"
 PYTEST = ("pytest", "-q", *QUICK)
-NEEDLESS = {"notebooks", "images", "benchmarks"}
+NEEDLESS = {"images", "benchmarks"}
 # The rules of the house look at what git lists: in the copy the family alone, so that they are not
 # asked about all the rest twice.
 ONLY_THE_FAMILY = """\

@@ -15,7 +15,7 @@ from kit.engine.progress import PATIENCE, ProgressBar, Terminal
 from kit.engine.timeline import Timeline
 from kit.lessons import questions
 from kit.lessons.exercises import Exercise, _verdict
-from kit.lessons.handouts import Handout, LessonText, key_of, page_of
+from kit.lessons.handouts import Handout, LessonText, key_of, sheet_of
 from kit.lessons.hunt_board import HuntBoard
 from kit.lessons.hunting import hunt
 from kit.lessons.judge import function_task
@@ -86,7 +86,8 @@ def test_no_word_of_an_exercise_is_left_in_english(greek: Timeline) -> None:
     said.append((stopped or "").replace(verbs, "").replace("'x'", ""))
     lesson = LessonText("Τίτλος", "Στόχος", "", (), ())
     handout = Handout(lesson, (predict(greek, questions.allowed),), (task,), None)
-    said += [page_of(handout), key_of(handout).replace("abs", "")]
+    sheets = (sheet_of(handout), key_of(handout))
+    said += [sheet.content.html().replace("abs", "") for sheet in sheets]
     assert latin(*said) == []
 
 

@@ -173,6 +173,7 @@ def test_the_notebook_gives_no_answer_away() -> None:
     notebook = nbformat.read(ROOT / "notebooks" / "09-find-the-bug.ipynb", as_version=4)
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     text = "\n".join(cell.source for cell in notebook.cells)
+    text = re.sub(r"\]\([^)\s]*\)", "]", text)  # where a word of the glossary leads is not read
     (seed,) = re.findall(r"hunt\((\d+)\)", text)
     variants = drawn(int(seed))
     accused = re.findall(r'bugs\.accuse\((\d+), "(S-\d+)"\)', text)
