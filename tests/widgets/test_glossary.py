@@ -54,6 +54,22 @@ def test_a_press_on_a_word_explains_it(desk: MakeDesk) -> None:
     assert table.errors == []
 
 
+PLAIN = """(word) => {
+  const line = word.closest("p");
+  const before = line.offsetHeight;
+  for (const one of line.querySelectorAll(".kp-word")) one.replaceWith(one.textContent);
+  return [before, line.offsetHeight];
+}"""
+
+
+def test_a_word_makes_its_line_no_higher(desk: MakeDesk) -> None:
+    """There is room for a finger around it, and the line below is whole as without it."""
+    table = desk(played())
+    table.wait_where(f"{STEPS} / {STEPS}")
+    with_words, plain = table.page.locator(WORD).first.evaluate(PLAIN)
+    assert with_words == plain
+
+
 def test_an_exported_page_explains_its_words(browser: Browser, tmp_path: Path) -> None:
     """Without a kernel it says the same; a word of the legend is explained, too."""
     made = export_html(played().timeline, tmp_path / "fence.html")
