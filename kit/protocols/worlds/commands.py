@@ -24,7 +24,9 @@ def side_by_side(name: str | None = None) -> Answer:
     rows = sum(len(each.met) for each in chosen)
     differ = sum(not met.row.alike for each in chosen for met in each.met)
     number = counted(len(chosen), "question")
-    heading = f"{number}, {counted(rows, 'row')}: {differ} differ (≠), {rows - differ} are alike (=)"
+    heading = (
+        f"{number}, {counted(rows, 'row')}: {differ} differ (≠), {rows - differ} are alike (=)"
+    )
     return Answer({"pairs": [_data(each) for each in chosen]}, [heading], tuple(_parts(chosen)))
 
 

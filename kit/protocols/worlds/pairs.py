@@ -24,8 +24,7 @@ SWITCHED = Row(
 
 def _sets(now: Now) -> list[tuple[set[str], set[str]]]:
     """The readers and writers of each range of which there are two groups."""
-    rows = e.moment.rows(now.m, now.after, e.moment.keyspaces(now.m)[0])
-    return [(set(row.reads), set(row.writes)) for row in rows if row.reads != row.writes]
+    return [(reads, writes) for reads, writes in e.ranges(now) if reads != writes]
 
 
 def _written(now: Now) -> bool:
@@ -59,8 +58,8 @@ def _asked(outside: str) -> Row:
         Side(c.waits, c.says_barrier),
         alike=False,
         claim=(
-            "They differ in whom they ask. With epochs a majority of the replicas of each locked "
-            "range, in each datacenter; over Raft every member that is not ignored."
+            "With epochs it asks a majority of the replicas of each locked range, in each "
+            "datacenter. Over Raft it asks every member that is not ignored."
         ),
         holds=lambda a, b: (
             e.is_majority_each(a)
@@ -99,9 +98,7 @@ JOIN = Pair(
                 "Both stream behind the barrier. Over Raft a fence comes before it, and a session "
                 "permits the stream; with epochs the plan in the log is enough."
             ),
-            holds=lambda a, b: (
-                e.is_open(a) and c.has_fenced(b) and b.after.topology.session > 0
-            ),
+            holds=lambda a, b: e.is_open(a) and c.has_fenced(b) and b.after.topology.session > 0,
         ),
         SWITCHED,
         Row(
@@ -147,7 +144,7 @@ LEAVE = Pair(
             alike=True,
             claim="In the end it owns nothing, and everything that it had is somewhere else.",
             holds=lambda a, b: (
-                "C" not in {name for row in e.moment.rows(a.m, a.after) for name in row.writes}
+                not any("C" in writes for _, writes in e.ranges(a))
                 and not b.after.topology.nodes[b.m.number("C")].tokens
             ),
         ),
@@ -237,7 +234,7 @@ MAJORITY = Pair(
             ),
             holds=lambda a, b: (
                 a.m.has_quorum(a.after)
-                and e.was_forced(a.after)
+                and e.forced(a)
                 and c.has_majority(b)
                 and c.all_in_a_new_group(b)
             ),

@@ -14,10 +14,11 @@ from kit.engine.timeline import PassedStep
 from kit.protocols.worlds.alignment import TITLES, WORLDS, Met
 from kit.protocols.worlds.side_by_side import placed
 from kit.views.actions import mark
-from kit.views.declared import Badges, Column, Table, panel_of, status
+from kit.views.declared import Badges, status
 from kit.views.fragment import Frag, h
-from kit.views.gate import Gate, gates_of
+from kit.views.gate import Gate, gates_above, gates_of
 from kit.views.panel import Panel, Scene
+from kit.views.parts import heads, moved, scroll
 from kit.views.promises import LAMPS
 from kit.views.registry import Views, for_model
 
@@ -57,11 +58,17 @@ def _own_steps(scene: Scene, world: str) -> Iterator[PassedStep]:
             yield PassedStep(getattr(step.before, world), own, getattr(step.after, world))
 
 
-CORRESPONDING: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("log", ("log", "tape", "group0", "badge:epoch", "badge:version", "badge:cms")),
-    ("gate", ("gate:", "gates", "badge:barrier", "badge:quorum")),
-)
-"""What is the same thing in both worlds, by the keys of their pictures."""
+LOG, GATE = "log", "gate"
+KEYS = {"log": LOG, "tape": LOG, "group0": LOG, "strip": LOG}
+"""What is the same thing in both worlds, by the keys that it has in their pictures."""
+
+
+def thing_of(part: Frag) -> str | None:
+    """What a part of a picture is about: nodes have the same names in both."""
+    if part.key is None:
+        return part.get("data-of")
+    kinds = {*(part.get("class") or "").split()}
+    return GATE if kinds & {"gated", "gate"} else KEYS.get(part.key, part.get("data-of"))
 
 
 def in_world(drawn: Frag, scene: Scene, world: str) -> Frag:
@@ -76,10 +83,9 @@ def in_world(drawn: Frag, scene: Scene, world: str) -> Frag:
         attrs, key = dict(part.attrs), part.key
         if "data-act" in attrs:
             attrs["data-act"] = marks.get(attrs["data-act"], attrs["data-act"])
+        if (thing := thing_of(part)) is not None:
+            attrs["data-of"] = thing
         if key is not None:
-            about = next((thing for thing, keys in CORRESPONDING if key.startswith(keys)), "")
-            if about and ("data-of" not in attrs or key.startswith("gate:")) and ":" in key[:5] + ":":
-                attrs["data-of"] = about
             key = placed(key, world)
         kids = tuple(renamed(kid) if isinstance(kid, Frag) else kid for kid in part.kids)
         return Frag(part.tag, tuple(attrs.items()), kids, key)
@@ -101,10 +107,30 @@ def _panel(scene: Scene, world: str, slot: str) -> Panel:
 
 def _drawn(world: str, slot: str) -> Callable[[Scene], Frag]:
     def draw(scene: Scene) -> Frag:
-        drawn = _panel(scene, world, slot).draw(part_scene(scene, world))
+        own, panel = part_scene(scene, world), _panel(scene, world, slot)
+        drawn = panel.draw(own)
+        if slot == "picture" and panel.gates is None:
+            drawn = replace(drawn, kids=(*_gates(own, drawn), *drawn.kids))
         return in_world(drawn, scene, world)
 
     return draw
+
+
+def _gates(own: Scene, drawn: Frag) -> Iterator[Frag]:
+    """Who is waited for in a world whose picture does not show that itself."""
+    declared, former = for_model(own.model).gates, own.former()
+    then = gates_of(former, declared) if former else ()
+    if (above := gates_above(own, gates_of(own, declared), drawn, then)) is not None:
+        yield above
+
+
+def _waited_for(scene: Scene) -> Iterator[Gate]:
+    """The gates of both worlds: each draws its own in its picture."""
+    for world in WORLDS:
+        own = part_scene(scene, world)
+        yield from gates_of(
+            own, _panel(scene, world, "picture").gates or for_model(own.model).gates
+        )
 
 
 def _worded(world: str, slot: str) -> Callable[[Scene], str]:
@@ -123,71 +149,62 @@ def world_panel(world: str, slot: str, title: str, tab: str = "") -> Panel:
     return Panel(
         name, title, _drawn(world, slot), _worded(world, slot),
         optional=slot == "table", still=slot == "picture", tab=tab, legend=legend,
+        gates=_waited_for if slot == "picture" else None,
     )  # fmt: skip
 
 
 # -- what is alike, and what differs ---------------------------------------------------------------
 
 
-def _rows(scene: Scene) -> Iterator[tuple[int, Met]]:
-    yield from enumerate(scene.model.aligned.met)
+def _row(scene: Scene, number: int, met: Met) -> list[Frag]:
+    """A row with its button, what is told of each world, and below it how they compare."""
+    row, moments = met.row, scene.model.moments
+    name: Frag | str = row.title
+    if number < len(moments):
+        name = h("button", row.title, type="button", data_do="visit", data_moment=moments[number])
+    here = moved(_met(scene) is met)
+    return [
+        h("tr", h("th", name, scope="row"), [h("td", said) for said in met.said],
+          k=f"row:{number}", class_=here),
+        h("tr", h("td", f"{SIGNS[row.alike]} {row.claim}", colspan=3), k=f"claim:{number}",
+          class_=here),
+    ]  # fmt: skip
 
 
-def _to_row(scene: Scene, row: tuple[int, Met]) -> Frag | str:
-    """A button that leads to the row's moment; where no such moment is known, its name alone."""
-    number, met = row
-    if number >= len(scene.model.moments):
-        return met.row.title
-    to = scene.model.moments[number]
-    return h("button", met.row.title, type="button", data_do="visit", data_moment=to)
+def _met(scene: Scene) -> Met | None:
+    """The row whose moment this is."""
+    met: Met | None = scene.model.rows.get((scene.action, scene.state))
+    return met
 
 
-def _compares(row: tuple[int, Met]) -> str:
-    met = row[1].row
-    return f"{'=' if met.alike else '≠'} {met.claim}"
+def _draw_rows(scene: Scene) -> Frag:
+    rows = [_row(scene, number, met) for number, met in enumerate(scene.model.aligned.met)]
+    head = heads("what happens", *TITLES.values())
+    return scroll("what is alike, and what differs", h("table", head, h("tbody", rows)))
 
 
-def _now(scene: Scene, row: tuple[int, Met]) -> bool:
-    """Whether this moment is the row's own."""
-    return scene.model.rows.get((scene.action, scene.state)) is row[1]
+def _rows_text(scene: Scene) -> str:
+    lines = []
+    for met in scene.model.aligned.met:
+        lines.append(f"  {met.row.title}{' (now)' * (_met(scene) is met)}")
+        told = zip(TITLES.values(), met.said, strict=True)
+        lines += [f"    {title}: {said}" for title, said in told]
+        lines.append(f"    {SIGNS[met.row.alike]} {met.row.claim}")
+    return "\n".join(lines)
 
 
-ROWS = panel_of(
-    "rows",
-    "What is alike, and what differs",
-    Table(
-        _rows,
-        "row:{0[0]}",
-        (
-            Column("what happens", lambda row: row[1].row.title, draws=_to_row),
-            Column("alike = or different ≠", _compares),
-            Column("epochs", lambda row: row[1].said[0]),
-            Column("topology", lambda row: row[1].said[1]),
-        ),
-        line=lambda row: (
-            f"{row[1].row.title}: epochs: {row[1].said[0]} topology: {row[1].said[1]} "
-            f"{_compares(row)}"
-        ),
-    ),
-    tab="Alike or not",
+SIGNS = {True: "=", False: "≠"}
+ROWS = Panel(
+    "rows", "What is alike (=), and what differs (≠)", _draw_rows, _rows_text, tab="Alike or not"
 )
 
 
 def _badges(scene: Scene) -> Badges:
-    met = scene.model.rows.get((scene.action, scene.state))
-    every = scene.model.aligned.met
+    met, every = _met(scene), scene.model.aligned.met
     if met is None:
-        yield "aligned", say("{n} rows", n=len(every)), "plain"
+        yield "row", say("{n} rows", n=len(every)), "plain"
     else:
-        yield "aligned", f"{every.index(met) + 1}/{len(every)} {met.row.verdict}", "busy"
-
-
-def gates(scene: Scene) -> Iterator[Gate]:
-    """Who is waited for in the first world, where its picture does not show that itself."""
-    own, views = part_scene(scene, EPOCHS), for_model(scene.model.parts[EPOCHS])
-    if _panel(scene, EPOCHS, "picture").gates is None:
-        for gate in gates_of(own, views.gates):
-            yield replace(gate, thing=gate.thing)
+        yield "row", f"{every.index(met) + 1}/{len(every)} {met.row.verdict}", "busy"
 
 
 VIEWS = Views(
@@ -204,7 +221,5 @@ VIEWS = Views(
     table=TOPOLOGY,
     badges="badges",
     evidence=(EPOCHS, TOPOLOGY),
-    gates=gates,
-    question=lambda scene: None,
     may_ask=lambda scene: False,
 )

@@ -19,6 +19,11 @@ from kit.errors import BadInput, Refusal
 from kit.protocols.worlds.alignment import TITLES, WORLDS, Aligned, Met, aligned
 from kit.protocols.worlds.pairs import PAIRS
 
+PREMISE = (
+    "One question in two worlds: epochs in the picture, the topology coordinator beside it. "
+    "Nothing passes between them. A milestone is a moment that both have."
+)
+
 
 class SideBySide(Product):
     """The two models of a pair. A verb begins with its world: ``epochs apply B``."""
@@ -30,7 +35,7 @@ class SideBySide(Product):
         parts = dict(zip(WORLDS, given.models, strict=True))
         super().__init__(f"worlds/{given.pair.name}", parts)
         self.properties = tuple(self._promises())
-        self.premise = "Nothing passes between the two. A row of the table is a moment in both."
+        self.premise = PREMISE
         self.rows: dict[tuple[Any, Any], Met] = {}
         self.moments: tuple[int, ...] = ()
 
@@ -40,7 +45,9 @@ class SideBySide(Product):
             for prop in model.properties:
                 if prop.kind in ("always", "step"):
                     told = f"{TITLES[world]}: {prop.title}"
-                    yield replace(self._lifted(world, prop), name=f"{world}:{prop.name}", title=told)
+                    yield replace(
+                        self._lifted(world, prop), name=f"{world}:{prop.name}", title=told
+                    )
 
     def _lifted(self, world: str, prop: Property) -> Property:
         if prop.kind == "always":
@@ -123,10 +130,11 @@ def side_by_side_run(name: str) -> Timeline:
         raise BadInput("pair", name, one_of(name, list(known)))
     given = aligned(known[name])
     model = SideBySide(given)
-    timeline, ends = Timeline(model), list[int]()
+    way = [(model.wrap[world](action), met) for world, action, met in woven(given)]
+    timeline = Timeline(model, tuple(model.verb(wrapped) for wrapped, _ in way))
     timeline.tell(given.pair.question, model.premise)
-    for world, action, met in woven(given):
-        wrapped = model.wrap[world](action)
+    ends = []
+    for wrapped, met in way:
         if met is not None:
             after = model.apply(timeline.state, wrapped)
             model.rows[wrapped, after] = met

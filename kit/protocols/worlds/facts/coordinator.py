@@ -4,6 +4,7 @@ Source: as ``kit.protocols.topology`` and ``kit.protocols.recovery`` have it, in
 """
 
 from collections.abc import Callable
+from typing import Any
 
 from kit.errors import counted
 from kit.masks import majority
@@ -45,8 +46,8 @@ def status(now: Now, node: str) -> str:
     return _status(now.m, now.after, node)
 
 
-def _status(m: object, s: object, node: str) -> str:
-    return s.topology.nodes[m.number(node)].state  # type: ignore[attr-defined,no-any-return]  # a topology's
+def _status(m: Any, s: Any, node: str) -> str:
+    return str(s.topology.nodes[m.number(node)].state)
 
 
 def asked(now: Now) -> set[str]:
@@ -110,9 +111,10 @@ def requests(now: Now) -> tuple[str, ...]:
 def has_way_back(now: Now) -> bool:
     """Whether the work of the state that was entered would lead back if it failed."""
     task = work.task_of(now.after, now.m.setting)
-    return task.work is not None and failure(
-        task.decision.operation, task.work, now.m.setting
-    ) is not None
+    return (
+        task.work is not None
+        and failure(task.decision.operation, task.work, now.m.setting) is not None
+    )
 
 
 def reads(now: Now, node: str) -> bool:

@@ -36,6 +36,12 @@ def under_way(now: Now) -> tuple[OperationRow, ...]:
     return moment.operations(now.m, now.after)
 
 
+def ranges(now: Now) -> tuple[tuple[set[str], set[str]], ...]:
+    """The readers and the writers of each range of the first keyspace."""
+    rows = moment.rows(now.m, now.after, moment.keyspaces(now.m)[0])
+    return tuple((set(row.reads), set(row.writes)) for row in rows)
+
+
 def barriers(now: Now) -> tuple[BarrierRow, ...]:
     """The barriers before the next steps."""
     return tuple(row for operation in under_way(now) for row in operation.barriers)
@@ -84,7 +90,9 @@ def says_begins(now: Now) -> str:
     """Who commits the plan, and how many ranges it locks."""
     node = committer(now)
     [plan] = [row for row in under_way(now) if row.node == node]
-    return f"{_epoch(now)}: {node} commits its own plan. {counted(len(plan.locks), 'range')} locked."
+    return (
+        f"{_epoch(now)}: {node} commits its own plan. {counted(len(plan.locks), 'range')} locked."
+    )
 
 
 def says_committed(now: Now) -> str:
@@ -153,10 +161,15 @@ def members(now: Now) -> tuple[int, int]:
     return voters.bit_count(), (voters & able).bit_count()
 
 
+def forced(now: Now) -> bool:
+    """Whether an operator has forced an entry."""
+    return was_forced(now.after)
+
+
 def says_members(now: Now) -> str:
     """The members of the CMS, and how many are enough."""
     count, live = members(now)
-    forced = " It was forced." if was_forced(now.after) else ""
+    forced = " It was forced." if forced(now) else ""
     return f"CMS: {live} of {counted(count, 'member')} up, {majority(count)} needed.{forced}"
 
 
