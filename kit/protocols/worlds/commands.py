@@ -12,7 +12,7 @@ from kit.protocols.worlds.alignment import TITLES, WORLDS, Aligned, aligned
 from kit.protocols.worlds.pairs import PAIRS
 
 
-def side_by_side(name: str | None = None) -> Answer:
+def side_by_side_rows(name: str | None = None) -> Answer:
     """The rows of a pair; of all pairs without a name, each with its question.
 
     Raises BadInput for a pair that there is not.
@@ -58,7 +58,7 @@ def _parts(chosen: list[Aligned]) -> Iterator[Part]:
 
 
 def _answer(given: Namespace) -> Answer:
-    answer = side_by_side(given.pair)
+    answer = side_by_side_rows(given.pair)
     if given.html is None:
         return answer
     check_place(given.html, "--html")

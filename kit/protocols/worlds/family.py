@@ -11,5 +11,9 @@ FAMILY = Family(
     commands={
         "side-by-side": ("two databases side by side, step by step", "commands:SIDE_BY_SIDE")
     },
-    public={"": {"widget": "side_by_side"}},
+    tasks=("lessons",),
+    public={
+        "": {"widget": "side_by_side", "commands": "side_by_side_rows"},
+        "lessons": {"lessons": "goes_on_in who_is_asked"},
+    },
 )

@@ -59,12 +59,12 @@ def _asked(outside: str) -> Row:
         alike=False,
         claim=(
             "With epochs it asks a majority of the replicas of each locked range, in each "
-            "datacenter. Over Raft it asks every member that is not ignored."
+            "datacenter. Over Raft it asks every member: a join leaves nobody out."
         ),
         holds=lambda a, b: (
             e.is_majority_each(a)
             and outside not in e.asked(a)
-            and c.asked(b) == c.members(b)
+            and c.asked(b) == c.members(b) - c.left_out(b) == c.members(b)
             and outside in c.asked(b)
         ),
     )

@@ -13,7 +13,7 @@ from kit.protocols.topology import coordinator as work
 from kit.protocols.topology import facts
 from kit.protocols.topology.panels.ring import replicas_in_use
 from kit.protocols.topology.rules.cluster import NOBODY
-from kit.protocols.topology.rules.work import failure
+from kit.protocols.topology.rules.work import excluded, failure
 from kit.protocols.worlds.alignment import Now
 
 
@@ -70,6 +70,12 @@ def lacking(now: Now) -> set[str]:
 def members(now: Now) -> set[str]:
     """The members of group 0."""
     return set(now.m.named(now.after.topology.members))
+
+
+def left_out(now: Now) -> set[str]:
+    """Whom the operation leaves out: a removal or a replace those that are ignored."""
+    node = work.task_of(now.after, now.m.setting).node
+    return set(now.m.named(excluded(now.after.topology, node)))
 
 
 def waits(now: Now) -> bool:

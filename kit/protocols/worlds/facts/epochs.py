@@ -169,8 +169,8 @@ def forced(now: Now) -> bool:
 def says_members(now: Now) -> str:
     """The members of the CMS, and how many are enough."""
     count, live = members(now)
-    forced = " It was forced." if forced(now) else ""
-    return f"CMS: {live} of {counted(count, 'member')} up, {majority(count)} needed.{forced}"
+    by_force = " It was forced." if forced(now) else ""
+    return f"CMS: {live} of {counted(count, 'member')} up, {majority(count)} needed.{by_force}"
 
 
 def says_served(now: Now) -> str:
