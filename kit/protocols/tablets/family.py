@@ -73,6 +73,12 @@ FAMILY = Family(
     pipeline_tables=("spark.sizes:TABLET_TABLES",),
     importers=(
         FileKind(
+            "a snapshot of scylla-tablets",
+            "operators.importers.snapshots:is_listing",
+            ("tablets", "topology"),
+            "dry_run.player:rehearse",
+        ),
+        FileKind(
             "a dump of system.tablets",
             "operators.importers.system_tables:is_tablets",
             ("tablets",),
