@@ -23,10 +23,10 @@ from kit.engine.model import Model
 from kit.engine.registry import build, one_of
 from kit.engine.server import NOT_MODELLED, Servers
 from kit.engine.timeline import Moment, Timeline
-from kit.errors import BadInput, KitError, Refused
+from kit.errors import BadInput, Refused
 from kit.widgets.player import Player
 
-Told = Callable[[RowAnswer], None]
+Told = Callable[[RowAnswer], object]
 Listener = Callable[[int, Change], None]
 
 
@@ -110,7 +110,7 @@ class ServedCluster:
             return moment
 
     def act(self, action: Any) -> Moment:
-        """An action, given as itself or by its verb. Raises BadInput, or Refused with the reason."""
+        """An action, as itself or by its verb. Raises BadInput for none, Refused with why."""
         with self.lock:
             if isinstance(self.source, Player):
                 return self.source.act(action)
@@ -274,4 +274,3 @@ class ServedCluster:
             for change in changes(was, has):
                 for listener in self.listeners:
                     listener(at, change)
-

@@ -11,7 +11,7 @@ from typing import Any
 from kit.clients import frames, statements
 from kit.clients.cluster import ServedCluster
 from kit.clients.frames import Asked, Column, Parameters, Result
-from kit.clients.notation import UNSET, MalformedError, number, sized, string
+from kit.clients.notation import UNSET, MalformedError, multimap, number, sized, string
 from kit.clients.statements import Marker, Statement, SyntaxFault
 from kit.clients.tables import CQL, Catalog, Table, row_servers
 from kit.clients.values import decoded, encoded, fitted
@@ -54,7 +54,7 @@ class Conversation:
     async def _reply(self, asked: Asked) -> Reply:
         if asked.opcode == frames.OPTIONS:
             known = {"CQL_VERSION": [CQL], "COMPRESSION": [], "PROTOCOL_VERSIONS": ["4/v4"]}
-            return frames.SUPPORTED, frames.notation.multimap(known)
+            return frames.SUPPORTED, multimap(known)
         if asked.opcode == frames.STARTUP:
             if asked.options.get("COMPRESSION"):
                 raise MalformedError("STARTUP COMPRESSION: this server compresses nothing")
@@ -94,7 +94,8 @@ class Conversation:
             return Result("", "", ()), None, Result("", "", ())
         table = self._table(statement, used, self.cluster.catalog(self.at))
         by_marker = _places(statement, table)
-        bound = [Column(name, cql_type(kind)) for name, kind in by_marker]
+        pairs = zip(statement.markers, by_marker, strict=True)
+        bound = [Column(marker.name or name, cql_type(kind)) for marker, (name, kind) in pairs]
         first = next(iter(table.columns))
         key = next((at for at, (name, _) in enumerate(by_marker) if name == first), None)
         columns = _columns(statement, table) if statement.verb == "select" else ()
@@ -168,10 +169,10 @@ class Conversation:
             raise BadInput("table", table.title, f"a table of the system: {name} has no rows")
         given = {**statement.sets, **statement.where}
         key = rows.key(catalog.now)
-        if statement.verb != "select" or first in given:
-            if {*given} - {first} - {*statement.sets} or given.get(first) != key:
-                wrong = given.get(first)
-                raise BadInput(first, wrong, f"{key}: this model follows that one row")
+        if (statement.verb != "select" or given) and given.get(first) != key:
+            raise BadInput(first, given.get(first), f"{key}: this model follows that one row")
+        if {*statement.where} - {first}:
+            raise BadInput("WHERE", ", ".join(statement.where), f"{first} = {key} alone")
         value = next((given[name] for name in others if name in statement.sets), None)
         if statement.verb == "write" and value is None:
             raise BadInput(others[0], value, "a value")
@@ -194,7 +195,7 @@ class Conversation:
             key = row_servers(self.cluster.tools)
             assert key is not None
             with self.cluster.lock:
-                row = {first: key.key(self.cluster.now(self.at))}
+                row: dict[str, Any] = {first: key.key(self.cluster.now(self.at))}
                 if answer.found is not None:
                     row |= {second: self.cluster.value_of(answer.found)}
             found = [row] if answer.found is not None else []
@@ -221,7 +222,9 @@ def _columns(statement: Statement, table: Table) -> list[Column]:
 def _places(statement: Statement, table: Table) -> list[tuple[str, str]]:
     """The name and type of each marker, in their order."""
     named = [*statement.sets.items(), *statement.where.items()]
-    found = {value: (name, table.columns[name]) for name, value in named if isinstance(value, Marker)}
+    found = {
+        value: (name, table.columns[name]) for name, value in named if isinstance(value, Marker)
+    }
     if isinstance(statement.limit, Marker):
         found[statement.limit] = ("[limit]", "int")
     return [found[each] for each in statement.markers]
@@ -234,7 +237,9 @@ def _bound(statement: Statement, table: Table, given: Parameters) -> Statement:
     raw: Sequence[Any] = given.values
     if given.names:
         by_name = dict(zip(given.names, given.values, strict=True))
-        named = [marker.name or name for marker, (name, _) in zip(statement.markers, places, strict=True)]
+        named = [
+            marker.name or name for marker, (name, _) in zip(statement.markers, places, strict=True)
+        ]
         raw = [by_name.get(name, UNSET) for name in named]
     if len(raw) != len(places):
         raise BadInput("values", len(raw), f"{len(places)}, one for each marker")
@@ -297,8 +302,9 @@ async def awaited(cluster: ServedCluster, request: RowRequest, value: str | None
     loop = asyncio.get_running_loop()
     found: asyncio.Future[RowAnswer] = loop.create_future()
 
-    def told(answer: RowAnswer) -> None:
-        loop.call_soon_threadsafe(lambda: found.done() or found.set_result(answer))
+    def tell(answer: RowAnswer) -> None:
+        if not found.done():  # the client may be gone
+            found.set_result(answer)
 
-    cluster.ask(request, value, told)
+    cluster.ask(request, value, lambda answer: loop.call_soon_threadsafe(tell, answer))
     return await found

@@ -256,5 +256,3 @@ def prepared(known: bytes, bound: Result, key: int | None, found: Result) -> tup
     return RESULT, body + (
         _specified(found.keyspace, found.table, found.columns) if found.columns else b""
     )
-
-

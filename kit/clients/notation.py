@@ -63,7 +63,7 @@ class Reader:
         length = self.number(form, what)
         return None if length == NULL else self.take(length, what)
 
-    def value(self, what: str) -> bytes | None | int:
+    def value(self, what: str) -> bytes | int | None:
         """A value that is bound; ``UNSET`` for one that is left out."""
         length = self.number("i", what)
         return length if length == UNSET else None if length == NULL else self.take(length, what)

@@ -59,7 +59,7 @@ class Connection:
             while await self._frame():
                 pass
         except (OSError, EOFError, TimeoutError):
-            pass
+            self.writer.transport.abort()  # nobody reads what is left
         finally:
             for task in self.open:
                 task.cancel()
@@ -90,8 +90,7 @@ class Connection:
         task = asyncio.create_task(self._reply(head.stream, asked))
         self.open.add(task)
         task.add_done_callback(self.open.discard)
-        if asked.opcode not in (frames.QUERY, frames.EXECUTE, frames.BATCH):
-            await task
+        await asyncio.sleep(0)  # what waits for nothing is answered before the next is read
         async with asyncio.timeout(PATIENCE):
             await self.writer.drain()
         return True
@@ -99,7 +98,7 @@ class Connection:
     async def _reply(self, stream: int, asked: frames.Asked) -> None:
         try:
             reply = await self.talk.reply(asked)
-        except Exception as error:  # noqa: BLE001  # one statement's fault ends no other's
+        except Exception as error:  # one statement's fault ends no other's
             reply = frames.error(frames.SERVER_ERROR, f"{type(error).__name__}: {error}")
         self.say(stream, reply)
 
@@ -130,7 +129,7 @@ class Served:
         self.addresses = dict(zip(names, hosts, strict=True))
         self.cluster.addresses = Addresses(hosts, self.port)
         self.connections: set[Connection] = set()
-        self.accepted = 0
+        self.meetings: set[asyncio.Task[None]] = set()
         begun: Future[None] = Future()
         self.thread = threading.Thread(target=self._run, args=(begun,), daemon=True)
         self.thread.start()
@@ -152,9 +151,13 @@ class Served:
             server.close()
         for connection in [*self.connections]:
             connection.writer.transport.abort()
+        await asyncio.gather(*self.meetings, return_exceptions=True)
 
     async def _meet(self, at: int, reader: asyncio.StreamReader, writer: Any) -> None:
-        self.accepted += 1
+        meeting = asyncio.current_task()
+        assert meeting is not None
+        self.meetings.add(meeting)
+        meeting.add_done_callback(self.meetings.discard)
         if len(self.connections) >= MOST_CONNECTIONS:
             writer.write(frames.frame(*_first(frames.error(frames.OVERLOADED, FULL))))
             with suppress(OSError, TimeoutError):
@@ -190,7 +193,7 @@ class Served:
         return self.cluster.step()
 
     def act(self, action: Any) -> Moment:
-        """An action, as itself or by its verb. Raises BadInput for none, Refused with the reason."""
+        """An action, as itself or by its verb. Raises BadInput for none, Refused with why."""
         return self.cluster.act(action)
 
     def hold(self, *nodes: str) -> None:

@@ -3,7 +3,7 @@
 Read word by word, never evaluated; whatever else it is, is told in one line.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, NoReturn
 
 from msgspec import Struct
@@ -126,7 +126,7 @@ class _Parser:
         if word.kind == "word" and sign == 1:
             return known.get(word.called, word.called)
         self.at -= 1
-        self.wrong()
+        return self.wrong()
 
     def pairs(self, between: str) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -140,7 +140,7 @@ class _Parser:
                 return found
 
     def statement(self) -> Statement:
-        verbs = {
+        verbs: dict[str, Callable[[], Statement]] = {
             "SELECT": self.select,
             "INSERT": self.insert,
             "UPDATE": self.update,
@@ -172,9 +172,7 @@ class _Parser:
         limit = self.value() if self.says("LIMIT") else None
         if self.says("ALLOW"):
             self.need("FILTERING")
-        return Statement(
-            "select", keyspace, table, columns, {}, where, limit, tuple(self.markers)
-        )
+        return Statement("select", keyspace, table, columns, {}, where, limit, tuple(self.markers))
 
     def insert(self) -> Statement:
         self.need("INTO")

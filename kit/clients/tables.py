@@ -51,8 +51,17 @@ TYPES = {
     "can_commit": "boolean",
     "needs_reconfiguration": "boolean",
     "commits_paused": "boolean",
+    "version": "bigint",
+    "fence_version": "bigint",
+    "commit_idx": "bigint",
+    "idx": "bigint",
+    "can_vote": "boolean",
 }
-LISTS = {"tokens": "list<text>", "members": "set<text>", "answering": "set<text>"}
+OF_TABLE = {
+    "kit_views.cms_health": {"members": "set<text>", "answering": "set<text>"},
+    "system_views.cluster_metadata_directory": {"tokens": "list<text>"},
+    "system.topology": {"tokens": "set<text>"},
+}
 STRATEGY: Mapping[str, str] = {"class": f"{LOCATORS}LocalStrategy"}
 EMPTY = {
     "types": "keyspace_name text, type_name text, field_names list<text>, field_types list<text>",
@@ -76,7 +85,10 @@ LOCAL = (
     "native_protocol_version text, partitioner text, rack text, release_version text, "
     "rpc_address inet, rpc_port int, schema_version uuid, tokens set<text>"
 )
-PEER = "peer inet, {}data_center text, host_id uuid, rack text, release_version text, {}schema_version uuid"
+PEER = (
+    "peer inet, {}data_center text, host_id uuid, rack text, release_version text, "
+    "{}schema_version uuid"
+)
 DESCRIBED = {"keyspace_name": "text", "type": "text", "name": "text", "create_statement": "text"}
 
 
@@ -154,7 +166,9 @@ class Catalog:
 
     def user_table(self, table: Table) -> UserTable | None:
         """The table of users that it is, if it is one."""
-        return next((x for x in self.users if (x.keyspace, x.name) == (table.keyspace, table.name)), None)
+        return next(
+            (x for x in self.users if (x.keyspace, x.name) == (table.keyspace, table.name)), None
+        )
 
     def names(self) -> list[str]:
         """The keyspaces, those of the system first."""
@@ -173,7 +187,7 @@ class Catalog:
     def tokens(self, at: int) -> list[str] | None:
         """The tokens of a member as its partitioner writes them."""
         ring = self.ring()
-        if ring is None or not ring.tokens.get(at):
+        if ring is None or not ring.tokens.get(at) or self.partitioner() is None:
             return None
         hashed = ring.space == MURMUR3
         return [str(t) if hashed else t.to_bytes(8, "big").hex() for t in ring.tokens[at]]
@@ -181,7 +195,7 @@ class Catalog:
     def partitioner(self) -> str | None:
         """That of the ring: in a small token space a key is its own token."""
         ring = self.ring()
-        if ring is None or ring.space.low < 0 and ring.space != MURMUR3:
+        if ring is None or (ring.space.low < 0 and ring.space != MURMUR3):
             return None
         of = "Murmur3" if ring.space == MURMUR3 else "ByteOrdered"
         return f"{PARTITIONERS}{of}Partitioner"
@@ -288,7 +302,9 @@ class Catalog:
         """
         if words[:1] in (("cluster",), ["cluster"]):
             columns = dict.fromkeys(("cluster", "partitioner", "snitch"), "text")
-            return columns, [{"cluster": CLUSTER, "partitioner": self.partitioner() or "?", "snitch": "?"}]
+            return columns, [
+                {"cluster": CLUSTER, "partitioner": self.partitioner() or "?", "snitch": "?"}
+            ]
         what, *rest = [*words, ""]
         rest = [word for word in rest if word]
         plain = {name: kind for name, kind in DESCRIBED.items() if name != "create_statement"}
@@ -342,8 +358,7 @@ def _read(
 def _type_of(table: str, column: str) -> str:
     if table == "system_views.gossip_info" and column.endswith("_version"):
         return "int"
-    of_text = {"kit_views.cms_health": LISTS, "system_views.cluster_metadata_directory": LISTS}
-    return of_text.get(table, {}).get(column) or TYPES.get(column, "text")
+    return OF_TABLE.get(table, {}).get(column) or TYPES.get(column, "text")
 
 
 def replication_of(keyspace: Keyspace) -> dict[str, str]:

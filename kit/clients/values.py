@@ -21,7 +21,7 @@ _ENCODE: Mapping[str, Callable[[Any], bytes]] = {
     "int": lambda given: number("i", given),
     "timestamp": lambda given: number("q", milliseconds(given)),
     "uuid": lambda given: UUID(given).bytes,
-    "text": lambda given: str(given).encode(),
+    "text": str.encode,
     "inet": lambda given: ip_address(given).packed,
 }
 _DECODE: Mapping[str, Callable[[bytes], Any]] = {
@@ -50,7 +50,9 @@ def encoded(kind: CqlType, value: Any) -> bytes | None:
         return None
     if kind.name == "map":
         pairs = [*dict(value).items()]
-        members = (sized(encoded(of, x)) for pair in pairs for of, x in zip(kind.of, pair, strict=True))
+        members = (
+            sized(encoded(of, x)) for pair in pairs for of, x in zip(kind.of, pair, strict=True)
+        )
         return number("i", len(pairs)) + b"".join(members)
     if kind.of:
         each = sorted(value) if kind.name == "set" else [*value]

@@ -78,8 +78,6 @@ class RowServers(Servers):
         """What the client of a request is told by now; None: it waits."""
         raise NotImplementedError
 
-    def refusal(
-        self, now: DrillMoment, number: int, held: Mapping[str, int]
-    ) -> RowAnswer | None:
+    def refusal(self, now: DrillMoment, number: int, held: Mapping[str, int]) -> RowAnswer | None:
         """Why nothing is sent at all: too few replicas of the plan live. None: it is sent."""
         raise NotImplementedError

@@ -270,16 +270,17 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
     @checked
     def put(self, timeline: Timeline) -> None:
         """Put a timeline of another configuration on the stage; ``reset`` undoes that."""
-        self.breaks.work.stop()
-        panels, former = panels_named(timeline.model, self._names), self.rendered
-        rendered = RenderedTimeline(  # what cannot be drawn leaves all as it was
-            timeline, panels=panels, session=former.number + 1, sequence=former.sequence + 1
-        )
-        self._longest = max(self._longest, len(former.moments))
-        self.timeline, self.rendered = timeline, rendered
-        self._repack()
-        for watch in self.watchers:
-            watch()
+        with self.lock:
+            self.breaks.work.stop()
+            panels, former = panels_named(timeline.model, self._names), self.rendered
+            rendered = RenderedTimeline(  # what cannot be drawn leaves all as it was
+                timeline, panels=panels, session=former.number + 1, sequence=former.sequence + 1
+            )
+            self._longest = max(self._longest, len(former.moments))
+            self.timeline, self.rendered = timeline, rendered
+            self._repack()
+            for watch in self.watchers:
+                watch()
 
     @checked
     def save(self, path: str | os.PathLike[str]) -> Path:
@@ -365,14 +366,15 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
     def _hear(self, _widget: Any, content: object, _buffers: object) -> None:
         try:
             message = read_message(content)
-            if isinstance(message, Act):
-                self.perform(message)
-            elif isinstance(message, Look):
-                self._look(message)
-            elif isinstance(message, Need):
-                self._need(message)
-            else:
-                self._sync(message)
+            with self.lock:
+                if isinstance(message, Act):
+                    self.perform(message)
+                elif isinstance(message, Look):
+                    self._look(message)
+                elif isinstance(message, Need):
+                    self._need(message)
+                else:
+                    self._sync(message)
         except KitError as error:
             self.tell_refused(str(error))
         except KeyboardInterrupt:

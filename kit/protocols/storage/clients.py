@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from kit.engine.clients import RowAnswer, RowRequest, RowServers
+from kit.engine.clients import RowAnswer, RowRequest, RowServers, Verdict
 from kit.engine.drill import DrillMoment
 from kit.engine.flows import ServerHost, address_of, host_id
 from kit.engine.model import Model
@@ -144,9 +144,7 @@ class StorageServers(RowServers):
             return next((each for each in starts if each.epoch >= since), None)
         return starts[-1] if starts else None
 
-    def refusal(
-        self, now: DrillMoment, number: int, held: Mapping[str, int]
-    ) -> RowAnswer | None:
+    def refusal(self, now: DrillMoment, number: int, held: Mapping[str, int]) -> RowAnswer | None:
         """Of what its level wants, too few live."""
         m, s = now.model, now.state
         start = self._plan(now, number, held)
@@ -207,10 +205,11 @@ def _failed(m: Any, before: StorageState, after: Any, number: int) -> RowAnswer:
     """A request that timed out, or whose answers are no longer enough."""
     request = before.requests[number]
     wanted = m.wanted(before, number, m.judged_by(before, number))
-    valid = m.valid(before, number) if isinstance(after.action, Finish) else request.acked
+    stale = isinstance(after.action, Finish)  # it had its answers, but by another plan
+    valid = m.valid(before, number) if stale else request.acked
     short = next((q for q in wanted if (q.replicas & valid).bit_count() < q.needed), wanted[0])
     sent = m.views(before)[request.epoch].group(m.writing(before, number))
     failures = (sent & ~request.in_flight & ~valid).bit_count()
     received = (short.replicas & valid).bit_count()
-    verdict = "failure" if failures else "timeout"
+    verdict: Verdict = "failure" if failures or stale else "timeout"
     return RowAnswer(verdict, short.needed, received, failures, why=after.say)

@@ -311,7 +311,8 @@ class Coordinating(Range):
         if done.phase == REPAIRING != request.phase:
             return (
                 f"{who} has {answered} and finds {cell}. Before it answers, it writes that back to "
-                f"{self.listing(done.in_flight)} and waits: {self.needs(after, number)} must hold it."
+                f"{self.listing(done.in_flight)} and waits: "
+                f"{self.needs(after, number)} must hold it."
             )
         valid, needs = self.listing(self.valid(before, number)), self.needs(before, number)
         judged = (
