@@ -78,6 +78,7 @@ ANSWERS = {
 SESSIONS = {
     "drill": ("type an operator's commands against a simulated cluster", "drills:drill"),
     "class": ("let a class play a run: everybody is a node", "classroom:classroom"),
+    "serve": ("let programs and cqlsh connect to a cluster", "serving:serving"),
     "lab": ("open JupyterLab on the start notebook", "lab:main"),
 }
 EXAMPLES = """\
