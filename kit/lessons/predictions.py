@@ -21,9 +21,9 @@ from kit.engine.timeline import Timeline
 from kit.errors import BadInput, BadType
 from kit.lessons.questions import PosedQuestion, changes
 from kit.lessons.stills import Judgement, timeline_of
+from kit.playing.opening import open_named
 from kit.views.fragment import Frag, h
 from kit.views.static import bundle_of, static_html
-from kit.widgets.opening import open_named
 
 NONE = later("none of these")
 

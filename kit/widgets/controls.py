@@ -18,10 +18,10 @@ from kit.engine.registry import Entry, build, entries, entry_of, model_names
 from kit.engine.timeline import Timeline
 from kit.engine.zoom import finer_runs
 from kit.errors import KitError
+from kit.playing.opening import open_named
+from kit.playing.working import Background
 from kit.views.fragment import Frag, h
 from kit.views.parts import prose
-from kit.widgets.opening import open_named
-from kit.widgets.working import Background
 
 if TYPE_CHECKING:
     from kit.widgets.player import Player

@@ -15,11 +15,14 @@ from kit.engine.progress import PAUSE, Progress
 from kit.engine.registry import build, model_names
 from kit.engine.timeline import Breach
 from kit.errors import BadInput, KitError, Refused
-from kit.views.lanes import mermaid
-from kit.widgets.working import Background, on_this_loop
+from kit.playing.working import Background, on_this_loop
 
 if TYPE_CHECKING:
-    from kit.widgets.player import Player
+    from kit.playing.session import Session
+from kit.views.lanes import mermaid
+
+if TYPE_CHECKING:
+    from kit.playing.session import Session
 
 WHOLE = later("No promise is broken on the way to this step.")
 BUSY = later("A search is under way: stop it first.")
@@ -28,7 +31,7 @@ BUSY = later("A search is under way: stop it first.")
 class Breaks:
     """The questions about the first break on the way to the moment that is shown."""
 
-    def __init__(self, player: Player) -> None:
+    def __init__(self, player: Session) -> None:
         """Nothing was asked yet."""
         self.player = player
         self.work: Background[Any] = Background()
