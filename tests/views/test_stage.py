@@ -15,6 +15,7 @@ from kit.engine.actors import NetworkModel
 from kit.engine.registry import build, entries
 from kit.engine.scenario import files, open_file
 from kit.engine.timeline import Timeline
+from kit.playing.opening import open_named
 from kit.views.actions import mark
 from kit.views.diagrams import Standing, StateDiagram
 from kit.views.fragment import Frag, keys
@@ -34,7 +35,6 @@ from kit.views.stage import (
 )
 from kit.views.tape import FOLD, NEXT_WIDE, Card, Tape
 from kit.views.wires import on
-from kit.widgets.opening import open_named
 from tests.keyed import check_keys
 from tests.views.frames import classed
 

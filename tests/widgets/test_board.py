@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Browser, FloatRect, Page
 
+from kit.playing.opening import open_named
 from kit.widgets import Player
-from kit.widgets.opening import open_named
 from tests.widgets.browsing import MakeDesk, serious, walked
 from tests.widgets.exporting import Pages, opened
 from tests.widgets.test_letters import FIRST

@@ -610,7 +610,7 @@ def seats(drawing: Layout, others: Iterable[Frag]) -> Mapping[str, Box]:
     ]
     clear = seated(places, [*taken, *lines])
     crowded = [place for place in places if place[0] not in clear]
-    return clear | seated(crowded, [*taken, *clear.values()])
+    return {**clear, **seated(crowded, [*taken, *clear.values()])}
 
 
 def _beside_start(drawing: Layout, way: Way) -> list[Box]:
