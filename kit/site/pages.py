@@ -1,0 +1,97 @@
+"""The pages of the site: where to begin, and one for each story. They ask nobody for anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+from kit.edge.words import say
+from kit.engine.family import families
+from kit.engine.registry import Entry, Scenario, entry_of
+from kit.views.fragment import Frag, escape, h
+from kit.views.frame import readable_frame
+from kit.views.rendered import RenderedTimeline
+from kit.views.shell import shell
+from kit.views.styles import page_styles
+from kit.views.palette import page_colours
+
+FOLDER = Path(__file__).resolve().parent / "browser"
+POLICY = {
+    **dict.fromkeys(("default-src", "base-uri", "form-action"), "'none'"),
+    **dict.fromkeys(("style-src", "connect-src", "worker-src"), "'self'"),
+    "script-src": "'self' 'wasm-unsafe-eval'",
+    "img-src": "'self' data:",
+}
+"""What pages may load: what lies beside them, and WebAssembly."""
+
+
+@cache
+def sheet(name: str) -> str:
+    """The text of a browser file of this folder."""
+    return (FOLDER / name).read_text(encoding="utf-8")
+
+
+def style() -> str:
+    """The style sheet of all pages."""
+    return "".join(page_styles()) + page_colours().replace(".kp", ":root") + sheet("site.css")
+
+
+def listed() -> Iterable[tuple[str, list[tuple[Entry, Scenario]]]]:
+    """Every story, by the title of its family."""
+    for family in families():
+        own = [(entry_of(name), one) for name in family.models for one in entry_of(name).scenarios]
+        if own:
+            yield family.title, own
+
+
+def start_page() -> str:
+    """The list of all stories, by family, below the map of the course."""
+    title, parts = say("Cluster metadata, step by step"), list[str]()
+    for family, stories in listed():
+        items = (
+            f'<li><a href="stories/{entry.name}/{one.name}.html">{escape(one.title)}</a> '
+            f"<span>{escape(entry.title)}</span></li>"
+            for entry, one in stories
+        )
+        parts.append(f"<section><h2>{escape(family)}</h2><ul>{''.join(items)}</ul></section>")
+    course = f'<img src="course.svg" alt="{escape(say("the map of the course"))}">'
+    body = f'<main class="start"><h1>{escape(title)}</h1>{course}{"".join(parts)}</main>'
+    return _page(title, body, "")
+
+
+def story_page(name: str, title: str, rendered: RenderedTimeline) -> str:
+    """The page of a story: its first frame to be read at once, and where its pack and engine are."""
+    scene = rendered.scene(rendered.timeline.path()[0])
+    place = shell(readable_frame(scene, rendered.panels, rendered.views))
+    model = rendered.model.title
+    starts = say("The engine starts: reading goes on meanwhile.")
+    nav = (
+        f'<nav aria-label="{escape(say("stories"))}">'
+        f'<a href="../../index.html">{escape(say("all stories"))}</a>'
+        f"<span>{escape(model)}</span><b>{escape(title)}</b>"
+        f'<span id="engine" role="status">{escape(starts)}</span></nav>'
+    )
+    stage = f'<main class="kit-player"><div class="kit-drawer"></div><div id="player">{place.html()}</div></main>'
+    data = {
+        "story": name,
+        "pack": f"../../packs/{name}.pack",
+        "engine": "../../engine/worker.js",
+        "live": say("Live: every button works."),
+        "failed": say("The engine cannot start in this browser: the story can be read, not changed."),
+    }
+    attributes = "".join(f' data-{key}="{escape(value)}"' for key, value in data.items())
+    script = '<script type="module" src="../../live.js"></script>'
+    return _page(title, nav + stage + script, "../../", attributes)
+
+
+def _page(title: str, body: str, root: str, attributes: str = "") -> str:
+    policy = "; ".join(map(" ".join, POLICY.items()))
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        f'<link rel="icon" href="data:,"><title>{escape(title)}</title>'
+        f'<link rel="stylesheet" href="{root}site.css"></head>\n'
+        f"<body{attributes}>{body}</body></html>\n"
+    )

@@ -1,0 +1,169 @@
+"""``make site``: the static folder ``build/site``, every story live in a browser with no server.
+
+The engine there is the kit itself, in a Python for WebAssembly. That and the kit's one compiled
+package are fetched here alone, once, by the usual clients of their registries, and held against
+their digests. All addresses are relative: any static server below any path will do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import hashlib
+import shutil
+import subprocess
+import sys
+import tarfile
+import time
+import zipfile
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+from msgspec import Struct
+
+from kit.engine.registry import entries
+from kit.errors import KitError
+from kit.site.pages import sheet, start_page, story_page, style
+from kit.site.worker import told
+from kit.views.rendered import RenderedTimeline
+from kit.views.shell import browser_module
+
+ROOT = Path(__file__).resolve().parent.parent
+TARGET, CORE = ROOT / "build" / "site", ROOT / "build" / "site-core"
+MOST_BYTES = 12_000_000
+"""What a browser fetches at most until a story is live."""
+
+
+class Fetched(Struct, frozen=True):
+    """A file from a registry: its name, its digest, and the words of the client that brings it."""
+
+    file: str
+    sha256: str
+    command: tuple[str, ...]
+
+
+PYODIDE, MSGSPEC = "314.0.7", "0.22.0"
+PYTHON = Fetched(
+    f"pyodide-{PYODIDE}.tgz",
+    "66b7949e5a0cba2250b586d7e368bf12fb482800748d182c4618254b685ffaa0",
+    ("npm", "pack", "--silent", f"pyodide@{PYODIDE}"),
+)
+WHEEL = Fetched(
+    f"msgspec-{MSGSPEC}-cp314-cp314-pyemscripten_2026_0_wasm32.whl",
+    "a66b1766311e42371e509c996c3933b161c7ae0eabdf361af5316dec197e1022",
+    (
+        *(sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"),
+        *("--only-binary=:all:", "--platform", "pyemscripten_2026_0_wasm32"),
+        *("--python-version", "3.14", "--implementation", "cp", "--abi", "cp314"),
+        f"msgspec=={MSGSPEC}",
+    ),
+)
+PLAIN = ("pyodide.mjs", "pyodide.asm.mjs", "python_stdlib.zip")
+"""Files of the Python that pages fetch as they are."""
+LEFT_OUT = ("classroom", "commands", "spark", "widgets")
+"""Folders of the kit, or of a family, that no page needs."""
+
+
+def fetch(one: Fetched, folder: Path = CORE) -> Path:
+    """The file, from the folder or its registry.
+
+    Raises KitError when it cannot be brought, or is not the one whose digest is written here.
+    """
+    path = folder / one.file
+    if not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            subprocess.run(one.command, cwd=folder, check=True, capture_output=True, text=True)
+        except FileNotFoundError:
+            raise KitError(f"site: {one.command[0]} is not here, and brings {one.file}") from None
+        except subprocess.CalledProcessError as error:
+            last = (error.stderr.strip() or "it says nothing").splitlines()[-1]
+            raise KitError(f"site: {one.file} could not be fetched: {last}") from None
+    found = hashlib.sha256(path.read_bytes()).hexdigest()
+    if found != one.sha256:
+        path.unlink()
+        raise KitError(f"site: {one.file} has the digest {found}, not {one.sha256}")
+    return path
+
+
+def engine(target: Path) -> None:
+    """Write the Python, the kit and what runs them into a folder."""
+    target.mkdir(parents=True)
+    with tarfile.open(fetch(PYTHON)) as archive:
+        for name in (*PLAIN, "pyodide.asm.wasm"):
+            member = archive.extractfile(f"package/{name}")
+            assert member is not None
+            data = member.read()
+            if name in PLAIN:
+                (target / name).write_bytes(data)
+            else:
+                (target / f"{name}.gz").write_bytes(gzip.compress(data, 9, mtime=0))
+    shutil.copy(fetch(WHEEL), target / "msgspec.whl")
+    (target / "worker.js").write_text(sheet("worker.js"), encoding="utf-8")
+    with zipfile.ZipFile(target / "kit.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=9) as packed:
+        for path in kit_files():
+            data = path.read_bytes()
+            packed.writestr(zipfile.ZipInfo(str(path.relative_to(ROOT))), data, zipfile.ZIP_DEFLATED)
+
+
+def kit_files() -> Iterator[Path]:
+    """The kit's own files that an engine needs."""
+    for path in sorted((ROOT / "kit").rglob("*")):
+        inside = path.relative_to(ROOT / "kit")
+        if path.is_file() and "__pycache__" not in inside.parts and path.suffix != ".js":
+            if not {*LEFT_OUT} & {*inside.parts}:
+                yield path
+
+
+def story(name: str, target: Path) -> int:
+    """Write a story's page and pack; returns the bytes of the pack."""
+    timeline = told(name)
+    rendered = RenderedTimeline(timeline)
+    page, pack = target / "stories" / f"{name}.html", target / "packs" / f"{name}.pack"
+    for path in (page, pack):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    data = rendered.pack().compressed()
+    pack.write_bytes(data)
+    page.write_text(story_page(name, timeline.story, rendered), encoding="utf-8")
+    return len(data)
+
+
+def build(target: Path, names: list[str] | None = None) -> None:
+    """Write the site into a folder, which is made anew; ``names``: these stories alone."""
+    begun = time.monotonic()
+    known = [f"{entry.name}/{one.name}" for entry in entries().values() for one in entry.scenarios]
+    shutil.rmtree(target, ignore_errors=True)
+    engine(target / "engine")
+    (target / "live.js").write_text(browser_module("live"), encoding="utf-8")
+    (target / "site.css").write_text(style(), encoding="utf-8")
+    (target / "index.html").write_text(start_page(), encoding="utf-8")
+    shutil.copy(ROOT / "images" / "course.svg", target)
+    with ProcessPoolExecutor() as pool:
+        wanted = names or known
+        sizes = dict(zip(wanted, pool.map(story, wanted, [target] * len(wanted)), strict=True))
+    core = sum(path.stat().st_size for path in (target / "engine").iterdir())
+    for path in sorted((target / "engine").iterdir()):
+        print(f"site: {path.name:<24} {path.stat().st_size:>10,} bytes")
+    most = max(sizes, key=sizes.__getitem__)
+    print(f"site: {len(sizes)} stories, the largest {sizes[most]:,} bytes ({most})")
+    print(f"site: {core:,} bytes until a page is live; {time.monotonic() - begun:.0f} s, {target}")
+    if core + sizes[most] > MOST_BYTES:
+        raise KitError(f"site: more than {MOST_BYTES:,} bytes until a page is live")
+
+
+def main() -> int:
+    """Build the site; 2 with one line where something cannot be brought."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("stories", nargs="*", help="stories to build, by name (default: all)")
+    given = parser.parse_args()
+    try:
+        build(TARGET, given.stories)
+    except KitError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
