@@ -12,7 +12,7 @@ from kit.edge.words import later, say
 from kit.engine import causes
 from kit.engine.parameters import plainly
 from kit.engine.progress import PAUSE, Progress
-from kit.engine.registry import build, entries
+from kit.engine.registry import build, model_names
 from kit.engine.timeline import Breach
 from kit.errors import BadInput, KitError, Refused
 from kit.playing.working import Background, on_this_loop
@@ -96,7 +96,7 @@ class Breaks:
         timeline = self.player.timeline
         model = timeline.model_at(moment)
         known = {each.id: each for each in model.safeguards if each.name in model.off}
-        if not known or model.name not in entries():
+        if not known or model.name not in model_names():
             raise Refused(say("No safeguard is off: there is none to put back."))
         wanted = safeguard or next(iter(known))
         chosen = next((s for s in known.values() if wanted in (s.id, s.name)), None)

@@ -9,12 +9,12 @@ from pathlib import Path
 from kit.edge.words import say
 from kit.engine.family import families
 from kit.engine.registry import Entry, Scenario, entry_of
-from kit.views.fragment import Frag, escape, h
+from kit.views.fragment import escape
 from kit.views.frame import readable_frame
+from kit.views.palette import page_colours
 from kit.views.rendered import RenderedTimeline
 from kit.views.shell import shell
 from kit.views.styles import page_styles
-from kit.views.palette import page_colours
 
 FOLDER = Path(__file__).resolve().parent / "browser"
 POLICY = {

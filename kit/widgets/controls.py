@@ -14,7 +14,7 @@ from kit.edge.words import later, say
 from kit.engine.check import Result, check
 from kit.engine.model import Model, Safeguard
 from kit.engine.parameters import Parameter, parameters_of, plainly
-from kit.engine.registry import Entry, build, entries, entry_of
+from kit.engine.registry import Entry, build, entries, entry_of, model_names
 from kit.engine.timeline import Timeline
 from kit.engine.zoom import finer_runs
 from kit.errors import KitError
@@ -259,7 +259,7 @@ class Controls:
     def entry(self) -> Entry | None:
         """The registry's entry of the model that is shown; None for a model of one's own."""
         name = self.player.model.name
-        return entry_of(name) if name in entries() else None
+        return entry_of(name) if name in model_names() else None
 
     def _settle(self) -> None:
         """Show the parameters and switches of the model that is shown now."""

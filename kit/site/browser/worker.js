@@ -3,6 +3,8 @@
 
 import { loadPyodide } from "./pyodide.mjs";
 
+// No package comes from elsewhere.
+const LOCK = JSON.stringify({ packages: {}, info: {} });
 const PLACE = new URL("./", import.meta.url).href;
 const waiting = [];
 let desk = null;
@@ -20,7 +22,7 @@ const bytes = async (name) => (await plain(new URL(name, PLACE))).arrayBuffer();
 
 async function begin({ name, pack }) {
   const [python, msgspec, kit] = await Promise.all([
-    loadPyodide({ indexURL: PLACE, lockFileContents: "{}", packageBaseUrl: PLACE }),
+    loadPyodide({ indexURL: PLACE, lockFileContents: LOCK, packageBaseUrl: PLACE }),
     bytes("msgspec.whl"),
     bytes("kit.zip"),
   ]);
