@@ -104,7 +104,9 @@ def engine(target: Path) -> None:
     with zipfile.ZipFile(target / "kit.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=9) as packed:
         for path in kit_files():
             data = path.read_bytes()
-            packed.writestr(zipfile.ZipInfo(str(path.relative_to(ROOT))), data, zipfile.ZIP_DEFLATED)
+            packed.writestr(
+                zipfile.ZipInfo(str(path.relative_to(ROOT))), data, zipfile.ZIP_DEFLATED
+            )
 
 
 def kit_files() -> Iterator[Path]:

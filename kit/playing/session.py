@@ -86,8 +86,8 @@ class Session:
     """A history and how one goes through it; everything buttons do, methods do by the same code.
 
     ``source`` is a timeline, a model, a scenario, or the name of a model or scenario; None is the
-    first scenario of the worked examples. ``drawn`` is a pack of that history, which pages have. A method raises the ``kit.errors.KitError`` that a button
-    shows in place.
+    first scenario of the worked examples. ``drawn`` is a pack of that history, which pages have. A
+    method raises the ``kit.errors.KitError`` that a button shows in place.
     """
 
     def __init__(

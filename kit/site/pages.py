@@ -78,7 +78,9 @@ def story_page(name: str, title: str, rendered: RenderedTimeline) -> str:
         "pack": f"../../packs/{name}.pack",
         "engine": "../../engine/worker.js",
         "live": say("Live: every button works."),
-        "failed": say("The engine cannot start in this browser: the story can be read, not changed."),
+        "failed": say(
+            "The engine cannot start in this browser: the story can be read, not changed."
+        ),
     }
     attributes = "".join(f' data-{key}="{escape(value)}"' for key, value in data.items())
     script = '<script type="module" src="../../live.js"></script>'

@@ -4,7 +4,7 @@
 import { loadPyodide } from "./pyodide.mjs";
 
 // No package comes from elsewhere.
-const LOCK = JSON.stringify({ packages: {}, info: {} });
+const LOCK = JSON.stringify({ packages: {}, info: { abi_version: "2026_0", arch: "wasm32", python: "3.14.2" } });
 const PLACE = new URL("./", import.meta.url).href;
 const waiting = [];
 let desk = null;
