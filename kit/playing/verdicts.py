@@ -30,8 +30,7 @@ def verdict(model: Model[Any, Any], result: Result) -> str:
         return say("Broken after {n} steps ({seen} searched).", n=steps, seen=seen)
     if result.interrupted:
         at_work = " " + say("At work was {what}.", what=result.at_work) if result.at_work else ""
-        stopped = say("Stopped after {seen}: none found so far, and nothing is proven.", seen=seen)
-        return stopped + at_work
+        return stopped(result.states) + at_work
     if not result.complete:
         reached = say("Not complete: the bound of {seen} was reached.", seen=seen)
         return f"{reached} {say('None was found, and nothing is proven.')} " + say(
@@ -43,6 +42,12 @@ def verdict(model: Model[Any, Any], result: Result) -> str:
     if result.sentence != WHOLE:
         return f"{seen}: {result.sentence}.{never}"
     return say("Complete: {seen}, none.", seen=seen) + never
+
+
+def stopped(states: int) -> str:
+    """What is said of a search that somebody stopped after so many states."""
+    seen = say("{n:,} states", n=states)
+    return say("Stopped after {seen}: none found so far, and nothing is proven.", seen=seen)
 
 
 def outcome_box(model: Model[Any, Any], result: Result) -> Frag:

@@ -14,7 +14,7 @@ from kit.views.frame import readable_frame
 from kit.views.palette import page_colours
 from kit.views.rendered import RenderedTimeline
 from kit.views.shell import shell
-from kit.views.styles import page_styles
+from kit.views.styles import widget_style
 
 FOLDER = Path(__file__).resolve().parent / "browser"
 POLICY = {
@@ -34,7 +34,7 @@ def sheet(name: str) -> str:
 
 def style() -> str:
     """The style sheet of all pages."""
-    return "".join(page_styles()) + page_colours().replace(".kp", ":root") + sheet("site.css")
+    return widget_style() + page_colours().replace(".kp", ":root") + sheet("site.css")
 
 
 def listed() -> Iterable[tuple[str, list[tuple[Entry, Scenario]]]]:
@@ -61,7 +61,7 @@ def start_page() -> str:
 
 
 def story_page(name: str, title: str, rendered: RenderedTimeline) -> str:
-    """The page of a story: its first frame to be read at once, and where its pack and engine are."""
+    """The page of a story: its first frame, to be read at once; where its pack and engine are."""
     scene = rendered.scene(rendered.timeline.path()[0])
     place = shell(readable_frame(scene, rendered.panels, rendered.views))
     model = rendered.model.title
@@ -72,7 +72,10 @@ def story_page(name: str, title: str, rendered: RenderedTimeline) -> str:
         f"<span>{escape(model)}</span><b>{escape(title)}</b>"
         f'<span id="engine" role="status">{escape(starts)}</span></nav>'
     )
-    stage = f'<main class="kit-player"><div class="kit-drawer"></div><div id="player">{place.html()}</div></main>'
+    stage = (
+        '<main class="kit-player"><div class="kit-drawer"></div>'
+        f'<div id="player">{place.html()}</div></main>'
+    )
     data = {
         "story": name,
         "pack": f"../../packs/{name}.pack",

@@ -1,13 +1,13 @@
-// The engine: a Python in a worker, which nothing on the page waits for. What comes before it is
-// there waits its turn.
+// A Python in a worker, for which nothing on the page waits: the engine of a story, or one that
+// searches. What comes before it is there waits its turn.
 
 import { loadPyodide } from "./pyodide.mjs";
 
-// No package comes from elsewhere.
-const LOCK = JSON.stringify({ packages: {}, info: { abi_version: "2026_0", arch: "wasm32", python: "3.14.2" } });
 const PLACE = new URL("./", import.meta.url).href;
-const waiting = [];
-let desk = null;
+// No package comes from elsewhere.
+const INFO = { abi_version: "2026_0", arch: "wasm32", python: "3.14.2" };
+const LOCK = JSON.stringify({ packages: {}, info: INFO });
+let engine = null;
 
 // The core is stored compressed: a plain server does not compress what it sends.
 const plain = self.fetch.bind(self);
@@ -20,7 +20,7 @@ self.fetch = async (address, how) => {
 };
 const bytes = async (name) => (await plain(new URL(name, PLACE))).arrayBuffer();
 
-async function begin({ name, pack }) {
+async function begin() {
   const [python, msgspec, kit] = await Promise.all([
     loadPyodide({ indexURL: PLACE, lockFileContents: LOCK, packageBaseUrl: PLACE }),
     bytes("msgspec.whl"),
@@ -29,15 +29,25 @@ async function begin({ name, pack }) {
   python.unpackArchive(msgspec, "whl");
   python.unpackArchive(kit, "zip", { extractDir: "/kit" });
   python.runPython("import sys; sys.path.insert(0, '/kit')");
-  const { Worker } = python.pyimport("kit.site.worker");
-  const tell = (said) => self.postMessage(said?.toJs?.() ?? said);
-  desk = Worker(name, python.toPy(pack), tell);
-  self.postMessage("live");
-  waiting.splice(0).forEach((said) => desk.hear(said));
+  return { python, kit: python.pyimport("kit.site.worker") };
 }
 
+const tell = (said) => self.postMessage(said?.toJs?.() ?? said);
+const ACTS = {
+  open({ kit, python }, { name, pack }) {
+    engine = kit.Engine(name, python.toPy(pack), tell);
+    self.postMessage("live");
+  },
+  search: ({ kit }, { asked, most }) => kit.search(asked, most, tell),
+  said: (_, text) => engine.said(text),
+};
+
+// One after the other, in the order in which they came.
+let queue = begin();
 self.onmessage = ({ data }) => {
-  if (typeof data === "object") begin(data).catch((error) => self.postMessage({ failed: String(error) }));
-  else if (desk) desk.hear(data);
-  else waiting.push(data);
+  queue = queue.then((there) => {
+    for (const name in data) ACTS[name](there, data[name]);
+    return there;
+  });
+  queue.catch((error) => self.postMessage({ failed: String(error) }));
 };

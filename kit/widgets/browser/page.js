@@ -2,6 +2,7 @@
 // unpacked this module reads the pack, too (bytesIn). Nothing is taken by hand: a page is closed.
 
 import { follow, placeOf } from "./address.js";
+import { hearKeys } from "./alone.js";
 import { listen } from "./controls.js";
 import { Player } from "./player.js";
 
@@ -39,10 +40,4 @@ addEventListener("hashchange", () => {
   if (namedMoment() !== null) player.visit(namedMoment());
   else follow(player, new URLSearchParams(location.hash.slice(1)));
 });
-// On a page of its own the keys work wherever one is; those that the player does not take, Tab
-// above all, are the browser's.
-addEventListener("keydown", (event) => {
-  if (event.target !== document.body) return;
-  const passed = player.root.dispatchEvent(new KeyboardEvent("keydown", event));
-  if (!passed) event.preventDefault();
-});
+hearKeys(player);
