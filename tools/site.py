@@ -59,8 +59,8 @@ WHEEL = Fetched(
         f"msgspec=={MSGSPEC}",
     ),
 )
-PLAIN = ("pyodide.mjs", "pyodide.asm.mjs", "python_stdlib.zip")
-"""Files of the Python that pages fetch as they are."""
+PLAIN, PACKED = ("python_stdlib.zip",), ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm")
+"""Files of the Python: as they are, and compressed."""
 LEFT_OUT = ("classroom", "commands", "spark", "widgets")
 """Folders of the kit, or of a family, that no page needs."""
 
@@ -91,7 +91,7 @@ def engine(target: Path) -> None:
     """Write the Python, the kit and what runs them into a folder."""
     target.mkdir(parents=True)
     with tarfile.open(fetch(PYTHON)) as archive:
-        for name in (*PLAIN, "pyodide.asm.wasm"):
+        for name in (*PLAIN, *PACKED):
             member = archive.extractfile(f"package/{name}")
             assert member is not None
             data = member.read()

@@ -19,8 +19,9 @@ from kit.views.styles import widget_style
 FOLDER = Path(__file__).resolve().parent / "browser"
 POLICY = {
     **dict.fromkeys(("default-src", "base-uri", "form-action"), "'none'"),
-    **dict.fromkeys(("style-src", "connect-src", "worker-src"), "'self'"),
-    "script-src": "'self' 'wasm-unsafe-eval'",
+    **dict.fromkeys(("style-src", "connect-src"), "'self'"),
+    "script-src": "'self' blob: 'wasm-unsafe-eval'",
+    "worker-src": "blob:",
     "img-src": "'self' data:",
 }
 """What pages may load: what lies beside them, and WebAssembly."""
@@ -79,7 +80,7 @@ def story_page(name: str, title: str, rendered: RenderedTimeline) -> str:
     data = {
         "story": name,
         "pack": f"../../packs/{name}.pack",
-        "engine": "../../engine/worker.js",
+        "engine": "../../engine/",
         "live": say("Live: every button works."),
         "failed": say(
             "The engine cannot start in this browser: the story can be read, not changed."

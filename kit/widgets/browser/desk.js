@@ -1,11 +1,13 @@
 // The drawer of a page whose engine is in a worker: its controls, and the worker that searches. It
 // is begun when the drawer is opened, and ended when a search is stopped: the next one has another.
 
+import { Engine } from "./engine.js";
+
 export class Desk {
   states = 0;
 
-  constructor(sheet, place, say) {
-    Object.assign(this, { sheet, place, say });
+  constructor(sheet, fetched, place, say) {
+    Object.assign(this, { sheet, fetched, place, say });
     sheet.addEventListener("click", ({ target }) => this.press(target.dataset.setup));
     sheet.addEventListener("change", ({ target }) => this.change(target));
     sheet.addEventListener("keydown", (event) => event.key !== "Escape" && event.stopPropagation());
@@ -28,8 +30,8 @@ export class Desk {
       this.say({ setup: "search", most });
     }
     if (name === "stop") {
-      this.worker.terminate();
-      this.worker = undefined;
+      this.engine.end();
+      this.engine = undefined;
       this.busy(false);
       this.say({ setup: "stopped", states: this.states });
     }
@@ -45,16 +47,15 @@ export class Desk {
 
   // A Python of its own, so that the engine goes on answering.
   begin() {
-    if (this.worker) return;
-    this.worker = new Worker(this.place.engine, { type: "module" });
-    this.worker.onmessage = ({ data }) => this.hear(data.failed ? data : JSON.parse(data));
+    const failed = (why) => this.hear({ failed: why });
+    this.engine ??= new Engine(this.fetched, (said) => this.hear(JSON.parse(said)), failed);
   }
 
   search(given) {
     this.begin();
     this.states = 0;
     this.busy(true);
-    this.worker.postMessage({ search: given });
+    this.engine.tell("search", given);
   }
 
   hear({ states, count, found, failed }) {
@@ -63,7 +64,7 @@ export class Desk {
     if (!found && !failed) return;
     this.busy(false);
     if (found) this.say(found);
-    else this.count(failed);
+    else this.count(String(failed));
   }
 
   count(words) {

@@ -5,6 +5,7 @@ import { follow, placeOf } from "./address.js";
 import { hearKeys } from "./alone.js";
 import { listen } from "./controls.js";
 import { Desk } from "./desk.js";
+import { Engine } from "./engine.js";
 import { Hand } from "./hand.js";
 import { linked } from "./linked.js";
 import { Player } from "./player.js";
@@ -14,9 +15,9 @@ const box = part("player");
 const place = document.body.dataset;
 const given = new URLSearchParams(location.hash.slice(1));
 const pack = new Uint8Array(await (await fetch(place.pack)).arrayBuffer());
-const engine = new Worker(place.engine, { type: "module" });
 const traits = { pack, shell: box.innerHTML, live: true, plays: false, steps: 0, story: false };
-const ask = (said) => engine.postMessage({ said: JSON.stringify(said) });
+const fetched = (name) => fetch(new URL(name, new URL(place.engine, location.href)));
+const ask = (said) => engine.tell("said", JSON.stringify(said));
 const { model, hear } = linked(traits, (said) => {
   ask(said);
   if (said.position) history.replaceState(null, "", `#${placeOf(player)}`);
@@ -28,22 +29,21 @@ hearKeys(player);
 player.drawer.attach(box.parentElement);
 player.wire.then(() => follow(player, given));
 
-const desk = new Desk(player.drawer.sheet, place, ask);
+const desk = new Desk(player.drawer.sheet, fetched, place, ask);
+const engine = new Engine(fetched, heard, failed);
+engine.tell("open", { name: place.story, pack });
 for (const name of ["setup", "break"])
-  document.addEventListener("click", ({ target }) => target.closest(`[data-do=${name}]`) && desk.begin());
+  box.addEventListener("click", ({ target }) => target.closest(`[data-do=${name}]`) && desk.begin());
 
-engine.onmessage = ({ data }) => {
-  if (data === "live") arrived();
-  else if (data.failed) failed(data.failed);
+function heard(said) {
+  if (said === "live") arrived();
   else {
-    const told = typeof data === "string" ? JSON.parse(data) : data;
+    const told = typeof said === "string" ? JSON.parse(said) : said;
     if (told.drawer !== undefined) desk.show(told.drawer);
     else if (told.search) desk.search(told.search);
     else hear(told);
   }
-};
-engine.onerror = (event) => failed(event.message);
-engine.postMessage({ open: { name: place.story, pack } });
+}
 
 function arrived() {
   place.is = "live";
