@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import argparse
 import gzip
-import hashlib
 import shutil
-import subprocess
 import sys
 import tarfile
 import time
@@ -20,71 +18,26 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from msgspec import Struct
-
-from kit.engine.registry import entries
 from kit.errors import KitError
-from kit.site.pages import sheet, start_page, story_page, style
+from kit.site.pages import listed, sheet, start_page, story_page, style
 from kit.site.worker import told
 from kit.views.rendered import RenderedTimeline
 from kit.views.shell import browser_module
 
 ROOT = Path(__file__).resolve().parent.parent
-TARGET, CORE = ROOT / "build" / "site", ROOT / "build" / "site-core"
+sys.path.insert(0, str(ROOT))
+
+from tools.core import PYTHON, WHEEL, fetch  # noqa: E402  # run as a script, the root is not on the path
+
+TARGET = ROOT / "build" / "site"
 MOST_BYTES = 12_000_000
 """What a browser fetches at most until a story is live."""
 
 
-class Fetched(Struct, frozen=True):
-    """A file from a registry: its name, its digest, and the words of the client that brings it."""
-
-    file: str
-    sha256: str
-    command: tuple[str, ...]
-
-
-PYODIDE, MSGSPEC = "314.0.7", "0.22.0"
-PYTHON = Fetched(
-    f"pyodide-{PYODIDE}.tgz",
-    "66b7949e5a0cba2250b586d7e368bf12fb482800748d182c4618254b685ffaa0",
-    ("npm", "pack", "--silent", f"pyodide@{PYODIDE}"),
-)
-WHEEL = Fetched(
-    f"msgspec-{MSGSPEC}-cp314-cp314-pyemscripten_2026_0_wasm32.whl",
-    "a66b1766311e42371e509c996c3933b161c7ae0eabdf361af5316dec197e1022",
-    (
-        *(sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"),
-        *("--only-binary=:all:", "--platform", "pyemscripten_2026_0_wasm32"),
-        *("--python-version", "3.14", "--implementation", "cp", "--abi", "cp314"),
-        f"msgspec=={MSGSPEC}",
-    ),
-)
 PLAIN, PACKED = ("python_stdlib.zip",), ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm")
 """Files of the Python: as they are, and compressed."""
-LEFT_OUT = ("classroom", "commands", "spark", "widgets")
+LEFT_OUT = {"__pycache__", "classroom", "commands", "spark", "widgets"}
 """Folders of the kit, or of a family, that no page needs."""
-
-
-def fetch(one: Fetched, folder: Path = CORE) -> Path:
-    """The file, from the folder or its registry.
-
-    Raises KitError when it cannot be brought, or is not the one whose digest is written here.
-    """
-    path = folder / one.file
-    if not path.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        try:
-            subprocess.run(one.command, cwd=folder, check=True, capture_output=True, text=True)
-        except FileNotFoundError:
-            raise KitError(f"site: {one.command[0]} is not here, and brings {one.file}") from None
-        except subprocess.CalledProcessError as error:
-            last = (error.stderr.strip() or "it says nothing").splitlines()[-1]
-            raise KitError(f"site: {one.file} could not be fetched: {last}") from None
-    found = hashlib.sha256(path.read_bytes()).hexdigest()
-    if found != one.sha256:
-        path.unlink()
-        raise KitError(f"site: {one.file} has the digest {found}, not {one.sha256}")
-    return path
 
 
 def engine(target: Path) -> None:
@@ -113,9 +66,8 @@ def kit_files() -> Iterator[Path]:
     """The kit's own files that an engine needs."""
     for path in sorted((ROOT / "kit").rglob("*")):
         inside = path.relative_to(ROOT / "kit")
-        if path.is_file() and "__pycache__" not in inside.parts and path.suffix != ".js":
-            if not {*LEFT_OUT} & {*inside.parts}:
-                yield path
+        if path.is_file() and path.suffix != ".js" and not LEFT_OUT & {*inside.parts}:
+            yield path
 
 
 def story(name: str, target: Path) -> int:
@@ -134,7 +86,6 @@ def story(name: str, target: Path) -> int:
 def build(target: Path, names: list[str] | None = None) -> None:
     """Write the site into a folder, which is made anew; ``names``: these stories alone."""
     begun = time.monotonic()
-    known = [f"{entry.name}/{one.name}" for entry in entries().values() for one in entry.scenarios]
     shutil.rmtree(target, ignore_errors=True)
     engine(target / "engine")
     (target / "live.js").write_text(browser_module("live"), encoding="utf-8")
@@ -142,7 +93,7 @@ def build(target: Path, names: list[str] | None = None) -> None:
     (target / "index.html").write_text(start_page(), encoding="utf-8")
     shutil.copy(ROOT / "images" / "course.svg", target)
     with ProcessPoolExecutor() as pool:
-        wanted = names or known
+        wanted = names or [one.name for _, stories in listed() for one in stories]
         sizes = dict(zip(wanted, pool.map(story, wanted, [target] * len(wanted)), strict=True))
     core = sum(path.stat().st_size for path in (target / "engine").iterdir())
     for path in sorted((target / "engine").iterdir()):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from msgspec import Struct
+
 from kit.edge.words import say
 from kit.engine.family import families
-from kit.engine.registry import Entry, Scenario, entry_of
+from kit.engine.registry import entry_of
+from kit.engine.scenario import files, title_of
 from kit.views.fragment import escape
 from kit.views.frame import readable_frame
 from kit.views.palette import page_colours
@@ -38,12 +41,26 @@ def style() -> str:
     return widget_style() + page_colours().replace(".kp", ":root") + sheet("site.css")
 
 
-def listed() -> Iterable[tuple[str, list[tuple[Entry, Scenario]]]]:
-    """Every story, by the title of its family."""
+class Listed(Struct, frozen=True):
+    """A story of the list: its name, what it is called, what it is about."""
+
+    name: str
+    title: str
+    about: str
+
+
+def listed() -> Iterator[tuple[str, list[Listed]]]:
+    """Every story, by the title of its family: the scenarios of its models, then its files."""
     for family in families():
-        own = [(entry_of(name), one) for name in family.models for one in entry_of(name).scenarios]
-        if own:
-            yield family.title, own
+        own = [
+            Listed(f"{entry.name}/{one.name}", one.title, entry.title)
+            for entry in map(entry_of, family.models)
+            for one in entry.scenarios
+        ]
+        known = {each.name for each in own}
+        rest = (name for name in files() if name.startswith(f"{family.name}/"))
+        own += [Listed(name, title_of(name), "") for name in rest if name not in known]
+        yield family.title, own
 
 
 def start_page() -> str:
@@ -51,9 +68,9 @@ def start_page() -> str:
     title, parts = say("Cluster metadata, step by step"), list[str]()
     for family, stories in listed():
         items = (
-            f'<li><a href="stories/{entry.name}/{one.name}.html">{escape(one.title)}</a> '
-            f"<span>{escape(entry.title)}</span></li>"
-            for entry, one in stories
+            f'<li><a href="stories/{one.name}.html">{escape(one.title)}</a> '
+            f"<span>{escape(one.about)}</span></li>"
+            for one in stories
         )
         parts.append(f"<section><h2>{escape(family)}</h2><ul>{''.join(items)}</ul></section>")
     course = f'<img src="course.svg" alt="{escape(say("the map of the course"))}">'

@@ -15,6 +15,8 @@ import msgspec
 
 from kit.edge.words import say
 from kit.engine.progress import PAUSE
+from kit.engine.registry import entry_of, model_names
+from kit.engine.scenario import files, open_file
 from kit.engine.timeline import Timeline
 from kit.errors import KitError
 from kit.playing.opening import open_named
@@ -31,14 +33,23 @@ Tell = Callable[[str | bytes], object]
 def told(name: str) -> Timeline:
     """A story as a page tells it: played to its end, or as far as one counts, seen from its start.
 
-    Raises BadInput for an unknown name.
+    ``name`` is a scenario's, or that of a file of the kit's. Raises BadInput for an unknown one.
     """
+    file = files().get(name)
+    if file is not None and not is_scenario(name):
+        return open_file(file)
     timeline = open_named(name).timeline
     for _ in range(MOST_AHEAD):
         if timeline.forward() is None:
             break
     timeline.goto(0)
     return timeline
+
+
+def is_scenario(name: str) -> bool:
+    """Whether a registered model has a scenario of this name, which begins with the model's."""
+    model, _, own = name.partition("/")
+    return model in model_names() and own in [one.name for one in entry_of(model).scenarios]
 
 
 class Engine(Session):
