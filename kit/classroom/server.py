@@ -25,7 +25,7 @@ from kit.classroom.pages import head_of, nodes_of, room_style, seat_page, sheet,
 from kit.classroom.room import Enter, Leave, Press, Return, Room, Said, Sit
 from kit.edge.words import say
 from kit.errors import KitError
-from kit.views.shell import browser_module
+from kit.views.shell import browser_module, raw_module
 from kit.views.styles import widget_style
 
 LOOPBACK, EVERYWHERE = "127.0.0.1", "0.0.0.0"
@@ -308,6 +308,7 @@ def application(hall: Hall) -> Application:
             page("/player.js", script, lambda: browser_module("widget")),
             page("/player.css", "text/css", widget_style),
             page("/room.css", "text/css", room_style),
+            page("/linked.js", script, lambda: raw_module("linked")),
             page("/seat.js", script, lambda: sheet("seat.js")),
             page("/projector.js", script, lambda: sheet("projector.js")),
             ("/seat", SeatLine, {"hall": hall}),

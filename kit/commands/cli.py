@@ -19,7 +19,15 @@ from kit.edge.reading import pipes_kept
 from kit.engine.family import FileKind, families
 from kit.errors import KitError, one_line
 
-FLAGS = ("--json", "--symmetry", "--partial-order", "--refines", "--force", "--no-browser")
+FLAGS = (
+    "--json",
+    "--symmetry",
+    "--partial-order",
+    "--refines",
+    "--force",
+    "--no-browser",
+    "--open",
+)
 """Options that take no value: a file behind one is the command's own."""
 
 TRACE = FileKind("a trace", "engine.trace:is_trace", ("play", "export"))
@@ -79,6 +87,7 @@ SESSIONS = {
     "drill": ("type an operator's commands against a simulated cluster", "drills:drill"),
     "class": ("let a class play a run: everybody is a node", "classroom:classroom"),
     "serve": ("let programs and cqlsh connect to a cluster", "serving:serving"),
+    "site": ("serve the static page that needs nothing, on this machine", "site:site"),
     "lab": ("open JupyterLab on the start notebook", "lab:main"),
 }
 EXAMPLES = """\

@@ -32,7 +32,7 @@ from kit.views.export import LIMIT, Exported, export_html
 from kit.views.frame import frame_text
 from kit.views.lanes import seen_by
 from kit.views.rendered import RenderedTimeline
-from kit.views.wire import Act, Look, Need, Sync, Update, read_message
+from kit.views.wire import Act, Look, Need, Pack, Sync, Update, read_message
 
 LIVE = 5
 """How hard a pack is compressed that is sent at once and never stored in a page of its own."""
@@ -87,19 +87,26 @@ class Session:
     """A history and how one goes through it; everything buttons do, methods do by the same code.
 
     ``source`` is a timeline, a model, a scenario, or the name of a model or scenario; None is the
-    first scenario of the worked examples. A method raises the ``kit.errors.KitError`` that a button
-    shows in place.
+    first scenario of the worked examples. ``drawn`` is a pack of that history, which pages have. A
+    method raises the ``kit.errors.KitError`` that a button shows in place.
     """
 
     def __init__(
-        self, source: Source, stage: Stage, *, panels: tuple[str, ...] | None = None
+        self,
+        source: Source,
+        stage: Stage,
+        *,
+        panels: tuple[str, ...] | None = None,
+        drawn: Pack | None = None,
     ) -> None:
         self._names = panels
         self.stage = stage
         opened = open_source(source)
         self.name = opened.name
         self.timeline = self.origin = opened.timeline
-        self.rendered = RenderedTimeline(self.timeline, panels=panels_named(self.model, panels))
+        self.rendered = RenderedTimeline(
+            self.timeline, panels=panels_named(self.model, panels), drawn=drawn
+        )
         self.breaks = Breaks(self)
         self._longest = 0  # moments of the longest history that was shown before
         self.lock = threading.RLock()  # held by whoever acts: programs do in a thread of their own

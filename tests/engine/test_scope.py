@@ -12,9 +12,9 @@ from kit.engine.fuzz import fuzz
 from kit.engine.model import Refinement, Safeguard, always, goal, sometimes
 from kit.engine.parameters import parameters_of
 from kit.engine.registry import build, entries, fuzzing_of
+from kit.playing.verdicts import outcome_box, verdict
 from kit.protocols.twophase.twophase import TwoPhase, TwoPhaseParameters
 from kit.views.states import reached, states_text
-from kit.widgets.controls import outcome_box, verdict
 from tests.engine.toys import Graph, LiftModel, LiftParameters
 
 
