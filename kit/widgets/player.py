@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterable
 from inspect import signature
 from pathlib import Path
@@ -92,6 +93,8 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         self.breaks = Breaks(self)
         self.coarser: Player | None = None
         self._longest = 0  # moments of the longest history that was shown before
+        self.lock = threading.RLock()  # held by whoever acts: programs do in a thread of their own
+        self.watchers: list[Callable[[], None]] = []
         self.controls = Controls(self, opened.name) if controls else None
         self._repack()
         self.children = [self.controls.box, self.stage] if self.controls else [self.stage]
@@ -267,14 +270,17 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
     @checked
     def put(self, timeline: Timeline) -> None:
         """Put a timeline of another configuration on the stage; ``reset`` undoes that."""
-        self.breaks.work.stop()
-        panels, former = panels_named(timeline.model, self._names), self.rendered
-        rendered = RenderedTimeline(  # what cannot be drawn leaves all as it was
-            timeline, panels=panels, session=former.number + 1, sequence=former.sequence + 1
-        )
-        self._longest = max(self._longest, len(former.moments))
-        self.timeline, self.rendered = timeline, rendered
-        self._repack()
+        with self.lock:
+            self.breaks.work.stop()
+            panels, former = panels_named(timeline.model, self._names), self.rendered
+            rendered = RenderedTimeline(  # what cannot be drawn leaves all as it was
+                timeline, panels=panels, session=former.number + 1, sequence=former.sequence + 1
+            )
+            self._longest = max(self._longest, len(former.moments))
+            self.timeline, self.rendered = timeline, rendered
+            self._repack()
+            for watch in self.watchers:
+                watch()
 
     @checked
     def save(self, path: str | os.PathLike[str]) -> Path:
@@ -360,14 +366,15 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
     def _hear(self, _widget: Any, content: object, _buffers: object) -> None:
         try:
             message = read_message(content)
-            if isinstance(message, Act):
-                self.perform(message)
-            elif isinstance(message, Look):
-                self._look(message)
-            elif isinstance(message, Need):
-                self._need(message)
-            else:
-                self._sync(message)
+            with self.lock:
+                if isinstance(message, Act):
+                    self.perform(message)
+                elif isinstance(message, Look):
+                    self._look(message)
+                elif isinstance(message, Need):
+                    self._need(message)
+                else:
+                    self._sync(message)
         except KitError as error:
             self.tell_refused(str(error))
         except KeyboardInterrupt:
@@ -410,6 +417,10 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
 
     def _change(self, act: Callable[[], object], have: int | None = None) -> Moment:
         """Act, draw what is new, tell the stage."""
+        with self.lock:
+            return self._changed(act, have)
+
+    def _changed(self, act: Callable[[], object], have: int | None) -> Moment:
         base = len(self.rendered.store)
         try:
             with asking(self.model, under_way=lambda: [self.state]):
@@ -427,9 +438,11 @@ class Player(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no type
         return self.timeline.now
 
     def _follow(self) -> None:
-        """Let the drawer show the switches of the branch."""
+        """Let the drawer show the switches of the branch, and others see where one stands."""
         if self.controls is not None:
             self.controls.follow()
+        for watch in self.watchers:
+            watch()
 
     def redraw(self, moment: int) -> None:
         """Draw a moment again, of which more is known now, and what came since."""

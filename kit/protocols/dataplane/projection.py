@@ -85,10 +85,18 @@ def project(tcm: Tcm, token: int, lag: int | None = None) -> RangeHistory:
 
     Nobody is more than ``lag`` epochs behind (None: any number). BadInput when there are too many.
     """
+    return projected(tcm, token, lag)[0]
+
+
+def projected(
+    tcm: Tcm, token: int, lag: int | None = None
+) -> tuple[RangeHistory, tuple[TcmState, ...]]:
+    """The same with the metadata of each of its epochs."""
     space = tcm.cluster.ring.space
     if not space.low < token <= space.high:
         raise BadInput("token", token, f"a token above {space.low} and up to {space.high}")
-    return _Projection(tcm, token, lag).history()
+    projection = _Projection(tcm, token, lag)
+    return projection.history(), tuple(projection.states)
 
 
 class _Projection:

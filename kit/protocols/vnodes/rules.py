@@ -95,6 +95,12 @@ def moved_again(
     return "decommission", _of_range(change, factor, from_displaced, place)
 
 
+def rings(operation: Operation, nodes: int) -> tuple[Ring, Ring]:
+    """The ring before the operation, and after it."""
+    change = _changed(operation, nodes)
+    return change.before, change.after
+
+
 def _changed(operation: Operation, nodes: int) -> _Change:
     if nodes < 2:
         raise BadInput("nodes", nodes, f"2 to {MOST_NODES}, so that one may go")
