@@ -74,14 +74,16 @@ FAMILY = Family(
         FileKind(
             "a snapshot of scylla-tablets",
             "operators.importers.snapshots:is_listing",
-            ("tablets", "topology"),
+            ("tablets", "topology", "explain"),
             "dry_run.player:rehearse",
+            "dry_run.explaining:of_snapshots",
         ),
         FileKind(
             "a dump of system.tablets",
             "operators.importers.system_tables:is_tablets",
-            ("tablets",),
+            ("tablets", "explain"),
             "dry_run.player:rehearse",
+            "dry_run.explaining:of_snapshots",
         ),
         FileKind(
             "a dump of system.tablet_sizes",
