@@ -5,27 +5,17 @@ not judged. Any legal move may have begun, not only what a balancer would choose
 stands still needs no steps; a table that was split or merged meanwhile is left out.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from msgspec import Struct
-from msgspec.structs import replace
-
 from kit.edge.paths import Readable
 from kit.engine.explain import Question, Seen, Sight, Values
 from kit.errors import BadInput, counted
-from kit.operators.importers import system_tables
-from kit.operators.importers.snapshots import is_snapshot, read_snapshots
 from kit.operators.importers.system_tables import TabletLine
 from kit.protocols.tablets.cluster import TabletsState
-from kit.protocols.tablets.dry_run.opening import (
-    OpenedTablets,
-    open_tablets,
-    opened_snapshot,
-)
-from kit.protocols.tablets.dry_run.player import short_names
+from kit.protocols.tablets.dry_run.moments import Moment, names_in, opened_moments
 from kit.protocols.tablets.rules.balance.cluster import DRAINED
 from kit.protocols.tablets.rules.stages import TRANSITIONS
 from kit.protocols.tablets.tablets import Tablets
@@ -81,17 +71,6 @@ def _distance(edition: Edition) -> Callable[[Values, Values], int]:
 FAR = {edition: _distance(edition) for edition in EDITIONS}
 
 
-class Moment(Struct, frozen=True):
-    """A snapshot, or a dump alone: what was opened, and the rows of each table by last token.
-
-    ``up`` says of each host whether it is up, as far as it is told.
-    """
-
-    opened: OpenedTablets
-    rows: Mapping[str, Mapping[int, TabletLine]]
-    up: Mapping[str, bool] = {}
-
-
 def of_snapshots(
     files: Sequence[Readable], edition: Edition, anonymize: bool
 ) -> tuple[tuple[Question, ...], tuple[str, ...]]:
@@ -100,8 +79,7 @@ def of_snapshots(
     Raises BadInput for files that are not well formed, of several clusters, or too many tablets
     that changed.
     """
-    moments = [*opened_moments(files, edition, anonymize)]
-    check_one_cluster(moments)
+    moments = opened_moments(files, edition, anonymize)
     rows: dict[tuple[str, int], list[TabletLine]] = {}
     left_out: dict[str, None] = {}
     for table in dict.fromkeys(name for moment in moments for name in moment.rows):
@@ -115,7 +93,9 @@ def of_snapshots(
     if len(moving) > MOST_SEARCHED:
         allowed = f"at most {MOST_SEARCHED} tablets that changed: fewer snapshots, closer together"
         raise BadInput("snapshots", f"{len(moving):,} tablets", allowed)
-    names = _names(moments)
+    names = names_in(moments)
+    if len(names) > MOST_NODES:
+        raise BadInput("nodes", len(names), f"at most {MOST_NODES}")
     held = f"{counted(len(moments), 'moment')}: {counted(len(rows), 'tablet')}"
     about = [
         f"{held}, of which {len(moving):,} changed or are in transition",
@@ -130,59 +110,11 @@ def of_snapshots(
     return questions, tuple(about)
 
 
-def opened_moments(
-    files: Sequence[Readable], edition: Edition, anonymize: bool
-) -> Iterator[Moment]:
-    """Snapshots in the order of time, or dumps in the order given."""
-    if all(map(is_snapshot, files)):
-        for snapshot in read_snapshots(files, anonymize=anonymize):
-            opened = opened_snapshot(snapshot, {}, edition)
-            moment = _moment(opened, snapshot.files["dump"])
-            loads = snapshot.files.get("loads")
-            told = system_tables.read_loads(loads) if loads else ()
-            members = {node.host for node in opened.nodes} - opened.left
-            up = {each.host: each.up for each in told if each.host in members}
-            yield replace(moment, up={h: each for h, each in up.items() if each is not None})
-        return
-    for file in files:
-        if is_snapshot(file):
-            raise BadInput("files", str(file), "snapshots alone, or dumps of system.tablets alone")
-        yield _moment(open_tablets(file, edition=edition, anonymize=anonymize), file)
-
-
-def _moment(opened: OpenedTablets, dump: Readable) -> Moment:
-    """The rows by the names that tables have here."""
-    table = system_tables.read_tablets(dump)
-    lines = {
-        each.name if each.name in opened.maps else each.table_id: each
-        for each in table.tables.values()
-        if not each.base_table
-    }
-    rows = {name: {row.last_token: row for row in each.tablets} for name, each in lines.items()}
-    return Moment(opened, rows)
-
-
-def check_one_cluster(moments: Sequence[Moment]) -> None:
-    """Check that each moment shares a node with the one before. Raises BadInput for a stranger."""
-    hosts = [{node.host for node in moment.opened.nodes} for moment in moments]
-    for before, moment, known, own in zip(moments, moments[1:], hosts, hosts[1:], strict=False):
-        if not known & own:
-            allowed = f"a snapshot of the cluster of {before.opened.source}: no node is in both"
-            raise BadInput("snapshot", moment.opened.source, allowed)
-
-
 def _still(lines: Sequence[TabletLine]) -> bool:
     """Whether nothing is to be explained of a tablet."""
     return not any(
         line.transition or set(line.replicas) != set(lines[0].replicas) for line in lines
     )
-
-
-def _names(moments: Sequence[Moment]) -> Names:
-    nodes = {node.host: node for moment in moments for node in moment.opened.nodes}
-    if len(nodes) > MOST_NODES:
-        raise BadInput("nodes", len(nodes), f"at most {MOST_NODES}")
-    return short_names(moments[-1].opened, sorted(nodes))
 
 
 def _places(places: Sequence[tuple[str, int]], names: Names) -> list[str]:
