@@ -28,7 +28,7 @@ from msgspec.structs import asdict
 from kit.engine.actors import Post
 from kit.engine.machines import MachineModel
 from kit.engine.model import CommutingDeliveries, Model, Monitor, Property
-from kit.engine.network import DeliverMessage, Envelope
+from kit.engine.network import DeliverMessage, Envelope, NetworkOptions
 from kit.engine.partial_order import (
     SHOWN,
     LargerStep,
@@ -151,6 +151,11 @@ class Ahead:
         return states, messages
 
 
+def _in_order(options: NetworkOptions) -> bool:
+    """Whether messages keep an order, or stay in flight for good."""
+    return options.fifo or options.duplicates is None
+
+
 class StepsAndDeliveries(LargerSteps):
     """A model each of whose steps takes along what may be received at once behind it."""
 
@@ -158,8 +163,7 @@ class StepsAndDeliveries(LargerSteps):
         """Raises BadInput for a model of other things than nodes with messages and timers."""
         super().__init__(model)
         assert isinstance(self.order, CommutingDeliveries)
-        options = model.carrier.options if isinstance(model, MachineModel) else None
-        if options is None or options.fifo or options.duplicates is None:
+        if not isinstance(model, MachineModel) or _in_order(model.network_options):
             allowed = "a model of machines whose messages arrive once, in any order"
             raise BadInput("partial order", model.name, allowed)
         own = {act.name for act in type(model).acts.values()} - {
@@ -167,7 +171,7 @@ class StepsAndDeliveries(LargerSteps):
         }
         if own:
             raise BadInput("partial order", ", ".join(sorted(own)), "no actions of its own")
-        self.ahead = Ahead(model, self.order)  # it is one of machines
+        self.ahead = Ahead(model, self.order)
 
     def settled(self, s: Any) -> tuple[tuple[Any, ...], Any]:
         """The deliveries that may be taken at once, one after another, and the state behind them.
