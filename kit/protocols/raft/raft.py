@@ -314,8 +314,9 @@ class Raft(MachineModel):
         """The next request; a read says after which answered index it begins."""
         nth = len(self.requests) - (s.left.requests or 0)
         for what in self.requests[nth : nth + 1]:
-            newest = max((index_in(a.outcome) for a in s.answers), default=0)
-            yield f"{what} after {newest}" if what.startswith("read") else what
+            reads = what.startswith("read")
+            newest = max((index_in(a.outcome) for a in s.answers), default=0) if reads else 0
+            yield f"{what} after {newest}" if reads else what
 
     def requested(self, node: str, state: RaftNode, what: str) -> Turn | Refusal:
         """A client of a server asks: without a name only whoever leads."""
@@ -482,8 +483,8 @@ class Raft(MachineModel):
             if server.term not in reigns:
                 return f"{server.id} leads term {server.term}"
         known = max(n.server.commit for n in before.nodes)
-        for server in (n.server for n in after.nodes):
-            new = (each for each in server.log if known < each.index <= server.commit)
+        for server in (n.server for n in after.nodes if n.server.commit > known):
+            new = server.log.part(known + 1, server.commit - known)
             if data := next(filter(None, (each.data for each in new)), None):
                 return f"{words.data_text(data)} is committed"
         reached = super().milestone(before, action, after)
