@@ -13,8 +13,9 @@ from importlib import import_module
 from itertools import pairwise
 
 from kit.commands.parsing import Parser
+from kit.edge.bundles import beginning
 from kit.edge.limits import shortage
-from kit.edge.reading import beginning, pipes_kept
+from kit.edge.reading import pipes_kept
 from kit.engine.family import FileKind, families
 from kit.errors import KitError, one_line
 
@@ -85,6 +86,7 @@ ANSWERS = {
 SESSIONS = {
     "drill": ("type an operator's commands against a simulated cluster", "drills:drill"),
     "class": ("let a class play a run: everybody is a node", "classroom:classroom"),
+    "serve": ("let programs and cqlsh connect to a cluster", "serving:serving"),
     "site": ("serve the static page that needs nothing, on this machine", "site:site"),
     "lab": ("open JupyterLab on the start notebook", "lab:main"),
 }

@@ -23,6 +23,11 @@ OWN_CGROUP = Path("/proc/self/cgroup")
 STATM = Path("/proc/self/statm")
 UNLIMITED = 1 << 60  # bytes: what stands for no limit is at least so much
 NEARLY = 0.75  # of a limit
+MOST_MEMBERS = 1000  # of an archive, or of a folder that is read as one
+MOST_PACKED = 256 << 20  # bytes of an archive as it lies on the disk
+MOST_UNPACKED = 512 << 20  # bytes of all that is in an archive
+MOST_TIMES = 300  # an archive's content to its packed size: rows of one table pack to a fiftieth
+FREELY_UNPACKED = 1 << 20  # bytes: so many may come of any archive
 ALONE = sys.platform in ("emscripten", "wasi")
 """Whether Python has one thread and no process beside it, as in a page.
 
@@ -81,6 +86,11 @@ def check_room(field: str, value: object, estimate: int) -> None:
     if estimate > room:
         allowed = f"work within {spoken(room)} of memory; this needs about {spoken(estimate)}"
         raise BadInput(field, value, allowed)
+
+
+def most_unpacked(packed: int) -> int:
+    """How many bytes may come of an archive of this size: of a bomb it would be far more."""
+    return min(MOST_UNPACKED, max(FREELY_UNPACKED, packed * MOST_TIMES))
 
 
 def shortage() -> str:

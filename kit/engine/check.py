@@ -423,15 +423,17 @@ def _timed(
         at_work,
         None if order is None else order.compared,
         search.short,
-        _bound_met(model, map(search.state_of, search.parents)) if complete else "",
+        _bounds_met(model, map(search.state_of, search.parents)) if complete else "",
     )
 
 
-def _bound_met(model: Model[Any, Any], states: Iterable[Any]) -> str:
-    """The model's own bound, if it left out anything that could have happened in these states."""
-    bound = model.bound
+def _bounds_met(model: Model[Any, Any], states: Iterable[Any]) -> str:
+    """Those of the model's bounds that left out what could have happened in these states."""
+    waiting = list(model.bounds)
     ends = (r.seen(s, each) for s in states for r in model.rules for _, each in r.choices(s))
-    return bound.reason if bound and any(end is bound for end in ends) else ""
+    while waiting and (met := next((b for end in ends for b in waiting if end is b), None)):
+        waiting.remove(met)
+    return "; ".join(b.reason for b in model.bounds if b not in waiting)
 
 
 def _has_symmetry(model: Model[Any, Any], monitors: tuple[Monitor, ...]) -> None:

@@ -58,7 +58,7 @@ class LargerSteps(Model[Any, Any]):
         self.off, self.safeguards, self.signs = model.off, model.safeguards, model.signs
         self.State, self.Action, self.rules = model.State, model.Action, model.rules
         self.properties, self.monitors = model.properties, model.monitors
-        self.symmetry = model.symmetry
+        self.symmetry, self.bounds = model.symmetry, model.bounds
         self._rules = {rule.action: rule for rule in model.rules}
         self._taken = tuple(r for r in model.rules if r.action not in self.order.waiting)
 

@@ -8,6 +8,7 @@ worker of the browser.
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterable
 from inspect import signature
 from pathlib import Path
@@ -108,6 +109,8 @@ class Session:
         )
         self.breaks = Breaks(self)
         self._longest = 0  # moments of the longest history that was shown before
+        self.lock = threading.RLock()  # held by whoever acts: programs do in a thread of their own
+        self.watchers: list[Callable[[], None]] = []
         self._repack()
 
     # What a person can do; buttons, keys and cells all come here.
@@ -255,14 +258,16 @@ class Session:
     @checked
     def put(self, timeline: Timeline) -> None:
         """Put a timeline of another configuration on the stage; ``reset`` undoes that."""
-        self.breaks.work.stop()
-        panels, former = panels_named(timeline.model, self._names), self.rendered
-        rendered = RenderedTimeline(  # what cannot be drawn leaves all as it was
-            timeline, panels=panels, session=former.number + 1, sequence=former.sequence + 1
-        )
-        self._longest = max(self._longest, len(former.moments))
-        self.timeline, self.rendered = timeline, rendered
-        self._repack()
+        with self.lock:
+            self.breaks.work.stop()
+            panels, former = panels_named(timeline.model, self._names), self.rendered
+            rendered = RenderedTimeline(  # what cannot be drawn leaves all as it was
+                timeline, panels=panels, session=former.number + 1, sequence=former.sequence + 1
+            )
+            self._longest = max(self._longest, len(former.moments))
+            self.timeline, self.rendered = timeline, rendered
+            self._repack()
+            Session._follow(self)
 
     @checked
     def save(self, path: str | os.PathLike[str]) -> Path:
@@ -338,14 +343,15 @@ class Session:
         """Do what a page says; what is wrong with it is told there."""
         try:
             message = read_message(content)
-            if isinstance(message, Act):
-                self.perform(message)
-            elif isinstance(message, Look):
-                self._look(message)
-            elif isinstance(message, Need):
-                self._need(message)
-            else:
-                self._sync(message)
+            with self.lock:
+                if isinstance(message, Act):
+                    self.perform(message)
+                elif isinstance(message, Look):
+                    self._look(message)
+                elif isinstance(message, Need):
+                    self._need(message)
+                else:
+                    self._sync(message)
         except KitError as error:
             self.tell_refused(str(error))
         except KeyboardInterrupt:
@@ -388,6 +394,10 @@ class Session:
 
     def _change(self, act: Callable[[], object], have: int | None = None) -> Moment:
         """Act, draw what is new, tell the stage."""
+        with self.lock:
+            return self._changed(act, have)
+
+    def _changed(self, act: Callable[[], object], have: int | None) -> Moment:
         base = len(self.rendered.store)
         try:
             with asking(self.model, under_way=lambda: [self.state]):
@@ -405,7 +415,9 @@ class Session:
         return self.timeline.now
 
     def _follow(self) -> None:
-        """Another branch may be shown, with other switches: for who shows these."""
+        """Another branch may be shown, with other switches: others see where one stands."""
+        for watch in self.watchers:
+            watch()
 
     def redraw(self, moment: int) -> None:
         """Draw a moment again, of which more is known now, and what came since."""

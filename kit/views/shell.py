@@ -166,7 +166,7 @@ def keys_help() -> tuple[tuple[str, str], ...]:
         (say("Home, End"), say("first and last step")),
         (say("Space"), say("play and pause")),
         (say("1 to 9"), say("the actions, by the numbers they carry")),
-        (say("A to D"), say("while a question is open: choose, or in a class vote")),
+        (say("1 to 4"), say("while a question is open: choose, or in a class vote")),
         (
             say("[  and  ]"),
             say("walk the parts of the picture; Enter opens what may be done with one"),

@@ -115,6 +115,7 @@ class Player(Session, ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ship
         self.hear(content)
 
     def _follow(self) -> None:
-        """Let the drawer show the switches of the branch."""
+        """Let the drawer show the switches of the branch, too."""
         if self.controls is not None:
             self.controls.follow()
+        super()._follow()

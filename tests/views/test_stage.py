@@ -305,6 +305,8 @@ def parts(frag: Frag, x: float = 0, y: float = 0, owner: str = "") -> Iterator[P
         left, top, bottom = map(float, shape.groups())
         box = Box(x, y + (top + bottom) / 2, -2 * left, bottom - top + 8)
         yield Part("a disk", box, owner, False)
+    elif frag.tag == "path" and "crown" in kinds:
+        yield Part("a crown", Box(x, y, 24, 12), owner, False)
     elif frag.tag == "rect" and kinds & SOLID:
         wide, high = float(frag.get("width") or 0), float(frag.get("height") or 0)
         box = Box(at[0] + wide / 2, at[1] + high / 2, wide, high)

@@ -16,6 +16,7 @@ FAMILY = Family(
         "coordinator": "panels:COORDINATOR",
         "replica": "panels:REPLICA",
     },
+    servers={"dataplane": "tools:SERVERS"},
     scenario_output={"dataplane": "panels:OUTPUT"},
     trace_tables={"dataplane": "trace_rows:ROWS"},
     public={

@@ -26,6 +26,7 @@ from kit.engine.declared import (
 )
 from kit.engine.machines import Answer, MachineModel, MachineOptions, MachineState, Turn
 from kit.engine.network import Budget, Envelope
+from kit.engine.parameters import BUDGET
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput, Refusal
 from kit.masks import is_majority
@@ -82,7 +83,9 @@ class Raft(MachineModel):
         "what clients ask for, in order: x, x at B, read at B, members A B D, transfer, snapshot",
         extra_json_schema={"written": True},
     )
-    terms: int = parameter(3, "the last term for which a server may ask", ge=1, le=9)
+    terms: int = parameter(
+        3, "the last term for which a server may ask", ge=1, le=9, extra_json_schema=BUDGET
+    )
     clock: bool = parameter(False, "whether timeouts count ticks; else one may run out any time")
     timeout: int = parameter(3, "ticks of the shortest timeout (with a clock)", ge=2, le=20)
     detector: bool = parameter(False, "whether only a leader that is not heard is suspected")
@@ -157,7 +160,8 @@ class Raft(MachineModel):
         self.connect(names, MachineOptions(**faults, requests=len(self.requests), ticks=None))
         self.carrier.free = self.carrier.free and not self.most_in_flight
         if most := self.most_in_flight:
-            self.bound = refused(f"most_in_flight={most}, as many messages as may be on their way")
+            why = f"most_in_flight={most}, as many messages as may be on their way"
+            self.bounds = (refused(why),)
         links = self.cuts or self.partitions or self.writes_apart
         self.symmetry = None if links or self.holds else renaming_alike(self)
 
@@ -285,7 +289,7 @@ class Raft(MachineModel):
         """No more messages than there may be."""
         count = len(after.network.in_flight)
         if self.most_in_flight and count > max(self.most_in_flight, len(before.network.in_flight)):
-            return self.bound
+            return self.bounds[0]
         return after
 
     def is_settled(self, s: MachineState) -> bool:

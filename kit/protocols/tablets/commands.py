@@ -5,11 +5,15 @@ from argparse import Namespace
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Any
+
+from msgspec.structs import replace
 
 from kit.commands.answer import GAP, MOST_LINES, Answer, Part, Rows, columns, listed, wrap
 from kit.commands.parsing import Command, Word
 from kit.engine.registry import one_of
 from kit.errors import BadInput, counted
+from kit.operators.importers.anonymous import hidden
 from kit.operators.importers.cql import ColumnType, from_json
 from kit.protocols.tablets.dry_run import what_if
 from kit.protocols.tablets.dry_run.opening import OpenedTablets, few, open_tablets
@@ -35,13 +39,13 @@ from kit.protocols.tablets.rules.balance.reasons import (
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.tablets.rules.replication import Misfit
 from kit.protocols.tablets.rules.resize import TARGET_SIZE, CountCompared, resize_said
-from kit.protocols.topology.commands import EDITION, short_names
+from kit.protocols.topology.commands import ANONYMIZE, EDITION, marked, short_names
 from kit.protocols.topology.rules.cluster import Factor
 from kit.protocols.topology.rules.machines import Edition
 
 MOST_TABLETS = 8  # that a line names
 MOST_HOSTS = 3  # that a reason names
-FLAGS = ("--json", "--help", "--")
+FLAGS = ("--json", "--help", "--anonymize", "--")
 FILES = ("topology", "status", "sizes", "loads", "schema")
 ABOUT = """\
 A dump of system.tablets: who holds what, what the balancer would do next and why, and what if.
@@ -64,7 +68,8 @@ A dump of system.tablets: who holds what, what the balancer would do next and wh
 """
 AFTER = """\
 DUMP is what cqlsh writes for COPY system.tablets TO 'file' WITH HEADER = TRUE, or shows for
-SELECT JSON * FROM system.tablets; the other dumps likewise. Without a dump, --table imagines a
+SELECT JSON * FROM system.tablets; the other dumps likewise. Or it is a snapshot of scylla-tablets,
+a folder or a .tar.gz, which has up to three of the others. Without a dump, --table imagines a
 table: count (tablets), rf, size (bytes of all replicas), shards, target; K, M, G, T are powers of
 1024. A HOST is a host id, its beginning, or an address of --status.
 
@@ -75,6 +80,7 @@ examples
   python -m kit tablets tablets.csv --topology topology.csv balance --json
   python -m kit tablets tablets.csv --status status.txt --sizes sizes.csv resize
   python -m kit tablets tablets.csv --topology topology.csv --schema schema.cql
+  python -m kit tablets tablet_snap_261124_100000.tar.gz balance --anonymize
   python -m kit tablets tablets.csv --topology topology.csv lose 0000000a 0000000b
   python -m kit tablets tablets.csv --topology topology.csv rf shop dc1=3
   python -m kit tablets tablets.csv --topology topology.csv --schema schema.cql repair
@@ -151,8 +157,12 @@ def _answer(given: Namespace) -> Answer:
     if not least <= len(rest) <= most:
         raise BadInput(f"words after {action}", " ".join(rest) or "nothing", usage)
     target = TARGET_SIZE if given.target is None else parse_size("--target", given.target)
-    files = {option: getattr(given, option) or None for option in FILES}
-    return answer(open_tablets(dump, **files, edition=given.edition, target_size=target), rest)
+    files: dict[str, Any] = {option: getattr(given, option) or None for option in FILES}
+    options: dict[str, Any] = {"edition": given.edition, "target_size": target}
+    options["anonymize"] = given.anonymize
+    with hidden(given.anonymize):
+        answered = answer(open_tablets(dump, **files, **options), rest)
+    return replace(answered, data=marked(answered.data, given.anonymize))
 
 
 def _show(opened: OpenedTablets, _words: Sequence[str]) -> Answer:
@@ -577,7 +587,7 @@ ACTIONS: dict[str, tuple[int, int, str, Question]] = {
 
 
 WORDS = (
-    Word("words", "DUMP ACTION", "a dump, what to answer", number="*"),
+    Word("words", "DUMP ACTION", "a dump or a snapshot, what to answer", number="*"),
     Word("--topology", "FILE", "a dump of system.topology"),
     Word("--status", "FILE", "the text of nodetool status"),
     Word("--sizes", "FILE", "a dump of system.tablet_sizes"),
@@ -590,6 +600,7 @@ WORDS = (
     ),
     Word("--target", "SIZE", "the target size of a tablet (5G if not given)"),
     Word("--table", "count=N,...", "a table to imagine, for no dump"),
+    ANONYMIZE,
     EDITION,
 )
 TABLETS = Command("tablets", _answer, WORDS, ABOUT, AFTER)

@@ -25,7 +25,7 @@ FAMILY = Family(
     trace_tables={"tablet": "spark.resize_rows:REQUESTS", "resize": "spark.resize_rows:ROWS"},
     images="panels.tablets",
     editions="rules.stages:in_words",
-    tasks=("lessons.tasks", "lessons.stories"),
+    tasks=("lessons.tasks", "lessons.stories", "lessons.rebuilding"),
     public={
         "lessons": {
             "dry_run.opening": "open_tablets",
@@ -38,6 +38,7 @@ FAMILY = Family(
                 "drain_table losses_table resize_table takes_over to_resize worst_loss"
             ),
             "lessons.stories": "how_it_ends",
+            "lessons.rebuilding": "comes_from may_be_lost skipped_by_repair",
             "lessons.questions": (
                 "late_arrives next_stage read_from stage_fails stage_table written_to"
             ),
@@ -71,6 +72,12 @@ FAMILY = Family(
     composes=("group0", "storage", "topology"),
     pipeline_tables=("spark.sizes:TABLET_TABLES",),
     importers=(
+        FileKind(
+            "a snapshot of scylla-tablets",
+            "operators.importers.snapshots:is_listing",
+            ("tablets", "topology"),
+            "dry_run.player:rehearse",
+        ),
         FileKind(
             "a dump of system.tablets",
             "operators.importers.system_tables:is_tablets",
