@@ -75,6 +75,7 @@ class Product(Model[Any, Any]):
         self._conditions = (*conditions, *self._declared())
         faults = (kind for model in self.parts.values() for kind in model.faults)
         self.faults = tuple(dict.fromkeys(faults))
+        self.bounds = tuple(bound for model in self.parts.values() for bound in model.bounds)
         fields = tuple((part, model.State) for part, model in self.parts.items())
         whole: Any = {"frozen": True, "cache_hash": True, "module": __name__}
         self.State = _struct(f"{name.title()}State", fields, **whole)
@@ -386,6 +387,11 @@ class Lifting(Declared[S]):
                 if act.name not in vars(cls):
                     setattr(cls, act.name, Lifted(act))
         super().__init_subclass__()
+
+    def __init__(self, parameters: Any = None, off: tuple[str, ...] = (), **given: Any) -> None:
+        """As any declared model; what bounds the inner one bounds the whole."""
+        super().__init__(parameters, off, **given)
+        self.bounds = (*self.bounds, *self.inner.bounds)
 
     @property
     def inner(self) -> Declared[Any]:
