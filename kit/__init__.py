@@ -29,6 +29,7 @@ _PLACES = {
     "read_ring": "kit.operators.importers.ringfile",
     "register": "kit.engine.registry",
     "rehearse": "kit.widgets.rehearsing",
+    "serve": "kit.clients.server",
 }
 __all__ = sorted(_PLACES)  # noqa: PLE0605  # families add the rest: `public` of each
 

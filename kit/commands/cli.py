@@ -26,6 +26,7 @@ FLAGS = (
     "--refines",
     "--force",
     "--no-browser",
+    "--open",
     "--anonymize",
 )
 """Options that take no value: a file behind one is the command's own."""
@@ -87,6 +88,8 @@ ANSWERS = {
 SESSIONS = {
     "drill": ("type an operator's commands against a simulated cluster", "drills:drill"),
     "class": ("let a class play a run: everybody is a node", "classroom:classroom"),
+    "serve": ("let programs and cqlsh connect to a cluster", "serving:serving"),
+    "site": ("serve the static page that needs nothing, on this machine", "site:site"),
     "lab": ("open JupyterLab on the start notebook", "lab:main"),
 }
 EXAMPLES = """\

@@ -26,7 +26,7 @@ FAMILY = Family(
     trace_tables={"tablet": "spark.resize_rows:REQUESTS", "resize": "spark.resize_rows:ROWS"},
     images="panels.tablets",
     editions="rules.stages:in_words",
-    tasks=("lessons.tasks", "lessons.stories"),
+    tasks=("lessons.tasks", "lessons.stories", "lessons.rebuilding"),
     public={
         "": {"dry_run.series": "replay_snapshots"},
         "lessons": {
@@ -40,6 +40,7 @@ FAMILY = Family(
                 "drain_table losses_table resize_table takes_over to_resize worst_loss"
             ),
             "lessons.stories": "how_it_ends",
+            "lessons.rebuilding": "comes_from may_be_lost skipped_by_repair",
             "lessons.questions": (
                 "late_arrives next_stage read_from stage_fails stage_table written_to"
             ),
