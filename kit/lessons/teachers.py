@@ -14,7 +14,7 @@ from typing import Any
 
 from kit.edge.reading import read_text
 from kit.edge.words import say
-from kit.edge.writing import write_whole
+from kit.edge.writing import check_place, write_whole
 from kit.errors import BadInput, KitError
 from kit.lessons.exercises import Exercise, counted_in, exercise, source_of
 from kit.lessons.handouts import LARGEST
@@ -34,13 +34,13 @@ def write_teacher(notebook: str | Path, folder: str | Path) -> Path:
     Raises KitError when an answer of the kit's own does not pass.
     """
     text = read_text(notebook, "notebook", LARGEST)
+    path = check_place(Path(folder) / f"{Path(notebook).stem}-teacher.ipynb", "--out")
     try:
         book = json.loads(text)
         for cell in book["cells"]:
             _open(cell)
     except (ValueError, KeyError, TypeError, AttributeError):
         raise BadInput("notebook", str(notebook), "a notebook file (.ipynb)") from None
-    path = Path(folder) / f"{Path(notebook).stem}-teacher.ipynb"
     return write_whole(path, json.dumps(book, ensure_ascii=False, indent=1) + "\n", "--out")
 
 
