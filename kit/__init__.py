@@ -18,6 +18,7 @@ _PLACES = {
     "build": "kit.engine.registry",
     "course": "kit.lessons.progress",
     "editions": "kit.commands.editions",
+    "explain": "kit.engine.explain",
     "export_grades": "kit.lessons.grades",
     "export_html": "kit.views.export",
     "export_run": "kit.views.lanes",
@@ -28,6 +29,7 @@ _PLACES = {
     "read_ring": "kit.operators.importers.ringfile",
     "register": "kit.engine.registry",
     "rehearse": "kit.widgets.rehearsing",
+    "serve": "kit.clients.server",
 }
 __all__ = sorted(_PLACES)  # noqa: PLE0605  # families add the rest: `public` of each
 

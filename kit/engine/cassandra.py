@@ -15,7 +15,17 @@ from msgspec import Struct
 from kit.engine.drill import CommandReply, DrillMoment
 from kit.engine.flows import as_uuid
 from kit.engine.forms import Form, Given
-from kit.engine.server import NO_TOKENS, OWN_KEYSPACE, NodeTable, Row, Servers, aligned, whole
+from kit.engine.server import (
+    NO_TOKENS,
+    OWN_KEYSPACE,
+    KnownRing,
+    NodeTable,
+    Row,
+    Servers,
+    aligned,
+    whole,
+)
+from kit.ring.tokens import TokenSpace
 
 UNTOLD = "?"
 SEEN = "epoch of {}"
@@ -134,11 +144,23 @@ class MetadataServers(GossipServers):
         """The directory as a node knows it, by the places of nodes."""
         raise NotImplementedError
 
+    def space(self, now: DrillMoment) -> TokenSpace | None:
+        """The line of tokens; None where nodes have none."""
+        return None
+
     def version(self, now: DrillMoment, at: int) -> str:
         """No event of these models changes the schema."""
         return as_uuid(0)
 
     # What the tools answer
+
+    def known_ring(self, now: DrillMoment, at: int) -> KnownRing | None:
+        """The tokens in the directory of the node that is asked."""
+        space = self.space(now)
+        if space is None:
+            return None
+        listed = self.listed(now, at).items()
+        return KnownRing(space, {place: node.tokens or () for place, node in listed})
 
     def is_member(self, now: DrillMoment, at: int) -> bool:
         """Whether the node that is asked lists another one in the ring."""

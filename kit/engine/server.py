@@ -20,6 +20,8 @@ from kit.engine.flows import ServerHost, ServerLog, address_of, host_id
 from kit.engine.forms import Form, Given, Slot
 from kit.engine.timeline import PassedStep
 from kit.errors import BadInput, Refused
+from kit.ring.replication import Keyspace
+from kit.ring.tokens import TokenSpace
 
 LOG_FILE = "/var/log/scylla.log"
 CONFIGURATION = "/etc/scylla/scylla.yaml"
@@ -142,6 +144,21 @@ class NodeTable(Struct, frozen=True):
         return f"{self.keyspace}.{self.name}"
 
 
+class UserTable(Struct, frozen=True):
+    """A table of users: where it is, and its columns with their CQL types, the key first."""
+
+    keyspace: str
+    name: str
+    columns: Mapping[str, str]
+
+
+class KnownRing(Struct, frozen=True):
+    """The ring as a node knows it: its token space, and the tokens of each member by its place."""
+
+    space: TokenSpace
+    tokens: Mapping[int, tuple[int, ...]]
+
+
 class TableAnswer(Struct, frozen=True):
     """What a read found, and its lines as cqlsh prints them."""
 
@@ -208,6 +225,14 @@ class Servers:
         """Each member as the asked node knows it: its place, its state, how many tokens it has."""
         at = range(len(now.model.names))
         return ((each, self.letter(now, each), "1") for each in at if self.is_member(now, each))
+
+    def schema(self, now: DrillMoment, at: int) -> tuple[tuple[Keyspace, ...], Sequence[UserTable]]:
+        """The keyspaces and the tables of users, as a node knows them."""
+        return (), ()
+
+    def known_ring(self, now: DrillMoment, at: int) -> KnownRing | None:
+        """Who owns which tokens, as a node knows it; None where nodes have none."""
+        return None
 
     # What the tools answer
 

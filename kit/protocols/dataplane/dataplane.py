@@ -14,7 +14,7 @@ from kit.engine.model import LaterCase, Safeguard, switched_off
 from kit.engine.registry import Former, Fuzzing, Scenario
 from kit.errors import BadInput
 from kit.masks import holds
-from kit.protocols.dataplane.projection import busiest, project, tcm_of
+from kit.protocols.dataplane.projection import busiest, project, projected, tcm_of
 from kit.protocols.storage import solo, storage
 from kit.protocols.storage.rules.exchange import Exchange, ExchangeSwitches, RequestSafeguards
 from kit.protocols.storage.rules.history import RangeHistory
@@ -131,8 +131,13 @@ class Dataplane(storage.Storage):
         self.switches = exchange_of(self.exchange, absent)
         self.tcm = tcm_of(self.cluster, tuple(sorted(absent & _OF_PLANS)))
         token = busiest(self.tcm) if self.token is None else self.token
-        history = project(self.tcm, token, self.lag)
+        history, self.metadata = projected(self.tcm, token, self.lag)
         return replace(history, acknowledgement=self.acknowledgement)
+
+    def set_up(self) -> None:
+        """Nodes without a replica of the range are nodes, too."""
+        super().set_up()
+        self.names += tuple(name for name in self.tcm.names if name not in self.names)
 
     def judges_streaming(self) -> bool:
         """Where another safeguard is off, the harm to show is the lost write."""
@@ -200,6 +205,11 @@ ENTRY = entry(
             "local-quorums-kept",
             "Local quorums, and the published server's barrier, which counts each datacenter",
             {**_TWO, "edition": "server"},
+        ),
+        Scenario(
+            "timeouts",
+            "A coordinator may give up at any moment: what becomes of the write?",
+            {"timeouts": True},
         ),
         Scenario("gossip", "Gossip: no order, no barrier, only waiting", {"mode": "gossip"}),
     ),

@@ -16,13 +16,15 @@ FAMILY = Family(
         "coordinator": "panels:COORDINATOR",
         "replica": "panels:REPLICA",
     },
+    servers={"dataplane": "tools:SERVERS"},
     scenario_output={"dataplane": "panels:OUTPUT"},
     trace_tables={"dataplane": "trace_rows:ROWS"},
     public={
         "lessons": {
             "lessons": (
                 "both_worlds crossed enough_answers holders needed not_owned outcome sent_at"
-            )
+            ),
+            "programs": "told",
         }
     },
     # Where the metadata can show it too, requests do.
@@ -35,6 +37,6 @@ FAMILY = Family(
             {"cancels": 1},
         )
     },
-    tasks=("lessons",),
+    tasks=("lessons", "programs"),
     composes=("storage", "tcm"),
 )

@@ -13,7 +13,6 @@ With a bound, runs that lead to the same metadata, whatever its epoch, lead to t
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import numpy as np
 from msgspec.structs import asdict, replace
 
 from kit.errors import BadInput
@@ -41,6 +40,7 @@ from kit.protocols.tcm.rules.metadata import (
 )
 from kit.protocols.tcm.rules.operations import OPERATION_SPECS
 from kit.protocols.tcm.tcm import Tcm, TcmState
+from kit.ring.columns import np
 from kit.ring.natural import replicas
 from kit.ring.ranges import Range
 from kit.ring.replication import LocalStrategy
@@ -85,10 +85,18 @@ def project(tcm: Tcm, token: int, lag: int | None = None) -> RangeHistory:
 
     Nobody is more than ``lag`` epochs behind (None: any number). BadInput when there are too many.
     """
+    return projected(tcm, token, lag)[0]
+
+
+def projected(
+    tcm: Tcm, token: int, lag: int | None = None
+) -> tuple[RangeHistory, tuple[TcmState, ...]]:
+    """The same with the metadata of each of its epochs."""
     space = tcm.cluster.ring.space
     if not space.low < token <= space.high:
         raise BadInput("token", token, f"a token above {space.low} and up to {space.high}")
-    return _Projection(tcm, token, lag).history()
+    projection = _Projection(tcm, token, lag)
+    return projection.history(), tuple(projection.states)
 
 
 class _Projection:

@@ -8,10 +8,12 @@ from msgspec import Struct
 from kit.engine.actors import ActorState
 from kit.engine.cassandra import GossipServers, gossiped
 from kit.engine.drill import DrillMoment
-from kit.engine.server import Row
+from kit.engine.server import Row, UserTable
 from kit.protocols.gossip.gossip import Gossip, is_dominated
 from kit.protocols.gossip.gossip_join import SILENT, GossipJoin, RingState, talking
 from kit.protocols.gossip.rules import (
+    KEY,
+    KEY_TYPE,
     SCHEMA,
     STATUS,
     UNKNOWN,
@@ -24,6 +26,7 @@ from kit.protocols.gossip.rules import (
     replicas,
     schema_of,
 )
+from kit.ring.replication import Keyspace, SimpleStrategy
 
 
 class VersionRow(Struct, frozen=True):
@@ -221,6 +224,15 @@ class SchemaServers(GossipServers):
     def version(self, now: DrillMoment, at: int) -> str:
         """The version of a node's schema."""
         return str(now.state.nodes[at].version)
+
+    def schema(self, now: DrillMoment, at: int) -> tuple[tuple[Keyspace, ...], list[UserTable]]:
+        """What a node reads from its cells."""
+        known = schema_of(now.state.nodes[at].cells)
+        keyspaces = tuple(Keyspace(name, SimpleStrategy(rf)) for name, rf in known.keyspaces)
+        return keyspaces, [
+            UserTable(each.keyspace, each.name, {KEY: KEY_TYPE, **dict(each.columns)})
+            for each in known.tables
+        ]
 
     def heard(self, now: DrillMoment, at: int) -> Iterator[Row]:
         """The view of a node."""

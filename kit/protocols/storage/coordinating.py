@@ -191,12 +191,12 @@ class Coordinating(Range):
     def needs(self, s: StorageState, number: int) -> str:
         """What a request's level needs by what its coordinator knows: ``2 of A, B, X``."""
         wanted = self.wanted(s, number, self.judged_by(s, number))
-        return "; ".join(f"{quota.needed} of {self.names(quota.replicas)}" for quota in wanted)
+        return "; ".join(f"{quota.needed} of {self.listing(quota.replicas)}" for quota in wanted)
 
     def _too_few(self, number: int, wanted: levels.Quotas, acked: int, in_flight: int) -> Refusal:
         evidence = (
             f"{quota.needed} of {', '.join(self.history.names(quota.replicas))}; "
-            f"answered: {self.names(quota.replicas & acked)}"
+            f"answered: {self.listing(quota.replicas & acked)}"
             for quota in wanted
         )
         reason = f"too few answers for {self.workload[number].level}"
@@ -224,7 +224,7 @@ class Coordinating(Range):
 
     def _started(self, before: StorageState, action: Any, after: StorageState) -> str:
         number, unit, latest = action.request, self.history.unit, self.newest(after).epoch
-        ask, sent_to = self.workload[number], self.names(after.requests[number].in_flight)
+        ask, sent_to = self.workload[number], self.listing(after.requests[number].in_flight)
         sends = f"sends {self.title_of(number)} to {sent_to} and wants {ask.level}."
         if action.epoch == latest:
             return f"{ask.coordinator}, at {unit} {latest}, {sends}"
@@ -296,7 +296,7 @@ class Coordinating(Range):
     def _finished(self, before: StorageState, action: Any, after: StorageState) -> str:
         number = action.request
         ask, request, done = self.workload[number], before.requests[number], after.requests[number]
-        title, answered = self.title_of(number), self.names(request.acked)
+        title, answered = self.title_of(number), self.listing(request.acked)
         who = f"{ask.coordinator}, at {self.epoch_text(before, request.coordinator_epoch)},"
         cell = self.cell_text(before, request.newest_seen)
         if done.phase == DONE and ask.writes:
@@ -311,9 +311,10 @@ class Coordinating(Range):
         if done.phase == REPAIRING != request.phase:
             return (
                 f"{who} has {answered} and finds {cell}. Before it answers, it writes that back to "
-                f"{self.names(done.in_flight)} and waits: {self.needs(after, number)} must hold it."
+                f"{self.listing(done.in_flight)} and waits: "
+                f"{self.needs(after, number)} must hold it."
             )
-        valid, needs = self.names(self.valid(before, number)), self.needs(before, number)
+        valid, needs = self.listing(self.valid(before, number)), self.needs(before, number)
         judged = (
             f"{who} validates its plan again: of {answered} count {valid}, {ask.level} is {needs}."
         )
@@ -422,7 +423,7 @@ class Coordinating(Range):
         known = self.epoch_text(before, request.coordinator_epoch)
         return (
             f"{self.title_of(number)} succeeds with {acked}, but {ask.coordinator} knows {known}, "
-            f"at which {self.names(valid)} is not {ask.level}"
+            f"at which {self.listing(valid)} is not {ask.level}"
         )
 
 

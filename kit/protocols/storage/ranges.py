@@ -118,7 +118,7 @@ class Range(Declared[StorageState]):
         self.history = history = self.placement_history()
         self.mutations = tuple(client.writes for client in workload)
         self.coordinators = tuple(dict.fromkeys(client.coordinator for client in workload))
-        self.everybody = (*history.replicas, *self.coordinators)
+        self.names = self.everybody = (*history.replicas, *self.coordinators)
         self.code = {name: i for i, name in enumerate(self.everybody)}
         self.replicas = len(history.replicas)
         self.planners = tuple(self.code[client.coordinator] for client in workload)
@@ -181,7 +181,7 @@ class Range(Declared[StorageState]):
         stamps = [request.timestamp for request in s.requests]
         return self.title_of(stamps.index(timestamp(cell)))
 
-    def names(self, mask: int) -> str:
+    def listing(self, mask: int) -> str:
         """The replicas in a mask, as a list to read."""
         return ", ".join(self.history.names(mask)) or "nobody"
 

@@ -149,7 +149,7 @@ class Coordinator(Coordinating):
                 caught_up = now.coordinator_epoch > request.coordinator_epoch
                 return f"{self.verb(action)}{f'; {who} catches up with it' * caught_up}."
             case Finish():
-                kept, done = self.names(self.valid(before, 0)), now.phase == requests.DONE
+                kept, done = self.listing(self.valid(before, 0)), now.phase == requests.DONE
                 counts = f"{kept}: success" if done else f"only {kept} of its new plan: failure"
                 known = self.epoch(before, request.coordinator_epoch)
                 return f"{who}, at epoch {known}, counts {counts}."

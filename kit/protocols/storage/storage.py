@@ -470,8 +470,8 @@ class Storage(Moving, Coordinating):
                     if enough(stored, writes & ~readers):
                         numbers, unit = self.trails[trail].numbers, self.history.unit
                         return (
-                            f"a read at {unit} {numbers[at]} from {self.names(readers)} misses a "
-                            f"write at {unit} {numbers[into]} to {self.names(writes & ~readers)}"
+                            f"a read at {unit} {numbers[at]} from {self.listing(readers)} misses a "
+                            f"write at {unit} {numbers[into]} to {self.listing(writes & ~readers)}"
                         )
         return None
 

@@ -354,8 +354,8 @@ class Tablet(Fenced):
                 for acked in range(1 << view.writes.bit_length()):
                     if acked & ~view.writes or not enough(wanted, acked) or enough(level, acked):
                         continue
-                    said = f"{self.names(acked)} is enough for {self.title_of(number)}"
-                    return f"{said}, and no {ask.level} of {self.names(group)}"
+                    said = f"{self.listing(acked)} is enough for {self.title_of(number)}"
+                    return f"{said}, and no {ask.level} of {self.listing(group)}"
         return None
 
     def reads_old_set(self, before: StorageState, after: StorageState) -> str | None:

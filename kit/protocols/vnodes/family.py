@@ -8,6 +8,7 @@ FAMILY = Family(
     order=70,
     models={"vnodes": "vnodes:ENTRY"},
     views={"vnodes": "panels:VNODES"},
+    servers={"vnodes": "tools:SERVERS"},
     scenario_output={"vnodes": "panels:OUTPUT"},
     trace_tables={"vnodes": "trace_rows:ROWS"},
     public={"lessons": {"lessons": "late_copy refusers"}},

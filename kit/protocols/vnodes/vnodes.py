@@ -166,6 +166,13 @@ class Vnodes(Fenced):
             verb, second = rules.moved_again(*which, from_displaced=displaced)
             yield rules.RangeOperation(tables[rules.MACHINE_OF[verb]], second)
 
+    def set_up(self) -> None:
+        """Nodes without a replica of the range are nodes, too."""
+        super().set_up()
+        self.rings = rules.rings(self.operation, self.nodes)
+        every = dict.fromkeys(name for ring in self.rings for name in ring.names)
+        self.names += tuple(name for name in every if name not in self.names)
+
     def judges_answers(self) -> bool:
         """A fence without a drain keeps data, but not every answer."""
         return not (self.drain_fails or self.barrier_fails)

@@ -43,7 +43,7 @@ def value(cell: int) -> int:
 
 Kind = Literal["write", "delete", "read"]
 KINDS: tuple[Kind, ...] = ("write", "delete", "read")
-MOST_REQUESTS = 6
+MOST_REQUESTS = 60
 _FORM = "COORDINATOR[@dc] write|delete|read [LEVEL], such as K1 write QUORUM"
 _LINE = re.compile(
     r"(?P<coordinator>\w{1,20})(?:@(?P<dc>\w{1,40}))? +(?P<kind>\w+)(?: +(?P<level>\w+))?"

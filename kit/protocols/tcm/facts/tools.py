@@ -8,11 +8,14 @@ from kit.engine.cassandra import PORT, ListedNode, Logged, MetadataServers, Serv
 from kit.engine.drill import CommandReply, DrillMoment
 from kit.engine.flows import ServerHost, address_of, host_id
 from kit.engine.forms import Given
-from kit.engine.server import NodeTable, Row
+from kit.engine.server import NodeTable, Row, UserTable
 from kit.errors import Refused
 from kit.protocols.tcm.facts import moment
-from kit.protocols.tcm.rules.metadata import Cancel, Sequence, finished_step, state_of
+from kit.protocols.tcm.parameters import Cluster
+from kit.protocols.tcm.rules.metadata import Cancel, Metadata, Sequence, finished_step, state_of
 from kit.protocols.tcm.rules.operations import Kind
+from kit.ring.replication import Keyspace
+from kit.ring.tokens import TokenSpace
 
 SEQUENCES: dict[str, Kind] = {
     "JOIN": "bootstrap",
@@ -57,6 +60,16 @@ def under_way(sequence: Sequence) -> ListedNode:
     following = kind_of(kind, sequence.next.name)
     words = {"kind": following.partition("_")[2], "status": state_of(sequence)}
     return ListedNode(state, None, {**words, "nextStep": following})
+
+
+def directory(cluster: Cluster, metadata: Metadata) -> dict[str, ListedNode]:
+    """How the directory has each node of the ring: members, newcomers and who has left."""
+    busy = {each.node: under_way(each) for each in metadata.sequences}
+    begun, listed = cluster.ring.nodes, dict[str, ListedNode]()
+    for place, node in enumerate(metadata.ring.nodes):
+        rest = "JOINED" if node.tokens else "LEFT" if begun[place].tokens else "REGISTERED"
+        listed[node.name] = replace(busy.get(node.name, ListedNode(rest)), tokens=node.tokens)
+    return listed
 
 
 class TcmServers(MetadataServers):
@@ -146,13 +159,17 @@ class TcmServers(MetadataServers):
     def listed(self, now: DrillMoment, at: int) -> dict[int, ListedNode]:
         """Members, newcomers and who has left, by what a node has applied."""
         m, s = now.model, now.state
-        metadata = m.snapshot(s, self.service(now, at).epoch).metadata
-        busy = {each.node: under_way(each) for each in metadata.sequences}
-        begun, listed = m.tcm.cluster.ring.nodes, dict[int, ListedNode]()
-        for place, node in enumerate(metadata.ring.nodes):
-            rest = "JOINED" if node.tokens else "LEFT" if begun[place].tokens else "REGISTERED"
-            listed[place] = replace(busy.get(node.name, ListedNode(rest)), tokens=node.tokens)
-        return listed
+        nodes = directory(m.tcm.cluster, m.snapshot(s, self.service(now, at).epoch).metadata)
+        return dict(enumerate(nodes.values()))
+
+    def schema(self, now: DrillMoment, at: int) -> tuple[tuple[Keyspace, ...], list[UserTable]]:
+        """The keyspaces stay the same, and have no tables here."""
+        return now.model.tcm.cluster.keyspaces, []
+
+    def space(self, now: DrillMoment) -> TokenSpace:
+        """The line of tokens."""
+        space: TokenSpace = now.model.tcm.cluster.ring.space
+        return space
 
     def placed(self, now: DrillMoment, at: int) -> Iterator[Row]:
         """``system_views.data_placements``, by what a node has applied."""

@@ -1,0 +1,293 @@
+"""A cluster that programs are connected to: one history, its nodes, the requests that are open.
+
+Whoever acts, a person with a Player or a program with a request, acts on the same history. What
+goes on by itself are the requests of programs: their messages arrive and their clients are
+answered, except where somebody holds a node.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from msgspec.structs import asdict
+
+from kit.clients.events import Change, Known, changes, known
+from kit.clients.tables import Addresses, Catalog, row_servers
+from kit.engine.clients import RowAnswer, RowRequest
+from kit.engine.drill import DrillMoment, done
+from kit.engine.family import server_places
+from kit.engine.model import Model
+from kit.engine.registry import build, one_of
+from kit.engine.server import NOT_MODELLED, Servers
+from kit.engine.timeline import Moment, Timeline
+from kit.errors import BadInput, KitError, Refused
+from kit.playing.opening import replayed
+from kit.playing.session import Session
+
+Told = Callable[[RowAnswer], object]
+Listener = Callable[[int, Change], None]
+
+
+def tools_of(model: Model[Any, Any]) -> Servers:
+    """What answers for the servers of a model. Raises Refused where they have no tools."""
+    places = server_places()
+    if model.name not in places:
+        raise Refused(
+            f"{NOT_MODELLED}the servers of {model.name} answer no programs; "
+            f"those of {', '.join(places)} do"
+        )
+    family, place = places[model.name]
+    tools: Servers = family.load(place)
+    return tools
+
+
+class ServedCluster:
+    """The nodes of a Player, or of a timeline, as programs meet them.
+
+    ``listeners`` hear what each node tells its clients, by the node's place. Programs act in a
+    thread of their own: ``lock`` is held by whoever acts.
+    """
+
+    def __init__(self, source: Session | Timeline) -> None:
+        self.source, self.addresses = source, Addresses(())
+        self.tools = tools_of(self.timeline.model)
+        self.lock = source.lock if isinstance(source, Session) else threading.RLock()
+        self.listeners: list[Listener] = []
+        self.held: dict[str, int] = {}
+        self.values: dict[int, str] = {}
+        self.waiting: dict[int, Told] = {}
+        self._asked = threading.Condition(self.lock)
+        self.names: tuple[str, ...] = tuple(self.model.names)
+        self._own: set[int] = set()
+        self._acting, self._shown = False, self.timeline
+        self._seen = self._knowledge()
+        if isinstance(source, Session):
+            source.watchers.append(self.look)
+
+    @property
+    def timeline(self) -> Timeline:
+        """The history that is shown."""
+        return self.source.timeline if isinstance(self.source, Session) else self.source
+
+    @property
+    def model(self) -> Any:
+        """The model of that moment."""
+        return self.timeline.here
+
+    def now(self, at: int, timeline: Timeline | None = None) -> DrillMoment:
+        """The moment that is shown, as one asks a node.
+
+        Raises Refused where another cluster is shown meanwhile.
+        """
+        t = timeline or self.timeline
+        here: Any = t.here
+        if tuple(here.names) != self.names:
+            raise Refused("another cluster is shown now: serve it again")
+        run = tuple(t.moments[each] for each in t.path(t.at))
+        return DrillMoment(t.here, run, self.names[at])
+
+    def catalog(self, at: int) -> Catalog:
+        """The tables of a node."""
+        return Catalog(self.tools, self.now(at), self.addresses)
+
+    def is_up(self, at: int) -> bool:
+        """Whether the server of a node runs."""
+        with self.lock:
+            return self.tools.is_up(self.now(at), at)
+
+    # -- what a person does ------------------------------------------------------------------------
+
+    def step(self) -> Moment:
+        """One step on. Raises Refused at the end."""
+        if isinstance(self.source, Session):
+            return self.source.step()
+        with self.lock:
+            moment = self.source.forward()
+            if moment is None:
+                raise Refused("nothing comes next by itself")
+            self.look()
+            return moment
+
+    def act(self, action: Any) -> Moment:
+        """An action, as itself or by its verb. Raises BadInput for none, Refused with why."""
+        with self.lock:
+            if isinstance(self.source, Session):
+                return self.source.act(action)
+            if isinstance(action, str):
+                option = self.source.here.find(self.source.state, action)
+                if option is None:
+                    here = self.source.here
+                    verbs = ", ".join(map(here.verb, here.actions(self.source.state)))
+                    raise BadInput("action", action, verbs or "nothing: there is no action here")
+                action = option[0]
+            done(self.source, action)
+            self.look()
+            return self.source.now
+
+    def hold(self, *nodes: str) -> None:
+        """Nothing reaches these nodes by itself, and they hear of no newer epoch.
+
+        Raises BadInput for a name of no node.
+        """
+        with self.lock:
+            for name in nodes:
+                if name not in self.names:
+                    raise BadInput("node", name, one_of(name, list(self.names)))
+                rows = row_servers(self.tools)
+                at = self.names.index(name)
+                self.held[name] = rows.epoch(self.now(at), at) if rows else 0
+
+    def release(self, *nodes: str) -> None:
+        """These nodes are held no longer; without names, none is."""
+        with self.lock:
+            for name in nodes or tuple(self.held):
+                self.held.pop(name, None)
+            self.look()
+
+    def copy(self) -> ServedCluster:
+        """The same moment beside it, where nothing that is asked changes anything here."""
+        with self.lock:
+            twin = ServedCluster(replayed(self.timeline))
+            twin.addresses, twin.held, twin.values = self.addresses, {**self.held}, {**self.values}
+            twin._own = {*self._own}
+            return twin
+
+    def close(self) -> None:
+        """Nobody is answered any more."""
+        with self.lock:
+            self._begin_anew()
+            if isinstance(self.source, Session):
+                self.source.watchers.remove(self.look)
+
+    # -- what a program asks -----------------------------------------------------------------------
+
+    def ask(self, request: RowRequest, value: str | None, told: Told) -> None:
+        """A program asks a coordinator; ``told`` is called with the answer, perhaps much later.
+
+        Raises Refused where the node coordinates nothing, the history is shown at an earlier step,
+        or there was one request too many; BadInput for a level, or rows, that the model has not.
+        """
+        with self.lock:
+            rows = row_servers(self.tools)
+            if rows is None:
+                raise BadInput("table", "rows", f"{NOT_MODELLED}{self.model.name} has no rows")
+            at = self.names.index(request.coordinator)
+            if not rows.coordinates(self.now(at), at):
+                able = [n for n, x in enumerate(self.names) if rows.coordinates(self.now(n), n)]
+                who = " or ".join(self.names[each] for each in able)
+                raise Refused(f"{NOT_MODELLED}{request.coordinator} coordinates nothing; ask {who}")
+            if self.timeline.at != self.timeline.tip:
+                raise Refused("the history is shown at an earlier step: go to its end, or fork")
+            model, number = rows.asked(self.now(at), request)
+            changed = self._with(model)
+            refusal = rows.refusal(self.now(at, changed), number, self.held)
+            if refusal is not None:
+                told(refusal)
+                return
+            if value is not None:
+                self.values[number] = value
+            self._own.add(number)
+            self.waiting[number] = told
+            self._shown = changed
+            if isinstance(self.source, Session):
+                self.source.put(changed)
+            else:
+                self.source = changed
+            self.look()
+            self._asked.notify_all()
+
+    def wait(self, seconds: float) -> None:
+        """Return once a program waits for its answer. Raises KitError when none does in time."""
+        with self.lock:
+            if not self._asked.wait_for(lambda: self.waiting, seconds):
+                raise KitError(f"no program has waited for an answer within {seconds:g} seconds")
+
+    def value_of(self, number: int) -> str:
+        """What a request wrote: what its client gave, or else its name."""
+        return self.values.get(number, f"write {number + 1}")
+
+    def _with(self, model: Model[Any, Any]) -> Timeline:
+        """The history with another workload; of other branches, as far as they read the same."""
+        old = self.timeline
+        new, places, models = Timeline(model, old.script), {0: 0}, {old.here.off: model}
+        for each in old.moments[1:]:
+            here = old.model_at(each.id)
+            if here.off not in models:
+                given: Mapping[str, Any] = asdict(model.parameters)
+                models[here.off] = build(model.name, given, here.off)
+            if each.parent not in places:
+                continue
+            new.goto(places[each.parent])
+            try:
+                moment = new.do(each.action, fold=each.fold, model=models[here.off])
+            except (Refused, BadInput):
+                continue
+            if moment.say == each.say:
+                places[each.id] = moment.id
+        new.tip = places[old.tip]
+        new.at = places[old.at]
+        new.tell(old.story, old.premise, old)
+        return new
+
+    # -- what goes on by itself --------------------------------------------------------------------
+
+    def look(self) -> None:
+        """See what came of a step: go on by itself, answer clients, tell what nodes tell."""
+        with self.lock:
+            if self._acting or tuple(self.model.names) != self.names:
+                return
+            self._acting = True
+            try:
+                if self._shown is not self.timeline:
+                    self._begin_anew()
+                self._tell()
+                while self.timeline.at == self.timeline.tip and self._go_on():
+                    self._tell()
+                self._answer()
+            finally:
+                self._acting = False
+
+    def _begin_anew(self) -> None:
+        """Another history is shown: nobody will answer what was asked in the one before."""
+        self._shown = self.timeline
+        for told in self.waiting.values():
+            told(RowAnswer("failure", why="another history is shown now"))
+        for each in (self.waiting, self.values, self.held, self._own):
+            each.clear()
+
+    def _go_on(self) -> bool:
+        """One action that a request of a program comes to by itself; whether there was one."""
+        rows = row_servers(self.tools)
+        if rows is None:
+            return False
+        for number in sorted(self._own):
+            action = rows.next_step(self.now(0), number, self.held, begins=number in self.waiting)
+            if action is not None:
+                act = partial(self.timeline.do, action)
+                _ = self.source.after(act) if isinstance(self.source, Session) else act()
+                return True
+        return False
+
+    def _answer(self) -> None:
+        rows = row_servers(self.tools)
+        if rows is None:
+            return
+        for number, told in [*self.waiting.items()]:
+            found = rows.answer(self.now(0), number)
+            if found is not None:
+                del self.waiting[number]
+                told(found)
+
+    def _knowledge(self) -> list[Known]:
+        return [known(self.catalog(at)) for at in range(len(self.names))]
+
+    def _tell(self) -> None:
+        """What each node tells its clients, step for step where one leads to the other."""
+        before, self._seen = self._seen, self._knowledge()
+        for at, (was, has) in enumerate(zip(before, self._seen, strict=False)):
+            for change in changes(was, has):
+                for listener in self.listeners:
+                    listener(at, change)

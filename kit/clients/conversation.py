@@ -1,0 +1,310 @@
+"""One connection's side of the native protocol: what comes of each thing that a client asks.
+
+Statements of system tables are answered at once; reads and writes of the row wait for the model.
+"""
+
+import asyncio
+import hashlib
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from kit.clients import frames, statements
+from kit.clients.cluster import ServedCluster
+from kit.clients.frames import Asked, Column, Parameters, Result
+from kit.clients.notation import UNSET, MalformedError, multimap, number, sized, string
+from kit.clients.statements import Marker, Statement, SyntaxFault
+from kit.clients.tables import CQL, Catalog, Table, row_servers
+from kit.clients.values import decoded, encoded, fitted
+from kit.engine.clients import RowAnswer, RowRequest
+from kit.errors import BadInput, KitError, Refused
+from kit.operators.importers.cql import cql_type
+
+MOST_PREPARED = 1000
+KINDS = {"select": "read", "write": "write", "delete": "delete"}
+Reply = tuple[int, bytes]
+Wait = Callable[[RowRequest, str | None], Awaitable[RowAnswer]]
+FORGOTTEN = "this statement is not prepared here: prepare it again"
+
+
+class Conversation:
+    """A client at a node: the keyspace that it uses, the events that it wants.
+
+    ``prepared`` are the statements that clients of all nodes have prepared.
+    """
+
+    def __init__(
+        self, cluster: ServedCluster, at: int, prepared: dict[bytes, tuple[str, str]], wait: Wait
+    ) -> None:
+        self.cluster, self.at, self.prepared, self.wait = cluster, at, prepared, wait
+        self.started, self.events, self.used = False, set[str](), ""
+
+    async def reply(self, asked: Asked) -> Reply:
+        """What is answered: an opcode and a body; an error for what cannot be."""
+        try:
+            return await self._reply(asked)
+        except MalformedError as error:
+            return frames.error(frames.PROTOCOL_ERROR, str(error))
+        except SyntaxFault as error:
+            return frames.error(frames.SYNTAX_ERROR, str(error))
+        except Refused as error:
+            return frames.error(frames.SERVER_ERROR, str(error))
+        except KitError as error:
+            return frames.error(frames.INVALID, str(error))
+
+    async def _reply(self, asked: Asked) -> Reply:
+        if asked.opcode == frames.OPTIONS:
+            known = {"CQL_VERSION": [CQL], "COMPRESSION": [], "PROTOCOL_VERSIONS": ["4/v4"]}
+            return frames.SUPPORTED, multimap(known)
+        if asked.opcode == frames.STARTUP:
+            if asked.options.get("COMPRESSION"):
+                raise MalformedError("STARTUP COMPRESSION: this server compresses nothing")
+            self.started = True
+            return frames.READY, b""
+        if not self.started:
+            raise MalformedError("STARTUP has to come first")
+        if asked.opcode == frames.REGISTER:
+            self.events |= {*asked.events}
+            return frames.READY, b""
+        if asked.opcode == frames.PREPARE:
+            return self._prepare(str(asked.statements[0]))
+        if asked.opcode == frames.BATCH:
+            return await self._batch(asked)
+        return await self._execute(asked.statements[0], asked.parameters[0])
+
+    def _text(self, statement: str | bytes) -> tuple[str, str] | None:
+        if isinstance(statement, str):
+            return statement, self.used
+        return self.prepared.get(statement)
+
+    def _prepare(self, text: str) -> Reply:
+        statement = statements.parsed(text)
+        known = hashlib.md5(f"{self.used} {text}".encode(), usedforsecurity=False).digest()
+        with self.cluster.lock:
+            bound, key, found = self._shape(statement, self.used)
+        self.prepared[known] = (text, self.used)
+        while len(self.prepared) > MOST_PREPARED:
+            del self.prepared[next(iter(self.prepared))]
+        return frames.prepared(known, bound, key, found)
+
+    def _shape(self, statement: Statement, used: str) -> tuple[Result, int | None, Result]:
+        """The columns that are bound, the place of the key among them, and those of the result."""
+        if statement.verb in ("use", "describe"):
+            if statement.markers:
+                raise BadInput("?", statement.verb, "nothing to be bound here")
+            return Result("", "", ()), None, Result("", "", ())
+        table = self._table(statement, used, self.cluster.catalog(self.at))
+        by_marker = _places(statement, table)
+        pairs = zip(statement.markers, by_marker, strict=True)
+        bound = [Column(marker.name or name, cql_type(kind)) for marker, (name, kind) in pairs]
+        first = next(iter(table.columns))
+        key = next((at for at, (name, _) in enumerate(by_marker) if name == first), None)
+        columns = _columns(statement, table) if statement.verb == "select" else ()
+        return (
+            Result(table.keyspace, table.name, bound),
+            key,
+            Result(table.keyspace, table.name, columns),
+        )
+
+    def _table(self, statement: Statement, used: str, catalog: Catalog) -> Table:
+        keyspace = statement.keyspace or used
+        if not keyspace:
+            raise BadInput("table", statement.table, "a keyspace before it: USE one, or name it")
+        table = catalog.table(keyspace, statement.table)
+        for name in (*statement.columns, *statement.sets, *statement.where):
+            if name not in table.columns:
+                allowed = f"one of {', '.join(table.columns)} of {table.title}"
+                raise BadInput("column", name, allowed)
+        return table
+
+    async def _execute(self, known: str | bytes, given: Parameters) -> Reply:
+        found = self._text(known)
+        if found is None:
+            more = sized(known if isinstance(known, bytes) else b"", "H")
+            return frames.error(frames.UNPREPARED, FORGOTTEN, more)
+        text, used = found
+        statement = statements.parsed(text)
+        if statement.verb == "use":
+            return self._use(statement.keyspace)
+        with self.cluster.lock:
+            catalog = self.cluster.catalog(self.at)
+            if statement.verb == "describe":
+                columns, rows = catalog.describe(statement.columns, used)
+                return _page(Table("system", "describe", columns), [*columns], rows, given)
+            table = self._table(statement, used, catalog)
+            statement = _bound(statement, table, given)
+            if catalog.user_table(table) is None:
+                if statement.verb != "select":
+                    raise BadInput("table", table.title, "a table of users: this one is read only")
+                return _selected(statement, table, given)
+            request, value = self._request(statement, table, catalog, given.level)
+        answer = await self.wait(request, value)
+        return self._told(answer, request, statement, table, given)
+
+    async def _batch(self, asked: Asked) -> Reply:
+        """One write of the row: of several statements the last one stays."""
+        last: tuple[str | bytes, Parameters] | None = None
+        for known, given in zip(asked.statements, asked.parameters, strict=True):
+            found = self._text(known)
+            if found is not None and statements.parsed(found[0]).verb not in ("write", "delete"):
+                raise BadInput("BATCH", found[0], "statements that write")
+            last = known, given
+        return frames.void() if last is None else await self._execute(*last)
+
+    def _use(self, keyspace: str) -> Reply:
+        with self.cluster.lock:
+            names = self.cluster.catalog(self.at).names()
+        if keyspace not in names:
+            raise BadInput("keyspace", keyspace, f"one of {', '.join(names)}")
+        self.used = keyspace
+        return frames.used(keyspace)
+
+    def _request(
+        self, statement: Statement, table: Table, catalog: Catalog, level: str
+    ) -> tuple[RowRequest, str | None]:
+        """What a statement asks of the row, and the value that it writes."""
+        rows = row_servers(self.cluster.tools)
+        first, *others = table.columns
+        if rows is None:
+            name = self.cluster.model.name
+            raise BadInput("table", table.title, f"a table of the system: {name} has no rows")
+        given = {**statement.sets, **statement.where}
+        key = rows.key(catalog.now)
+        if (statement.verb != "select" or given) and given.get(first) != key:
+            raise BadInput(first, given.get(first), f"{key}: this model follows that one row")
+        if {*statement.where} - {first}:
+            raise BadInput("WHERE", ", ".join(statement.where), f"{first} = {key} alone")
+        value = next((given[name] for name in others if name in statement.sets), None)
+        if statement.verb == "write" and value is None:
+            raise BadInput(others[0], value, "a value")
+        kind: Any = KINDS[statement.verb]
+        return RowRequest(self.cluster.names[self.at], kind, level), value
+
+    def _told(
+        self, answer: RowAnswer, request: RowRequest, statement: Statement, table: Table,
+        given: Parameters,
+    ) -> Reply:  # fmt: skip
+        """The answer of a coordinator as a frame."""
+        level = number("H", frames.LEVELS.index(request.level))
+        if answer.verdict == "unavailable":
+            more = level + number("i", answer.needed) + number("i", answer.received)
+            return frames.error(frames.UNAVAILABLE, answer.why, more)
+        if answer.verdict == "done":
+            if statement.verb != "select":
+                return frames.void()
+            first, second = table.columns
+            key = row_servers(self.cluster.tools)
+            assert key is not None
+            with self.cluster.lock:
+                row: dict[str, Any] = {first: key.key(self.cluster.now(self.at))}
+                if answer.found is not None:
+                    row |= {second: self.cluster.value_of(answer.found)}
+            found = [row] if answer.found is not None else []
+            wanted = statement.columns or tuple(table.columns)
+            return _page(table, wanted, found, given)
+        more = level + number("i", answer.received) + number("i", answer.needed)
+        failed, reads = answer.verdict == "failure", statement.verb == "select"
+        more += number("i", answer.failures) if failed else b""
+        more += number("B", answer.received > 0) if reads else string("SIMPLE")
+        codes = {
+            (False, False): frames.WRITE_TIMEOUT,
+            (False, True): frames.READ_TIMEOUT,
+            (True, False): frames.WRITE_FAILURE,
+            (True, True): frames.READ_FAILURE,
+        }
+        return frames.error(codes[failed, reads], answer.why, more)
+
+
+def _columns(statement: Statement, table: Table) -> list[Column]:
+    wanted = statement.columns or table.columns
+    return [Column(name, cql_type(table.columns[name])) for name in wanted]
+
+
+def _places(statement: Statement, table: Table) -> list[tuple[str, str]]:
+    """The name and type of each marker, in their order."""
+    named = [*statement.sets.items(), *statement.where.items()]
+    found = {
+        value: (name, table.columns[name]) for name, value in named if isinstance(value, Marker)
+    }
+    if isinstance(statement.limit, Marker):
+        found[statement.limit] = ("[limit]", "int")
+    return [found[each] for each in statement.markers]
+
+
+def _bound(statement: Statement, table: Table, given: Parameters) -> Statement:
+    """The statement with its values. Raises BadInput where one is missing, or is of no use."""
+    places = _places(statement, table)
+    values: dict[Marker, Any] = {}
+    raw: Sequence[Any] = given.values
+    if given.names:
+        by_name = dict(zip(given.names, given.values, strict=True))
+        named = [
+            marker.name or name for marker, (name, _) in zip(statement.markers, places, strict=True)
+        ]
+        raw = [by_name.get(name, UNSET) for name in named]
+    if len(raw) != len(places):
+        raise BadInput("values", len(raw), f"{len(places)}, one for each marker")
+    for marker, (name, kind), each in zip(statement.markers, places, raw, strict=True):
+        if each == UNSET:
+            raise BadInput(name, "unset", "a value")
+        values[marker] = decoded(kind, each)
+
+    def filled(pairs: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            name: values[x] if isinstance(x, Marker) else _literal(name, table.columns[name], x)
+            for name, x in pairs.items()
+        }
+
+    limit = values.get(statement.limit, statement.limit) if statement.limit is not None else None
+    if limit is not None and (type(limit) is not int or limit < 1):
+        raise BadInput("LIMIT", limit, "a number of at least 1")
+    return Statement(
+        statement.verb,
+        statement.keyspace,
+        statement.table,
+        statement.columns,
+        filled(statement.sets),
+        filled(statement.where),
+        limit,
+    )
+
+
+def _literal(name: str, kind: str, value: Any) -> Any:
+    return value if value is None else fitted(name, kind, value)
+
+
+def _selected(statement: Statement, table: Table, given: Parameters) -> Reply:
+    """Rows of a table of the system."""
+    rows = [
+        row
+        for row in table.rows()
+        if all(_alike(row.get(name), value) for name, value in statement.where.items())
+    ]
+    return _page(table, statement.columns or tuple(table.columns), rows[: statement.limit], given)
+
+
+def _alike(held: Any, wanted: Any) -> bool:
+    return held is not None and str(held).lower() == str(wanted).lower()
+
+
+def _page(
+    table: Table, wanted: Sequence[str], rows: Sequence[Mapping[str, Any]], given: Parameters
+) -> Reply:
+    """A page of rows: as many as the client wants at once."""
+    columns = [Column(name, cql_type(table.columns[name])) for name in wanted]
+    end = given.start + given.page if given.page else len(rows)
+    shown = [[encoded(c.type, row.get(c.name)) for c in columns] for row in rows[given.start : end]]
+    more = end if end < len(rows) else 0
+    return frames.rows(Result(table.keyspace, table.name, columns, shown, more))
+
+
+async def awaited(cluster: ServedCluster, request: RowRequest, value: str | None) -> RowAnswer:
+    """The answer of a coordinator, whenever the model has it."""
+    loop = asyncio.get_running_loop()
+    found: asyncio.Future[RowAnswer] = loop.create_future()
+
+    def tell(answer: RowAnswer) -> None:
+        if not found.done():  # the client may be gone
+            found.set_result(answer)
+
+    cluster.ask(request, value, lambda answer: loop.call_soon_threadsafe(tell, answer))
+    return await found

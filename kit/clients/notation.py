@@ -1,0 +1,108 @@
+"""How the native protocol writes numbers, texts, lists and addresses: its section 3.
+
+A ``Reader`` takes a body apart and never reads beyond its end. Source: native protocol v4.
+"""
+
+import struct
+from collections.abc import Iterable, Mapping
+from ipaddress import ip_address
+
+from kit.errors import KitError
+
+UNSET, NULL = -2, -1
+MOST = 10_000
+"""Members of a list or a map in a message."""
+
+
+class MalformedError(KitError):
+    """A frame that does not read as the protocol says: what was read, and what is wrong with it."""
+
+
+class Reader:
+    """A body that is read from its beginning to its end."""
+
+    def __init__(self, body: bytes) -> None:
+        self.body, self.at = body, 0
+
+    def take(self, count: int, what: str) -> bytes:
+        """The next bytes. Raises MalformedError where so many are not left."""
+        left = len(self.body) - self.at
+        if not 0 <= count <= left:
+            raise MalformedError(f"{what}: {count} bytes are announced, {left} are left")
+        self.at += count
+        return self.body[self.at - count : self.at]
+
+    def number(self, form: str, what: str) -> int:
+        """A number: ``B`` of one byte, ``H`` of two, ``i`` of four, ``q`` of eight."""
+        return int(struct.unpack(f">{form}", self.take(struct.calcsize(form), what))[0])
+
+    def string(self, what: str, form: str = "H") -> str:
+        """A text; ``form`` is that of its length."""
+        try:
+            return self.take(self.number(form, what), what).decode()
+        except UnicodeDecodeError:
+            raise MalformedError(f"{what}: not UTF-8") from None
+
+    def count(self, what: str) -> int:
+        """How many of something follow. Raises MalformedError for more than ``MOST``."""
+        number = self.number("H", what)
+        if number > MOST:
+            raise MalformedError(f"{what}: {number} are announced, at most {MOST} are read")
+        return number
+
+    def strings(self, what: str) -> tuple[str, ...]:
+        """A list of texts."""
+        return tuple(self.string(what) for _ in range(self.count(what)))
+
+    def string_map(self, what: str) -> dict[str, str]:
+        """A map of texts to texts."""
+        return {self.string(what): self.string(what) for _ in range(self.count(what))}
+
+    def sized(self, what: str, form: str = "i") -> bytes | None:
+        """Bytes behind their length; None for null."""
+        length = self.number(form, what)
+        return None if length == NULL else self.take(length, what)
+
+    def value(self, what: str) -> bytes | int | None:
+        """A value that is bound; ``UNSET`` for one that is left out."""
+        length = self.number("i", what)
+        return length if length == UNSET else None if length == NULL else self.take(length, what)
+
+    def end(self, what: str) -> None:
+        """Raise MalformedError where something is left."""
+        if left := len(self.body) - self.at:
+            raise MalformedError(f"{what}: {left} bytes more than it says")
+
+
+def number(form: str, value: int) -> bytes:
+    """A number as it is written."""
+    return struct.pack(f">{form}", value)
+
+
+def string(text: str, form: str = "H") -> bytes:
+    """A text as it is written."""
+    encoded = text.encode()
+    return number(form, len(encoded)) + encoded
+
+
+def sized(value: bytes | None, form: str = "i") -> bytes:
+    """Bytes behind their length."""
+    return number(form, NULL) if value is None else number(form, len(value)) + value
+
+
+def strings(texts: Iterable[str]) -> bytes:
+    """A list of texts."""
+    each = [*map(string, texts)]
+    return number("H", len(each)) + b"".join(each)
+
+
+def multimap(lists: Mapping[str, Iterable[str]]) -> bytes:
+    """A map of texts to lists of texts."""
+    each = (string(key) + strings(texts) for key, texts in lists.items())
+    return number("H", len(lists)) + b"".join(each)
+
+
+def inet(address: str, port: int) -> bytes:
+    """An address and a port."""
+    packed = ip_address(address).packed
+    return number("B", len(packed)) + packed + number("i", port)

@@ -1,0 +1,207 @@
+"""Statements of CQL that are understood: reads, writes of one row, USE and DESCRIBE.
+
+Read word by word, never evaluated; whatever else it is, is told in one line.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NoReturn
+
+from msgspec import Struct
+
+from kit.errors import BadInput, KitError, shorten
+from kit.operators.importers.cql import Statement as Words
+from kit.operators.importers.cql import statements
+
+UNDERSTOOD = (
+    "SELECT columns FROM table [WHERE column = value AND …] [LIMIT number], "
+    "INSERT INTO table (columns) VALUES (values), UPDATE table SET column = value WHERE key = "
+    "value, DELETE FROM table WHERE key = value, USE keyspace, DESCRIBE"
+)
+LONGEST = 20_000
+"""Characters of a statement."""
+DEFINES = ("CREATE", "ALTER", "DROP", "TRUNCATE", "GRANT", "REVOKE", "LIST", "BEGIN")
+Verb = Literal["select", "write", "delete", "use", "describe"]
+
+
+class SyntaxFault(KitError):
+    """A text that is no statement that is understood."""
+
+
+class Marker(Struct, frozen=True):
+    """A value that is bound later: by its place, or by its name."""
+
+    place: int
+    name: str = ""
+
+
+class Statement(Struct, frozen=True):
+    """A statement: the table, ``columns`` that are read (none: all), what is set and compared.
+
+    Values are literals or markers. A DESCRIBE has its words in ``columns``.
+    """
+
+    verb: Verb
+    keyspace: str = ""
+    table: str = ""
+    columns: tuple[str, ...] = ()
+    sets: Mapping[str, Any] = {}
+    where: Mapping[str, Any] = {}
+    limit: Any = None
+    markers: tuple[Marker, ...] = ()
+
+
+def parsed(text: str) -> Statement:
+    """The statement of a text. Raises SyntaxFault for any other one."""
+    if len(text) > LONGEST:
+        raise SyntaxFault(f"a statement of {len(text)} characters: at most {LONGEST} are read")
+    try:
+        found = [*statements(f"{text}\n;", "statement")]
+    except BadInput as error:
+        raise SyntaxFault(str(error)) from None
+    if len(found) != 1:
+        raise SyntaxFault(f"{len(found)} statements: one at a time")
+    return _Parser(text, found[0]).statement()
+
+
+class _Parser:
+    def __init__(self, text: str, words: Words) -> None:
+        self.text, self.words, self.at = text, words, 0
+        self.markers: list[Marker] = []
+
+    def wrong(self) -> NoReturn:
+        here = self.words[self.at].written if self.at < len(self.words) else "its end"
+        raise SyntaxFault(
+            f"{shorten(self.text)}: not understood at {shorten(here)} (understood are {UNDERSTOOD})"
+        )
+
+    def says(self, *words: str) -> bool:
+        """Whether the next word is one of these; it is passed over if so."""
+        if self.at < len(self.words) and self.words[self.at].says(*words):
+            self.at += 1
+            return True
+        return False
+
+    def need(self, *words: str) -> None:
+        for word in words:
+            if not self.says(word):
+                self.wrong()
+
+    def name(self) -> str:
+        if self.at == len(self.words) or self.words[self.at].kind not in ("word", "name"):
+            self.wrong()
+        self.at += 1
+        return self.words[self.at - 1].called
+
+    def table(self) -> tuple[str, str]:
+        first = self.name()
+        return (first, self.name()) if self.says(".") else ("", first)
+
+    def names(self) -> tuple[str, ...]:
+        found = [self.name()]
+        while self.says(","):
+            found.append(self.name())
+        return tuple(found)
+
+    def value(self) -> Any:
+        if self.says("?"):
+            self.markers.append(Marker(len(self.markers)))
+            return self.markers[-1]
+        if self.says(":"):
+            self.markers.append(Marker(len(self.markers), self.name()))
+            return self.markers[-1]
+        sign = -1 if self.says("-") else 1
+        if self.at == len(self.words):
+            self.wrong()
+        word = self.words[self.at]
+        self.at += 1
+        if word.kind == "text":
+            quoted = word.written.startswith("'")
+            return word.written[1:-1].replace("''", "'") if quoted else word.written[2:-2]
+        if word.kind == "word" and word.written.isascii() and word.written.isdecimal():
+            if len(word.written) > 19:
+                self.at -= 1
+                self.wrong()
+            return sign * int(word.written)
+        known = {"true": True, "false": False, "null": None}
+        if word.kind == "word" and sign == 1:
+            return known.get(word.called, word.called)
+        self.at -= 1
+        return self.wrong()
+
+    def pairs(self, between: str) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        while True:
+            name = self.name()
+            self.need("=")
+            if name in found:
+                self.wrong()
+            found[name] = self.value()
+            if not self.says(between):
+                return found
+
+    def statement(self) -> Statement:
+        verbs: dict[str, Callable[[], Statement]] = {
+            "SELECT": self.select,
+            "INSERT": self.insert,
+            "UPDATE": self.update,
+            "DELETE": self.delete,
+            "USE": lambda: Statement("use", keyspace=self.name()),
+        }
+        for word, read in verbs.items():
+            if self.says(word):
+                made = read()
+                break
+        else:
+            if self.says("DESCRIBE", "DESC"):
+                rest, self.at = self.words[self.at :], len(self.words)
+                words = tuple(each.called for each in rest if each.kind in ("word", "name"))
+                made = Statement("describe", columns=words)
+            elif self.says(*DEFINES):
+                raise BadInput("statement", shorten(self.text), f"one of these: {UNDERSTOOD}")
+            else:
+                self.wrong()
+        if self.at < len(self.words):
+            self.wrong()
+        return made
+
+    def select(self) -> Statement:
+        columns = () if self.says("*") else self.names()
+        self.need("FROM")
+        keyspace, table = self.table()
+        where = self.pairs("AND") if self.says("WHERE") else {}
+        limit = self.value() if self.says("LIMIT") else None
+        if self.says("ALLOW"):
+            self.need("FILTERING")
+        return Statement("select", keyspace, table, columns, {}, where, limit, tuple(self.markers))
+
+    def insert(self) -> Statement:
+        self.need("INTO")
+        keyspace, table = self.table()
+        self.need("(")
+        names = self.names()
+        self.need(")", "VALUES", "(")
+        values = [self.value()]
+        while self.says(","):
+            values.append(self.value())
+        self.need(")")
+        if len(names) != len(values) or len({*names}) != len(names):
+            self.wrong()
+        given = dict(zip(names, values, strict=True))
+        return Statement("write", keyspace, table, sets=given, markers=tuple(self.markers))
+
+    def update(self) -> Statement:
+        keyspace, table = self.table()
+        self.need("SET")
+        sets = self.pairs(",")
+        self.need("WHERE")
+        where = self.pairs("AND")
+        return Statement(
+            "write", keyspace, table, sets=sets, where=where, markers=tuple(self.markers)
+        )
+
+    def delete(self) -> Statement:
+        self.need("FROM")
+        keyspace, table = self.table()
+        self.need("WHERE")
+        where = self.pairs("AND")
+        return Statement("delete", keyspace, table, where=where, markers=tuple(self.markers))

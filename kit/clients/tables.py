@@ -1,0 +1,376 @@
+"""The tables that a node answers: those of drivers, the schema, and those of the model's servers.
+
+What a model does not tell is null. A server's own table has text columns, but for those that
+``TYPES`` knows by name. Source: published ``SystemKeyspace``, ``SchemaKeyspace``,
+``VirtualSchemaKeyspace`` and ``DescribeStatement``.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+import msgspec
+from msgspec import Struct
+
+from kit.engine.cassandra import NATIVE_PORT, PORT
+from kit.engine.clients import RowServers
+from kit.engine.drill import DrillMoment
+from kit.engine.flows import as_uuid
+from kit.engine.server import OWN_KEYSPACE, KnownRing, Row, Servers, UserTable
+from kit.errors import BadInput
+from kit.ring.replication import Keyspace, LocalStrategy
+from kit.ring.tokens import MURMUR3
+
+RELEASE, CQL = "6.0.0-kit", "3.4.7"
+"""The first published release with CEP-21, and ours."""
+CLUSTER = "kit"
+PARTITIONERS = "org.apache.cassandra.dht."
+LOCATORS = "org.apache.cassandra.locator."
+VIRTUAL = ("system_views", OWN_KEYSPACE)
+IN_RING = "NLM"
+"""The states in which a node is a peer: one that joins is none yet."""
+TYPES = {
+    "epoch": "bigint",
+    "entry_id": "bigint",
+    "entry_time": "timestamp",
+    "node_id": "int",
+    "host_id": "uuid",
+    "broadcast_port": "int",
+    "local_port": "int",
+    "native_port": "int",
+    "port": "int",
+    "generation": "int",
+    "multi_step_operation": "map<text, text>",
+    "up": "boolean",
+    "behind": "bigint",
+    "held": "set<bigint>",
+    "read_endpoints": "set<text>",
+    "write_endpoints": "set<text>",
+    "read_replicas": "set<int>",
+    "write_replicas": "set<int>",
+    "can_commit": "boolean",
+    "needs_reconfiguration": "boolean",
+    "commits_paused": "boolean",
+    "version": "bigint",
+    "fence_version": "bigint",
+    "commit_idx": "bigint",
+    "idx": "bigint",
+    "can_vote": "boolean",
+}
+OF_TABLE = {
+    "kit_views.cms_health": {"members": "set<text>", "answering": "set<text>"},
+    "system_views.cluster_metadata_directory": {"tokens": "list<text>"},
+    "system.topology": {"tokens": "set<text>"},
+}
+STRATEGY: Mapping[str, str] = {"class": f"{LOCATORS}LocalStrategy"}
+EMPTY = {
+    "types": "keyspace_name text, type_name text, field_names list<text>, field_types list<text>",
+    "functions": "keyspace_name text, function_name text, argument_types list<text>",
+    "aggregates": "keyspace_name text, aggregate_name text, argument_types list<text>",
+    "triggers": "keyspace_name text, table_name text, trigger_name text",
+    "indexes": "keyspace_name text, table_name text, index_name text, kind text",
+    "views": "keyspace_name text, view_name text, base_table_name text",
+}
+OF_SCHEMA = {
+    "keyspaces": "keyspace_name text, durable_writes boolean, replication map<text, text>",
+    "tables": "keyspace_name text, table_name text, flags set<text>, comment text, id uuid",
+    "columns": (
+        "keyspace_name text, table_name text, column_name text, clustering_order text, kind text, "
+        "position int, type text"
+    ),
+}
+LOCAL = (
+    "key text, bootstrapped text, broadcast_address inet, broadcast_port int, cluster_name text, "
+    "cql_version text, data_center text, host_id uuid, listen_address inet, listen_port int, "
+    "native_protocol_version text, partitioner text, rack text, release_version text, "
+    "rpc_address inet, rpc_port int, schema_version uuid, tokens set<text>"
+)
+PEER = (
+    "peer inet, {}data_center text, host_id uuid, rack text, release_version text, "
+    "{}schema_version uuid"
+)
+DESCRIBED = {"keyspace_name": "text", "type": "text", "name": "text", "create_statement": "text"}
+
+
+def declared(text: str) -> dict[str, str]:
+    """Columns as they are declared, with their types."""
+    text = text.replace("map<text, text>", "map<text;text>")
+    pairs = (each.strip().split(" ", 1) for each in text.split(","))
+    return {name: kind.replace(";", ", ") for name, kind in pairs}
+
+
+class Table(Struct, frozen=True):
+    """A table: its columns with their CQL types, the key first, and its rows."""
+
+    keyspace: str
+    name: str
+    columns: Mapping[str, str]
+    rows: Callable[[], Iterable[Row]] = tuple
+
+    @property
+    def title(self) -> str:
+        """Its name, as statements have it."""
+        return f"{self.keyspace}.{self.name}"
+
+    def create(self) -> str:
+        """The statement that would create it."""
+        key = next(iter(self.columns))
+        columns = "".join(f"    {name} {kind},\n" for name, kind in self.columns.items())
+        return f"CREATE TABLE {self.title} (\n{columns}    PRIMARY KEY ({key})\n);"
+
+
+class Addresses(Struct, frozen=True):
+    """Where the nodes are for clients: an address each, by its place, and one port."""
+
+    hosts: Sequence[str]
+    port: int = NATIVE_PORT
+
+
+class Catalog:
+    """What a node answers at a moment: the tables by their names."""
+
+    def __init__(self, tools: Servers, now: DrillMoment, addresses: Addresses) -> None:
+        self.tools, self.now, self.addresses = tools, now, addresses
+        self.keyspaces, self.users = tools.schema(now, now.here)
+        made = [
+            Table("system", "local", declared(LOCAL), self._local),
+            Table("system", "peers", self._peer_columns("", "rpc_address inet, "), self._peers),
+            Table(
+                "system",
+                "peers_v2",
+                self._peer_columns("peer_port int, ", "native_address inet, native_port int, "),
+                self._peers,
+            ),
+            *(Table("system_schema", name, declared(text)) for name, text in EMPTY.items()),
+        ]
+        for schema in ("system_schema", "system_virtual_schema"):
+            virtual = schema == "system_virtual_schema"
+            rows = {"keyspaces": self._keyspaces, "tables": self._tables, "columns": self._columns}
+            for name, text in OF_SCHEMA.items():
+                columns = declared(text)
+                if virtual and name == "keyspaces":
+                    columns = {"keyspace_name": "text"}
+                made.append(Table(schema, name, columns, _of(rows[name], virtual)))
+        for each in tools.tables:
+            types = {name: _type_of(each.title, name) for name in each.columns}
+            made.append(Table(each.keyspace, each.name, types, _read(each.rows, now)))
+        made += [Table(each.keyspace, each.name, each.columns) for each in self.users]
+        self.tables = {each.title: each for each in made}
+
+    def table(self, keyspace: str, name: str) -> Table:
+        """A table by its name. Raises BadInput where the node has none."""
+        found = self.tables.get(f"{keyspace}.{name}")
+        if found is None:
+            raise BadInput("table", f"{keyspace}.{name}", f"one of {', '.join(self.tables)}")
+        return found
+
+    def user_table(self, table: Table) -> UserTable | None:
+        """The table of users that it is, if it is one."""
+        return next(
+            (x for x in self.users if (x.keyspace, x.name) == (table.keyspace, table.name)), None
+        )
+
+    def names(self) -> list[str]:
+        """The keyspaces, those of the system first."""
+        return [*dict.fromkeys([each.keyspace for each in self.tables.values()]), *(
+            each.name for each in self.keyspaces if not any(
+                table.keyspace == each.name for table in self.users
+            )
+        )]  # fmt: skip
+
+    # -- who is there ------------------------------------------------------------------------------
+
+    def ring(self) -> KnownRing | None:
+        """The ring as the node knows it."""
+        return self.tools.known_ring(self.now, self.now.here)
+
+    def tokens(self, at: int) -> list[str] | None:
+        """The tokens of a member as its partitioner writes them."""
+        ring = self.ring()
+        if ring is None or not ring.tokens.get(at) or self.partitioner() is None:
+            return None
+        hashed = ring.space == MURMUR3
+        return [str(t) if hashed else t.to_bytes(8, "big").hex() for t in ring.tokens[at]]
+
+    def partitioner(self) -> str | None:
+        """That of the ring: in a small token space a key is its own token."""
+        ring = self.ring()
+        if ring is None or (ring.space.low < 0 and ring.space != MURMUR3):
+            return None
+        of = "Murmur3" if ring.space == MURMUR3 else "ByteOrdered"
+        return f"{PARTITIONERS}{of}Partitioner"
+
+    def members(self) -> list[int]:
+        """The places of those in the ring."""
+        found = ((at, letter) for at, letter, _ in self.tools.members(self.now))
+        return [at for at, letter in found if letter in IN_RING]
+
+    def version(self, at: int) -> str | None:
+        """The schema version of a node, as a UUID; None where there is no schema."""
+        said = self.tools.version(self.now, at)
+        if not said:
+            return None
+        try:
+            return str(UUID(said))
+        except ValueError:
+            return as_uuid(int.from_bytes(said.encode()[-16:], "big"))
+
+    def _local(self) -> Iterator[Row]:
+        at, host = self.now.here, self.tools.hosts(self.now)[self.now.here]
+        yield {
+            "key": "local",
+            "bootstrapped": "COMPLETED" if at in self.members() else None,
+            "broadcast_address": host.address,
+            "broadcast_port": PORT,
+            "cluster_name": CLUSTER,
+            "cql_version": CQL,
+            "data_center": host.dc,
+            "host_id": host.host_id,
+            "listen_address": host.address,
+            "listen_port": PORT,
+            "native_protocol_version": "4",
+            "partitioner": self.partitioner(),
+            "rack": host.rack,
+            "release_version": RELEASE,
+            "rpc_address": self.addresses.hosts[at],
+            "rpc_port": self.addresses.port,
+            "schema_version": self.version(at),
+            "tokens": self.tokens(at),
+        }
+
+    def _peer_columns(self, port: str, native: str) -> dict[str, str]:
+        columns = declared(PEER.format(port, native))
+        return columns if self.ring() is None else {**columns, "tokens": "set<text>"}
+
+    def _peers(self) -> Iterator[Row]:
+        hosts = self.tools.hosts(self.now)
+        for at in self.members():
+            if at != self.now.here:
+                host, address = hosts[at], self.addresses.hosts[at]
+                yield {
+                    "peer": host.address,
+                    "peer_port": PORT,
+                    "data_center": host.dc,
+                    "host_id": host.host_id,
+                    "native_address": address,
+                    "native_port": self.addresses.port,
+                    "rack": host.rack,
+                    "release_version": RELEASE,
+                    "rpc_address": address,
+                    "schema_version": self.version(at),
+                    "tokens": self.tokens(at),
+                }
+
+    # -- the schema --------------------------------------------------------------------------------
+
+    def _keyspaces(self, virtual: bool) -> Iterator[Row]:
+        own = {each.name: each for each in self.keyspaces}
+        for name in self.names():
+            if (name in VIRTUAL) is virtual:
+                replication = replication_of(own[name]) if name in own else STRATEGY
+                yield {"keyspace_name": name, "durable_writes": True, "replication": replication}
+
+    def _tables(self, virtual: bool) -> Iterator[Row]:
+        for number, each in enumerate(self.tables.values()):
+            if (each.keyspace in VIRTUAL) is virtual:
+                yield {
+                    "keyspace_name": each.keyspace,
+                    "table_name": each.name,
+                    "flags": ["compound"],
+                    "comment": "",
+                    "id": as_uuid(number),
+                }
+
+    def _columns(self, virtual: bool) -> Iterator[Row]:
+        for each in self.tables.values():
+            if (each.keyspace in VIRTUAL) is virtual:
+                for place, (name, kind) in enumerate(each.columns.items()):
+                    yield {
+                        "keyspace_name": each.keyspace,
+                        "table_name": each.name,
+                        "column_name": name,
+                        "clustering_order": "none",
+                        "kind": "regular" if place else "partition_key",
+                        "position": -1 if place else 0,
+                        "type": kind,
+                    }
+
+    def describe(self, words: Sequence[str], used: str) -> tuple[dict[str, str], list[Row]]:
+        """What DESCRIBE says of a cluster, its keyspaces, or one of their tables.
+
+        Raises BadInput for anything else.
+        """
+        if words[:1] in (("cluster",), ["cluster"]):
+            columns = dict.fromkeys(("cluster", "partitioner", "snitch"), "text")
+            return columns, [
+                {"cluster": CLUSTER, "partitioner": self.partitioner() or "?", "snitch": "?"}
+            ]
+        what, *rest = [*words, ""]
+        rest = [word for word in rest if word]
+        plain = {name: kind for name, kind in DESCRIBED.items() if name != "create_statement"}
+        if what == "keyspaces" and not rest:
+            return plain, [_described(name, "keyspace", name) for name in self.names()]
+        if what == "tables" and not rest:
+            some = (t for t in self.tables.values() if used in ("", t.keyspace))
+            return plain, [_described(t.keyspace, "table", t.name) for t in some]
+        if what in ("schema", "full"):
+            users = [each.name for each in self.keyspaces]
+            return DESCRIBED, [row for name in users for row in self._described(name)]
+        names = rest if what in ("keyspace", "table", "columnfamily") else [*words]
+        if what in ("table", "columnfamily") or (names and names[0] not in self.names()):
+            keyspace, name = names if len(names) == 2 else (used, *names[:1]) if names else ("", "")
+            found = self.table(keyspace, name)
+            return DESCRIBED, [_described(keyspace, "table", name, found.create())]
+        name = names[0] if names else used
+        if len(names) == 2:
+            found = self.table(*names)
+            return DESCRIBED, [_described(names[0], "table", names[1], found.create())]
+        if name not in self.names():
+            raise BadInput("DESCRIBE", " ".join(words), f"one of {', '.join(self.names())}")
+        return DESCRIBED, self._described(name)
+
+    def _described(self, name: str) -> list[Row]:
+        own = {each.name: each for each in self.keyspaces}
+        replication = replication_of(own[name]) if name in own else STRATEGY
+        options = ", ".join(f"'{key}': '{value}'" for key, value in replication.items())
+        create = f"CREATE KEYSPACE {name} WITH replication = {{{options}}};"
+        tables = (each for each in self.tables.values() if each.keyspace == name)
+        return [
+            _described(name, "keyspace", name, create),
+            *(_described(name, "table", each.name, each.create()) for each in tables),
+        ]
+
+
+def _described(keyspace: str, kind: str, name: str, create: str = "") -> Row:
+    return {"keyspace_name": keyspace, "type": kind, "name": name, "create_statement": create}
+
+
+def _of(rows: Callable[[bool], Iterable[Row]], virtual: bool) -> Callable[[], Iterable[Row]]:
+    return lambda: rows(virtual)
+
+
+def _read(
+    rows: Callable[[DrillMoment, int], Iterable[Row]], now: DrillMoment
+) -> Callable[[], Iterable[Row]]:
+    return lambda: rows(now, now.here)
+
+
+def _type_of(table: str, column: str) -> str:
+    if table == "system_views.gossip_info" and column.endswith("_version"):
+        return "int"
+    return OF_TABLE.get(table, {}).get(column) or TYPES.get(column, "text")
+
+
+def replication_of(keyspace: Keyspace) -> dict[str, str]:
+    """How a keyspace is replicated, as the schema has it."""
+    given: dict[str, Any] = msgspec.to_builtins(keyspace.replication)
+    name = LOCATORS + given.pop("class")
+    if isinstance(keyspace.replication, LocalStrategy):
+        return {"class": name}
+    pairs = given.pop("factors", given.items())
+    return {"class": name, **{key: str(value) for key, value in pairs}}
+
+
+def row_servers(tools: Servers) -> RowServers | None:
+    """The same servers, if clients can write and read rows there."""
+    return tools if isinstance(tools, RowServers) else None

@@ -1,0 +1,215 @@
+"""What a program meets that writes and reads the row: its requests are those of the model.
+
+A request takes the place of the coordinator's first one that has not begun, else it is added to the
+workload. Messages arrive by themselves, in the order of replicas, and the coordinator answers when
+nothing more is to come; whatever is held waits for somebody's hand. An assumption: a coordinator
+knows at once who is down, and says *unavailable* before it sends anything. Source: native protocol
+v4, section 9; CEP-21, "Read/Write Path Integration".
+"""
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+from msgspec.structs import asdict
+
+from kit.engine.clients import RowAnswer, RowRequest, RowServers, Verdict
+from kit.engine.drill import DrillMoment
+from kit.engine.flows import ServerHost, address_of, host_id
+from kit.engine.model import Model
+from kit.engine.registry import build
+from kit.engine.server import UserTable
+from kit.errors import BadInput, Refused
+from kit.protocols.storage.coordinating import Finish, Start, TimeOut
+from kit.protocols.storage.rules import levels
+from kit.protocols.storage.rules.requests import (
+    AT_WORK,
+    DONE,
+    FAILED,
+    MOST_REQUESTS,
+    NOTHING,
+    WAITING,
+    is_tombstone,
+    timestamp,
+)
+from kit.protocols.storage.storage import Admit, Serve, StorageState, WriteBack
+from kit.ring.replication import Keyspace, SimpleStrategy
+from kit.ring.tokens import MURMUR3, TokenSpace, murmur3_token
+
+TABLE, COLUMNS = "items", {"key": "bigint", "value": "text"}
+KEYSPACE = "ks"
+MOST_KEYS = 100_000
+"""Keys that are tried, where tokens are hashes."""
+ALIKE = {"LOCAL_ONE": "ONE"}
+"""Levels that mean another one where there is one datacenter."""
+
+
+def key_of(space: TokenSpace, left: int, right: int) -> int:
+    """A key whose row is in a range: the right end itself, unless tokens are hashes of keys.
+
+    Raises BadInput where no small key is in the range.
+    """
+    if space != MURMUR3:
+        return right
+    for key in range(MOST_KEYS):
+        if left < murmur3_token(key.to_bytes(8, "big")) <= right:
+            return key
+    raise BadInput("range", f"({left}, {right}]", f"one that has a key below {MOST_KEYS}")
+
+
+class StorageServers(RowServers):
+    """The servers of a model on the storage model: replicas and coordinators are nodes."""
+
+    def space(self, now: DrillMoment) -> TokenSpace:
+        """The line of tokens."""
+        raise NotImplementedError
+
+    def keyspaces(self, now: DrillMoment) -> tuple[Keyspace, ...]:
+        """The keyspaces; the row is in the first one."""
+        return (Keyspace(KEYSPACE, SimpleStrategy(len(now.model.history.replicas))),)
+
+    def schema(self, now: DrillMoment, at: int) -> tuple[tuple[Keyspace, ...], list[UserTable]]:
+        """One table of one row."""
+        keyspaces = self.keyspaces(now)
+        return keyspaces, [UserTable(keyspaces[0].name, TABLE, COLUMNS)]
+
+    def hosts(self, now: DrillMoment) -> list[ServerHost]:
+        """Every machine; a coordinator is in the datacenter that its requests say."""
+        m = now.model
+        homes = dict(zip(m.history.replicas, m.history.dcs, strict=True))
+        for each in m.workload:
+            homes.setdefault(each.coordinator, each.dc or m.history.dcs[0])
+        return [
+            ServerHost(address_of(at), host_id(at), homes.get(name, m.history.dcs[0]))
+            for at, name in enumerate(m.names)
+        ]
+
+    def is_up(self, now: DrillMoment, at: int) -> bool:
+        """Whether its server runs; coordinators do not fail in these models."""
+        return at >= now.model.replicas or not now.state.down >> at & 1
+
+    def known(self, now: DrillMoment, at: int) -> int:
+        """The index of the epoch that a node knows; who coordinates nothing now hears of all."""
+        m, s = now.model, now.state
+        if at < m.replicas:
+            return int(s.known[at])
+        for request, ask in zip(s.requests, m.workload, strict=True):
+            if m.names[at] == ask.coordinator and request.phase in AT_WORK:
+                return int(request.coordinator_epoch)
+        return len(m.views(s)) - 1
+
+    def key(self, now: DrillMoment) -> int:
+        """A key of the range that the model follows."""
+        return key_of(self.space(now), now.model.history.left, now.model.history.right)
+
+    def coordinates(self, now: DrillMoment, at: int) -> bool:
+        """Replicas only store in these models."""
+        return now.model.names[at] in now.model.coordinators
+
+    # -- requests ----------------------------------------------------------------------------------
+
+    def asked(self, now: DrillMoment, request: RowRequest) -> tuple[Model[Any, Any], int]:
+        """The same model with other requests."""
+        m, s = now.model, now.state
+        level = request.level
+        if len(m.datacenters) == 1:
+            level = ALIKE.get(level, level)
+        if level not in levels.LEVELS:
+            raise BadInput("consistency level", request.level, f"one of {', '.join(levels.LEVELS)}")
+        mine = [n for n, ask in enumerate(m.workload) if ask.coordinator == request.coordinator]
+        waiting = (n for n in mine if s.requests[n].phase == WAITING)
+        number = next(waiting, len(m.workload))
+        if number >= MOST_REQUESTS:
+            raise Refused(f"{number} requests in one history, and no more: begin a new one")
+        home = next((m.workload[n].dc for n in mine), None)
+        dc = f"@{home}" if home else ""
+        lines = [*m.parameters.requests]
+        lines[number : number + 1] = [f"{request.coordinator}{dc} {request.kind} {level}"]
+        given = {**asdict(m.parameters), "requests": tuple(lines)}
+        return build(m.name, {**given, "together": True, "timeouts": True}, m.off), number
+
+    def epoch(self, now: DrillMoment, at: int) -> int:
+        """The epoch that a node knows."""
+        return int(now.model.epoch(now.state, self.known(now, at)))
+
+    def _plan(self, now: DrillMoment, number: int, held: Mapping[str, int]) -> Start | None:
+        """The start of a request that has not begun: by the newest epoch, or one that is held."""
+        starts = [
+            action
+            for action, refusal in now.model.options(now.state)
+            if isinstance(action, Start) and action.request == number and refusal is None
+        ]
+        since = held.get(now.model.workload[number].coordinator)
+        if since is not None:
+            return next((each for each in starts if each.epoch >= since), None)
+        return starts[-1] if starts else None
+
+    def refusal(self, now: DrillMoment, number: int, held: Mapping[str, int]) -> RowAnswer | None:
+        """Of what its level wants, too few live."""
+        m, s = now.model, now.state
+        start = self._plan(now, number, held)
+        if start is None:
+            return None
+        wanted = m.wanted(s, number, m.trails[s.trail].index(start.epoch))
+        if levels.enough(wanted, ~s.down):
+            return None
+        short = next(q for q in wanted if (q.replicas & ~s.down).bit_count() < q.needed)
+        alive = (short.replicas & ~s.down).bit_count()
+        why = f"{m.title_of(number)} needs {short.needed} of {m.listing(short.replicas)}"
+        return RowAnswer("unavailable", short.needed, alive, why=f"{why}, {alive} live")
+
+    def next_step(
+        self, now: DrillMoment, number: int, held: Mapping[str, int], *, begins: bool
+    ) -> Any | None:
+        """It begins, its messages arrive, its client is answered, or it is given up."""
+        m, s = now.model, now.state
+        request = s.requests[number]
+        if request.phase == WAITING:
+            return self._plan(now, number, held) if begins else None
+        able = [action for action, refusal in m.options(s) if refusal is None]
+        own = [each for each in able if getattr(each, "request", None) == number]
+        for each in own:
+            if isinstance(each, Admit | Serve | WriteBack) and each.replica not in held:
+                return each
+        if request.phase not in AT_WORK:
+            return None
+        for each in own:
+            if isinstance(each, Finish):
+                return each
+        waits = any(name in held for name in m.history.names(request.in_flight & ~s.down))
+        return next((each for each in own if isinstance(each, TimeOut) and not waits), None)
+
+    def answer(self, now: DrillMoment, number: int) -> RowAnswer | None:
+        """As its last step ended it."""
+        m, phase = now.model, now.state.requests[number].phase
+        if phase not in (DONE, FAILED):
+            return None
+        for before, after in reversed([*pairwise(now.run)]):
+            if before.state.requests[number].phase in AT_WORK:
+                if phase == DONE:
+                    found = _found(m, before.state, number)
+                    return RowAnswer("done", found=found, why=after.say)
+                return _failed(m, before.state, after, number)
+        return None
+
+
+def _found(m: Any, s: StorageState, number: int) -> int | None:
+    """The number of the request that wrote what a read found."""
+    cell = s.requests[number].newest_seen
+    if m.mutations[number] or cell == NOTHING or is_tombstone(cell):
+        return None
+    return [each.timestamp for each in s.requests].index(timestamp(cell))
+
+
+def _failed(m: Any, before: StorageState, after: Any, number: int) -> RowAnswer:
+    """A request that timed out, or whose answers are no longer enough."""
+    request = before.requests[number]
+    wanted = m.wanted(before, number, m.judged_by(before, number))
+    stale = isinstance(after.action, Finish)  # it had its answers, but by another plan
+    valid = m.valid(before, number) if stale else request.acked
+    short = next((q for q in wanted if (q.replicas & valid).bit_count() < q.needed), wanted[0])
+    sent = m.views(before)[request.epoch].group(m.writing(before, number))
+    failures = (sent & ~request.in_flight & ~valid).bit_count()
+    received = (short.replicas & valid).bit_count()
+    verdict: Verdict = "failure" if failures or stale else "timeout"
+    return RowAnswer(verdict, short.needed, received, failures, why=after.say)

@@ -1,0 +1,52 @@
+"""What tools and programs are answered while a node operation moves a range."""
+
+from collections.abc import Mapping
+
+from kit.engine.drill import DrillMoment
+from kit.engine.server import KnownRing, Servers
+from kit.protocols.storage.clients import KEYSPACE, StorageServers
+from kit.ring.replication import Keyspace, SimpleStrategy
+from kit.ring.tokens import TokenSpace
+from kit.ring.topology import Ring
+
+
+class VnodesServers(StorageServers):
+    """Replicas of one range, nodes without a replica of it, and the coordinators of requests."""
+
+    lacks: Mapping[str, str] = {
+        **Servers.lacks,
+        "nodetool describecluster": "there is no schema version",
+        "nodetool ring": "the ring is told to programs alone",
+    }
+
+    def space(self, now: DrillMoment) -> TokenSpace:
+        """The line of tokens of the ring."""
+        space: TokenSpace = now.model.rings[0].space
+        return space
+
+    def keyspaces(self, now: DrillMoment) -> tuple[Keyspace, ...]:
+        """The one keyspace."""
+        return (Keyspace(KEYSPACE, SimpleStrategy(now.model.rf)),)
+
+    def ring(self, now: DrillMoment, at: int) -> Ring:
+        """The ring as a node knows it: a node is in it, or out, once its operation has ended."""
+        before, after = now.model.rings
+        views, ring = now.model.views(now.state), before
+        for view in views[: self.known(now, at) + 1]:
+            if view.reads == view.writes:
+                ring = before if view.reads == views[0].reads else after
+        known: Ring = ring
+        return known
+
+    def known_ring(self, now: DrillMoment, at: int) -> KnownRing:
+        """Its tokens."""
+        names = now.model.names
+        nodes = self.ring(now, at).nodes
+        return KnownRing(self.space(now), {names.index(each.name): each.tokens for each in nodes})
+
+    def is_member(self, now: DrillMoment, at: int) -> bool:
+        """Whether the node that is asked has it in its ring."""
+        return bool(self.known_ring(now, now.here).tokens.get(at))
+
+
+SERVERS = VnodesServers()

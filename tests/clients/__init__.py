@@ -1,0 +1,1 @@
+"""Programs that connect to a cluster of the kit."""

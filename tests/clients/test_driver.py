@@ -1,0 +1,346 @@
+"""The published driver against a cluster of the kit: it sees, reads, writes and hears the model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from cassandra import (
+    InvalidRequest,
+    OperationTimedOut,
+    ReadTimeout,
+    Unavailable,
+    WriteFailure,
+    WriteTimeout,
+)
+from cassandra.cluster import NoHostAvailable
+from cassandra.metadata import BytesToken
+
+from kit import Player, build, serve
+from kit.clients.server import Served
+from kit.engine.drill import DrillMoment
+from kit.engine.family import server_places
+from kit.engine.timeline import played_out
+from kit.errors import KitError, Refused
+from kit.protocols.tcm.facts import moment
+from tests.clients.programs import Program, program
+from tests.waiting import until
+
+WRITE = "INSERT INTO ks.items (key, value) VALUES (150, '{}')"
+READ = "SELECT value FROM ks.items WHERE key = 150"
+
+
+@pytest.fixture
+def served() -> Iterator[Served]:
+    """A cluster of CEP-21 that has rows."""
+    with serve("dataplane") as cluster:
+        yield cluster
+
+
+def play(served: Served, until_epoch: int | None = None) -> None:
+    """Step to the end, or until an epoch is committed."""
+    while until_epoch is None or f"Epoch {until_epoch}:" not in served.timeline.now.say:
+        try:
+            served.step()
+        except Refused:
+            return
+
+
+def placed(served: Served) -> dict[int, set[str]]:
+    """The read replicas of each range of the tcm model, by its right end, as addresses."""
+    m: Any = served.timeline.here
+    s = served.timeline.state
+    rows = moment.rows(m, s, "ks")
+    return {row.right: {served.addresses[name] for name in row.reads} for row in rows}
+
+
+@pytest.mark.parametrize("rf", [1, 3])
+def test_the_token_map_is_the_models(rf: int) -> None:
+    """Before and after a bootstrap each range has the replicas that the model placed it on."""
+    with serve(build("tcm", {"rf": rf})) as served, program(served, "A") as one:
+        for wanted in (3, 4):
+            until(lambda n=wanted: len(one.cluster.metadata.all_hosts()) == n, "hosts")
+            until(lambda n=wanted: len(one.cluster.metadata.token_map.ring) == n, "tokens")
+            ring = one.cluster.metadata.token_map
+            known = placed(served)
+            assert sorted(known)[:-1] == [int.from_bytes(t.value, "big") for t in ring.ring]
+            for token in range(1, 400, 7):
+                replicas = ring.get_replicas("ks", BytesToken(token.to_bytes(8, "big")))
+                right = min(each for each in known if token <= each)
+                assert {host.address for host in replicas} == known[right]
+            play(served)
+
+
+def test_events_follow_from_the_steps(served: Served) -> None:
+    """A node that joins is told once, by every node that knows; nothing else is."""
+    with program(served, "K1") as one, program(served, "A") as other:
+        play(served, until_epoch=102)
+        assert not one.events + other.events
+        play(served)
+        x = served.addresses["X"]
+        for each in (one, other):
+            until(lambda p=each: len(p.events) >= 2, "two events")
+            assert each.events == [("NEW_NODE", x, ""), ("UP", x, "")]
+        until(lambda: len(one.cluster.metadata.all_hosts()) == 5, "X is a host")
+
+
+def test_a_crash_is_a_status() -> None:
+    """Who fails is told to be down, and its own clients are cut off."""
+    with serve(build("dataplane", {"crashes": 1})) as served, program(served, "K1") as one:
+        served.act("crash B")
+        until(lambda: one.events, "an event")
+        assert one.events == [("DOWN", served.addresses["B"], "")]
+        with pytest.raises(NoHostAvailable):
+            Program(served, "B")
+
+
+def test_a_table_that_is_created_is_told() -> None:
+    """The node that is asked tells of a table at once, another one when it has heard of it."""
+    with serve("gossip") as served, program(served, "A") as one, program(served, "C") as other:
+        play(served)
+        for each in (one, other):
+            until(lambda p=each: p.events, "an event")
+            assert each.events[0] == ("CREATED", "t", "ks")
+
+
+@pytest.mark.parametrize("level", ["ONE", "QUORUM", "ALL", "LOCAL_ONE"])
+def test_writes_are_read(served: Served, level: str) -> None:
+    """What one program writes another one reads, through another coordinator and a whole move."""
+    with program(served, "K1") as one, program(served, "K2") as other:
+        one.ask(WRITE.format("tea"), level)
+        play(served)
+        assert [row.value for row in other.ask(READ, level)] == ["tea"]
+        other.ask("DELETE FROM ks.items WHERE key = 150", level)
+        assert one.ask(READ, level) == []
+
+
+def test_prepared_statements_and_batches(served: Served) -> None:
+    """A statement that is prepared takes values; of a batch one write comes."""
+    from cassandra.query import BatchStatement
+
+    with program(served, "K1") as one:
+        insert = one.session.prepare("INSERT INTO ks.items (key, value) VALUES (?, ?)")
+        select = one.session.prepare("SELECT value FROM ks.items WHERE key = :k")
+        one.session.execute(insert, (150, "o'ne"))
+        assert one.session.execute(select, {"k": 150}).one().value == "o'ne"
+        batch = BatchStatement()
+        batch.add(insert, (150, "two"))
+        batch.add("UPDATE ks.items SET value = 'three' WHERE key = 150")
+        one.session.execute(batch)
+        assert one.session.execute(select, (150,)).one().value == "three"
+        served.prepared.clear()
+        assert one.session.execute(select, (150,)).one().value == "three"
+
+
+def test_too_few_live_replicas_are_unavailable() -> None:
+    """Nothing is sent where the level cannot be met; the error has the model's numbers."""
+    with serve(build("dataplane", {"crashes": 1})) as served, program(served, "K1") as one:
+        served.act("crash B")
+        with pytest.raises(Unavailable) as told:
+            one.ask(WRITE.format("x"), "ALL")
+        assert (told.value.required_replicas, told.value.alive_replicas) == (3, 2)
+        assert len(served.timeline.moments) == 2
+        one.ask(WRITE.format("x"), "QUORUM")
+
+
+def test_a_timed_out_write_comes_back(served: Served) -> None:
+    """Its client is told how many answered; what was on its way arrives later, and is read."""
+    with program(served, "K1") as one, program(served, "K2") as other:
+        served.hold("A", "B", "C")
+        write = one.begin(WRITE.format("late"))
+        until(lambda: "sends write 1" in served.timeline.now.say, "the write is sent")
+        served.act("time out write 1")
+        with pytest.raises(WriteTimeout) as told:
+            write.result()
+        assert (told.value.required_responses, told.value.received_responses) == (2, 0)
+        read = other.begin(READ)
+        until(lambda: "sends read 2" in served.timeline.now.say, "the read is sent")
+        served.act("time out read 2")
+        with pytest.raises(ReadTimeout):
+            read.result()
+        served.release()
+        assert [row.value for row in other.ask(READ)] == ["late"]
+
+
+def test_a_stale_coordinator_hears_of_it() -> None:
+    """By the answers it catches up, and its client is told that the plan holds no longer."""
+    with serve(build("dataplane", {"rf": 1})) as served, program(served, "K1") as one:
+        served.hold("K1")
+        play(served, until_epoch=103)
+        with pytest.raises(WriteFailure) as told:
+            one.ask(WRITE.format("stale"))
+        assert (told.value.required_responses, told.value.received_responses) == (2, 1)
+        served.release()
+        one.ask(WRITE.format("fresh"))
+        assert [row.value for row in one.ask(READ)] == ["fresh"]
+        assert not served.timeline.breaches(served.timeline.at)
+
+
+def test_a_stale_coordinator_without_its_safeguard() -> None:
+    """Its client is told that the write is done, and nobody reads it again."""
+    model = build("dataplane", {"rf": 1}, ("epoch-exchange",))
+    with serve(model) as served, program(served, "K1") as one, program(served, "K2") as other:
+        served.hold("K1")
+        play(served, until_epoch=103)
+        one.ask(WRITE.format("stale"))
+        assert [row.value for row in other.ask(READ)] == ["write 1"]
+        broken = served.timeline.breaches(served.timeline.at)
+        assert "Every acknowledged write is seen by every later read" in {x.title for x in broken}
+
+
+OWN = ("write", "read", "apply", "copy", "land", "time", "K")
+"""How verbs begin that are no event of the operation."""
+
+
+def verbs(served: Served) -> list[str]:
+    """What may be done now."""
+    m, s = served.timeline.here, served.timeline.state
+    return [m.verb(action) for action in m.actions(s)]
+
+
+def test_a_fence_refuses_a_late_write() -> None:
+    """A write that was sent before the fence, and arrives after it, is told to have failed."""
+    with serve("fence-without-drain") as served, program(served, "K1") as one:
+        served.hold("K1", *served.cluster.model.history.replicas)
+        write = one.begin(WRITE.format("fenced"))
+        until(lambda: "sends write 1" in served.timeline.now.say, "the write is sent")
+        while "fence_version" not in served.timeline.now.say:
+            event = [each for each in verbs(served) if not each.startswith(OWN)]
+            served.act((event or [each for each in verbs(served) if "write 1" not in each])[0])
+        for name in "BCD":
+            while f"apply {name}" in verbs(served):
+                served.act(f"apply {name}")
+        served.release()
+        with pytest.raises(WriteFailure, match="gives write 1 up") as told:
+            write.result()
+        assert told.value.received_responses == 0
+
+
+def test_replicas_send_programs_elsewhere(served: Served) -> None:
+    """A replica coordinates nothing in this model, and says who does."""
+    with program(served, "A") as one, pytest.raises(Exception, match="ask K1 or K2"):
+        one.ask(READ)
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("SELECT nope FROM ks.items", "nope"),
+        ("SELECT * FROM ks.nope", "ks.nope"),
+        ("SELECT * FROM items", "a keyspace before it"),
+        ("INSERT INTO ks.items (key, value) VALUES (7, 'x')", "follows that one row"),
+        ("INSERT INTO ks.items (key, value) VALUES (150, 7)", "a value of type text"),
+        ("INSERT INTO ks.items (key) VALUES (150)", "a value"),
+        ("UPDATE system.local SET rack = 'x' WHERE key = 'local'", "read only"),
+        ("CREATE TABLE ks.t (a int PRIMARY KEY)", "SELECT columns FROM table"),
+        ("USE nope", "nope"),
+        ("DESCRIBE nope", "nope"),
+    ],
+)
+def test_what_is_not_understood_is_one_error(served: Served, text: str, wrong: str) -> None:
+    """It names what is wrong and what is allowed; the history stays as it was."""
+    with program(served, "K1") as one:
+        with pytest.raises((InvalidRequest, Exception), match=wrong):
+            one.ask(text)
+        assert len(served.timeline.moments) == 1
+
+
+def test_a_player_shows_what_programs_do() -> None:
+    """Programs and a person act on one history; another one answers nobody of the first."""
+    player = Player("dataplane")
+    with serve(player) as served, program(served, "K1") as one:
+        one.ask(WRITE.format("tea"))
+        assert "tells its client: write 1 is done" in player.timeline.now.say
+        player.step()
+        assert [row.value for row in one.ask(READ)] == ["tea"]
+        served.hold("A", "B", "C")
+        write = one.begin(WRITE.format("lost"))
+        until(lambda: "sends write" in player.timeline.now.say, "the write is sent")
+        player.reset()
+        with pytest.raises((WriteFailure, OperationTimedOut)):
+            write.result()
+        player.step()
+        player.back()
+        with pytest.raises(Exception, match="at an earlier step"):
+            one.ask(READ)
+
+
+def test_a_history_has_a_last_request(served: Served) -> None:
+    """Where it is full, that is told, and what is there stays."""
+    from kit.protocols.storage.rules import requests
+
+    with program(served, "K1") as one, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("kit.protocols.storage.clients.MOST_REQUESTS", 3)
+        one.ask(WRITE.format("tea"))
+        one.ask(READ)
+        with pytest.raises(Exception, match="begin a new one"):
+            one.ask(READ)
+    assert requests.MOST_REQUESTS > 3
+
+
+@pytest.mark.parametrize("name", server_places())
+def test_every_cluster_with_tools_can_be_connected_to(name: str) -> None:
+    """All its tables are read as their columns say, at the start and at the end."""
+    with serve(name) as served:
+        for _ in range(2):
+            up = [n for at, n in enumerate(served.addresses) if served.cluster.is_up(at)]
+            with program(served, up[0]) as one:
+                for keyspace in one.cluster.metadata.keyspaces.values():
+                    for table in () if keyspace.name == "ks" else keyspace.tables:
+                        one.ask(f"SELECT * FROM {keyspace.name}.{table}")
+            play(served)
+
+
+def test_tables_answer_as_in_a_notebook(served: Served) -> None:
+    """A driver and the tools of a drill read the same rows of the same node."""
+    play(served)
+    with program(served, "A") as one:
+        found = one.ask("SELECT epoch, kind FROM system_views.cluster_metadata_log")
+    now: Any = served.cluster.now(0)
+    assert isinstance(now, DrillMoment)
+    given = {"table": "system_views.cluster_metadata_log", "columns": ("epoch", "kind")}
+    told = served.cluster.tools.read(now, 0, given)
+    assert [tuple(row) for row in found] == [(row["epoch"], row["kind"]) for row in told.rows]
+    assert len(found) == 4
+
+
+def test_pages_of_rows(served: Served) -> None:
+    """A program that wants two rows at once gets them all, two by two."""
+    with program(served, "K1") as one:
+        whole = one.ask("SELECT * FROM system_schema.columns")
+        one.session.default_fetch_size = 2
+        assert one.ask("SELECT * FROM system_schema.columns") == whole
+        assert len(one.ask("SELECT * FROM system_schema.columns LIMIT 3")) == 3
+
+
+def test_models_without_tools_say_so() -> None:
+    """The error names those that can be served."""
+    with pytest.raises(Refused, match="dataplane"):
+        serve("paxos")
+
+
+def test_elsewhere_there_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other systems have one loopback address, and are told what to do."""
+    monkeypatch.setattr("sys.platform", "darwin")
+    with pytest.raises(KitError, match="serve it on Linux"):
+        serve("dataplane")
+
+
+def test_a_port_that_is_taken(served: Served) -> None:
+    """It is named, and nothing is left open."""
+    with pytest.raises(KitError, match=f"port {served.port}"):
+        serve("dataplane", port=served.port)
+
+
+def test_a_played_out_timeline_can_be_served() -> None:
+    """A history that has ended is read as it is."""
+    with serve(played_out(build_timeline())) as served, program(served, "A") as one:
+        assert one.ask("SELECT tokens FROM system.local")[0].tokens is not None
+
+
+def build_timeline() -> Any:
+    """A history at its start."""
+    from kit import Timeline
+
+    return Timeline(build("tcm"))
