@@ -3,7 +3,7 @@ PY := .venv/bin/python
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help lab setup programs test test-deep bench spec lint format reference images screenshots cluster cluster-stop notebooks lock clean
+.PHONY: help lab setup programs test test-deep bench spec lint format reference images screenshots site cluster cluster-stop notebooks lock clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,6 +45,9 @@ screenshots: setup ## photograph the player into build/screenshots/ and images/g
 	@$(PY) tools/screenshots.py
 	@$(PY) tools/clip.py
 	@$(PY) tools/gallery.py
+
+site: setup ## build the static page that needs nothing, build/site (fetches a Python for browsers, by npm and pip)
+	@$(PY) tools/site.py
 
 cluster: setup ## start a Spark master with two workers on loopback, and say how to use it
 	@$(PY) -m kit.spark.cluster start

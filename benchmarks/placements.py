@@ -73,7 +73,7 @@ def against_the_driver(ring: Ring, tokens: int, replication: Replication) -> Fig
     large = len(line) > 100_000
     slow = best(3 if large else 5, lambda: strategy.make_token_replica_map(owner, line))
     found = strategy.make_token_replica_map(owner, line)
-    fast = best(5 if large else 20, lambda: (forget(ring), replicas(ring, replication)))
+    fast = best(5 if large else 20, lambda: replicas(forgotten(ring), replication))
     ours = replicas(ring, replication)[: len(line)].tolist()
     assert all(
         {host.code for host in found[token]} == {code for code in codes if code >= 0}
@@ -94,10 +94,10 @@ def strategy_name(replication: Replication) -> str:
     return type(replication).__name__.removesuffix("Strategy").removesuffix("Topology").lower()
 
 
-def forget(*rings: Ring) -> None:
-    """What was found of rings is worked out again: else only a look-up is timed."""
-    for ring in rings:
-        ring.walked.clear()
+def forgotten(ring: Ring) -> Ring:
+    """A ring of which all is worked out again: else only a look-up is timed."""
+    ring.walked.clear()
+    return ring
 
 
 def after_one_join(ring: Ring, count: int, replication: Replication) -> Figure:
@@ -110,8 +110,8 @@ def after_one_join(ring: Ring, count: int, replication: Replication) -> Figure:
     tokens = tuple(t for t in chance.sample(range(-(2**61), 2**61), count) if t not in own)
     node = Node("joiner", tokens, "dc1", "r1")
     after = ring.join(node)
-    full = best(5, lambda: (forget(after), stable_placement(after, replication)))
-    rows = best(20, lambda: (forget(ring, after), changes(ring, after, replication)))
+    full = best(5, lambda: stable_placement(forgotten(after), replication))
+    rows = best(20, lambda: changes(forgotten(ring), forgotten(after), replication))
     return Figure(
         f"rows changed by a join with {count} tokens, {strategy_name(replication)}",
         spoken(rows),

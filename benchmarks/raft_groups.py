@@ -109,7 +109,7 @@ class Simulation:
         ahead = sorted(wanted, reverse=True)
         while True:
             leader = self.leader
-            if leader is not None and not leader.server.role.transfer:
+            if leader is not None and not getattr(leader.server.role, "transfer", None):
                 under_way = len(leader.server.log.part(leader.server.applied + 1))
                 if not ahead and not under_way:
                     done = self.machines[leader.server.id].lines.get(GROUP, ())

@@ -109,6 +109,10 @@ def _harmony() -> Iterator[Figure]:
         yield Figure("before it searches, Harmony is compiled", "", spoken(found.making))
 
 
+def _walk(steps: list[int]) -> None:
+    steps.append(walked(WALKS, LONGEST))
+
+
 def _walks() -> Figure:
     """Steps a second of random walks with the invariant judged after each."""
     model = TwoPhase(TwoPhaseParameters(WALKED_RMS))
@@ -118,7 +122,7 @@ def _walks() -> Figure:
         assert found.findings == ()
         ours = max(ours, found.steps / found.seconds)
         steps: list[int] = []
-        took = seconds(lambda steps=steps: steps.append(walked(WALKS, LONGEST)))
+        took = seconds(partial(_walk, steps))
         theirs = max(theirs, steps[0] / took)
     return Figure(
         f"random walks of twophase, {WALKED_RMS} managers, steps a second",

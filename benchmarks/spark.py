@@ -41,7 +41,8 @@ KEYS = ["group", "step", "measure", "unit"]
 def a_join(nodes: int) -> History:
     """One more node joins a ring of so many."""
     drawn = ks.sample(nodes, TOKENS)
-    return ks.history(drawn.ring, drawn.keyspaces, [drawn.bootstrap()])
+    joined: History = ks.history(drawn.ring, drawn.keyspaces, [drawn.bootstrap()])
+    return joined
 
 
 def rows(case: History) -> int:

@@ -31,8 +31,8 @@ def dump_of(tablets: int, nodes: int) -> Tablets.Parameters:
     size = TabletsSize(nodes=nodes, shards=SHARDS, tables=tables, tablets=tablets // tables)
     texts: list[str] = []
     for table in drawn_tables(size):
-        drawn = drawn_chunk(size, table, 0)
-        pairs = zip(drawn.nodes.tolist(), drawn.shards.tolist(), strict=True)
+        held, shards, _ = drawn_chunk(size, table, 0)
+        pairs = zip(held.tolist(), shards.tolist(), strict=True)
         texts += (
             " ".join(f"n{node}:{shard}" for node, shard in zip(*each, strict=True))
             for each in pairs

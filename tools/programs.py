@@ -1,6 +1,6 @@
-"""The two programs that only the tests need: a Chromium, and Graphviz's ``dot``.
+"""What only the tests need: a Chromium, Graphviz's ``dot``, the Python of the site.
 
-``make lab`` needs neither. Run as a script, this brings what is missing where it can: Debian's
+``make lab`` needs none of them. Run as a script, this brings what is missing where it can: Debian's
 packages through apt (as root or by ``sudo -n``), else Playwright's own Chromium; and says
 loudly what it could not bring.
 """
@@ -10,6 +10,12 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from kit.errors import KitError  # noqa: E402  # as below
+from tools import core  # noqa: E402  # run as a script, the root is not on the path
 
 NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 MAC_CHROME = Path("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome")
@@ -95,7 +101,18 @@ def bring() -> list[str]:
             check=False,
             stdin=subprocess.DEVNULL,
         )
-    found = {"a Chromium": chromium(), "Graphviz's dot": dot()}
+    if core.fetched() is None:
+        print("programs: fetching the Python of the site", flush=True)
+        for one in (core.PYTHON, core.WHEEL):
+            try:
+                core.fetch(one)
+            except KitError as error:
+                print(f"programs: {error}")
+    found = {
+        "a Chromium": chromium(),
+        "Graphviz's dot": dot(),
+        "the Python of the site": core.fetched(),
+    }
     return [name for name, path in found.items() if path is None]
 
 

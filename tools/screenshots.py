@@ -19,8 +19,8 @@ from playwright.sync_api import Browser, sync_playwright
 
 from kit.engine.registry import entries
 from kit.engine.timeline import Timeline
+from kit.playing.opening import open_source
 from kit.views.export import export_html
-from kit.widgets.opening import open_source
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))

@@ -20,10 +20,10 @@ from kit.engine.model import Model
 from kit.engine.network import DeliverMessage
 from kit.engine.timeline import LONGEST_RUN
 from kit.errors import BadInput, Refused
+from kit.playing.opening import Source
+from kit.playing.session import Line, Session
 from kit.views.actions import mark
 from kit.views.fragment import Frag, h
-from kit.widgets.opening import Source
-from kit.widgets.player import Player
 
 LETTERS = "ABCDEFGHJKMNPQRSTUVWXYZ"
 """Those that nobody takes for another letter or a digit when they are read from a wall."""
@@ -83,7 +83,8 @@ class Room:
     """
 
     def __init__(self, source: Source) -> None:
-        self.player = Player(source, controls=False)
+        self.line = Line()
+        self.player = Session(source, self.line)
         model = self.player.model
         if not isinstance(model, NetworkModel):
             allowed = "a model of nodes that send messages, such as raft, paxos or gossip"

@@ -25,7 +25,7 @@ from kit.classroom.pages import head_of, nodes_of, room_style, seat_page, sheet,
 from kit.classroom.room import Enter, Leave, Press, Return, Room, Said, Sit
 from kit.edge.words import say
 from kit.errors import KitError
-from kit.views.shell import browser_module
+from kit.views.shell import browser_module, raw_module
 from kit.views.styles import widget_style
 
 LOOPBACK, EVERYWHERE = "127.0.0.1", "0.0.0.0"
@@ -81,34 +81,6 @@ class Wall(Struct, frozen=True, forbid_unknown_fields=True):
     free: str = ""
 
 
-class Channel:
-    """What a Player's stage talks to in place of a notebook: every page on the wall."""
-
-    comm_id = "wall"
-
-    def __init__(self, tell: Callable[[str | bytes], None]) -> None:
-        self.tell = tell
-        self.hear: Callable[[dict[str, Any]], None] = lambda message: None
-
-    def on_msg(self, hear: Callable[[dict[str, Any]], None]) -> None:
-        """The stage says who hears what a page sends."""
-        self.hear = hear
-
-    def send(self, data: dict[str, Any], buffers: list[Any] | None = None) -> None:
-        """The stage tells the pages something: an update, or with its buffer a whole pack."""
-        if data["method"] == "custom":
-            self.tell(as_message(data["content"]))
-        elif ["pack"] in data["buffer_paths"] and buffers:
-            self.tell(bytes(buffers[0]))
-        else:
-            self.tell(as_message({"traits": data["state"]}))
-
-    def said(self, content: Any) -> None:
-        """A page said something to the stage."""
-        data = {"method": "custom", "content": content}
-        self.hear({"content": {"data": data}, "buffers": []})
-
-
 class Hall:
     """A room and all who are connected to it."""
 
@@ -117,8 +89,7 @@ class Hall:
         self.seats: set[SeatLine] = set()
         self.walls: set[WallLine] = set()
         self.lines: Counter[str] = Counter()
-        self.channel = Channel(self._tell_walls)
-        room.player.stage.comm = self.channel
+        room.line.tell = self._tell_walls
 
     def tell_all(self) -> None:
         """Show everybody what there is now to see."""
@@ -307,7 +278,7 @@ class WallLine(Line):
         if not self.is_open:
             return self._unlock(said)
         if said is None:
-            self.hall.channel.said(plain)
+            self.hall.room.player.hear(plain)
         elif said.free:
             self.hall.room.free(said.free)
         return self.hall.tell_all()
@@ -317,9 +288,9 @@ class WallLine(Line):
             return self.close(1008)
         self.is_open = True
         self.hall.walls.add(self)
-        stage = self.hall.room.player.stage
-        self.tell(as_message({"traits": {"steps": stage.steps}}))
-        self.tell(stage.pack)
+        line = self.hall.room.line
+        self.tell(as_message({"traits": {"steps": line.steps}}))
+        self.tell(line.pack)
         return self.hall.tell_all()
 
 
@@ -337,6 +308,7 @@ def application(hall: Hall) -> Application:
             page("/player.js", script, lambda: browser_module("widget")),
             page("/player.css", "text/css", widget_style),
             page("/room.css", "text/css", room_style),
+            page("/linked.js", script, lambda: raw_module("linked")),
             page("/seat.js", script, lambda: sheet("seat.js")),
             page("/projector.js", script, lambda: sheet("projector.js")),
             ("/seat", SeatLine, {"hall": hall}),

@@ -24,8 +24,8 @@ from kit.engine.registry import build, one_of
 from kit.engine.server import NOT_MODELLED, Servers
 from kit.engine.timeline import Moment, Timeline
 from kit.errors import BadInput, KitError, Refused
-from kit.widgets.opening import replayed
-from kit.widgets.player import Player
+from kit.playing.opening import replayed
+from kit.playing.session import Session
 
 Told = Callable[[RowAnswer], object]
 Listener = Callable[[int, Change], None]
@@ -51,10 +51,10 @@ class ServedCluster:
     thread of their own: ``lock`` is held by whoever acts.
     """
 
-    def __init__(self, source: Player | Timeline) -> None:
+    def __init__(self, source: Session | Timeline) -> None:
         self.source, self.addresses = source, Addresses(())
         self.tools = tools_of(self.timeline.model)
-        self.lock = source.lock if isinstance(source, Player) else threading.RLock()
+        self.lock = source.lock if isinstance(source, Session) else threading.RLock()
         self.listeners: list[Listener] = []
         self.held: dict[str, int] = {}
         self.values: dict[int, str] = {}
@@ -64,13 +64,13 @@ class ServedCluster:
         self._own: set[int] = set()
         self._acting, self._shown = False, self.timeline
         self._seen = self._knowledge()
-        if isinstance(source, Player):
+        if isinstance(source, Session):
             source.watchers.append(self.look)
 
     @property
     def timeline(self) -> Timeline:
         """The history that is shown."""
-        return self.source.timeline if isinstance(self.source, Player) else self.source
+        return self.source.timeline if isinstance(self.source, Session) else self.source
 
     @property
     def model(self) -> Any:
@@ -102,7 +102,7 @@ class ServedCluster:
 
     def step(self) -> Moment:
         """One step on. Raises Refused at the end."""
-        if isinstance(self.source, Player):
+        if isinstance(self.source, Session):
             return self.source.step()
         with self.lock:
             moment = self.source.forward()
@@ -114,7 +114,7 @@ class ServedCluster:
     def act(self, action: Any) -> Moment:
         """An action, as itself or by its verb. Raises BadInput for none, Refused with why."""
         with self.lock:
-            if isinstance(self.source, Player):
+            if isinstance(self.source, Session):
                 return self.source.act(action)
             if isinstance(action, str):
                 option = self.source.here.find(self.source.state, action)
@@ -159,7 +159,7 @@ class ServedCluster:
         """Nobody is answered any more."""
         with self.lock:
             self._begin_anew()
-            if isinstance(self.source, Player):
+            if isinstance(self.source, Session):
                 self.source.watchers.remove(self.look)
 
     # -- what a program asks -----------------------------------------------------------------------
@@ -192,7 +192,7 @@ class ServedCluster:
             self._own.add(number)
             self.waiting[number] = told
             self._shown = changed
-            if isinstance(self.source, Player):
+            if isinstance(self.source, Session):
                 self.source.put(changed)
             else:
                 self.source = changed
@@ -267,7 +267,7 @@ class ServedCluster:
             action = rows.next_step(self.now(0), number, self.held, begins=number in self.waiting)
             if action is not None:
                 act = partial(self.timeline.do, action)
-                _ = self.source.after(act) if isinstance(self.source, Player) else act()
+                _ = self.source.after(act) if isinstance(self.source, Session) else act()
                 return True
         return False
 

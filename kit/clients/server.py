@@ -25,8 +25,8 @@ from kit.clients.notation import MalformedError
 from kit.clients.tables import Addresses
 from kit.engine.timeline import Moment, Timeline
 from kit.errors import BadInput, KitError
-from kit.widgets.opening import Source, open_source
-from kit.widgets.player import Player
+from kit.playing.opening import Source, open_source
+from kit.playing.session import Session
 
 FIRST = IPv4Address("127.0.0.1")
 MOST_CONNECTIONS, MOST_NODES = 256, 200
@@ -115,7 +115,7 @@ class Served:
     ``addresses`` has the address of each node by its name, ``port`` is the same for all.
     """
 
-    def __init__(self, source: Player | Timeline, port: int = 0) -> None:
+    def __init__(self, source: Session | Timeline, port: int = 0) -> None:
         if sys.platform != "linux":
             raise KitError(ELSEWHERE.format(system=sys.platform))
         self.cluster = ServedCluster(source)
@@ -260,7 +260,7 @@ def bound(hosts: Sequence[str], port: int) -> list[socket.socket]:
     raise KitError(f"port {port or 'any'}: {wrong.strerror or wrong}")
 
 
-def serve(source: Player | Source = None, *, port: int = 0) -> Served:
+def serve(source: Session | Source = None, *, port: int = 0) -> Served:
     """Let programs connect to the cluster of a Player, a timeline, a model, a scenario by name.
 
     Every node has a loopback address of its own; ``port`` 0 picks a free one.
@@ -268,4 +268,4 @@ def serve(source: Player | Source = None, *, port: int = 0) -> Served:
     Raises KitError on another system than Linux, or where the port is in use; Refused for a model
     whose servers answer no programs.
     """
-    return Served(source if isinstance(source, Player) else open_source(source).timeline, port)
+    return Served(source if isinstance(source, Session) else open_source(source).timeline, port)

@@ -13,12 +13,22 @@ from importlib import import_module
 from itertools import pairwise
 
 from kit.commands.parsing import Parser
+from kit.edge.bundles import beginning
 from kit.edge.limits import shortage
-from kit.edge.reading import beginning, pipes_kept
+from kit.edge.reading import pipes_kept
 from kit.engine.family import FileKind, families
 from kit.errors import KitError, one_line
 
-FLAGS = ("--json", "--symmetry", "--partial-order", "--refines", "--force", "--no-browser")
+FLAGS = (
+    "--json",
+    "--symmetry",
+    "--partial-order",
+    "--refines",
+    "--force",
+    "--no-browser",
+    "--open",
+    "--anonymize",
+)
 """Options that take no value: a file behind one is the command's own."""
 
 TRACE = FileKind("a trace", "engine.trace:is_trace", ("play", "export"))
@@ -68,6 +78,7 @@ ANSWERS = {
     "export": ("write a run for other tools: ITF, ShiViz, Mermaid, SVG", "runs:EXPORT"),
     "check": ("search every reachable state of a model", "searches:CHECK"),
     "fuzz": ("walk a model at random, once for each seed", "searches:FUZZ"),
+    "explain": ("whether journals, dumps and snapshots obey the model", "explaining:EXPLAIN"),
     "ring": ("the placements of a stable ring", "rings:RING"),
     "glossary": ("what a word means, its picture and its lesson", "glossary:COMMAND"),
     "handout": ("a page to hand out for a notebook, and its key", "handout:HANDOUT"),
@@ -78,6 +89,7 @@ SESSIONS = {
     "drill": ("type an operator's commands against a simulated cluster", "drills:drill"),
     "class": ("let a class play a run: everybody is a node", "classroom:classroom"),
     "serve": ("let programs and cqlsh connect to a cluster", "serving:serving"),
+    "site": ("serve the static page that needs nothing, on this machine", "site:site"),
     "lab": ("open JupyterLab on the start notebook", "lab:main"),
 }
 EXAMPLES = """\

@@ -63,14 +63,14 @@ def _listed(entry: registry.Entry) -> dict[str, Any]:
 
 def named(name: str) -> tuple[registry.Entry, registry.Scenario | None]:
     """A model, or a scenario with its model. Raises BadInput for an unknown name."""
-    known = registry.entries()
-    if name in known:
+    if name in registry.model_names():
         return registry.entry_of(name), None
-    bare = [scenario.name for entry in known.values() for scenario in entry.scenarios]
-    full = [f"{e.name}/{scenario.name}" for e in known.values() for scenario in e.scenarios]
-    if name not in (*bare, *full):
-        raise BadInput("model", name, registry.one_of(name, [*known, *bare]))
-    return registry.scenario_of(name)
+    try:
+        return registry.scenario_of(name)
+    except BadInput:
+        known = registry.entries()
+        bare = [scenario.name for entry in known.values() for scenario in entry.scenarios]
+        raise BadInput("model", name, registry.one_of(name, [*known, *bare])) from None
 
 
 def _show(given: Namespace) -> Answer:
@@ -479,7 +479,7 @@ CONFIGURATION = (
     Word("--off", "SAFEGUARD", SWITCH, several=True),
 )
 TRACE = Word("--trace", "FILE", "write the run that fails as a trace")
-ORDER = "take the steps that may wait right before those that look at them"
+ORDER = "let steps wait for those that look at them, or take at once what commutes"
 OF_CHECK = (
     Word("--symmetry", "", "visit one of all states that are alike"),
     Word("--partial-order", "", ORDER),

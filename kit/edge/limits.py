@@ -1,7 +1,6 @@
 """How much memory this process may take, how many cores and tasks a Spark may be asked for."""
 
 import os
-import resource
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
@@ -12,11 +11,28 @@ from msgspec.structs import astuple
 
 from kit.errors import BadInput, counted
 
+try:
+    import resource
+except ImportError:  # a page's Python: nothing tells what it takes, and nothing limits it
+    HAS_LIMITS = False
+else:
+    HAS_LIMITS = True
+
 CGROUPS = Path("/sys/fs/cgroup")
 OWN_CGROUP = Path("/proc/self/cgroup")
 STATM = Path("/proc/self/statm")
 UNLIMITED = 1 << 60  # bytes: what stands for no limit is at least so much
 NEARLY = 0.75  # of a limit
+MOST_MEMBERS = 1000  # of an archive, or of a folder that is read as one
+MOST_PACKED = 256 << 20  # bytes of an archive as it lies on the disk
+MOST_UNPACKED = 512 << 20  # bytes of all that is in an archive
+MOST_TIMES = 300  # an archive's content to its packed size: rows of one table pack to a fiftieth
+FREELY_UNPACKED = 1 << 20  # bytes: so many may come of any archive
+ALONE = sys.platform in ("emscripten", "wasi")
+"""Whether Python has one thread and no process beside it, as in a page.
+
+Then nobody looks after what computes: who began it can end the page's worker, as a whole.
+"""
 MOST_TASKS = 100_000  # of one job of Spark's: with more, all its time goes into counting them
 
 
@@ -33,6 +49,8 @@ def usage() -> Usage:
     try:
         words = STATM.read_text(encoding="ascii").split()
     except OSError:
+        if not HAS_LIMITS:
+            return Usage(0, 0, 0)
         unit = 1 if sys.platform == "darwin" else 1024
         return Usage(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit, 0, 0)
     pages = os.sysconf("SC_PAGE_SIZE")
@@ -41,6 +59,8 @@ def usage() -> Usage:
 
 def limits() -> Usage:
     """The most of each that the process may have."""
+    if not HAS_LIMITS:
+        return Usage(UNLIMITED, UNLIMITED, UNLIMITED)
     physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     own = (resource.getrlimit(which)[0] for which in (resource.RLIMIT_AS, resource.RLIMIT_DATA))
     soft = (UNLIMITED if each == resource.RLIM_INFINITY else each for each in own)
@@ -66,6 +86,11 @@ def check_room(field: str, value: object, estimate: int) -> None:
     if estimate > room:
         allowed = f"work within {spoken(room)} of memory; this needs about {spoken(estimate)}"
         raise BadInput(field, value, allowed)
+
+
+def most_unpacked(packed: int) -> int:
+    """How many bytes may come of an archive of this size: of a bomb it would be far more."""
+    return min(MOST_UNPACKED, max(FREELY_UNPACKED, packed * MOST_TIMES))
 
 
 def shortage() -> str:

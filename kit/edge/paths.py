@@ -4,6 +4,8 @@ import os
 import stat
 from pathlib import Path
 
+from msgspec import Struct
+
 from kit.errors import BadInput, BadType
 
 KINDS = {
@@ -45,11 +47,30 @@ def to_read(given: object) -> object:
     return STDIN if isinstance(given, str | Path) and str(given) == "-" else given
 
 
-def source_name(given: str | os.PathLike[str]) -> str:
+class HeldFile(Struct, frozen=True):
+    """A file that is read already, as it stood in a folder or an archive; ``name`` is its source.
+
+    What reads files takes one as it takes a path.
+    """
+
+    name: str
+    content: bytes
+
+    def __str__(self) -> str:
+        return self.name
+
+
+Readable = str | Path | HeldFile
+"""What names a file to read, or is one."""
+
+
+def source_name(given: Readable) -> str:
     """A file as answers name it: without its folder, unless it is one of the system's pipes.
 
     ``<(nodetool ring)`` is ``/dev/fd/63``: the number alone would say nothing.
     """
+    if isinstance(given, HeldFile):
+        return given.name
     path = Path(given)
     return str(path) if path.parts[:2] in {("/", "dev"), ("/", "proc")} else path.name
 

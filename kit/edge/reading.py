@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from stat import S_ISFIFO, S_ISREG
 from time import monotonic
 
-from kit.edge.paths import file_path_of, kind_of, reason_of, to_read
+from kit.edge.paths import HeldFile, file_path_of, kind_of, reason_of, to_read
 from kit.errors import BadInput, KitError
 
 ALLOWED = "a readable file"
@@ -43,6 +43,8 @@ def read_bytes(given: object, field: str, most: int) -> bytes:
 
     Raises BadInput for what is neither file nor pipe, cannot be read, is too large or too slow.
     """
+    if isinstance(given, HeldFile):
+        return given.content
     path = file_path_of(to_read(given), field, ALLOWED)
     kept = _PIPES.get()
     try:
@@ -75,6 +77,13 @@ def read_text(given: object, field: str, most: int) -> str:
 
 def beginning(given: object) -> str:
     """The first text of a file, or of a pipe that is kept; empty where none can be read."""
+    return first_bytes(given).removeprefix(BOM_UTF8).decode("utf-8", "ignore")
+
+
+def first_bytes(given: object) -> bytes:
+    """The first bytes of a file, or of a pipe that is kept; none where none can be read."""
+    if isinstance(given, HeldFile):
+        return given.content[:FIRST_BYTES]
     try:
         path = file_path_of(to_read(given), "file", ALLOWED)
         if path.is_file():
@@ -83,9 +92,9 @@ def beginning(given: object) -> str:
                 first = file.read(FIRST_BYTES) or b""
         else:
             first = b"" if _PIPES.get() is None else read_bytes(given, "file", MOST_KEPT)
-        return first[:FIRST_BYTES].removeprefix(BOM_UTF8).decode("utf-8", "ignore")
+        return first[:FIRST_BYTES]
     except (OSError, KitError):
-        return ""
+        return b""
 
 
 def text_of(content: bytes, field: str, value: object) -> str:

@@ -22,10 +22,11 @@ from kit.edge.arguments import checked
 from kit.edge.limits import is_tight, limits
 from kit.edge.words import later, say
 from kit.engine.careful import raised_at
+from kit.engine.commuting import larger_steps
 from kit.engine.contract import check_contract
 from kit.engine.model import Model, Monitor, Property, Refinement
 from kit.engine.parameters import budgets_in, edition_in, plainly
-from kit.engine.partial_order import LargerSteps, OrderCheck, single_steps
+from kit.engine.partial_order import OrderCheck, single_steps
 from kit.engine.progress import Progress, shown
 from kit.engine.purity import exploring
 from kit.engine.search import NO_LIMIT, Mode, Search, Violation, symmetry_name
@@ -346,8 +347,7 @@ def check(  # noqa: PLR0913  # each way to search by its own name
     judged = model.properties if properties is None else properties
     order = None
     if partial_order:
-        model = larger = LargerSteps(model)
-        order = OrderCheck(larger, judged, watching)
+        model, order = larger, _ = larger_steps(model, judged, watching)
         judged, watching = tuple(map(larger.judged, judged)), tuple(map(larger.watching, watching))
     search = Search(
         model,
@@ -423,15 +423,17 @@ def _timed(
         at_work,
         None if order is None else order.compared,
         search.short,
-        _bound_met(model, map(search.state_of, search.parents)) if complete else "",
+        _bounds_met(model, map(search.state_of, search.parents)) if complete else "",
     )
 
 
-def _bound_met(model: Model[Any, Any], states: Iterable[Any]) -> str:
-    """The model's own bound, if it left out anything that could have happened in these states."""
-    bound = model.bound
+def _bounds_met(model: Model[Any, Any], states: Iterable[Any]) -> str:
+    """Those of the model's bounds that left out what could have happened in these states."""
+    waiting = list(model.bounds)
     ends = (r.seen(s, each) for s in states for r in model.rules for _, each in r.choices(s))
-    return bound.reason if bound and any(end is bound for end in ends) else ""
+    while waiting and (met := next((b for end in ends for b in waiting if end is b), None)):
+        waiting.remove(met)
+    return "; ".join(b.reason for b in model.bounds if b not in waiting)
 
 
 def _has_symmetry(model: Model[Any, Any], monitors: tuple[Monitor, ...]) -> None:

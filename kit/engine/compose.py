@@ -75,6 +75,7 @@ class Product(Model[Any, Any]):
         self._conditions = (*conditions, *self._declared())
         faults = (kind for model in self.parts.values() for kind in model.faults)
         self.faults = tuple(dict.fromkeys(faults))
+        self.bounds = tuple(bound for model in self.parts.values() for bound in model.bounds)
         fields = tuple((part, model.State) for part, model in self.parts.items())
         whole: Any = {"frozen": True, "cache_hash": True, "module": __name__}
         self.State = _struct(f"{name.title()}State", fields, **whole)
@@ -88,7 +89,9 @@ class Product(Model[Any, Any]):
         self._part = {wrapper: part for part, wrapper in self.wrap.items()}
         self.Action = reduce(or_, self.wrap.values())
         self._own = {
-            (part, rule.action): rule for part, model in self.parts.items() for rule in model.rules
+            (part, kind): rule
+            for part, model in self.parts.items()
+            for kind, rule in _rules_of(model)
         }
         self.lifted = {place: self._lift(*place) for place in self._own}
         self.rules = tuple(self.lifted.values())
@@ -106,10 +109,15 @@ class Product(Model[Any, Any]):
         """The rule of the part's own action, lifted to the product."""
         if type(action) not in self._part:
             return None
-        part, own = self.part_of(action)
-        return self.lifted.get((part, type(own)))
+        return self.lifted.get(self.kind_of(action))
 
-    def _lift(self, part: str, kind: type) -> Rule[Any, Any]:
+    def kind_of(self, action: Any) -> tuple[str, Any]:
+        """The part an action belongs to, and its type there; of a product again such a pair."""
+        part, own = self.part_of(action)
+        model = self.parts[part]
+        return part, model.kind_of(own) if isinstance(model, Product) else type(own)
+
+    def _lift(self, part: str, kind: Any) -> Rule[Any, Any]:
         """The rule of a part as one of the product, which heeds conditions and what is linked."""
         rule, wrapper, conditions = self._own[part, kind], self.wrap[part], self._needed_by(kind)
 
@@ -143,7 +151,7 @@ class Product(Model[Any, Any]):
                 if when is None or when(self):
                     yield getattr(self, name)
 
-    def _needed_by(self, kind: type) -> tuple[Condition, ...]:
+    def _needed_by(self, kind: Any) -> tuple[Condition, ...]:
         """The conditions that actions of a type have to meet."""
         kinds = ((each, getattr(each, "needed_by", ())) for each in self._conditions)
         return tuple(each for each, some in kinds if not some or kind in some)
@@ -185,7 +193,7 @@ class Product(Model[Any, Any]):
         part, own = self.part_of(action)
         end = None
         if type(own) not in self._passive:
-            end = self._own[part, type(own)].end(getattr(s, part), own)
+            end = self._own[self.kind_of(action)].end(getattr(s, part), own)
         return super().refusal(s, action) if end is None else self._reasons(s, part, own, end)
 
     def _reasons(self, s: Any, part: str, own: Any, end: Any) -> Refusal | None:
@@ -254,6 +262,14 @@ class Product(Model[Any, Any]):
         """The part's own words for its state."""
         part, own = self.part_of(action)
         return self.parts[part].label(getattr(s, part), own)
+
+
+def _rules_of(model: Model[Any, Any]) -> Iterator[tuple[Any, Rule[Any, Any]]]:
+    """The rules of a part by their types of action; those of a product have one type a part."""
+    if isinstance(model, Product):
+        yield from model.lifted.items()
+    else:
+        yield from ((rule.action, rule) for rule in model.rules)
 
 
 def together(refusals: tuple[Refusal, ...]) -> Refusal:
@@ -371,6 +387,11 @@ class Lifting(Declared[S]):
                 if act.name not in vars(cls):
                     setattr(cls, act.name, Lifted(act))
         super().__init_subclass__()
+
+    def __init__(self, parameters: Any = None, off: tuple[str, ...] = (), **given: Any) -> None:
+        """As any declared model; what bounds the inner one bounds the whole."""
+        super().__init__(parameters, off, **given)
+        self.bounds = (*self.bounds, *self.inner.bounds)
 
     @property
     def inner(self) -> Declared[Any]:

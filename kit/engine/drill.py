@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from msgspec import Struct
@@ -18,7 +19,7 @@ from kit.edge.words import say
 from kit.engine.family import drill_places
 from kit.engine.forms import HAPPEN, LONGEST_LINE, Form, Given, Grammar, Slot
 from kit.engine.model import Model
-from kit.engine.registry import build, entries, one_of, scenario_of
+from kit.engine.registry import build, entry_of, one_of, scenario_of
 from kit.engine.timeline import Moment, Timeline, played_out
 from kit.errors import BadInput, KitError, Refusal, Refused, one_line, shorten
 
@@ -157,20 +158,22 @@ def drills() -> tuple[str, ...]:
 
     A scenario may have a drill of its own, beside its model's or alone.
     """
-    known = entries()
-    names: list[str] = []
-    for place in drill_places():
-        scenarios = () if "/" in place else known[place].scenarios
-        names += (place, *(f"{place}/{each.name}" for each in scenarios))
+    names = chain.from_iterable(map(_drills_of, drill_places()))
     return tuple(dict.fromkeys(names))
+
+
+def _drills_of(place: str) -> tuple[str, ...]:
+    """The drill of a model and those of its scenarios; or that of one scenario alone."""
+    scenarios = () if "/" in place else entry_of(place).scenarios
+    return (place, *(f"{place}/{each.name}" for each in scenarios))
 
 
 @checked
 def open_drill(name: str) -> Drill:
     """A drill by the name of a model or scenario. Raises BadInput for a name that no drill has."""
-    if name not in drills():
-        raise BadInput("drill", name, one_of(name, list(drills())))
     model, _, scenario = name.partition("/")
+    if not any(name in _drills_of(each) for each in drill_places() if each in (name, model)):
+        raise BadInput("drill", name, one_of(name, list(drills())))
     given = scenario_of(name)[1] if scenario else None
     places = drill_places()
     family, place = places[name if name in places else model]

@@ -235,6 +235,23 @@ class PartialOrder(Struct, frozen=True):
     leads: Callable[[Any, Any], Iterable[tuple[Any, ...]]]
 
 
+def _nothing_first(s: Any, action: Any) -> Iterable[tuple[Any, ...]]:
+    return ((),)
+
+
+class CommutingDeliveries(PartialOrder, frozen=True):
+    """Of nodes with messages and timers: what commutes with all to come is received at once.
+
+    Nothing waits here. ``watched(node)`` is what properties read of a node's state, and ``timers``
+    are those that may run out at it while nothing has befallen the network.
+    """
+
+    waiting: tuple[type, ...] = ()
+    leads: Callable[[Any, Any], Iterable[tuple[Any, ...]]] = _nothing_first
+    watched: Callable[[Any], Any] = lambda node: node
+    timers: Callable[[Any], tuple[str, ...]] = lambda node: ()
+
+
 class TransitionRows(Struct, frozen=True):
     """The transitions of a model's tables by name, and which of them a step takes.
 
@@ -261,8 +278,8 @@ class Model(Generic[S, A]):
     first one of each type has a button of its own beside the next action.
     ``signs`` are properties that break on the way to a harm that the others judge: they are judged
     only where they are asked for, so that a search goes on to the harm.
-    ``bound`` is the refusal of what a parameter leaves out that is none of the protocol's own: a
-    search that meets it is called bounded by it.
+    ``bounds`` are refusals of what a parameter leaves out that is none of the protocol's own: a
+    search that meets one is called bounded by it.
     ``revision`` is raised with every change after which an action leads to another state than
     before: traces hold it. It is here and not in a registry, for a model has it without being
     registered, and who changes what an action does has this class open.
@@ -283,7 +300,7 @@ class Model(Generic[S, A]):
     symmetry: Callable[[S], tuple[S, Any]] | None = None
     partial_order: PartialOrder | None = None
     rests_at_goals: bool = False
-    bound: Refusal | None = None
+    bounds: tuple[Refusal, ...] = ()
     faults: tuple[str, ...] = ()
     rules: tuple[RuleOfToday[S, Any], ...] = ()
 

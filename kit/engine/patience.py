@@ -7,7 +7,8 @@ stops nobody. A search may take its time as long as each function of the model c
 (``attended``), and ends when it is asked to (``stoppable``). A thread that sleeps is woken where a
 signal reaches it: the main one. There a timer looks as well, since code of C lets no other thread
 look: a regular expression that tries for ever, a huge power. What never comes back from C and asks
-for no signal, such as ``sum(iter(int, 1))``, nobody can stop but who ends the process.
+for no signal, such as ``sum(iter(int, 1))``, nobody can stop but who ends the process. Where Python
+has one thread, nobody looks at all: that is a page's, which ends its worker.
 """
 
 import contextlib
@@ -20,6 +21,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from kit.edge.limits import ALONE
 from kit.engine.careful import KIT, raised_at
 from kit.errors import BadInput
 
@@ -153,6 +155,9 @@ _WATCH = _Watch()
 @contextmanager
 def _watched(due: Due, error: type[BaseException]) -> Iterator[None]:
     """Look after what happens inside; an error that comes while that ends arrives here, too."""
+    if ALONE:
+        yield
+        return
     if threading.get_ident() == _MAIN and signal.getsignal(_WAKING) is signal.SIG_DFL:
         signal.signal(_WAKING, _woken)
     work = _Work(due, error)

@@ -1,6 +1,6 @@
 """The models by name: what they are called, what they take, which scenarios come with them."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import cache
 from operator import index
@@ -216,9 +216,14 @@ def register(entry: Entry) -> None:
     _ENTRIES[entry.name] = entry
 
 
+def model_names() -> tuple[str, ...]:
+    """The names of all registered models, the kit's own first; none is loaded for it."""
+    return tuple(dict.fromkeys([*model_places(), *_ENTRIES]))
+
+
 def entries() -> dict[str, Entry]:
     """Every registered model, by name: the kit's own first, whatever was loaded first."""
-    return {name: entry_of(name) for name in [*model_places(), *_ENTRIES]}
+    return {name: entry_of(name) for name in model_names()}
 
 
 @checked
@@ -232,7 +237,7 @@ def entry_of(name: str) -> Entry:
             entry = replace(entry, former=replace(entry.former, editions=True))
         register(entry)
     if name not in _ENTRIES:
-        raise BadInput("model", name, one_of(name, [*known, *_ENTRIES]))
+        raise BadInput("model", name, one_of(name, list(model_names())))
     return _ENTRIES[name]
 
 
@@ -369,7 +374,7 @@ def former_of(name: str) -> Former:
 
 
 def _entry_if_known(name: str) -> Entry | None:
-    return entry_of(name) if name in _ENTRIES or name in model_places() else None
+    return entry_of(name) if name in model_names() else None
 
 
 @checked
@@ -398,16 +403,14 @@ def scenario_of(name: str) -> tuple[Entry, Scenario]:
 
     Raises BadInput for an unknown name, with the nearest ones.
     """
-    name = scenario_today(name)
+    found = next(_scenarios_named(name), None) or next(_scenarios_named(scenario_today(name)), None)
+    if found is not None:
+        return found
     pairs = [(entry, scenario) for entry in entries().values() for scenario in entry.scenarios]
-    full = {f"{entry.name}/{scenario.name}": (entry, scenario) for entry, scenario in pairs}
-    bare = {scenario.name: (entry, scenario) for entry, scenario in reversed(pairs)}
-    if name in bare or name in full:
-        return bare[name] if name in bare else full[name]
+    full = {f"{entry.name}/{scenario.name}": scenario for entry, scenario in pairs}
+    bare = {scenario.name: scenario for _, scenario in reversed(pairs)}
     # Each is named once, the way in which it was asked for: in full when that says its model.
-    hidden = [
-        text for text, (_, scenario) in full.items() if bare[scenario.name][1] is not scenario
-    ]
+    hidden = [text for text, each in full.items() if bare[each.name] is not each]
     raise BadInput("scenario", name, one_of(name, list(full if "/" in name else [*bare, *hidden])))
 
 
@@ -415,8 +418,20 @@ def scenario_of(name: str) -> tuple[Entry, Scenario]:
 def scenario_today(name: str) -> str:
     """The name of a scenario, bare or behind its model's, in today's words."""
     model, slash, bare = name.rpartition("/")
-    renamed = [e.former.scenarios for e in entries().values() if model in ("", e.name)]
+    renamed = (each.former.scenarios for each in _entries_named(model))
     return next((model + slash + words[bare] for words in renamed if bare in words), name)
+
+
+def _entries_named(model: str) -> Iterator[Entry]:
+    """The entry of a model, if there is one; all, one by one, for the empty text."""
+    return (entry_of(name) for name in model_names() if model in ("", name))
+
+
+def _scenarios_named(name: str) -> Iterator[tuple[Entry, Scenario]]:
+    """The scenarios of that name, each with its entry; no more models are loaded than are asked."""
+    model, _, bare = name.rpartition("/")
+    for entry in _entries_named(model):
+        yield from ((entry, each) for each in entry.scenarios if each.name == bare)
 
 
 @checked

@@ -258,11 +258,17 @@ def _value(text: str) -> Any:
 
 
 @checked
+def title_of(name: str) -> str:
+    """What a file is called where it tells a story: its name in words."""
+    words = Path(name).stem.replace("-", " ")
+    return words[:1].upper() + words[1:]
+
+
+@checked
 def run(script: Script) -> tuple[Timeline, tuple[tuple[str, ...], ...]]:
     """What a script does: the history, and what each step shows. Raises BadInput with a line."""
     player = _Player(script)
-    name = Path(script.name).stem.replace("-", " ")
-    player.timeline.tell(name[:1].upper() + name[1:], script.why)
+    player.timeline.tell(title_of(script.name), script.why)
     return player.timeline, tuple(map(player.play, script.steps))
 
 

@@ -8,11 +8,11 @@ from kit.engine.glossary import Entry, drawing_file, entry, lesson_file, lesson_
 from kit.engine.scenario import files, open_file
 from kit.engine.timeline import Timeline
 from kit.lessons.stills import Still, still
+from kit.playing.opening import open_named
 from kit.views.fragment import Frag, escape, h
 from kit.views.parts import prose
 from kit.views.registry import for_model
 from kit.views.static import Sheet, Shown, file_image, static_html
-from kit.widgets.opening import open_named
 
 HEADS = later("word"), later("what it means")
 ABSENCE = (

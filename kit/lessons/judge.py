@@ -20,18 +20,19 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from kit.edge.limits import ALONE
 from kit.edge.words import later, say
 from kit.engine.drill import open_drill
 from kit.errors import KitError, shorten
+from kit.lessons.solo import SOLO, outcomes
 from kit.lessons.tasks import SEED, Case, Marks, Task, task_named
 
 SECONDS = 10  # of computing, for all cases of a learner's function together
 WAITING = 120  # seconds by the clock, for a function that waits and computes nothing
 LONGEST_RESULT = 1_000_000  # bytes
 OUT_OF_TIME = (-signal.SIGXCPU, -signal.SIGKILL)  # the limit, and the one that is not caught
-HERE = Path(__file__).resolve()
-HOME, SOLO = str(HERE.parents[2]), HERE.with_name("solo.py")
-"""The folder that this process has the kit from: a fresh one takes the same; what runs in it."""
+HOME = str(Path(__file__).resolve().parents[2])
+"""The folder that this process has the kit from: a fresh one takes the same."""
 
 
 class CallOutcome(Struct, frozen=True):
@@ -43,13 +44,18 @@ class CallOutcome(Struct, frozen=True):
 
 def main() -> None:
     """Judge one answer; a malformed one is one line on stderr and status 2."""
-    sent = json.load(sys.stdin)
     try:
-        marks = task_named(sent["task"]).judge(sent["answer"])
+        marks = judged(json.load(sys.stdin))
     except KitError as error:
         print(f"kit: {error}", file=sys.stderr)
         sys.exit(2)
     print(msgspec.json.encode(marks).decode())
+
+
+def judged(sent: dict[str, Any]) -> Marks:
+    """Judge an answer as it was sent. Raises KitError for a malformed one."""
+    marks: Marks = task_named(sent["task"]).judge(sent["answer"])
+    return marks
 
 
 def results_of(
@@ -59,15 +65,18 @@ def results_of(
 
     It may compute for ``seconds``: processor time, so that a busy machine stops nobody. The results
     come in the order of the cases. Where the process was stopped or ended early, the cases that it
-    left have an error.
+    left have an error. In a page, which has no other process, it runs here.
     """
+    if ALONE:
+        lines = outcomes(answer["source"], answer["name"], json.loads(json.dumps(cases)))
+        return [msgspec.json.decode(line, type=CallOutcome) for line in lines]
     with tempfile.TemporaryDirectory() as folder:
         questions, answers = Path(folder, "asked.json"), Path(folder, "told.jsonl")
         given = {**answer, "cases": cases, "seconds": seconds}
         questions.write_text(json.dumps(given), encoding="utf-8")
         process = subprocess.Popen(
             # -I -S: neither the environment nor installed packages, only Python itself.
-            [sys.executable, "-I", "-S", str(SOLO), str(questions), str(answers)],
+            [sys.executable, "-I", "-S", SOLO, str(questions), str(answers)],
             cwd=folder,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -81,8 +90,8 @@ def results_of(
         except subprocess.TimeoutExpired:
             ended = say("it was stopped after {n} seconds", n=WAITING)
         _stop(process)
-        outcomes = _read(answers)[: len(cases)]
-    return outcomes + [CallOutcome(error=ended)] * (len(cases) - len(outcomes))
+        done = _read(answers)[: len(cases)]
+    return done + [CallOutcome(error=ended)] * (len(cases) - len(done))
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
@@ -95,19 +104,19 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 
 def _read(answers: Path) -> list[CallOutcome]:
     """The results that were written, up to the first line that is none."""
-    outcomes: list[CallOutcome] = []
+    done: list[CallOutcome] = []
     try:
         if answers.stat().st_size > LONGEST_RESULT:
-            return outcomes
+            return done
         lines = answers.read_bytes().splitlines()
     except OSError:
-        return outcomes
+        return done
     for line in lines:
         try:
-            outcomes.append(msgspec.json.decode(line, type=CallOutcome))
+            done.append(msgspec.json.decode(line, type=CallOutcome))
         except (msgspec.DecodeError, RecursionError):
             break
-    return outcomes
+    return done
 
 
 HIDDEN = 8

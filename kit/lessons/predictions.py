@@ -9,24 +9,21 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import partial
+from importlib import import_module
 from types import FunctionType, MethodType
 from typing import Any
-
-import ipywidgets
 
 from kit.edge.arguments import taken
 from kit.edge.words import later, say
 from kit.engine.model import Model
 from kit.engine.registry import one_of
 from kit.engine.timeline import Timeline
-from kit.errors import BadInput, BadType, KitError
+from kit.errors import BadInput, BadType
 from kit.lessons.questions import PosedQuestion, changes
 from kit.lessons.stills import Judgement, timeline_of
+from kit.playing.opening import open_named
 from kit.views.fragment import Frag, h
-from kit.views.parts import prose
 from kit.views.static import bundle_of, static_html
-from kit.widgets.controls import button
-from kit.widgets.opening import open_named
 
 NONE = later("none of these")
 
@@ -97,7 +94,9 @@ class Prediction:
         return "\n".join(lines)
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
-        live = bundle_of(form(self), **options)
+        # The form is made of widgets; a question can be asked and judged without any.
+        form = import_module("kit.lessons.prediction_form").form(self)
+        live = bundle_of(form, **options)
         return {**live, "text/plain": repr(self), "text/html": static_html(self.draw())}
 
 
@@ -139,32 +138,3 @@ def _word(choice: object) -> str:
     if isinstance(choice, bool) or not isinstance(choice, str | int):
         raise BadInput("answer", choice, "choices as text, each as it is offered")
     return str(choice).strip()
-
-
-WIDE = ipywidgets.Layout(width="auto")
-
-
-def form(prediction: Prediction) -> ipywidgets.VBox:
-    """The form of one prediction."""
-    text = ipywidgets.HTML(h("p", h("strong", prose(prediction.text))).html())
-    boxes = [
-        ipywidgets.Checkbox(value=False, description=choice, indent=False, layout=WIDE)
-        for choice in prediction.choices
-    ]
-    reply = ipywidgets.HTML()
-
-    def judged(_button: Any) -> None:
-        reply.value = reply_to(prediction, [box.description for box in boxes if box.value])
-
-    answer = button(say("Answer"), say("compare with the model"), judged, "max-content")
-    return ipywidgets.VBox([text, *boxes, answer, reply])
-
-
-def reply_to(prediction: Prediction, chosen: list[str]) -> str:
-    """The HTML of the verdict on what was ticked; nothing ticked is said in place, too."""
-    verdict = Judgement(False, say("Tick at least one box."))
-    try:
-        verdict = prediction.answer(*chosen) if chosen else verdict
-    except KitError as error:
-        verdict = Judgement(False, str(error))
-    return static_html(verdict.draw(spoken=True))

@@ -9,7 +9,7 @@ from kit.edge.words import later, say
 from kit.engine.check import Result, check
 from kit.engine.fuzz import Chance, least
 from kit.engine.model import Model
-from kit.engine.registry import build, entries, scenario_of
+from kit.engine.registry import build, model_names, scenario_of
 from kit.engine.timeline import PassedStep, Timeline
 from kit.errors import Refused
 from kit.lessons.tasks import Case, Marks, Task
@@ -28,7 +28,7 @@ class Ground(Struct, frozen=True):
 
     def model(self) -> Model[Any, Any]:
         """The model to replay on."""
-        if self.scenario in entries():
+        if self.scenario in model_names():
             return build(self.scenario, self.extra, self.off)
         entry, scenario = scenario_of(self.scenario)
         return build(entry.name, {**scenario.parameters, **self.extra}, self.off or scenario.off)

@@ -10,9 +10,10 @@ and no program is started.
 import json
 import os
 import sys
-from resource import RLIMIT_AS, RLIMIT_CPU, RLIMIT_FSIZE, RLIMIT_NPROC, setrlimit
+from collections.abc import Iterator
 from typing import Any
 
+SOLO = __file__
 MOST_MEMORY, MOST_WRITTEN = 1 << 30, 1 << 21  # bytes
 
 
@@ -20,21 +21,32 @@ def main(calls_file: str, outcomes_file: str) -> None:
     """Run every case; what goes wrong in one is its result."""
     with open(calls_file, encoding="utf-8") as file:  # noqa: PTH123  # pathlib is slow to load
         given = json.load(file)
-    setrlimit(RLIMIT_CPU, (given["seconds"], given["seconds"] + 1))
-    setrlimit(RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
-    setrlimit(RLIMIT_FSIZE, (MOST_WRITTEN, MOST_WRITTEN))
-    setrlimit(RLIMIT_NPROC, (0, 0))  # no process beside it, whatever way there were
-    names: dict[str, Any] = {"__name__": "answer"}
+    _limit(given["seconds"])
     with open(outcomes_file, "w", encoding="utf-8") as file:  # noqa: PTH123  # pathlib is slow to load
         _shut_in()
-        try:
-            exec(compile(given["source"], "answer", "exec"), names)  # the learner's own words
-            function = names[given["name"]]
-        except Exception as error:
-            function = _failing(error)
-        for arguments in given["cases"]:
-            file.write(outcome(function, arguments) + "\n")
+        for line in outcomes(given["source"], given["name"], given["cases"]):
+            file.write(line + "\n")
             file.flush()
+
+
+def outcomes(source: str, name: str, cases: list[list[Any]]) -> Iterator[str]:
+    """A line of JSON a case, also where the words themselves are wrong."""
+    names: dict[str, Any] = {"__name__": "answer"}
+    try:
+        exec(compile(source, "answer", "exec"), names)  # the learner's own words
+        function = names[name]
+    except Exception as error:
+        function = _failing(error)
+    return (outcome(function, arguments) for arguments in cases)
+
+
+def _limit(seconds: int) -> None:
+    import resource as system  # noqa: PLC0415  # a page's Python has none, and no process either
+
+    system.setrlimit(system.RLIMIT_CPU, (seconds, seconds + 1))
+    system.setrlimit(system.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+    system.setrlimit(system.RLIMIT_FSIZE, (MOST_WRITTEN, MOST_WRITTEN))
+    system.setrlimit(system.RLIMIT_NPROC, (0, 0))  # no process beside it, whatever way there were
 
 
 def _shut_in() -> None:

@@ -20,9 +20,9 @@ from kit.engine.timeline import Timeline, played_out
 from kit.errors import BadInput, KitError
 from kit.lessons.judge import HOME
 from kit.lessons.replays import Ground, broken_run, shortest_breach
+from kit.playing.opening import open_named
 from kit.views.fragment import Frag, h
 from kit.views.static import Sheet, Shown
-from kit.widgets.opening import open_named
 from kit.widgets.player import Player
 
 NOT_ALL = later("not all states seen")

@@ -2,10 +2,9 @@
 
 from itertools import pairwise
 
-import numpy as np
 from msgspec.structs import astuple
-from numpy.typing import NDArray
 
+from kit.ring.columns import NDArray, np
 from kit.ring.deltas import Delta, Edit, Edits
 from kit.ring.natural import replicas
 from kit.ring.placements import Placement, Table, padded, same_sets, slots_of, widened

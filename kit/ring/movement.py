@@ -8,11 +8,10 @@ final = the future placement uncut. Each part of the plan may be empty.
 
 from functools import cached_property
 
-import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
 from kit.errors import BadInput
+from kit.ring.columns import NDArray, np
 from kit.ring.deltas import Delta, Edit, Edits, edits
 from kit.ring.natural import replicas
 from kit.ring.nearby import ChangedRows, changes

@@ -8,15 +8,16 @@ replicas are listed as they are met: that is the order of the servers of Cassand
 but list such repetitions only where every rack has a replica.
 
 The walk of all ranges is done together, step by step; each step extends only the unfinished rows.
-It is compared with a readable form of the same rules, ``tests/ring/reference.py``.
+It is compared with a readable form of the same rules, ``kit.ring.reference``, which takes its place
+where there is no numpy.
 """
 
 from typing import TypeVar
 
-import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
+from kit.ring.columns import PLAIN, NDArray, np
+from kit.ring.reference import replicas_reference
 from kit.ring.replication import (
     EverywhereStrategy,
     LocalStrategy,
@@ -105,12 +106,21 @@ def replicas_from(ring: Ring, replication: Replication, starts: Index) -> Codes:
     walks = quotas(ring, replication)
     if not walks or not len(ring.tokens):
         return np.empty((len(starts), 0), np.int32)
+    if PLAIN and replication not in ring.walked:
+        ring.walked[replication] = _read_aloud(ring, replication)
     if replication not in ring.walked:
         if len(starts) < len(ring.tokens) // 2:
             return clockwise(*stretch(ring.owners, starts, walks), walks)
         every = np.arange(len(ring.tokens))
         ring.walked[replication] = clockwise(ring.owners, every, walks)
     return ring.walked[replication][starts]
+
+
+def _read_aloud(ring: Ring, replication: Replication) -> Codes:
+    """The walks from all tokens by the readable rules: how it is done without numpy."""
+    codes = {name: code for code, name in enumerate(ring.names)}
+    named = (replicas_reference(ring.nodes, replication, t, ring.space) for t in ring.tokens)
+    return np.array([[codes[name] for name in names] for names in named], np.int32)
 
 
 def stretch(

@@ -10,10 +10,9 @@ windows are much of the ring, all rows are computed again.
 from itertools import compress, count
 from operator import is_not
 
-import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
+from kit.ring.columns import PLAIN, NDArray, np
 from kit.ring.natural import ReplicaQuota, quotas, replicas
 from kit.ring.replication import Replication
 from kit.ring.topology import Codes, Ring, Tokens
@@ -77,7 +76,7 @@ def changes(before: Ring, after: Ring, replication: Replication) -> ChangedRows:
     """The rows that the change from one ring to the other may touch; codes must be stable."""
     line = _line(before, after)
     cuts, merges = _bounds(line, line.before, before), _bounds(line, line.after, after)
-    near = _nearby(line, before, after, replication)
+    near = None if PLAIN else _nearby(line, before, after, replication)
     if near is None:
         rights = np.union1d(before.rights, after.rights)
         lefts = np.append(np.int64(before.space.low), rights[:-1])

@@ -10,10 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TypeAlias
 
-import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
+from kit.ring.columns import NDArray, np
 from kit.ring.natural import Index, replicas_from
 from kit.ring.ranges import Range
 from kit.ring.replication import Replication

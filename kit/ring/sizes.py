@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from fractions import Fraction
 from operator import itemgetter
 
-import numpy as np
 from msgspec import Struct
 
+from kit.ring.columns import np
 from kit.ring.placements import stable_placement
 from kit.ring.replication import Keyspace, LocalStrategy
 from kit.ring.topology import Ring

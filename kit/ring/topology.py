@@ -14,11 +14,10 @@ from itertools import accumulate, chain, pairwise
 from weakref import WeakValueDictionary
 
 import msgspec
-import numpy as np
 from msgspec import Struct, structs
-from numpy.typing import NDArray
 
 from kit.errors import BadInput
+from kit.ring.columns import NDArray, check_size, np
 from kit.ring.replication import Replication
 from kit.ring.tokens import MURMUR3, TokenSpace
 
@@ -153,6 +152,7 @@ class Ring:
         self.__dict__["nodes"] = nodes
 
     def _set(self, space: TokenSpace, tokens: Tokens, owners: Codes) -> None:
+        check_size("a ring of {} ranges", len(tokens))
         frozen_array(tokens)
         frozen_array(owners)
         self.space, self.tokens, self.owners = space, tokens, owners

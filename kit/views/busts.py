@@ -9,7 +9,8 @@ HEAD, LETTER, LARGE = 15.0, 15.0, 17.0
 """The radius of a head, its letter, and that of one that stands at a gate; in pixels."""
 Kind = Literal["node", "client", "operator"]
 Health = Literal["up", "down", "gone", "joining"]
-CROWNED = "M-10-15l-2-9l6 4l6-7l6 7l6-4l-2 9z"
+CROWNED = "M-12-3l6 4l6-7l6 7l6-4l-2 9h-20z"
+"""A crown around its own middle, so that what keeps clear of things sees all of it."""
 
 
 def head_of(kind: Kind, reach: float = HEAD) -> Frag:
@@ -35,6 +36,6 @@ def letter_of(letter: str, head: float) -> Frag:
 
 def bust(letter: str, head: float, kind: Kind = "node", *, leads: bool = False) -> list[Kid]:
     """Draw a character without what it holds, for the cast of any picture: crown, head, letter."""
-    larger = f"translate(0 {15 - head:.0f})" if head != 15 else None
-    crown = h("path", d=CROWNED, class_="crown", transform=larger) if leads else None
+    at = f"translate(0 {-6 - head:.0f})"
+    crown = h("path", d=CROWNED, class_="crown", transform=at) if leads else None
     return [crown, head_of(kind, head), letter_of(letter, head)]

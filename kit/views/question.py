@@ -12,8 +12,10 @@ from kit.views.panel import Panel, Scene
 
 MOST = 8
 """Choices a question offers at most."""
-VOTED = "ABCD"
-"""The keys of the first choices: they tick, or in a class each press is a vote."""
+VOTED = "1234"
+"""The keys of the first choices: they tick, or in a class each press is a vote. Digits, because
+nodes have letters.
+"""
 _NODE = re.compile(r"(?:n|node|host):[^:]+")
 _WORD = re.compile(r"\w+")
 _OF_NODE = re.compile(r"(?:^|\.)(?:nodes|views)\[(\d+)\]")
@@ -40,13 +42,13 @@ class Question(Struct, frozen=True):
         none = say("none of these")
         offered, right = (*self.choices, none), self.right or (none,)
         labels = []
-        for letter, choice, thing in zip_longest(VOTED, offered, self.things, fillvalue=""):
+        for key, choice, thing in zip_longest(VOTED, offered, self.things, fillvalue=""):
             if choice:
                 good, place = choice in right, thing or None
                 box = h("input", type="checkbox", value=choice, data_right=good, data_thing=place)
-                key = h("kbd", letter) if letter else None
-                votes = h("progress", value=0, max=1, hidden=True) if letter else None
-                labels.append(h("label", box, " ", key, f" {choice} ", votes, h("b")))
+                votes = h("progress", value=0, max=1, hidden=True) if key else None
+                named = h("kbd", key) if key else None
+                labels.append(h("label", box, " ", named, f" {choice} ", votes, h("b")))
         where = h("small", say("Tick, or press in the picture.")) if any(self.things) else None
         each = say("each press of {keys} is a vote; no names are kept", keys=", ".join(VOTED))
         return h(

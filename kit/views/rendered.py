@@ -52,8 +52,12 @@ class RenderedTimeline:
         closed: str | None = None,
         session: int = 0,
         sequence: int = 0,
+        drawn: Pack | None = None,
     ) -> None:
-        """Draw what the timeline holds; ``panels`` replaces the model's own choice."""
+        """Draw what the timeline holds; ``panels`` replaces the model's own choice.
+
+        ``drawn`` is a pack of the same moments: what it holds is not drawn again.
+        """
         self.timeline = timeline
         self.views: Views = for_model(timeline.model)
         self.panels = tuple(self.views.panels if panels is None else panels)
@@ -68,6 +72,10 @@ class RenderedTimeline:
         self.story = self._story_told()
         if closed is not None:
             self._find_causes()
+        if drawn is not None and len(drawn.moments) == len(timeline.moments):
+            self._folds.update(moment.fold for moment in timeline.moments)
+            self.moments = [*drawn.moments]
+            self.store.take(drawn.texts)
         self.draw_new()
 
     @property

@@ -59,16 +59,22 @@ _SHORT = {"true": "!0", "false": "!1", "const": "let", "undefined": "void 0"}
 
 
 @cache
-def browser_module(entry: Literal["widget", "terminal", "page"]) -> str:
+def raw_module(name: str) -> str:
+    """A module as it lies in the folder, for a page that imports it by its name."""
+    return (FOLDER / f"{name}.js").read_text(encoding="utf-8")
+
+
+@cache
+def browser_module(entry: Literal["widget", "terminal", "page", "live"]) -> str:
     """A module after all that it imports, each once.
 
     JupyterLab loads the *widget*, whose default export has ``render``, and beside it the
-    *terminal*; the *page* starts an exported one.
+    *terminal*; the *page* starts an exported one, *live* one whose engine is beside it.
     """
     modules: dict[str, str] = {}
 
     def add(name: str) -> None:
-        text = (FOLDER / f"{name}.js").read_text(encoding="utf-8")
+        text = raw_module(name)
         for imported in _IMPORT.findall(text):
             if imported not in modules:
                 add(imported)
@@ -160,7 +166,7 @@ def keys_help() -> tuple[tuple[str, str], ...]:
         (say("Home, End"), say("first and last step")),
         (say("Space"), say("play and pause")),
         (say("1 to 9"), say("the actions, by the numbers they carry")),
-        (say("A to D"), say("while a question is open: choose, or in a class vote")),
+        (say("1 to 4"), say("while a question is open: choose, or in a class vote")),
         (
             say("[  and  ]"),
             say("walk the parts of the picture; Enter opens what may be done with one"),

@@ -247,6 +247,7 @@ class _Set:
         self.side_room = (self.bottom - self.top) / max(len(stage.sides), 1)
         for i, side in enumerate(stage.sides):
             self.at[side.name] = Place(HEAD + 4, self.top + self.side_room * (i + 0.5))
+        self.tags = {name: self._tag(each) for name, each in self.there.items()}
         self.bodies = {name: self._body(name) for name in stage.names}
         self.bodies |= {side.name: self._side_body(side) for side in stage.sides}
         standing = [*self.bodies.values()]
@@ -263,17 +264,29 @@ class _Set:
         inside = Box(WIDTH / 2, (top + self.bottom) / 2, WIDTH, self.bottom - top)
         self.ground = ground(tuple(standing), inside)
 
+    def _tag(self, each: Character) -> str:
+        """What stands below a head; a long one takes the room that neighbours leave it."""
+        if not self.looks.tag:
+            return ""
+        at, own = self.at[each.name], self.looks.wide - 10
+        room = 2 * min(at.real - self.left, WIDTH - at.real)
+        for name, other in self.there.items():
+            away = self.at[name] - at
+            if name != each.name and abs(away.imag) < LINE:
+                taken = measured(other.tag, bold=True)
+                room = min(room, 2 * abs(away.real) - taken - 8 if taken < own else own)
+        return shortened(each.tag, max(own, room), bold=True)
+
     def _body(self, name: str) -> Body:
         """What a character covers, or the place of one that is not there."""
         at, looks, each = self.at[name], self.looks, self.there.get(name)
         if each is None:
             letter = (Box(at.real, at.imag + 16, 30, 16),) if looks.tag else ()
             return Body(at, 6, letter)
-        wide = looks.wide - 10
         boxes = [Box(at.real, at.imag - looks.head * 1.4, 24, looks.head)] * each.leads
-        if looks.tag and each.tag:
-            tag = min(measured(each.tag, bold=True), wide)
-            boxes.append(Box(at.real, at.imag + looks.head + LINE - 4, _stepped(tag), LINE - 2))
+        if tag := self.tags[name]:
+            wide = _stepped(measured(tag, bold=True))
+            boxes.append(Box(at.real, at.imag + looks.head + LINE - 4, wide, LINE - 2))
         if (held := _held(each, looks)) is not None:
             _, disk_wide, disk_high, low = held
             boxes.append(Box(at.real, at.imag + low, _stepped(disk_wide), disk_high))
@@ -449,6 +462,16 @@ def _switch(scene: Scene, action: Any, head: float) -> Frag:
     )
 
 
+def _lines(holds: Sequence[str], wide: float, most: int) -> list[str]:
+    """What a disk says; what is too long for a line goes on in those that are to spare."""
+    spare, lines = most - len(holds), list[str]()
+    for words in holds:
+        told = wrapped(words, wide, spare + 1)
+        lines += told
+        spare -= len(told) - 1
+    return lines
+
+
 def _held(each: Character, looks: Looks) -> tuple[list[str], float, float, float] | None:
     """The lines on a character's disk, how wide and high that is, how far below the head's middle
     it is; None: there is no disk.
@@ -456,7 +479,7 @@ def _held(each: Character, looks: Looks) -> tuple[list[str], float, float, float
     if not looks.lines or (not each.holds and each.fill is None):
         return None
     wide = looks.wide - 10
-    lines = [shortened(line, wide - 6) for line in each.holds[: looks.lines]]
+    lines = _lines(each.holds[: looks.lines], wide - 6, looks.lines)
     disk_wide, high = disk_size(lines, wide, 70)
     return lines, disk_wide, high, looks.head + LINE + 3 + high / 2
 
@@ -467,7 +490,7 @@ def _character(
     """One of the cast; what was otherwise a step ago is marked."""
     looks, was = laid.looks, was or each
     reach, aside = looks.head, looks.head * 0.8 + 10
-    tag = shortened(each.tag, looks.wide - 10, bold=True) if looks.tag else ""
+    tag = laid.tags[each.name]
     signs, had = [*_signs(each)], [sign for _, sign in _signs(was)]
     held, former, low = _held(each, looks), _held(was, looks), reach + LINE
     stored = {*former[0]} if former else set()

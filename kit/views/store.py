@@ -44,6 +44,12 @@ class FragmentStore:
             raise ValueError(f"key {twice!r} is used twice in one frame")
         return self._put(frag)
 
+    def take(self, texts: list[str]) -> None:
+        """Hold the texts of another store, by their numbers there: for one that is empty."""
+        self.texts = [*texts]
+        self.size = sum(map(len, texts))
+        self._ids = {text: number for number, text in enumerate(texts)}
+
     def flat(self, root: int) -> str:
         """Return the whole HTML of a stored part: every placeholder filled."""
         return PLACEHOLDER.sub(lambda place: self.flat(int(place[1])), self.texts[root])

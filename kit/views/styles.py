@@ -118,7 +118,8 @@ def _of_families(kind: str, model: str | None = None) -> list[Path]:
 def _composed(model: str | None) -> Iterator[str]:
     """The names of the families that show a model: its own, and those that it composes."""
     by_name = {family.name: family for family in families()}
-    waiting = [family.name for family in families() if model in family.views]
+    name = (model or "").split("/", maxsplit=1)[0]
+    waiting = [each.name for each in families() if {model, name} & {*each.views}]
     while waiting:
         name = waiting.pop()
         yield name

@@ -6,7 +6,7 @@ from typing import Any
 
 import ipywidgets
 
-from kit.edge.reading import beginning
+from kit.edge.bundles import beginning
 from kit.edge.words import say
 from kit.engine.family import families
 from kit.engine.timeline import Timeline

@@ -8,9 +8,9 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import Any, NamedTuple
 
+from kit.ring.reference import replicas_reference
 from kit.ring.replication import LocalStrategy, Replication, parse_replication
 from kit.ring.tokens import MURMUR3
-from tests.ring.reference import replicas_reference
 
 LOW, HIGH = MURMUR3.low, MURMUR3.high
 SHRINKS = ("decommission", "removenode", "assassinate")

@@ -95,3 +95,15 @@ def test_an_action_keeps_its_name_in_the_whole() -> None:
 
     error = caught.value.__cause__ or caught.value  # Python 3.11 raises an error of its own
     assert str(error) == "Renamed.resolve: the action is called decide"
+
+
+def test_what_bounds_the_inner_model_bounds_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search of the whole that meets a bound of the inner model names it."""
+
+    def bounded(self: Office) -> None:
+        self.commit = TwoPhase(rms=2)
+        self.commit.bounds = (CLOSED,)
+
+    monkeypatch.setattr(Office, "set_up", bounded)
+    assert Office().bounds == (CLOSED,)
+    assert check(Office()).bound == CLOSED.reason

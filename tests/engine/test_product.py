@@ -276,3 +276,30 @@ def test_a_product_is_searched_and_walked_like_any_model() -> None:
         timeline.forward()
     again = Timeline.load(timeline.save(), HOUSE)
     assert [m.state for m in again.moments] == [m.state for m in timeline.moments]
+
+
+class Shaft(LiftModel):
+    """A lift in a shaft with less than all floors, which is no rule of lifts."""
+
+    def __init__(self, floors: int) -> None:
+        super().__init__(LiftParameters(3))
+        self.bounds = (Refusal(f"shaft={floors}"),)
+        up = next(rule for rule in self.rules if rule.action is Up)
+
+        def outcome(s: Any, given: Any) -> Any:
+            end = up.outcome(s, given)
+            return self.bounds[0] if getattr(end, "floor", 0) >= floors else end
+
+        others = (rule for rule in self.rules if rule is not up)
+        self.rules = (msgspec.structs.replace(up, outcome=outcome), *others)
+
+
+@pytest.mark.parametrize(
+    ("floors", "bound"), [((2, 9), "shaft=2"), ((2, 1), "shaft=2; shaft=1"), ((9, 9), "")]
+)
+def test_what_bounds_a_part_bounds_the_whole(floors: tuple[int, int], bound: str) -> None:
+    """The search of a product names every bound of a part that it met, and is bounded by it."""
+    parts = {name: Shaft(each) for name, each in zip(("left", "right"), floors, strict=True)}
+    result = check(Product("shafts", parts))
+    assert (result.complete, result.bound) == (True, bound)
+    assert (result.verdict == "bounded") is bool(bound)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tools import programs
+from tools import core, programs
 
 
 def program(folder: Path, name: str, text: str) -> Path:
@@ -57,5 +57,6 @@ def test_nothing_is_brought_where_everything_is(
     here = program(tmp_path, "it", "")
     monkeypatch.setattr(programs, "dot", lambda: here)
     monkeypatch.setattr(programs, "chromium", lambda: here)
+    monkeypatch.setattr(core, "fetched", lambda: here)
     monkeypatch.setattr("tools.programs.subprocess.run", None)
     assert programs.bring() == []

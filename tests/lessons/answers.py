@@ -235,7 +235,18 @@ def done_and_lost() -> Timeline:
     return timeline
 
 
+def every_state(start: int, arrows: list[list[int]]) -> list[int]:
+    """Look at each state once, and go on along its arrows."""
+    seen, ahead = {start}, [start]
+    for state in ahead:  # which grows meanwhile
+        new = {target for source, target in arrows if source == state} - seen
+        seen |= new
+        ahead += sorted(new)
+    return sorted(seen)
+
+
 RIGHT: dict[str, Any] = {
+    "every-state": lambda: every_state,
     "done-and-lost": done_and_lost,
     "what-stays": lambda: what_stays,
     "miss-a-write": lost_write,

@@ -10,8 +10,8 @@ from kit.engine.scenario import files, open_file
 from kit.engine.timeline import Timeline, played_out
 from kit.errors import BadInput
 from kit.lessons.badges import Badge, badges, earned, every_badge
+from kit.playing.opening import open_source
 from kit.widgets import Player
-from kit.widgets.opening import open_source
 
 ALL = [*every_badge()]
 

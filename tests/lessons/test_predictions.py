@@ -21,7 +21,8 @@ from kit.lessons import (
     still,
     writers,
 )
-from kit.lessons.predictions import NONE, form, reply_to
+from kit.lessons.prediction_form import form, reply_to
+from kit.lessons.predictions import NONE
 from kit.protocols.tcm.facts import moment as facts
 
 

@@ -19,7 +19,8 @@ from kit.lessons.handouts import Handout, LessonText, key_of, sheet_of
 from kit.lessons.hunt_board import HuntBoard
 from kit.lessons.hunting import hunt
 from kit.lessons.judge import function_task
-from kit.lessons.predictions import NONE, form, predict, reply_to
+from kit.lessons.prediction_form import form, reply_to
+from kit.lessons.predictions import NONE, predict
 from kit.lessons.replays import Ground, replay
 from kit.lessons.stills import frames, still
 from kit.lessons.tasks import Case, Marks

@@ -11,10 +11,10 @@ from ipaddress import IPv6Address
 
 from msgspec import Struct
 
+from kit.ring.reference import replicas_reference
 from kit.ring.replication import Replication
 from kit.ring.tokens import MURMUR3
 from kit.ring.topology import Node, Ring
-from tests.ring.reference import replicas_reference
 
 NOTE = (
     "Note: Non-system keyspaces don't have the same replication settings, effective ownership "

@@ -14,7 +14,8 @@ import pytest
 
 from kit.engine.check import Result, check
 from kit.engine.registry import build, entries
-from kit.widgets.controls import _switch, elsewhere
+from kit.playing.verdicts import elsewhere
+from kit.widgets.controls import _switch
 from tests.commands.calling import call
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "safeguards.txt"

@@ -7,10 +7,10 @@ import pickle
 import pytest
 
 from kit.errors import BadInput, KitError, Refused
+from kit.ring.reference import replicas_reference
 from kit.ring.replication import SimpleStrategy
 from kit.ring.tokens import small
 from kit.ring.topology import Node, Ring
-from tests.ring.reference import replicas_reference
 
 
 def test_bad_input_names_field_value_and_allowed() -> None:

@@ -11,6 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from kit.ring.natural import clockwise, quotas, replicas, stretch
+from kit.ring.reference import replicas_reference
 from kit.ring.replication import (
     EverywhereStrategy,
     LocalStrategy,
@@ -22,7 +23,6 @@ from kit.ring.tokens import MURMUR3, small
 from kit.ring.topology import Node, Ring
 from tests.examples import examples
 from tests.ring.draws import networks, replications, rings
-from tests.ring.reference import replicas_reference
 
 
 def named(ring: Ring, replication: Replication) -> dict[int, tuple[str, ...]]:

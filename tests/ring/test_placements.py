@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 
 from kit.ring.placements import Placement, Row, Table, same_sets, slots_of, stable_placement
+from kit.ring.reference import replicas_reference
 from kit.ring.replication import Keyspace, NetworkTopologyStrategy, Replication, SimpleStrategy
 from kit.ring.tokens import MURMUR3, small
 from kit.ring.topology import Node, Ring
 from tests.ring.draws import probes, replications, rings
-from tests.ring.reference import replicas_reference
 
 ABC = Ring.of([Node("A", (100,)), Node("B", (200,)), Node("C", (300,))], small(400))
 

@@ -10,12 +10,12 @@ import pytest
 
 from kit.engine.registry import entries
 from kit.engine.timeline import Timeline
+from kit.playing.opening import open_source
 from kit.protocols.storage import facts
 from kit.views.fragment import Frag
 from kit.views.panel import Scene, at_rest, scene_at
 from kit.views.registry import for_model
 from kit.views.replicas import asked_words, disk, envelope, eye, pencil
-from kit.widgets.opening import open_source
 from tests.views.frames import classed, panel_text, part
 
 FAMILIES = (

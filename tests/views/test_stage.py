@@ -15,6 +15,7 @@ from kit.engine.actors import NetworkModel
 from kit.engine.registry import build, entries
 from kit.engine.scenario import files, open_file
 from kit.engine.timeline import Timeline
+from kit.playing.opening import open_named
 from kit.views.actions import mark
 from kit.views.diagrams import Standing, StateDiagram
 from kit.views.fragment import Frag, keys
@@ -34,7 +35,6 @@ from kit.views.stage import (
 )
 from kit.views.tape import FOLD, NEXT_WIDE, Card, Tape
 from kit.views.wires import on
-from kit.widgets.opening import open_named
 from tests.keyed import check_keys
 from tests.views.frames import classed
 
@@ -305,6 +305,8 @@ def parts(frag: Frag, x: float = 0, y: float = 0, owner: str = "") -> Iterator[P
         left, top, bottom = map(float, shape.groups())
         box = Box(x, y + (top + bottom) / 2, -2 * left, bottom - top + 8)
         yield Part("a disk", box, owner, False)
+    elif frag.tag == "path" and "crown" in kinds:
+        yield Part("a crown", Box(x, y, 24, 12), owner, False)
     elif frag.tag == "rect" and kinds & SOLID:
         wide, high = float(frag.get("width") or 0), float(frag.get("height") or 0)
         box = Box(at[0] + wide / 2, at[1] + high / 2, wide, high)

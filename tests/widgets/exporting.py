@@ -10,7 +10,7 @@ from playwright.sync_api import Page
 from kit.engine.registry import entries
 from kit.engine.timeline import Timeline
 from kit.errors import Refused
-from kit.widgets.opening import open_named
+from kit.playing.opening import open_named
 
 Pages = Callable[[str], Path]
 """Gives a scenario's name its page."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Browser, FloatRect, Page
 
+from kit.playing.opening import open_named
 from kit.widgets import Player
-from kit.widgets.opening import open_named
 from tests.widgets.browsing import MakeDesk, serious, walked
 from tests.widgets.exporting import Pages, opened
 from tests.widgets.test_letters import FIRST
@@ -122,7 +122,7 @@ def shaded(reader: Page, corner: tuple[float, float]) -> bool:
     return seen != bare
 
 
-@pytest.mark.parametrize("name", ["join/join-handshake"])
+@pytest.mark.parametrize("name", ["raft_groups/own-leaders"])
 def test_a_wide_table_shows_that_there_is_more(reader: Page, pages: Pages, name: str) -> None:
     """Its edge is shaded until one has scrolled to its end; the names of its rows stay in sight."""
     reader.set_viewport_size({"width": 840, "height": 560})
@@ -136,7 +136,10 @@ def test_a_wide_table_shows_that_there_is_more(reader: Page, pages: Pages, name:
     assert end["first"] == pytest.approx(begin["first"], abs=1)
 
 
-@pytest.mark.parametrize("name", ["twophase/commit", "recovery_mode/recovery-mode"])
+@pytest.mark.parametrize(
+    "name",
+    ["twophase/commit", "recovery_mode/recovery-mode", "join/join-handshake", "paxos/one-value"],
+)
 def test_a_table_that_fits_is_not_shaded(reader: Page, pages: Pages, name: str) -> None:
     """There is no more of it, in any step."""
     reader.set_viewport_size({"width": 840, "height": 560})

@@ -143,7 +143,7 @@ def test_a_refused_value_goes_back_to_the_last_good_one() -> None:
     assert controls is not None
     controls.fields["nodes"].value = 0
     controls.fields["nodes"].value = 5
-    assert controls.parameters["nodes"] == 5
+    assert controls.setup.parameters["nodes"] == 5
     assert "kit-wrong" not in controls.message.value
 
 

@@ -18,11 +18,11 @@ import pytest
 from playwright.sync_api import BrowserContext, expect
 from traitlets.config import Config
 
+from kit.playing.session import LIVE
 from kit.views.fragment import h
 from kit.views.static import static_html
 from kit.widgets import Player
 from kit.widgets.converted import STATE, VIEW, PicturesOfWidgets
-from kit.widgets.player import LIVE
 from tests.widgets.browsing import walked
 from tests.widgets.laboratory import ROOT
 

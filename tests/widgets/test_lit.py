@@ -7,10 +7,10 @@ from playwright.sync_api import Page
 
 from kit.engine.registry import build, scenario_of
 from kit.engine.timeline import Timeline
+from kit.playing.opening import open_named
 from kit.protocols.tcm.facts.moment import about, range_key
 from kit.views.promises import scene_verdicts
 from kit.widgets import Player
-from kit.widgets.opening import open_named
 from tests.operators.printing import Host, host_id
 from tests.protocols.tcm.dry_run.samples import played, printed
 from tests.widgets.browsing import MakeDesk, walked

@@ -14,10 +14,11 @@ from kit.engine.purity import is_own
 from kit.engine.registry import build, entries
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
+from kit.playing.verdicts import elsewhere, verdict
 from kit.protocols.dataplane.dataplane import Dataplane
 from kit.protocols.storage import facts
 from kit.widgets import Player
-from kit.widgets.controls import Controls, SearchBoard, elsewhere, verdict
+from kit.widgets.controls import Controls, SearchBoard
 from tests.engine.toys import LiftModel, LiftParameters
 
 

@@ -6,8 +6,8 @@ import pytest
 
 import kit
 from kit.engine.timeline import Timeline
+from kit.playing.opening import open_named
 from kit.views.rendered import RenderedTimeline
-from kit.widgets.opening import open_named
 from tests.widgets.browsing import Desk, MakeDesk
 
 STEPS = 20

@@ -242,6 +242,7 @@ def _lexed(text: str, source: str) -> Iterator[CqlWord]:
 
 Cell = str | int | bool | tuple["Cell", ...] | dict[str, "Cell"]
 LONGEST_TEXT = 10_000  # characters
+MOST_SHOWN = 32 << 20  # characters of a collection that a driver shows
 _TYPE = re.compile(r"(?P<name>[a-z]+)(?:<(?P<inner>.*)>)?")
 _INTEGER = re.compile(r"-?[0-9]{1,19}")
 _TIMEUUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-1[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -321,6 +322,34 @@ def from_csv(column: ColumnType, given: str, field: str) -> Cell:
     if not given.isprintable():
         raise BadInput(field, given, f"a {column.type} on one line")
     return _of_type(kind, parse_literal(given, field, f"a {column.type} as in CQL"), field)
+
+
+_SHOWN = re.compile(
+    rf"SortedSet\((?P<set>\[.*?\])\)(?=[,)\]}}]|$)|UUID\('(?P<uuid>{HOST_ID})'\)"
+    r"|datetime\.datetime\((?P<moment>\d{1,6}(?:, \d{1,6}){4,6})\)"
+)
+_NAIVE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?")
+
+
+def from_driver(column: ColumnType, given: str, field: str) -> Cell:
+    """The value of a CSV field in which Python's driver shows its own values, or of a CQL literal.
+
+    Moments are in UTC, and do not say so. Raises BadInput for what is no such value.
+    """
+    kind = cql_type(column.reads or column.type)
+    if kind.name == "timestamp" and _NAIVE.fullmatch(given):
+        return from_csv(column, f"{given}+0000", field)
+    if kind.name in _COLLECTIONS and len(given) <= MOST_SHOWN:
+        return from_csv(column, _SHOWN.sub(_as_literal, _SHOWN.sub(_as_literal, given)), field)
+    return from_csv(column, given, field)
+
+
+def _as_literal(shown: re.Match[str]) -> str:
+    if shown["moment"] is None:
+        return shown["uuid"] or shown["set"]
+    year, month, day, hour, minute, *rest = map(int, shown["moment"].split(", "))
+    second, micros = (*rest, 0, 0)[:2]
+    return f"'{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}.{micros:06}+0000'"
 
 
 def from_json(column: ColumnType, given: object, field: str) -> Cell:

@@ -1,8 +1,10 @@
 """Dumps of ``system.local``, ``system.peers`` and ``system_schema.keyspaces``, as JSON or CSV.
 
 JSON is a list of rows, or a row per line; what cqlsh prints for ``SELECT JSON`` (heading, rows,
-their count) is read too. CSV is what ``COPY … TO … WITH HEADER = TRUE`` writes. A table is known by
-its columns; columns that are not needed may stay in. Tokens are a list, or a set as CQL writes it.
+their count) is read too. CSV is what ``COPY … TO … WITH HEADER = TRUE`` writes, or with ``;``
+between its fields, as ``scylla-tablets snapshot`` has it: there the word null is null, too. The
+header alone says which. A table is known by its columns; columns that are not needed may stay in.
+Tokens are a list, or a set as CQL writes it.
 """
 
 import csv
@@ -76,17 +78,36 @@ def parse_csv_rows(text: str, source: str) -> list[tuple[str, Row]]:
     check_room(source, f"{values} values", values * BYTES + len(text))
     records = csv_records(text, source)
     _, header = next(records, ("", []))
+    null = nulls(text)
     return [
-        (where, {name: value or None for name, value in zip(header, fields, strict=True)})
+        (where, {n: None if each in null else each for n, each in zip(header, fields, strict=True)})
         for where, fields in records
     ]
 
 
+SNAPSHOT = ";"
+"""What stands between the fields of a snapshot's files."""
+
+
+def delimiter(text: str) -> str:
+    """What stands between fields, as the header has it."""
+    return SNAPSHOT if SNAPSHOT in _header(text) else ","
+
+
+def nulls(text: str) -> tuple[str, ...]:
+    """The fields that are null."""
+    return ("", "null") if delimiter(text) == SNAPSHOT else ("",)
+
+
+def _header(text: str) -> str:
+    return text.lstrip().split("\n", 1)[0].rstrip()
+
+
 def header_names(text: str) -> set[str]:
     """The columns that the first line of CSV names, quoted or not; none where it is no CSV."""
-    first = text.lstrip().split("\n", 1)[0].rstrip()
+    lines = csv.reader([_header(text)], strict=True, delimiter=delimiter(text))
     try:
-        return {name.strip() for name in next(csv.reader([first], strict=True), [])}
+        return {name.strip() for name in next(lines, [])}
     except csv.Error:
         return set()
 
@@ -96,10 +117,15 @@ def csv_records(text: str, source: str) -> Iterator[tuple[str, list[str]]]:
 
     Empty lines are passed over.
 
-    Raises BadInput for a header with a column twice, a record that is longer or shorter than it, a
-    backslash before what COPY does not write one before.
+    Raises BadInput for a header with a column twice or with both delimiters, a record that is
+    longer or shorter than it, a backslash before what COPY does not write one before.
     """
-    reader = csv.reader(_lines(text, source), escapechar="\\", strict=True)
+    header = _header(text)
+    if SNAPSHOT in header and "," in header:
+        number = text.count("\n", 0, text.find(header)) + 1
+        raise bad_line(source, number, header, "one of ; and , between the columns of a header")
+    parts = delimiter(text)
+    reader = csv.reader(_lines(text, source), escapechar="\\", strict=True, delimiter=parts)
     columns = 0
     while True:
         where = f"{source} line {reader.line_num + 1}"

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
 from msgspec import Struct, field, structs
 
 from kit.edge.paths import source_name
@@ -33,6 +32,7 @@ from kit.operators.importers.nodetool import (
     name_order,
     owned_tokens,
 )
+from kit.ring.columns import np
 from kit.ring.natural import replicas
 from kit.ring.placements import same_sets
 from kit.ring.replication import Keyspace, LocalStrategy

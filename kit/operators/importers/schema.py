@@ -13,14 +13,13 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kit.edge.limits import check_room
-from kit.edge.paths import source_name
+from kit.edge.paths import Readable, source_name
 from kit.edge.reading import read_text
 from kit.errors import BadInput
 from kit.operators.importers import cql, dumps
@@ -317,7 +316,7 @@ def is_schema_rows(text: str) -> bool:
     return "keyspace_name" in text and any(name in text for name in OF_ROWS)
 
 
-def read_schema(*paths: str | Path) -> ClusterSchema:
+def read_schema(*paths: Readable) -> ClusterSchema:
     """The schema that files tell together. Raises BadInput naming the file or line that fails."""
     parts = SchemaParts()
     for path in paths:

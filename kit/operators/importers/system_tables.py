@@ -1,7 +1,9 @@
 """Dumps of system tables: topology, its requests, tablets, their sizes, loads, as JSON or CSV.
 
 JSON is a list of rows, or what cqlsh prints for ``SELECT JSON *``; CSV is what ``COPY … TO … WITH
-HEADER = TRUE`` writes: collections as CQL literals, an empty field for null. Static columns stand
+HEADER = TRUE`` writes: collections as CQL literals, an empty field for null; or the files of a
+snapshot, where fields stand between ``;``, replicas have two spellings, and other collections are
+as Python's driver shows them, to be kept as text where they cannot be read. Static columns stand
 in every row and say the same in each. Of the topology, columns that are not listed here are kept as
 they stand; a cluster may have hundreds of thousands of tablets, so their rows are read one by one,
 and other columns are passed over.
@@ -13,13 +15,12 @@ and those of the system keyspace; ``supported_features`` holds texts, as ``enabl
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, field
 
 from kit.edge.limits import check_room
-from kit.edge.paths import source_name
+from kit.edge.paths import Readable, source_name
 from kit.edge.reading import read_text
 from kit.errors import BadInput
 from kit.operators.importers import cql, dumps
@@ -97,7 +98,7 @@ class RequestsTable(Struct, frozen=True):
     unknown: tuple[str, ...] = ()
 
 
-def read_topology(path: str | Path) -> TopologyTable:
+def read_topology(path: Readable) -> TopologyTable:
     """Read a dump of ``system.topology`` from a file; raises BadInput as ``parse_topology``."""
     return parse_topology(read_text(path, "dump", LARGEST_FILE), source_name(path))
 
@@ -124,7 +125,7 @@ def parse_topology(text: str, source: str) -> TopologyTable:
     return TopologyTable(source, statics, tuple(nodes[host] for host in sorted(nodes)), unknown)
 
 
-def read_requests(path: str | Path) -> RequestsTable:
+def read_requests(path: Readable) -> RequestsTable:
     """Read a dump of ``system.topology_requests``; raises BadInput as ``parse_requests``."""
     return parse_requests(read_text(path, "--requests", LARGEST_FILE), source_name(path))
 
@@ -161,6 +162,9 @@ def _rows(text: str, source: str, table: cql.SystemTable) -> Iterator[tuple[str,
     if not is_json:
         _check_header(text, source, table)
     rows = dumps.parse_json_rows(text, source) if is_json else dumps.parse_csv_rows(text, source)
+    if not is_json and dumps.delimiter(text) == dumps.SNAPSHOT:
+        read = cql.from_driver
+        rows = _readable(rows, table)
     before: dumps.Row = {}
     cells: dict[str, Any] = {}
     names: tuple[str, ...] = ()
@@ -184,6 +188,21 @@ def _rows(text: str, source: str, table: cql.SystemTable) -> Iterator[tuple[str,
                 cells[name] = _cell(table.columns[name], name, given, read, where)
         before = row
         yield where, cells
+
+
+def _readable(rows: list[tuple[str, dumps.Row]], table: cql.SystemTable) -> list[Any]:
+    """The rows with columns renamed whose collections are text to us, so that they are kept so."""
+    texts = set()
+    for name, column in table.columns.items():
+        if name in table.needed or "<" not in column.type:
+            continue
+        try:
+            for given in {str(row[name]) for _, row in rows if row.get(name)}:
+                cql.from_driver(column, given, name)
+        except BadInput:
+            texts.add(name)
+    named = {name: f"{name} (text)" for name in texts}
+    return [(w, {named.get(n, n): each for n, each in row.items()}) for w, row in rows]
 
 
 def _cell(
@@ -237,7 +256,7 @@ class RaftView(Struct, frozen=True):
         return (self.current, self.previous) if self.previous else (self.current,)
 
 
-def read_raft_state(path: str | Path) -> RaftView:
+def read_raft_state(path: Readable) -> RaftView:
     """Read a dump of ``system.raft_state``, a node's own view of the members of group 0.
 
     Raises BadInput for a file that cannot be read, is no such dump, or has rows of several groups.
@@ -275,7 +294,7 @@ TABLETS = cql.cql_columns(
 SIZES = cql.cql_columns("table_id uuid, last_token bigint, replicas map<uuid, bigint>")
 LOADS = cql.cql_columns(
     "node uuid, dc text, rack text, up boolean, storage_capacity bigint, draining boolean, "
-    "excluded boolean"
+    "excluded boolean, ip text"
 )
 STATIC = tuple(name for name, column in TABLETS.items() if column.static)
 OWN = (*STATIC, "new_replicas", "stage", "transition")
@@ -288,8 +307,9 @@ BYTES = {"csv": 5, "json": 12}
 Values = Mapping[str, Any]
 _PLACE = re.compile(rf"\(({HOST_ID}), (-?[0-9]{{1,5}})\)")
 _SIZE = re.compile(rf"({HOST_ID}): (-?[0-9]{{1,18}})")
+_PLACES = f"{_PLACE.pattern}(?:, {_PLACE.pattern})*"
 _FORMS = {
-    _REPLICAS: (re.compile(rf"\[{_PLACE.pattern}(?:, {_PLACE.pattern})*\]"), _PLACE),
+    _REPLICAS: (re.compile(rf"\[{_PLACES}\]|\{{{_PLACES}\}}"), _PLACE),
     _BYTES: (re.compile(rf"\{{{_SIZE.pattern}(?:, {_SIZE.pattern})*\}}"), _SIZE),
 }
 """Of a column type: the form of its whole, and of its parts."""
@@ -336,7 +356,7 @@ class TabletsTable(Struct, frozen=True):
 
 
 class NodeLoad(Struct, frozen=True):
-    """A row of ``system.load_per_node``; None for what it does not say."""
+    """A row of ``system.load_per_node``; None for what it does not say. ``ip`` is its address."""
 
     host: str
     datacenter: str | None = None
@@ -345,13 +365,14 @@ class NodeLoad(Struct, frozen=True):
     capacity: int | None = None
     draining: bool | None = None
     excluded: bool | None = None
+    ip: str | None = None
 
 
 TabletBytes = Mapping[str, Mapping[int, Mapping[str, int]]]
 """By table id, last token and host."""
 
 
-def read_tablets(path: str | Path) -> TabletsTable:
+def read_tablets(path: Readable) -> TabletsTable:
     """Read a dump of ``system.tablets`` from a file; raises BadInput as ``parse_tablets``."""
     return parse_tablets(read_text(path, "dump", LARGEST_FILE), source_name(path))
 
@@ -396,7 +417,7 @@ def _tablet(row: Values, where: str, known: dict[tuple[str, int], tuple[str, int
     return TabletLine(where, row["last_token"], replicas, new_replicas, *words)
 
 
-def read_sizes(path: str | Path) -> TabletBytes:
+def read_sizes(path: Readable) -> TabletBytes:
     """Read a dump of ``system.tablet_sizes``: the bytes of each replica of each tablet.
 
     Raises BadInput for a file that cannot be read, is no such dump, or has a negative size.
@@ -417,7 +438,7 @@ def read_sizes(path: str | Path) -> TabletBytes:
     return sizes
 
 
-def read_loads(path: str | Path) -> tuple[NodeLoad, ...]:
+def read_loads(path: Readable) -> tuple[NodeLoad, ...]:
     """Read a dump of ``system.load_per_node``. Raises BadInput also for a negative capacity."""
     text, source = read_text(path, "--loads", LARGEST_FILE), source_name(path)
     loads: dict[str, NodeLoad] = {}
@@ -428,7 +449,8 @@ def read_loads(path: str | Path) -> tuple[NodeLoad, ...]:
         if host in loads:
             raise BadInput(f"{where} node", host, "each node once")
         place = host, row.get("dc"), row.get("rack"), row.get("up"), capacity
-        loads[host] = NodeLoad(*place, row.get("draining"), row.get("excluded"))
+        standing = row.get("draining"), row.get("excluded"), row.get("ip")
+        loads[host] = NodeLoad(*place, *standing)
     if not loads:
         raise BadInput(source, "no row", f"rows of {LOADS_TABLE.name}, one for each node")
     return tuple(loads.values())
@@ -464,14 +486,16 @@ def _csv_rows(text: str, source: str, table: cql.SystemTable) -> Iterator[tuple[
     if not names:
         return
     _check_names(names, where, table)
+    null = dumps.nulls(text)
+    as_csv = cql.from_driver if len(null) > 1 else cql.from_csv
     readers = [
-        (name, names.index(name), _reader(column))
+        (name, names.index(name), _reader(column, as_csv))
         for name, column in table.columns.items()
         if name in names
     ]
     for where, fields in records:
         values = {
-            name: read(fields[at], f"{where} {name}") if fields[at] else None
+            name: None if fields[at] in null else read(fields[at], f"{where} {name}")
             for name, at, read in readers
         }
         yield where, values
@@ -484,8 +508,8 @@ def _check_names(names: Collection[str], where: str, table: cql.SystemTable) -> 
         raise BadInput(where, ", ".join(map(str, names)), allowed)
 
 
-def _reader(column: cql.ColumnType) -> Callable[[str, str], Any]:
-    """What reads a field of a column; replicas by one pattern each, as cqlsh writes them.
+def _reader(column: cql.ColumnType, as_csv: Read) -> Callable[[str, str], Any]:
+    """What reads a field of a column; replicas by one pattern each, in either spelling.
 
     What is the same as in the row before, as most of it is, is read once.
     """
@@ -499,7 +523,7 @@ def _reader(column: cql.ColumnType) -> Callable[[str, str], Any]:
 
     def read_new(given: str, where: str) -> Any:
         if whole is None or part is None or given in ("[]", "{}"):
-            return cql.from_csv(column, given, where)
+            return as_csv(column, given, where)
         if whole.fullmatch(given) is None:
             raise BadInput(where, given, f"a {column.type} as cqlsh writes it")
         pairs = [(host.lower(), int(number)) for host, number in part.findall(given)]

@@ -41,6 +41,7 @@ from kit.engine.declared import (
     safeguard,
     sometimes,
 )
+from kit.engine.parameters import BUDGET
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput, Refusal
 from kit.masks import chosen, majority
@@ -143,7 +144,13 @@ class Commit(NodeModel[CommitState]):
         "who gives out epochs: a majority of the CMS, or a counter on the first node alone",
         title="log",
     )
-    ballots: int = parameter(1, "rounds of a duel: ballots of a member for one slot", ge=1, le=4)
+    ballots: int = parameter(
+        1,
+        "rounds of a duel: ballots of a member for one slot",
+        ge=1,
+        le=4,
+        extra_json_schema=BUDGET,
+    )
     replication: bool = parameter(
         True, "whether entries spread by themselves (off: each of those messages is lost)"
     )
@@ -214,6 +221,7 @@ class Commit(NodeModel[CommitState]):
         size = 1 if self.backend == "atomic" else min(self.members, self.nodes)
         self.cms, self.size = (1 << size) - 1, size
         self.quorum = majority(size) if self.cms_quorum else 1
+        self.bounds = (refused(f"window={self.window}, as far ahead as an entry may arrive"),)
         given = tuple(submission_of(text, self.names) for text in self.events)
         own = logs.snapshots_due(len(given), self.snapshot_every)
         self.submissions = (*given, *(Submission(SNAPSHOT, "A", "A"),) * own)
@@ -532,12 +540,12 @@ class Commit(NodeModel[CommitState]):
     # -- dissemination and catch-up ----------------------------------------------------------------
 
     def spreading(self, s: CommitState) -> Iterator[tuple[int, int]]:
-        """Committed entries that may reach a node by themselves, at most ``window`` ahead."""
+        """Committed entries that may reach a node by themselves."""
         newest = max(node.log.epoch for node in s.nodes)
         for place, node in enumerate(s.nodes):
             first = node.log.epoch + 1
             held = [each.epoch for each in node.log.held]
-            for epoch in range(first, min(newest, first + self.window - 1) + 1):
+            for epoch in range(first, newest + 1):
                 if node.up and epoch not in held and self.committed_as(s, epoch):
                     yield place, epoch
 
@@ -567,6 +575,8 @@ class Commit(NodeModel[CommitState]):
         new = self.committed_as(s, epoch)
         if new is None:
             return None
+        if epoch > s.nodes[node].log.epoch + self.window:
+            return self.bounds[0]
         log = logs.received(s.nodes[node].log, new, self.machine, in_order=self.apply_in_order)
         return self.knowing(s, node, log)
 

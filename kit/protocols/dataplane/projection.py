@@ -13,7 +13,6 @@ With a bound, runs that lead to the same metadata, whatever its epoch, lead to t
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import numpy as np
 from msgspec.structs import asdict, replace
 
 from kit.errors import BadInput
@@ -41,6 +40,7 @@ from kit.protocols.tcm.rules.metadata import (
 )
 from kit.protocols.tcm.rules.operations import OPERATION_SPECS
 from kit.protocols.tcm.tcm import Tcm, TcmState
+from kit.ring.columns import np
 from kit.ring.natural import replicas
 from kit.ring.ranges import Range
 from kit.ring.replication import LocalStrategy

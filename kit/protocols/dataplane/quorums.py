@@ -15,7 +15,6 @@ from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
-import numpy as np
 from msgspec import Struct
 
 from kit.engine.registry import one_of
@@ -35,6 +34,7 @@ from kit.protocols.storage.rules.levels import (
 from kit.protocols.storage.rules.view import Acknowledgement
 from kit.protocols.tcm.rules.metadata import Begin
 from kit.protocols.tcm.tcm import Tcm
+from kit.ring.columns import np
 from kit.views.static import BROKEN, HOLDS, Sheet
 
 MOST_REPLICAS = 24  # of a range, old and new: there are so many subsets to go through

@@ -140,7 +140,6 @@ class PullAnswer(Struct, frozen=True, tag="cells", cache_hash=True):
 OF_A_ROUND = (Syn, Ack, Ack2)
 OF_A_PULL = (PullRequest, PullAnswer)
 KINDS: dict[type, FlowKind] = {PullRequest: "request", PullAnswer: "data"}
-CROWDED = refused("as many messages are under way as this model lets be at once")
 Change = Annotated[int, Each(lambda m: range(len(m.planned)))]
 
 
@@ -195,6 +194,8 @@ class Gossip(NetworkModel):
         self.view = begun(names, self.cells)
         self.connect(names, NetworkOptions(drops=self.losses, partitions=self.partitions))
         self.monitors = (split_brain(self), lost_updates(self))
+        why = f"at_once={self.at_once}, as many rounds and pulls as may be under way"
+        self.bounds = (refused(why),)
 
     # -- a node and its messages -------------------------------------------------------------------
 
@@ -247,7 +248,7 @@ class Gossip(NetworkModel):
                 return refused(f"{mine} and {theirs} are at it: {said}")
             if not self.carrier.cut(s.network, e.source, e.target):
                 under_way.add((e.source, e.target))
-        return CROWDED if len(under_way) >= self.at_once else None
+        return self.bounds[0] if len(under_way) >= self.at_once else None
 
     def pulls(self, s: ActorState) -> Iterator[tuple[int, int]]:
         """From each endpoint that gossips a version whose cells the node may lack."""

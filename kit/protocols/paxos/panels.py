@@ -99,7 +99,7 @@ VIEWS = staged(
             of_state(facts.acceptors),
             "acceptor:{0.name}",
             (
-                Column("acceptor", "name"),
+                Column("node", "name"),
                 Column("promised", "promised"),
                 Column("accepted", "accepted"),
                 Column("on disk", _on_disk),
@@ -113,7 +113,7 @@ VIEWS = staged(
             of_state(facts.proposers),
             "round:{0.name}",
             (
-                Column("proposer", "name"),
+                Column("node", "name"),
                 Column("epoch", "epoch"),
                 Column("ballot", "ballot"),
                 Column("promised by", "promises"),

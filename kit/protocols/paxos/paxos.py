@@ -38,6 +38,7 @@ from kit.engine.declared import (
 )
 from kit.engine.machines import MachineModel, MachineOptions, MachineState
 from kit.engine.network import DeliverMessage, Envelope
+from kit.engine.parameters import BUDGET
 from kit.errors import BadInput, Refusal
 from kit.masks import where
 from kit.protocols.paxos.messages import (
@@ -88,8 +89,12 @@ class Paxos(MachineModel):
         "what is to be in the log, and the member that proposes it: x at A",
         extra_json_schema={"title": "values", "written": True},
     )
-    epochs: int = parameter(1, "epochs of the log that may be taken", ge=1, le=8)
-    ballots: int = parameter(2, "ballots of a member for one epoch", ge=1, le=4)
+    epochs: int = parameter(
+        1, "epochs of the log that may be taken", ge=1, le=8, extra_json_schema=BUDGET
+    )
+    ballots: int = parameter(
+        2, "ballots of a member for one epoch", ge=1, le=4, extra_json_schema=BUDGET
+    )
     given_names: tuple[str, ...] = parameter(
         (),
         "names of the members; empty: A, B, C, …",

@@ -25,7 +25,9 @@ from kit.engine.declared import (
     step,
 )
 from kit.engine.machines import Answer, MachineModel, MachineOptions, MachineState, Turn
+from kit.engine.model import CommutingDeliveries
 from kit.engine.network import Budget, Envelope
+from kit.engine.parameters import BUDGET
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput, Refusal
 from kit.masks import is_majority
@@ -82,7 +84,9 @@ class Raft(MachineModel):
         "what clients ask for, in order: x, x at B, read at B, members A B D, transfer, snapshot",
         extra_json_schema={"written": True},
     )
-    terms: int = parameter(3, "the last term for which a server may ask", ge=1, le=9)
+    terms: int = parameter(
+        3, "the last term for which a server may ask", ge=1, le=9, extra_json_schema=BUDGET
+    )
     clock: bool = parameter(False, "whether timeouts count ticks; else one may run out any time")
     timeout: int = parameter(3, "ticks of the shortest timeout (with a clock)", ge=2, le=20)
     detector: bool = parameter(False, "whether only a leader that is not heard is suspected")
@@ -157,7 +161,10 @@ class Raft(MachineModel):
         self.connect(names, MachineOptions(**faults, requests=len(self.requests), ticks=None))
         self.carrier.free = self.carrier.free and not self.most_in_flight
         if most := self.most_in_flight:
-            self.bound = refused(f"most_in_flight={most}, as many messages as may be on their way")
+            why = f"most_in_flight={most}, as many messages as may be on their way"
+            self.bounds = (refused(why),)
+        if not self.detector:
+            self.partial_order = CommutingDeliveries(watched=_watched, timers=self.undisturbed)
         links = self.cuts or self.partitions or self.writes_apart
         self.symmetry = None if links or self.holds else renaming_alike(self)
 
@@ -218,6 +225,10 @@ class Raft(MachineModel):
         if leads:
             return ("repeat", "quorum") if self.step_down else ("repeat",)
         return ("election",) if server.term < self.terms else ()
+
+    def undisturbed(self, state: RaftNode) -> tuple[str, ...]:
+        """The timers that may run out while every server hears all others."""
+        return tuple(timer for timer in self.timers(state) if timer != "quorum")
 
     def fires(self, node: str, state: RaftNode, timer: str) -> Turn:
         """A timeout has run out; with a clock, a tick has passed, and the next wait is drawn."""
@@ -285,7 +296,7 @@ class Raft(MachineModel):
         """No more messages than there may be."""
         count = len(after.network.in_flight)
         if self.most_in_flight and count > max(self.most_in_flight, len(before.network.in_flight)):
-            return self.bound
+            return self.bounds[0]
         return after
 
     def is_settled(self, s: MachineState) -> bool:
@@ -303,8 +314,9 @@ class Raft(MachineModel):
         """The next request; a read says after which answered index it begins."""
         nth = len(self.requests) - (s.left.requests or 0)
         for what in self.requests[nth : nth + 1]:
-            newest = max((index_in(a.outcome) for a in s.answers), default=0)
-            yield f"{what} after {newest}" if what.startswith("read") else what
+            reads = what.startswith("read")
+            newest = max((index_in(a.outcome) for a in s.answers), default=0) if reads else 0
+            yield f"{what} after {newest}" if reads else what
 
     def requested(self, node: str, state: RaftNode, what: str) -> Turn | Refusal:
         """A client of a server asks: without a name only whoever leads."""
@@ -471,8 +483,8 @@ class Raft(MachineModel):
             if server.term not in reigns:
                 return f"{server.id} leads term {server.term}"
         known = max(n.server.commit for n in before.nodes)
-        for server in (n.server for n in after.nodes):
-            new = (each for each in server.log if known < each.index <= server.commit)
+        for server in (n.server for n in after.nodes if n.server.commit > known):
+            new = server.log.part(known + 1, server.commit - known)
             if data := next(filter(None, (each.data for each in new)), None):
                 return f"{words.data_text(data)} is committed"
         reached = super().milestone(before, action, after)
@@ -487,6 +499,13 @@ def index_in(outcome: str) -> int:
     """The index in ``committed at 2``; 0 where there is none."""
     _, _, index = outcome.partition(" at ")
     return int(index or 0)
+
+
+def _watched(node: RaftNode) -> Any:
+    """What properties read of a server."""
+    server = node.server
+    leads = isinstance(server.role, Leader)
+    return leads, server.term, server.log, server.commit, node.machine
 
 
 @lru_cache(MOST)

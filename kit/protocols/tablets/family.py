@@ -20,13 +20,15 @@ FAMILY = Family(
         "balance": "panels.balance:BALANCE",
         "truncate": "panels.truncate:TRUNCATE",
         "tablet": "panels.tablet:TABLET",
+        "tablets/series": "dry_run.series:VIEWS",
     },
     scenario_output={"tablet": "panels.tablet:OUTPUT"},
     trace_tables={"tablet": "spark.resize_rows:REQUESTS", "resize": "spark.resize_rows:ROWS"},
     images="panels.tablets",
     editions="rules.stages:in_words",
-    tasks=("lessons.tasks", "lessons.stories"),
+    tasks=("lessons.tasks", "lessons.stories", "lessons.rebuilding"),
     public={
+        "": {"dry_run.series": "replay_snapshots"},
         "lessons": {
             "dry_run.opening": "open_tablets",
             "dry_run.what_if": "given_up joined up_again",
@@ -38,6 +40,7 @@ FAMILY = Family(
                 "drain_table losses_table resize_table takes_over to_resize worst_loss"
             ),
             "lessons.stories": "how_it_ends",
+            "lessons.rebuilding": "comes_from may_be_lost skipped_by_repair",
             "lessons.questions": (
                 "late_arrives next_stage read_from stage_fails stage_table written_to"
             ),
@@ -72,10 +75,18 @@ FAMILY = Family(
     pipeline_tables=("spark.sizes:TABLET_TABLES",),
     importers=(
         FileKind(
+            "a snapshot of scylla-tablets",
+            "operators.importers.snapshots:is_listing",
+            ("tablets", "topology", "explain"),
+            "dry_run.player:rehearse",
+            "dry_run.explaining:of_snapshots",
+        ),
+        FileKind(
             "a dump of system.tablets",
             "operators.importers.system_tables:is_tablets",
-            ("tablets",),
+            ("tablets", "explain"),
             "dry_run.player:rehearse",
+            "dry_run.explaining:of_snapshots",
         ),
         FileKind(
             "a dump of system.tablet_sizes",

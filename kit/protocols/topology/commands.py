@@ -11,6 +11,7 @@ from kit.edge.writing import check_place
 from kit.engine.registry import edition_today
 from kit.errors import BadInput, counted, shorten
 from kit.operators.importers.ringfile import LARGEST_FILE
+from kit.operators.importers.snapshots import MARK, is_snapshot
 from kit.operators.importers.topology_journals import is_journal
 from kit.protocols.topology.dry_run.history import Passage, topology_history
 from kit.protocols.topology.dry_run.report import NextStep, NodeLine, TopologyReport, coordinator
@@ -26,7 +27,8 @@ for, the queue of requests with the reason for each. Or the journals of coordina
 """
 AFTER = """\
 DUMP is what cqlsh writes for COPY system.topology TO 'file' WITH HEADER = TRUE, or shows for
-SELECT JSON * FROM system.topology. LOG is a journal, or a server's own log, with lines such as
+SELECT JSON * FROM system.topology; or a snapshot of scylla-tablets, a folder or a .tar.gz. LOG is
+a journal, or a server's own log, with lines such as
 raft_topology - entered `write both read old` transition state.
 
 Ends with 0 when the coordinator can go on or has nothing to do, 1 when it waits for nodes or turns
@@ -35,13 +37,15 @@ requests away (with all nodes up, where nothing tells who is down), 2 on bad inp
 examples
   python -m kit topology topology.csv --status status.txt
   python -m kit topology topology.csv --requests requests.csv --down 0000000b --json
+  python -m kit topology tablet_snap_261124_100000.tar.gz --anonymize
   python -m kit topology node-a.log node-b.log --html history.html
 """
 
 
 def _topology(given: Namespace) -> Answer:
-    texts = [read_text(path, "DUMP|LOG", LARGEST_FILE) for path in given.files]
-    if all(map(is_journal, texts)):
+    whole = [path for path in given.files if not is_snapshot(path)]
+    texts = [read_text(path, "DUMP|LOG", LARGEST_FILE) for path in whole]
+    if texts and len(texts) == len(given.files) and all(map(is_journal, texts)):
         return _history(given)
     if given.html is not None:
         raise BadInput("--html", given.html, "journals; a dump is one moment")
@@ -49,10 +53,11 @@ def _topology(given: Namespace) -> Answer:
         raise BadInput("DUMP|LOG", given.files[1], "one dump, or journals alone")
     files = {"requests": given.requests, "status": given.status}
     rest = {"down": given.down, "rf": given.rf, "edition": given.edition}
+    rest["anonymize"] = given.anonymize
     report = coordinator(given.files[0], **files, **rest)
     short = short_names(node.host_id for node in report.nodes)
     return Answer(
-        report,
+        marked(report, given.anonymize),
         wrap(_state(report, short), "", GAP),
         _parts(report, short),
         report.warnings,
@@ -60,8 +65,13 @@ def _topology(given: Namespace) -> Answer:
     )
 
 
+def marked(data: object, anonymized: bool) -> object:
+    """An answer's data, in which it says so where names are pseudonyms."""
+    return {"anonymized": MARK, "answer": data} if anonymized else data
+
+
 def _history(given: Namespace) -> Answer:
-    for option in ("requests", "status", "down", "rf"):
+    for option in ("requests", "status", "down", "rf", "anonymize"):
         if getattr(given, option):
             raise BadInput(f"--{option}", getattr(given, option), "nothing beside journals")
     if given.html is not None:
@@ -217,8 +227,14 @@ EDITION = Word(
     read=edition_today,
 )
 STATUS = Word("--status", "FILE", "the text of nodetool status: who is up")
+ANONYMIZE = Word(
+    "--anonymize",
+    "",
+    "of snapshots: hosts, addresses, keyspaces, tables, datacenters and racks get pseudonyms of "
+    "this kit's own before anything is written or shown",
+)
 WORDS = (
-    Word("files", "DUMP|LOG", "a dump, or journals", number="+"),
+    Word("files", "DUMP|LOG", "a dump or a snapshot, or journals", number="+"),
     Word("--requests", "FILE", "a dump of system.topology_requests"),
     STATUS,
     Word(
@@ -236,6 +252,7 @@ WORDS = (
         read=int,
     ),
     EDITION,
+    ANONYMIZE,
     Word("--html", "OUT", "of journals: also one page to step through"),
 )
 TOPOLOGY = Command("topology", _topology, WORDS, ABOUT, AFTER)

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from itertools import takewhile
 from typing import Literal
 
-import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -14,6 +13,7 @@ from kit.protocols.storage.rules.conditions import AllKnow, Condition, NothingBe
 from kit.protocols.storage.rules.history import CopyTask, Edge, RangeEpoch, RangeHistory
 from kit.protocols.storage.rules.view import Acknowledgement, View
 from kit.protocols.topology.rules import machines
+from kit.ring.columns import np
 from kit.ring.movement import Movement, movement
 from kit.ring.natural import replicas
 from kit.ring.ranges import Range

@@ -1,6 +1,8 @@
 // The entry of an exported page: the pack lies in the page, and its address names the step. What
 // unpacked this module reads the pack, too (bytesIn). Nothing is taken by hand: a page is closed.
 
+import { follow, placeOf } from "./address.js";
+import { hearKeys } from "./alone.js";
 import { listen } from "./controls.js";
 import { Player } from "./player.js";
 
@@ -27,37 +29,15 @@ const model = {
   off() {},
   send({ position }) {
     if (!position) return;
-    const { run, step } = player.place;
-    const { tab, lit } = player.choices;
-    const ask = player.isPressed("predict") ? 1 : null;
-    const said = Object.entries({ run, step, tab, lit, ask }).filter((pair) => pair[1] != null);
-    history.replaceState(null, "", `#${new URLSearchParams(said)}`);
+    history.replaceState(null, "", `#${placeOf(player)}`);
   },
 };
 const player = new Player(model, box);
 listen(player);
-player.wire.then(() => follow(given));
-
-// Go where an address leads: `#run=1&step=4&tab=log&lit=A&ask=1`, each part where it is wanted.
-function follow(named) {
-  const { choices } = player;
-  if (named.has("step")) {
-    const step = Number(named.get("step")) || 0;
-    player.jump(player.locate({ run: Number(named.get("run")) || 1, step }));
-  }
-  if (named.has("lit") && choices.lit !== named.get("lit")) choices.light(named.get("lit"));
-  if (named.has("tab")) choices.turnTo(named.get("tab"));
-  if (named.has("ask")) player.press("predict", true);
-}
+player.wire.then(() => follow(player, given));
 
 addEventListener("hashchange", () => {
   if (namedMoment() !== null) player.visit(namedMoment());
-  else follow(new URLSearchParams(location.hash.slice(1)));
+  else follow(player, new URLSearchParams(location.hash.slice(1)));
 });
-// On a page of its own the keys work wherever one is; those that the player does not take, Tab
-// above all, are the browser's.
-addEventListener("keydown", (event) => {
-  if (event.target !== document.body) return;
-  const passed = player.root.dispatchEvent(new KeyboardEvent("keydown", event));
-  if (!passed) event.preventDefault();
-});
+hearKeys(player);

@@ -437,9 +437,9 @@ export class Player {
   }
 
   // A key of a choice: it ticks that, or is a vote for it.
-  bet(letter) {
+  bet(key) {
     const label = all(this.ask, "label").find((one) =>
-      one.querySelector("kbd")?.textContent === letter);
+      one.querySelector("kbd")?.textContent === key);
     if (!label) return;
     const box = label.querySelector("input");
     if (this.ask.querySelector("[data-do=vote]").ariaPressed === "true") {
@@ -469,7 +469,7 @@ export class Player {
     const labels = boxes.map((box) => box.parentNode).filter(votesOf);
     const most = Math.max(...labels.map(votesOf));
     if (labels.length) for (const box of boxes) box.checked = votesOf(box.parentNode) === most;
-    const counts = labels.map((one) => `${one.querySelector("kbd").textContent} ${votesOf(one)}`);
+    const counts = labels.map((one) => `${one.querySelector("input").value} ${votesOf(one)}`);
     return labels.length ? say(" Votes: {counts}.", { counts: counts.join(", ") }) : "";
   }
 

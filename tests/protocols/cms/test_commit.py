@@ -103,6 +103,14 @@ def test_it_refines_the_log_in_one_step() -> None:
         assert (result.violation, result.complete) == (None, True)
 
 
+def test_a_search_that_the_window_cuts_is_bounded() -> None:
+    """Of two epochs the second may not come first: the search names what left that out."""
+    given = {"members": 1, "nodes": 2, "events": ("drop table t at A", "alter table u at A")}
+    cut, whole = (check(build("commit", {**given, "window": n})) for n in (1, 2))
+    assert (cut.complete, cut.verdict, cut.bound.partition(",")[0]) == (True, "bounded", "window=1")
+    assert (whole.complete, whole.bound) == (True, "")
+
+
 @pytest.mark.spec("B-002")
 def test_any_node_asks_any_member() -> None:
     """From each of four nodes an event travels to each of three members; who is none says so."""

@@ -33,7 +33,15 @@ def test_one_change_at_a_time_is_safe() -> None:
     """One client changes the schema: nothing breaks, all nodes get there, every state is seen."""
     for given in ({}, {"at_once": 2, "nodes": 2, "losses": 2}, {"nodes": 2, "partitions": 2}):
         result = check(build("gossip", given))
-        assert (result.verdict, result.unreached) == ("complete", ())
+        assert (result.complete, result.violation, result.unreached) == (True, None, ())
+
+
+@pytest.mark.parametrize(("nodes", "verdict"), [(2, "complete"), (3, "bounded")])
+def test_a_search_that_the_bound_on_rounds_cuts_is_bounded(nodes: int, verdict: str) -> None:
+    """Of two nodes one pair talks at once anyhow; of three another one would have to wait."""
+    result = check(build("gossip", {"nodes": nodes}))
+    assert (result.complete, result.verdict) == (True, verdict)
+    assert result.bound.partition(",")[0] == ("at_once=1" if verdict == "bounded" else "")
 
 
 def two(first: str, second: str, **more: Any) -> dict[str, Any]:

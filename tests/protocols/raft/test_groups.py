@@ -7,13 +7,13 @@ import pytest
 from kit.engine.check import check
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
+from kit.playing.opening import open_named
 from kit.protocols.raft.groups import EDITIONS, ELECTED, IDS
 from kit.protocols.raft.library import Commands, GroupRegistry, Network, RaftServer
 from kit.protocols.raft.tables import RaftTables
 from kit.views.fragment import Frag
 from kit.views.panel import scene_of
 from kit.views.registry import for_model
-from kit.widgets.opening import open_named
 from tests.views.frames import after, check_frame, last_flows, panel_text, scenes, walk
 
 SCHEMA, DATA = IDS.values()

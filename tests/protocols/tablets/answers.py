@@ -135,7 +135,49 @@ def published_in_time() -> list[str]:
     return list(verbs_to(timeline))
 
 
+REPLACED = {
+    "nodes": 3,
+    "tablets": ("A B C", "B C A"),
+    "moves": 0,
+    "operations": ("replace D C",),
+}
+
+
+def one_loss_later() -> list[str]:
+    """The replace by its own schedule to the end, then A dies."""
+    timeline = Timeline(build("tablets", {**REPLACED, "crashes": 1}))
+    while timeline.forward() is not None:
+        pass
+    return [*verbs_to(timeline), "crash A"]
+
+
+def rebuilt_twice() -> list[str]:
+    """The first stream fails, and the rest is by schedule."""
+    timeline = Timeline(build("tablets", {**REPLACED, "failures": 1}))
+    streaming = "streaming"
+    while not any(
+        way.stage == streaming for row in timeline.state.tablets for way in row.transitions
+    ):
+        timeline.forward()
+    option = timeline.model.find(timeline.state, "fail work on 0")
+    assert option is not None
+    timeline.do(option[0])
+    while timeline.forward() is not None:
+        pass
+    return list(verbs_to(timeline))
+
+
+def to_be_warned_of(mode: str, repaired: dict[str, int], today: int, grace: int) -> list[int]:
+    """By timeout, those whose last repair is older than the grace, or that had none."""
+    if mode == "repair":
+        return []
+    return [n for n in range(4) if today - repaired.get(str(n), -1000) > grace]
+
+
 RIGHT: dict[str, Any] = {
+    "one-loss-later": one_loss_later,
+    "rebuild-again": rebuilt_twice,
+    "to-be-warned-of": lambda: to_be_warned_of,
     "may-alter": lambda: may_alter,
     "truncate-twice": lambda: [*TRUNCATED_TWICE],
     "published-in-time": published_in_time,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from kit.protocols.tcm.rules.metadata import Event
 from kit.protocols.tcm.simulators.columns import followed
 from kit.protocols.tcm.simulators.plain import Factors, Line, PlainCluster, stable_cluster
+from kit.ring.reference import replicas_reference
 from kit.ring.replication import (
     Keyspace,
     LocalStrategy,
@@ -18,7 +19,6 @@ from kit.ring.replication import (
 )
 from kit.ring.tokens import TokenSpace
 from kit.ring.topology import Node
-from tests.ring.reference import replicas_reference
 
 Groups = dict[int, tuple[list[str], list[str]]]
 EVERYBODY = 10**9  # replicas, more than there are nodes

@@ -9,6 +9,7 @@ import pytest
 
 from kit.masks import majority
 from kit.protocols.tcm.facts import moment as facts
+from kit.ring.reference import replicas_reference
 from kit.ring.replication import (
     EverywhereStrategy,
     Keyspace,
@@ -18,7 +19,6 @@ from kit.ring.replication import (
 )
 from kit.ring.topology import Node
 from tests.protocols.tcm.driving import Drive
-from tests.ring.reference import replicas_reference
 
 JOIN = "bootstrap X --tokens 150"
 RACKS = (

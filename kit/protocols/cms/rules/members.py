@@ -15,12 +15,12 @@ from functools import lru_cache
 from itertools import combinations, product
 from typing import Any, Literal, Self
 
-import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.masks import is_majority, majority, nodes_in
 from kit.protocols.cms.rules.log import Entry
+from kit.ring.columns import np
 from kit.ring.natural import replicas_from
 from kit.ring.replication import NetworkTopologyStrategy
 from kit.ring.topology import Node, Ring

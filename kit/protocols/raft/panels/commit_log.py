@@ -48,7 +48,7 @@ def _log(scene: Scene, name: str) -> Character:
         name,
         f"n:{name}",
         "up" if scene.state.up else "down",
-        tag=f"{log.synced} of {len(log.records)} synced" if log.records else "empty",
+        tag=f"{log.synced}/{len(log.records)} synced" if log.records else "empty",
         holds=tuple(f"{number}: {_records(*parts)}" for _, number, *parts in segments[-2:]),
         fill=log.synced / len(log.records) if log.records else None,
         title=f"log {name}: on disk {listed(log.on_disk)}; in memory {listed(log.buffered)}",

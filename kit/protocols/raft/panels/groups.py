@@ -47,22 +47,32 @@ def _cell(at: int, row: tuple[Any, ...]) -> Any:
     return str(held) if type(held) is int else held
 
 
+def _short(at: int, row: tuple[Any, ...]) -> Any:
+    """The same with the beginning of an id: there are few, and columns are narrow."""
+    held = _cell(at, row)
+    return f"{held[:4]}…" if isinstance(held, str) and len(held) == len(IDS["schema"]) else held
+
+
 def _key(table: str, row: tuple[Any, ...]) -> str:
     return ":".join(map(str, (table, *row[:4])))
 
 
 def _tab(title: str, kind: Any) -> Panel:
     """A tab with the rows of every node, and a list of the groups to choose from."""
-    heads = enumerate(("node", *kind.__struct_fields__))
-    columns = [Column(head, partial(_cell, at)) for at, head in heads]
+    heads = [*enumerate(("node", *kind.__struct_fields__))]
+    whole = [Column(head, partial(_cell, at)) for at, head in heads]
+    drawn = [Column(head, partial(_short, at)) for at, head in heads if head != "group_id"]
+
+    def table(group: str, columns: list[Column], caption: str) -> Table:
+        rows, key = partial(_rows, title, group), partial(_key, title)
+        return Table(rows, key, columns, caption=caption, of="n:{0[0]}")
 
     def parts(scene: Scene, group: str) -> list[Table]:
-        rows, key = partial(_rows, title, group), partial(_key, title)
-        return [Table(rows, key, columns, caption=f"{title} on each node", of="n:{0[0]}")]
+        return [table(group, drawn, f"{title} on each node, group_id {IDS[group]}")]
 
     def words(scene: Scene) -> Iterator[str]:
         for group in groups_of(scene):
-            yield from parts(scene, group)[0].words(scene)
+            yield from table(group, whole, f"{title} on each node").words(scene)
 
     chooser = Choice("group", "group", lambda s: tuple(groups_of(s)), parts, words, title)
     return panel_of(title, title, chooser, still=True)

@@ -141,6 +141,11 @@ class Message(Struct, frozen=True):
         event = self.sent.event
         return at_epoch(event.carries if isinstance(event, what.Sent) else event.epoch)
 
+    @property
+    def words(self) -> str:
+        """What stands at the open end of its line: to whom, and the epoch in it."""
+        return f"to {self.replica} {self.carried}"
+
 
 Span = tuple[Placed, Placed | None]
 """A request's time on its coordinator's lifeline; no end: it is not answered."""
@@ -488,7 +493,7 @@ def _message(
     if message.met is None:
         right, high = open_end(drawing, message)
         parts = [h("path", d=f"M{x1:.1f} {y1}L{right:.1f} {high:.1f}", class_="message away")]
-        words = _label(message.carried, placed.get(key), right, high)
+        words = _label(message.words, placed.get(key), right, high)
         parts.append(_open_end(f"away:{message.number}:{message.replica}", right, high, words))
         return h("g", parts, k=key, class_=kind, data_of=thing)
     met = message.met.event
@@ -584,17 +589,28 @@ def open_end(drawing: Layout, message: Message) -> tuple[float, float]:
 
 
 def seats(drawing: Layout, others: Iterable[Frag]) -> Mapping[str, Box]:
-    """The places of the words of copies and of messages on their way, none over another."""
+    """The places of the words of copies and of messages on their way, none over another; over a
+    line only where there is no other place.
+    """
     taken = [box for frag in others for box in boxes(frag, LETTERS)]
+    middle = drawing.left + drawing.width / 2
+    lines = [Box(middle, drawing.y(node), drawing.width, 2) for node in drawing.nodes]
+    lines += (
+        Box(x(dot.column), drawing.height / 2, 4, drawing.height)
+        for dot in drawing.placed
+        if isinstance(dot.event, what.EpochCommitted)
+    )
     places = [
         (way.key, _beside_start(drawing, way)) for way in drawing.ways if drawing.there(way.landed)
     ]
     places += [
-        (message.key, _around(*open_end(drawing, message), wide(message.carried, LETTERS)))
+        (message.key, _around(*open_end(drawing, message), wide(message.words, LETTERS)))
         for message in drawing.messages
         if message.met is None
     ]
-    return seated(places, taken)
+    clear = seated(places, [*taken, *lines])
+    crowded = [place for place in places if place[0] not in clear]
+    return {**clear, **seated(crowded, [*taken, *clear.values()])}
 
 
 def _beside_start(drawing: Layout, way: Way) -> list[Box]:

@@ -10,21 +10,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kit.edge.bundles import beginning
 from kit.edge.limits import check_room
-from kit.edge.paths import source_name
-from kit.edge.reading import beginning, read_text
+from kit.edge.paths import Readable, source_name
+from kit.edge.reading import read_text
 from kit.engine.registry import edition_of, one_of
-from kit.errors import BadInput
+from kit.errors import BadInput, counted
 from kit.operators.importers import system_tables
+from kit.operators.importers.anonymous import hidden
 from kit.operators.importers.nodetool import LEGEND, Seen, parse_status_text
 from kit.operators.importers.ringfile import LARGEST_FILE
 from kit.operators.importers.schema import ClusterSchema, is_schema, is_schema_rows, read_schema
+from kit.operators.importers.snapshots import Snapshot, is_listing, is_snapshot, read_snapshot
 from kit.protocols.tablets.rules.balance import cluster
 from kit.protocols.tablets.rules.maps import (
     RESIZE_TYPES,
@@ -38,11 +40,15 @@ from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.tablets.rules.replication import Replication
 from kit.protocols.tablets.rules.resize import TARGET_SIZE
 from kit.protocols.tablets.rules.stages import TRANSITIONS
-from kit.protocols.topology.dry_run.opening import OpenedTopology, open_topology
+from kit.protocols.topology.dry_run.opening import (
+    OpenedTopology,
+    check_anonymous,
+    open_topology,
+)
 from kit.protocols.topology.rules.columns import SystemTopologyRow
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 
-PathLike = str | Path
+PathLike = Readable
 SOMEWHERE = "unknown"  # the datacenter and rack of a node of which nothing tells
 
 STRANGE = "a host that the other files name; are they of one cluster?"
@@ -156,7 +162,7 @@ class OpenedTablets(Struct, frozen=True):
         return fitting[0]
 
 
-def open_tablets(
+def open_tablets(  # noqa: PLR0913  # each file by its own name
     dump: PathLike,
     *,
     topology: PathLike | None = None,
@@ -166,24 +172,61 @@ def open_tablets(
     schema: PathLike | Sequence[PathLike] | None = None,
     edition: Edition = "server",
     target_size: int = TARGET_SIZE,
+    anonymize: bool = False,
 ) -> OpenedTablets:
     """Open a dump of ``system.tablets``, with the other files of the same cluster.
 
-    ``schema`` is one file or several: CQL, or rows of ``system_schema``. BadInput for a file that
-    is not well formed, a content that cannot be, files that do not fit each other.
+    ``schema`` is one file or several: CQL, or rows of ``system_schema``. ``dump`` may be a
+    snapshot, a folder or an archive, which has more of the files; ``anonymize`` gives pseudonyms to
+    its names. BadInput for a file that is not well formed, a content that cannot be, files that do
+    not fit each other.
     """
+    files: dict[str, Any] = {"topology": topology, "status": status, "loads": loads}
+    files |= {"sizes": sizes, "schema": schema}
+    with hidden(anonymize):
+        if not is_snapshot(dump):
+            check_anonymous(dump, None, anonymize)
+            return _open({"dump": dump, **files}, edition, target_size)
+        others = [each for each in files.values() if each is not None]
+        check_anonymous(dump, next(iter(others), None), anonymize)
+        return opened_snapshot(
+            read_snapshot(dump, anonymize=anonymize), files, edition, target_size
+        )
+
+
+def opened_snapshot(
+    snapshot: Snapshot, files: Mapping[str, Any], edition: Edition, target_size: int = TARGET_SIZE
+) -> OpenedTablets:
+    """Open a snapshot with other files beside it. BadInput also for two files of a kind."""
+    twice = next((name for name in snapshot.files if files.get(name) is not None), None)
+    if twice is not None:
+        allowed = f"one file of a kind: {snapshot.files[twice].name} is one, too"
+        raise BadInput(f"--{twice}", source_name(files[twice]), allowed)
+    opened = _open({**files, **snapshot.files}, edition, target_size, instant=False)
+    return replace(opened, warnings=(*snapshot.warnings, *opened.warnings))
+
+
+def _open(
+    files: Mapping[str, Any], edition: Edition, target_size: int, *, instant: bool = True
+) -> OpenedTablets:
+    """As ``open_tablets``; files of no single ``instant`` may disagree, which is told."""
     edition = edition_of(edition, EDITIONS)
-    table = system_tables.read_tablets(dump)
-    known = known_nodes(table, topology, status, loads, edition)
+    table = system_tables.read_tablets(files["dump"])
+    topology, status, loads, sizes, schema = map(
+        files.get, ("topology", "status", "loads", "sizes", "schema")
+    )
+    known = known_nodes(table, topology, status, loads, edition, instant=instant)
     described = None
     if schema is not None:
-        described = read_schema(*([schema] if isinstance(schema, str | Path) else schema))
+        described = read_schema(*([schema] if isinstance(schema, Readable) else schema))
     names = names_of(table, described)
     sessions: dict[str, int] = {}
     maps = {
         names[lines.table_id]: map_of(lines, table, names, known, sessions, edition)
         for lines in table.tables.values()
     }
+    if not instant:
+        known.warnings += ahead(maps, known)
     if described is not None:
         check_schema(described, maps, edition)
         known.warnings += strangers(described, maps)
@@ -219,7 +262,10 @@ def open_tablets(
 
 
 class KnownNodes(Struct):
-    """What is known of the nodes so far; ``shards`` are as many as a host's replicas show."""
+    """What is known of the nodes so far; ``shards`` are as many as a host's replicas show.
+
+    Files of a snapshot are of no single ``instant``: what they disagree in is told.
+    """
 
     shards: dict[str, int]
     nodes: dict[str, cluster.BalancerNode] = {}
@@ -228,6 +274,7 @@ class KnownNodes(Struct):
     ignore_msb: dict[str, int] = {}
     warnings: list[str] = []
     topology: OpenedTopology | None = None
+    instant: bool = True
 
     def add(
         self, host: str, place: Place, role: cluster.NodeRole = "normal", count: int | None = None
@@ -263,6 +310,8 @@ def known_nodes(
     status: PathLike | None,
     loads: PathLike | None,
     edition: Edition,
+    *,
+    instant: bool = True,
 ) -> KnownNodes:
     """The nodes as far as the files tell, those of the topology first. BadInput for a file that is
     not well formed, or that tells of another cluster.
@@ -272,7 +321,7 @@ def known_nodes(
         for tablet in lines.tablets:
             for host, shard in (*tablet.replicas, *tablet.new_replicas):
                 shards[host] = max(shards.get(host, 0), shard + 1)
-    known = KnownNodes(shards)
+    known = KnownNodes(shards, instant=instant)
     if topology is not None:
         _add_topology(known, open_topology(topology, status=status, edition=edition))
     if status is not None:
@@ -365,6 +414,10 @@ def _add_loads(known: KnownNodes, loads: PathLike) -> None:
         if load.host in left:
             continue
         place = (load.datacenter, load.rack)
+        if listed and not known.instant and load.host not in known.nodes:
+            said = "it joined after the other table was read" if load.up else "it may have left"
+            known.warnings.append(f"{source_name(loads)} alone has {load.host}: {said}")
+            continue
         if listed:
             known.check(f"{source_name(loads)} node", load.host, place)
         if load.up is False:
@@ -375,6 +428,15 @@ def _add_loads(known: KnownNodes, loads: PathLike) -> None:
             known.add(load.host, place, drained if load.draining else "normal")
         known.stands(load.host, load.excluded)
         node = known.nodes[load.host]
+        if load.ip is not None:
+            known.addresses.setdefault(load.ip, load.host)
+        drains = node.role in cluster.DRAINED
+        if listed and not known.instant and load.draining is not None and drains != load.draining:
+            is_, other = ("draining", "not") if load.draining else ("not draining", "draining")
+            known.warnings.append(
+                f"{source_name(loads)} has {load.host} {is_}, and the topology has it {other}: "
+                "they were read at two instants"
+            )
         known.nodes[load.host] = replace(node, capacity=load.capacity or 0)
 
 
@@ -473,6 +535,17 @@ def _tablet(
     return Tablet(row.last_token, replicas, new, row.stage, kind or "", session)
 
 
+def ahead(maps: Mapping[str, TabletMap], known: KnownNodes) -> Iterator[str]:
+    """A line where tablets are in transition, and the topology's state does not have them move."""
+    moving = sum(bool(t.transition) for table in maps.values() for t in table.tablets)
+    if known.topology is not None and moving and not known.topology.table.transition_state:
+        version = known.topology.table.version
+        yield (
+            f"{counted(moving, 'tablet')} in transition, and none at version {version} of the "
+            "topology: they were read at two instants"
+        )
+
+
 def sizes_of(
     given: system_tables.TabletBytes,
     source: str,
@@ -490,9 +563,16 @@ def sizes_of(
     of_none = 0
     for table, tablets in given.items():
         if table not in names:
+            if not known.instant:
+                known.warnings.append(f"{source} alone has table {table}: read at another instant")
+                continue
             raise BadInput(f"{source} table_id", table, "a table of the dump of system.tablets")
         base = complete(names[table], maps)
         places = {tablet.last_token: tablet.sets.both for tablet in base.tablets}
+        if not known.instant and tablets.keys() - places.keys():
+            what = f"{names[table]} has other tablets in {source}: it was split or merged meanwhile"
+            known.warnings.append(f"{what}, so that its sizes are not known")
+            continue
         for last, row in tablets.items():
             if last not in places:
                 allowed = f"the last token of a tablet of {names[table]}"
@@ -540,6 +620,7 @@ def strangers(schema: ClusterSchema, maps: Mapping[str, TabletMap]) -> Iterator[
 
 # Of kinds whose columns the next ones have as well, the first counts.
 FILE_KINDS: Mapping[str, Callable[[str], bool]] = {
+    "snapshot": is_listing,
     "sizes": system_tables.is_sizes,
     "dump": system_tables.is_tablets,
     "topology": system_tables.is_topology,
@@ -560,12 +641,18 @@ def sorted_out(files: Sequence[PathLike]) -> dict[str, Any]:
         text = beginning(file)
         kind = next((name for name, fits in FILE_KINDS.items() if text and fits(text)), None)
         if kind is None:
-            raise BadInput("file", source_name(str(file)), ALLOWED)
+            raise BadInput("file", source_name(file), ALLOWED)
         of_kinds.setdefault(kind, []).append(file)
     for kind, several in of_kinds.items():
         if kind != "schema" and len(several) > 1:
-            first, second = (source_name(str(each)) for each in several[:2])
+            first, second = (source_name(each) for each in several[:2])
             raise BadInput("file", second, f"one file of a kind: {first} is one, too")
+    if "snapshot" in of_kinds:
+        dumped = {"dump": of_kinds.pop("snapshot")}
+        for kind in dumped.keys() & of_kinds.keys():
+            first, second = source_name(dumped[kind][0]), source_name(of_kinds[kind][0])
+            raise BadInput("file", second, f"one file of a kind: {first} has one, too")
+        of_kinds |= dumped
     if "dump" not in of_kinds:
         raise BadInput("file", f"{len(files)} files", "a dump of system.tablets among them")
     return {

@@ -1,10 +1,10 @@
 """A cluster's tablets in a notebook: a Player whose first state is the dump."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from kit.edge.arguments import checked
+from kit.edge.paths import Readable
 from kit.engine.registry import one_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, counted
@@ -62,11 +62,13 @@ def rehearse(  # noqa: PLR0913  # each file by its own name
     schema: PathLike | Sequence[PathLike] | None = None,
     edition: Edition = "server",
     target_size: int = TARGET_SIZE,
+    anonymize: bool = False,
 ) -> TabletRehearsal:
     """Rehearse operations on tablets of one's own, and open a Player on them.
 
     ``dump`` is a dump of ``system.tablets``, the others are those of ``python -m kit tablets``;
-    ``dump`` may also be several files of the cluster, each known by what is in it. ``operations``
+    ``dump`` may also be several files of the cluster, each known by what is in it, or a snapshot (a
+    folder or an archive), whose names ``anonymize`` replaces by pseudonyms. ``operations``
     are lines: ``decommission HOST``, ``removenode HOST``, ``rf KEYSPACE DC=REPLICAS``, ``lose
     HOST``, or ``balance``; requests that the dump shows come first. Transitions go on from where it
     has them. BadInput for a file that is not well formed, files that do not fit each other, an
@@ -74,11 +76,12 @@ def rehearse(  # noqa: PLR0913  # each file by its own name
     """
     files: dict[str, Any] = {"topology": topology, "status": status, "sizes": sizes}
     files |= {"loads": loads, "schema": schema}
-    dumps = {"dump": dump} if isinstance(dump, str | Path) else sorted_out(dump)
+    dumps = {"dump": dump} if isinstance(dump, Readable) else sorted_out(dump)
     for name in dumps:
         if files.get(name) is not None:
             raise BadInput(name, "two files", "one file of a kind")
-    opened = open_tablets(**{**files, **dumps}, edition=edition, target_size=target_size)
+    options: dict[str, Any] = {"edition": edition, "target_size": target_size}
+    opened = open_tablets(**{**files, **dumps}, **options, anonymize=anonymize)
     check_under_way(opened)
     requests, lost, balance = _wanted(opened, operations)
     parameters, names, warnings = parameters_of(opened, requests, balance, lost)

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
-import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -21,6 +20,7 @@ from kit.protocols.tablets.rules.maps import TabletMap, first_token, group, keys
 from kit.protocols.tablets.rules.replica_sets import Replicas
 from kit.protocols.tablets.rules.replication import Misfit, Replication, misfits
 from kit.protocols.topology.rules.machines import Edition
+from kit.ring.columns import np
 
 
 class TabletNode(Struct, frozen=True):

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 
-import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -35,6 +34,7 @@ from kit.protocols.tablets.rules.replication import Misfit, RfPlanner, misfits, 
 from kit.protocols.tablets.rules.stages import TRANSITIONS, ends_well
 from kit.protocols.topology.rules import cluster, replication
 from kit.protocols.topology.rules.replication import invalid_racks, refused_change
+from kit.ring.columns import np
 
 STAYING = ("normal", "down", "excluded")  # of nodes that own tokens, and are not asked to go
 ANY_NUMBER = 2**30  # of streams: all moves of a drain at once

@@ -7,7 +7,6 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from msgspec.structs import astuple
 
 from kit.edge.arguments import finite, whole_number
@@ -25,6 +24,7 @@ from kit.protocols.tablets.rules.balance.loads import Loads
 from kit.protocols.tablets.rules.balance.reasons import load_said, reason_said
 from kit.protocols.tablets.rules.maps import ResizeType
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from kit.ring.columns import np
 from kit.views.parts import volume
 from kit.views.static import HOLDS, Sheet
 

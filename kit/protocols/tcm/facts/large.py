@@ -13,12 +13,12 @@ from functools import lru_cache
 from itertools import combinations, product
 from typing import Any
 
-import numpy as np
 from msgspec import Struct
 
 from kit.masks import majority
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts import moment
+from kit.ring.columns import np
 from kit.ring.placements import Placement, Table, same_sets
 from kit.ring.ranges import Range
 from kit.ring.topology import Tokens

@@ -16,7 +16,6 @@ from operator import attrgetter
 from typing import Any, Literal, ParamSpec, TypeAlias, TypeVar, cast
 from weakref import WeakKeyDictionary
 
-import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -28,6 +27,7 @@ from kit.protocols.tcm.rules import operations as ops
 from kit.protocols.tcm.rules.barrier import Barrier, is_done
 from kit.protocols.tcm.rules.quorums import Mask, levels, quorums_apart
 from kit.protocols.tcm.tcm import planned_tokens
+from kit.ring.columns import np
 from kit.ring.placements import Table
 from kit.ring.ranges import Range
 from kit.ring.replication import NetworkTopologyStrategy

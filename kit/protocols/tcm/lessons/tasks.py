@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise, product
 from typing import Any
 
-import numpy as np
-
 from kit.engine.check import check
 from kit.engine.model import always
 from kit.engine.timeline import PassedStep, Timeline, played_out
@@ -27,6 +25,7 @@ from kit.protocols.tcm.rules.metadata import Cancel
 from kit.protocols.tcm.rules.operations import Operation
 from kit.protocols.tcm.rules.quorums import levels, sharing
 from kit.ring import natural
+from kit.ring.columns import np
 from kit.ring.ranges import Range
 from kit.ring.replication import NetworkTopologyStrategy, SimpleStrategy
 from kit.ring.tokens import small

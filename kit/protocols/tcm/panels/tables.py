@@ -8,7 +8,6 @@ several nodes that must all answer).
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 from msgspec import Struct
 
 from kit.errors import counted
@@ -17,6 +16,7 @@ from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.large import Majorities, length, majorities, rows_of
 from kit.protocols.tcm.facts.moment import RangeRow, memo, rows
 from kit.protocols.tcm.panels.dry_run import fragile, own_ring
+from kit.ring.columns import np
 from kit.views.declared import Badges, Column, Drawn, Note, Several, Table, panel_of, status, unsaid
 from kit.views.fragment import Frag, Kid, h
 from kit.views.panel import Scene

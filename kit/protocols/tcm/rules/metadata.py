@@ -17,13 +17,13 @@ from collections.abc import Sequence as Several
 from functools import cached_property, lru_cache, reduce
 from typing import Any, TypeAlias
 
-import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.errors import Refusal, are, counted
 from kit.protocols.tcm.rules import operations as ops
 from kit.ring.applying import Spans, apply, settle
+from kit.ring.columns import np
 from kit.ring.deltas import Delta, invert, merge
 from kit.ring.movement import Movement, movement
 from kit.ring.natural import replicas

@@ -8,10 +8,10 @@ import shlex
 from collections.abc import Iterator
 from typing import Literal
 
-import numpy as np
 from msgspec import Struct
 
 from kit.errors import BadInput
+from kit.ring.columns import np
 from kit.ring.replication import Keyspace, NetworkTopologyStrategy
 from kit.ring.topology import Node, Ring
 

@@ -8,12 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TypeAlias
 
-import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
 from kit.masks import majority
 from kit.protocols.tcm.rules.metadata import Metadata, Snapshot, overlapping
+from kit.ring.columns import NDArray, np
 from kit.ring.natural import replicas
 from kit.ring.placements import Placement, Table, differing, same_sets, slots_of
 from kit.ring.ranges import Range, covering

@@ -5,19 +5,20 @@ that are down. What cannot be so is refused with the node and the column that sa
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import TypeVar
 
 from msgspec import Struct, convert, field
 from msgspec.structs import replace
 
-from kit.edge.paths import source_name
+from kit.edge.paths import Readable, source_name
 from kit.edge.reading import read_text
 from kit.engine.registry import edition_of, one_of
 from kit.errors import BadInput
 from kit.operators.importers import system_tables as dumps
+from kit.operators.importers.anonymous import hidden
 from kit.operators.importers.nodetool import parse_status_text
 from kit.operators.importers.ringfile import LARGEST_FILE
+from kit.operators.importers.snapshots import is_snapshot, read_snapshot
 from kit.protocols.topology.rules.columns import (
     SystemTopology,
     SystemTopologyRequest,
@@ -26,7 +27,7 @@ from kit.protocols.topology.rules.columns import (
 )
 from kit.protocols.topology.rules.machines import EDITIONS, IN_TRANSITION, NODE_STATE_OF, Edition
 
-PathLike = str | Path
+PathLike = Readable
 UNTOLD = "unknown"
 """The type of a pending request that the files do not tell."""
 
@@ -60,15 +61,45 @@ def open_topology(
     status: PathLike | None = None,
     down: Iterable[str] = (),
     edition: Edition = "server",
+    anonymize: bool = False,
 ) -> OpenedTopology:
     """Open a dump of ``system.topology``, with the other files of the same cluster.
 
     ``requests`` is a dump of ``system.topology_requests``, ``status`` the text of ``nodetool
     status``. ``down`` names nodes by host id, the beginning of one, or by an address of ``status``.
+    A dump may be a snapshot (a folder or an archive); its loads tell who is up, too. ``anonymize``
+    gives pseudonyms to its names.
 
     Raises BadInput for a file that is not well formed, a content that cannot be, files that do not
     fit each other, a name of no node.
     """
+    with hidden(anonymize):
+        if not is_snapshot(dump):
+            check_anonymous(dump, None, anonymize)
+            return _open(dump, requests, status, None, tuple(down), edition)
+        check_anonymous(dump, requests or status, anonymize)
+        snapshot = read_snapshot(dump, anonymize=anonymize)
+        topology, loads = snapshot.file("topology"), snapshot.files.get("loads")
+        opened = _open(topology, requests, status, loads, tuple(down), edition)
+        return replace(opened, warnings=(*snapshot.warnings, *opened.warnings))
+
+
+def check_anonymous(dump: PathLike, other: PathLike | None, anonymize: bool) -> None:
+    """Check that all names come from a snapshot. Raises BadInput for another file."""
+    strange = other if is_snapshot(dump) else dump
+    if anonymize and strange is not None:
+        allowed = "snapshots alone, folders or archives: names of other files are not renamed"
+        raise BadInput("anonymize", source_name(strange), allowed)
+
+
+def _open(
+    dump: PathLike,
+    requests: PathLike | None,
+    status: PathLike | None,
+    loads: PathLike | None,
+    down: tuple[str, ...],
+    edition: Edition,
+) -> OpenedTopology:
     edition = edition_of(edition, EDITIONS)
     given = dumps.read_topology(dump)
     table = system_topology(given)
@@ -78,7 +109,10 @@ def open_topology(
     dumped = None if requests is None else dumps.read_requests(requests)
     table = _with_ids(table, dumped)
     rows, warnings = _requests(table, dumped)
-    dead, more = _down(table, status, tuple(down))
+    dead, more = _down(table, status, down)
+    if loads is not None:
+        dead, unsaid = _not_up(table, loads, dead)
+        more = (*more, *unsaid)
     # Such a node is passed over by nothing.
     strangers = sorted(set(table.ignore_nodes) - {row.host_id for row in table.rows})
     ignored = (f"ignore_nodes names {host}, which is no node of the dump" for host in strangers)
@@ -207,6 +241,19 @@ def _down(
                 dead.add(row.host_id)
     dead |= {_host(name, hosts, addresses) for name in names}
     return (frozenset(dead) if names or status is not None else None), tuple(warnings)
+
+
+def _not_up(
+    table: SystemTopology, loads: PathLike, dead: frozenset[str] | None
+) -> tuple[frozenset[str], tuple[str, ...]]:
+    """Who is down by the loads of a snapshot, beside those that are known to be."""
+    known = {load.host: load.up for load in dumps.read_loads(loads)}
+    members = [row for row in table.rows if row.node_state in ("normal", *IN_TRANSITION)]
+    down = {row.host_id for row in members if known.get(row.host_id) is False}
+    untold = [row.host_id for row in members if known.get(row.host_id) is None]
+    source = source_name(loads)
+    lines = (f"{source} does not tell whether {host} is up: taken as up" for host in untold)
+    return frozenset(down | (dead or set())), tuple(lines)
 
 
 def _host(name: str, hosts: list[str], addresses: Mapping[str, str]) -> str:

@@ -193,8 +193,11 @@ def coordinator(
     down: str | Iterable[str] = (),
     rf: int = 0,
     edition: machines.Edition = "server",
+    anonymize: bool = False,
 ) -> TopologyReport:
     """Say what the coordinator would do next on a dump of ``system.topology``, and why it waits.
+
+    ``dump`` may be a snapshot, a folder or an archive; then ``anonymize`` renames all names first.
 
     ``requests`` is a dump of ``system.topology_requests``, ``status`` the text of ``nodetool
     status``; ``down`` names nodes that are down, by host id, the beginning of one, or an address of
@@ -209,7 +212,8 @@ def coordinator(
         allowed = f"replicas in each datacenter, a number from 0 to {MOST_REPLICAS}"
         raise BadInput("rf", rf, allowed)
     names = (down,) if isinstance(down, str) else tuple(down)
-    opened = open_topology(dump, requests=requests, status=status, down=names, edition=edition)
+    files = {"requests": requests, "status": status}
+    opened = open_topology(dump, **files, down=names, edition=edition, anonymize=anonymize)
     return report(opened, Setting(edition), rf)
 
 

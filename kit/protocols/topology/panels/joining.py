@@ -2,6 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -200,10 +202,17 @@ HOSTS = (
     Column("node_state", lambda row: row[0].state),
     Column("group 0", lambda row: "member" if row[1] else ""),
     Column("supported_features", lambda row: row[0].features),
-    Column("asked by start", lambda row: row[0].attempt or ""),
-    Column("verified by a member", lambda row: row[0].verified),
     Column("error", lambda row: row[2]),
 )
+ASKED_BY = (
+    Column("host id", lambda row: row[0].host),
+    Column("asked by start", lambda row: row[0].attempt),
+    Column("verified by a member", lambda row: row[0].verified),
+)
+
+
+def _in_line(columns: Sequence[Column], row: Any) -> str:
+    return "; ".join(str(column.cell(row)) for column in columns)
 
 
 def _tried(scene: Scene) -> str:
@@ -229,7 +238,17 @@ VIEWS = Views(
                 "host:{0[0].host}",
                 HOSTS,
                 of="{0[0].host}",
-                line=lambda row: "; ".join(str(column.cell(row)) for column in HOSTS),
+                line=partial(_in_line, HOSTS),
+            ),
+            Table(
+                lambda scene: [row for row in hosts(scene.state) if row[0].attempt],
+                "asked:{0[0].host}",
+                ASKED_BY,
+                caption="Who has asked to join",
+                of="{0[0].host}",
+                empty="Nobody has asked to join yet.",
+                line=partial(_in_line, ASKED_BY),
+                titled=True,
             ),
             still=True,
         ),

@@ -14,6 +14,7 @@ import kit
 from kit.errors import BadInput
 from kit.operators.importers.opening import Imported
 from kit.protocols.tcm.dry_run.survival import survival
+from kit.ring.reference import replicas_reference
 from kit.ring.replication import (
     Keyspace,
     LocalStrategy,
@@ -25,7 +26,6 @@ from kit.ring.tokens import small
 from kit.ring.topology import Node, Ring
 from tests.commands.calling import SIMPLE_3, TEN, bad, call
 from tests.ring.draws import replications, rings
-from tests.ring.reference import replicas_reference
 
 Members = tuple[str, ...]
 

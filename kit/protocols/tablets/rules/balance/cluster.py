@@ -9,16 +9,15 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Literal
 
-import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
-from numpy.typing import NDArray
 
 from kit.errors import BadInput
 from kit.protocols.tablets.rules.maps import Tablet, TabletMap, group
 from kit.protocols.tablets.rules.replica_sets import TabletReplica, stream_load
 from kit.protocols.tablets.rules.resize import TARGET_SIZE
 from kit.protocols.topology.rules.machines import Edition
+from kit.ring.columns import NDArray, np
 
 NodeRole = Literal[
     "normal", "leaving", "removing", "left", "down", "excluded", "joining", "zero-token"

@@ -17,9 +17,6 @@ above it is bad, by how far, in parts of the table. Source: the published tablet
 from collections.abc import Iterable, Iterator
 from functools import cache
 
-import numpy as np
-from numpy.typing import NDArray
-
 from kit.protocols.tablets.rules.balance.cluster import NOBODY, Codes
 from kit.protocols.tablets.rules.balance.loads import (
     Loads,
@@ -30,6 +27,7 @@ from kit.protocols.tablets.rules.balance.loads import (
     held_in_racks,
 )
 from kit.protocols.tablets.rules.balance.reasons import EvensOut, StreamsFull
+from kit.ring.columns import NDArray, np
 
 Places = NDArray[np.intp]  # numbers of shards within the scope
 

@@ -8,15 +8,14 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import repeat
 
-import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
-from numpy.typing import NDArray
 
 from kit.protocols.tablets.rules.balance import cluster, reasons
 from kit.protocols.tablets.rules.replica_sets import ReplicaSets, TabletReplica, stream_load
 from kit.protocols.tablets.rules.stages import TransitionKind
 from kit.protocols.topology.rules.machines import Edition
+from kit.ring.columns import NDArray, np
 
 Numbers = NDArray[np.float64]
 Shards = NDArray[np.intp]

@@ -9,9 +9,7 @@ a failure of the drain, which is reported; the published coordinator then cancel
 
 from collections.abc import Callable, Iterator
 
-import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
 from kit.errors import BadInput
 from kit.protocols.tablets.rules.balance import evening, reasons
@@ -19,6 +17,7 @@ from kit.protocols.tablets.rules.balance.cluster import DRAINED, NOBODY, Balance
 from kit.protocols.tablets.rules.balance.loads import Loads, Numbers, TabletMove
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.topology.rules.machines import Edition
+from kit.ring.columns import NDArray, np
 
 
 class DrainFailure(Struct, frozen=True):

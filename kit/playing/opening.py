@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from kit.engine.model import Model
-from kit.engine.registry import Scenario, build, entries, scenario_of
+from kit.engine.registry import Scenario, build, model_names, scenario_of
 from kit.engine.scenario import files, open_script, parse, read
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
@@ -38,7 +38,7 @@ def open_source(source: Source) -> Opened:
 
 def open_named(name: str) -> Opened:
     """Open a scenario or a model by name. Raises BadInput when there is neither."""
-    if name in entries():
+    if name in model_names():
         return Opened(Timeline(build(name)), name)
     entry, scenario = scenario_of(name)
     model = build(entry.name, scenario.parameters, scenario.off)

@@ -12,14 +12,17 @@ from kit.edge.words import later, say
 from kit.engine import causes
 from kit.engine.parameters import plainly
 from kit.engine.progress import PAUSE, Progress
-from kit.engine.registry import build, entries
+from kit.engine.registry import build, model_names
 from kit.engine.timeline import Breach
 from kit.errors import BadInput, KitError, Refused
-from kit.views.lanes import mermaid
-from kit.widgets.working import Background, on_this_loop
+from kit.playing.working import Background, on_this_loop
 
 if TYPE_CHECKING:
-    from kit.widgets.player import Player
+    from kit.playing.session import Session
+from kit.views.lanes import mermaid
+
+if TYPE_CHECKING:
+    from kit.playing.session import Session
 
 WHOLE = later("No promise is broken on the way to this step.")
 BUSY = later("A search is under way: stop it first.")
@@ -28,7 +31,7 @@ BUSY = later("A search is under way: stop it first.")
 class Breaks:
     """The questions about the first break on the way to the moment that is shown."""
 
-    def __init__(self, player: Player) -> None:
+    def __init__(self, player: Session) -> None:
         """Nothing was asked yet."""
         self.player = player
         self.work: Background[Any] = Background()
@@ -93,7 +96,7 @@ class Breaks:
         timeline = self.player.timeline
         model = timeline.model_at(moment)
         known = {each.id: each for each in model.safeguards if each.name in model.off}
-        if not known or model.name not in entries():
+        if not known or model.name not in model_names():
             raise Refused(say("No safeguard is off: there is none to put back."))
         wanted = safeguard or next(iter(known))
         chosen = next((s for s in known.values() if wanted in (s.id, s.name)), None)

@@ -1,6 +1,7 @@
 """Natural replicas in the simplest readable form, one token at a time.
 
-The oracle for ``kit.ring.natural`` and the text to read aloud: it uses nothing of the columns.
+The oracle for ``kit.ring.natural`` and the text to read aloud: it uses nothing of the columns. It
+also does the work where Python has no numpy.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
+from kit.edge.limits import ALONE
 from kit.engine.patience import stoppable
 from kit.engine.progress import Progress
 from kit.errors import KitError
@@ -64,7 +65,10 @@ class Background(Generic[T]):
                 self.thread = None  # last: who sees that it has ended sees the result
 
         self.thread = threading.Thread(target=run, daemon=True)
-        self.thread.start()
+        if ALONE:  # nothing goes on beside it, and who began it waits
+            run()
+        else:
+            self.thread.start()
 
 
 def on_this_loop() -> Callable[..., object]:

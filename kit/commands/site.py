@@ -1,0 +1,55 @@
+"""``site``: serves the static pages of ``make site`` on loopback; any other server will do."""
+
+from __future__ import annotations
+
+import webbrowser
+from collections.abc import Sequence
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from kit.commands.answer import put
+from kit.commands.lab import choose_port, port_number
+from kit.commands.parsing import Parser
+from kit.errors import BadInput
+
+BUILT = Path(__file__).resolve().parents[2] / "build" / "site"
+LOOPBACK, FIRST_PORT = "127.0.0.1", 8766
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Sends files, and writes down nothing."""
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # its name there
+        """Say nothing."""
+
+
+def server(folder: Path, port: int = 0) -> ThreadingHTTPServer:
+    """A server of a folder on loopback; 0: any port."""
+    return ThreadingHTTPServer((LOOPBACK, port), partial(Quiet, directory=str(folder)))
+
+
+def site(argv: Sequence[str]) -> int:
+    """Serve the pages until it is stopped; returns 0.
+
+    Raises BadInput for a folder without them, or a port that is none.
+    """
+    parser = Parser(prog="python -m kit site", description=__doc__)
+    parser.add_argument("folder", nargs="?", help="where the pages are (default: build/site)")
+    parser.add_argument("--port", help=f"first port to try (default {FIRST_PORT})")
+    parser.add_argument("--open", action="store_true", help="open the first page in a browser")
+    given = parser.parse_args(argv)
+    folder = Path(given.folder or BUILT)
+    if not (folder / "index.html").is_file():
+        raise BadInput("folder", str(folder), "one with an index.html: `make site` builds it")
+    port = choose_port(FIRST_PORT if given.port is None else port_number(given.port))
+    with server(folder, port) as pages:
+        put(f"open http://{LOOPBACK}:{port}/ (Ctrl-C ends)")
+        if given.open:
+            webbrowser.open(f"http://{LOOPBACK}:{port}/")
+        try:
+            pages.serve_forever()
+        except KeyboardInterrupt:
+            put("nothing is served any more")
+    return 0

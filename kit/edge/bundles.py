@@ -1,0 +1,253 @@
+"""Folders and tar archives of a few files, read into memory by base name; nothing is unpacked.
+
+An archive may be packed by gzip, bzip2 or xz. Its headers are read one by one, as strictly as any
+other text from outside: a name that leads out, a link, a device, an archive within, a name that
+occurs twice and more than the limits of ``kit.edge.limits`` are refused before anything is used.
+"""
+
+from __future__ import annotations
+
+import bz2
+import lzma
+import re
+import tarfile
+import zlib
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
+from stat import S_ISREG
+from typing import Any
+
+from msgspec import Struct
+
+from kit.edge import reading
+from kit.edge.limits import (
+    MOST_MEMBERS,
+    MOST_PACKED,
+    MOST_UNPACKED,
+    check_room,
+    most_unpacked,
+    spoken,
+)
+from kit.edge.paths import HeldFile, kind_of, path_of, reason_of, source_name, to_read
+from kit.edge.reading import first_bytes, read_bytes
+from kit.errors import BadInput, KitError
+
+ALLOWED = "a folder, or a tar archive as it is or packed by gzip, bzip2 or xz"
+BLOCK = tarfile.BLOCKSIZE
+CHUNK = 1 << 20
+XZ_MEMORY = 256 << 20  # bytes that unpacking xz may take
+SIGNED_AT, SIGN = 257, b"ustar"  # where a tar archive says that it is one
+LISTING = "a folder or archive that holds"
+"""The line that begins the listing of names by which a bundle is known."""
+_PAX = re.compile(rb"([1-9][0-9]{0,8}) ([^=\n]{1,200})=")
+_PACKED: dict[bytes, tuple[str, Callable[[], Any]]] = {
+    b"\x1f\x8b": ("gzip", lambda: zlib.decompressobj(wbits=31)),
+    b"BZh": ("bzip2", bz2.BZ2Decompressor),
+    b"\xfd7zXZ\0": ("xz", lambda: lzma.LZMADecompressor(memlimit=XZ_MEMORY)),
+}
+_KINDS = {
+    tarfile.LNKTYPE: "a hard link",
+    tarfile.SYMTYPE: "a symbolic link",
+    tarfile.CHRTYPE: "a device",
+    tarfile.BLKTYPE: "a device",
+    tarfile.FIFOTYPE: "a pipe (FIFO)",
+    tarfile.GNUTYPE_SPARSE: "a sparse file",
+}
+
+
+class Bundle(Struct, frozen=True):
+    """What a folder or an archive holds: files by base name, and the names of all others."""
+
+    source: str
+    files: dict[str, HeldFile]
+    others: tuple[str, ...] = ()
+
+
+def is_bundle(given: object) -> bool:
+    """Whether something given names a folder, or a file that begins as an archive does."""
+    try:
+        if path_of(to_read(given), "file", ALLOWED).is_dir():
+            return True
+    except (OSError, KitError):
+        return False
+    first = first_bytes(given)
+    return first.startswith(tuple(_PACKED)) or _is_tar(first)
+
+
+def beginning(given: object) -> str:
+    """The first text of a file; of a folder or an archive the names of its files, one a line."""
+    if not is_bundle(given):
+        return reading.beginning(given)
+    try:
+        bundle = read_bundle(given, "file", ())
+    except BadInput:
+        return ""
+    return "\n".join([LISTING, *bundle.others])
+
+
+def read_bundle(given: object, field: str, wanted: Collection[str], source: str = "") -> Bundle:
+    """The ``wanted`` files of a folder or an archive, by base name.
+
+    ``source`` is how answers name it (empty: as it is called).
+
+    Raises BadInput in one line for what is neither, cannot be read, is cut short, holds more than
+    the limits allow, a name that leads elsewhere, a link, a device, an archive, a name twice.
+    """
+    path = path_of(to_read(given), field, ALLOWED)
+    called = source or source_name(path)
+    try:
+        members = [
+            *(_in_folder(path, field, wanted) if path.is_dir() else _in_archive(path, field))
+        ]
+    except OSError as error:
+        raise BadInput(field, str(given), f"{ALLOWED} ({reason_of(error)})") from None
+    files: dict[str, HeldFile] = {}
+    others = []
+    seen = set()
+    for name, content in members:
+        if name in seen:
+            raise BadInput(f"{field} {called}", name, "each name once, in all of its folders")
+        seen.add(name)
+        if name in wanted and content is not None:
+            files[name] = HeldFile(f"{called}/{name}", content)
+        else:
+            others.append(name)
+    return Bundle(called, files, tuple(sorted(others)))
+
+
+Member = tuple[str, bytes | None]
+"""A base name, and the content where it is wanted."""
+
+
+def _in_folder(path: Path, field: str, wanted: Collection[str]) -> Iterator[Member]:
+    for number, each in enumerate(sorted(path.iterdir()), 1):
+        if number > MOST_MEMBERS:
+            raise BadInput(field, str(path), f"at most {MOST_MEMBERS} files in a folder")
+        mode = each.lstat().st_mode
+        if each.name in wanted and not S_ISREG(mode):
+            raise BadInput(f"{field} {path.name}", each.name, f"a file (this is a {kind_of(mode)})")
+        yield each.name, read_bytes(each, field, MOST_PACKED) if each.name in wanted else None
+
+
+def _in_archive(path: Path, field: str) -> Iterator[Member]:
+    packed = read_bytes(path, field, MOST_PACKED)
+    data = _unpacked(packed, field, str(path))
+    if not _is_tar(data):
+        raise BadInput(field, str(path), f"{ALLOWED}; there is no tar archive in it")
+    for name, content in _members(data, f"{field} {source_name(path)}"):
+        if content.startswith(tuple(_PACKED)) or _is_tar(content):
+            allowed = "files that are no archives themselves"
+            raise BadInput(f"{field} {source_name(path)}", name, allowed)
+        yield name, content
+
+
+def _is_tar(data: bytes) -> bool:
+    return data[SIGNED_AT : SIGNED_AT + len(SIGN)] == SIGN
+
+
+def _unpacked(packed: bytes, field: str, value: str) -> bytes:
+    """The content of what is packed, unpacked bit by bit up to what may come of so many bytes."""
+    which = next((sign for sign in _PACKED if packed.startswith(sign)), None)
+    if which is None:
+        if len(packed) > MOST_UNPACKED:
+            raise BadInput(field, value, f"at most {spoken(MOST_UNPACKED)}")
+        return packed
+    name, begin = _PACKED[which]
+    most = most_unpacked(len(packed))
+    parts: list[bytes] = []
+    size, rest, part = 0, packed, b""
+    reader = begin()
+    try:
+        # What fills a chunk may not be all, though nothing is left to give.
+        while rest or len(part) == CHUNK or not getattr(reader, "needs_input", True):
+            part = reader.decompress(rest, CHUNK)
+            rest = getattr(reader, "unconsumed_tail", b"")
+            size += len(part)
+            parts.append(part)
+            if size > most:
+                raise BadInput(field, value, f"at most {spoken(most)} unpacked, by its size")
+            if reader.eof:
+                rest = reader.unused_data
+                # What else is packed the same way goes on; zeros may fill up the end.
+                if not rest.strip(b"\0"):
+                    break
+                reader = begin()
+    except BadInput:
+        raise
+    except (zlib.error, lzma.LZMAError, OSError, ValueError, EOFError) as error:
+        raise BadInput(field, value, f"{name} that can be unpacked ({error})") from None
+    if not reader.eof:
+        raise BadInput(field, value, f"a whole archive; this {name} is cut short")
+    check_room(field, value, 2 * size)
+    return b"".join(parts)
+
+
+def _members(data: bytes, field: str) -> Iterator[tuple[str, bytes]]:
+    """The regular files of a tar archive. Raises BadInput for all that a snapshot does not have."""
+    at, count = 0, 0
+    of_next: dict[str, str] = {}
+    while True:
+        block = data[at : at + BLOCK]
+        if len(block) < BLOCK:
+            raise BadInput(field, f"{len(data)} bytes", "a whole archive; this one is cut short")
+        if not block.strip(b"\0"):
+            return
+        try:
+            member = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
+            size = int(of_next.pop("size", member.size))
+        except (tarfile.HeaderError, ValueError):
+            allowed = "a header of a tar archive with its checksum"
+            raise BadInput(field, f"block {at // BLOCK}", allowed) from None
+        count += 1
+        if count > MOST_MEMBERS:
+            raise BadInput(field, f"more than {MOST_MEMBERS}", f"at most {MOST_MEMBERS} members")
+        name = of_next.pop("path", member.name)
+        at += BLOCK
+        content = data[at : at + size] if size >= 0 else b""
+        if size < 0 or at + size > len(data):
+            allowed = f"a whole archive: {name[:60]} has {size} bytes, and it ends before them"
+            raise BadInput(field, f"{len(data)} bytes", allowed)
+        at += -(-size // BLOCK) * BLOCK
+        if member.type in (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE):
+            more = _pax(content, field)
+            of_next |= more if member.type != tarfile.XGLTYPE else {}
+            continue
+        if member.type == tarfile.GNUTYPE_LONGNAME:
+            of_next["path"] = content.rstrip(b"\0").decode("utf-8", "surrogateescape")
+            continue
+        _check_name(name, field)
+        if member.type == tarfile.DIRTYPE or (member.isreg() and name.endswith("/")):
+            continue
+        if not member.isreg() or member.type == tarfile.GNUTYPE_SPARSE:
+            what = _KINDS.get(member.type, "a member of an unknown kind")
+            raise BadInput(field, name, f"regular files and folders (this is {what})")
+        yield name.rpartition("/")[2], content
+
+
+def _check_name(name: str, field: str) -> None:
+    if name.startswith("/") or re.match("[A-Za-z]:", name) or "\\" in name:
+        raise BadInput(field, name, "names below the archive's own folder, none from the root on")
+    if ".." in name.split("/"):
+        raise BadInput(field, name, "names below the archive's own folder, without ..")
+    if not name.isprintable():
+        raise BadInput(field, name, "names in printable UTF-8")
+
+
+def _pax(content: bytes, field: str) -> dict[str, str]:
+    """What an extended header says of the next member: its path and its size."""
+    said: dict[str, str] = {}
+    while content.strip(b"\0"):
+        record = _PAX.match(content)
+        length = int(record[1]) if record else 0
+        if record is None or length <= record.end() or content[length - 1 : length] != b"\n":
+            raise BadInput(
+                field, content[:40], "extended headers of a tar archive, as pax has them"
+            )
+        key = record[2].decode("ascii", "replace")
+        value = content[record.end() : length - 1].decode("utf-8", "surrogateescape")
+        if key.startswith("GNU.sparse"):
+            raise BadInput(field, key, "regular files and folders (this is a sparse file)")
+        if key in ("path", "size"):
+            said[key] = value
+        content = content[length:]
+    return said

@@ -1,0 +1,120 @@
+"""What a search found, in words: of which configuration, by which run, what it judged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from kit.edge.words import say
+from kit.engine.check import Result
+from kit.engine.model import Model
+from kit.views.fragment import Frag, h
+
+MOST_STATES = 500_000
+LARGEST_BOUND = 20_000_000
+MOST_VERBS = 60
+WHOLE = "complete: no violation"
+
+
+def verdict(model: Model[Any, Any], result: Result) -> str:
+    """What a search says, in one or two sentences."""
+    seen = say("{n:,} states", n=result.states)
+    if result.violation is not None:
+        steps = len(result.violation.actions)
+        if result.mode == "breadth":
+            return say(
+                "Broken after {n} steps (the shortest run; {seen} searched).", n=steps, seen=seen
+            )
+        return say("Broken after {n} steps ({seen} searched).", n=steps, seen=seen)
+    if result.interrupted:
+        at_work = " " + say("At work was {what}.", what=result.at_work) if result.at_work else ""
+        return stopped(result.states) + at_work
+    if not result.complete:
+        reached = say("Not complete: the bound of {seen} was reached.", seen=seen)
+        return f"{reached} {say('None was found, and nothing is proven.')} " + say(
+            "Raise the bound, or take a smaller configuration."
+        )
+    never = ""
+    if result.unreached:
+        never = " " + say("Never reached: {names}.", names=", ".join(result.unreached))
+    if result.sentence != WHOLE:
+        return f"{seen}: {result.sentence}.{never}"
+    return say("Complete: {seen}, none.", seen=seen) + never
+
+
+def stopped(states: int) -> str:
+    """What is said of a search that somebody stopped after so many states."""
+    seen = say("{n:,} states", n=states)
+    return say("Stopped after {seen}: none found so far, and nothing is proven.", seen=seen)
+
+
+def outcome_box(model: Model[Any, Any], result: Result) -> Frag:
+    """The box: what was found in which configuration, by which run; what was judged, what not."""
+    off = ", ".join(safeguard.id for safeguard in model.safeguards if safeguard.name in model.off)
+    which = say("without {names}", names=off) if off else say("with every safeguard on")
+    which += result.scope.budgets
+    broken = result.violation
+    sign = "✓" if result.sentence == WHOLE else "!" if broken else "…"
+    parts: list[Frag] = [
+        h("p", h("strong", f"{sign} {verdict(model, result)}"), f" ({model.name} {which})")
+    ]
+    if other := elsewhere(model, result):
+        parts.append(h("p", other))
+    if broken is not None:
+        parts += [
+            h("p", f"{_title(model, broken.property)}: ", h("strong", broken.witness)),
+            h("p", say("The run, now a branch of the history; its last step is shown:")),
+            h("ol", [h("li", model.verb(action)) for action in broken.actions[:MOST_VERBS]]),
+        ]
+        if len(broken.actions) > MOST_VERBS:
+            parts.append(h("p", say("and {n} steps more", n=len(broken.actions) - MOST_VERBS)))
+    parts += [h("p", line, class_="say") for line in result.scope.lines()]
+    parts += [
+        h("p", say("not judged: goal {name}", name=name), class_="say") for name in result.unjudged
+    ]
+    return h("div", parts, class_="kit-found", role="status")
+
+
+def elsewhere(model: Model[Any, Any], result: Result) -> str:
+    """Where a safeguard that is off is needed, if not here, and what holds without it anyhow."""
+    if result.violation is not None:
+        return ""
+    here = _plain(model.parameters)
+    off = [each for each in model.safeguards if each.name in model.off]
+    said = [f"{each.id}: {kept.sentence}." for each in off for kept in each.kept]
+    said += [
+        say(
+            "{id} is needed in another scenario: {which}.",
+            id=each.id,
+            which=_written(each.smallest),
+        )
+        for each in off
+        if each.protects
+        and any(here.get(name) != value for name, value in _plain(each.smallest).items())
+    ]
+    return " ".join(said)
+
+
+def _plain(values: object) -> dict[str, Any]:
+    """Parameters as a file would have them."""
+    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(values))
+    return plain
+
+
+def _written(values: Mapping[str, Any]) -> str:
+    """Parameters as one would set them: ``nodes 4; operations bootstrap X --tokens 150``."""
+    words = []
+    for name, value in _plain(values).items():
+        several = value if isinstance(value, list) else [value]
+        words.append(f"{name} {', '.join(map(str, several))}")
+    return "; ".join(words) or say("its own")
+
+
+def _title(model: Model[Any, Any], name: str) -> str:
+    """A property or monitor with its invariant: ``INV-VISIBLE broken, visible``."""
+    promises: tuple[Any, ...] = (*model.properties, *model.monitors)
+    known = ((each.invariant, each.title) for each in promises if each.name == name)
+    invariant, title = next(known, ("", name))
+    return say("{promise} broken: {title}", promise=invariant, title=title) if invariant else title

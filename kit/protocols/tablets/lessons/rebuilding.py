@@ -1,0 +1,171 @@
+"""What the lesson on rebuilds and repairs asks and checks: sources, losses, ranges, tombstones."""
+
+import random
+from collections.abc import Mapping
+from typing import Any
+
+from kit.engine.flows import flows
+from kit.engine.timeline import PassedStep, Timeline
+from kit.errors import KitError
+from kit.lessons.judge import Arguments, function_task
+from kit.lessons.questions import PosedQuestion, copied, listed, model_of, posed
+from kit.lessons.replays import Ground, ends, run_task, takes
+from kit.lessons.stills import still
+from kit.protocols.tablets.panels.losses import losses, one_more, repair_map
+from kit.protocols.tablets.rules.availability import unrepaired_in_time
+from kit.protocols.tablets.rules.maps import Tablet, TabletMap
+from kit.protocols.tablets.tablets import Tablets
+from kit.protocols.topology.topology import CrashMember
+
+REBUILDS = {"rebuild", "rebuild_v2"}
+
+
+def _model(timeline: Timeline) -> Tablets:
+    return model_of(timeline, Tablets, "the model tablets")
+
+
+def may_be_lost(timeline: Timeline) -> PosedQuestion:
+    """Which node may be lost now, so that no further tablet loses its quorum?"""
+    cost = dict(one_more(_model(timeline), timeline.state))
+    return posed(
+        "One node more dies now. Which one may it be, so that every tablet keeps its quorum?",
+        cost,
+        [host for host, tablets in cost.items() if not tablets],
+        "Each loss has its price.",
+        still(timeline, "losses"),
+        reasons=[
+            f"{host}: tablets {listed(map(str, tablets))} would have no quorum"
+            if tablets
+            else f"{host}: every tablet keeps its quorum"
+            for host, tablets in cost.items()
+        ],
+    )
+
+
+def comes_from(timeline: Timeline) -> PosedQuestion:
+    """From which replicas does the next stream of a tablet come? KitError when none is ahead."""
+    m, ahead = _model(timeline), copied(timeline)
+    while (moment := ahead.forward()) is not None:
+        before = ahead.moments[moment.parent].state
+        ways = {n: row.transitions[0] for n, row in enumerate(before.tablets) if row.transitions}
+        if not isinstance(moment.action, Tablets.work_on):
+            continue
+        tablet = moment.action.tablet
+        if ways[tablet].stage == "streaming":
+            break
+    else:
+        raise KitError("predict: no tablet is streamed from here on")
+    sent = flows(m, before, moment.action, moment.state)
+    sources = dict.fromkeys(flow.text.partition(" → ")[0] for flow in sent)
+    return posed(
+        f"A {ways[tablet].kind} of tablet {tablet} begins. From whom does the new replica get "
+        "its data in streaming?",
+        map(str, before.tablets[tablet].replicas),
+        sources,
+        f"In streaming the data comes from {listed(sources)}.",
+        still(ahead, "grid"),
+    )
+
+
+def skipped_by_repair(timeline: Timeline) -> PosedQuestion:
+    """Which tablets does nobody repair when every node repairs its primary ranges now?"""
+    ranges = repair_map(_model(timeline), timeline.state, ())
+    left = [each for each in ranges if each.skipped]
+    return posed(
+        "Every node runs repair -pr now. Which tablets does nobody repair?",
+        [str(each.tablet) for each in ranges],
+        [str(each.tablet) for each in left],
+        f"Skipped: {listed(f'tablet {each.tablet}' for each in left)}.",
+        still(timeline, "repairs"),
+        reasons=[f"tablet {each.tablet}: its primary replica is {each.primary}" for each in ranges],
+    )
+
+
+MODES = ("timeout", "repair")
+TABLETS = 4
+
+
+def to_be_warned_of(mode: str, repaired: Mapping[str, int], today: int, grace: int) -> list[int]:
+    """The tablets whose deleted rows may come back, by the mode in which tombstones are collected.
+
+    ``repaired`` gives the day of a tablet's last repair; a tablet that is not in it had none.
+    """
+    given = {int(tablet): day for tablet, day in repaired.items()}
+    tablets = TabletMap("ks.t", tuple(Tablet(last, ()) for last in range(TABLETS)))
+    return [*unrepaired_in_time(tablets, given, today, grace)] if mode == "timeout" else []
+
+
+def _drawn(chance: random.Random) -> Arguments:
+    today, grace = chance.randint(10, 30), chance.randint(5, 12)
+    some = chance.sample(range(TABLETS), chance.randint(1, TABLETS))
+    repaired = {str(tablet): today - grace + chance.randint(-3, 3) for tablet in sorted(some)}
+    return [chance.choice([*MODES, "timeout"]), repaired, today, grace]
+
+
+def all_in_place(s: Any) -> bool:
+    """Whether C has left and no tablet has a replica on it, or is in a transition."""
+    rows = s.tablets
+    gone = not any(each.host == "C" for row in rows for each in row.replicas)
+    return gone and not any(row.transitions for row in rows)
+
+
+def dies_in_time(m: Any, step: PassedStep) -> bool:
+    """Whether a node dies after which every tablet still has a quorum, with C's place taken."""
+    dies = isinstance(step.action, CrashMember) and all_in_place(step.after)
+    return dies and all(each.spare >= 0 for each in losses(m, step.after))
+
+
+def taken_back(m: Any, step: PassedStep) -> bool:
+    """Whether a rebuild is led back."""
+    ways = [way for row in step.after.tablets for way in row.transitions]
+    return any(way.kind in REBUILDS and way.stage == "cleanup_target" for way in ways)
+
+
+REPLACED = {
+    "nodes": 3,
+    "tablets": ("A B C", "B C A"),
+    "moves": 0,
+    "operations": ("replace D C",),
+}
+
+TASKS = (
+    run_task(
+        "one-loss-later",
+        "when the next node may die",
+        "C is dead, and D replaces it. One node more may crash. Give a run, as verbs or as a "
+        "Player, in which A, B or D dies after the tablets are rebuilt, so that every tablet "
+        "keeps its quorum.",
+        "the request is done long before the tablets are. Play on until the tablet track ends.",
+        Ground("tablets", {**REPLACED, "crashes": 1}),
+        takes(dies_in_time, "In your run nobody dies at a moment when that harms no tablet."),
+    ),
+    run_task(
+        "rebuild-again",
+        "a rebuild that is begun twice",
+        "C is dead, and D replaces it. One piece of work on tablets may fail. Give a run, as verbs "
+        "or as a Player, in which a rebuild is led back, and at the end no tablet has a replica on "
+        "C and none is in a transition.",
+        "fail work on 0 in streaming or in the repair before it; the coordinator then plans "
+        "the same rebuild again.",
+        Ground("tablets", {**REPLACED, "failures": 1}),
+        takes(taken_back, "In your run no rebuild goes through cleanup_target."),
+        ends(all_in_place, "At the end of your run a tablet is in transition, or still on C."),
+    ),
+    function_task(
+        "to-be-warned-of",
+        "whose deleted rows may come back",
+        "Write to_be_warned_of(mode, repaired, today, grace): the numbers, as a sorted list, of "
+        f"the tablets 0 to {TABLETS - 1} that need a warning. `mode` is how tombstones are "
+        "collected, 'timeout' or 'repair'. `repaired` gives the day of a tablet's last repair, by "
+        "its number as text; a tablet that is not in it had none. `grace` is in days.",
+        "by repair, no tombstone goes before its range is repaired. By timeout, it goes when "
+        "grace days are over: a tablet needs a repair that is no older.",
+        to_be_warned_of,
+        (
+            ["timeout", {"0": 9, "1": 10, "2": 20}, 20, 10],
+            ["repair", {"0": 9}, 20, 10],
+            ["timeout", {}, 3, 10],
+        ),
+        _drawn,
+    ),
+)

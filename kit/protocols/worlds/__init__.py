@@ -1,0 +1,1 @@
+"""Two answers to one question: epochs beside the topology coordinator, step by step."""

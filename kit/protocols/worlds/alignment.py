@@ -1,0 +1,135 @@
+"""A question in two worlds: a story of each, and the moments at which the stories meet.
+
+A row says what happens, and how to recognise it in each world. Its moments are not written down:
+they are found in the runs, one row after the other. What a row says of the two is told by the
+states that were found, and its claim is a function of them, so a story that changes cannot leave
+a false sentence behind.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
+
+from kit.engine.model import Model
+from kit.engine.scenario import file_named, open_file
+from kit.engine.timeline import PassedStep, Timeline
+from kit.errors import KitError
+
+World: TypeAlias = Literal["epochs", "topology"]
+WORLDS: tuple[World, World] = ("epochs", "topology")
+TITLES: dict[str, str] = {"epochs": "Epochs (CEP-21)", "topology": "Topology over Raft"}
+
+
+class Now(Struct, frozen=True):
+    """A moment of a story: the model, and the step that led here (at the start: none)."""
+
+    m: Any
+    before: Any
+    action: Any
+    after: Any
+
+    @property
+    def verb(self) -> str:
+        """The step as a line of a scenario file; empty at the start."""
+        return "" if self.action is None else self.m.verb(self.action)
+
+    def is_a(self, word: str) -> bool:
+        """Whether the step is of this kind: the first word of its verb."""
+        return self.verb.partition(" ")[0] == word
+
+
+class Side(Struct, frozen=True):
+    """How a row is found in one world, and what is told of it there.
+
+    It is the first moment, behind that of the row above, of which ``is_it`` is true.
+    """
+
+    is_it: Callable[[Now], bool]
+    says: Callable[[Now], str]
+
+
+class Row(Struct, frozen=True):
+    """Something that happens in both worlds: a side for each, and how they compare.
+
+    ``holds`` tells of the two moments whether ``claim`` is true of them.
+    """
+
+    title: str
+    epochs: Side
+    topology: Side
+    alike: bool
+    claim: str
+    holds: Callable[[Now, Now], bool]
+
+    @property
+    def verdict(self) -> str:
+        """``alike`` or ``differs``."""
+        return "alike" if self.alike else "differs"
+
+
+class Pair(Struct, frozen=True):
+    """A question, the scenario files that answer it in each world, and where they meet."""
+
+    name: str
+    question: str
+    stories: tuple[str, str]
+    rows: tuple[Row, ...]
+
+
+class Meeting(Struct, frozen=True):
+    """A row with its moment in each story, and the step (from 0: the start) that leads to it."""
+
+    row: Row
+    nows: tuple[Now, Now]
+    steps: tuple[int, int]
+
+    @property
+    def said(self) -> tuple[str, str]:
+        """What is told of each world."""
+        return self.row.epochs.says(self.nows[0]), self.row.topology.says(self.nows[1])
+
+    @property
+    def holds(self) -> bool:
+        """Whether the row's claim is true of its two moments."""
+        return self.row.holds(*self.nows)
+
+
+class Aligned(Struct, frozen=True):
+    """A pair with its two models, the actions of each story, and the rows that were met."""
+
+    pair: Pair
+    models: tuple[Model[Any, Any], Model[Any, Any]]
+    actions: tuple[tuple[Any, ...], tuple[Any, ...]]
+    met: tuple[Meeting, ...]
+
+
+def moments(timeline: Timeline) -> Iterator[Now]:
+    """Every moment of a story, from its start."""
+    steps: Sequence[PassedStep] = timeline.passed(timeline.tip)
+    model = timeline.model
+    yield Now(model, None, None, model.start())
+    yield from (Now(model, step.before, step.action, step.after) for step in steps)
+
+
+def aligned(pair: Pair) -> Aligned:
+    """Play both stories of a pair and find its rows in them.
+
+    Raises KitError for a row that a story does not have behind the one above: a mistake of the
+    pair, not of its reader.
+    """
+    stories = [open_file(file_named(story)) for story in pair.stories]
+    runs = [tuple(moments(timeline)) for timeline in stories]
+    at, met = [-1, -1], list[Meeting]()
+    for row in pair.rows:
+        for world, side in enumerate((row.epochs, row.topology)):
+            later = range(at[world] + 1, len(runs[world]))
+            step = next((i for i in later if side.is_it(runs[world][i])), None)
+            if step is None:
+                raise KitError(f"{pair.name}: {pair.stories[world]} has no moment for {row.title}")
+            at[world] = step
+        nows = runs[0][at[0]], runs[1][at[1]]
+        met.append(Meeting(row, nows, (at[0], at[1])))
+    models = stories[0].model, stories[1].model
+    actions = stories[0].actions(), stories[1].actions()
+    return Aligned(pair, models, actions, tuple(met))

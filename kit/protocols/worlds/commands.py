@@ -1,0 +1,82 @@
+"""``side-by-side``: a question in two worlds, as a table or as a page."""
+
+from argparse import Namespace
+from collections.abc import Iterator
+
+from kit.commands.answer import Answer, Part, wrap
+from kit.commands.parsing import Command, Word
+from kit.edge.writing import check_place
+from kit.errors import BadInput, counted
+from kit.protocols.worlds.alignment import TITLES, WORLDS, Aligned, aligned
+from kit.protocols.worlds.facts.pairs import PAIRS, pair_named, side_by_side_run
+
+
+def side_by_side_rows(name: str | None = None) -> Answer:
+    """The rows of a pair; of all pairs without a name, each with its question.
+
+    Raises BadInput for a pair that there is not.
+    """
+    chosen = [*map(aligned, PAIRS if name is None else [pair_named(name)])]
+    rows = sum(len(each.met) for each in chosen)
+    differ = sum(not met.row.alike for each in chosen for met in each.met)
+    number = counted(len(chosen), "question")
+    heading = (
+        f"{number}, {counted(rows, 'row')}: {differ} differ (≠), {rows - differ} are alike (=)"
+    )
+    return Answer({"pairs": [_data(each) for each in chosen]}, [heading], tuple(_parts(chosen)))
+
+
+def _data(given: Aligned) -> dict[str, object]:
+    rows = [
+        {
+            "title": met.row.title,
+            "compares": met.row.verdict,
+            "claim": met.row.claim,
+            **dict(zip(WORLDS, met.said, strict=True)),
+            "steps": met.steps,
+        }
+        for met in given.met
+    ]
+    pair = given.pair
+    stories = dict(zip(WORLDS, pair.stories, strict=True))
+    return {"name": pair.name, "question": pair.question, "stories": stories, "rows": rows}
+
+
+def _parts(chosen: list[Aligned]) -> Iterator[Part]:
+    for given in chosen:
+        yield ""
+        yield f"{given.pair.name}: {given.pair.question}"
+        for met in given.met:
+            yield f"  {'=' if met.row.alike else '≠'} {met.row.title}"
+            yield from wrap(met.row.claim, "      ")
+            for world, step, said in zip(WORLDS, met.steps, met.said, strict=True):
+                yield from wrap(said, f"      {TITLES[world]}, step {step}: ", " " * 10)
+
+
+def _answer(given: Namespace) -> Answer:
+    answer = side_by_side_rows(given.pair)
+    if given.html is None:
+        return answer
+    check_place(given.html, "--html")
+    if given.pair is None:
+        raise BadInput("--html", given.html, "a pair to write: side-by-side PAIR --html OUT")
+    from kit.views.export import export_html
+
+    written = export_html(side_by_side_run(given.pair), given.html)
+    words = [f"{given.html}: {counted(written.size, 'byte')}"]
+    return Answer(
+        {"file": given.html, "bytes": written.size, "left_out": written.left_out},
+        [*words, *(f"left out: {part}" for part in written.left_out)],
+    )
+
+
+SIDE_BY_SIDE = Command(
+    "side-by-side",
+    _answer,
+    (
+        Word("pair", "PAIR", "such as bootstrap: all pairs", number="?"),
+        Word("--html", "OUT", "write the run of a pair as one HTML page instead"),
+    ),
+    "One question in two worlds: the epochs of CEP-21 beside the topology coordinator over Raft.\n"
+    "What is alike (=) and what differs (≠), at moments that are found in both models.",
+)

@@ -1,0 +1,1 @@
+"""What a row asks of a moment, one module a world."""

@@ -1,0 +1,228 @@
+"""Moments of topology over Raft: the coordinator's states, barriers and sessions; recovery.
+
+Source: as ``kit.protocols.topology`` and ``kit.protocols.recovery`` have it, in edition ``server``.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from kit.errors import counted
+from kit.masks import majority
+from kit.protocols.recovery.recovery import Recovery
+from kit.protocols.topology import coordinator as work
+from kit.protocols.topology import facts
+from kit.protocols.topology.rules.cluster import NOBODY
+from kit.protocols.topology.rules.work import excluded, failure
+from kit.protocols.worlds.alignment import Now
+
+
+def enters(state: str, node: str = "") -> Callable[[Now], bool]:
+    """The moment at which a transition state is entered, of an operation of ``node`` if given."""
+
+    def is_it(now: Now) -> bool:
+        if now.before is None or now.before.topology.transition == now.after.topology.transition:
+            return False
+        operation = work.task_of(now.after, now.m.setting).node
+        own = not node or (operation != NOBODY and now.m.names[operation] == node)
+        return now.after.topology.transition == state and own
+
+    return is_it
+
+
+def becomes(node: str, state: str) -> Callable[[Now], bool]:
+    """The moment at which a node comes to a state."""
+
+    def is_it(now: Now) -> bool:
+        return now.before is not None and status(now, node) == state != _status(
+            now.m, now.before, node
+        )
+
+    return is_it
+
+
+def status(now: Now, node: str) -> str:
+    """The state of a node in the tables."""
+    return _status(now.m, now.after, node)
+
+
+def _status(m: Any, s: Any, node: str) -> str:
+    return str(s.topology.nodes[m.number(node)].state)
+
+
+def addressed(now: Now) -> set[str]:
+    """Whom the barrier that runs asks."""
+    barrier = facts.barrier(now.m, now.after)
+    return set(barrier.needs) if barrier else set()
+
+
+def answered(now: Now) -> set[str]:
+    """Who has answered it."""
+    barrier = facts.barrier(now.m, now.after)
+    return set(barrier.answered) if barrier else set()
+
+
+def lacking(now: Now) -> set[str]:
+    """Who has not."""
+    return addressed(now) - answered(now)
+
+
+def members(now: Now) -> set[str]:
+    """The members of group 0."""
+    return set(now.m.named(now.after.topology.members))
+
+
+def left_out(now: Now) -> set[str]:
+    """Whom the operation leaves out: a removal or a replace those that are ignored."""
+    node = work.task_of(now.after, now.m.setting).node
+    return set(now.m.named(excluded(now.after.topology, node)))
+
+
+def waits(now: Now) -> bool:
+    """The moment at which somebody has answered and the barrier still waits."""
+    return now.is_a("answer") and bool(answered(now)) and bool(lacking(now))
+
+
+def waits_in(state: str) -> Callable[[Now], bool]:
+    """The same in a transition state."""
+    return lambda now: now.after.topology.transition == state and waits(now)
+
+
+def opens(now: Now) -> bool:
+    """The moment at which the last answer opens the barrier."""
+    return now.is_a("answer") and bool(addressed(now)) and not lacking(now)
+
+
+def waits_for_one(now: Now) -> bool:
+    """The moment at which only nodes that are down have not answered."""
+    down = set(now.m.named(~now.after.up & (1 << len(now.m.names)) - 1))
+    return now.is_a("answer") and bool(lacking(now)) and lacking(now) <= down
+
+
+def streams(now: Now) -> bool:
+    """The moment at which streaming begins."""
+    return now.before is not None and now.after.attempted.streaming > now.before.attempted.streaming
+
+
+def has_fenced(now: Now) -> bool:
+    """Whether the fence is at the newest version."""
+    return bool(now.after.topology.fence_version == now.after.topology.version)
+
+
+def requests(now: Now) -> tuple[str, ...]:
+    """The requests that are not done, in their order."""
+    return tuple(facts.title(now.m, each) for each in facts.entries(now.m, now.after))
+
+
+def has_way_back(now: Now) -> bool:
+    """Whether the work of the state that was entered would lead back if it failed."""
+    task = work.task_of(now.after, now.m.setting)
+    return (
+        task.work is not None
+        and failure(task.decision.operation, task.work, now.m.setting) is not None
+    )
+
+
+def coordinator(now: Now) -> str:
+    """Who coordinates."""
+    return str(now.m.names[now.after.coordinator])
+
+
+def _names(names: set[str]) -> str:
+    return ", ".join(sorted(names)) or "nobody"
+
+
+def says_request(now: Now) -> str:
+    """The request in the tables, and who will carry it out."""
+    return (
+        f"State {now.after.state_id}: a request in the tables. "
+        f"The coordinator on {coordinator(now)} carries it out."
+    )
+
+
+def says_state(now: Now) -> str:
+    """The transition state, its version, and by whom it was committed."""
+    topology = now.after.topology
+    return (
+        f"State {now.after.state_id}: {topology.transition or 'no transition'}, version "
+        f"{topology.version}, committed by the coordinator on {coordinator(now)}."
+    )
+
+
+def says_barrier(now: Now) -> str:
+    """Whom the barrier asks, and who is missing."""
+    said = f"Asks {_names(addressed(now))}: {len(addressed(now))} of {len(addressed(now))}."
+    return f"{said} {'Closed' if lacking(now) else 'Open'}; not there yet: {_names(lacking(now))}."
+
+
+def says_streams(now: Now) -> str:
+    """The session of the stream, and the fence before it."""
+    topology = now.after.topology
+    return (
+        f"Streaming has the permit of session {topology.session}. "
+        f"Before it came fence {topology.fence_version}."
+    )
+
+
+def says_ended(now: Now) -> str:
+    """How many states and versions it took."""
+    topology = now.after.topology
+    versions, states = topology.version - 1, now.after.state_id - 1
+    number = counted(versions, "new version")
+    return f"Version {topology.version}: {counted(states, 'command')}, {number}."
+
+
+def says_queue(now: Now) -> str:
+    """What waits in the queue."""
+    return f"State {now.after.state_id}. Requests: {', '.join(requests(now)) or 'none'}."
+
+
+def says_died(now: Now) -> str:
+    """Who is down, and that the barrier needs it."""
+    return f"{now.verb.split()[-1]} is down. The barrier asks {_names(addressed(now))}."
+
+
+def says_failed(now: Now) -> str:
+    """The way back."""
+    return says_state(now).replace("committed", "the way back, committed")
+
+
+# -- recovery --------------------------------------------------------------------------------------
+
+
+def has_majority(now: Now) -> bool:
+    """Whether nodes that are counted on can change the schema."""
+    return bool(now.after.can_change_schema)
+
+
+def all_in_a_new_group(now: Now) -> bool:
+    """Whether all nodes that are counted on run in a group that did not lose its majority."""
+    return bool(now.after.is_together and now.after.new_group > now.after.abandoned)
+
+
+def says_voters(now: Now) -> str:
+    """How many voters live, and how many are needed."""
+    node = next(at for at, each in enumerate(now.after.nodes) if each.takes_part)
+    group = now.after.nodes[node].group
+    voters, live = now.after.voters_of(group), now.after.running(group)
+    count = voters.bit_count()
+    up = (voters & live).bit_count()
+    name = now.m.group_name(group)
+    return f"{name}: {up} of {counted(count, 'voter')} up, {majority(count)} needed."
+
+
+def says_stored(now: Now) -> str:
+    """That data was stored while the schema could not be changed."""
+    able = "possible" if has_majority(now) else "impossible"
+    return f"{now.verb.split()[1]} stores data; schema changes are {able}."
+
+
+def leaders(now: Now) -> set[str]:
+    """Who may be chosen to lead, at the moment before."""
+    m: Recovery = now.m
+    verbs = map(m.verb, m.actions(now.before))
+    return {verb.split()[-1] for verb in verbs if verb.startswith("choose ")}
+
+
+def says_chosen(now: Now) -> str:
+    """Who leads, and who else could."""
+    return f"{now.verb.split()[-1]} is to lead. Could have been: {_names(leaders(now))}."

@@ -1,0 +1,190 @@
+"""Moments of CEP-21: what was committed, whom a barrier asks, what streams; who is in the CMS.
+
+Source: as ``kit.protocols.tcm`` and ``kit.protocols.cms`` have it, in edition ``server``.
+"""
+
+from collections.abc import Callable
+
+from kit.errors import counted
+from kit.masks import majority
+from kit.protocols.cms.cms import was_forced
+from kit.protocols.tcm.facts import moment
+from kit.protocols.tcm.facts.moment import BarrierRow, OperationRow
+from kit.protocols.worlds.alignment import Now
+
+
+def step_of(now: Now) -> str:
+    """The step of a plan that was committed (``start``); of a cancel its own; else empty."""
+    if now.before is None or len(now.after.tcm.events) == len(now.before.tcm.events):
+        return ""
+    committed = now.m.tcm.committed(now.after.tcm.events)
+    return "cancel" if now.is_a("cancel") else str(committed.step)
+
+
+def commits(step: str) -> Callable[[Now], bool]:
+    """The moment at which a step of some plan is committed."""
+    return lambda now: step_of(now) == step
+
+
+def committer(now: Now) -> str:
+    """Who committed it: the node that drives its own operation, or an operator."""
+    return now.m.tcm.submitter(now.before.tcm, now.action.action) or "an operator"
+
+
+def under_way(now: Now) -> tuple[OperationRow, ...]:
+    """The operations under way."""
+    return moment.operations(now.m, now.after)
+
+
+def ranges(now: Now) -> tuple[tuple[set[str], set[str]], ...]:
+    """The readers and the writers of each range of the first keyspace."""
+    rows = moment.rows(now.m, now.after, moment.keyspaces(now.m)[0])
+    return tuple((set(row.reads), set(row.writes)) for row in rows)
+
+
+def barriers(now: Now) -> tuple[BarrierRow, ...]:
+    """The barriers before the next steps."""
+    return tuple(row for operation in under_way(now) for row in operation.barriers)
+
+
+def addressed(now: Now) -> set[str]:
+    """Whom these barriers ask, range by range."""
+    return {name for row in barriers(now) for name in row.replicas}
+
+
+def lacking(now: Now) -> set[str]:
+    """Who of them has not applied the epoch."""
+    return {name for row in barriers(now) for name in row.missing}
+
+
+def is_majority_each(now: Now) -> bool:
+    """Whether each of these barriers needs a majority of the replicas of its range, no more."""
+    return all(row.needed == majority(len(row.replicas)) for row in barriers(now))
+
+
+def is_open(now: Now) -> bool:
+    """Whether there are barriers, and each has its answers."""
+    return bool(barriers(now)) and all(row.met for row in barriers(now))
+
+
+def opens(now: Now) -> bool:
+    """The moment at which an answer opens the barrier."""
+    return now.is_a("apply") and is_open(now)
+
+
+def waits(now: Now) -> bool:
+    """The moment at which somebody has answered and the barrier still waits."""
+    rows = barriers(now)
+    return now.is_a("apply") and any(row.acked for row in rows) and not is_open(now)
+
+
+def _epoch(now: Now) -> str:
+    return f"Epoch {moment.epoch(now.m, now.after)}"
+
+
+def _names(names: set[str]) -> str:
+    return ", ".join(sorted(names)) or "nobody"
+
+
+def says_begins(now: Now) -> str:
+    """Who commits the plan, and how many ranges it locks."""
+    node = committer(now)
+    [plan] = [row for row in under_way(now) if row.node == node]
+    return (
+        f"{_epoch(now)}: {node} commits its own plan. {counted(len(plan.locks), 'range')} locked."
+    )
+
+
+def says_committed(now: Now) -> str:
+    """The epoch, and who committed it."""
+    return f"{_epoch(now)}, committed by {committer(now)}."
+
+
+def says_barrier(now: Now) -> str:
+    """Whom the barrier asks, and who is missing."""
+    rows = barriers(now)
+    need = sorted({f"{row.needed} of {len(row.replicas)}" for row in rows})
+    said = f"Asks {_names(addressed(now))}: in each range {' or '.join(need)}."
+    return f"{said} {'Open' if is_open(now) else 'Closed'}; not there yet: {_names(lacking(now))}."
+
+
+def says_streams(now: Now) -> str:
+    """What was streamed, and whether it has a permit."""
+    done = sum(row.done for each in under_way(now) for row in each.streams)
+    whole = sum(len(each.streams) for each in under_way(now))
+    return f"{done} of {counted(whole, 'range')} streamed. The plan in the log says from whom."
+
+
+def says_ended(now: Now) -> str:
+    """How many epochs it took, and who did not need to know."""
+    behind = {row.node for row in moment.applied(now.m, now.after)
+              if row.epoch < moment.epoch(now.m, now.after) - 1}  # fmt: skip
+    number = counted(len(now.after.tcm.events), "epoch")
+    return f"{_epoch(now)} is the last of {number}. Behind by more than one: {_names(behind)}."
+
+
+def says_locks(now: Now) -> str:
+    """Whose ranges are locked."""
+    titles = [f"{row.title} ({counted(len(row.locks), 'range')})" for row in under_way(now)]
+    return f"Under way: {', '.join(titles) or 'nothing'}."
+
+
+def status(now: Now, node: str) -> str:
+    """What a node is: ``joined``, ``registered``, ``joining``."""
+    return next(row.status for row in moment.nodes(now.m, now.after) if row.name == node)
+
+
+def may_begin(now: Now, verb: str) -> bool:
+    """Whether an operation may begin now."""
+    option = now.m.find(now.after, verb)
+    return option is not None and option[1] is None
+
+
+def refusal(now: Now, verb: str) -> str:
+    """Why an operation may not begin now; empty where it may, or makes no sense."""
+    option = now.m.find(now.after, verb)
+    return option[1].reason if option and option[1] else ""
+
+
+# -- the CMS ---------------------------------------------------------------------------------------
+
+
+def has_no_quorum(now: Now) -> bool:
+    """The moment at which the CMS has lost its quorum."""
+    return not now.m.has_quorum(now.after) and now.m.has_quorum(now.before or now.after)
+
+
+def members(now: Now) -> tuple[int, int]:
+    """How many members the CMS has by its newest list, and how many of them work."""
+    voters = now.m.newest(now.after).readers
+    able = now.after.where(lambda node: node.health == "up")
+    return voters.bit_count(), (voters & able).bit_count()
+
+
+def forced(now: Now) -> bool:
+    """Whether an operator has forced an entry."""
+    return was_forced(now.after)
+
+
+def says_members(now: Now) -> str:
+    """The members of the CMS, and how many are enough."""
+    count, live = members(now)
+    by_force = " It was forced." if forced(now) else ""
+    return f"CMS: {live} of {counted(count, 'member')} up, {majority(count)} needed.{by_force}"
+
+
+def says_served(now: Now) -> str:
+    """That data was served while no event could be committed."""
+    able = "possible" if now.m.has_quorum(now.after) else "impossible"
+    return f"{now.verb.split()[-1]} serves a read and a write; new epochs are {able}."
+
+
+def leaders(now: Now) -> set[str]:
+    """Who could have been forced at the moment before."""
+    verbs = map(now.m.verb, now.m.actions(now.before))
+    return {verb.split()[-1] for verb in verbs if verb.startswith("force ")}
+
+
+def says_forced(now: Now) -> str:
+    """Who is forced, and who else could have been."""
+    return f"{now.verb.split()[-1]} is the CMS now. Could have been: {_names(leaders(now))}."

@@ -1,0 +1,19 @@
+"""What the rest of the kit may know of this family."""
+
+from kit.engine.family import Family
+
+FAMILY = Family(
+    "worlds",
+    "Epochs beside topology over Raft",
+    order=100,
+    views={"worlds": "panels:VIEWS"},
+    composes=("cms", "group0", "recovery", "tcm", "topology"),
+    commands={
+        "side-by-side": ("two databases side by side, step by step", "commands:SIDE_BY_SIDE")
+    },
+    tasks=("lessons",),
+    public={
+        "": {"dry_run": "side_by_side", "commands": "side_by_side_rows"},
+        "lessons": {"lessons": "goes_on_in who_is_asked"},
+    },
+)

@@ -1,0 +1,225 @@
+"""Both worlds on one board: a picture each, and a table of what is alike and what differs.
+
+The pictures are those of the models' own families. One fills the place of the picture, the other
+the first tab beside it; what corresponds is about one thing, so that both sides light up.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from kit.edge.words import say
+from kit.engine.timeline import PassedStep
+from kit.protocols.worlds.alignment import TITLES, WORLDS, Meeting
+from kit.protocols.worlds.side_by_side import placed
+from kit.views.actions import mark
+from kit.views.declared import Badges, status
+from kit.views.fragment import Frag, h
+from kit.views.gate import Gate, gates_above, gates_of
+from kit.views.panel import Panel, Scene
+from kit.views.parts import heads, moved, scroll
+from kit.views.promises import LAMPS
+from kit.views.registry import Views, for_model
+
+EPOCHS, TOPOLOGY = WORLDS
+
+
+def part_scene(scene: Scene, world: str) -> Scene:
+    """The same moment of one world; where the other one acted, nothing changed in it."""
+
+    def work() -> Scene:
+        m = scene.model
+        state, before, action, words = getattr(scene.state, world), None, None, {}
+        if scene.action is not None:
+            part, own = m.part_of(scene.action)
+            before = getattr(scene.before, world)
+            if part == world:
+                action, words = own, {"say": scene.say, "why": m.parts[world].why(own)}
+            else:
+                before = state
+        suggested = None
+        if scene.suggested is not None and m.part_of(scene.suggested)[0] == world:
+            suggested = m.part_of(scene.suggested)[1]
+
+        def past() -> tuple[PassedStep, ...]:
+            return tuple(_own_steps(scene, world))
+
+        given: Mapping[str, Any] = {"suggested": suggested, "closed": scene.closed, **words}
+        return Scene(m.parts[world], state, before, action, past=past, **given)
+
+    return scene.once(("world", world), work)
+
+
+def _own_steps(scene: Scene, world: str) -> Iterator[PassedStep]:
+    for step in scene.way():
+        part, own = scene.model.part_of(step.action)
+        if part == world:
+            yield PassedStep(getattr(step.before, world), own, getattr(step.after, world))
+
+
+LOG, GATE = "log", "gate"
+KEYS = {"log": LOG, "tape": LOG, "group0": LOG, "strip": LOG}
+"""What is the same thing in both worlds, by the keys that it has in their pictures."""
+
+
+def thing_of(part: Frag) -> str | None:
+    """What a part of a picture is about: nodes have the same names in both."""
+    if part.key is None:
+        return part.get("data-of")
+    kinds = {*(part.get("class") or "").split()}
+    return GATE if kinds & {"gated", "gate"} else KEYS.get(part.key, part.get("data-of"))
+
+
+def in_world(drawn: Frag, scene: Scene, world: str) -> Frag:
+    """A picture of a world as part of the board: its own keys, and controls that the board has."""
+    m, own = scene.model, part_scene(scene, world)
+    marks = {
+        f"do:{mark(own.model, action)}": f"do:{mark(m, m.wrap[world](action))}"
+        for action, _ in own.options()
+    }
+
+    def renamed(part: Frag) -> Frag:
+        attrs, key = dict(part.attrs), part.key
+        if "data-act" in attrs:
+            attrs["data-act"] = marks.get(attrs["data-act"], attrs["data-act"])
+        if (thing := thing_of(part)) is not None:
+            attrs["data-of"] = thing
+        if key is not None:
+            key = placed(key, world)
+        kids = tuple(renamed(kid) if isinstance(kid, Frag) else kid for kid in part.kids)
+        return Frag(part.tag, tuple(attrs.items()), kids, key)
+
+    return renamed(drawn)
+
+
+def _panel(scene: Scene, world: str, slot: str) -> Panel:
+    """The panel of a world's own views that fills a slot there."""
+    views = for_model(scene.model.parts[world])
+    own = part_scene(scene, world)
+    named = {panel.name: panel for panel in views.panels}
+    wanted = named[getattr(views, slot)]
+    if wanted.shown is None or wanted.shown(own):
+        return wanted
+    rest = (p for p in views.panels if p.name not in (views.picture, views.badges, LAMPS.name))
+    return next(panel for panel in rest if panel.shown is None or panel.shown(own))
+
+
+def _drawn(world: str, slot: str) -> Callable[[Scene], Frag]:
+    def draw(scene: Scene) -> Frag:
+        own, panel = part_scene(scene, world), _panel(scene, world, slot)
+        drawn = panel.draw(own)
+        if slot == "picture" and panel.gates is None:
+            drawn = replace(drawn, kids=(*_gates(own, drawn), *drawn.kids))
+        return in_world(drawn, scene, world)
+
+    return draw
+
+
+def _gates(own: Scene, drawn: Frag) -> Iterator[Frag]:
+    """Who is waited for in a world whose picture does not show that itself."""
+    declared, former = for_model(own.model).gates, own.former()
+    then = gates_of(former, declared) if former else ()
+    if (above := gates_above(own, gates_of(own, declared), drawn, then)) is not None:
+        yield above
+
+
+def _waited_for(scene: Scene) -> Iterator[Gate]:
+    """The gates of both worlds: each draws its own in its picture."""
+    for world in WORLDS:
+        own = part_scene(scene, world)
+        yield from gates_of(
+            own, _panel(scene, world, "picture").gates or for_model(own.model).gates
+        )
+
+
+def _worded(world: str, slot: str) -> Callable[[Scene], str]:
+    return lambda scene: _panel(scene, world, slot).text(part_scene(scene, world))
+
+
+def _legend(scene: Scene) -> str:
+    panel = _panel(scene, EPOCHS, "picture")
+    return panel.legend(part_scene(scene, EPOCHS)) if panel.legend else ""
+
+
+def world_panel(world: str, slot: str, title: str, tab: str = "") -> Panel:
+    """A panel of a world: what fills a slot in its own family's views."""
+    legend = _legend if (world, slot) == (EPOCHS, "picture") else None
+    name = world if slot == "picture" else f"{world}-{slot}"
+    return Panel(
+        name, title, _drawn(world, slot), _worded(world, slot),
+        optional=slot == "table", still=slot == "picture", tab=tab, legend=legend,
+        gates=_waited_for if slot == "picture" else None,
+    )  # fmt: skip
+
+
+# -- what is alike, and what differs ---------------------------------------------------------------
+
+
+def _row(scene: Scene, number: int, met: Meeting) -> list[Frag]:
+    """A row with its button, what is told of each world, and below it how they compare."""
+    row, moments = met.row, scene.model.moments
+    name: Frag | str = row.title
+    if number < len(moments):
+        name = h("button", row.title, type="button", data_do="visit", data_moment=moments[number])
+    here = moved(_met(scene) is met)
+    return [
+        h("tr", h("th", name, scope="row"), [h("td", said) for said in met.said],
+          k=f"row:{number}", class_=here),
+        h("tr", h("td", f"{SIGNS[row.alike]} {row.claim}", colspan=3), k=f"claim:{number}",
+          class_=here),
+    ]  # fmt: skip
+
+
+def _met(scene: Scene) -> Meeting | None:
+    """The row whose moment this is."""
+    met: Meeting | None = scene.model.rows.get((scene.action, scene.state))
+    return met
+
+
+def _draw_rows(scene: Scene) -> Frag:
+    rows = [_row(scene, number, met) for number, met in enumerate(scene.model.aligned.met)]
+    head = heads("what happens", *TITLES.values())
+    return scroll("what is alike, and what differs", h("table", head, h("tbody", rows)))
+
+
+def _rows_text(scene: Scene) -> str:
+    lines = []
+    for met in scene.model.aligned.met:
+        lines.append(f"  {met.row.title}{' (now)' * (_met(scene) is met)}")
+        told = zip(TITLES.values(), met.said, strict=True)
+        lines += [f"    {title}: {said}" for title, said in told]
+        lines.append(f"    {SIGNS[met.row.alike]} {met.row.claim}")
+    return "\n".join(lines)
+
+
+SIGNS = {True: "=", False: "≠"}
+ROWS = Panel(
+    "rows", "What is alike (=), and what differs (≠)", _draw_rows, _rows_text, tab="Alike or not"
+)
+
+
+def _badges(scene: Scene) -> Badges:
+    met, every = _met(scene), scene.model.aligned.met
+    if met is None:
+        yield "row", say("{n} rows", n=len(every)), "plain"
+    else:
+        yield "row", f"{every.index(met) + 1}/{len(every)} {met.row.verdict}", "busy"
+
+
+VIEWS = Views(
+    (
+        status(_badges, "badges"),
+        world_panel(EPOCHS, "picture", TITLES[EPOCHS]),
+        world_panel(TOPOLOGY, "picture", TITLES[TOPOLOGY]),
+        ROWS,
+        world_panel(EPOCHS, "table", f"{TITLES[EPOCHS]}: table", "Epochs: table"),
+        world_panel(TOPOLOGY, "table", f"{TITLES[TOPOLOGY]}: table", "Topology: table"),
+        LAMPS,
+    ),
+    picture=EPOCHS,
+    table=TOPOLOGY,
+    badges="badges",
+    evidence=(EPOCHS, TOPOLOGY),
+    may_ask=lambda scene: False,
+)

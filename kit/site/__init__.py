@@ -1,0 +1,1 @@
+"""The page that needs nothing: pages whose engine runs in a worker of the browser."""

@@ -1,0 +1,222 @@
+"""The drawer of a page: what one may set up, as HTML, and what its controls say.
+
+A search is made by a worker of its own, so that this one goes on answering and a stop is at once.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from kit.edge.words import say
+from kit.engine import trace as traces
+from kit.engine.check import check
+from kit.engine.progress import Progress
+from kit.engine.timeline import Timeline
+from kit.errors import BadInput, KitError
+from kit.playing.session import Session
+from kit.playing.setup import Field, Setup
+from kit.playing.verdicts import LARGEST_BOUND, MOST_STATES, outcome_box, stopped
+from kit.views.fragment import Frag, h
+from kit.views.parts import prose
+
+# What the page says; the field ``setup`` tells which of these it is.
+
+
+class Change(Struct, frozen=True, forbid_unknown_fields=True, tag_field="setup", tag="change"):
+    """A parameter was given a value."""
+
+    name: str
+    value: bool | int | str | None
+
+
+class Switch(Struct, frozen=True, forbid_unknown_fields=True, tag_field="setup", tag="switch"):
+    """A safeguard was switched."""
+
+    name: str
+    on: bool
+
+
+class Begin(Struct, frozen=True, forbid_unknown_fields=True, tag_field="setup", tag="reset"):
+    """The story begins again as it was opened."""
+
+
+class Search(Struct, frozen=True, forbid_unknown_fields=True, tag_field="setup", tag="search"):
+    """A search of the model that is shown is asked for, of so many states at most."""
+
+    most: int
+
+
+class Stopped(Struct, frozen=True, forbid_unknown_fields=True, tag_field="setup", tag="stopped"):
+    """The search was stopped, after so many states."""
+
+    states: int
+
+
+class Found(Struct, frozen=True, forbid_unknown_fields=True, tag_field="setup", tag="found"):
+    """A search has ended: what it says, as HTML, and the run that it found, as a trace (or none).
+
+    ``asked`` is the trace of what was searched.
+    """
+
+    asked: str
+    html: str
+    run: str = ""
+
+
+Said: TypeAlias = Change | Switch | Begin | Search | Stopped | Found
+
+
+class Drawer:
+    """What is set up on a page; ``session`` is played there, ``tell`` sends the page a message."""
+
+    def __init__(self, session: Session, tell: Any) -> None:
+        self.session, self.tell = session, tell
+        self.setup = Setup(session)
+        self.found: str = ""
+        self.is_busy = False
+        self._note: tuple[str, str, bool] = "", "", False
+
+    def hear(self, content: object) -> None:
+        """Do what a control says; what is wrong with it is told beside it.
+
+        Raises BadInput for what no control says.
+        """
+        try:
+            said: Said = msgspec.convert(content, Said, strict=True)
+        except msgspec.ValidationError as error:
+            raise BadInput("setup", content, f"what a control says ({error})") from None
+        touched = getattr(said, "name", "")
+        self._note, self.is_busy = ("", "", False), True
+        try:
+            words, is_wrong = self._do(said), False
+        except KitError as error:
+            words, is_wrong = str(error), True
+        finally:
+            self.is_busy = False
+        self._note = touched if is_wrong else "", words, is_wrong
+        self.show()
+
+    def _do(self, said: Said) -> str:
+        if isinstance(said, Change):
+            return self._forgetting(self.setup.configure(self.setup.off, said.name, said.value))
+        if isinstance(said, Switch):
+            others = (name for name in self.setup.off if name != said.name)
+            off = (*others, *([] if said.on else [said.name]))
+            return self._forgetting(self.setup.configure(off))
+        if isinstance(said, Begin):
+            return self._forgetting(self.setup.reset())
+        if isinstance(said, Search):
+            if not 1 <= said.most <= LARGEST_BOUND:
+                raise BadInput("states at most", said.most, f"1 to {LARGEST_BOUND:,}")
+            self.tell({"search": {"asked": self._asked(), "most": said.most}})
+        elif isinstance(said, Stopped):
+            self.found = h("p", stopped(said.states), class_="kit-found", role="status").html()
+        elif said.asked == self._asked():  # else a switch was used meanwhile
+            self.found = said.html
+            if said.run:
+                self.session.branch(Timeline.load(traces.loads(said.run)).actions(), at_end=True)
+        return ""
+
+    def _forgetting(self, words: str) -> str:
+        """The last verdict was of another model than the one that is shown now."""
+        self.found = ""
+        return words
+
+    def _asked(self) -> str:
+        return traces.dumps(Timeline(self.session.model).save())
+
+    def follow(self) -> None:
+        """Show the switches of the branch that is shown, if they are others."""
+        if not self.is_busy and {*self.setup.off} != {*self.session.model.off}:
+            self.found = ""
+            self.setup.follow()
+            self.show()
+
+    def show(self) -> None:
+        """Send the page the drawer as it is now."""
+        self.tell({"drawer": "".join(part.html() for part in self._parts()) + self.found})
+
+    def _parts(self) -> list[Frag]:
+        entry = self.setup.entry
+        safeguards = () if entry is None else entry.safeguards
+        switches = [
+            self._row(
+                each.name,
+                _box(each.name not in self.setup.off, data_switch=each.name),
+                h("span", f"{each.id}  {each.in_full}"),
+            )
+            for each in safeguards
+        ]
+        fields = [
+            self._row(each.name, h("span", each.title), _control(each), title=each.meaning)
+            for each in self.setup.fields
+        ]
+        most = h("input", type="number", value=MOST_STATES, min=1, max=LARGEST_BOUND)
+        search = h(
+            "div",
+            _button("search", say("Search for a violation"), say("try every run of this model")),
+            _button("stop", say("Stop"), say("stop the search and keep what it found")),
+            h("label", h("span", say("states at most")), most),
+            h("span", class_="kit-count", role="status"),
+        )
+        where, words, is_wrong = self._note
+        told = None if where else _note(words, is_wrong)
+        begin = _button("reset", say("Reset"), say("begin again with this model"))
+        heads = [h("h3", say("Safeguards"))] if switches else []
+        ring = [h("h3", say("Ring and model")), *fields] if fields else []
+        return [h("div", begin, told), search, h("div", heads, switches, ring)]
+
+    def _row(self, name: str, *kids: Frag, title: str | None = None) -> Frag:
+        where, words, is_wrong = self._note
+        note = _note(words, is_wrong) if where == name else None
+        return h("div", h("label", *kids, title=title), note)
+
+
+def _note(words: str, is_wrong: bool) -> Frag | None:
+    kind = "kit-wrong" if is_wrong else "kit-told"
+    return h("p", prose(words), class_=kind, role="alert") if words else None
+
+
+def _button(name: str, word: str, title: str) -> Frag:
+    return h("button", word, type="button", title=title, data_setup=name)
+
+
+def _box(on: bool, **names: str) -> Frag:
+    return h("input", type="checkbox", checked=on, **names)
+
+
+def _control(field: Field) -> Frag:
+    named = {"data_change": field.name, "data_kind": field.kind}
+    if field.kind == "switch":
+        return _box(field.value, **named)
+    if field.kind == "choice":
+        options = [
+            h("option", word, value=_json(value), selected=value == field.value)
+            for word, value in field.options
+        ]
+        return h("select", options, **named)
+    if field.kind == "number":
+        return h(
+            "input", type="number", value=field.value, min=field.least, max=field.most, **named
+        )
+    return h("input", type="text", value=field.value, **named)
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def searched(asked: str, most: int, tell: Progress) -> Found:
+    """What a search of the model of a trace finds; ``tell`` hears how far it is.
+
+    Raises BadInput for a trace that is none, or a model that a search cannot follow.
+    """
+    model = traces.model_of(traces.loads(asked))
+    result = check(model, max_states=most, progress=tell)
+    run = ""
+    if result.violation is not None:
+        run = traces.dumps(Timeline.along(model, result.violation.actions).save())
+    return Found(asked, outcome_box(model, result).html(), run)

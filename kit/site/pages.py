@@ -1,0 +1,120 @@
+"""The pages of the site: where to begin, and one for each story. They ask nobody for anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from msgspec import Struct
+
+from kit.edge.words import say
+from kit.engine.family import families
+from kit.engine.registry import entry_of
+from kit.engine.scenario import files, title_of
+from kit.views.fragment import escape
+from kit.views.frame import readable_frame
+from kit.views.palette import page_colours
+from kit.views.rendered import RenderedTimeline
+from kit.views.shell import shell
+from kit.views.styles import widget_style
+
+FOLDER = Path(__file__).resolve().parent / "browser"
+POLICY = {
+    **dict.fromkeys(("default-src", "base-uri", "form-action"), "'none'"),
+    **dict.fromkeys(("style-src", "connect-src"), "'self'"),
+    "script-src": "'self' blob: 'wasm-unsafe-eval'",
+    "worker-src": "blob:",
+    "img-src": "'self' data:",
+}
+"""What pages may load: what lies beside them, and WebAssembly."""
+
+
+@cache
+def sheet(name: str) -> str:
+    """The text of a browser file of this folder."""
+    return (FOLDER / name).read_text(encoding="utf-8")
+
+
+def style() -> str:
+    """The style sheet of all pages."""
+    return widget_style() + page_colours().replace(".kp", ":root") + sheet("site.css")
+
+
+class Listed(Struct, frozen=True):
+    """A story of the list: its name, what it is called, what it is about."""
+
+    name: str
+    title: str
+    about: str
+
+
+def listed() -> Iterator[tuple[str, list[Listed]]]:
+    """Every story, by the title of its family: the scenarios of its models, then its files."""
+    for family in families():
+        own = [
+            Listed(f"{entry.name}/{one.name}", one.title, entry.title)
+            for entry in map(entry_of, family.models)
+            for one in entry.scenarios
+        ]
+        known = {each.name for each in own}
+        rest = (name for name in files() if name.startswith(f"{family.name}/"))
+        own += [Listed(name, title_of(name), "") for name in rest if name not in known]
+        yield family.title, own
+
+
+def start_page() -> str:
+    """The list of all stories, by family, below the map of the course."""
+    title, parts = say("Cluster metadata, step by step"), list[str]()
+    for family, stories in listed():
+        items = (
+            f'<li><a href="stories/{one.name}.html">{escape(one.title)}</a> '
+            f"<span>{escape(one.about)}</span></li>"
+            for one in stories
+        )
+        parts.append(f"<section><h2>{escape(family)}</h2><ul>{''.join(items)}</ul></section>")
+    course = f'<img src="course.svg" alt="{escape(say("the map of the course"))}">'
+    body = f'<main class="start"><h1>{escape(title)}</h1>{course}{"".join(parts)}</main>'
+    return _page(title, body, "")
+
+
+def story_page(name: str, title: str, rendered: RenderedTimeline) -> str:
+    """The page of a story: its first frame, to be read at once; where its pack and engine are."""
+    scene = rendered.scene(rendered.timeline.path()[0])
+    place = shell(readable_frame(scene, rendered.panels, rendered.views))
+    model = rendered.model.title
+    starts = say("The engine starts: reading goes on meanwhile.")
+    nav = (
+        f'<nav aria-label="{escape(say("stories"))}">'
+        f'<a href="../../index.html">{escape(say("all stories"))}</a>'
+        f"<span>{escape(model)}</span><b>{escape(title)}</b>"
+        f'<span id="engine" role="status">{escape(starts)}</span></nav>'
+    )
+    stage = (
+        '<main class="kit-player"><div class="kit-drawer"></div>'
+        f'<div id="player">{place.html()}</div></main>'
+    )
+    data = {
+        "story": name,
+        "pack": f"../../packs/{name}.pack",
+        "engine": "../../engine/",
+        "live": say("Live: every button works."),
+        "failed": say(
+            "The engine cannot start in this browser: the story can be read, not changed."
+        ),
+    }
+    attributes = "".join(f' data-{key}="{escape(value)}"' for key, value in data.items())
+    script = '<script type="module" src="../../live.js"></script>'
+    return _page(title, nav + stage + script, "../../", attributes)
+
+
+def _page(title: str, body: str, root: str, attributes: str = "") -> str:
+    policy = "; ".join(map(" ".join, POLICY.items()))
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        f'<link rel="icon" href="data:,"><title>{escape(title)}</title>'
+        f'<link rel="stylesheet" href="{root}site.css"></head>\n'
+        f"<body{attributes}>{body}</body></html>\n"
+    )

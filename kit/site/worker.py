@@ -1,0 +1,96 @@
+"""The engine of a page without a kernel: what runs in the workers of a browser.
+
+The page holds a pack of the whole story, so it is read before the engine is there. A worker opens
+the same story, takes what the page has drawn already, and from then on the two speak the wire. What
+the page's drawer says goes beside it. A second worker searches.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from time import monotonic
+
+import msgspec
+
+from kit.edge.words import say
+from kit.engine.progress import PAUSE
+from kit.engine.registry import entry_of, model_names
+from kit.engine.scenario import files, open_file
+from kit.engine.timeline import Timeline
+from kit.errors import KitError
+from kit.playing.opening import open_named
+from kit.playing.session import Line, Session
+from kit.site.drawer import Drawer, searched
+from kit.views.fragment import h
+from kit.views.parts import prose
+from kit.views.rendered import MOST_AHEAD
+from kit.views.wire import Pack
+
+Tell = Callable[[str | bytes], object]
+
+
+def told(name: str) -> Timeline:
+    """A story as a page tells it: played to its end, or as far as one counts, seen from its start.
+
+    ``name`` is a scenario's, or that of a file of the kit's. Raises BadInput for an unknown one.
+    """
+    file = files().get(name)
+    if file is not None and not is_scenario(name):
+        return open_file(file)
+    timeline = open_named(name).timeline
+    for _ in range(MOST_AHEAD):
+        if timeline.forward() is None:
+            break
+    timeline.goto(0)
+    return timeline
+
+
+def is_scenario(name: str) -> bool:
+    """Whether a registered model has a scenario of this name, which begins with the model's."""
+    model, _, own = name.partition("/")
+    return model in model_names() and own in [one.name for one in entry_of(model).scenarios]
+
+
+class Engine(Session):
+    """The session of a page, with its drawer; ``tell`` sends the page a message or a pack."""
+
+    def __init__(self, name: str, pack: bytes, tell: Tell) -> None:
+        drawn = msgspec.json.decode(gzip.decompress(pack), type=Pack) if pack else None
+        line = Line()
+        self.drawer: Drawer | None = None
+        super().__init__(told(name), line, drawn=drawn)
+        line.tell = tell
+        self.drawer = Drawer(self, line.send)
+        self.drawer.show()
+
+    def said(self, text: str) -> None:
+        """Do what the page says: a message of the wire, or of its drawer."""
+        content = msgspec.json.decode(text)
+        if isinstance(content, dict) and "setup" in content and self.drawer is not None:
+            self.drawer.hear(content)
+        else:
+            self.hear(content)
+
+    def _follow(self) -> None:
+        if self.drawer is not None:
+            self.drawer.follow()
+
+
+def search(asked: str, most: int, tell: Tell) -> None:
+    """Search the model of a trace; the page hears how far it is, and then what was found."""
+    spoken = monotonic()
+
+    def count(states: int, now: int) -> None:
+        nonlocal spoken
+        if monotonic() - spoken >= PAUSE:
+            spoken = monotonic()
+            words = say("{n:,} states, {now:,} being looked at", n=states, now=now)
+            tell(msgspec.json.encode({"states": states, "count": words}).decode())
+
+    try:
+        found = msgspec.to_builtins(searched(asked, most, count))
+    except KitError as error:
+        wrong = h("p", prose(str(error)), class_="kit-wrong", role="alert")
+        found = {"setup": "found", "asked": asked, "html": wrong.html()}
+    tell(msgspec.json.encode({"found": found}).decode())

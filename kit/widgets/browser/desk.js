@@ -1,0 +1,79 @@
+// The drawer of a page whose engine is in a worker: its controls, and the worker that searches. It
+// is begun when the drawer is opened, and ended when a search is stopped: the next one has another.
+
+import { Engine } from "./engine.js";
+
+export class Desk {
+  states = 0;
+
+  constructor(sheet, fetched, place, say) {
+    Object.assign(this, { sheet, fetched, place, say });
+    sheet.addEventListener("click", ({ target }) => this.press(target.dataset.setup));
+    sheet.addEventListener("change", ({ target }) => this.change(target));
+    sheet.addEventListener("keydown", (event) => event.key !== "Escape" && event.stopPropagation());
+  }
+
+  // The engine has drawn it anew; who is in a control stays there.
+  show(html) {
+    const { sheet } = this;
+    const named = ({ dataset }) => JSON.stringify({ ...dataset });
+    const before = sheet.contains(document.activeElement) && named(document.activeElement);
+    sheet.innerHTML = html;
+    const same = [...sheet.querySelectorAll("input,select,button")];
+    if (before) same.find((one) => named(one) === before)?.focus();
+  }
+
+  press(name) {
+    if (name === "reset") this.say({ setup: "reset" });
+    if (name === "search" && !this.isBusy) {
+      const most = Number(this.sheet.querySelector("[type=number]:not([data-change])").value);
+      this.say({ setup: "search", most });
+    }
+    if (name === "stop") {
+      this.engine.end();
+      this.engine = undefined;
+      this.busy(false);
+      this.say({ setup: "stopped", states: this.states });
+    }
+  }
+
+  change({ dataset, checked, value, type }) {
+    if (dataset.switch) this.say({ setup: "switch", name: dataset.switch, on: checked });
+    if (!dataset.change) return;
+    const kinds = { switch: checked, number: Number(value), text: value };
+    const plain = dataset.kind === "choice" ? JSON.parse(value) : kinds[dataset.kind];
+    this.say({ setup: "change", name: dataset.change, value: plain });
+  }
+
+  // A Python of its own, so that the engine goes on answering.
+  begin() {
+    const failed = (why) => this.hear({ failed: why });
+    this.engine ??= new Engine(this.fetched, (said) => this.hear(JSON.parse(said)), failed);
+  }
+
+  search(given) {
+    this.begin();
+    this.states = 0;
+    this.busy(true);
+    this.engine.tell("search", given);
+  }
+
+  hear({ states, count, found, failed }) {
+    if (states) this.states = states;
+    if (count) this.count(count);
+    if (!found && !failed) return;
+    this.busy(false);
+    if (found) this.say(found);
+    else this.count(String(failed));
+  }
+
+  count(words) {
+    this.sheet.querySelector(".kit-count").textContent = words;
+  }
+
+  busy(on) {
+    this.isBusy = on;
+    this.sheet.toggleAttribute("data-my-busy", on);
+    this.count(on ? this.place.searching : "");
+  }
+}

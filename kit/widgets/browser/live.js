@@ -1,0 +1,63 @@
+// The entry of a page whose engine runs beside it in a worker: the pack is shown at once, and what
+// one presses before the engine is there waits for it.
+
+import { follow, placeOf } from "./address.js";
+import { hearKeys } from "./alone.js";
+import { listen } from "./controls.js";
+import { Desk } from "./desk.js";
+import { Engine } from "./engine.js";
+import { Hand } from "./hand.js";
+import { linked } from "./linked.js";
+import { Player } from "./player.js";
+
+const part = (id) => document.getElementById(id);
+const box = part("player");
+const place = document.body.dataset;
+const given = new URLSearchParams(location.hash.slice(1));
+const pack = new Uint8Array(await (await fetch(place.pack)).arrayBuffer());
+const traits = { pack, shell: box.innerHTML, live: true, plays: false, steps: 0, story: false };
+const fetched = (name) => fetch(new URL(name, new URL(place.engine, location.href)));
+const ask = (said) => engine.tell("said", JSON.stringify(said));
+const { model, hear } = linked(traits, (said) => {
+  ask(said);
+  if (said.position) history.replaceState(null, "", `#${placeOf(player)}`);
+});
+const player = new Player(model, box);
+player.hand = new Hand(player);
+listen(player);
+hearKeys(player);
+player.drawer.attach(box.parentElement);
+player.wire.then(() => follow(player, given));
+
+const desk = new Desk(player.drawer.sheet, fetched, place, ask);
+const engine = new Engine(fetched, heard, failed);
+engine.tell("open", { name: place.story, pack });
+for (const name of ["setup", "break"])
+  box.addEventListener("click", ({ target }) => target.closest(`[data-do=${name}]`) && desk.begin());
+
+function heard(said) {
+  if (said === "live") arrived();
+  else {
+    const told = typeof said === "string" ? JSON.parse(said) : said;
+    if (told.drawer !== undefined) desk.show(told.drawer);
+    else if (told.search) desk.search(told.search);
+    else hear(told);
+  }
+}
+
+function arrived() {
+  place.is = "live";
+  part("engine").textContent = place.live;
+  player.wire.then(() => player.wire.sync());
+}
+
+// Without an engine the story can be read still.
+function failed(why) {
+  place.is = "failed";
+  player.isLive = false;
+  traits.closed = part("engine").textContent = place.failed;
+  console.error(why);
+}
+
+addEventListener("hashchange", () =>
+  follow(player, new URLSearchParams(location.hash.slice(1))));

@@ -1,0 +1,1 @@
+"""Two worlds side by side."""

@@ -1,0 +1,251 @@
+"""Pairs of stories: their rows are found in both, what they say is true, and one Player has all."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from itertools import pairwise, product
+from pathlib import Path
+
+import pytest
+from msgspec.structs import asdict, replace
+
+import kit
+from kit import Timeline
+from kit.engine.registry import build
+from kit.engine.scenario import file_named, open_file
+from kit.errors import BadInput, KitError
+from kit.lessons import goes_on_in, predict, who_is_asked
+from kit.protocols.worlds import commands
+from kit.protocols.worlds.alignment import WORLDS, Meeting, Pair, aligned, moments
+from kit.protocols.worlds.facts import coordinator, epochs
+from kit.protocols.worlds.facts.pairs import BOTH, JOIN, PAIRS, side_by_side_run
+from kit.protocols.worlds.panels import part_scene
+from kit.protocols.worlds.side_by_side import SideBySide
+from kit.views.fragment import keys
+from kit.views.panel import scene_at
+from kit.views.registry import for_model
+
+runs = cache(side_by_side_run)
+"""Runs that tests only look at."""
+every_pair = pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.name)
+
+
+@every_pair
+def test_each_row_is_true_of_its_moments(pair: Pair) -> None:
+    """What a row claims holds in the two states that were found for it."""
+    for met in aligned(pair).met:
+        assert met.holds, met.row.title
+
+
+@every_pair
+def test_a_claim_is_not_true_of_any_two_moments(pair: Pair) -> None:
+    """Each claim is false of some moments of the same two stories, so it says something."""
+    stories = [[*moments(open_file(file_named(story)))] for story in pair.stories]
+    for row in pair.rows:
+        assert not all(_holds(row, *nows) for nows in product(*(s[1:] for s in stories)))
+
+
+def _holds(row: object, *nows: object) -> bool:
+    try:
+        return bool(row.holds(*nows))  # type: ignore[attr-defined]  # a row's
+    except (TypeError, ValueError, AttributeError, AssertionError):
+        return False  # the claim is about a step that this moment has not
+
+
+@every_pair
+def test_rows_are_in_the_order_of_both_stories(pair: Pair) -> None:
+    """No row comes before the one above it in either world."""
+    for above, below in pairwise(aligned(pair).met):
+        assert all(a < b for a, b in zip(above.steps, below.steps, strict=True))
+
+
+def test_whom_barriers_ask_is_what_the_models_need() -> None:
+    """Each set of answers opens the barrier of epochs that has a majority of each range, and over
+    Raft only all of them do: tried in the models, one set after the other.
+    """
+    met = next(met for met in aligned(JOIN).met if met.row.title == "writes go to both")
+    a, b = met.nows
+    asked = sorted(coordinator.addressed(b))
+    assert asked == ["A", "B", "C", "D", "E"]
+    for some in _subsets(asked):
+        state = a.after
+        for name in some:
+            while a.m.applied(state)[a.m.names.index(name)] < a.m.snapshot(a.after).metadata.epoch:
+                state = a.m.apply(state, a.m.find(state, f"apply {name}")[0])
+        open_here = not epochs.barriers(a) or epochs.is_open(replace(a, after=state))
+        assert open_here == ({"B", "C"} <= {*some} and bool({"A", "E"} & {*some})), some
+        state = b.after
+        for name in some:
+            state = b.m.apply(state, b.m.find(state, f"answer {name}")[0])
+        assert (not coordinator.lacking(replace(b, after=state))) == ({*some} == {*asked}), some
+
+
+def _subsets(names: list[str]) -> list[tuple[str, ...]]:
+    chosen = product((False, True), repeat=len(names))
+    return [tuple(n for n, on in zip(names, each, strict=True) if on) for each in chosen]
+
+
+def test_a_row_that_a_story_lacks_is_told() -> None:
+    """A pair whose story has no moment for a row cannot be shown."""
+    twice = replace(BOTH, rows=(*BOTH.rows, BOTH.rows[0]))
+    with pytest.raises(KitError, match="has no moment for it begins"):
+        aligned(twice)
+
+
+@every_pair
+def test_both_stories_are_told_whole_with_a_milestone_a_row(pair: Pair) -> None:
+    """The run has every step of both stories, and stops at each row when both worlds are there."""
+    run, given = side_by_side_run(pair.name), aligned(pair)
+    assert len(run.moments) - 1 == sum(map(len, given.actions))
+    assert side_by_side_run(pair.name).at == 0
+    for number, met in zip(run.model.moments, given.met, strict=True):
+        moment = run.moments[number]
+        assert moment.milestone == met.row.title
+        states = tuple(getattr(moment.state, world) for world in WORLDS)
+        assert states == tuple(now.after for now in met.nows)
+        assert run.why(number).endswith(met.row.claim)
+    assert sum(m.milestone is not None for m in run.moments) == len(given.met)
+
+
+def test_one_steps_on_along_the_stories() -> None:
+    """From the start the Player's milestones are the rows, and its steps those of the script."""
+    player = kit.side_by_side("death")
+    titles = [player.milestone().milestone for _ in player.model.aligned.met]
+    assert titles == [met.row.title for met in player.model.aligned.met]
+    run = Timeline(player.model, player.timeline.script)
+    while run.forward() is not None and len(run.moments) < len(player.timeline.moments):
+        pass
+    assert run.actions() == player.timeline.actions()
+
+
+def test_a_branch_changes_one_world_alone() -> None:
+    """What is done in one world leaves the other as it was, and is named by its world."""
+    player = kit.side_by_side("bootstrap")
+    player.goto(player.model.moments[2])
+    before = player.state
+    player.act("epochs apply D")
+    assert player.state.topology is before.topology
+    assert player.state.epochs != before.epochs
+    assert "Epochs (CEP-21): D applies" in player.timeline.now.say
+    with pytest.raises(BadInput):
+        player.act("apply D")
+
+
+def test_promises_of_both_worlds_are_judged() -> None:
+    """A promise that breaks in one world is named by its world; steps of the other say nothing."""
+    run = runs("bootstrap")
+    names = {prop.name for prop in run.model.properties}
+    assert {"epochs:quorums", "epochs:locks"} <= names
+    assert any(name.startswith("topology:") for name in names)
+    assert not run.breaches(run.path()[-1])
+    steps = [each for each in run.model.properties if each.kind == "step"]
+    for step in run.passed(run.path()[-1]):
+        world = run.model.part_of(step.action)[0]
+        others = (prop for prop in steps if not prop.name.startswith(f"{world}:"))
+        assert not any(prop.of_step(step.before, step.action, step.after) for prop in others)
+
+
+def test_a_promise_that_breaks_is_named_by_its_world() -> None:
+    """Without locks two operations of one world take the same range; the other keeps all."""
+    given = aligned(BOTH)
+    header = replace(given.models[0].parameters)
+    unlocked = build("tcm", asdict(header), ("range-locks",))
+    model = SideBySide(replace(given, models=(unlocked, given.models[1])))
+    run = Timeline(model)
+    for verb in ("epochs bootstrap E --tokens 150", "topology join E", "epochs decommission B"):
+        run.do(model.find(run.state, verb)[0])
+    broken = [breach.title for breach in run.breaches(run.at)]
+    assert "Epochs (CEP-21): Operations in flight keep to disjoint ranges" in broken
+    assert all(title.startswith("Epochs (CEP-21): ") for title in broken)
+
+
+@every_pair
+def test_the_board_shows_both_and_no_key_twice(pair: Pair) -> None:
+    """Every moment has a picture of each world; of parts that move there is one of each key."""
+    run = runs(pair.name)
+    views = for_model(run.model)
+    for moment in run.path()[:: max(1, len(run.moments) // 20)]:
+        scene = scene_at(run, moment)
+        seen = [key for panel in views.panels[1:4] for key in keys(panel.draw(scene))]
+        assert len(seen) == len(set(seen))
+        assert scene.state.epochs is part_scene(scene, "epochs").state
+
+
+def test_what_corresponds_is_one_thing() -> None:
+    """The log, the gate, and each node are about the same thing on both sides."""
+    run = runs("bootstrap")
+    scene = scene_at(run, run.model.moments[2])
+    views = {panel.name: panel for panel in for_model(run.model).panels}
+    things = [{part.get("data-of") for part in views[world].draw(scene).walk()} for world in WORLDS]
+    assert {"A", "B", "C", "D", "E", "log", "gate"} <= things[0] & things[1]
+
+
+def test_controls_of_a_world_are_those_of_the_board() -> None:
+    """Who stands before a gate does its own step on the board, in its own world."""
+    player = kit.side_by_side("bootstrap")
+    player.goto(player.model.moments[2])
+    scene = player.rendered.scene(player.timeline.at)
+    views = {panel.name: panel for panel in for_model(player.model).panels}
+    for world, done in (("epochs", "epochs apply"), ("topology", "topology answer")):
+        acts = [part.get("data-act") for part in views[world].draw(scene).walk()]
+        act = next(act for act in acts if act)
+        action = player._marked(act.removeprefix("do:"))
+        assert player.model.verb(action).startswith(done)
+
+
+def test_rows_open_their_moments() -> None:
+    """The table has a button for each row, and it leads to the row's moment."""
+    run = runs("majority")
+    rows = next(panel for panel in for_model(run.model).panels if panel.name == "rows")
+    drawn = rows.draw(scene_at(run, run.model.moments[1]))
+    buttons = [part for part in drawn.walk() if part.tag == "button"]
+    assert [int(b.get("data-moment") or 0) for b in buttons] == list(run.model.moments)
+    text = rows.text(scene_at(run, run.model.moments[1]))
+    assert "data is served (now)" in text
+    assert all(met.row.claim in text for met in run.model.aligned.met)
+
+
+def test_the_command_tells_rows_and_writes_a_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Text, JSON and a page say the same; a wrong name is refused with what there is."""
+    assert commands.SIDE_BY_SIDE(["cancel", "--json"]) == 0
+    [told] = json.loads(capsys.readouterr().out)["pairs"]
+    [pair] = [pair for pair in PAIRS if pair.name == "cancel"]
+    assert [row["claim"] for row in told["rows"]] == [row.claim for row in pair.rows]
+    assert commands.SIDE_BY_SIDE([]) == 0
+    text = capsys.readouterr().out
+    assert all(pair.question in text for pair in PAIRS)
+    page = tmp_path / "page.html"
+    assert commands.SIDE_BY_SIDE(["majority", "--html", str(page)]) == 0
+    assert page.stat().st_size < 500_000
+    with pytest.raises(BadInput, match="bootstrap, cancel"):
+        commands.SIDE_BY_SIDE(["nothing"])
+    with pytest.raises(BadInput, match="a pair to write"):
+        commands.SIDE_BY_SIDE(["--html", str(page)])
+    with pytest.raises(BadInput, match="bootstrap, cancel"):
+        kit.side_by_side("nothing")
+
+
+def test_questions_are_answered_by_the_models() -> None:
+    """Whom each barrier asks, and which one is open; elsewhere there is nothing to ask."""
+    player = kit.side_by_side("bootstrap")
+    player.goto(player.model.moments[2])
+    assert predict(player, who_is_asked, "epochs").right == ("A", "B", "C", "E")
+    assert predict(player, who_is_asked, "topology").right == ("A", "B", "C", "D", "E")
+    death = kit.side_by_side("death")
+    death.goto(death.model.moments[3])
+    assert predict(death, goes_on_in).right == ("Epochs (CEP-21)",)
+    for name in ("bootstrap", "majority"):
+        with pytest.raises(KitError, match="no barrier runs in both"):
+            predict(kit.side_by_side(name), goes_on_in)
+
+
+def test_a_row_says_what_its_states_say() -> None:
+    """What is told of a world is made of the state that was found: another state, other words."""
+    met: Meeting = aligned(JOIN).met[2]
+    later = aligned(JOIN).met[3]
+    assert "not there yet: A, B, C." in met.said[0]
+    assert met.row.epochs.says(later.nows[0]).endswith("not there yet: A.")
+    assert met.row.topology.says(later.nows[1]).endswith("not there yet: nobody.")

@@ -1,0 +1,161 @@
+"""What a worker does of a page: without a browser, message by message."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import Any
+
+import pytest
+from msgspec.json import decode
+
+from kit.engine.check import check
+from kit.engine.registry import build
+from kit.errors import BadInput
+from kit.playing.session import Session
+from kit.site.worker import Engine, search, told
+from kit.views.actions import mark
+from kit.views.rendered import RenderedTimeline
+from kit.views.wire import Pack
+
+STORY = "group0/schema"
+
+
+class Page:
+    """What an engine tells: its last drawer, its updates, what it asks a second worker."""
+
+    def __init__(self, name: str = STORY) -> None:
+        self.pack = RenderedTimeline(told(name)).pack().compressed()
+        self.heard: list[Any] = []
+        self.engine = Engine(name, self.pack, self.hear)
+
+    def hear(self, said: str | bytes) -> None:
+        """Take what the engine tells."""
+        self.heard.append(json.loads(said) if isinstance(said, str) else said)
+
+    def say(self, **said: Any) -> None:
+        """Tell the engine something."""
+        self.engine.said(json.dumps(said))
+
+    def last(self, name: str) -> Any:
+        """The last message's part of that name."""
+        return next(said[name] for said in reversed(self.heard) if name in said)
+
+
+def test_an_engine_draws_nothing_that_the_page_holds() -> None:
+    """The texts of the pack are the engine's own; a step into the past adds to them."""
+    page = Page()
+    drawn = decode(gzip.decompress(page.pack), type=Pack)
+    assert page.engine.rendered.store.texts == drawn.texts
+    page.say(message="sync", texts=len(drawn.texts), moments=len(drawn.moments), session="0")
+    assert page.last("texts") == []
+    page.say(message="act", control="fork", at=2, have=len(drawn.texts))
+    other = next(
+        action
+        for action, refusal in page.engine.timeline.here.options(page.engine.state)
+        if refusal is None and action != page.engine.timeline.moments[3].action
+    )
+    control = f"do:{mark(page.engine.model, other)}"
+    page.say(message="act", control=control, at=2, have=len(drawn.texts))
+    assert page.last("position")["at"] == len(drawn.moments)
+
+
+def test_what_is_stored_is_what_an_engine_would_draw() -> None:
+    """A pack that is not of the story's moments is not taken: they are drawn anew."""
+    name = "twophase/one-gives-up"
+    other = RenderedTimeline(told(STORY)).pack().compressed()
+    engine = Engine(name, other, lambda said: None)
+    assert engine.rendered.store.texts == RenderedTimeline(told(name)).store.texts
+
+
+def test_a_safeguard_that_is_switched_makes_a_branch() -> None:
+    """The drawer says so, and shows the switch as it is on the branch that is looked at."""
+    page = Page()
+    page.say(setup="switch", name="commit-with-guard", on=False)
+    assert "as a branch on the map" in page.last("drawer")
+    assert page.engine.model.off == ("commit-with-guard",)
+    page.say(message="look", position={"at": 1, "tip": 1, "sequence": 99})
+    page.engine.goto(1)
+    assert page.engine.model.off == ()
+    assert 'checked="" data-switch="commit-with-guard"' in page.last("drawer")
+
+
+@pytest.mark.parametrize("value", [99, "many", None, True])
+def test_a_wrong_parameter_is_told_beside_it(value: Any) -> None:
+    """One clear line stands below its control; the story stays as it was."""
+    page = Page()
+    before = page.engine.timeline
+    page.say(setup="change", name="nodes", value=value)
+    assert page.engine.timeline is before
+    after_name = page.last("drawer").split('data-change="nodes"')[1]
+    assert after_name.split("</label>")[1].startswith('<p class="kit-wrong"')
+
+
+def test_another_parameter_opens_another_history_and_back() -> None:
+    """What was done before is there again once the parameter is as it was."""
+    page = Page()
+    first = page.engine.timeline
+    page.say(setup="change", name="nodes", value=2)
+    assert page.engine.model.parameters.nodes == 2
+    assert isinstance(page.heard[-2], bytes)
+    page.say(setup="change", name="nodes", value=3)
+    assert page.engine.timeline is first
+    page.say(setup="reset")
+    assert page.engine.timeline.moments[1:] == []
+
+
+@pytest.mark.parametrize(
+    "said", [{"setup": "unheard"}, {"setup": "search"}, {"setup": "reset", "x": 1}]
+)
+def test_what_no_control_says_is_refused(said: dict[str, Any]) -> None:
+    """A message of no known form does nothing."""
+    page = Page()
+    with pytest.raises(BadInput):
+        page.say(**said)
+
+
+def test_a_search_finds_what_the_engine_takes_as_a_branch() -> None:
+    """Counts and run are those of the model; the page goes to the step that breaks the promise."""
+    page = Page("group0/off-commit-with-guard")
+    page.say(setup="search", most=100_000)
+    found: list[Any] = []
+    asked = page.last("search")
+    search(asked["asked"], asked["most"], lambda said: found.append(json.loads(said)))
+    page.say(**found[-1]["found"])
+    result = check(page.engine.model, progress=None)
+    assert result.violation is not None
+    assert f"{result.states:,} states" in page.last("drawer")
+    steps = [step.action for step in page.engine.timeline.passed()]
+    assert steps == [*result.violation.actions]
+
+
+def test_a_verdict_on_another_model_is_not_shown() -> None:
+    """Who switched a safeguard meanwhile reads nothing of the old one."""
+    page = Page()
+    page.say(setup="search", most=10)
+    asked = page.last("search")["asked"]
+    page.say(setup="switch", name="commit-with-guard", on=False)
+    page.say(setup="found", asked=asked, html="<p>old</p>", run="")
+    assert "old" not in page.last("drawer")
+
+
+def test_a_stopped_search_says_what_it_has_seen() -> None:
+    """Nothing is proven by one."""
+    page = Page()
+    page.say(setup="stopped", states=4096)
+    assert "Stopped after 4,096 states: none found so far" in page.last("drawer")
+
+
+def test_a_bound_that_is_none_is_told() -> None:
+    """Nothing is searched with it."""
+    page = Page()
+    page.say(setup="search", most=0)
+    assert "states at most" in page.last("drawer").split('class="kit-wrong"')[1]
+    assert not any("search" in said for said in page.heard if isinstance(said, dict))
+
+
+def test_the_same_session_as_a_player() -> None:
+    """An engine is a session: what it shows is what a Player would."""
+    engine = Engine(STORY, b"", lambda said: None)
+    assert isinstance(engine, Session)
+    assert build("group0").name == engine.model.name

@@ -1,0 +1,72 @@
+"""The Python that runs in a browser, and the kit's one compiled package for it.
+
+Both are fetched once, by the usual clients of their registries, into ``build/``, and held against
+the digests that are written here. Only ``make site`` and its tests ask for them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+from pathlib import Path
+
+from msgspec import Struct
+
+from kit.errors import KitError
+
+FOLDER = Path(__file__).resolve().parent.parent / "build" / "site-core"
+
+
+class Fetched(Struct, frozen=True):
+    """A file from a registry: its name, its digest, and the words of the client that brings it."""
+
+    file: str
+    sha256: str
+    command: tuple[str, ...]
+
+
+PYODIDE, MSGSPEC = "314.0.7", "0.22.0"
+PYTHON = Fetched(
+    f"pyodide-{PYODIDE}.tgz",
+    "66b7949e5a0cba2250b586d7e368bf12fb482800748d182c4618254b685ffaa0",
+    ("npm", "pack", "--silent", f"pyodide@{PYODIDE}"),
+)
+WHEEL = Fetched(
+    f"msgspec-{MSGSPEC}-cp314-cp314-pyemscripten_2026_0_wasm32.whl",
+    "a66b1766311e42371e509c996c3933b161c7ae0eabdf361af5316dec197e1022",
+    (
+        *(sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"),
+        *("--only-binary=:all:", "--platform", "pyemscripten_2026_0_wasm32"),
+        *("--python-version", "3.14", "--implementation", "cp", "--abi", "cp314"),
+        f"msgspec=={MSGSPEC}",
+    ),
+)
+
+
+def fetch(one: Fetched, folder: Path = FOLDER) -> Path:
+    """The file, from the folder or its registry.
+
+    Raises KitError when it cannot be brought, or is not the one whose digest is written here.
+    """
+    path = folder / one.file
+    if not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            subprocess.run(one.command, cwd=folder, check=True, capture_output=True, text=True)
+        except FileNotFoundError:
+            raise KitError(f"site: {one.command[0]} is not here, and brings {one.file}") from None
+        except subprocess.CalledProcessError as error:
+            last = (error.stderr.strip() or "it says nothing").splitlines()[-1]
+            raise KitError(f"site: {one.file} could not be fetched: {last}") from None
+    found = hashlib.sha256(path.read_bytes()).hexdigest()
+    if found != one.sha256:
+        path.unlink()
+        raise KitError(f"site: {one.file} has the digest {found}, not {one.sha256}")
+    return path
+
+
+def fetched() -> Path | None:
+    """The folder with both, if they are there."""
+    there = all((FOLDER / one.file).exists() for one in (PYTHON, WHEEL))
+    return FOLDER if there else None

@@ -1,0 +1,122 @@
+"""``make site``: the static folder ``build/site``, every story live in a browser with no server.
+
+The engine there is the kit itself, in a Python for WebAssembly. That and the kit's one compiled
+package are fetched here alone, once, by the usual clients of their registries, and held against
+their digests. All addresses are relative: any static server below any path will do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import shutil
+import sys
+import tarfile
+import time
+import zipfile
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+from kit.errors import KitError
+from kit.site.pages import listed, sheet, start_page, story_page, style
+from kit.site.worker import told
+from kit.views.rendered import RenderedTimeline
+from kit.views.shell import browser_module
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tools.core import PYTHON, WHEEL, fetch  # noqa: E402  # run as a script, the root is not on the path
+
+TARGET = ROOT / "build" / "site"
+MOST_BYTES = 12_000_000
+"""What a browser fetches at most until a story is live."""
+
+
+PLAIN, PACKED = ("python_stdlib.zip",), ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm")
+"""Files of the Python: as they are, and compressed."""
+LEFT_OUT = {"__pycache__", "classroom", "commands", "spark", "widgets"}
+"""Folders of the kit, or of a family, that no page needs."""
+
+
+def engine(target: Path) -> None:
+    """Write the Python, the kit and what runs them into a folder."""
+    target.mkdir(parents=True)
+    with tarfile.open(fetch(PYTHON)) as archive:
+        for name in (*PLAIN, *PACKED):
+            member = archive.extractfile(f"package/{name}")
+            assert member is not None
+            data = member.read()
+            if name in PLAIN:
+                (target / name).write_bytes(data)
+            else:
+                (target / f"{name}.gz").write_bytes(gzip.compress(data, 9, mtime=0))
+    shutil.copy(fetch(WHEEL), target / "msgspec.whl")
+    (target / "worker.js").write_text(sheet("worker.js"), encoding="utf-8")
+    with zipfile.ZipFile(target / "kit.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=9) as packed:
+        for path in kit_files():
+            data = path.read_bytes()
+            packed.writestr(
+                zipfile.ZipInfo(str(path.relative_to(ROOT))), data, zipfile.ZIP_DEFLATED
+            )
+
+
+def kit_files() -> Iterator[Path]:
+    """The kit's own files that an engine needs."""
+    for path in sorted((ROOT / "kit").rglob("*")):
+        inside = path.relative_to(ROOT / "kit")
+        if path.is_file() and path.suffix != ".js" and not LEFT_OUT & {*inside.parts}:
+            yield path
+
+
+def story(name: str, target: Path) -> int:
+    """Write a story's page and pack; returns the bytes of the pack."""
+    timeline = told(name)
+    rendered = RenderedTimeline(timeline)
+    page, pack = target / "stories" / f"{name}.html", target / "packs" / f"{name}.pack"
+    for path in (page, pack):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    data = rendered.pack().compressed()
+    pack.write_bytes(data)
+    page.write_text(story_page(name, timeline.story, rendered), encoding="utf-8")
+    return len(data)
+
+
+def build(target: Path, names: list[str] | None = None) -> None:
+    """Write the site into a folder, which is made anew; ``names``: these stories alone."""
+    begun = time.monotonic()
+    shutil.rmtree(target, ignore_errors=True)
+    engine(target / "engine")
+    (target / "live.js").write_text(browser_module("live"), encoding="utf-8")
+    (target / "site.css").write_text(style(), encoding="utf-8")
+    (target / "index.html").write_text(start_page(), encoding="utf-8")
+    shutil.copy(ROOT / "images" / "course.svg", target)
+    with ProcessPoolExecutor() as pool:
+        wanted = names or [one.name for _, stories in listed() for one in stories]
+        sizes = dict(zip(wanted, pool.map(story, wanted, [target] * len(wanted)), strict=True))
+    core = sum(path.stat().st_size for path in (target / "engine").iterdir())
+    for path in sorted((target / "engine").iterdir()):
+        print(f"site: {path.name:<24} {path.stat().st_size:>10,} bytes")
+    most = max(sizes, key=sizes.__getitem__)
+    print(f"site: {len(sizes)} stories, the largest {sizes[most]:,} bytes ({most})")
+    print(f"site: {core:,} bytes until a page is live; {time.monotonic() - begun:.0f} s, {target}")
+    if core + sizes[most] > MOST_BYTES:
+        raise KitError(f"site: more than {MOST_BYTES:,} bytes until a page is live")
+
+
+def main() -> int:
+    """Build the site; 2 with one line where something cannot be brought."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("stories", nargs="*", help="stories to build, by name (default: all)")
+    given = parser.parse_args()
+    try:
+        build(TARGET, given.stories)
+    except KitError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
