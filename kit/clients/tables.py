@@ -161,10 +161,10 @@ class Catalog:
 
     def table(self, keyspace: str, name: str) -> Table:
         """A table by its name. Raises BadInput where the node has none."""
-        found = self.tables.get(f"{keyspace}.{name}")
-        if found is None:
+        known = self.tables.get(f"{keyspace}.{name}")
+        if known is None:
             raise BadInput("table", f"{keyspace}.{name}", f"one of {', '.join(self.tables)}")
-        return found
+        return known
 
     def user_table(self, table: Table) -> UserTable | None:
         """The table of users that it is, if it is one."""
@@ -204,8 +204,8 @@ class Catalog:
 
     def members(self) -> list[int]:
         """The places of those in the ring."""
-        found = ((at, letter) for at, letter, _ in self.tools.members(self.now))
-        return [at for at, letter in found if letter in IN_RING]
+        known = ((at, letter) for at, letter, _ in self.tools.members(self.now))
+        return [at for at, letter in known if letter in IN_RING]
 
     def version(self, at: int) -> str | None:
         """The schema version of a node, as a UUID; None where there is no schema."""
@@ -320,8 +320,8 @@ class Catalog:
         if len(names) < PARTS and what not in ("TABLE", "COLUMNFAMILY") and name in self.names():
             return DESCRIBED, self._described(name)
         keyspace = names[0] if len(names) == PARTS else used
-        found = self.table(keyspace, name)
-        return DESCRIBED, [_described(keyspace, "table", name, found.create())]
+        known = self.table(keyspace, name)
+        return DESCRIBED, [_described(keyspace, "table", name, known.create())]
 
     def _described(self, name: str) -> list[Row]:
         own = {each.name: each for each in self.keyspaces}

@@ -22,7 +22,8 @@ FAMILY = Family(
     public={
         "lessons": {
             "lessons": (
-                "both_worlds crossed enough_answers holders needed not_owned outcome sent_at told"
+                "answer_to both_worlds crossed enough_answers holders needed not_owned outcome "
+                "sent_at"
             )
         }
     },

@@ -330,21 +330,21 @@ TOLD = {
 """What a program may be told, by the verdict of the model."""
 
 
-def told(timeline: Timeline, served: Served, request: str) -> PosedQuestion:
+def answer_to(timeline: Timeline, served: Served, request: str) -> PosedQuestion:
     """What is a program told that now asks for this, such as ``K1 write QUORUM``?
 
     Raises BadInput for a request that reads otherwise, or for a served cluster that shows another
     history.
     """
-    asked = parse_request(request)
+    wish = parse_request(request)
     if served.timeline is not timeline:
         raise BadInput("served", served, "what serves this Player")
     ahead, answers = served.cluster.copy(), list[RowAnswer]()
-    ahead.ask(RowRequest(asked.coordinator, asked.kind, asked.level), "…", answers.append)
+    ahead.ask(RowRequest(wish.coordinator, wish.kind, wish.level), "…", answers.append)
     verdict = answers[0].verdict if answers else ""
     waits = f"{ahead.timeline.now.say} Its messages are held."
     return posed(
-        f"A program asks {asked.coordinator} for a {asked.kind} at {asked.level}. What is it told?",
+        f"A program asks {wish.coordinator} for a {wish.kind} at {wish.level}. What is it told?",
         TOLD.values(),
         (TOLD[verdict],),
         answers[0].why if answers else waits,
