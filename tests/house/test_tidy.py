@@ -63,6 +63,8 @@ NAMED = dict(zip(STOREYS, STOREYS, strict=True)) | {
     "quorums": "runs",
     "scenario_output": "facts",
     "join_entry": "entries",
+    "tools": "facts",
+    "clients": "facts",
 }
 PURE = ("rules", "model", "facts")
 FRONTS = {"commands", "lessons", "operators", "spark", "views", "widgets"}
