@@ -14,4 +14,9 @@ const places = folders.map((folder, number) => {
 });
 python.globals.set("places", python.toPy(places));
 python.runPython("import sys; sys.path[:0] = [*places, '/packages']; sys.dont_write_bytecode = True");
-python.runPython(readFileSync(0, "utf8"));
+try {
+  python.runPython(readFileSync(0, "utf8"));
+} catch (error) {
+  console.error(error.message);
+  process.exit(1);
+}

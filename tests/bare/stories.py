@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 
 import msgspec
 
 from kit.engine.scenario import files, parse, read, run
+from kit.lessons.exercises import exercise
 from kit.playing.opening import open_named
 from kit.views.rendered import RenderedTimeline
 
@@ -28,3 +30,15 @@ def shown(name: str) -> list[list[str]]:
     """What a scenario file shows, step by step."""
     _, texts = run(parse(read(files()[name]), name))
     return [list(each) for each in texts]
+
+
+def replicas(tokens: dict[str, int], token: int, rf: int) -> list[str]:
+    """Walk clockwise from the owner of the token."""
+    return sorted(tokens, key=lambda name: (tokens[name] < token, tokens[name]))[:rf]
+
+
+def marks() -> list[Any]:
+    """How answers to two exercises are judged: a function, a wrong one, verbs that are not all."""
+    judged = [exercise("replicas").check(each) for each in (replicas, shown)]
+    judged.append(exercise("prepared-in-vain").check(["prepare RM0"]))
+    return [[each.passed, each.heading, each.lines] for each in judged]

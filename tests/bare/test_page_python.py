@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.bare.searches import counts
-from tests.bare.stories import digest, shown
+from tests.bare.stories import digest, marks, shown
 from tests.house.source import ROOT
 from tools.core import PYTHON, WHEEL, fetch
 
@@ -27,24 +27,24 @@ def core(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "package"
 
 
-def told(core: Path, program: str, *folders: Path) -> Any:
+def told(core: Path, program: str) -> Any:
     """What a program prints as JSON in its last line, in the Python of a page."""
-    command = ["node", *map(str, (RUN, core, fetch(WHEEL), ROOT, *folders))]
+    command = ["node", *map(str, (RUN, core, fetch(WHEEL), ROOT))]
     done = subprocess.run(command, input=program, capture_output=True, text=True, check=False)
     assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
     return json.loads(done.stdout.splitlines()[-1])
 
 
 def test_a_page_counts_plays_and_draws_as_this_python_does(core: Path) -> None:
-    """Seven searches, the texts of a file and the frames of two stories are the same."""
+    """Seven searches, the texts of a file, the frames of a story, judged answers: all equal."""
     program = """
 import json, sys
 from kit.edge.limits import ALONE
 from tests.bare.searches import counts
-from tests.bare.stories import digest, shown
+from tests.bare.stories import digest, marks, shown
 assert ALONE and "numpy" not in sys.modules
-stories = [digest("twophase/one-gives-up"), digest("tcm/bootstrap")]
-print(json.dumps([counts(), shown("tcm/bootstrap"), stories]))
 """
-    stories = [digest("twophase/one-gives-up"), digest("tcm/bootstrap")]
-    assert told(core, program) == [counts(), shown("tcm/bootstrap"), stories]
+    asked = 'counts(), marks(), shown("tcm/bootstrap"), digest("tcm/rf3")'
+    here = [counts(), marks(), shown("tcm/bootstrap"), digest("tcm/rf3")]
+    assert here[1][0][0]
+    assert told(core, f"{program}print(json.dumps([{asked}]))") == json.loads(json.dumps(here))
