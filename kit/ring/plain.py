@@ -240,8 +240,9 @@ class NDArray:
         """The same as another kind."""
         return NDArray([dtype.make(each) for each in self.flat], self.shape, dtype)
 
-    def reshape(self, *shape: int) -> NDArray:
+    def reshape(self, *lengths: Any) -> NDArray:
         """The same cells in another shape; -1 is what is left."""
+        shape = lengths[0] if isinstance(lengths[0], tuple) else lengths
         known = prod(n for n in shape if n >= 0)
         whole = tuple(n if n >= 0 else self.size // known for n in shape)
         return NDArray(self.cells, whole, self.dtype, self.at)

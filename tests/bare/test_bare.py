@@ -9,7 +9,7 @@ import pytest
 from kit.engine.registry import entries
 from kit.engine.scenario import files
 from kit.lessons.tasks import tasks
-from tests.bare.searches import STATES, counts
+from tests.bare.searches import STATES, counts, walks
 from tests.bare.without import told
 from tests.house.source import imports, module_name, python_files
 
@@ -54,6 +54,11 @@ def test_searches_count_the_same_without_numpy() -> None:
     bare = told("from tests.bare.searches import counts\nprint(json.dumps(counts()))")
     assert bare == counts()
     assert {name: states for name, states, *_ in bare} == STATES
+
+
+def test_walks_go_the_same_way_without_numpy() -> None:
+    """From the same seeds, walks with all faults take as many steps and find as much."""
+    assert told("from tests.bare.searches import walks\nprint(json.dumps(walks()))") == walks()
 
 
 def test_a_file_of_each_family_tells_the_same() -> None:

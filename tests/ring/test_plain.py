@@ -80,12 +80,12 @@ def _told(kit: dict[str, ModuleType], before: Ring, after: Ring, replication: Re
     plan = kit["movement"].movement(old, new, rule)
     deltas = [plan.split, plan.add, plan.switch, plan.drop, plan.merge]
     now = kit["placements"].stable_placement(old, rule)
-    shown = []
+    shown: list[Any] = []
     for delta in deltas:
         now = kit["applying"].apply(now, delta)
         settled = kit["applying"].settle(now, new, rule, plan.area)
         shown.append([[_table(each.reads), _table(each.writes)] for each in (now, settled)])
-        shown[-1].append([int(row) for row in now.apart])
+        shown.append([int(row) for row in now.apart])
     stored = kit["sizes"].Stored(tuple((name, 1000 + n) for n, name in enumerate(old.names)))
     known = kit["sizes"].sizes_of(stored, old, [kit["replication"].Keyspace("ks", rule)])
     said = [deltas, plan.locked, plan.affected, plan.streams, old.digest]
@@ -154,6 +154,9 @@ OF_ONE: dict[str, Act] = {
 OF_TABLE: dict[str, Act] = {
     "axes": lambda np, t: (t.sum(axis=0), t.sum(axis=1), (t > 1).any(axis=1), (t > 1).all(axis=0)),
     "turned": lambda np, t: (t.T, t[:, ::-1], t[1:], t[-1], t.ravel(), t[None].shape, t.shape),
+    "shaped": lambda np, t: (
+        (t.reshape(-1), t.reshape(t.shape), t.T.reshape(t.shape[0], -1)) if t.size else t
+    ),
     "lanes": lambda np, t: (np.sort(t, axis=1), np.sort(t, axis=0), np.argsort(t, 1, "stable")),
     "taken": lambda np, t: np.take_along_axis(t, np.argsort(t, 1, "stable"), axis=1),
     "rows": lambda np, t: (
