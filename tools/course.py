@@ -21,7 +21,7 @@ FOLDER = Path(__file__).resolve().parent.parent / "notebooks"
 MOST = 45  # minutes of a lesson
 TIME = re.compile(r"\*\*Time\.\*\*[^.]*\.")
 ALONE = re.compile(r"^## (\d\d) .*\n\n(?:Alone: .*\n\n)?", re.MULTILINE)
-PLAYER = re.compile(r"^Player\([\w]+: step \d+ of (\d+);")
+PLAYER = re.compile(r"^Player\([\w/-]+: step \d+ of (\d+);")
 FILLS = ("#f3e8c8", "#dbe9f6", "#e2f0dc", "#eeeeee")  # of tracks, in their order
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight")
 

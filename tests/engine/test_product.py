@@ -278,6 +278,28 @@ def test_a_product_is_searched_and_walked_like_any_model() -> None:
     assert [m.state for m in again.moments] == [m.state for m in timeline.moments]
 
 
+class TwoHouses(Product):
+    """A house beside a lift: a part that is itself a product."""
+
+    def __init__(self) -> None:
+        super().__init__("street", {"house": House(), "lift": LiftModel(LiftParameters(2))})
+
+
+def test_a_part_may_be_a_product() -> None:
+    """Every action of each part of a part is one of the whole, with its own rule and effect."""
+    street, house = TwoHouses(), House()
+    state = street.start()
+    inner = {house.verb(action) for action, _ in house.options(state.house)}
+    assert {street.verb(a) for a, _ in street.options(state) if a.action is not None} >= inner
+    for action in street.actions(state):
+        part, own = street.part_of(action)
+        after = street.apply(state, action)
+        moved = street.parts[part].apply(getattr(state, part), own)
+        assert getattr(after, part) == moved
+        assert street.refusal(state, action) is None
+    assert dict(street.successors(state)).keys() == set(street.actions(state))
+
+
 class Shaft(LiftModel):
     """A lift in a shaft with less than all floors, which is no rule of lifts."""
 

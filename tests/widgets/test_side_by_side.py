@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page
@@ -55,7 +56,8 @@ def test_keys_lead_to_each_row_of_a_page_without_a_kernel(
     """Shift+→ stops at the rows, in their order; both pictures are there, and axe has no word."""
     begun(reader, written[name])
     run = side_by_side_run(name)
-    for number in run.model.moments:
+    model: Any = run.model
+    for number in model.moments:
         reader.keyboard.press("Shift+ArrowRight")
         reader.wait_for_function(
             "at => document.querySelector('.kp-where').textContent.startsWith(`${at} /`)",
@@ -92,15 +94,16 @@ def test_what_corresponds_is_lit_in_both(reader: Page, written: dict[str, Path])
         reader.keyboard.press("Shift+ArrowRight")
     reader.wait_for_selector(".kp-said .milestone")
     for thing in ("B", "log", "gate"):
-        reader.locator(f".kp-page.topology [data-of='{thing}']").first.hover()
+        reader.locator(f".kp-page.topology [data-of='{thing}'] text").first.hover()
         left, right = reader.evaluate(LIT)
         assert left, thing
         assert right, thing
     reader.mouse.move(0, 0)
-    reader.keyboard.press("]")
-    left, right = reader.evaluate(LIT)
-    assert left
-    assert right
+    walks = []
+    for _ in range(20):  # through ranges, which have no counterpart, to the nodes
+        reader.keyboard.press("]")
+        walks.append(reader.evaluate(LIT))
+    assert any(left and right for left, right in walks)
 
 
 def test_a_row_opens_its_moment(reader: Page, written: dict[str, Path]) -> None:
@@ -115,12 +118,14 @@ def test_a_row_opens_its_moment(reader: Page, written: dict[str, Path]) -> None:
 def test_one_world_steps_alone_in_a_live_player(desk: MakeDesk) -> None:
     """An action of one world makes a branch, and the other picture stays as it was."""
     run = side_by_side_run("bootstrap")
-    run.goto(run.model.moments[2])
+    model: Any = run.model
+    run.goto(model.moments[2])
     made = desk(Player(run, controls=False))
     page = made.page
-    before = page.locator(".kp-page.topology svg").first.inner_text()
+    gate = page.locator("[data-k='gate:barrier@topology']")
+    before = gate.text_content()
     page.locator(".kp-pop.more > summary").click()
-    page.locator(".actions").get_by_role("button", name="epochs: apply D", exact=True).click()
+    page.locator(".actions").locator("button:has-text('epochs: apply D')").first.click()
     page.wait_for_selector(".kp-said:has-text('D applies epoch 100')")
-    assert page.locator(".kp-page.topology svg").first.inner_text() == before
+    assert gate.text_content() == before
     assert len(run.branches()) == 2

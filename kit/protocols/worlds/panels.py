@@ -59,7 +59,7 @@ def _own_steps(scene: Scene, world: str) -> Iterator[PassedStep]:
 
 
 LOG, GATE = "log", "gate"
-KEYS = {"log": LOG, "tape": LOG, "group0": LOG, "strip": LOG}
+KEYS = {"log": LOG, "tape": LOG, "group0": LOG}
 """What is the same thing in both worlds, by the keys that it has in their pictures."""
 
 
