@@ -73,7 +73,7 @@ def _spread(shape: Shape, wider: Shape) -> Positions:
     return at
 
 
-def _common(shapes: Iterable[Shape]) -> Shape:
+def _joint(shapes: Iterable[Shape]) -> Shape:
     given = list(shapes)
     size = max(map(len, given))
     full = [(1,) * (size - len(shape)) + shape for shape in given]
@@ -138,7 +138,7 @@ class NDArray:
         shared = not any(isinstance(each, NDArray) for each in given)
         given += [slice(None)] * (len(self.shape) - sum(each is not None for each in given))
         arrays = [each for each in given if isinstance(each, NDArray)]
-        together = _common(each.shape for each in arrays) if arrays else ()
+        together = _joint(each.shape for each in arrays) if arrays else ()
         strides, axis, made = _strides(self.shape), 0, False
         parts: list[tuple[Shape, list[int]]] = []
         fancy = list[int]()
@@ -240,8 +240,9 @@ class NDArray:
         """The same as another kind."""
         return NDArray([dtype.make(each) for each in self.flat], self.shape, dtype)
 
-    def reshape(self, *shape: int) -> NDArray:
+    def reshape(self, *lengths: Any) -> NDArray:
         """The same cells in another shape; -1 is what is left."""
+        shape = lengths[0] if isinstance(lengths[0], tuple) else lengths
         known = prod(n for n in shape if n >= 0)
         whole = tuple(n if n >= 0 else self.size // known for n in shape)
         return NDArray(self.cells, whole, self.dtype, self.at)
@@ -354,7 +355,7 @@ def _both(act: Callable[[Any, Any], Any], one: Any, other: Any, kind: Kind | Non
             kind = float64
         elif kind is bool_ and act in (operator.add, operator.sub, operator.mul):
             kind = bool_ if act is operator.add else int64
-    shape = first.shape if first.shape == second.shape else _common((first.shape, second.shape))
+    shape = first.shape if first.shape == second.shape else _joint((first.shape, second.shape))
     ours, theirs = (
         each.flat if each.shape == shape else [each.flat[n] for n in _spread(each.shape, shape)]
         for each in (first, second)
