@@ -11,7 +11,7 @@ import tracemalloc
 from collections.abc import Iterator
 
 from benchmarks import spin
-from benchmarks.figures import Figure, alternating, seconds, show, spoken
+from benchmarks.figures import Figure, seconds, show, spoken
 from benchmarks.spin_raft import promela
 from kit.engine.check import check
 from kit.engine.fuzz import fuzz
@@ -43,10 +43,14 @@ def figures() -> Iterator[Figure]:
 def elections() -> Iterator[Figure]:
     """An election of three voters, to the end: ours, with symmetry, and SPIN."""
     model = build("raft", ELECTION)
-    whole, alike = check(model), check(model, symmetry=True)
+    whole, alike, both = (
+        check(model, symmetry=joins, partial_order=waits)
+        for joins, waits in ((False, False), (True, False), (True, True))
+    )
     assert whole.complete
     assert alike.complete
-    ours, less = alternating(ROUNDS, lambda: check(model), lambda: check(model, symmetry=True))
+    assert both.complete
+    ours = whole.seconds
     name = f"an election of Raft, to the end ({whole.states:,} states)"
     reason = spin.why_not()
     if reason is not None:
@@ -58,9 +62,9 @@ def elections() -> Iterator[Figure]:
         yield Figure(name, spoken(ours), against, best.search / ours)
         yield Figure("before it searches, SPIN generates and compiles", "", spoken(best.making))
     fewer = f"without {spoken(ours)}"
-    yield Figure(
-        f"the same by symmetry ({alike.states:,} states)", spoken(less), fewer, ours / less
-    )
+    for name, less in (("symmetry", alike), ("symmetry and order", both)):
+        times = f"the same by {name} ({less.states:,} states)"
+        yield Figure(times, spoken(less.seconds), fewer, ours / less.seconds)
 
 
 def walks() -> Figure:

@@ -18,6 +18,7 @@ _PLACES = {
     "build": "kit.engine.registry",
     "course": "kit.lessons.progress",
     "editions": "kit.commands.editions",
+    "explain": "kit.engine.explain",
     "export_grades": "kit.lessons.grades",
     "export_html": "kit.views.export",
     "export_run": "kit.views.lanes",

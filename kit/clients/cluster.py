@@ -23,7 +23,8 @@ from kit.engine.model import Model
 from kit.engine.registry import build, one_of
 from kit.engine.server import NOT_MODELLED, Servers
 from kit.engine.timeline import Moment, Timeline
-from kit.errors import BadInput, Refused
+from kit.errors import BadInput, KitError, Refused
+from kit.playing.opening import replayed
 from kit.playing.session import Session
 
 Told = Callable[[RowAnswer], object]
@@ -58,6 +59,7 @@ class ServedCluster:
         self.held: dict[str, int] = {}
         self.values: dict[int, str] = {}
         self.waiting: dict[int, Told] = {}
+        self._asked = threading.Condition(self.lock)
         self.names: tuple[str, ...] = tuple(self.model.names)
         self._own: set[int] = set()
         self._acting, self._shown = False, self.timeline
@@ -145,6 +147,14 @@ class ServedCluster:
                 self.held.pop(name, None)
             self.look()
 
+    def copy(self) -> ServedCluster:
+        """The same moment beside it, where nothing that is asked changes anything here."""
+        with self.lock:
+            twin = ServedCluster(replayed(self.timeline))
+            twin.addresses, twin.held, twin.values = self.addresses, {**self.held}, {**self.values}
+            twin._own = {*self._own}
+            return twin
+
     def close(self) -> None:
         """Nobody is answered any more."""
         with self.lock:
@@ -187,6 +197,13 @@ class ServedCluster:
             else:
                 self.source = changed
             self.look()
+            self._asked.notify_all()
+
+    def wait(self, seconds: float) -> None:
+        """Return once a program waits for its answer. Raises KitError when none does in time."""
+        with self.lock:
+            if not self._asked.wait_for(lambda: self.waiting, seconds):
+                raise KitError(f"no program has waited for an answer within {seconds:g} seconds")
 
     def value_of(self, number: int) -> str:
         """What a request wrote: what its client gave, or else its name."""

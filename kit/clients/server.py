@@ -129,7 +129,6 @@ class Served:
         self.addresses = dict(zip(names, hosts, strict=True))
         self.cluster.addresses = Addresses(hosts, self.port)
         self.connections: set[Connection] = set()
-        self.meetings: set[asyncio.Task[None]] = set()
         begun: Future[None] = Future()
         self.thread = threading.Thread(target=self._run, args=(begun,), daemon=True)
         self.thread.start()
@@ -151,13 +150,14 @@ class Served:
             server.close()
         for connection in [*self.connections]:
             connection.writer.transport.abort()
-        await asyncio.gather(*self.meetings, return_exceptions=True)
+        me = asyncio.current_task()
+        while others := asyncio.all_tasks() - {me}:
+            await asyncio.gather(*others, return_exceptions=True)
 
     async def _meet(self, at: int, reader: asyncio.StreamReader, writer: Any) -> None:
-        meeting = asyncio.current_task()
-        assert meeting is not None
-        self.meetings.add(meeting)
-        meeting.add_done_callback(self.meetings.discard)
+        if self.over.is_set():
+            writer.transport.abort()
+            return
         if len(self.connections) >= MOST_CONNECTIONS:
             writer.write(frames.frame(*_first(frames.error(frames.OVERLOADED, FULL))))
             with suppress(OSError, TimeoutError):
@@ -206,6 +206,10 @@ class Served:
     def release(self, *nodes: str) -> None:
         """Hold these nodes no longer; without names, none."""
         self.cluster.release(*nodes)
+
+    def wait(self, seconds: float = 60) -> None:
+        """Return once a program waits for its answer. Raises KitError when none does in time."""
+        self.cluster.wait(seconds)
 
     @property
     def timeline(self) -> Timeline:

@@ -27,6 +27,7 @@ FLAGS = (
     "--force",
     "--no-browser",
     "--open",
+    "--anonymize",
 )
 """Options that take no value: a file behind one is the command's own."""
 
@@ -77,6 +78,7 @@ ANSWERS = {
     "export": ("write a run for other tools: ITF, ShiViz, Mermaid, SVG", "runs:EXPORT"),
     "check": ("search every reachable state of a model", "searches:CHECK"),
     "fuzz": ("walk a model at random, once for each seed", "searches:FUZZ"),
+    "explain": ("whether journals, dumps and snapshots obey the model", "explaining:EXPLAIN"),
     "ring": ("the placements of a stable ring", "rings:RING"),
     "glossary": ("what a word means, its picture and its lesson", "glossary:COMMAND"),
     "handout": ("a page to hand out for a notebook, and its key", "handout:HANDOUT"),

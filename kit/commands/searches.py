@@ -479,7 +479,7 @@ CONFIGURATION = (
     Word("--off", "SAFEGUARD", SWITCH, several=True),
 )
 TRACE = Word("--trace", "FILE", "write the run that fails as a trace")
-ORDER = "take the steps that may wait right before those that look at them"
+ORDER = "let steps wait for those that look at them, or take at once what commutes"
 OF_CHECK = (
     Word("--symmetry", "", "visit one of all states that are alike"),
     Word("--partial-order", "", ORDER),

@@ -22,10 +22,11 @@ from kit.edge.arguments import checked
 from kit.edge.limits import is_tight, limits
 from kit.edge.words import later, say
 from kit.engine.careful import raised_at
+from kit.engine.commuting import larger_steps
 from kit.engine.contract import check_contract
 from kit.engine.model import Model, Monitor, Property, Refinement
 from kit.engine.parameters import budgets_in, edition_in, plainly
-from kit.engine.partial_order import LargerSteps, OrderCheck, single_steps
+from kit.engine.partial_order import OrderCheck, single_steps
 from kit.engine.progress import Progress, shown
 from kit.engine.purity import exploring
 from kit.engine.search import NO_LIMIT, Mode, Search, Violation, symmetry_name
@@ -346,8 +347,7 @@ def check(  # noqa: PLR0913  # each way to search by its own name
     judged = model.properties if properties is None else properties
     order = None
     if partial_order:
-        model = larger = LargerSteps(model)
-        order = OrderCheck(larger, judged, watching)
+        model, order = larger, _ = larger_steps(model, judged, watching)
         judged, watching = tuple(map(larger.judged, judged)), tuple(map(larger.watching, watching))
     search = Search(
         model,

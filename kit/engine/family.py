@@ -55,13 +55,15 @@ class FileKind(Struct, frozen=True):
     ``title`` says what it is, ``recognises`` is the place below ``kit`` of a function that looks at
     a text, or its beginning, and says whether it is one (parsers stand in ``kit/operators``),
     ``commands`` are the words of the command line that read it. ``rehearsal`` is the place below
-    the family's folder of what opens such a file as a Player; empty: nothing does.
+    the family's folder of what opens such a file as a Player; empty: nothing does. ``explainer`` is
+    that of what makes questions of such files (``kit.engine.explain``).
     """
 
     title: str
     recognises: str
     commands: tuple[str, ...]
     rehearsal: str = ""
+    explainer: str = ""
 
     def is_one(self, text: str) -> bool:
         """Whether a text looks like a file of this kind."""

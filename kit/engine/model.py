@@ -235,6 +235,23 @@ class PartialOrder(Struct, frozen=True):
     leads: Callable[[Any, Any], Iterable[tuple[Any, ...]]]
 
 
+def _nothing_first(s: Any, action: Any) -> Iterable[tuple[Any, ...]]:
+    return ((),)
+
+
+class CommutingDeliveries(PartialOrder, frozen=True):
+    """Of nodes with messages and timers: what commutes with all to come is received at once.
+
+    Nothing waits here. ``watched(node)`` is what properties read of a node's state, and ``timers``
+    are those that may run out at it while nothing has befallen the network.
+    """
+
+    waiting: tuple[type, ...] = ()
+    leads: Callable[[Any, Any], Iterable[tuple[Any, ...]]] = _nothing_first
+    watched: Callable[[Any], Any] = lambda node: node
+    timers: Callable[[Any], tuple[str, ...]] = lambda node: ()
+
+
 class TransitionRows(Struct, frozen=True):
     """The transitions of a model's tables by name, and which of them a step takes.
 

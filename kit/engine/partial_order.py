@@ -29,10 +29,11 @@ SHOWN = 300  # characters of a state in a message
 
 
 class LargerStep(Struct, frozen=True):
-    """Some steps that waited, and the one that looks at them."""
+    """Some steps that waited, the one that looks at them, and what is taken at once behind it."""
 
     lead: tuple[Any, ...]
     last: Any
+    behind: tuple[Any, ...] = ()
 
 
 def last(action: Any) -> Any:
@@ -42,7 +43,7 @@ def last(action: Any) -> Any:
 
 def single_steps(actions: tuple[Any, ...]) -> tuple[Any, ...]:
     """The same run, one step of the model after another."""
-    parts = ((*a.lead, a.last) if type(a) is LargerStep else (a,) for a in actions)
+    parts = ((*a.lead, a.last, *a.behind) if type(a) is LargerStep else (a,) for a in actions)
     return tuple(chain.from_iterable(parts))
 
 
@@ -111,7 +112,9 @@ class LargerSteps(Model[Any, Any]):
 
         def check(before: Any, action: Any, after: Any) -> str | None:
             if type(action) is LargerStep:
-                return prop.of_step(self.after(before, action.lead), action.last, after)
+                before = self.after(before, action.lead)
+                end = self.after(before, (action.last,)) if action.behind else after
+                return prop.of_step(before, action.last, end)
             witness: str | None = prop.check(before, action, after)
             return witness
 

@@ -190,6 +190,24 @@ def stale_plan() -> list[str]:
     ]
 
 
+def comes_back() -> list[str]:
+    """A has the write when its coordinator gives up, and reads find it."""
+    return [
+        "write 1 at epoch 99",
+        "write 1 reaches A",
+        "time out write 1",
+        "read 2 at epoch 99",
+        "read 2 reaches A",
+        "read 2 reaches B",
+        "answer read 2",
+    ]
+
+
+def which_error(needed: int, live: int, answers: int) -> str:
+    """Who lives is counted before anything is sent."""
+    return "unavailable" if live < needed else "timeout" if answers < needed else "done"
+
+
 def always_meet(readers: list[str], writers: list[str]) -> bool:
     """Counted: what two majorities need beyond the nodes that there are, they share."""
     alone = len(set(readers) - set(writers)), len(set(writers) - set(readers))
@@ -217,11 +235,24 @@ def done_and_lost() -> Timeline:
     return timeline
 
 
+def every_state(start: int, arrows: list[list[int]]) -> list[int]:
+    """Look at each state once, and go on along its arrows."""
+    seen, ahead = {start}, [start]
+    for state in ahead:  # which grows meanwhile
+        new = {target for source, target in arrows if source == state} - seen
+        seen |= new
+        ahead += sorted(new)
+    return sorted(seen)
+
+
 RIGHT: dict[str, Any] = {
+    "every-state": lambda: every_state,
     "done-and-lost": done_and_lost,
     "what-stays": lambda: what_stays,
     "miss-a-write": lost_write,
     "stale-plan": stale_plan,
+    "comes-back": comes_back,
+    "which-error": lambda: which_error,
     "always-meet": lambda: always_meet,
     "still-quorum": lambda: still_quorum,
     "an-invariant": lambda: disagree,

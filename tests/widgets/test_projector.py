@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.widgets.browsing import MakeDesk, walked
+from tests.widgets.test_forks import forked
 
 pytestmark = pytest.mark.browser
 
@@ -56,3 +57,19 @@ def test_a_remote_steps_in_the_projector_only(desk: MakeDesk) -> None:
     page.keyboard.press("PageDown")
     page.keyboard.press("k")
     table.wait_where("0 / 3")
+
+
+def test_branches_leave_the_projector_as_wide_as_it_is(desk: MakeDesk) -> None:
+    """Their map is not shown there: a slot that the projector lacks would squeeze all others."""
+    widths = []
+    for player in (walked("tcm/bootstrap", 4), forked("tcm/bootstrap", 4, 2, "apply C")):
+        page = desk(player).page
+        page.set_viewport_size({"width": 1280, "height": 720})
+        page.focus("[data-do=scrub]")
+        page.keyboard.press("p")
+        page.wait_for_selector(".kp[data-my-large]")
+        pane = page.locator(".kp-stage .kp-pane").bounding_box()
+        assert pane is not None
+        widths.append(pane["width"])
+        page.keyboard.press("p")
+    assert widths[0] == pytest.approx(widths[1], abs=1)

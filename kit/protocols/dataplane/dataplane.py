@@ -206,6 +206,11 @@ ENTRY = entry(
             "Local quorums, and the published server's barrier, which counts each datacenter",
             {**_TWO, "edition": "server"},
         ),
+        Scenario(
+            "timeouts",
+            "A coordinator may give up at any moment: what becomes of the write?",
+            {"timeouts": True},
+        ),
         Scenario("gossip", "Gossip: no order, no barrier, only waiting", {"mode": "gossip"}),
     ),
     fuzzing=Fuzzing(

@@ -23,7 +23,8 @@ FAMILY = Family(
         "lessons": {
             "lessons": (
                 "both_worlds crossed enough_answers holders needed not_owned outcome sent_at"
-            )
+            ),
+            "programs": "told",
         }
     },
     # Where the metadata can show it too, requests do.
@@ -36,6 +37,6 @@ FAMILY = Family(
             {"cancels": 1},
         )
     },
-    tasks=("lessons",),
+    tasks=("lessons", "programs"),
     composes=("storage", "tcm"),
 )

@@ -11,7 +11,7 @@ from kit.engine.flows import ServerHost
 from kit.engine.server import NOT_MODELLED
 from kit.errors import Refused
 from kit.protocols.storage.clients import StorageServers
-from kit.protocols.tcm.facts.tools import NO_CMS, TcmServers, directory, kind_of
+from kit.protocols.tcm.facts.tools import TcmServers, directory, kind_of
 from kit.protocols.tcm.tcm import TcmState
 from kit.ring.replication import Keyspace
 from kit.ring.tokens import TokenSpace
@@ -24,7 +24,6 @@ class DataplaneServers(StorageServers, MetadataServers):
 
     lacks: Mapping[str, str] = {
         **TcmServers.lacks,
-        "nodetool cms": NO_CMS,
         "nodetool decommission": "the events of a plan are steps of the model",
     }
 
@@ -58,7 +57,9 @@ class DataplaneServers(StorageServers, MetadataServers):
         return known
 
     def service(self, now: DrillMoment, at: int) -> ServiceView:
-        """How far a node is."""
+        """How far a node is. Raises Refused where nodes only gossip."""
+        if now.model.mode == "gossip":
+            raise Refused(GOSSIPED)
         return ServiceView(now.model.epoch(now.state, self.known(now, at)), ())
 
     def listed(self, now: DrillMoment, at: int) -> Mapping[int, ListedNode]:
@@ -71,8 +72,7 @@ class DataplaneServers(StorageServers, MetadataServers):
     def entries(self, now: DrillMoment) -> Iterator[Logged]:
         """All that is committed, as far back as somebody may still know."""
         m, trail = now.model, now.model.trails[now.state.trail]
-        if m.mode == "gossip":
-            raise Refused(GOSSIPED)
+        self.service(now, now.here)
         for epoch, node in [*zip(trail.numbers, trail.nodes, strict=True)][1:]:
             each = m.tcm.committed(m.metadata[node].events)
             kind, text = kind_of(each.operation.kind, each.step), each.operation.title

@@ -579,7 +579,8 @@ class GossipJoin(NodeModel[RingState]):
             lack = [name for name in owners if not self.node(after, name).data >> write & 1]
             owed = before.acknowledged >> write & 1
             if owed and action.node in lack and len(lack) >= majority(len(owners)):
-                return f"{action.node} takes a place, and {', '.join(lack)} lack write {write + 1}"
+                without = f"{', '.join(lack)} lack{'s' * (len(lack) == 1)} write {write + 1}"
+                return f"{action.node} takes a place, and {without}"
         return None
 
     @always("INV-LOCK", when=lambda m: m.newcomers)

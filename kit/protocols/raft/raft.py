@@ -25,6 +25,7 @@ from kit.engine.declared import (
     step,
 )
 from kit.engine.machines import Answer, MachineModel, MachineOptions, MachineState, Turn
+from kit.engine.model import CommutingDeliveries
 from kit.engine.network import Budget, Envelope
 from kit.engine.parameters import BUDGET
 from kit.engine.registry import Fuzzing, Scenario
@@ -162,6 +163,8 @@ class Raft(MachineModel):
         if most := self.most_in_flight:
             why = f"most_in_flight={most}, as many messages as may be on their way"
             self.bounds = (refused(why),)
+        if not self.detector:
+            self.partial_order = CommutingDeliveries(watched=_watched, timers=self.undisturbed)
         links = self.cuts or self.partitions or self.writes_apart
         self.symmetry = None if links or self.holds else renaming_alike(self)
 
@@ -222,6 +225,10 @@ class Raft(MachineModel):
         if leads:
             return ("repeat", "quorum") if self.step_down else ("repeat",)
         return ("election",) if server.term < self.terms else ()
+
+    def undisturbed(self, state: RaftNode) -> tuple[str, ...]:
+        """The timers that may run out while every server hears all others."""
+        return tuple(timer for timer in self.timers(state) if timer != "quorum")
 
     def fires(self, node: str, state: RaftNode, timer: str) -> Turn:
         """A timeout has run out; with a clock, a tick has passed, and the next wait is drawn."""
@@ -307,8 +314,9 @@ class Raft(MachineModel):
         """The next request; a read says after which answered index it begins."""
         nth = len(self.requests) - (s.left.requests or 0)
         for what in self.requests[nth : nth + 1]:
-            newest = max((index_in(a.outcome) for a in s.answers), default=0)
-            yield f"{what} after {newest}" if what.startswith("read") else what
+            reads = what.startswith("read")
+            newest = max((index_in(a.outcome) for a in s.answers), default=0) if reads else 0
+            yield f"{what} after {newest}" if reads else what
 
     def requested(self, node: str, state: RaftNode, what: str) -> Turn | Refusal:
         """A client of a server asks: without a name only whoever leads."""
@@ -475,8 +483,8 @@ class Raft(MachineModel):
             if server.term not in reigns:
                 return f"{server.id} leads term {server.term}"
         known = max(n.server.commit for n in before.nodes)
-        for server in (n.server for n in after.nodes):
-            new = (each for each in server.log if known < each.index <= server.commit)
+        for server in (n.server for n in after.nodes if n.server.commit > known):
+            new = server.log.part(known + 1, server.commit - known)
             if data := next(filter(None, (each.data for each in new)), None):
                 return f"{words.data_text(data)} is committed"
         reached = super().milestone(before, action, after)
@@ -491,6 +499,13 @@ def index_in(outcome: str) -> int:
     """The index in ``committed at 2``; 0 where there is none."""
     _, _, index = outcome.partition(" at ")
     return int(index or 0)
+
+
+def _watched(node: RaftNode) -> Any:
+    """What properties read of a server."""
+    server = node.server
+    leads = isinstance(server.role, Leader)
+    return leads, server.term, server.log, server.commit, node.machine
 
 
 @lru_cache(MOST)

@@ -5,16 +5,19 @@ from argparse import Namespace
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import takewhile
 from typing import Any
 
 from msgspec.structs import replace
 
 from kit.commands.answer import GAP, MOST_LINES, Answer, Part, Rows, columns, listed, wrap
 from kit.commands.parsing import Command, Word
+from kit.edge.writing import check_place
 from kit.engine.registry import one_of
 from kit.errors import BadInput, counted
 from kit.operators.importers.anonymous import hidden
 from kit.operators.importers.cql import ColumnType, from_json
+from kit.operators.importers.snapshots import is_snapshot
 from kit.protocols.tablets.dry_run import what_if
 from kit.protocols.tablets.dry_run.opening import OpenedTablets, few, open_tablets
 from kit.protocols.tablets.dry_run.report import (
@@ -69,7 +72,8 @@ A dump of system.tablets: who holds what, what the balancer would do next and wh
 AFTER = """\
 DUMP is what cqlsh writes for COPY system.tablets TO 'file' WITH HEADER = TRUE, or shows for
 SELECT JSON * FROM system.tablets; the other dumps likewise. Or it is a snapshot of scylla-tablets,
-a folder or a .tar.gz, which has up to three of the others. Without a dump, --table imagines a
+a folder or a .tar.gz, which has up to three of the others; several of them are compared in the
+order of time. Without a dump, --table imagines a
 table: count (tablets), rf, size (bytes of all replicas), shards, target; K, M, G, T are powers of
 1024. A HOST is a host id, its beginning, or an address of --status.
 
@@ -81,6 +85,7 @@ examples
   python -m kit tablets tablets.csv --status status.txt --sizes sizes.csv resize
   python -m kit tablets tablets.csv --topology topology.csv --schema schema.cql
   python -m kit tablets tablet_snap_261124_100000.tar.gz balance --anonymize
+  python -m kit tablets tablet_snap_261124_100000 tablet_snap_261124_101000 --html moves.html
   python -m kit tablets tablets.csv --topology topology.csv lose 0000000a 0000000b
   python -m kit tablets tablets.csv --topology topology.csv rf shop dc1=3
   python -m kit tablets tablets.csv --topology topology.csv --schema schema.cql repair
@@ -149,6 +154,11 @@ def _answer(given: Namespace) -> Answer:
         return _of_table(given)
     if not given.words:
         raise BadInput("DUMP", "nothing", "a dump of system.tablets, or --table")
+    several = [*takewhile(is_snapshot, given.words)]
+    if len(several) > 1:
+        return _series(given, several)
+    if given.html is not None:
+        raise BadInput("--html", given.html, "several snapshots; one is one moment")
     dump, *words = given.words
     action, *rest = words or ["show"]
     if action not in ACTIONS:
@@ -163,6 +173,42 @@ def _answer(given: Namespace) -> Answer:
     with hidden(given.anonymize):
         answered = answer(open_tablets(dump, **files, **options), rest)
     return replace(answered, data=marked(answered.data, given.anonymize))
+
+
+def _series(given: Namespace, snapshots: Sequence[str]) -> Answer:
+    """What changed from each snapshot to the next one."""
+    if more := given.words[len(snapshots) :]:
+        raise BadInput("words", " ".join(more), "nothing more after several snapshots")
+    for option in (*FILES, "target"):
+        if getattr(given, option):
+            raise BadInput(
+                f"--{option}", getattr(given, option), "nothing beside several snapshots"
+            )
+    if given.html is not None:
+        check_place(given.html, "--html", inputs=tuple(snapshots))
+    # The pictures are loaded where snapshots are compared, not for each command.
+    from kit.protocols.tablets.dry_run.series import series_of
+
+    with hidden(given.anonymize):
+        model = series_of(snapshots, given.edition, given.anonymize)
+    if given.html is not None:
+        from kit.views.export import export_html
+
+        export_html(model.read_through(), given.html)
+    steps = [*zip(model.moments[1:], model.entries, strict=True)]
+    parts: list[Part] = [
+        Rows(
+            [(each.what, each.words) for each in changed] or [("", "nothing changed")],
+            "changes",
+            f"{moment.opened.source}, version {moment.version}",
+        )
+        for moment, changed in steps
+    ]
+    data = {moment.opened.source: changed for moment, changed in steps}
+    warnings = dict.fromkeys(line for moment in model.moments for line in moment.opened.warnings)
+    first = model.moments[0]
+    heading = [f"{first.opened.source}, version {first.version}: then, in the order of time"]
+    return Answer(marked(data, given.anonymize), heading, parts, tuple(warnings))
 
 
 def _show(opened: OpenedTablets, _words: Sequence[str]) -> Answer:
@@ -601,6 +647,7 @@ WORDS = (
     Word("--target", "SIZE", "the target size of a tablet (5G if not given)"),
     Word("--table", "count=N,...", "a table to imagine, for no dump"),
     ANONYMIZE,
+    Word("--html", "OUT", "of several snapshots: also one page to step through"),
     EDITION,
 )
 TABLETS = Command("tablets", _answer, WORDS, ABOUT, AFTER)

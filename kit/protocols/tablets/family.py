@@ -20,6 +20,7 @@ FAMILY = Family(
         "balance": "panels.balance:BALANCE",
         "truncate": "panels.truncate:TRUNCATE",
         "tablet": "panels.tablet:TABLET",
+        "tablets/series": "dry_run.series:VIEWS",
     },
     scenario_output={"tablet": "panels.tablet:OUTPUT"},
     trace_tables={"tablet": "spark.resize_rows:REQUESTS", "resize": "spark.resize_rows:ROWS"},
@@ -27,6 +28,7 @@ FAMILY = Family(
     editions="rules.stages:in_words",
     tasks=("lessons.tasks", "lessons.stories", "lessons.rebuilding"),
     public={
+        "": {"dry_run.series": "replay_snapshots"},
         "lessons": {
             "dry_run.opening": "open_tablets",
             "dry_run.what_if": "given_up joined up_again",
@@ -75,14 +77,16 @@ FAMILY = Family(
         FileKind(
             "a snapshot of scylla-tablets",
             "operators.importers.snapshots:is_listing",
-            ("tablets", "topology"),
+            ("tablets", "topology", "explain"),
             "dry_run.player:rehearse",
+            "dry_run.explaining:of_snapshots",
         ),
         FileKind(
             "a dump of system.tablets",
             "operators.importers.system_tables:is_tablets",
-            ("tablets",),
+            ("tablets", "explain"),
             "dry_run.player:rehearse",
+            "dry_run.explaining:of_snapshots",
         ),
         FileKind(
             "a dump of system.tablet_sizes",

@@ -30,7 +30,8 @@ FAMILY = Family(
         FileKind(
             "a coordinator's journal",
             "operators.importers.topology_journals:is_journal",
-            ("topology",),
+            ("topology", "explain"),
+            explainer="dry_run.explaining:of_journals",
         ),
     ),
     images="panels.states",

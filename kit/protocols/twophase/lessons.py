@@ -1,4 +1,4 @@
-"""Exercises on models: a run of two-phase commit, an invariant, and the steps of a model."""
+"""Exercises on models: a run of two-phase commit, a search, an invariant, steps of a model."""
 
 import random
 from typing import Any
@@ -13,6 +13,24 @@ WORDS = ("working", "prepared", "committed", "aborted")
 def disagree(managers: list[str]) -> bool:
     """Whether one manager committed while another one aborted."""
     return "committed" in managers and "aborted" in managers
+
+
+def every_state(start: int, arrows: list[list[int]]) -> list[int]:
+    """The states that a search visits from ``start``, sorted. Arrows lead from one on."""
+    reached, before = {start}, 0
+    while len(reached) > before:
+        before = len(reached)
+        reached |= {target for source, target in arrows if source in reached}
+    return sorted(reached)
+
+
+def _some_arrows(chance: random.Random) -> Arguments:
+    states = chance.randint(3, 8)
+    arrows = [
+        [chance.randrange(states), chance.randrange(states)]
+        for _ in range(chance.randint(2, 2 * states))
+    ]
+    return [chance.randrange(states), arrows]
 
 
 def steps(state: list[Any]) -> list[list[Any]]:
@@ -47,6 +65,18 @@ TASKS = (
         Ground("twophase", {"rms": RMS}),
         ends(lambda s: s.heard.bit_count() == RMS, "Not every manager was heard to be prepared."),
         ends(lambda s: s.aborted.bit_count() == RMS, "Not every manager has aborted at the end."),
+    ),
+    function_task(
+        "every-state",
+        "a search of your own",
+        "Write every_state(start, arrows). States are numbers, and arrows is a list of [from, to]: "
+        "the steps that are possible. Give all states that a search visits from `start`, as a "
+        "sorted list.",
+        "keep a list of states to look at. Take one, and add where its arrows lead, but nothing "
+        "that you have seen: arrows may lead in a circle.",
+        every_state,
+        ([0, [[0, 1], [1, 2], [3, 0]]], [2, [[2, 4], [4, 2]]], [1, [[0, 1]]]),
+        _some_arrows,
     ),
     function_task(
         "an-invariant",

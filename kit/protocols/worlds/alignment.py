@@ -42,10 +42,10 @@ class Now(Struct, frozen=True):
 class Side(Struct, frozen=True):
     """How a row is found in one world, and what is told of it there.
 
-    It is the first moment, behind that of the row above, which is ``found``.
+    It is the first moment, behind that of the row above, of which ``is_it`` is true.
     """
 
-    found: Callable[[Now], bool]
+    is_it: Callable[[Now], bool]
     says: Callable[[Now], str]
 
 
@@ -77,7 +77,7 @@ class Pair(Struct, frozen=True):
     rows: tuple[Row, ...]
 
 
-class Met(Struct, frozen=True):
+class Meeting(Struct, frozen=True):
     """A row with its moment in each story, and the step (from 0: the start) that leads to it."""
 
     row: Row
@@ -101,7 +101,7 @@ class Aligned(Struct, frozen=True):
     pair: Pair
     models: tuple[Model[Any, Any], Model[Any, Any]]
     actions: tuple[tuple[Any, ...], tuple[Any, ...]]
-    met: tuple[Met, ...]
+    met: tuple[Meeting, ...]
 
 
 def moments(timeline: Timeline) -> Iterator[Now]:
@@ -118,18 +118,18 @@ def aligned(pair: Pair) -> Aligned:
     Raises KitError for a row that a story does not have behind the one above: a mistake of the
     pair, not of its reader.
     """
-    told = [open_file(file_named(story)) for story in pair.stories]
-    runs = [tuple(moments(timeline)) for timeline in told]
-    at, met = [-1, -1], list[Met]()
+    stories = [open_file(file_named(story)) for story in pair.stories]
+    runs = [tuple(moments(timeline)) for timeline in stories]
+    at, met = [-1, -1], list[Meeting]()
     for row in pair.rows:
         for world, side in enumerate((row.epochs, row.topology)):
             later = range(at[world] + 1, len(runs[world]))
-            step = next((i for i in later if side.found(runs[world][i])), None)
+            step = next((i for i in later if side.is_it(runs[world][i])), None)
             if step is None:
                 raise KitError(f"{pair.name}: {pair.stories[world]} has no moment for {row.title}")
             at[world] = step
         nows = runs[0][at[0]], runs[1][at[1]]
-        met.append(Met(row, nows, (at[0], at[1])))
-    models = told[0].model, told[1].model
-    actions = told[0].actions(), told[1].actions()
+        met.append(Meeting(row, nows, (at[0], at[1])))
+    models = stories[0].model, stories[1].model
+    actions = stories[0].actions(), stories[1].actions()
     return Aligned(pair, models, actions, tuple(met))

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from kit.commands.answer import Answer, Part, wrap
 from kit.commands.parsing import Command, Word
 from kit.edge.writing import check_place
-from kit.engine.registry import one_of
 from kit.errors import BadInput, counted
 from kit.protocols.worlds.alignment import TITLES, WORLDS, Aligned, aligned
-from kit.protocols.worlds.pairs import PAIRS
+from kit.protocols.worlds.facts.pairs import PAIRS, pair_named, side_by_side_run
 
 
 def side_by_side_rows(name: str | None = None) -> Answer:
@@ -17,10 +16,7 @@ def side_by_side_rows(name: str | None = None) -> Answer:
 
     Raises BadInput for a pair that there is not.
     """
-    known = {pair.name: pair for pair in PAIRS}
-    if name is not None and name not in known:
-        raise BadInput("pair", name, one_of(name, list(known)))
-    chosen = [aligned(pair) for pair in PAIRS if name in (None, pair.name)]
+    chosen = [*map(aligned, PAIRS if name is None else [pair_named(name)])]
     rows = sum(len(each.met) for each in chosen)
     differ = sum(not met.row.alike for each in chosen for met in each.met)
     number = counted(len(chosen), "question")
@@ -64,7 +60,6 @@ def _answer(given: Namespace) -> Answer:
     check_place(given.html, "--html")
     if given.pair is None:
         raise BadInput("--html", given.html, "a pair to write: side-by-side PAIR --html OUT")
-    from kit.protocols.worlds.side_by_side import side_by_side_run
     from kit.views.export import export_html
 
     written = export_html(side_by_side_run(given.pair), given.html)

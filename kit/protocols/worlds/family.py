@@ -4,7 +4,7 @@ from kit.engine.family import Family
 
 FAMILY = Family(
     "worlds",
-    "Two answers to one question: epochs beside topology over Raft",
+    "Epochs beside topology over Raft",
     order=100,
     views={"worlds": "panels:VIEWS"},
     composes=("cms", "group0", "recovery", "tcm", "topology"),
@@ -13,7 +13,7 @@ FAMILY = Family(
     },
     tasks=("lessons",),
     public={
-        "": {"widget": "side_by_side", "commands": "side_by_side_rows"},
+        "": {"dry_run": "side_by_side", "commands": "side_by_side_rows"},
         "lessons": {"lessons": "goes_on_in who_is_asked"},
     },
 )

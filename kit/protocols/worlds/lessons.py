@@ -22,7 +22,7 @@ def _nows(timeline: Timeline) -> tuple[SideBySide, Now, Now]:
     m = model_of(timeline, SideBySide, "two worlds side by side")
     states = (getattr(timeline.state, world) for world in WORLDS)
     a, b = (Now(m.parts[w], None, None, s) for w, s in zip(WORLDS, states, strict=True))
-    if m.parts[WORLDS[0]].name != "tcm" or not (epochs.barriers(a) and coordinator.asked(b)):
+    if m.parts[WORLDS[0]].name != "tcm" or not (epochs.barriers(a) and coordinator.addressed(b)):
         raise KitError("predict: no barrier runs in both worlds here")
     return m, a, b
 
@@ -30,12 +30,12 @@ def _nows(timeline: Timeline) -> tuple[SideBySide, Now, Now]:
 def who_is_asked(timeline: Timeline, world: World) -> PosedQuestion:
     """Whom does the barrier of a world ask? KitError when no barrier runs in both."""
     _, a, b = _nows(timeline)
-    asked = epochs.asked(a) if world == "epochs" else coordinator.asked(b)
+    nodes = epochs.addressed(a) if world == "epochs" else coordinator.addressed(b)
     said = epochs.says_barrier(a) if world == "epochs" else coordinator.says_barrier(b)
     return posed(
         f"{TITLES[world]}: the next step waits at a barrier. Which nodes does it ask?",
         a.m.names,
-        sorted(asked),
+        sorted(nodes),
         said,
         still(timeline, world),
     )
@@ -109,7 +109,7 @@ WITHOUT_C = (
 )
 TASKS = (
     run_task(
-        "without-c",
+        "dies-while-it-joins",
         "without C",
         "Epochs, in the server's edition: four nodes, three replicas, and E bootstraps. Give a "
         "run, as verbs or as a Player, in which C is down when reads switch, and all is done in "

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from kit.edge.words import say
 from kit.engine.timeline import PassedStep
-from kit.protocols.worlds.alignment import TITLES, WORLDS, Met
+from kit.protocols.worlds.alignment import TITLES, WORLDS, Meeting
 from kit.protocols.worlds.side_by_side import placed
 from kit.views.actions import mark
 from kit.views.declared import Badges, status
@@ -156,7 +156,7 @@ def world_panel(world: str, slot: str, title: str, tab: str = "") -> Panel:
 # -- what is alike, and what differs ---------------------------------------------------------------
 
 
-def _row(scene: Scene, number: int, met: Met) -> list[Frag]:
+def _row(scene: Scene, number: int, met: Meeting) -> list[Frag]:
     """A row with its button, what is told of each world, and below it how they compare."""
     row, moments = met.row, scene.model.moments
     name: Frag | str = row.title
@@ -171,9 +171,9 @@ def _row(scene: Scene, number: int, met: Met) -> list[Frag]:
     ]  # fmt: skip
 
 
-def _met(scene: Scene) -> Met | None:
+def _met(scene: Scene) -> Meeting | None:
     """The row whose moment this is."""
-    met: Met | None = scene.model.rows.get((scene.action, scene.state))
+    met: Meeting | None = scene.model.rows.get((scene.action, scene.state))
     return met
 
 

@@ -13,11 +13,9 @@ from msgspec.structs import replace
 
 from kit.engine.compose import Product
 from kit.engine.model import Property
-from kit.engine.registry import one_of
 from kit.engine.timeline import Timeline
-from kit.errors import BadInput, Refusal
-from kit.protocols.worlds.alignment import TITLES, WORLDS, Aligned, Met, aligned
-from kit.protocols.worlds.pairs import PAIRS
+from kit.errors import Refusal
+from kit.protocols.worlds.alignment import TITLES, WORLDS, Aligned, Meeting
 
 PREMISE = (
     "One question in two worlds: epochs in the picture, the topology coordinator beside it. "
@@ -36,7 +34,7 @@ class SideBySide(Product):
         super().__init__(f"worlds/{given.pair.name}", parts)
         self.properties = tuple(self._promises())
         self.premise = PREMISE
-        self.rows: dict[tuple[Any, Any], Met] = {}
+        self.rows: dict[tuple[Any, Any], Meeting] = {}
         self.moments: tuple[int, ...] = ()
 
     def _promises(self) -> Iterator[Property]:
@@ -102,7 +100,7 @@ def placed(key: str, world: str) -> str:
     return f"{key}@{world}"
 
 
-def woven(given: Aligned) -> Iterator[tuple[str, Any, Met | None]]:
+def woven(given: Aligned) -> Iterator[tuple[str, Any, Meeting | None]]:
     """The actions of both stories in the order of their rows, with the row that each completes.
 
     Up to a row one world goes first, then the other; at the end both go on to theirs.
@@ -120,15 +118,8 @@ def woven(given: Aligned) -> Iterator[tuple[str, Any, Met | None]]:
         before = steps
 
 
-def side_by_side_run(name: str) -> Timeline:
-    """The run of a pair, looked at from its start: every row is a milestone.
-
-    Raises BadInput for a pair that there is not.
-    """
-    known = {pair.name: pair for pair in PAIRS}
-    if name not in known:
-        raise BadInput("pair", name, one_of(name, list(known)))
-    given = aligned(known[name])
+def run_of(given: Aligned) -> Timeline:
+    """Both stories of a pair as one run, looked at from its start: every row is a milestone."""
     model = SideBySide(given)
     way = [(model.wrap[world](action), met) for world, action, met in woven(given)]
     timeline = Timeline(model, tuple(model.verb(wrapped) for wrapped, _ in way))
@@ -136,8 +127,7 @@ def side_by_side_run(name: str) -> Timeline:
     ends = []
     for wrapped, met in way:
         if met is not None:
-            after = model.apply(timeline.state, wrapped)
-            model.rows[wrapped, after] = met
+            model.rows[wrapped, model.apply(timeline.state, wrapped)] = met
         timeline.do(wrapped)
         if met is not None:
             timeline.remark(f"{met.row.verdict.capitalize()}: {met.row.claim}")

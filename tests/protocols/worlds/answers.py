@@ -57,7 +57,7 @@ def is_open(
 
 
 RIGHT: dict[str, Any] = {
-    "without-c": without_c,
+    "dies-while-it-joins": without_c,
     "back-in-time": back_in_time,
     "is-it-open": lambda: is_open,
 }

@@ -17,11 +17,11 @@ from kit.engine.scenario import file_named, open_file
 from kit.errors import BadInput, KitError
 from kit.lessons import goes_on_in, predict, who_is_asked
 from kit.protocols.worlds import commands
-from kit.protocols.worlds.alignment import WORLDS, Met, Pair, aligned, moments
+from kit.protocols.worlds.alignment import WORLDS, Meeting, Pair, aligned, moments
 from kit.protocols.worlds.facts import coordinator, epochs
-from kit.protocols.worlds.pairs import BOTH, JOIN, PAIRS
+from kit.protocols.worlds.facts.pairs import BOTH, JOIN, PAIRS, side_by_side_run
 from kit.protocols.worlds.panels import part_scene
-from kit.protocols.worlds.side_by_side import SideBySide, side_by_side_run
+from kit.protocols.worlds.side_by_side import SideBySide
 from kit.views.fragment import keys
 from kit.views.panel import scene_at
 from kit.views.registry import for_model
@@ -66,7 +66,7 @@ def test_whom_barriers_ask_is_what_the_models_need() -> None:
     """
     met = next(met for met in aligned(JOIN).met if met.row.title == "writes go to both")
     a, b = met.nows
-    asked = sorted(coordinator.asked(b))
+    asked = sorted(coordinator.addressed(b))
     assert asked == ["A", "B", "C", "D", "E"]
     for some in _subsets(asked):
         state = a.after
@@ -244,7 +244,7 @@ def test_questions_are_answered_by_the_models() -> None:
 
 def test_a_row_says_what_its_states_say() -> None:
     """What is told of a world is made of the state that was found: another state, other words."""
-    met: Met = aligned(JOIN).met[2]
+    met: Meeting = aligned(JOIN).met[2]
     later = aligned(JOIN).met[3]
     assert "not there yet: A, B, C." in met.said[0]
     assert met.row.epochs.says(later.nows[0]).endswith("not there yet: A.")

@@ -5,6 +5,7 @@ Sources: Raft paper, figure 2, sections 5.3, 5.4.1 and 7; Scylla, Raft in Scylla
 """
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -129,8 +130,8 @@ class Log(Struct, frozen=True, cache_hash=True):
         if first > last or not self.chunks:
             return ()
         place = begin // CHUNK
-        some = self.chunks[first // CHUNK - place : last // CHUNK - place + 1]
-        entries = tuple(entry for chunk in some for entry in chunk.entries)
+        some = [c.entries for c in self.chunks[first // CHUNK - place : last // CHUNK - place + 1]]
+        entries = some[0] if len(some) == 1 else tuple(chain.from_iterable(some))
         before = first - entries[0].index
         return entries[before : before + last - first + 1]
 

@@ -11,7 +11,6 @@ from kit.masks import majority
 from kit.protocols.recovery.recovery import Recovery
 from kit.protocols.topology import coordinator as work
 from kit.protocols.topology import facts
-from kit.protocols.topology.panels.ring import replicas_in_use
 from kit.protocols.topology.rules.cluster import NOBODY
 from kit.protocols.topology.rules.work import excluded, failure
 from kit.protocols.worlds.alignment import Now
@@ -20,25 +19,25 @@ from kit.protocols.worlds.alignment import Now
 def enters(state: str, node: str = "") -> Callable[[Now], bool]:
     """The moment at which a transition state is entered, of an operation of ``node`` if given."""
 
-    def found(now: Now) -> bool:
+    def is_it(now: Now) -> bool:
         if now.before is None or now.before.topology.transition == now.after.topology.transition:
             return False
         operation = work.task_of(now.after, now.m.setting).node
         own = not node or (operation != NOBODY and now.m.names[operation] == node)
         return now.after.topology.transition == state and own
 
-    return found
+    return is_it
 
 
 def becomes(node: str, state: str) -> Callable[[Now], bool]:
     """The moment at which a node comes to a state."""
 
-    def found(now: Now) -> bool:
+    def is_it(now: Now) -> bool:
         return now.before is not None and status(now, node) == state != _status(
             now.m, now.before, node
         )
 
-    return found
+    return is_it
 
 
 def status(now: Now, node: str) -> str:
@@ -50,7 +49,7 @@ def _status(m: Any, s: Any, node: str) -> str:
     return str(s.topology.nodes[m.number(node)].state)
 
 
-def asked(now: Now) -> set[str]:
+def addressed(now: Now) -> set[str]:
     """Whom the barrier that runs asks."""
     barrier = facts.barrier(now.m, now.after)
     return set(barrier.needs) if barrier else set()
@@ -64,7 +63,7 @@ def answered(now: Now) -> set[str]:
 
 def lacking(now: Now) -> set[str]:
     """Who has not."""
-    return asked(now) - answered(now)
+    return addressed(now) - answered(now)
 
 
 def members(now: Now) -> set[str]:
@@ -90,7 +89,7 @@ def waits_in(state: str) -> Callable[[Now], bool]:
 
 def opens(now: Now) -> bool:
     """The moment at which the last answer opens the barrier."""
-    return now.is_a("answer") and bool(asked(now)) and not lacking(now)
+    return now.is_a("answer") and bool(addressed(now)) and not lacking(now)
 
 
 def waits_for_one(now: Now) -> bool:
@@ -123,16 +122,6 @@ def has_way_back(now: Now) -> bool:
     )
 
 
-def reads(now: Now, node: str) -> bool:
-    """Whether requests read from a node."""
-    return bool(replicas_in_use(now.m, now.after)[0] >> now.m.number(node) & 1)
-
-
-def writes(now: Now, node: str) -> bool:
-    """Whether requests write to it."""
-    return bool(replicas_in_use(now.m, now.after)[1] >> now.m.number(node) & 1)
-
-
 def coordinator(now: Now) -> str:
     """Who coordinates."""
     return str(now.m.names[now.after.coordinator])
@@ -161,7 +150,7 @@ def says_state(now: Now) -> str:
 
 def says_barrier(now: Now) -> str:
     """Whom the barrier asks, and who is missing."""
-    said = f"Asks {_names(asked(now))}: {len(asked(now))} of {len(asked(now))}."
+    said = f"Asks {_names(addressed(now))}: {len(addressed(now))} of {len(addressed(now))}."
     return f"{said} {'Closed' if lacking(now) else 'Open'}; not there yet: {_names(lacking(now))}."
 
 
@@ -189,7 +178,7 @@ def says_queue(now: Now) -> str:
 
 def says_died(now: Now) -> str:
     """Who is down, and that the barrier needs it."""
-    return f"{now.verb.split()[-1]} is down. The barrier asks {_names(asked(now))}."
+    return f"{now.verb.split()[-1]} is down. The barrier asks {_names(addressed(now))}."
 
 
 def says_failed(now: Now) -> str:

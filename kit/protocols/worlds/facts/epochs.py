@@ -47,7 +47,7 @@ def barriers(now: Now) -> tuple[BarrierRow, ...]:
     return tuple(row for operation in under_way(now) for row in operation.barriers)
 
 
-def asked(now: Now) -> set[str]:
+def addressed(now: Now) -> set[str]:
     """Whom these barriers ask, range by range."""
     return {name for row in barriers(now) for name in row.replicas}
 
@@ -104,7 +104,7 @@ def says_barrier(now: Now) -> str:
     """Whom the barrier asks, and who is missing."""
     rows = barriers(now)
     need = sorted({f"{row.needed} of {len(row.replicas)}" for row in rows})
-    said = f"Asks {_names(asked(now))}: in each range {' or '.join(need)}."
+    said = f"Asks {_names(addressed(now))}: in each range {' or '.join(need)}."
     return f"{said} {'Open' if is_open(now) else 'Closed'}; not there yet: {_names(lacking(now))}."
 
 

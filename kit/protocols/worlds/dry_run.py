@@ -1,7 +1,7 @@
 """A Player on both worlds."""
 
 from kit.edge.arguments import checked
-from kit.protocols.worlds.side_by_side import side_by_side_run
+from kit.protocols.worlds.facts.pairs import side_by_side_run
 from kit.widgets.player import Player
 
 

@@ -1,0 +1,84 @@
+"""``explain``: whether a cluster's own journals, dumps or snapshots obey the model."""
+
+from argparse import Namespace
+from collections.abc import Iterator
+
+from kit.commands.answer import GAP, Answer, wrap
+from kit.commands.parsing import Command, Word
+from kit.edge.writing import check_place
+from kit.engine import trace
+from kit.engine.explain import BOUND, Answers, explain
+from kit.engine.parameters import budgets_in
+from kit.engine.registry import edition_today
+from kit.errors import counted
+
+STATUS = {"explained": 0, "refuted": 1, "unknown": 2}
+ABOUT = """\
+Does my cluster obey the model? What was seen, in order, is explained by a search over the steps
+that nobody saw in between: explained (with a run that you can open), refuted (no rule explains a
+line, with the nearest refusal of the model), or unknown within the bound.
+"""
+AFTER = """\
+FILE is a journal of a topology coordinator (several are put together in the order of time), a
+snapshot of scylla-tablets (a folder or an archive; ordered by the version of the topology), or a
+dump of system.tablets (in the order given). All files are of one kind and one cluster.
+
+Ends with 0 when all is explained, 1 when a line is refuted, 2 when it is not known within the
+bound, and on bad input.
+
+examples
+  python -m kit explain node-a.log node-b.log
+  python -m kit explain tablet_snap_261124_100000 tablet_snap_261124_101000.tar.gz --anonymize
+  python -m kit explain node-a.log --html run.html --save run.json
+"""
+
+
+def _explain(given: Namespace) -> Answer:
+    for option in ("html", "save"):
+        if getattr(given, option) is not None:
+            check_place(getattr(given, option), f"--{option}", inputs=tuple(given.files))
+    options = {"bound": given.bound, "edition": given.edition}
+    answers = explain(given.files, **options, anonymize=given.anonymize)
+    if given.save is not None:
+        trace.write(answers.timeline().save(), given.save)
+    if given.html is not None:
+        from kit.views.export import export_html
+
+        export_html(answers.timeline(), given.html)
+    data = {
+        "verdict": answers.verdict,
+        "about": answers.about,
+        "parts": {name: part.as_plain() for name, part in answers.parts.items()},
+        "anonymized": given.anonymize,
+    }
+    heading = answers.about[:1]
+    return Answer(data, heading, _parts(answers), answers.about[1:], STATUS[answers.verdict])
+
+
+def _parts(answers: Answers) -> Iterator[str]:
+    if not answers.parts:
+        yield "explained: all stands still, so that there is nothing to explain"
+    for name, part in answers.parts.items():
+        yield from wrap(part.sentence, f"{name}: ", GAP)
+        if part.verdict == "refuted":
+            seen = counted(part.explained, "observation")
+            budgets = budgets_in(part.model.parameters).removeprefix("; with ")
+            yield from wrap(f"explained before it: {seen}; assumed: {budgets}", GAP, GAP)
+
+
+WORDS = (
+    Word("files", "FILE", "journals, snapshots, or dumps of system.tablets", number="+"),
+    Word("--bound", "N", f"states that each search may visit ({BOUND:,})", BOUND, read=int),
+    Word(
+        "--edition",
+        "",
+        "server: the published server; documents: as they say (server if not given)",
+        "server",
+        choices=("documents", "server"),
+        read=edition_today,
+    ),
+    Word("--anonymize", "", "of snapshots: names get pseudonyms before anything is shown"),
+    Word("--html", "OUT", "write the run as one page to step through"),
+    Word("--save", "OUT", "write the run as a trace, for kit play"),
+)
+EXPLAIN = Command("explain", _explain, WORDS, ABOUT, AFTER)

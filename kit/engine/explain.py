@@ -1,0 +1,413 @@
+"""Does what was seen obey a model? A search over the steps that nobody saw.
+
+A family says how an observation reads a state: a *sight*, which gives values by name. Between two
+observations any steps may have happened, as far as the sight *hides* them. What is searched are
+pairs of a state and how many observations are explained in it, those first that have explained the
+most and are nearest to the next one, else breadth first. All pairs within reach were visited where
+no run explains the observations: then it is proved that the model has none.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from heapq import heappop, heappush
+from itertools import count, islice
+from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kit.edge.arguments import checked
+from kit.edge.bundles import beginning
+from kit.engine.family import families
+from kit.engine.model import Model
+from kit.engine.timeline import Timeline
+from kit.errors import BadInput, Refusal, one_line
+
+Values = Mapping[str, Any]
+BOUND = 20_000
+"""States that one search may visit, where nobody says."""
+MOST_BOUND = 10_000_000
+WITHOUT = 200  # pairs from which it is looked what a missing safeguard would allow
+
+
+class Seen(Struct, frozen=True):
+    """One observation: ``where`` it stands (``journal.log line 812``), and the values seen."""
+
+    where: str
+    values: Values
+
+
+class Sight(Struct, frozen=True):
+    """How an observation reads a state of a model.
+
+    ``reads(state)`` gives values by name; an observation need not have all of them.
+    ``hides(before, after)``, of the values around a step, says whether it may go unseen (None: any
+    may). ``distance(values, wanted)`` says how far a state may be from an observation: what is
+    nearer is looked at first (None: how many values differ). ``allows(action)`` says whether such a
+    step is taken into account (None: each is); what is left out is an assumption, to be told.
+    """
+
+    reads: Callable[[Any], Values]
+    hides: Callable[[Values, Values], bool] | None = None
+    distance: Callable[[Values, Values], int] | None = None
+    allows: Callable[[Any], bool] | None = None
+
+
+class Explanation(Struct, frozen=True):
+    """What became of a row of observations.
+
+    ``verdict``: *explained*, *refuted* (no run of the model has them all) or *unknown* (none was
+    found within the bound). ``explained`` is how many of the ``observations`` the best run has, and
+    ``run`` its actions. For a refuted one ``where`` is the first that no rule explains, ``refusal``
+    the nearest refusal of the model, of the action ``refused``: what it would allow without the
+    safeguard ``without``, where that is known. ``states`` counts pairs that were visited.
+    """
+
+    verdict: Literal["explained", "refuted", "unknown"]
+    model: Model[Any, Any]
+    observations: int
+    explained: int
+    run: tuple[Any, ...]
+    states: int
+    where: str = ""
+    refused: str = ""
+    refusal: str = ""
+    without: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in a line."""
+        match self.verdict:
+            case "explained":
+                steps = len(self.run)
+                return f"explained: {steps:,} steps of {self.model.name} lead to all that was seen"
+            case "unknown":
+                return f"unknown: no run was found within {self.states:,} states, to {self.where}"
+        nearest = self.refusal or "the model refuses nothing that is near"
+        if self.refused:
+            nearest = f'the nearest refusal is "{self.refused}: {self.refusal}"'
+            nearest += f" ({self.without})" if self.without else ""
+        return one_line(f"no rule explains {self.where}; {nearest}")
+
+    def timeline(self) -> Timeline:
+        """The run, to be stepped through or saved; of a refuted one as far as it is explained."""
+        timeline = Timeline(self.model)
+        for action in self.run:
+            timeline.do(action)
+        return timeline
+
+    def as_plain(self) -> dict[str, Any]:
+        """The same as data."""
+        return {
+            "verdict": self.verdict,
+            "model": self.model.name,
+            "observations": self.observations,
+            "explained": self.explained,
+            "steps": [self.model.verb(action) for action in self.run],
+            "states": self.states,
+            "where": self.where,
+            "refused": self.refused,
+            "refusal": self.refusal,
+            "without": self.without,
+        }
+
+    def __repr__(self) -> str:
+        return self.sentence
+
+
+Pair = tuple[int, Any]
+"""How many observations are explained, and the state."""
+
+
+class _Search:
+    """The pairs that were visited, each with the one before it and the action between them."""
+
+    def __init__(
+        self, model: Model[Any, Any], sight: Sight, seen: Sequence[Seen], begins: Iterable[Pair]
+    ) -> None:
+        self.model, self.sight, self.seen = model, sight, seen
+        self.parents: dict[Pair, tuple[Pair, Any] | None] = {}
+        self.todo: list[tuple[int, int, int, Pair]] = []
+        self.number = count()
+        self.read: dict[Any, Values] = {}
+        self.best = 0
+        for pair in begins:
+            self.add(pair, None)
+
+    def values(self, state: Any) -> Values:
+        if state not in self.read:
+            self.read[state] = self.sight.reads(state)
+        return self.read[state]
+
+    def distance(self, pair: Pair) -> int:
+        """How many values of the next observation the state does not have."""
+        explained, state = pair
+        if explained == len(self.seen):
+            return 0
+        values, wanted = self.values(state), self.seen[explained].values
+        differ = sum(n not in values or values[n] != value for n, value in wanted.items())
+        far = self.sight.distance
+        return differ if far is None or not differ else max(1, far(values, wanted))
+
+    def add(self, pair: Pair, before: tuple[Pair, Any] | None) -> None:
+        if pair not in self.parents:
+            self.parents[pair] = before
+            self.best = max(self.best, pair[0])
+            order = (-pair[0], self.distance(pair), next(self.number))
+            heappush(self.todo, (*order, pair))
+
+    def goes_on(self, most: int) -> Pair | None:
+        """The first pair that explains all; None where there is none, or none within so many."""
+        while self.todo and len(self.parents) <= most:
+            pair = heappop(self.todo)[-1]
+            explained, state = pair
+            if explained == len(self.seen):
+                return pair
+            if not self.distance(pair):
+                self.add((explained + 1, state), (pair, None))
+            for action, after in self.model.successors(state):
+                if self.sight.allows is None or self.sight.allows(action):
+                    self.step(pair, action, after)
+        return None
+
+    def step(self, pair: Pair, action: Any, after: Any) -> None:
+        explained, state = pair
+        values, news = self.values(state), self.values(after)
+        hides = self.sight.hides
+        if hides is None or not explained or hides(values, news):
+            self.add((explained, after), (pair, action))
+        if hides is not None and not self.distance((explained, after)):
+            self.add((explained + 1, after), (pair, action))
+
+    def run_to(self, pair: Pair) -> tuple[Pair, tuple[Any, ...]]:
+        """Where the way to a pair begins, and its actions."""
+        actions = []
+        while (before := self.parents[pair]) is not None:
+            pair, action = before
+            actions += [] if action is None else [action]
+        return pair, tuple(reversed(actions))
+
+    def changing(self, names: set[str]) -> set[type]:
+        """The types of actions that have changed one of these values in any run."""
+        steps = ((pair, before) for pair, before in self.parents.items() if before is not None)
+        return {type(before[1]) for pair, before in steps if self._changes(before[0], pair, names)}
+
+    def on_the_way(self, names: set[str]) -> set[type]:
+        """The types of actions by which any run comes from a change of these values to the next."""
+        types: set[type] = set()
+        done: set[Pair] = set()
+        for pair, before in self.parents.items():
+            if before is None or not self._changes(before[0], pair, names):
+                continue
+            while before is not None and pair not in done:
+                done.add(pair)
+                types |= {type(before[1])} - {type(None)}
+                pair, before = before[0], self.parents[before[0]]  # noqa: PLW2901  # the way back
+                if before is not None and self._changes(before[0], pair, names):
+                    break
+        return types
+
+    def _changes(self, before: Pair, after: Pair, names: set[str]) -> bool:
+        old, new = self.values(before[1]), self.values(after[1])
+        return any(old[name] != new[name] for name in names)
+
+    def nearest(self) -> list[Pair]:
+        """The pairs that explain the most, the nearest to the next observation first."""
+        best = [pair for pair in self.parents if pair[0] == self.best]
+        return sorted(best, key=self.distance)
+
+
+@checked
+def search_explanation(
+    model: Model[Any, Any], sight: Sight, seen: Sequence[Seen], *, bound: int = BOUND
+) -> Explanation:
+    """Look for a run of a model that has all that was seen, in this order.
+
+    ``bound`` is how many pairs of a state and a place in the observations are visited at most.
+
+    Raises BadInput for no observation, or a bound that is none.
+    """
+    if not 1 <= bound <= MOST_BOUND:
+        raise BadInput("bound", bound, f"states to visit, a number from 1 to {MOST_BOUND}")
+    if not seen:
+        raise BadInput("observations", "none", "one or more")
+    search = _Search(model, sight, seen, [(0, model.start())])
+    found = search.goes_on(bound)
+    pair = found or search.nearest()[0]
+    counts = len(seen), pair[0], search.run_to(pair)[1], len(search.parents)
+    if found is not None:
+        return Explanation("explained", model, *counts)
+    where = seen[search.best].where
+    if search.todo:
+        return Explanation("unknown", model, *counts, where=where)
+    refused, refusal, without = _nearest_refusal(search, bound)
+    return Explanation("refuted", model, *counts, where, refused, refusal, without)
+
+
+def _nearest_refusal(search: _Search, bound: int) -> tuple[str, str, str]:
+    """The action, the model's reason to refuse it, and the safeguard that does so.
+
+    Without one of its safeguards the model may have a run to what was seen next: the first step of
+    the shortest such run that the whole model refuses is the nearest. Else there may be a way
+    through what should have been seen. Else it is what the model refuses in the nearest state, of
+    an action such as have changed what is seen elsewhere.
+    """
+    model, nearest = search.model, search.nearest()
+    begins = [(0, state) for _, state in islice(nearest, WITHOUT)]
+    wanted = search.seen[search.best : search.best + 1]
+    found: list[tuple[int, str, str, str]] = []
+    for safeguard in model.safeguards:
+        if safeguard.name in model.off:
+            continue
+        weak: Model[Any, Any] = type(model)(model.parameters, (*model.off, safeguard.name))  # type: ignore[call-arg]  # as every declared model is made
+        further = _Search(weak, search.sight, wanted, begins)
+        end = further.goes_on(bound)
+        if end is None:
+            continue
+        (_, state), run = further.run_to(end)
+        for at, action in enumerate(run):
+            refusal = model.refusal(state, action)
+            if refusal is not None:
+                said = _reason(refusal)
+                found.append((at, model.verb(action), said, f"{safeguard.id} {safeguard.name}"))
+                break
+            state = model.apply(state, action)
+    if found:
+        return min(found)[1:]
+    if search.sight.hides is not None:
+        open_sight = replace(search.sight, hides=None)
+        further = _Search(model, open_sight, wanted, begins)
+        end = further.goes_on(bound)
+        if end is not None:
+            return "", _passed(further, end), ""
+    return _near(search, nearest)
+
+
+def _passed(search: _Search, end: Pair) -> str:
+    """What a way to an observation passes through, which should have been seen."""
+    (_, state), run = search.run_to(end)
+    passed: dict[str, None] = {}
+    for action in run:
+        before, state = search.values(state), search.model.apply(state, action)
+        values = search.values(state)
+        if search.distance((0, state)):
+            news = {
+                name: value for name, value in values.items() if value != before[name] and value
+            }
+            passed |= {str(v) if len(values) == 1 else f"{n} {v}": None for n, v in news.items()}
+    return f"the model gets there through {', '.join(passed)}, which no line shows"
+
+
+def _near(search: _Search, nearest: Sequence[Pair]) -> tuple[str, str, str]:
+    """What the model refuses where it is nearest to what was seen, of actions on the way to that.
+
+    Such are the types of actions that lead from one change of a value that differs to another one:
+    first those that change it themselves, and those that wait for somebody.
+    """
+    explained, state = nearest[0]
+    wanted, has = search.seen[explained].values, search.values(state)
+    differ = {name for name, value in wanted.items() if has[name] != value}
+    on_the_way = search.on_the_way(differ)
+    change = search.changing(differ)
+    found = [
+        (type(action) not in change, not refusal.missing, at, number, action, refusal)
+        for at, (_, state) in enumerate(nearest)
+        if search.distance(nearest[at]) == search.distance(nearest[0])
+        for number, (action, refusal) in enumerate(search.model.waiting(state))
+        if type(action) in on_the_way
+    ]
+    if not found:
+        return "", "", ""
+    *_, action, refusal = min(found, key=lambda each: each[:4])
+    return search.model.verb(action), _reason(refusal), ""
+
+
+def _reason(refusal: Refusal) -> str:
+    names = ", ".join(refusal.missing)
+    return f"{refusal.reason}: {names}" if names else refusal.reason
+
+
+class Question(Struct, frozen=True):
+    """Observations that one of several ways is to explain, each a model with its sight.
+
+    ``name`` is what was observed.
+    """
+
+    name: str
+    seen: tuple[Seen, ...]
+    ways: tuple[tuple[Model[Any, Any], Sight], ...]
+
+    def answer(self, bound: int) -> Explanation:
+        """The first explanation; else what is unknown, else the one that explains the most."""
+        answers: list[Explanation] = []
+        for model, sight in self.ways:
+            answers.append(search_explanation(model, sight, self.seen, bound=bound))
+            if answers[-1].verdict == "explained":
+                return answers[-1]
+        order = ("unknown", "refuted")
+        return min(answers, key=lambda each: (order.index(each.verdict), -each.explained))
+
+
+class Answers(Struct, frozen=True):
+    """What became of all questions about a cluster's files, by name.
+
+    ``about`` are lines to read first: what was looked at, and what was not.
+    """
+
+    parts: Mapping[str, Explanation]
+    about: tuple[str, ...] = ()
+
+    @property
+    def verdict(self) -> Literal["explained", "refuted", "unknown"]:
+        """*refuted* where one part is, else *unknown* where one is."""
+        verdicts = {part.verdict for part in self.parts.values()}
+        return next((v for v in ("refuted", "unknown") if v in verdicts), "explained")
+
+    @property
+    def first(self) -> Explanation | None:
+        """The part to look at: the first of that verdict, with the longest run where all are."""
+        fitting = [part for part in self.parts.values() if part.verdict == self.verdict]
+        if self.verdict == "explained":
+            return max(fitting, key=lambda part: len(part.run), default=None)
+        return fitting[0]
+
+    def timeline(self) -> Timeline:
+        """The run of the first part. Raises BadInput where nothing had to be explained."""
+        if self.first is None:
+            raise BadInput("run", "no step", "observations that differ: here all stands still")
+        return self.first.timeline()
+
+    def __repr__(self) -> str:
+        lines = (f"{name}: {part.sentence}" for name, part in self.parts.items())
+        return "\n".join([*self.about, *lines])
+
+
+@checked
+def explain(
+    files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    *,
+    bound: int = BOUND,
+    edition: Literal["server", "documents"] = "server",
+    anonymize: bool = False,
+) -> Answers:
+    """Say whether a cluster's own journals, dumps or snapshots obey the model.
+
+    ``files`` are of one kind; what is in the first of them says which family explains them.
+    ``bound`` is how many states each search visits at most. ``anonymize`` gives pseudonyms to the
+    names in snapshots.
+
+    Raises BadInput for files that nobody can explain, or that are not well formed.
+    """
+    given = [files] if isinstance(files, str | os.PathLike) else [*files]
+    kinds = [(family, kind) for family in families() for kind in family.importers]
+    explained = [kind.title for _, kind in kinds if kind.explainer]
+    text = beginning(given[0]) if given else ""
+    fitting = [(f, kind) for f, kind in kinds if kind.explainer and text and kind.is_one(text)]
+    if not fitting:
+        allowed = " or ".join(explained)
+        raise BadInput("files", str(given[0]) if given else "nothing", allowed)
+    family, kind = fitting[0]
+    questions, about = family.load(kind.explainer)(given, edition, anonymize)
+    return Answers({each.name: each.answer(bound) for each in questions}, about)

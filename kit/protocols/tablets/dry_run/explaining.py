@@ -1,0 +1,242 @@
+"""Snapshots and dumps as observations: does the model have a run from each to the next one?
+
+Each tablet is looked at for itself, in a cluster of the same nodes: what kept others from moving is
+not judged. Any legal move may have begun, not only what a balancer would choose. A tablet that
+stands still needs no steps; a table that was split or merged meanwhile is left out.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+from kit.edge.paths import Readable
+from kit.engine.explain import Question, Seen, Sight, Values
+from kit.errors import BadInput, counted
+from kit.operators.importers.system_tables import TabletLine
+from kit.protocols.tablets.cluster import TabletsState
+from kit.protocols.tablets.dry_run.moments import Moment, names_in, opened_moments
+from kit.protocols.tablets.rules.balance.cluster import DRAINED
+from kit.protocols.tablets.rules.stages import TRANSITIONS
+from kit.protocols.tablets.tablets import Tablets
+from kit.protocols.topology.control import MOST_FAULTS
+from kit.protocols.topology.rules.machines import BOUNDARY, EDITIONS, Edition, Machine
+from kit.protocols.topology.rules.requests import MOST_NODES
+from kit.protocols.topology.topology import CrashMember, Topology
+
+MOST_SEARCHED = 200
+"""Tablets that are searched in one call: each has its own model."""
+RESTART = Topology.restart_member.struct
+REBUILDS = ("rebuild", "rebuild_v2")
+KINDS = ("migration", "intranode_migration", "repair")
+Names = Mapping[str, str]
+
+
+def _reads(model: Tablets, s: TabletsState) -> Values:
+    """What the dumps have of the tablet, and who is down."""
+    row = s.tablets[0]
+    ways = row.transitions[:1]
+    up = s.control.up
+    return {
+        **{f"{name} up": bool(up >> at & 1) for at, name in enumerate(model.names)},
+        "replicas": frozenset(map(str, row.replicas)),
+        "new_replicas": frozenset(str(each) for way in ways for each in way.new),
+        "transition": "".join(way.kind for way in ways),
+        "stage": "".join(way.stage for way in ways),
+    }
+
+
+def _distance(edition: Edition) -> Callable[[Values, Values], int]:
+    """How many stages away a state may be, a whole transition for each replica elsewhere."""
+    orders = {
+        kind: [state.name for state in machine.states]
+        for kind, machine in TRANSITIONS[edition].items()
+    }
+    longest = max(map(len, orders.values()))
+
+    def place(values: Values) -> int:
+        order = orders.get(values["transition"], [])
+        return order.index(values["stage"]) if values["stage"] in order else longest
+
+    def distance(values: Values, wanted: Values) -> int:
+        far: int
+        heading, goal = (each["new_replicas"] or each["replicas"] for each in (values, wanted))
+        others = sum(name.endswith(" up") and values[name] != wanted[name] for name in wanted)
+        far = longest * len(heading ^ goal) + abs(place(values) - place(wanted)) + others
+        return far
+
+    return distance
+
+
+FAR = {edition: _distance(edition) for edition in EDITIONS}
+
+
+def of_snapshots(
+    files: Sequence[Readable], edition: Edition, anonymize: bool
+) -> tuple[tuple[Question, ...], tuple[str, ...]]:
+    """A question for each tablet that changed or is in transition, and lines to read first.
+
+    Raises BadInput for files that are not well formed, of several clusters, or too many tablets
+    that changed.
+    """
+    moments = opened_moments(files, edition, anonymize)
+    rows: dict[tuple[str, int], list[TabletLine]] = {}
+    left_out: dict[str, None] = {}
+    for table in dict.fromkeys(name for moment in moments for name in moment.rows):
+        each_time = [moment.rows[table] for moment in moments if table in moment.rows]
+        if any(each.keys() != each_time[0].keys() for each in each_time):
+            left_out[table] = None
+            continue
+        for at, last in enumerate(sorted(each_time[0])):
+            rows[table, at] = [each[last] for each in each_time]
+    moving = {place: lines for place, lines in rows.items() if not _still(lines)}
+    if len(moving) > MOST_SEARCHED:
+        allowed = f"at most {MOST_SEARCHED} tablets that changed: fewer snapshots, closer together"
+        raise BadInput("snapshots", f"{len(moving):,} tablets", allowed)
+    names = names_in(moments)
+    if len(names) > MOST_NODES:
+        raise BadInput("nodes", len(names), f"at most {MOST_NODES}")
+    held = f"{counted(len(moments), 'moment')}: {counted(len(rows), 'tablet')}"
+    about = [
+        f"{held}, of which {len(moving):,} changed or are in transition",
+        "assumed: nobody dies or comes back of whom that was not seen",
+        "assumed: no tablet goes by a place that no moment shows",
+        *(f"left out, as it was split or merged meanwhile: {name}" for name in left_out),
+        *dict.fromkeys(line for moment in moments for line in moment.opened.warnings),
+    ]
+    questions = tuple(
+        _question(f"{table} {at}", lines, moments, names) for (table, at), lines in moving.items()
+    )
+    return questions, tuple(about)
+
+
+def _still(lines: Sequence[TabletLine]) -> bool:
+    """Whether nothing is to be explained of a tablet."""
+    return not any(
+        line.transition or set(line.replicas) != set(lines[0].replicas) for line in lines
+    )
+
+
+def _places(places: Sequence[tuple[str, int]], names: Names) -> list[str]:
+    return [f"{names[host]}:{shard}" for host, shard in places]
+
+
+def _question(
+    name: str, lines: Sequence[TabletLine], moments: Sequence[Moment], names: Names
+) -> Question:
+    model = _model(lines, moments, names)
+    ups = [moment.up for moment in moments]
+    falls = {host for up in ups for host in up if not up[host]}
+    rises = {
+        host
+        for before, up in pairwise(ups)
+        for host in before
+        if not before[host] and up.get(host, False)
+    }
+    mortal, back = ({names[host] for host in hosts} for hosts in (falls, rises))
+
+    places = {
+        place for line in lines for place in _places((*line.replicas, *line.new_replicas), names)
+    }
+
+    def allows(action: Any) -> bool:
+        """Nobody dies or comes back of whom that was not seen, and nothing moves elsewhere."""
+        if isinstance(action, Tablets.begin_transition.struct):
+            return {action.source, action.target} <= {*places, ""}
+        if isinstance(action, CrashMember):
+            return action.node in mortal
+        return not isinstance(action, RESTART) or action.node in back
+
+    sight = Sight(partial(_reads, model), distance=FAR[model.edition], allows=allows)
+    return Question(name, _seen(lines, moments, names), ((model, sight),))
+
+
+def _seen(lines: Sequence[TabletLine], moments: Sequence[Moment], names: Names) -> tuple[Seen, ...]:
+    up = ({f"{names[host]} up": each for host, each in m.up.items()} for m in moments)
+    return tuple(
+        Seen(
+            line.line,
+            {
+                **who,
+                "replicas": frozenset(_places(line.replicas, names)),
+                "new_replicas": frozenset(
+                    _places(line.new_replicas or line.replicas, names) if line.transition else ()
+                ),
+                "transition": line.transition,
+                "stage": line.stage if line.transition else "",
+            },
+        )
+        for line, who in zip(lines, up, strict=True)
+    )
+
+
+def _begun(lines: Sequence[TabletLine]) -> int:
+    """How many moves there were at least: replicas that came, one after the other."""
+    heading = [set(line.new_replicas or line.replicas) for line in lines]
+    came = [len(after - before) for before, after in pairwise(heading)]
+    return sum(came) + bool(lines[0].transition)
+
+
+def _back(machine: Machine) -> set[str]:
+    """The stages that are entered only on a way back."""
+    happy = [edge for edge in machine.edges if edge.kind == "happy"]
+    reached = {edge.target for edge in happy if edge.source == BOUNDARY}
+    while more := {e.target for e in happy if e.source in reached} - reached:
+        reached |= more
+    return {state.name for state in machine.states} - reached
+
+
+def _returned(lines: Sequence[TabletLine]) -> bool:
+    """Whether a tablet was headed for other replicas, and then has those of before."""
+    heading = [frozenset(line.new_replicas or line.replicas) for line in lines]
+    held = [frozenset(line.replicas) for line in lines]
+    return any(
+        heading[at] != held[at] and held[at] in heading[at + 1 :] for at in range(len(lines))
+    )
+
+
+def _leavers(lines: Sequence[TabletLine], moments: Sequence[Moment]) -> set[str]:
+    """The hosts that had the tablet, and leave or have left by the end."""
+    last = {node.host: node.role for node in moments[-1].opened.nodes}
+    held = {host for line in lines for host, _ in (*line.replicas, *line.new_replicas)}
+    return {host for host in held if last.get(host, "left") in DRAINED}
+
+
+def _model(lines: Sequence[TabletLine], moments: Sequence[Moment], names: Names) -> Tablets:
+    """A cluster of these nodes with this tablet, as it was before the first observation."""
+    first = moments[0].opened
+    hosts = sorted(names)
+    gone = {host for moment in moments for host in moment.opened.down}
+    excluded = [
+        {node.host for node in moment.opened.nodes if node.role == "excluded"} for moment in moments
+    ]
+    later = set().union(*excluded) - excluded[0]
+    shards = [shard for line in lines for _, shard in (*line.replicas, *line.new_replicas)]
+    kinds = {line.transition for line in lines} & {*KINDS}
+    rebuilt = [line for line in lines if line.transition in REBUILDS]
+    down = [{host for host, up in moment.up.items() if not up} for moment in moments]
+    died = [now - before for before, now in pairwise([set(), *down])]
+    leavers = _leavers(lines, moments)
+    removed = leavers & gone
+    way_back = {each for machine in TRANSITIONS[first.edition].values() for each in _back(machine)}
+    went_back = any(line.stage in way_back for line in lines) or _returned(lines)
+    adds = any(len(line.new_replicas) > len(line.replicas) for line in rebuilt)
+    return Tablets(
+        edition=first.edition,
+        nodes=len(hosts),
+        names=tuple(names[host] for host in hosts),
+        tablets=(" ".join(_places(lines[0].replicas, names)),),
+        shards=max(2, *(shard + 1 for shard in shards)),
+        kinds=(*sorted(kinds | {"migration", "intranode_migration"}),)
+        + (("add_tablet_replica",) if adds else ()),
+        moves=min(MOST_FAULTS, _begun(lines) + went_back),
+        operations=tuple(
+            f"{'removenode' if host in gone else 'decommission'} {names[host]}"
+            for host in sorted(leavers)
+        ),
+        down=tuple(sorted(names[host] for host in removed)),
+        ignored=tuple(sorted(names[host] for host in excluded[0])),
+        exclusions=min(MOST_FAULTS, len(later)),
+        failures=int(went_back),
+        crashes=min(MOST_FAULTS, sum(len(each - removed) for each in died)),
+    )

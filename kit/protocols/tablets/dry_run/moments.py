@@ -1,0 +1,157 @@
+"""Moments of a cluster, as snapshots or dumps show them, and what changed from one to the next."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kit.edge.paths import Readable
+from kit.errors import BadInput, counted
+from kit.operators.importers import system_tables
+from kit.operators.importers.snapshots import is_snapshot, read_snapshots
+from kit.operators.importers.system_tables import TabletLine
+from kit.protocols.tablets.dry_run.opening import OpenedTablets, open_tablets, opened_snapshot
+from kit.protocols.tablets.dry_run.player import short_names
+from kit.protocols.topology.rules.machines import Edition
+
+
+class Moment(Struct, frozen=True, dict=True):
+    """A snapshot, or a dump alone: what was opened, and the rows of each table by last token.
+
+    ``up`` says of each host whether it is up, as far as it is told.
+    """
+
+    opened: OpenedTablets
+    rows: Mapping[str, Mapping[int, TabletLine]]
+    up: Mapping[str, bool] = {}
+
+    @property
+    def version(self) -> int | None:
+        """The version of its topology, where that is known."""
+        return None if self.opened.topology is None else self.opened.topology.table.version
+
+    @cached_property
+    def held(self) -> Mapping[str, int]:
+        """How many replicas each host has."""
+        held = {node.host: 0 for node in self.opened.nodes}
+        for rows in self.rows.values():
+            for row in rows.values():
+                for host, _ in row.replicas:
+                    held[host] += 1
+        return held
+
+
+class Change(Struct, frozen=True):
+    """What is another thing in the next moment: of ``what``, in words; where replicas went."""
+
+    what: str
+    words: str
+    moves: tuple[tuple[str, str], ...] = ()
+
+
+def opened_moments(
+    files: Sequence[Readable], edition: Edition, anonymize: bool = False
+) -> tuple[Moment, ...]:
+    """Snapshots in the order of time, or dumps of ``system.tablets`` in the order given.
+
+    Raises BadInput for files that are not well formed, for both kinds together, for one of another
+    cluster than the one before it: no node is in both.
+    """
+    moments: list[Moment] = []
+    if all(map(is_snapshot, files)):
+        for snapshot in read_snapshots(files, anonymize=anonymize):
+            opened = opened_snapshot(snapshot, {}, edition)
+            loads = snapshot.files.get("loads")
+            told = system_tables.read_loads(loads) if loads else ()
+            members = {node.host for node in opened.nodes} - opened.left
+            up = {each.host: each.up for each in told if each.host in members}
+            moment = _moment(opened, snapshot.files["dump"])
+            moments.append(replace(moment, up={h: u for h, u in up.items() if u is not None}))
+    else:
+        for file in files:
+            if is_snapshot(file):
+                allowed = "snapshots alone, or dumps of system.tablets alone"
+                raise BadInput("files", str(file), allowed)
+            moments.append(_moment(open_tablets(file, edition=edition, anonymize=anonymize), file))
+    hosts = [{node.host for node in moment.opened.nodes} for moment in moments]
+    for at in range(1, len(moments)):
+        if not hosts[at - 1] & hosts[at]:
+            before, own = moments[at - 1].opened.source, moments[at].opened.source
+            raise BadInput("snapshot", own, f"one of the cluster of {before}: no node is in both")
+    return tuple(moments)
+
+
+def _moment(opened: OpenedTablets, dump: Readable) -> Moment:
+    """The rows by the names that tables have here."""
+    table = system_tables.read_tablets(dump)
+    lines = {
+        each.name if each.name in opened.maps else each.table_id: each
+        for each in table.tables.values()
+        if not each.base_table
+    }
+    rows = {name: {row.last_token: row for row in each.tablets} for name, each in lines.items()}
+    return Moment(opened, rows)
+
+
+def names_in(moments: Sequence[Moment]) -> Mapping[str, str]:
+    """What each host of any moment is called in a picture."""
+    hosts = sorted({node.host for moment in moments for node in moment.opened.nodes})
+    host_at = {a: host for moment in moments for a, host in moment.opened.addresses.items()}
+    return short_names(replace(moments[-1].opened, addresses=host_at), hosts)
+
+
+def changes(before: Moment, after: Moment, names: Mapping[str, str]) -> Iterator[Change]:
+    """What changed from a moment to the next: nodes first, then tables and their tablets."""
+    yield from _of_nodes(before, after, names)
+    for table in sorted({*before.rows, *after.rows}):
+        old, new = before.rows.get(table), after.rows.get(table)
+        if old is None or new is None:
+            count = counted(len(new or old or ()), "tablet")
+            yield Change(table, f"{'is new' if old is None else 'is gone'}, with {count}")
+        elif len(old) != len(new):
+            how = "split" if len(new) > len(old) else "merged"
+            yield Change(table, f"{how}: {len(old):,} tablets → {len(new):,}")
+        else:
+            for at, last in enumerate(sorted(new)):
+                if last in old:
+                    yield from _of_tablet(f"{table} {at}", old[last], new[last], names)
+
+
+def _of_nodes(before: Moment, after: Moment, names: Mapping[str, str]) -> Iterator[Change]:
+    old, new = ({node.host: node for node in each.opened.nodes} for each in (before, after))
+    for host in sorted({*old, *new}):
+        name = names[host]
+        if host not in old or host not in new:
+            yield Change(name, "is new" if host not in old else "has left")
+            continue
+        said = []
+        if old[host].role != new[host].role:
+            said.append(f"{old[host].role} → {new[host].role}")
+        was, now = before.up.get(host), after.up.get(host)
+        if None not in (was, now) and was != now:
+            said.append("is up" if now else "is down")
+        if said:
+            yield Change(name, ", ".join(said))
+
+
+def _of_tablet(
+    what: str, old: TabletLine, new: TabletLine, names: Mapping[str, str]
+) -> Iterator[Change]:
+    went, came = (
+        [f"{names[host]}:{shard}" for host, shard in sorted(one)]
+        for one in (
+            {*old.replicas} - {*new.replicas},
+            {*new.replicas} - {*old.replicas},
+        )
+    )
+    said = []
+    if went or came:
+        said.append(f"{', '.join(went) or 'one more'} → {', '.join(came) or 'gone'}")
+    if (old.transition, old.stage) != (new.transition, new.stage):
+        ways = (f"{each.transition} {each.stage}".strip() or "at rest" for each in (old, new))
+        said.append(" → ".join(ways))
+    if said:
+        pairs = zip(went, came, strict=False)
+        hosts = tuple((a.rpartition(":")[0], b.rpartition(":")[0]) for a, b in pairs)
+        yield Change(what, "; ".join(said), hosts)

@@ -1,0 +1,164 @@
+"""Observations are explained by hidden steps, refuted at the right line, or left unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kit import Timeline, build
+from kit.engine import trace
+from kit.engine.explain import Question, Seen, Sight, explain, search_explanation
+from kit.engine.model import Model
+from kit.errors import BadInput
+from tests.examples import examples
+
+TWOPHASE = build("twophase", {"rms": 2})
+FIELDS = ("prepared", "committed", "aborted", "tm")
+
+
+def reads(s: Any) -> dict[str, Any]:
+    """What is seen of two-phase commit: not what the manager has heard."""
+    return {name: getattr(s, name) for name in FIELDS}
+
+
+SIGHT = Sight(reads)
+
+
+def walked(random: Random, steps: int) -> list[Any]:
+    """The states of a random walk."""
+    states = [TWOPHASE.start()]
+    while len(states) <= steps and (after := [*TWOPHASE.successors(states[-1])]):
+        states.append(random.choice(after)[1])
+    return states
+
+
+def seen_in(states: Sequence[Any], random: Random) -> list[dict[str, Any]]:
+    """Some of the states, and of each some of the values."""
+    kept = [s for s in states if random.random() < 0.5] or [states[-1]]
+    return [
+        {name: value for name, value in reads(s).items() if random.random() < 0.8} for s in kept
+    ]
+
+
+def rows(values: Sequence[dict[str, Any]]) -> tuple[Seen, ...]:
+    """The observations, each at its line."""
+    return tuple(Seen(f"line {at}", each) for at, each in enumerate(values, 1))
+
+
+def first_refuted(model: Model[Any, Any], values: Sequence[dict[str, Any]]) -> int | None:
+    """The number of the first observation that no run has, by whole sets of states."""
+    states = {model.start()}
+    for number, wanted in enumerate(values):
+        todo = [*states]
+        while todo:
+            for _, after in model.successors(todo.pop()):
+                if after not in states:
+                    states.add(after)
+                    todo.append(after)
+        states = {s for s in states if reads(s).items() >= wanted.items()}
+        if not states:
+            return number
+    return None
+
+
+@examples(150)
+@given(random=st.randoms(use_true_random=False), steps=st.integers(0, 12))
+def test_what_a_walk_shows_is_explained(random: Random, steps: int) -> None:
+    """With steps dropped and values left out; the run has all that was seen, in its order."""
+    values = seen_in(walked(random, steps), random)
+    found = search_explanation(TWOPHASE, SIGHT, rows(values))
+    assert found.verdict == "explained"
+    timeline = found.timeline()
+    states = iter([reads(timeline.moments[at].state) for at in timeline.path()])
+    state = next(states)
+    for wanted in values:
+        while not state.items() >= wanted.items():
+            state = next(states)
+
+
+@examples(150)
+@given(random=st.randoms(use_true_random=False), steps=st.integers(1, 12))
+def test_a_spoiled_walk_is_refuted_at_its_line(random: Random, steps: int) -> None:
+    """The verdict and the line are those of a search over whole sets of states."""
+    values = seen_in(walked(random, steps), random)
+    spoiled = random.randrange(len(values))
+    values[spoiled] |= {random.choice(FIELDS): random.randrange(4)}
+    found = search_explanation(TWOPHASE, SIGHT, rows(values))
+    refuted = first_refuted(TWOPHASE, values)
+    assert found.verdict == ("explained" if refuted is None else "refuted")
+    if refuted is not None:
+        assert (found.where, found.explained) == (f"line {refuted + 1}", refuted)
+        assert found.sentence.startswith(f"no rule explains line {refuted + 1}; ")
+
+
+def test_the_nearest_refusal_is_the_models_own() -> None:
+    """A commit while one manager has aborted: it is not heard to be prepared."""
+    seen = rows([{"prepared": 1, "aborted": 2, "tm": 0}, {"tm": 1}])
+    found = search_explanation(TWOPHASE, SIGHT, seen)
+    assert (found.verdict, found.where) == ("refuted", "line 2")
+    assert found.refused == "decide commit"
+    assert found.refusal.startswith("not every resource manager was heard to be prepared")
+
+
+def test_a_safeguard_that_would_allow_it_is_named() -> None:
+    """Without it the model has a run to what was seen; its first refused step is the nearest."""
+    model = build("tablets", {"moves": 2})
+    ways = Sight(lambda s: {"ways": len(s.tablets[0].transitions)})
+    found = search_explanation(model, ways, rows([{"ways": 1}, {"ways": 2}]))
+    assert (found.verdict, found.where) == ("refuted", "line 2")
+    assert found.without == "S-25 one-transition"
+    assert "tablet 0 is in transition" in found.refusal
+    assert found.refused.startswith("migrate 0")
+
+
+def test_what_has_to_be_seen_is_not_passed_unseen() -> None:
+    """A sight may say which changes are always seen: then a row of them has no gaps."""
+    steady = Sight(lambda s: {"tm": s.tm, "all": s.committed == 3}, lambda old, new: old == new)
+    whole = rows([{"tm": 0, "all": False}, {"tm": 1, "all": False}, {"tm": 1, "all": True}])
+    assert search_explanation(TWOPHASE, steady, whole).verdict == "explained"
+    found = search_explanation(TWOPHASE, steady, (whole[0], whole[2]))
+    assert (found.verdict, found.where) == ("refuted", "line 3")
+    assert "the model gets there through tm 1, which no line shows" in found.sentence
+
+
+def test_within_the_bound_nothing_is_known() -> None:
+    """Neither explained nor refuted where the search stopped before its end."""
+    found = search_explanation(TWOPHASE, SIGHT, rows([{"committed": 3}]), bound=3)
+    assert (found.verdict, found.where) == ("unknown", "line 1")
+    assert search_explanation(TWOPHASE, SIGHT, rows([{"committed": 3}])).verdict == "explained"
+
+
+def test_a_run_opens_and_is_saved() -> None:
+    """As any run: as a timeline, as a trace that is replayed."""
+    found = search_explanation(TWOPHASE, SIGHT, rows([{"committed": 3}]))
+    saved = trace.loads(trace.dumps(found.timeline().save()))
+    assert Timeline.load(saved).state.committed == 3
+
+
+def test_one_of_several_ways_is_enough() -> None:
+    """The first that explains all; else what may still be, else what explains the most."""
+    three = build("twophase", {"rms": 3})
+    ways = ((TWOPHASE, SIGHT), (three, SIGHT))
+    assert Question("q", rows([{"committed": 7}]), ways).answer(9999).model is three
+    refuted = Question("q", rows([{"prepared": 7}, {"committed": 9}]), ways).answer(9999)
+    assert (refuted.verdict, refuted.model, refuted.explained) == ("refuted", three, 1)
+
+
+@pytest.mark.parametrize("bound", [0, -1, 10**9])
+def test_a_bound_is_a_number_of_states(bound: int) -> None:
+    """From one on, up to what a machine can hold."""
+    with pytest.raises(BadInput, match="states to visit"):
+        search_explanation(TWOPHASE, SIGHT, rows([{"tm": 1}]), bound=bound)
+
+
+def test_nothing_seen_is_nothing_to_explain() -> None:
+    """Neither observations nor files may be missing."""
+    with pytest.raises(BadInput, match="one or more"):
+        search_explanation(TWOPHASE, SIGHT, ())
+    with pytest.raises(BadInput, match="a coordinator's journal"):
+        explain([])

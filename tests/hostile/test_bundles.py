@@ -1,0 +1,171 @@
+"""Folders and archives that are no snapshots, or want to harm: one line each, nothing written."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import lzma
+import os
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kit.edge import bundles, limits
+from kit.edge.bundles import read_bundle
+from kit.errors import BadInput
+from tests.commands.calling import bad, call
+from tests.examples import examples
+from tests.hostile.judging import answered
+
+NAME = "system_tablets.csv"
+SNAPSHOTS = Path(__file__).parents[1] / "fixtures" / "snapshots"
+FOLDER = SNAPSHOTS / "tablet_snap_260301_101500"
+
+
+def member(name: str, content: bytes = b"x", **fields: object) -> tuple[tarfile.TarInfo, bytes]:
+    """A member of an archive: a regular file, but for ``fields`` of its header."""
+    info = tarfile.TarInfo(name)
+    info.size = len(content)
+    for field, value in fields.items():
+        setattr(info, field, value)
+    return info, content
+
+
+def packed(*members: tuple[tarfile.TarInfo, bytes], mode: str = "w:gz") -> bytes:
+    """An archive of these members."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode=mode) as archive:  # type: ignore[call-overload]  # a mode
+        for info, content in members:
+            archive.addfile(info, io.BytesIO(content))
+    return out.getvalue()
+
+
+GOOD = tuple(member(f"snap/{path.name}", path.read_bytes()) for path in sorted(FOLDER.iterdir()))
+WHOLE = packed(*GOOD)
+PLAIN = packed(*GOOD, mode="w")
+BOMB = gzip.compress(bytes(8 << 20), mtime=0)
+HARMFUL = {
+    "leads out": (packed(member(f"../{NAME}")), "without .."),
+    "leads out in the middle": (packed(member(f"snap/../../{NAME}")), "without .."),
+    "absolute": (packed(member(f"/tmp/{NAME}")), "none from the root on"),
+    "absolute elsewhere": (packed(member(f"C:/{NAME}")), "none from the root on"),
+    "backslashes": (packed(member(f"..\\{NAME}")), "none from the root on"),
+    "a terminal's words": (packed(member(f"snap/\x1b[2J{NAME}")), "printable"),
+    "symbolic link": (
+        packed(member(f"snap/{NAME}", b"", type=tarfile.SYMTYPE, linkname="/etc/passwd")),
+        "this is a symbolic link",
+    ),
+    "hard link": (
+        packed(member(f"snap/{NAME}", b"", type=tarfile.LNKTYPE, linkname="/etc/passwd")),
+        "this is a hard link",
+    ),
+    "device": (packed(member(f"snap/{NAME}", b"", type=tarfile.CHRTYPE)), "this is a device"),
+    "pipe": (packed(member(f"snap/{NAME}", b"", type=tarfile.FIFOTYPE)), "this is a pipe"),
+    "unknown kind": (packed(member(f"snap/{NAME}", b"", type=b"Z")), "an unknown kind"),
+    "nested": (packed(member(f"snap/{NAME}", WHOLE)), "no archives themselves"),
+    "nested beside": (packed(*GOOD, member("snap/more.tar", PLAIN)), "no archives themselves"),
+    "twice": (packed(*GOOD, member(f"other/{NAME}")), "each name once"),
+    "bomb": (BOMB, "at most 2 MB unpacked"),
+    "cut gzip": (WHOLE[:-20], "cut short"),
+    "cut tar": (PLAIN[:700], "ends before them"),
+    "tar without its end": (PLAIN[: PLAIN.rindex(b"\n") + 1], "cut short"),
+    "no tar": (gzip.compress(b"table_id;last_token\n", mtime=0), "there is no tar archive in it"),
+    "spoiled gzip": (WHOLE[:40] + b"?" + WHOLE[41:], "can be unpacked"),
+    "spoiled header": (PLAIN[:100] + b"9" + PLAIN[101:], "with its checksum"),
+    "many members": (packed(*(member(f"snap/{at}.csv") for at in range(1001))), "at most 1000"),
+    "without tablets": (packed(member("snap/system_topology.csv")), f"{NAME} among the files"),
+    "empty": (packed(), "there is no tar archive in it"),
+}
+
+
+@pytest.mark.parametrize("name", HARMFUL)
+@pytest.mark.parametrize("command", ["tablets", "topology"])
+def test_a_bad_archive_gets_one_line(name: str, command: str, tmp_path: Path) -> None:
+    """It says what is wrong, ends with 2, and nothing is written beside the archive."""
+    content, said = HARMFUL[name]
+    path = tmp_path / "snap.tar.gz"
+    path.write_bytes(content)
+    assert said in bad(command, str(path))
+    assert "(not shown" in bad(command, str(path), "--anonymize")
+    assert [each.name for each in tmp_path.iterdir()] == ["snap.tar.gz"]
+
+
+@pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2", "w:xz"])
+@pytest.mark.parametrize("form", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
+def test_all_forms_of_tar_are_read(mode: str, form: int, tmp_path: Path) -> None:
+    """With long names and times that need extended headers, below any folder; as a folder is."""
+    path = tmp_path / "snap.tar"
+    with tarfile.open(path, mode, format=form) as archive:  # type: ignore[call-overload]  # a mode
+        folder = "/".join(["very-long-folder"] * (5 if form == tarfile.USTAR_FORMAT else 12))
+        archive.add(FOLDER, arcname=folder)
+    expected = call("tablets", str(FOLDER)).out.replace(FOLDER.name, "snap.tar")
+    assert call("tablets", str(path)).out == expected
+
+
+def test_what_follows_packed_the_same_way_goes_on(tmp_path: Path) -> None:
+    """Two gzip streams after one another are one archive, as gzip has it."""
+    path = tmp_path / "snap.tar.gz"
+    half = len(PLAIN) // 2
+    path.write_bytes(gzip.compress(PLAIN[:half]) + gzip.compress(PLAIN[half:]))
+    bundle = read_bundle(path, "snapshot", (NAME,))
+    assert bundle.files[NAME].content == (FOLDER / NAME).read_bytes()
+
+
+def test_a_link_in_a_folder_is_not_followed(tmp_path: Path) -> None:
+    """A snapshot that was unpacked may hold one that leads anywhere."""
+    (tmp_path / NAME).symlink_to("/etc/hostname")
+    assert "a file (this is a symbolic link)" in bad("tablets", str(tmp_path))
+
+
+def test_a_folder_of_very_many_files_is_none(tmp_path: Path) -> None:
+    """Nobody waits for a folder of everything."""
+    for number in range(limits.MOST_MEMBERS + 1):
+        (tmp_path / f"{number}").touch()
+    assert "at most 1000 files" in bad("tablets", str(tmp_path))
+
+
+def test_a_pipe_in_a_folder_is_not_waited_for(tmp_path: Path) -> None:
+    """What is no file in a folder is refused before it is opened."""
+    os.mkfifo(tmp_path / NAME)
+    assert "a file (this is a pipe (FIFO))" in bad("tablets", str(tmp_path))
+
+
+def test_an_archive_is_unpacked_no_further_than_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However large a bomb would be, so much of it is made and no more."""
+    made = 0
+
+    def counting(most: Callable[[int], int]) -> Callable[[int], int]:
+        def counted(size: int) -> int:
+            nonlocal made
+            made = most(size)
+            return made
+
+        return counted
+
+    monkeypatch.setattr(bundles, "most_unpacked", counting(bundles.most_unpacked))
+    with pytest.raises(BadInput, match="unpacked"):
+        bundles._unpacked(lzma.compress(bytes(64 << 20)), "snapshot", "bomb")
+    assert made < 16 << 20
+
+
+@examples(200)
+@given(
+    at=st.integers(0, len(PLAIN) - 1),
+    what=st.binary(min_size=1, max_size=12),
+    cut=st.integers(0, 3),
+    packing=st.sampled_from(["", "gz", "xz"]),
+)
+def test_a_spoiled_archive_is_read_or_refused(
+    at: int, what: bytes, cut: int, packing: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Whatever stands in it: files of the names that are wanted, or one line."""
+    spoiled = PLAIN[:at] + what + PLAIN[at + cut :]
+    pack = {"": bytes, "gz": gzip.compress, "xz": lzma.compress}[packing]
+    path = tmp_path_factory.getbasetemp() / "spoiled.tar"
+    path.write_bytes(pack(spoiled))
+    bundle = answered(lambda: read_bundle(path, "snapshot", (NAME,)))
+    assert bundle is None or set(bundle.files) <= {NAME}

@@ -1,0 +1,126 @@
+"""Two worlds on one board, in a browser: steps, light, keys, sizes, and the exported page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page
+
+from kit import Player
+from kit.protocols.worlds.facts.pairs import PAIRS, side_by_side_run
+from kit.views.export import export_html
+from tests.widgets.browsing import MakeDesk, serious
+
+pytestmark = pytest.mark.browser
+
+LIT = """() => [".kp-picture", ".kp-page:not([hidden])"].map((side) =>
+  [...document.querySelectorAll(`${side} [data-my-lit]`)].map((one) => one.dataset.k))"""
+IN_SIGHT = """() => ["picture", "pane", "acts", "modes"].map((name) => {
+  const box = document.querySelector(`.kp-board .kp-${name}`).getBoundingClientRect();
+  return [box.width, box.left, box.right, box.bottom];
+})"""
+LETTERS = """() => Math.min(...[...document.querySelectorAll(".kp-stage svg text")]
+  .filter((one) => one.checkVisibility() && one.textContent.trim())
+  .map((one) => parseFloat(getComputedStyle(one).fontSize) * one.getScreenCTM().a))"""
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The exported page of each pair."""
+    folder = tmp_path_factory.mktemp("pairs")
+    return {
+        pair.name: export_html(side_by_side_run(pair.name), folder / f"{pair.name}.html").path
+        for pair in PAIRS
+    }
+
+
+def begun(page: Page, path: Path) -> None:
+    """Open a page and leave its cover."""
+    page.goto("about:blank")
+    page.goto(path.as_uri())
+    page.wait_for_selector(".kp[data-my-on] .kp-frame")
+    page.keyboard.press("Escape")
+
+
+def here(page: Page) -> str:
+    """Where the page says it is."""
+    return page.locator(".kp-where").inner_text()
+
+
+@pytest.mark.parametrize("name", [pair.name for pair in PAIRS])
+def test_keys_lead_to_each_row_of_a_page_without_a_kernel(
+    reader: Page, written: dict[str, Path], name: str
+) -> None:
+    """Shift+→ stops at the rows, in their order; both pictures are there, and axe has no word."""
+    begun(reader, written[name])
+    run = side_by_side_run(name)
+    for number in run.model.moments:
+        reader.keyboard.press("Shift+ArrowRight")
+        reader.wait_for_function(
+            "at => document.querySelector('.kp-where').textContent.startsWith(`${at} /`)",
+            arg=number,
+        )
+        assert reader.locator(".kp-said .milestone").inner_text() == run.moments[number].milestone
+    for side in (".kp-picture .panel.epochs svg", ".kp-page.topology svg"):
+        assert reader.locator(side).first.is_visible()
+    assert serious(reader) == []
+
+
+@pytest.mark.parametrize("size", [(840, 560), (1280, 720)])
+def test_both_pictures_are_in_sight(
+    reader: Page, written: dict[str, Path], size: tuple[int, int]
+) -> None:
+    """Beside each other, neither less than two fifths of the board, with letters that one reads."""
+    for path in written.values():
+        reader.set_viewport_size({"width": size[0], "height": size[1]})
+        begun(reader, path)
+        reader.keyboard.press("End")
+        (left, _, ends, _), (right, begins, edge, _), acts, modes = reader.evaluate(IN_SIGHT)
+        assert min(left, right) >= 0.37 * (left + right)
+        assert ends <= begins
+        assert edge <= size[0]
+        assert max(acts[3], modes[3]) <= size[1]
+        assert reader.evaluate(LETTERS) >= 9
+    reader.set_viewport_size({"width": 1280, "height": 720})
+
+
+def test_what_corresponds_is_lit_in_both(reader: Page, written: dict[str, Path]) -> None:
+    """By mouse and by keys: a node, the log and the gate light up on both sides."""
+    begun(reader, written["bootstrap"])
+    for _ in range(3):
+        reader.keyboard.press("Shift+ArrowRight")
+    reader.wait_for_selector(".kp-said .milestone")
+    for thing in ("B", "log", "gate"):
+        reader.locator(f".kp-page.topology [data-of='{thing}']").first.hover()
+        left, right = reader.evaluate(LIT)
+        assert left, thing
+        assert right, thing
+    reader.mouse.move(0, 0)
+    reader.keyboard.press("]")
+    left, right = reader.evaluate(LIT)
+    assert left
+    assert right
+
+
+def test_a_row_opens_its_moment(reader: Page, written: dict[str, Path]) -> None:
+    """A press on a row of the table goes to where it happens, and the table stays."""
+    begun(reader, written["death"])
+    reader.locator("[data-tab=rows]").first.click()
+    reader.get_by_role("button", name="all others answer").click()
+    reader.wait_for_selector(".kp-said .milestone:has-text('all others answer')")
+    assert reader.locator(".kp-page.rows").is_visible()
+
+
+def test_one_world_steps_alone_in_a_live_player(desk: MakeDesk) -> None:
+    """An action of one world makes a branch, and the other picture stays as it was."""
+    run = side_by_side_run("bootstrap")
+    run.goto(run.model.moments[2])
+    made = desk(Player(run, controls=False))
+    page = made.page
+    before = page.locator(".kp-page.topology svg").first.inner_text()
+    page.locator(".kp-pop.more > summary").click()
+    page.locator(".actions").get_by_role("button", name="epochs: apply D", exact=True).click()
+    page.wait_for_selector(".kp-said:has-text('D applies epoch 100')")
+    assert page.locator(".kp-page.topology svg").first.inner_text() == before
+    assert len(run.branches()) == 2
