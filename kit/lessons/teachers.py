@@ -51,23 +51,23 @@ def _open(cell: dict[str, Any]) -> None:
         cell["source"] = source.replace(FOLD, OPEN)
         return
     cell["metadata"].get("jupyter", {}).pop("source_hidden", None)
-    if asked := CHECK.search(source):
-        cell["source"], shown = answered(exercise(asked[1]))
+    if checks := CHECK.search(source):
+        cell["source"], shown = answered(exercise(checks[1]))
         result: dict[str, Any] = {"output_type": "execute_result", "execution_count": None}
         cell["outputs"] = [{**result, "metadata": {}, "data": bundle_of(shown)}]
 
 
-def answered(asked: Exercise) -> tuple[str, Judgement]:
+def answered(an_exercise: Exercise) -> tuple[str, Judgement]:
     """The code of a cell that answers an exercise, and what it shows.
 
     Raises KitError when the kit's own answer is wrong.
     """
-    task = asked.task
+    task = an_exercise.task
     call = f'exercise("{task.name}")'
-    found = _answer(task)
-    if found is None:
-        return f"{call}.key()", asked.key()
-    code, name, sent = found
+    answer = _answer(task)
+    if answer is None:
+        return f"{call}.key()", an_exercise.key()
+    code, name, sent = answer
     marks = task.judge(sent)
     if not marks.passed:
         raise KitError(f"teacher: the kit's own answer to {task.name} does not pass")

@@ -259,8 +259,8 @@ class NDArray:
     def nonzero(self) -> tuple[NDArray, ...]:
         """The places of what is not 0: for each axis the numbers."""
         every = product(*map(range, self.shape))
-        found = [place for place, each in zip(every, self.flat, strict=True) if each]
-        return tuple(_column([place[axis] for place in found]) for axis in range(len(self.shape)))
+        places = [place for place, each in zip(every, self.flat, strict=True) if each]
+        return tuple(_column([place[axis] for place in places]) for axis in range(len(self.shape)))
 
     def searchsorted(self, values: Any, side: str = "left") -> Any:
         """``searchsorted`` of it."""
@@ -341,15 +341,15 @@ def _column(cells: list[Any], dtype: Kind = int64) -> NDArray:
     return NDArray(cells, (len(cells),), dtype)
 
 
-def _both(act: Callable[[Any, Any], Any], one: Any, other: Any, kind: Kind | None = None) -> Any:
+def _both(act: Callable[[Any, Any], Any], left: Any, right: Any, kind: Kind | None = None) -> Any:
     """What comes of two columns cell by cell; a single value is met by every cell."""
-    first, second = asarray(one), asarray(other)
+    first, second = asarray(left), asarray(right)
     if kind is None:
-        weak = [each for each in (one, other) if type(each) in (bool, int)]
+        weak = [each for each in (left, right) if type(each) in (bool, int)]
         kinds = [each.dtype for each in (first, second)]
         kind = max(kinds, key=lambda each: each.rank)
         if weak and float64 not in kinds:  # a number of Python's takes the column's kind
-            own = first.dtype if other is weak[0] else second.dtype
+            own = first.dtype if right is weak[0] else second.dtype
             kind = own if own is not bool_ or type(weak[0]) is bool else int64
         if act is operator.truediv:
             kind = float64
@@ -401,9 +401,9 @@ class Ufunc:
     def __init__(self, act: Callable[[Any, Any], Any]) -> None:
         self.act = act
 
-    def __call__(self, one: Any, other: Any, out: NDArray | None = None) -> Any:
+    def __call__(self, left: Any, right: Any, out: NDArray | None = None) -> Any:
         """The function, cell by cell."""
-        made = _both(self.act, one, other)
+        made = _both(self.act, left, right)
         if out is not None:
             out[...] = made
         return made
@@ -497,10 +497,10 @@ def repeat(given: Any, counts: Any) -> NDArray:
     return _column([each for each, count in pairs for _ in range(count)], column.dtype)
 
 
-def where(condition: Any, one: Any, other: Any) -> NDArray:
+def where(condition: Any, left: Any, right: Any) -> NDArray:
     """The cells of one column where it is so, else those of the other."""
-    chosen = _both(lambda a, b: (a, b), one, other, object_)
-    kind = _both(operator.add, one, other).dtype
+    chosen = _both(lambda a, b: (a, b), left, right, object_)
+    kind = _both(operator.add, left, right).dtype
     picked = _both(lambda is_so, pair: pair[0 if is_so else 1], asarray(condition), chosen, object_)
     return NDArray(list(map(kind.make, picked.flat)), picked.shape, kind)
 
@@ -561,9 +561,9 @@ def count_nonzero(column: NDArray) -> int:
     return flatnonzero(column).size
 
 
-def array_equal(one: Any, other: Any) -> bool:
+def array_equal(left: Any, right: Any) -> bool:
     """Whether two columns have the same cells in the same shape."""
-    first, second = asarray(one), asarray(other)
+    first, second = asarray(left), asarray(right)
     return first.shape == second.shape and list(first.flat) == list(second.flat)
 
 
@@ -630,9 +630,9 @@ def unique(column: Any, return_index: bool = False) -> Any:  # numpy's
     return (once, _column([first[each] for each in values])) if return_index else once
 
 
-def union1d(one: NDArray, other: NDArray) -> NDArray:
+def union1d(left: NDArray, right: NDArray) -> NDArray:
     """The values of both, each once."""
-    return _column(sorted({*one.flat, *other.flat}), one.dtype)
+    return _column(sorted({*left.flat, *right.flat}), left.dtype)
 
 
 def isin(column: NDArray, values: Any) -> NDArray:

@@ -22,7 +22,7 @@ FAMILY = Family(
     public={
         "lessons": {
             "lessons": (
-                "answer_to both_worlds crossed enough_answers holders needed not_owned outcome "
+                "program_hears both_worlds crossed enough_answers holders needed not_owned outcome "
                 "sent_at"
             )
         }

@@ -330,7 +330,7 @@ TOLD = {
 """What a program may be told, by the verdict of the model."""
 
 
-def answer_to(timeline: Timeline, served: Served, request: str) -> PosedQuestion:
+def program_hears(timeline: Timeline, served: Served, request: str) -> PosedQuestion:
     """What is a program told that now asks for this, such as ``K1 write QUORUM``?
 
     Raises BadInput for a request that reads otherwise, or for a served cluster that shows another
