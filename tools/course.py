@@ -113,7 +113,9 @@ def graphs() -> Iterator[tuple[str, str]]:
     """The map of the course: what leads where, in DOT."""
     lines = [
         "digraph course {",
-        'rankdir=LR; ranksep=0.3; nodesep=0.12; node [shape=box, style="rounded,filled"];',
+        # A box is wide enough for how much is solved, beside its minutes.
+        "rankdir=LR; ranksep=0.3; nodesep=0.12; node [shape=box, width=1.5];",
+        'node [style="rounded,filled"];',
     ]
     for (first, title), fill in zip(TRACKS.items(), FILLS, strict=True):
         of = [one for one in COURSE if one.track == title]

@@ -36,7 +36,7 @@ MOST_BYTES = 12_000_000
 
 PLAIN, PACKED = ("python_stdlib.zip",), ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm")
 """Files of the Python: as they are, and compressed."""
-LEFT_OUT = {"__pycache__", "classroom", "commands", "spark", "widgets"}
+LEFT_OUT = {"__pycache__", "classroom", "clients", "commands", "spark", "widgets"}
 """Folders of the kit, or of a family, that no page needs."""
 
 

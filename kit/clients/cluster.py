@@ -27,7 +27,7 @@ from kit.errors import BadInput, KitError, Refused
 from kit.playing.opening import replayed
 from kit.playing.session import Session
 
-Told = Callable[[RowAnswer], object]
+Tell = Callable[[RowAnswer], object]
 Listener = Callable[[int, Change], None]
 
 
@@ -58,7 +58,7 @@ class ServedCluster:
         self.listeners: list[Listener] = []
         self.held: dict[str, int] = {}
         self.values: dict[int, str] = {}
-        self.waiting: dict[int, Told] = {}
+        self.waiting: dict[int, Tell] = {}
         self._asked = threading.Condition(self.lock)
         self.names: tuple[str, ...] = tuple(self.model.names)
         self._own: set[int] = set()
@@ -164,8 +164,8 @@ class ServedCluster:
 
     # -- what a program asks -----------------------------------------------------------------------
 
-    def ask(self, request: RowRequest, value: str | None, told: Told) -> None:
-        """A program asks a coordinator; ``told`` is called with the answer, perhaps much later.
+    def ask(self, request: RowRequest, value: str | None, tell: Tell) -> None:
+        """A program asks a coordinator; ``tell`` is called with the answer, perhaps much later.
 
         Raises Refused where the node coordinates nothing, the history is shown at an earlier step,
         or there was one request too many; BadInput for a level, or rows, that the model has not.
@@ -181,16 +181,16 @@ class ServedCluster:
                 raise Refused(f"{NOT_MODELLED}{request.coordinator} coordinates nothing; ask {who}")
             if self.timeline.at != self.timeline.tip:
                 raise Refused("the history is shown at an earlier step: go to its end, or fork")
-            model, number = rows.asked(self.now(at), request)
+            model, number = rows.with_request(self.now(at), request)
             changed = self._with(model)
             refusal = rows.refusal(self.now(at, changed), number, self.held)
             if refusal is not None:
-                told(refusal)
+                tell(refusal)
                 return
             if value is not None:
                 self.values[number] = value
             self._own.add(number)
-            self.waiting[number] = told
+            self.waiting[number] = tell
             self._shown = changed
             if isinstance(self.source, Session):
                 self.source.put(changed)
@@ -253,8 +253,8 @@ class ServedCluster:
     def _begin_anew(self) -> None:
         """Another history is shown: nobody will answer what was asked in the one before."""
         self._shown = self.timeline
-        for told in self.waiting.values():
-            told(RowAnswer("failure", why="another history is shown now"))
+        for tell in self.waiting.values():
+            tell(RowAnswer("failure", why="another history is shown now"))
         for each in (self.waiting, self.values, self.held, self._own):
             each.clear()
 
@@ -275,11 +275,11 @@ class ServedCluster:
         rows = row_servers(self.tools)
         if rows is None:
             return
-        for number, told in [*self.waiting.items()]:
-            found = rows.answer(self.now(0), number)
-            if found is not None:
+        for number, tell in [*self.waiting.items()]:
+            answer = rows.answer(self.now(0), number)
+            if answer is not None:
                 del self.waiting[number]
-                told(found)
+                tell(answer)
 
     def _knowledge(self) -> list[Known]:
         return [known(self.catalog(at)) for at in range(len(self.names))]

@@ -10,7 +10,7 @@ from typing import Any
 
 from kit.clients import frames, statements
 from kit.clients.cluster import ServedCluster
-from kit.clients.frames import Asked, Column, Parameters, Result
+from kit.clients.frames import Column, Message, Parameters, Result
 from kit.clients.notation import UNSET, MalformedError, multimap, number, sized, string
 from kit.clients.statements import Marker, Statement, SyntaxFault
 from kit.clients.tables import CQL, Catalog, Table, row_servers
@@ -38,10 +38,10 @@ class Conversation:
         self.cluster, self.at, self.prepared, self.wait = cluster, at, prepared, wait
         self.started, self.events, self.used = False, set[str](), ""
 
-    async def reply(self, asked: Asked) -> Reply:
+    async def reply(self, message: Message) -> Reply:
         """What is answered: an opcode and a body; an error for what cannot be."""
         try:
-            return await self._reply(asked)
+            return await self._reply(message)
         except MalformedError as error:
             return frames.error(frames.PROTOCOL_ERROR, str(error))
         except SyntaxFault as error:
@@ -51,25 +51,25 @@ class Conversation:
         except KitError as error:
             return frames.error(frames.INVALID, str(error))
 
-    async def _reply(self, asked: Asked) -> Reply:
-        if asked.opcode == frames.OPTIONS:
+    async def _reply(self, message: Message) -> Reply:
+        if message.opcode == frames.OPTIONS:
             known = {"CQL_VERSION": [CQL], "COMPRESSION": [], "PROTOCOL_VERSIONS": ["4/v4"]}
             return frames.SUPPORTED, multimap(known)
-        if asked.opcode == frames.STARTUP:
-            if asked.options.get("COMPRESSION"):
+        if message.opcode == frames.STARTUP:
+            if message.options.get("COMPRESSION"):
                 raise MalformedError("STARTUP COMPRESSION: this server compresses nothing")
             self.started = True
             return frames.READY, b""
         if not self.started:
             raise MalformedError("STARTUP has to come first")
-        if asked.opcode == frames.REGISTER:
-            self.events |= {*asked.events}
+        if message.opcode == frames.REGISTER:
+            self.events |= {*message.events}
             return frames.READY, b""
-        if asked.opcode == frames.PREPARE:
-            return self._prepare(str(asked.statements[0]))
-        if asked.opcode == frames.BATCH:
-            return await self._batch(asked)
-        return await self._execute(asked.statements[0], asked.parameters[0])
+        if message.opcode == frames.PREPARE:
+            return self._prepare(str(message.statements[0]))
+        if message.opcode == frames.BATCH:
+            return await self._batch(message)
+        return await self._execute(message.statements[0], message.parameters[0])
 
     def _text(self, statement: str | bytes) -> tuple[str, str] | None:
         if isinstance(statement, str):
@@ -80,11 +80,11 @@ class Conversation:
         statement = statements.parsed(text)
         known = hashlib.md5(f"{self.used} {text}".encode(), usedforsecurity=False).digest()
         with self.cluster.lock:
-            bound, key, found = self._shape(statement, self.used)
+            bound, key, result = self._shape(statement, self.used)
         self.prepared[known] = (text, self.used)
         while len(self.prepared) > MOST_PREPARED:
             del self.prepared[next(iter(self.prepared))]
-        return frames.prepared(known, bound, key, found)
+        return frames.prepared(known, bound, key, result)
 
     def _shape(self, statement: Statement, used: str) -> tuple[Result, int | None, Result]:
         """The columns that are bound, the place of the key among them, and those of the result."""
@@ -117,11 +117,11 @@ class Conversation:
         return table
 
     async def _execute(self, known: str | bytes, given: Parameters) -> Reply:
-        found = self._text(known)
-        if found is None:
+        result = self._text(known)
+        if result is None:
             more = sized(known if isinstance(known, bytes) else b"", "H")
             return frames.error(frames.UNPREPARED, FORGOTTEN, more)
-        text, used = found
+        text, used = result
         statement = statements.parsed(text)
         if statement.verb == "use":
             return self._use(statement.keyspace)
@@ -138,15 +138,15 @@ class Conversation:
                 return _selected(statement, table, given)
             request, value = self._request(statement, table, catalog, given.level)
         answer = await self.wait(request, value)
-        return self._told(answer, request, statement, table, given)
+        return self._reply_with(answer, request, statement, table, given)
 
-    async def _batch(self, asked: Asked) -> Reply:
+    async def _batch(self, message: Message) -> Reply:
         """One write of the row: of several statements the last one stays."""
         last: tuple[str | bytes, Parameters] | None = None
-        for known, given in zip(asked.statements, asked.parameters, strict=True):
-            found = self._text(known)
-            if found is not None and statements.parsed(found[0]).verb not in ("write", "delete"):
-                raise BadInput("BATCH", found[0], "statements that write")
+        for known, given in zip(message.statements, message.parameters, strict=True):
+            result = self._text(known)
+            if result is not None and statements.parsed(result[0]).verb not in ("write", "delete"):
+                raise BadInput("BATCH", result[0], "statements that write")
             last = known, given
         return frames.void() if last is None else await self._execute(*last)
 
@@ -179,7 +179,7 @@ class Conversation:
         kind: Any = KINDS[statement.verb]
         return RowRequest(self.cluster.names[self.at], kind, level), value
 
-    def _told(
+    def _reply_with(
         self, answer: RowAnswer, request: RowRequest, statement: Statement, table: Table,
         given: Parameters,
     ) -> Reply:  # fmt: skip
@@ -196,11 +196,11 @@ class Conversation:
             assert key is not None
             with self.cluster.lock:
                 row: dict[str, Any] = {first: key.key(self.cluster.now(self.at))}
-                if answer.found is not None:
-                    row |= {second: self.cluster.value_of(answer.found)}
-            found = [row] if answer.found is not None else []
+                if answer.writer is not None:
+                    row |= {second: self.cluster.value_of(answer.writer)}
+            result = [row] if answer.writer is not None else []
             wanted = statement.columns or tuple(table.columns)
-            return _page(table, wanted, found, given)
+            return _page(table, wanted, result, given)
         more = level + number("i", answer.received) + number("i", answer.needed)
         failed, reads = answer.verdict == "failure", statement.verb == "select"
         more += number("i", answer.failures) if failed else b""
@@ -222,12 +222,12 @@ def _columns(statement: Statement, table: Table) -> list[Column]:
 def _places(statement: Statement, table: Table) -> list[tuple[str, str]]:
     """The name and type of each marker, in their order."""
     named = [*statement.sets.items(), *statement.where.items()]
-    found = {
+    result = {
         value: (name, table.columns[name]) for name, value in named if isinstance(value, Marker)
     }
     if isinstance(statement.limit, Marker):
-        found[statement.limit] = ("[limit]", "int")
-    return [found[each] for each in statement.markers]
+        result[statement.limit] = ("[limit]", "int")
+    return [result[each] for each in statement.markers]
 
 
 def _bound(statement: Statement, table: Table, given: Parameters) -> Statement:
@@ -300,11 +300,11 @@ def _page(
 async def awaited(cluster: ServedCluster, request: RowRequest, value: str | None) -> RowAnswer:
     """The answer of a coordinator, whenever the model has it."""
     loop = asyncio.get_running_loop()
-    found: asyncio.Future[RowAnswer] = loop.create_future()
+    result: asyncio.Future[RowAnswer] = loop.create_future()
 
     def tell(answer: RowAnswer) -> None:
-        if not found.done():  # the client may be gone
-            found.set_result(answer)
+        if not result.done():  # the client may be gone
+            result.set_result(answer)
 
     cluster.ask(request, value, lambda answer: loop.call_soon_threadsafe(tell, answer))
-    return await found
+    return await result

@@ -52,10 +52,10 @@ def header(raw: bytes) -> Header:
         raise UnsupportedError(
             f"Invalid or unsupported protocol version {what}; supported versions are (4/v4)"
         )
-    found = Header(raw[1], stream_of(raw), raw[4], int.from_bytes(raw[5:], "big"))
-    if found.length > LARGEST:
-        raise MalformedError(f"a body of {found.length} bytes: at most {LARGEST} are read")
-    return found
+    result = Header(raw[1], stream_of(raw), raw[4], int.from_bytes(raw[5:], "big"))
+    if result.length > LARGEST:
+        raise MalformedError(f"a body of {result.length} bytes: at most {LARGEST} are read")
+    return result
 
 
 def stream_of(raw: bytes) -> int:
@@ -86,7 +86,7 @@ class Parameters(Struct, frozen=True):
     start: int = 0
 
 
-class Asked(Struct, frozen=True):
+class Message(Struct, frozen=True):
     """What a client sends: ``options`` of STARTUP, ``events`` of REGISTER, else statements.
 
     A statement is a text, or the id of one that was prepared.
@@ -99,7 +99,7 @@ class Asked(Struct, frozen=True):
     parameters: tuple[Parameters, ...] = ()
 
 
-def asked(head: Header, body: bytes) -> Asked:
+def message_of(head: Header, body: bytes) -> Message:
     """What a frame asks. Raises MalformedError for a body that does not read so."""
     if head.opcode not in ASKED:
         raise MalformedError(f"opcode {head.opcode:#04x}: no request of version 4")
@@ -110,28 +110,28 @@ def asked(head: Header, body: bytes) -> Asked:
         for _ in range(read.count("custom payload")):
             read.string("custom payload")
             read.sized("custom payload")
-    found = _asked(head.opcode, read)
+    result = _message_of(head.opcode, read)
     read.end("the frame")
-    return found
+    return result
 
 
-def _asked(opcode: int, read: Reader) -> Asked:
+def _message_of(opcode: int, read: Reader) -> Message:
     if opcode == STARTUP:
-        return Asked(opcode, options=read.string_map("STARTUP"))
+        return Message(opcode, options=read.string_map("STARTUP"))
     if opcode == REGISTER:
         events = read.strings("REGISTER")
         for each in events:
             if each not in EVENTS:
                 raise MalformedError(f"REGISTER {each[:40]}: one of {', '.join(EVENTS)}")
-        return Asked(opcode, events=events)
+        return Message(opcode, events=events)
     if opcode == QUERY:
-        return Asked(opcode, statements=(read.string("QUERY", "i"),), parameters=(_given(read),))
+        return Message(opcode, statements=(read.string("QUERY", "i"),), parameters=(_given(read),))
     if opcode == PREPARE:
-        return Asked(opcode, statements=(read.string("PREPARE", "i"),))
+        return Message(opcode, statements=(read.string("PREPARE", "i"),))
     if opcode == EXECUTE:
         known = read.sized("EXECUTE", "H") or b""
-        return Asked(opcode, statements=(known,), parameters=(_given(read),))
-    return _batch(read) if opcode == BATCH else Asked(opcode)
+        return Message(opcode, statements=(known,), parameters=(_given(read),))
+    return _batch(read) if opcode == BATCH else Message(opcode)
 
 
 def _level(read: Reader) -> str:
@@ -165,7 +165,7 @@ def _start(state: bytes) -> int:
     return int.from_bytes(state, "big")
 
 
-def _batch(read: Reader) -> Asked:
+def _batch(read: Reader) -> Message:
     kind = read.number("B", "batch type")
     if kind > 2:
         raise MalformedError(f"batch type {kind}: 0 to 2")
@@ -188,7 +188,7 @@ def _batch(read: Reader) -> Asked:
     if flags & TIMESTAMP:
         read.number("q", "timestamp")
     given = tuple(Parameters(level, each) for each in values)
-    return Asked(BATCH, statements=tuple(statements), parameters=given)
+    return Message(BATCH, statements=tuple(statements), parameters=given)
 
 
 # -- what it is told -------------------------------------------------------------------------------
@@ -225,15 +225,15 @@ def _specified(keyspace: str, table: str, columns: Sequence[Column]) -> bytes:
     return string(keyspace) + string(table) + b"".join(each)
 
 
-def rows(found: Result) -> tuple[int, bytes]:
+def rows(result: Result) -> tuple[int, bytes]:
     """A result of rows."""
-    body = number("i", 2) + number("i", 1 | 2 * bool(found.more))
-    body += number("i", len(found.columns))
-    if found.more:
-        body += notation.sized(number("i", found.more))
-    body += _specified(found.keyspace, found.table, found.columns)
-    cells = b"".join(notation.sized(cell) for row in found.rows for cell in row)
-    return RESULT, body + number("i", len(found.rows)) + cells
+    body = number("i", 2) + number("i", 1 | 2 * bool(result.more))
+    body += number("i", len(result.columns))
+    if result.more:
+        body += notation.sized(number("i", result.more))
+    body += _specified(result.keyspace, result.table, result.columns)
+    cells = b"".join(notation.sized(cell) for row in result.rows for cell in row)
+    return RESULT, body + number("i", len(result.rows)) + cells
 
 
 def void() -> tuple[int, bytes]:
@@ -246,13 +246,13 @@ def used(keyspace: str) -> tuple[int, bytes]:
     return RESULT, number("i", 3) + string(keyspace)
 
 
-def prepared(known: bytes, bound: Result, key: int | None, found: Result) -> tuple[int, bytes]:
+def prepared(known: bytes, bound: Result, key: int | None, result: Result) -> tuple[int, bytes]:
     """A statement is prepared: its id, the columns that are bound, the key's place, its result."""
     keys = b"" if key is None else number("H", key)
     body = number("i", 4) + notation.sized(known, "H")
     body += number("i", 1) + number("i", len(bound.columns)) + number("i", key is not None) + keys
     body += _specified(bound.keyspace, bound.table, bound.columns)
-    body += number("i", 1 if found.columns else 4) + number("i", len(found.columns))
+    body += number("i", 1 if result.columns else 4) + number("i", len(result.columns))
     return RESULT, body + (
-        _specified(found.keyspace, found.table, found.columns) if found.columns else b""
+        _specified(result.keyspace, result.table, result.columns) if result.columns else b""
     )

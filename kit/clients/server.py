@@ -79,7 +79,7 @@ class Connection:
                 return False
             body = await self.reader.readexactly(head.length)
         try:
-            asked = frames.asked(head, body)
+            message = frames.message_of(head, body)
         except MalformedError as error:
             self.say(head.stream, frames.error(frames.PROTOCOL_ERROR, str(error)))
             return True
@@ -87,7 +87,7 @@ class Connection:
             full = frames.error(frames.OVERLOADED, f"{MOST_OPEN} requests are open here")
             self.say(head.stream, full)
             return True
-        task = asyncio.create_task(self._reply(head.stream, asked))
+        task = asyncio.create_task(self._reply(head.stream, message))
         self.open.add(task)
         task.add_done_callback(self.open.discard)
         await asyncio.sleep(0)  # what waits for nothing is answered before the next is read
@@ -95,9 +95,9 @@ class Connection:
             await self.writer.drain()
         return True
 
-    async def _reply(self, stream: int, asked: frames.Asked) -> None:
+    async def _reply(self, stream: int, message: frames.Message) -> None:
         try:
-            reply = await self.talk.reply(asked)
+            reply = await self.talk.reply(message)
         except Exception as error:  # one statement's fault ends no other's
             reply = frames.error(frames.SERVER_ERROR, f"{type(error).__name__}: {error}")
         self.say(stream, reply)
@@ -176,9 +176,9 @@ class Served:
 
     def _tell(self, at: int, change: Change) -> None:
         with suppress(RuntimeError):  # the loop is over
-            self.loop.call_soon_threadsafe(self._told, at, change)
+            self.loop.call_soon_threadsafe(self._pass_on, at, change)
 
-    def _told(self, at: int, change: Change) -> None:
+    def _pass_on(self, at: int, change: Change) -> None:
         body = change.body(self.cluster.addresses)
         for each in [*self.connections]:
             if each.at == at and change.kind in each.talk.events:
@@ -244,19 +244,19 @@ def bound(hosts: Sequence[str], port: int) -> list[socket.socket]:
     Raises KitError where it is in use.
     """
     for _ in range(1 if port else TRIES):
-        found: list[socket.socket] = []
+        sockets: list[socket.socket] = []
         try:
             for host in hosts:
                 each = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-                found.append(each)
+                sockets.append(each)
                 each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                each.bind((host, port or (found[0].getsockname()[1] if found[:-1] else 0)))
+                each.bind((host, port or (sockets[0].getsockname()[1] if sockets[:-1] else 0)))
         except OSError as error:
             wrong = error
-            for each in found:
+            for each in sockets:
                 each.close()
         else:
-            return found
+            return sockets
     raise KitError(f"port {port or 'any'}: {wrong.strerror or wrong}")
 
 

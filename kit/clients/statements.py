@@ -55,12 +55,12 @@ def parsed(text: str) -> Statement:
     if len(text) > LONGEST:
         raise SyntaxFault(f"a statement of {len(text)} characters: at most {LONGEST} are read")
     try:
-        found = [*statements(f"{text}\n;", "statement")]
+        parts = [*statements(f"{text}\n;", "statement")]
     except BadInput as error:
         raise SyntaxFault(str(error)) from None
-    if len(found) != 1:
-        raise SyntaxFault(f"{len(found)} statements: one at a time")
-    return _Parser(text, found[0]).statement()
+    if len(parts) != 1:
+        raise SyntaxFault(f"{len(parts)} statements: one at a time")
+    return _Parser(text, parts[0]).statement()
 
 
 class _Parser:
@@ -97,10 +97,10 @@ class _Parser:
         return (first, self.name()) if self.says(".") else ("", first)
 
     def names(self) -> tuple[str, ...]:
-        found = [self.name()]
+        parts = [self.name()]
         while self.says(","):
-            found.append(self.name())
-        return tuple(found)
+            parts.append(self.name())
+        return tuple(parts)
 
     def value(self) -> Any:
         if self.says("?"):
@@ -129,15 +129,15 @@ class _Parser:
         return self.wrong()
 
     def pairs(self, between: str) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        parts: dict[str, Any] = {}
         while True:
             name = self.name()
             self.need("=")
-            if name in found:
+            if name in parts:
                 self.wrong()
-            found[name] = self.value()
+            parts[name] = self.value()
             if not self.says(between):
-                return found
+                return parts
 
     def statement(self) -> Statement:
         verbs: dict[str, Callable[[], Statement]] = {

@@ -27,6 +27,8 @@ CLUSTER = "kit"
 PARTITIONERS = "org.apache.cassandra.dht."
 LOCATORS = "org.apache.cassandra.locator."
 VIRTUAL = ("system_views", OWN_KEYSPACE)
+PARTS = 2
+"""A table's name has two: its keyspace, and its own."""
 IN_RING = "NLM"
 """The states in which a node is a peer: one that joins is none yet."""
 TYPES = {
@@ -159,10 +161,10 @@ class Catalog:
 
     def table(self, keyspace: str, name: str) -> Table:
         """A table by its name. Raises BadInput where the node has none."""
-        found = self.tables.get(f"{keyspace}.{name}")
-        if found is None:
+        known = self.tables.get(f"{keyspace}.{name}")
+        if known is None:
             raise BadInput("table", f"{keyspace}.{name}", f"one of {', '.join(self.tables)}")
-        return found
+        return known
 
     def user_table(self, table: Table) -> UserTable | None:
         """The table of users that it is, if it is one."""
@@ -202,8 +204,8 @@ class Catalog:
 
     def members(self) -> list[int]:
         """The places of those in the ring."""
-        found = ((at, letter) for at, letter, _ in self.tools.members(self.now))
-        return [at for at, letter in found if letter in IN_RING]
+        known = ((at, letter) for at, letter, _ in self.tools.members(self.now))
+        return [at for at, letter in known if letter in IN_RING]
 
     def version(self, at: int) -> str | None:
         """The schema version of a node, as a UUID; None where there is no schema."""
@@ -300,34 +302,26 @@ class Catalog:
 
         Raises BadInput for anything else.
         """
-        if words[:1] in (("cluster",), ["cluster"]):
-            columns = dict.fromkeys(("cluster", "partitioner", "snitch"), "text")
-            return columns, [
-                {"cluster": CLUSTER, "partitioner": self.partitioner() or "?", "snitch": "?"}
-            ]
-        what, *rest = [*words, ""]
-        rest = [word for word in rest if word]
+        what, *rest = (*words, "")
+        what, rest = what.upper(), [word for word in rest if word]
         plain = {name: kind for name, kind in DESCRIBED.items() if name != "create_statement"}
-        if what == "keyspaces" and not rest:
+        if what == "CLUSTER":
+            row = {"cluster": CLUSTER, "partitioner": self.partitioner() or "?", "snitch": "?"}
+            return dict.fromkeys(row, "text"), [row]
+        if what == "KEYSPACES":
             return plain, [_described(name, "keyspace", name) for name in self.names()]
-        if what == "tables" and not rest:
+        if what == "TABLES":
             some = (t for t in self.tables.values() if used in ("", t.keyspace))
             return plain, [_described(t.keyspace, "table", t.name) for t in some]
-        if what in ("schema", "full"):
-            users = [each.name for each in self.keyspaces]
-            return DESCRIBED, [row for name in users for row in self._described(name)]
-        names = rest if what in ("keyspace", "table", "columnfamily") else [*words]
-        if what in ("table", "columnfamily") or (names and names[0] not in self.names()):
-            keyspace, name = names if len(names) == 2 else (used, *names[:1]) if names else ("", "")
-            found = self.table(keyspace, name)
-            return DESCRIBED, [_described(keyspace, "table", name, found.create())]
-        name = names[0] if names else used
-        if len(names) == 2:
-            found = self.table(*names)
-            return DESCRIBED, [_described(names[0], "table", names[1], found.create())]
-        if name not in self.names():
-            raise BadInput("DESCRIBE", " ".join(words), f"one of {', '.join(self.names())}")
-        return DESCRIBED, self._described(name)
+        if what in ("SCHEMA", "FULL"):
+            return DESCRIBED, [row for each in self.keyspaces for row in self._described(each.name)]
+        names = rest if what in ("KEYSPACE", "TABLE", "COLUMNFAMILY") else [*words]
+        name = names[-1] if names else used
+        if len(names) < PARTS and what not in ("TABLE", "COLUMNFAMILY") and name in self.names():
+            return DESCRIBED, self._described(name)
+        keyspace = names[0] if len(names) == PARTS else used
+        known = self.table(keyspace, name)
+        return DESCRIBED, [_described(keyspace, "table", name, known.create())]
 
     def _described(self, name: str) -> list[Row]:
         own = {each.name: each for each in self.keyspaces}

@@ -10,13 +10,17 @@ from kit.commands.parsing import Command, Word
 from kit.errors import BadInput
 from kit.lessons.course import COURSE
 from kit.lessons.handouts import write_handout, write_reader
+from kit.lessons.teachers import write_teacher
 
 
 def _handout(given: Namespace) -> Answer:
     if bool(given.notebook) == given.all:
         raise BadInput("arguments", given.notebook or "none", "a notebook, or --all without one")
+    if given.teacher and given.all:
+        raise BadInput("--teacher", "--all", "one notebook")
     if given.notebook:
-        written = write_handout(given.notebook, given.out)
+        teacher = [write_teacher(given.notebook, given.out)] if given.teacher else []
+        written = (*write_handout(given.notebook, given.out), *teacher)
     else:
         folder = serving_root(Path(__file__).resolve().parent.parent, Path.cwd()) / "notebooks"
         names = [lesson.file for lesson in COURSE]
@@ -34,6 +38,7 @@ def _report(number: int, of: int) -> None:
 WORDS = (
     Word("notebook", "NOTEBOOK", "a notebook (.ipynb); its cells are run", number="?"),
     Word("--all", "", "the whole course as one reader: reader.html and reader-key.html"),
+    Word("--teacher", "", "a notebook as well, with its folds open and its exercises answered"),
     Word("--out", "FOLDER", "where to write both pages", "."),
 )
 HANDOUT = Command("handout", _handout, words=WORDS, as_json=False)

@@ -29,8 +29,8 @@ def serving(argv: Sequence[str]) -> int:
     Raises Refused for a model whose servers answer no programs, KitError for a port that is taken.
     """
     parser = Parser(prog="python -m kit serve", description=ABOUT)
-    help_ = "a model or scenario (default: dataplane)"
-    parser.add_argument("source", metavar="NAME", nargs="?", default="dataplane", help=help_)
+    help_ = "a model or scenario (default: write-and-read)"
+    parser.add_argument("source", metavar="NAME", nargs="?", default="write-and-read", help=help_)
     parser.add_argument("--port", help=f"the port of every node (default {FIRST_PORT})")
     given = parser.parse_args(argv)
     port = FIRST_PORT if given.port is None else port_number(given.port)

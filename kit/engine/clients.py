@@ -30,7 +30,7 @@ class RowAnswer(Struct, frozen=True):
     """What the client is told of a request, and ``why`` in words.
 
     ``needed`` answers were wanted and ``received`` came, or for *unavailable* so many replicas are
-    alive; ``failures`` answered an error. ``found`` is the number of the request that wrote what a
+    alive; ``failures`` answered an error. ``writer`` is the number of the request that wrote what a
     read returns (None: it returns no row).
     """
 
@@ -38,7 +38,7 @@ class RowAnswer(Struct, frozen=True):
     needed: int = 0
     received: int = 0
     failures: int = 0
-    found: int | None = None
+    writer: int | None = None
     why: str = ""
 
 
@@ -53,7 +53,7 @@ class RowServers(Servers):
         """Whether a node coordinates requests in the model."""
         raise NotImplementedError
 
-    def asked(self, now: DrillMoment, request: RowRequest) -> tuple[Model[Any, Any], int]:
+    def with_request(self, now: DrillMoment, request: RowRequest) -> tuple[Model[Any, Any], int]:
         """The model in which a client asks for this, too, and the number of the request.
 
         Raises BadInput for a level that the model has not, or one request too many.

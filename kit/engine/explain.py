@@ -234,10 +234,10 @@ def search_explanation(
     if not seen:
         raise BadInput("observations", "none", "one or more")
     search = _Search(model, sight, seen, [(0, model.start())])
-    found = search.goes_on(bound)
-    pair = found or search.nearest()[0]
+    whole = search.goes_on(bound)
+    pair = whole or search.nearest()[0]
     counts = len(seen), pair[0], search.run_to(pair)[1], len(search.parents)
-    if found is not None:
+    if whole is not None:
         return Explanation("explained", model, *counts)
     where = seen[search.best].where
     if search.todo:
@@ -257,7 +257,7 @@ def _nearest_refusal(search: _Search, bound: int) -> tuple[str, str, str]:
     model, nearest = search.model, search.nearest()
     begins = [(0, state) for _, state in islice(nearest, WITHOUT)]
     wanted = search.seen[search.best : search.best + 1]
-    found: list[tuple[int, str, str, str]] = []
+    refusals: list[tuple[int, str, str, str]] = []
     for safeguard in model.safeguards:
         if safeguard.name in model.off:
             continue
@@ -271,11 +271,11 @@ def _nearest_refusal(search: _Search, bound: int) -> tuple[str, str, str]:
             refusal = model.refusal(state, action)
             if refusal is not None:
                 said = _reason(refusal)
-                found.append((at, model.verb(action), said, f"{safeguard.id} {safeguard.name}"))
+                refusals.append((at, model.verb(action), said, f"{safeguard.id} {safeguard.name}"))
                 break
             state = model.apply(state, action)
-    if found:
-        return min(found)[1:]
+    if refusals:
+        return min(refusals)[1:]
     if search.sight.hides is not None:
         open_sight = replace(search.sight, hides=None)
         further = _Search(model, open_sight, wanted, begins)
@@ -311,16 +311,16 @@ def _near(search: _Search, nearest: Sequence[Pair]) -> tuple[str, str, str]:
     differ = {name for name, value in wanted.items() if has[name] != value}
     on_the_way = search.on_the_way(differ)
     change = search.changing(differ)
-    found = [
+    refusals = [
         (type(action) not in change, not refusal.missing, at, number, action, refusal)
         for at, (_, state) in enumerate(nearest)
         if search.distance(nearest[at]) == search.distance(nearest[0])
         for number, (action, refusal) in enumerate(search.model.waiting(state))
         if type(action) in on_the_way
     ]
-    if not found:
+    if not refusals:
         return "", "", ""
-    *_, action, refusal = min(found, key=lambda each: each[:4])
+    *_, action, refusal = min(refusals, key=lambda each: each[:4])
     return search.model.verb(action), _reason(refusal), ""
 
 

@@ -174,7 +174,7 @@ def _watched(due: Due, error: type[BaseException]) -> Iterator[None]:
 
 def _processor_time(thread: int) -> Callable[[], float]:
     """What a thread has computed so far, in seconds; the clock where the system cannot tell."""
-    if not hasattr(time, "pthread_getcpuclockid"):
+    if ALONE or not hasattr(time, "pthread_getcpuclockid"):
         return time.monotonic
     clock = time.pthread_getcpuclockid(thread)
     return lambda: time.clock_gettime(clock)

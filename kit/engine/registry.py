@@ -403,9 +403,9 @@ def scenario_of(name: str) -> tuple[Entry, Scenario]:
 
     Raises BadInput for an unknown name, with the nearest ones.
     """
-    found = next(_scenarios_named(name), None) or next(_scenarios_named(scenario_today(name)), None)
-    if found is not None:
-        return found
+    named = next(_scenarios_named(name), None) or next(_scenarios_named(scenario_today(name)), None)
+    if named is not None:
+        return named
     pairs = [(entry, scenario) for entry in entries().values() for scenario in entry.scenarios]
     full = {f"{entry.name}/{scenario.name}": scenario for entry, scenario in pairs}
     bare = {scenario.name: scenario for _, scenario in reversed(pairs)}

@@ -54,6 +54,10 @@ class Exercise(Shown):
         sent = {"task": self.task.name, "answer": ENCODE[self.task.wants](answer)}
         return _verdict(self.task, _judged(sent))
 
+    def key(self) -> Judgement:
+        """Right answers, for whoever teaches: a run that was found, or what the kit's own gives."""
+        return Judgement(True, say("Right answers"), right_answers(self.task))
+
     def draw(self) -> Frag:
         """The exercise's title and text."""
         return h("div", h("h4", self._head()), h("p", prose(self.task.text)))
@@ -68,6 +72,11 @@ class Exercise(Shown):
 def exercise(name: str) -> Exercise:
     """An exercise by name. Raises BadInput for an unknown name, with the nearest ones."""
     return Exercise(task_named(name))
+
+
+def right_answers(task: Task) -> tuple[str, ...]:
+    """What the judge can say of right answers; else the hint."""
+    return tuple(getattr(task.judge, "answers", tuple)()) or (say(HINT, hint=task.hint),)
 
 
 def _judged(sent: dict[str, Any]) -> Marks:
@@ -90,7 +99,16 @@ def _judged(sent: dict[str, Any]) -> Marks:
 
 
 def _verdict(task: Task, marks: Marks) -> Judgement:
-    """The judge's counts in words. Of hidden cases only the counts are told."""
+    """The judge's counts in words, noted where all passed."""
+    counts = counted_in(task, marks)
+    if marks.passed:
+        return Judgement(True, say("Passed."), (counts, *_kept(task)))
+    notes = tuple(case.note for case in marks.public if case.note)
+    return Judgement(False, say("Not yet."), (counts, *notes, say(HINT, hint=task.hint)))
+
+
+def counted_in(task: Task, marks: Marks) -> str:
+    """How many cases passed. Of hidden cases only the counts are told."""
     passed = sum(case.passed for case in marks.public)
     public, hidden = len(marks.public), {"passed": sum(marks.hidden), "all": len(marks.hidden)}
     counts = say("Public cases: {passed} of {all} passed.", passed=passed, all=public)
@@ -100,10 +118,7 @@ def _verdict(task: Task, marks: Marks) -> Judgement:
         )
     elif marks.hidden:
         counts += " " + say("Hidden cases: {passed} of {all} passed.", **hidden)
-    if marks.passed:
-        return Judgement(True, say("Passed."), (counts, *_kept(task)))
-    notes = tuple(case.note for case in marks.public if case.note)
-    return Judgement(False, say("Not yet."), (counts, *notes, say(HINT, hint=task.hint)))
+    return counts
 
 
 def _kept(task: Task) -> tuple[str, ...]:

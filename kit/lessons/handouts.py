@@ -20,7 +20,7 @@ from kit.edge.reading import read_text
 from kit.edge.words import say
 from kit.edge.writing import check_place, write_whole
 from kit.errors import BadInput, KitError
-from kit.lessons.exercises import HINT, Exercise
+from kit.lessons.exercises import Exercise, right_answers
 from kit.lessons.predictions import Prediction
 from kit.lessons.tasks import Task
 from kit.views.fragment import Frag, escape, h
@@ -369,5 +369,4 @@ def _answered(question: Prediction) -> Frag:
 
 def _solved(task: Task) -> Frag:
     """A right answer: a run that was found, or what the engine gives; else the hint."""
-    lines: Iterable[str] = getattr(task.judge, "answers", tuple)() or (say(HINT, hint=task.hint),)
-    return h("li", h("b", task.title), [h("p", line) for line in lines])
+    return h("li", h("b", task.title), [h("p", line) for line in right_answers(task)])

@@ -4,22 +4,48 @@ The file is ``.kit-solved.json`` in the home folder, or what the variable ``KIT_
 """
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from xml.etree import ElementTree
 
 import msgspec
 
 from kit.edge.reading import read_text
 from kit.edge.words import later, say
 from kit.edge.writing import write_whole
+from kit.engine.glossary import drawing_file
 from kit.errors import BadInput
 from kit.lessons.course import COURSE, TRACKS, Lesson
 from kit.views.fragment import escape
-from kit.views.static import OPENING
+from kit.views.static import OPENING, file_image
 
 VARIABLE = "KIT_SOLVED"
 LARGEST = 1 << 16  # bytes
 COUNT = later("{n} of {all} exercises solved")
 OF_ONE = later("{n} of {all}")
+MAP = "course.svg"
+NARROWEST = 1300  # pixels of the map: in fewer its words are too small, so that one scrolls
+ABOVE = "position:absolute;display:block;text-decoration:none;"
+CORNER = "position:absolute;right:3px;bottom:2px;font-size:11px;line-height:1;color:#1c1f24"
+UNSEEN = "position:absolute;clip-path:inset(50%);width:1px;height:1px;overflow:hidden"
+LINK, SHAPE = "{http://www.w3.org/1999/xlink}href", "{http://www.w3.org/2000/svg}path"
+
+
+def boxes(drawing: bytes) -> Iterator[tuple[str, tuple[float, float, float, float]]]:
+    """Each lesson's file with its box on the map: left, top, width, height in percent."""
+    root = ElementTree.fromstring(drawing)
+    _, _, wide, high = map(float, root.attrib["viewBox"].split())
+    # Graphviz draws upwards from a corner that it has moved.
+    moved = next(g.attrib["transform"] for g in root if "transform" in g.attrib)
+    right, down = map(float, moved.partition("translate(")[2].rstrip(")").split())
+    for anchor in root.iter():
+        if LINK not in anchor.attrib:
+            continue
+        line = next(anchor.iter(SHAPE)).attrib["d"].replace("C", " ").removeprefix("M")
+        points = [tuple(map(float, point.split(","))) for point in line.split()]
+        (left, far), (top, low) = ((min(at), max(at)) for at in zip(*points, strict=True))
+        sizes = (left + right) / wide, (top + down) / high, (far - left) / wide, (low - top) / high
+        yield anchor.attrib[LINK], sizes
 
 
 def place() -> Path:
@@ -56,7 +82,7 @@ def keep_names(path: str | os.PathLike[str], names: list[str], field: str) -> No
 
 
 class LessonList:
-    """The lessons by track, each a link, with how many of its exercises are solved."""
+    """The map of the course, and its lessons by track: each a link, with how much is solved."""
 
     def __init__(self) -> None:
         """Raises BadInput when there is a file of progress that cannot be read."""
@@ -78,8 +104,35 @@ class LessonList:
             of = [lesson for lesson in COURSE if lesson.track == title]
             items = "".join(f"<li>{_link(lesson)} {escape(self._of(lesson))}</li>" for lesson in of)
             lists.append(f"<h4>{escape(say(title))}</h4><ul>{items}</ul>")
-        html = f"{OPENING}<p>{escape(self._head())}</p>{''.join(lists)}</div>"
+        html = f"{OPENING}<p>{escape(self._head())}</p>{self._map()}{''.join(lists)}</div>"
         return {"text/plain": repr(self), "text/html": html}
+
+    def _map(self) -> str:
+        """The drawing with a link on each box. Where a page strips styles, links in a row follow.
+
+        They are out of the way of keyboards and screen readers, which have the list.
+        """
+        file = drawing_file(MAP)
+        if file is None:
+            return ""
+        alt = say("A map of the course: an arrow says what you need first. Its lessons are below.")
+        by_file = {lesson.file: lesson for lesson in COURSE}
+        links = []
+        for name, sizes in boxes(file.read_bytes()):
+            lesson = by_file[name]
+            names = ("left", "top", "width", "height")
+            at = ";".join(f"{what}:{size:.2%}" for what, size in zip(names, sizes, strict=True))
+            counts = self._counts(lesson.exercises)
+            done = "✓" if counts["n"] == counts["all"] else f"{counts['n']}/{counts['all']}"
+            title = escape(lesson.title)
+            links.append(
+                f'<a href="{escape(name)}" title="{title}" tabindex="-1" aria-hidden="true" '
+                f'style="{ABOVE}{at}"><span style="{UNSEEN}">{title}: </span>'
+                f'<b style="{CORNER}">{done}</b></a>'
+            )
+        drawn = file_image(file, alt).html().replace("<img ", '<img style="width:100%" ', 1)
+        place = f'<div style="position:relative;min-width:{NARROWEST}px">'
+        return f'<div style="overflow-x:auto">{place}{drawn}{" ".join(links)}</div></div>'
 
     def __repr__(self) -> str:
         lines = [f"{lesson.name}: {self._of(lesson)}" for lesson in COURSE]

@@ -100,8 +100,12 @@ class ReplayJudge(Struct, frozen=True):
 
     def answers(self) -> tuple[str, ...]:
         """A run that meets the goals, in a line; nothing where walks found none."""
-        verbs = self.known or run_to(self.ground.model(), self.goals)
-        return () if verbs is None else (", ".join(verbs),)
+        verbs = self.solved()
+        return (", ".join(verbs),) if verbs else ()
+
+    def solved(self) -> tuple[str, ...]:
+        """The verbs of that run, one by one."""
+        return self.known or run_to(self.ground.model(), self.goals) or ()
 
 
 def run_task(

@@ -73,7 +73,7 @@ def _spread(shape: Shape, wider: Shape) -> Positions:
     return at
 
 
-def _common(shapes: Iterable[Shape]) -> Shape:
+def _joint(shapes: Iterable[Shape]) -> Shape:
     given = list(shapes)
     size = max(map(len, given))
     full = [(1,) * (size - len(shape)) + shape for shape in given]
@@ -138,7 +138,7 @@ class NDArray:
         shared = not any(isinstance(each, NDArray) for each in given)
         given += [slice(None)] * (len(self.shape) - sum(each is not None for each in given))
         arrays = [each for each in given if isinstance(each, NDArray)]
-        together = _common(each.shape for each in arrays) if arrays else ()
+        together = _joint(each.shape for each in arrays) if arrays else ()
         strides, axis, made = _strides(self.shape), 0, False
         parts: list[tuple[Shape, list[int]]] = []
         fancy = list[int]()
@@ -240,8 +240,9 @@ class NDArray:
         """The same as another kind."""
         return NDArray([dtype.make(each) for each in self.flat], self.shape, dtype)
 
-    def reshape(self, *shape: int) -> NDArray:
+    def reshape(self, *lengths: Any) -> NDArray:
         """The same cells in another shape; -1 is what is left."""
+        shape = lengths[0] if isinstance(lengths[0], tuple) else lengths
         known = prod(n for n in shape if n >= 0)
         whole = tuple(n if n >= 0 else self.size // known for n in shape)
         return NDArray(self.cells, whole, self.dtype, self.at)
@@ -258,8 +259,8 @@ class NDArray:
     def nonzero(self) -> tuple[NDArray, ...]:
         """The places of what is not 0: for each axis the numbers."""
         every = product(*map(range, self.shape))
-        found = [place for place, each in zip(every, self.flat, strict=True) if each]
-        return tuple(_column([place[axis] for place in found]) for axis in range(len(self.shape)))
+        places = [place for place, each in zip(every, self.flat, strict=True) if each]
+        return tuple(_column([place[axis] for place in places]) for axis in range(len(self.shape)))
 
     def searchsorted(self, values: Any, side: str = "left") -> Any:
         """``searchsorted`` of it."""
@@ -340,21 +341,21 @@ def _column(cells: list[Any], dtype: Kind = int64) -> NDArray:
     return NDArray(cells, (len(cells),), dtype)
 
 
-def _both(act: Callable[[Any, Any], Any], one: Any, other: Any, kind: Kind | None = None) -> Any:
+def _both(act: Callable[[Any, Any], Any], left: Any, right: Any, kind: Kind | None = None) -> Any:
     """What comes of two columns cell by cell; a single value is met by every cell."""
-    first, second = asarray(one), asarray(other)
+    first, second = asarray(left), asarray(right)
     if kind is None:
-        weak = [each for each in (one, other) if type(each) in (bool, int)]
+        weak = [each for each in (left, right) if type(each) in (bool, int)]
         kinds = [each.dtype for each in (first, second)]
         kind = max(kinds, key=lambda each: each.rank)
         if weak and float64 not in kinds:  # a number of Python's takes the column's kind
-            own = first.dtype if other is weak[0] else second.dtype
+            own = first.dtype if right is weak[0] else second.dtype
             kind = own if own is not bool_ or type(weak[0]) is bool else int64
         if act is operator.truediv:
             kind = float64
         elif kind is bool_ and act in (operator.add, operator.sub, operator.mul):
             kind = bool_ if act is operator.add else int64
-    shape = first.shape if first.shape == second.shape else _common((first.shape, second.shape))
+    shape = first.shape if first.shape == second.shape else _joint((first.shape, second.shape))
     ours, theirs = (
         each.flat if each.shape == shape else [each.flat[n] for n in _spread(each.shape, shape)]
         for each in (first, second)
@@ -400,9 +401,9 @@ class Ufunc:
     def __init__(self, act: Callable[[Any, Any], Any]) -> None:
         self.act = act
 
-    def __call__(self, one: Any, other: Any, out: NDArray | None = None) -> Any:
+    def __call__(self, left: Any, right: Any, out: NDArray | None = None) -> Any:
         """The function, cell by cell."""
-        made = _both(self.act, one, other)
+        made = _both(self.act, left, right)
         if out is not None:
             out[...] = made
         return made
@@ -496,10 +497,10 @@ def repeat(given: Any, counts: Any) -> NDArray:
     return _column([each for each, count in pairs for _ in range(count)], column.dtype)
 
 
-def where(condition: Any, one: Any, other: Any) -> NDArray:
+def where(condition: Any, left: Any, right: Any) -> NDArray:
     """The cells of one column where it is so, else those of the other."""
-    chosen = _both(lambda a, b: (a, b), one, other, object_)
-    kind = _both(operator.add, one, other).dtype
+    chosen = _both(lambda a, b: (a, b), left, right, object_)
+    kind = _both(operator.add, left, right).dtype
     picked = _both(lambda is_so, pair: pair[0 if is_so else 1], asarray(condition), chosen, object_)
     return NDArray(list(map(kind.make, picked.flat)), picked.shape, kind)
 
@@ -560,9 +561,9 @@ def count_nonzero(column: NDArray) -> int:
     return flatnonzero(column).size
 
 
-def array_equal(one: Any, other: Any) -> bool:
+def array_equal(left: Any, right: Any) -> bool:
     """Whether two columns have the same cells in the same shape."""
-    first, second = asarray(one), asarray(other)
+    first, second = asarray(left), asarray(right)
     return first.shape == second.shape and list(first.flat) == list(second.flat)
 
 
@@ -629,9 +630,9 @@ def unique(column: Any, return_index: bool = False) -> Any:  # numpy's
     return (once, _column([first[each] for each in values])) if return_index else once
 
 
-def union1d(one: NDArray, other: NDArray) -> NDArray:
+def union1d(left: NDArray, right: NDArray) -> NDArray:
     """The values of both, each once."""
-    return _column(sorted({*one.flat, *other.flat}), one.dtype)
+    return _column(sorted({*left.flat, *right.flat}), left.dtype)
 
 
 def isin(column: NDArray, values: Any) -> NDArray:

@@ -466,9 +466,9 @@ def _lines(holds: Sequence[str], wide: float, most: int) -> list[str]:
     """What a disk says; what is too long for a line goes on in those that are to spare."""
     spare, lines = most - len(holds), list[str]()
     for words in holds:
-        told = wrapped(words, wide, spare + 1)
-        lines += told
-        spare -= len(told) - 1
+        parts = wrapped(words, wide, spare + 1)
+        lines += parts
+        spare -= len(parts) - 1
     return lines
 
 

@@ -4,7 +4,7 @@ The kernel sends the whole history once, as a ``Pack``, and then what is new, as
 ``Update``; an exported page holds a pack and hears nothing more. The page sends one of four
 messages. Texts of fragments and moments are only ever added, so that two counts say what a page
 holds; a new session begins again from none. ``kit.views.rendered`` draws the moments of a timeline
-into texts and makes both structs, ``kit.widgets.player`` sends them, and
+into texts and makes both structs, ``kit.playing.session`` sends them, and
 ``kit/widgets/browser/wire.js`` is the page's end.
 """
 

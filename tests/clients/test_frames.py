@@ -119,7 +119,7 @@ def said(work: Callable[[], object], *faults: type[KitError]) -> str:
 def test_no_body_is_more_than_malformed(body: bytes, opcode: int, flags: int) -> None:
     """Whatever bytes come, they are a request or are malformed, which one line says."""
     head = frames.Header(flags, 1, opcode, len(body))
-    assert "\n" not in said(lambda: frames.asked(head, body), MalformedError)
+    assert "\n" not in said(lambda: frames.message_of(head, body), MalformedError)
 
 
 @given(st.binary(min_size=HEADER, max_size=HEADER))
@@ -145,12 +145,12 @@ def test_no_bytes_harm_a_conversation(bodies: list[bytes]) -> None:
     async def run() -> tuple[int, bytes]:
         for body in bodies:
             try:
-                asked = frames.asked(frames.Header(0, 1, frames.QUERY, 0), body)
+                asked = frames.message_of(frames.Header(0, 1, frames.QUERY, 0), body)
             except MalformedError:
                 continue
             await talk.reply(asked)
         text = query("SELECT * FROM system.local")
-        return await talk.reply(frames.asked(frames.Header(0, 1, frames.QUERY, 0), text))
+        return await talk.reply(frames.message_of(frames.Header(0, 1, frames.QUERY, 0), text))
 
     assert asyncio.run(run())[0] == frames.RESULT
 

@@ -5,12 +5,14 @@ Lines of a journal, statements of a schema and rows of ``nodetool ring`` have an
 
 from __future__ import annotations
 
+import io
 import json
 import re
+import tarfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given
@@ -26,8 +28,41 @@ STATUS_ROW = re.compile(r"[UD?][NLJMX] ")
 KEYSPACE = 'shop={"class": "NetworkTopologyStrategy", "amsterdam": 2, "bergen": 2}'
 
 Shuffle = Callable[[str, Random], str]
-Word = str | tuple[Path | str, Shuffle] | tuple[str, ...]
-"""A word of the command line; a file (or its text) with what shuffles it; words in any order."""
+Word = str | tuple[Path | str, Shuffle] | tuple[Path, "Snapshots"] | tuple[str, ...]
+"""A word of the command line; a file (or its text) with what shuffles it; words in any order; a
+snapshot with what makes another of it, its rows shuffled and its files in another order.
+"""
+
+
+class Snapshots(NamedTuple):
+    """How a snapshot is written again: as a folder, or as an archive."""
+
+    packed: bool
+
+    def written(self, given: Path, folder: Path, random: Random | None) -> str:
+        """The path of the new one."""
+        files = sorted(given.iterdir())
+        if random:
+            random.shuffle(files)
+        texts = {each.name: each.read_bytes().decode().replace("\r\n", "\n") for each in files}
+        if random:
+            texts = {name: csv_rows(text, random) for name, text in texts.items() if text}
+        if not self.packed:
+            snapshot = folder / "snapshot"
+            snapshot.mkdir(exist_ok=True)
+            for name, text in texts.items():
+                (snapshot / name).write_text(text, "utf-8")
+            return str(snapshot)
+        path = folder / "snapshot.tar.gz"
+        with tarfile.open(path, "w:gz") as archive:
+            for name, text in texts.items():
+                info = tarfile.TarInfo(f"any/{name}")
+                info.size = len(text.encode())
+                archive.addfile(info, io.BytesIO(text.encode()))
+        return str(path)
+
+
+FOLDERS, ARCHIVES = Snapshots(packed=False), Snapshots(packed=True)
 
 
 def csv_rows(text: str, random: Random) -> str:
@@ -110,6 +145,8 @@ VIEW = json.dumps([
 ])  # fmt: skip
 HOSTS = ("--down", "00000002"), ("--down", "00000003")
 CSV, JSON, STATUS = csv_rows, json_rows, status_rows
+SNAPSHOT = FIXTURES / "snapshots" / "tablet_snap_260301_101500"
+SERIES: Word = tuple(str(path) for path in sorted((FIXTURES / "snapshots").iterdir()))
 DUMP: Word = (TOPOLOGY / "topology.csv", CSV)
 OTHERS: tuple[Word, ...] = (
     (TABLETS / "tablets.csv", CSV),
@@ -162,6 +199,18 @@ CASES: dict[str, tuple[Word, ...]] = {
         "tablets", (TABLETS / "tablets.csv", CSV), "--topology", (TABLETS / "topology.csv", CSV),
         "--status", (TABLETS / "status.txt", STATUS), "balance",
     ),
+    "tablets, snapshot": ("tablets", (SNAPSHOT, FOLDERS), "balance"),
+    "tablets, pseudonyms": ("tablets", (SNAPSHOT, FOLDERS), "--anonymize"),
+    "tablets, archive": ("tablets", (SNAPSHOT, ARCHIVES), "lose", ("7a2d", "c83e")),
+    "tablets, snapshots": ("tablets", SERIES),
+    "topology, snapshot": ("topology", (SNAPSHOT, FOLDERS)),
+    "topology, archive": ("topology", (SNAPSHOT, ARCHIVES), "--anonymize"),
+    "explain, snapshots": ("explain", SERIES),
+    "explain, pseudonyms": ("explain", SERIES, "--anonymize"),
+    "explain, dump": ("explain", (SNAPSHOT / "system_tablets.csv", CSV)),
+    "explain, journals": (
+        "explain", (f"{TOPOLOGY / 'journal-a.log'}", f"{TOPOLOGY / 'journal-b.log'}"),
+    ),
     "recover": ("recover", (lost("uuuulll"), JSON)),
     "recover, half": ("recover", (lost("lluudll"), JSON)),
     "recover, one datacenter": ("recover", (lost("ulululul", keyspaces={}), JSON)),
@@ -180,6 +229,8 @@ def words_of(case: Sequence[Word], folder: Path, random: Random | None) -> list[
     for at, word in enumerate(case):
         if isinstance(word, str):
             words.append(word)
+        elif isinstance(word[1], Snapshots):
+            words.append(word[1].written(Path(word[0]), folder, random))
         elif len(word) == 2 and callable(word[1]):
             given, shuffle = word
             text = given.read_text("utf-8") if isinstance(given, Path) else str(given)

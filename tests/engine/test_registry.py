@@ -8,7 +8,6 @@ from itertools import pairwise
 from typing import Any
 
 import msgspec
-import numpy as np
 import pytest
 from msgspec import Struct
 from msgspec.structs import replace
@@ -185,14 +184,6 @@ def test_deep_data_is_refused() -> None:
         deep = [deep]
     with pytest.raises(BadInput, match=like("rms | a list that cannot be shown | plain | data")):
         build("twophase", {"rms": deep})
-
-
-@pytest.mark.parametrize("number", [np.int64(4), np.int32(4), np.uint8(4)], ids=repr)
-def test_whole_numbers_of_numpy_are_numbers(number: Any) -> None:
-    """A slider or an array hands over numpy's whole numbers: they are taken as what they are."""
-    model = build("twophase", {"rms": number})
-    assert model.parameters.rms == 4  # type: ignore[attr-defined]  # the parameters of twophase
-    assert type(model.parameters.rms) is int  # type: ignore[attr-defined]  # likewise
 
 
 def test_nested_structs_are_as_good_as_plain_data() -> None:

@@ -101,7 +101,10 @@ def test_conda_agrees_with_the_lock() -> None:
 def test_what_notebooks_import_is_there() -> None:
     """Notebooks import the kit, Python's own modules, and packages of environment.yml."""
     packages, pinned, _ = conda()
-    known = {"kit", "ipython", *packages, *pinned} | {canonicalize_name(n) for n in CONDA_NAMES}
+    modules = {"cassandra"}  # of cassandra-driver
+    known = {"kit", "ipython", *modules, *packages, *pinned} | {
+        canonicalize_name(n) for n in CONDA_NAMES
+    }
 
     def unknown(path: Path) -> Iterator[str]:
         cells = [cell for cell in nbformat.read(path, 4).cells if cell.cell_type == "code"]

@@ -31,7 +31,6 @@ EXCEPTIONS: dict[str, dict[str, float]] = {
     "decommission-and-other-moves": {"you": 0.77},
     "why-the-barrier": {"you": 0.24, "middle": 74},
     "reads-and-writes-during-change": {"you": 0.53, "middle": 90.5},
-    "find-the-bug": {"you": 0.8, "middle": 75},
     "raft-by-hand": {"you": 0.36},
     "one-log-for-all-metadata": {"you": 0.34},
     "the-coordinator": {"you": 0.28, "middle": 75},

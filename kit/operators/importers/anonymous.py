@@ -94,7 +94,7 @@ class Pseudonyms:
             return ""
         if kind:
             return given[kind][field]
-        return _UUID.sub(lambda found: given["uuid"][found[0].lower()], field)
+        return _UUID.sub(lambda match: given["uuid"][match[0].lower()], field)
 
     def _number(self) -> dict[str, dict[str, str]]:
         for kind, names in self.names.items():

@@ -4,7 +4,7 @@ Of ``system_tablets.csv``, ``system_topology.csv``, ``system_load_per_node.csv``
 ``system_tablet_sizes.csv`` only the first has to be there; one that is empty is a table without
 rows. The four were asked for at once, not at one instant. Several snapshots of a cluster are
 ordered by the ``version`` of their topology, then by name.
-Source: the tool's own README, and what it writes.
+Source: published tool ``scylla-tablets``, what its snapshots hold and how they are written.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -22,9 +22,9 @@ FAMILY = Family(
     public={
         "lessons": {
             "lessons": (
-                "both_worlds crossed enough_answers holders needed not_owned outcome sent_at"
-            ),
-            "programs": "told",
+                "program_hears both_worlds crossed enough_answers holders needed not_owned outcome "
+                "sent_at"
+            )
         }
     },
     # Where the metadata can show it too, requests do.
@@ -37,6 +37,6 @@ FAMILY = Family(
             {"cancels": 1},
         )
     },
-    tasks=("lessons", "programs"),
+    tasks=("lessons",),
     composes=("storage", "tcm"),
 )

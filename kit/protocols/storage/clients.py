@@ -108,7 +108,7 @@ class StorageServers(RowServers):
 
     # -- requests ----------------------------------------------------------------------------------
 
-    def asked(self, now: DrillMoment, request: RowRequest) -> tuple[Model[Any, Any], int]:
+    def with_request(self, now: DrillMoment, request: RowRequest) -> tuple[Model[Any, Any], int]:
         """The same model with other requests."""
         m, s = now.model, now.state
         level = request.level
@@ -187,13 +187,13 @@ class StorageServers(RowServers):
         for before, after in reversed([*pairwise(now.run)]):
             if before.state.requests[number].phase in AT_WORK:
                 if phase == DONE:
-                    found = _found(m, before.state, number)
-                    return RowAnswer("done", found=found, why=after.say)
+                    writer = _writer(m, before.state, number)
+                    return RowAnswer("done", writer=writer, why=after.say)
                 return _failed(m, before.state, after, number)
         return None
 
 
-def _found(m: Any, s: StorageState, number: int) -> int | None:
+def _writer(m: Any, s: StorageState, number: int) -> int | None:
     """The number of the request that wrote what a read found."""
     cell = s.requests[number].newest_seen
     if m.mutations[number] or cell == NOTHING or is_tombstone(cell):

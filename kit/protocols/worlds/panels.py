@@ -187,8 +187,8 @@ def _rows_text(scene: Scene) -> str:
     lines = []
     for met in scene.model.aligned.met:
         lines.append(f"  {met.row.title}{' (now)' * (_met(scene) is met)}")
-        told = zip(TITLES.values(), met.said, strict=True)
-        lines += [f"    {title}: {said}" for title, said in told]
+        worlds = zip(TITLES.values(), met.said, strict=True)
+        lines += [f"    {title}: {said}" for title, said in worlds]
         lines.append(f"    {SIGNS[met.row.alike]} {met.row.claim}")
     return "\n".join(lines)
 

@@ -42,9 +42,9 @@ class SideBySide(Product):
         for world, model in self.parts.items():
             for prop in model.properties:
                 if prop.kind in ("always", "step"):
-                    told = f"{TITLES[world]}: {prop.title}"
+                    title = f"{TITLES[world]}: {prop.title}"
                     yield replace(
-                        self._lifted(world, prop), name=f"{world}:{prop.name}", title=told
+                        self._lifted(world, prop), name=f"{world}:{prop.name}", title=title
                     )
 
     def _lifted(self, world: str, prop: Property) -> Property:
@@ -75,8 +75,8 @@ class SideBySide(Product):
     def find(self, s: Any, verb: str) -> tuple[Any, Refusal | None] | None:
         """The option of a world that goes by the words behind its name."""
         world, _, own = verb.partition(" ")
-        found = self.parts[world].find(getattr(s, world), own) if world in self.parts else None
-        return None if found is None else (self.wrap[world](found[0]), found[1])
+        option = self.parts[world].find(getattr(s, world), own) if world in self.parts else None
+        return None if option is None else (self.wrap[world](option[0]), option[1])
 
     def suggest(self, s: Any) -> Any | None:
         """What the first world suggests that is not at its end."""

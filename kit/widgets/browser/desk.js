@@ -55,7 +55,7 @@ export class Desk {
     this.begin();
     this.states = 0;
     this.busy(true);
-    this.engine.tell("search", given);
+    this.engine.ask("search", given);
   }
 
   hear({ states, count, found, failed }) {

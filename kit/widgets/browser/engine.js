@@ -42,7 +42,7 @@ export class Engine {
     this.worker.catch(failed);
   }
 
-  tell(name, given) {
+  ask(name, given) {
     this.worker.then((one) => one.postMessage([[name, given]])).catch(() => {});
   }
 

@@ -17,7 +17,7 @@ const given = new URLSearchParams(location.hash.slice(1));
 const pack = new Uint8Array(await (await fetch(place.pack)).arrayBuffer());
 const traits = { pack, shell: box.innerHTML, live: true, plays: false, steps: 0, story: false };
 const fetched = (name) => fetch(new URL(name, new URL(place.engine, location.href)));
-const ask = (said) => engine.tell("said", JSON.stringify(said));
+const ask = (said) => engine.ask("said", JSON.stringify(said));
 const { model, hear } = linked(traits, (said) => {
   ask(said);
   if (said.position) history.replaceState(null, "", `#${placeOf(player)}`);
@@ -31,7 +31,7 @@ player.wire.then(() => follow(player, given));
 
 const desk = new Desk(player.drawer.sheet, fetched, place, ask);
 const engine = new Engine(fetched, heard, failed);
-engine.tell("open", { name: place.story, pack });
+engine.ask("open", { name: place.story, pack });
 for (const name of ["setup", "break"])
   box.addEventListener("click", ({ target }) => target.closest(`[data-do=${name}]`) && desk.begin());
 

@@ -44,6 +44,7 @@ def value(cell: int) -> int:
 Kind = Literal["write", "delete", "read"]
 KINDS: tuple[Kind, ...] = ("write", "delete", "read")
 MOST_REQUESTS = 60
+"""Of one history: programs ask again and again. A search follows a few."""
 _FORM = "COORDINATOR[@dc] write|delete|read [LEVEL], such as K1 write QUORUM"
 _LINE = re.compile(
     r"(?P<coordinator>\w{1,20})(?:@(?P<dc>\w{1,40}))? +(?P<kind>\w+)(?: +(?P<level>\w+))?"

@@ -63,9 +63,9 @@ def opened_moments(
         for snapshot in read_snapshots(files, anonymize=anonymize):
             opened = opened_snapshot(snapshot, {}, edition)
             loads = snapshot.files.get("loads")
-            told = system_tables.read_loads(loads) if loads else ()
+            rows = system_tables.read_loads(loads) if loads else ()
             members = {node.host for node in opened.nodes} - opened.left
-            up = {each.host: each.up for each in told if each.host in members}
+            up = {each.host: each.up for each in rows if each.host in members}
             moment = _moment(opened, snapshot.files["dump"])
             moments.append(replace(moment, up={h: u for h, u in up.items() if u is not None}))
     else:
@@ -139,8 +139,8 @@ def _of_tablet(
     what: str, old: TabletLine, new: TabletLine, names: Mapping[str, str]
 ) -> Iterator[Change]:
     went, came = (
-        [f"{names[host]}:{shard}" for host, shard in sorted(one)]
-        for one in (
+        [f"{names[host]}:{shard}" for host, shard in sorted(places)]
+        for places in (
             {*old.replicas} - {*new.replicas},
             {*new.replicas} - {*old.replicas},
         )
@@ -149,7 +149,7 @@ def _of_tablet(
     if went or came:
         said.append(f"{', '.join(went) or 'one more'} → {', '.join(came) or 'gone'}")
     if (old.transition, old.stage) != (new.transition, new.stage):
-        ways = (f"{each.transition} {each.stage}".strip() or "at rest" for each in (old, new))
+        ways = (f"{each.transition} {each.stage}".strip() or "no transition" for each in (old, new))
         said.append(" → ".join(ways))
     if said:
         pairs = zip(went, came, strict=False)

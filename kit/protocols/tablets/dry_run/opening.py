@@ -188,7 +188,8 @@ def open_tablets(  # noqa: PLR0913  # each file by its own name
             check_anonymous(dump, None, anonymize)
             return _open({"dump": dump, **files}, edition, target_size)
         others = [each for each in files.values() if each is not None]
-        check_anonymous(dump, next(iter(others), None), anonymize)
+        first = next((e if isinstance(e, Readable) else e[0] for e in others), None)
+        check_anonymous(dump, first, anonymize)
         return opened_snapshot(
             read_snapshot(dump, anonymize=anonymize), files, edition, target_size
         )

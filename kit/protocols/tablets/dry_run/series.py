@@ -110,7 +110,7 @@ def draw_changes(scene: Scene) -> Frag:
         words = "Nothing changed." if scene.state.read else "This is the first snapshot."
         return h("p", words, k="no-changes", class_="soft")
     rows = [
-        h("li", h("b", each.what), h("span", each.words), k=f"change:{each.what}", class_="entry")
+        h("li", h("b", each.what), f": {each.words}", k=f"change:{each.what}", class_="entry")
         for each in changed[:MOST_SHOWN]
     ]
     more = len(changed) - MOST_SHOWN

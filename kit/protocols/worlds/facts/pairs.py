@@ -55,7 +55,7 @@ def _drivers(node: str) -> Row:
     )
 
 
-def _asked(outside: str) -> Row:
+def _barrier(outside: str) -> Row:
     return Row(
         "the barrier waits",
         Side(e.waits, e.says_barrier),
@@ -81,7 +81,7 @@ JOIN = Pair(
     (
         _drivers("E"),
         WRITTEN,
-        _asked("D"),
+        _barrier("D"),
         Row(
             "the barrier opens",
             Side(e.opens, e.says_barrier),

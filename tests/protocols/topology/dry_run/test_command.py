@@ -67,7 +67,7 @@ def test_journals() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "got 'nothing'; allowed: a dump, or journals"),
+        ([], "got 'nothing'; allowed: a dump or a snapshot, or journals"),
         (["nope"], "DUMP|LOG: got 'nope'; allowed: a readable file"),
         ([DUMP, DUMP], "| one dump, or journals alone"),
         ([DUMP, LOGS[0]], "| one dump, or journals alone"),

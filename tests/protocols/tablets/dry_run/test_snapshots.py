@@ -1,0 +1,276 @@
+"""Snapshots where dumps are read, one after the other as a Player, and explained by the model."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import kit
+from kit.engine.explain import Seen, search_explanation
+from kit.errors import BadInput
+from kit.operators.importers.snapshots import MARK
+from kit.protocols.tablets.dry_run.explaining import of_snapshots
+from kit.protocols.tablets.dry_run.moments import opened_moments
+from kit.protocols.tablets.dry_run.opening import open_tablets
+from tests.commands.calling import bad, call
+from tests.examples import examples
+
+SNAPSHOTS = Path(__file__).parents[3] / "fixtures" / "snapshots"
+FIRST, SECOND, THIRD = (str(path) for path in sorted(SNAPSHOTS.iterdir()))
+HOSTS = ("5f1c0a4e", "7a2d1b5f", "c83e2c60", "d94f3d71", "ea504e82")
+TABLETS, LOADS = "system_tablets.csv", "system_load_per_node.csv"
+
+
+def roles(path: str) -> dict[str, str]:
+    """What each node is to the balancer, by the beginning of its host id."""
+    return {node.host[:8]: node.role for node in open_tablets(path).nodes}
+
+
+def edited(folder: str, to: Path, name: str, *changes: tuple[str, str]) -> str:
+    """A snapshot with other words in one of its files."""
+    shutil.copytree(folder, to)
+    text = (to / name).read_text("utf-8")
+    for old, new in changes:
+        assert old in text, old
+        text = text.replace(old, new)
+    (to / name).write_text(text, "utf-8")
+    return str(to)
+
+
+def words_of(path: str) -> str:
+    """What ``tablets`` says of a snapshot, on one line."""
+    return " ".join(call("tablets", path).out.split())
+
+
+def test_down_drained_and_given_up_are_told_apart(tmp_path: Path) -> None:
+    """Without a topology the loads alone tell: by ``up``, ``draining`` and ``excluded``."""
+    assert roles(FIRST)["ea504e82"] == "down"
+    assert roles(SECOND)["ea504e82"] == "excluded"
+    assert roles(THIRD)["d94f3d71"] == "leaving"
+    for folder, host, role in ((FIRST, "ea504e82", "down"), (SECOND, "ea504e82", "excluded")):
+        alone = tmp_path / role
+        shutil.copytree(folder, alone)
+        (alone / "system_topology.csv").unlink()
+        text = (alone / LOADS).read_text("utf-8").replace("null", "")
+        line = "5f1c0a4e-8d3b-4c6a-9b1e-0a1f2e3d4c01;oslo;False;1;False;;north;;;;;;;;True\n"
+        (alone / LOADS).write_text(text if "5f1c" in text else text + line, "utf-8")
+        opened = open_tablets(alone)
+        assert {n.host[:8]: n.role for n in opened.nodes}[host] == role
+        assert {each[:8] for each in opened.down} == {host}
+    drained = tmp_path / "drained"
+    shutil.copytree(THIRD, drained)
+    (drained / "system_topology.csv").unlink()
+    (drained / "system_tablet_sizes.csv").unlink()
+    assert roles(str(drained))["d94f3d71"] == "leaving"
+
+
+@pytest.mark.parametrize("words", [(), ("balance",), ("resize",), ("lose", "7a2d"), ("shard", "5")])
+def test_each_question_is_answered_of_a_snapshot(words: tuple[str, ...]) -> None:
+    """As of its files one by one."""
+    options = ("--topology", "topology"), ("--loads", "load_per_node"), ("--sizes", "tablet_sizes")
+    files = [each for name, file in options for each in (name, f"{FIRST}/system_{file}.csv")]
+    whole = call("tablets", FIRST, *words)
+    parts = call("tablets", f"{FIRST}/{TABLETS}", *words, *files)
+    assert whole.status == parts.status in (0, 1)
+    assert whole.out.replace(f"{Path(FIRST).name}/", "") == parts.out
+
+
+def test_an_address_of_the_loads_is_a_name() -> None:
+    """``ip`` is read, so that a node may be called by it."""
+    assert call("tablets", FIRST, "drain", "172.20.0.14").out.startswith("d94f3d71 has 1 replica")
+
+
+def test_the_topology_answers_who_is_down() -> None:
+    """The loads of the snapshot tell, and what they do not tell is said."""
+    answer = call("topology", SECOND)
+    assert "next, with ea504e82 down" in answer.out
+    assert "does not tell whether" in answer.out
+    assert "taken as up" in " ".join(answer.out.split())
+
+
+def test_files_of_two_instants_are_said_so(tmp_path: Path) -> None:
+    """What could not be at one instant is a warning in a snapshot, not an error."""
+    moved = edited(FIRST, tmp_path / "a", "system_topology.csv", ("tablet migration", ""))
+    assert "1 tablet in transition, and none at version 41" in " ".join(
+        call("tablets", moved).out.split()
+    )
+    drains = edited(FIRST, tmp_path / "b", LOADS, ("oslo;False", "oslo;True"))
+    assert "they were read at two instants" in words_of(drains)
+    sizes = tmp_path / "c"
+    shutil.copytree(FIRST, sizes)
+    shutil.copy(f"{THIRD}/system_tablet_sizes.csv", sizes)
+    assert "bakery.cakes has other tablets in c/system_tablet_sizes.csv" in words_of(str(sizes))
+    joined = edited(FIRST, tmp_path / "d", LOADS, ("7a2d1b5f-", "7a2d1b5e-"))
+    assert "it joined after the other table was read" in " ".join(
+        call("tablets", joined).out.split()
+    )
+
+
+def test_a_file_of_a_kind_is_given_once() -> None:
+    """Beside a snapshot that has one, in options and in a list of files."""
+    topology = f"{FIRST}/system_topology.csv"
+    assert "one file of a kind" in bad("tablets", FIRST, "--topology", topology)
+    with pytest.raises(BadInput, match="one file of a kind"):
+        kit.rehearse([FIRST, f"{FIRST}/{TABLETS}"], "balance")
+
+
+@pytest.mark.parametrize("path", [FIRST, SECOND])
+def test_a_snapshot_is_rehearsed(path: str) -> None:
+    """As a dump is; under pseudonyms where asked."""
+    assert "6 tablets on 5 nodes" in repr(kit.rehearse(path, "decommission 7a2d"))
+    hidden = kit.rehearse(path, "decommission 00000002", anonymize=True)
+    said = hidden.text() + hidden.static()
+    assert MARK.split(":")[0] in said.replace("&#x27;", "'")
+    assert not [name for name in (*HOSTS, "bakery", "172.20", "oslo") if name in said]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("tablets", FIRST), ("tablets", SECOND, "balance"), ("tablets", FIRST, SECOND, THIRD),
+     ("topology", THIRD), ("explain", FIRST, SECOND, THIRD)],
+)  # fmt: skip
+def test_anonymize_leaves_nothing_of_the_names(words: tuple[str, ...], tmp_path: Path) -> None:
+    """In words, as JSON and as a page; the answer is marked."""
+    page = tmp_path / "page.html"
+    html = ("--html", str(page)) if words[0] == "explain" or len(words) > 3 else ()
+    plain = call(*words)
+    for form in ((), ("--json",)):
+        answer = call(*words, "--anonymize", *form, *html)
+        assert answer.status == plain.status
+        assert "of this kit's own (--anonymize)" in " ".join(answer.out.split())
+        said = answer.out + answer.err + (page.read_text("utf-8") if html else "")
+        names = (*HOSTS, "bakery", "loaves", "cakes", "172.20", "oslo", "north", "tablet_snap")
+        assert not [name for name in names if name in said]
+
+
+def test_anonymize_is_for_snapshots_alone() -> None:
+    """Other files would keep their names, so that they are refused beside it."""
+    dump = f"{FIRST}/{TABLETS}"
+    for words in (("tablets", dump), ("tablets", FIRST, "--schema", dump), ("topology", dump)):
+        assert "snapshots alone" in bad(*words, "--anonymize")
+
+
+def test_snapshots_are_a_player_with_the_moves_between_them() -> None:
+    """In the order of time, however they are given; each step says and shows what changed."""
+    player = kit.replay_snapshots(THIRD, FIRST, SECOND)
+    steps = []
+    for at in range(3):
+        player.timeline.goto(at)
+        steps.append(player.text())
+    assert "nothing changed so far" in steps[0]
+    for words in ("172.20.0.15: down → excluded", "172.20.0.11:0 → 172.20.0.14:1"):
+        assert words in steps[1]
+    for words in ("172.20.0.15: has left", "split: 2 tablets → 4", "normal → leaving"):
+        assert words in steps[2]
+    scene = player.timeline.model.flow_table.moving
+    (travels,) = scene.values()
+    moment = player.timeline.moments[1]
+    start = player.timeline.moments[0].state
+    flows = travels(player.timeline.model, start, moment.action, moment.state)
+    assert [(flow.from_key, flow.to_key) for flow in flows] == [("n:172.20.0.11", "n:172.20.0.14")]
+
+
+def test_a_snapshot_of_another_cluster_is_one_line(tmp_path: Path) -> None:
+    """No node is in both; nor can one snapshot alone be stepped through."""
+    other = tmp_path / "other"
+    shutil.copytree(SECOND, other)
+    for path in other.iterdir():
+        text = path.read_text("utf-8")
+        for host in HOSTS:
+            text = text.replace(host, f"{int(host, 16) ^ 1:08x}")
+        path.write_text(text, "utf-8")
+    assert "no node is in both" in bad("tablets", FIRST, str(other))
+    assert "no node is in both" in bad("explain", FIRST, str(other))
+    assert "a later one than" in bad("tablets", FIRST, FIRST)
+    with pytest.raises(BadInput, match="two or more"):
+        kit.replay_snapshots(FIRST)
+    assert "several snapshots" in bad("tablets", FIRST, "--html", "out.html")
+
+
+def test_what_the_snapshots_show_is_explained(tmp_path: Path) -> None:
+    """With a run for each tablet that changed; it is written as a page and as a trace."""
+    page, run = tmp_path / "run.html", tmp_path / "run.json"
+    answer = call(
+        "explain", FIRST, SECOND, THIRD, "--html", str(page), "--save", str(run), "--json"
+    )
+    assert answer.status == 0
+    assert {part["verdict"] for part in answer.json["parts"].values()} == {"explained"}
+    assert set(answer.json["parts"]) == {f"bakery.loaves {n}" for n in (0, 1, 3)}
+    assert call("play", str(run)).status == 0
+    assert page.stat().st_size > 10_000
+
+
+def test_a_stage_that_passed_a_node_that_was_down_is_refuted(tmp_path: Path) -> None:
+    """Nobody gave it up, so that the barrier should have waited: the model says for whom."""
+    stays = edited(
+        SECOND, tmp_path / "s", LOADS, ("False;900000000000;True", "False;900000000000;False")
+    )
+    answer = call("explain", FIRST, stays)
+    said = " ".join(answer.out.split())
+    assert answer.status == 1
+    assert "no rule explains s/system_tablets.csv line 2; the nearest refusal is" in said
+    assert '"barrier: a node does not hear the barrier: 172.20.0.15"' in said
+
+
+def test_a_stage_does_not_come_twice(tmp_path: Path) -> None:
+    """A migration that reads the new replicas streams no more; the other way round it is right."""
+    late = edited(FIRST, tmp_path / "s", TABLETS, (";streaming;", ";write_both_read_new;"))
+    dumps = [f"{FIRST}/{TABLETS}", f"{late}/{TABLETS}"]
+    assert call("explain", *dumps).status == 0
+    answer = call("explain", *reversed(dumps), "--json")
+    part = answer.json["parts"]["bakery.loaves 0"]
+    assert (answer.status, part["verdict"], part["explained"]) == (1, "refuted", 1)
+    assert part["where"] == "system_tablets.csv line 2"
+
+
+def test_within_a_small_bound_nothing_is_known() -> None:
+    """It ends with 2, as a bounded search does."""
+    answer = call("explain", FIRST, SECOND, THIRD, "--bound", "5", "--json")
+    assert (answer.status, answer.json["verdict"]) == (2, "unknown")
+
+
+def test_what_stands_still_needs_no_explanation(tmp_path: Path) -> None:
+    """Two dumps of the same tablets, as files of their own, are explained without a step."""
+    one, other = (str(tmp_path / name) for name in ("a.csv", "b.csv"))
+    text = Path(THIRD, TABLETS).read_text("utf-8")
+    for path in (one, other):
+        Path(path).write_text(text, "utf-8")
+    answer = call("explain", one, other)
+    assert answer.status == 0
+    assert "all stands still" in answer.out
+    assert "dumps of system.tablets alone" in bad("explain", one, FIRST)
+
+
+@examples(25)
+@given(random=st.randoms(use_true_random=False), steps=st.integers(1, 40))
+def test_what_the_model_does_is_explained(random: Random, steps: int) -> None:
+    """A walk of the tablet's own model, of which some states are seen."""
+    question = of_snapshots([FIRST, SECOND, THIRD], "server", False)[0][random.randrange(3)]
+    ((model, sight),) = question.ways
+    states = [model.start()]
+    for _ in range(steps):
+        every = model.successors(states[-1])
+        allowed = [after for action, after in every if sight.allows and sight.allows(action)]
+        if not allowed:
+            break
+        states.append(random.choice(allowed))
+    seen = tuple(
+        Seen(f"line {at}", sight.reads(state))
+        for at, state in enumerate(states)
+        if at == len(states) - 1 or random.random() < 0.2
+    )
+    found = search_explanation(model, sight, seen, bound=50_000)
+    assert found.verdict in ("explained", "unknown")
+
+
+def test_moments_are_those_of_the_files() -> None:
+    """Their versions, who is up, and how many replicas each node has."""
+    moments = opened_moments([SECOND, FIRST], "server")
+    assert [moment.version for moment in moments] == [41, 44]
+    assert [sum(moment.held.values()) for moment in moments] == [16, 16]
+    assert [len(moment.up) for moment in moments] == [5, 4]

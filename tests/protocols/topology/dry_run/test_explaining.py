@@ -1,0 +1,101 @@
+"""Journals of a coordinator, explained by the model of the topology."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import kit
+from kit.errors import BadInput
+from tests.commands.calling import bad, call
+
+FIXTURES = Path(__file__).parents[3] / "fixtures" / "topology"
+A, B = FIXTURES / "journal-a.log", FIXTURES / "journal-b.log"
+LINE = (
+    "Feb 01 10:{:02}:00.000000 node-a scylla[4]:  [shard 0: gms] raft_topology - "
+    "entered `{}` transition state\n"
+)
+JOIN = ("join group0", "commit cdc generation", "write both read old", "write both read new")
+LEAVE = ("write both read old", "write both read new", "left token ring")
+
+
+def journal(folder: Path, *states: str) -> str:
+    """A journal that names these states, a minute each."""
+    path = folder / "node-a.log"
+    path.write_text("".join(LINE.format(at, state) for at, state in enumerate(states)), "utf-8")
+    return str(path)
+
+
+def test_the_journals_of_two_coordinators_are_explained() -> None:
+    """Put together in the order of time, with the steps that no line names."""
+    answer = call("explain", str(B), str(A), "--json")
+    assert (answer.status, answer.json["verdict"]) == (0, "explained")
+    steps = answer.json["parts"]["journals"]["steps"]
+    assert steps[0].startswith("join ")
+    assert {"decide", "commit", "answer A"} <= set(steps)
+
+
+@pytest.mark.parametrize(
+    "states",
+    [
+        JOIN, LEAVE, (*JOIN, *LEAVE), (*LEAVE, *JOIN), JOIN[1:], LEAVE[1:],
+        ("join group0", "left token ring"),
+        ("join group0", "write both read old", "write both read new"),
+        ("tablet migration",),
+        (*JOIN[:3], JOIN[2], JOIN[3]),
+    ],
+)  # fmt: skip
+def test_what_the_published_coordinator_does_is_explained(
+    states: tuple[str, ...], tmp_path: Path
+) -> None:
+    """Joins, replaces, leaves and what follows; a state that a new coordinator enters again."""
+    assert kit.explain(journal(tmp_path, *states)).verdict == "explained"
+
+
+@pytest.mark.parametrize(
+    ("states", "line", "through"),
+    [
+        (("join group0", "commit cdc generation", "write both read new"), 3, "write_both_read_old"),
+        (("write both read old", "left token ring", "write both read new"), 3, ""),
+        (("join group0", "write both read new"), 2, "write_both_read_old"),
+    ],
+)
+def test_a_state_that_no_rule_leads_to_is_refuted(
+    states: tuple[str, ...], line: int, through: str, tmp_path: Path
+) -> None:
+    """At its line; the states that the model would have passed are named."""
+    answer = call("explain", journal(tmp_path, *states))
+    said = " ".join(answer.out.split())
+    assert answer.status == 1, said
+    assert f"no rule explains node-a.log line {line};" in said
+    assert through in said
+
+
+def test_a_state_that_is_not_modelled_is_said_so(tmp_path: Path) -> None:
+    """It is neither explained nor refuted."""
+    path = journal(tmp_path, "join group0", "quite another")
+    assert "line 2: got 'quite_another'; allowed: a transition state that is modelled" in bad(
+        "explain", path
+    )
+
+
+def test_a_run_of_a_journal_opens(tmp_path: Path) -> None:
+    """As a timeline of the model, and as a saved trace."""
+    path = tmp_path / "run.json"
+    assert call("explain", str(A), str(B), "--save", str(path)).status == 0
+    assert "write_both_read_new" in call("play", str(path)).out
+    answers = kit.explain([A, B])
+    assert answers.first is not None
+    assert len(answers.timeline().path()) == len(answers.first.run) + 1
+
+
+def test_what_cannot_be_explained_is_refused(tmp_path: Path) -> None:
+    """Another kind of file, too many operations, an option for snapshots, a bad bound."""
+    assert "a snapshot of scylla-tablets" in bad("explain", str(FIXTURES / "requests.csv"))
+    many = journal(tmp_path, *LEAVE * 10)
+    assert "at most 8 operations" in bad("explain", many)
+    assert "snapshots alone" in bad("explain", str(A), "--anonymize")
+    assert "states to visit" in bad("explain", str(A), "--bound", "0")
+    with pytest.raises(BadInput, match="files: got 'no-file'"):
+        kit.explain("no-file")

@@ -1,0 +1,151 @@
+"""The site in a real browser: read at once, live soon, below any path, with no network after it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kit.commands.site import LOOPBACK, server
+from kit.engine import trace as traces
+from kit.engine.check import check
+from kit.engine.registry import build
+from kit.engine.timeline import Timeline
+from kit.views.shell import raw_module
+from tests.waiting import PATIENCE
+from tools import core
+from tools import site as builder
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.browser
+
+STORY, BROKEN = "twophase/one-gives-up", "group0/off-commit-with-guard"
+SEARCHED: tuple[tuple[str, dict[str, Any], tuple[str, ...]], ...] = (
+    ("twophase", {}, ()),
+    ("group0", {}, ()),
+    ("gossip", {}, ()),
+    ("topology", {}, ()),
+)
+"""Models of four families, as they are searched in the page."""
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a small site, two folders below the root of its server."""
+    if core.fetched() is None:
+        pytest.skip("no Python for browsers here: `make programs` brings it")
+    root = tmp_path_factory.mktemp("site")
+    folder = root / "some" / "where"
+    builder.build(folder, [STORY, BROKEN])
+    (folder / "engine.js").write_text(raw_module("engine"), encoding="utf-8")
+    with server(root) as running:
+        threading.Thread(target=running.serve_forever, daemon=True).start()
+        yield f"http://{LOOPBACK}:{running.server_port}/some/where"
+        running.shutdown()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A page with an empty cache that asks for nothing but the site; what is wrong fails."""
+    context = browser.new_context(viewport={"width": 1280, "height": 720})
+    context.set_default_timeout(1000 * PATIENCE)
+    opened, wrong = context.new_page(), list[str]()
+    opened.on("pageerror", lambda error: wrong.append(str(error)))
+    opened.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
+    yield opened
+    context.close()
+    assert not wrong
+
+
+def opened(page: Page, site: str, story: str, said: str = "") -> None:
+    """Open the page of a story, and wait until its engine is there."""
+    page.goto(f"{site}/stories/{story}.html{said}")
+    page.wait_for_selector("body[data-is=live]")
+
+
+def test_a_story_is_live_without_a_network(page: Page, site: str) -> None:
+    """It is read before the engine is there. Then the network is cut: one steps, forks, switches a
+    safeguard, and a search comes to the break and shows it.
+    """
+    page.goto(f"{site}/stories/{BROKEN}.html")
+    page.wait_for_selector(".kp[data-my-on]")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_selector("input[aria-valuetext^='step 1 of']")
+    page.wait_for_selector("body[data-is=live]")
+    page.context.set_offline(True)
+    page.keyboard.press("f")
+    page.locator(
+        ".kp-stage .actions [data-act]:not([data-refused]):not(.suggested)"
+    ).first.evaluate("(button) => button.click()")
+    page.wait_for_selector(".kp-map:not([hidden])")
+    page.click("[data-do=setup]")
+    page.click("[data-setup=search]")
+    found = page.locator(".kit-found")
+    off = build("group0", {"nodes": 2}, ("commit-with-guard",))
+    result = check(off, progress=None)
+    assert result.violation is not None
+    steps = len(result.violation.actions)
+    found.get_by_text(f"Broken after {steps} steps (the shortest run; {result.states:,}").wait_for()
+    page.wait_for_selector(".kp[data-my-broken] .kp-break")
+    page.check("[data-switch=commit-with-guard]")
+    page.locator(".kit-told").get_by_text("as a branch on the map").wait_for()
+    assert found.count() == 0
+
+
+def test_a_search_is_stopped_and_keeps_nobody_waiting(page: Page, site: str) -> None:
+    """While it goes on the engine answers; a stop says what was seen."""
+    opened(page, site, STORY)
+    page.click("[data-do=setup]")
+    page.fill("[data-change=rms]", "9")
+    page.press("[data-change=rms]", "Tab")
+    page.wait_for_selector("input[aria-valuetext^='step 0 of 0']")
+    page.click("[data-setup=search]")
+    page.wait_for_selector(".kit-count:has-text('being looked at')")
+    page.click("[data-do=step]")
+    page.wait_for_selector("input[aria-valuetext^='step 1 of 1']")
+    page.click("[data-setup=stop]")
+    page.locator(".kit-found").get_by_text("none found so far, and nothing is proven").wait_for()
+
+
+COUNTED = """async ([site, asked]) => {
+  const { Engine } = await import(`${site}/engine.js`);
+  const fetched = (name) => fetch(`${site}/engine/${name}`);
+  const told = [];
+  let next;
+  const heard = (said) => {
+    const { found } = JSON.parse(said);
+    if (found) next(found.html);
+  };
+  const engine = new Engine(fetched, heard, (why) => next(String(why)));
+  for (const one of asked)
+    told.push(await new Promise((done) => {
+      next = done;
+      engine.ask("search", { asked: one, most: 100000 });
+    }));
+  return told;
+}"""
+
+
+def test_searches_count_what_they_count_outside(page: Page, site: str) -> None:
+    """In four families a complete search sees as many states as one of the command line."""
+    models = [build(name, parameters, off) for name, parameters, off in SEARCHED]
+    asked = [traces.dumps(Timeline(model).save()) for model in models]
+    page.goto(f"{site}/index.html")
+    told = page.evaluate(COUNTED, [site, asked])
+    for model, html in zip(models, told, strict=True):
+        result = check(model, progress=None)
+        assert result.complete
+        assert f"{result.states:,} states" in html, model.name
+
+
+def test_the_list_leads_to_every_story_that_was_built(page: Page, site: str) -> None:
+    """Its links are below the site's own path, and their pages show their stories."""
+    page.goto(f"{site}/index.html")
+    links = page.locator("main a")
+    addresses = links.evaluate_all("(all) => all.map(({ href }) => href)")
+    assert all(address.startswith(f"{site}/stories/") for address in addresses)
+    assert {f"{site}/stories/{name}.html" for name in (STORY, BROKEN)} <= {*addresses}
