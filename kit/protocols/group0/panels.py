@@ -194,7 +194,12 @@ def _guard(row: GuardRow) -> Frag:
     done = f"step {len(row.results)} of {len(STEPS)} is done"
     return h(
         "div",
-        h("p", h("b", row.node), f" 🔒 {row.change}: {done}", f"; {SILENT}" if row.silent else None),
+        h(
+            "p",
+            h("b", row.node),
+            f" 🔒 {row.change}: {done}",
+            f"; {SILENT}" if row.silent else None,
+        ),
         h("ol", items, class_="guard-steps"),
         k=f"guard:{row.node}",
     )
