@@ -114,6 +114,17 @@ def test_links_and_numbers_agree() -> None:
 
 
 @pytest.mark.spec("H-022")
+def test_the_readme_has_the_lessons_in_order() -> None:
+    """Each with its minutes and what a class does with it; the plans are a link away."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    found = re.findall(r"^- \[([\w-]+)\]\(notebooks/(.+)\) \((\d+)\): (.+)$", readme, re.MULTILINE)
+    assert [(name, file) for name, file, *_ in found] == [(one.name, one.file) for one in COURSE]
+    assert [int(taken) for *_, taken, _ in found] == [course.minutes_of(one) for one in COURSE]
+    assert len({words for *_, words in found}) == len(COURSE)
+    assert "](TEACHING.md)" in readme
+
+
+@pytest.mark.spec("H-022")
 def test_the_readme_tells_a_teacher_what_to_do() -> None:
     """The README has how to install, start and test. TEACHING has a plan for each lesson, in order:
     what to do in class, in at most 60 minutes, what to ask, and what goes wrong.

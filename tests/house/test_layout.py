@@ -29,7 +29,7 @@ TOP = {
 @pytest.mark.spec("H-001")
 def test_the_top_level_holds_what_the_card_names() -> None:
     """notebooks/, kit/, images/ and tests/ hold committed files; the two named files are there.
-    ARCHITECTURE says what is where.
+    ARCHITECTURE says what is where, the README has a tree of them.
     """
     top = {path.relative_to(ROOT).parts[0] for path in project_files()}
     named = {"notebooks", "kit", "images", "tests", "environment.yml", "README.md"}
@@ -39,6 +39,10 @@ def test_the_top_level_holds_what_the_card_names() -> None:
     )
     said = re.findall(r"`([\w.]+)/?`", told)
     assert set(said) >= named - {"README.md"}
+    readme = (ROOT / "README.md").read_text("utf-8")
+    [tree] = re.findall(r"^```text\n(.+?)^```$", readme, re.MULTILINE | re.DOTALL)
+    shown = {line.split()[0] for line in tree.splitlines()}
+    assert shown == {f"{name}/" if (ROOT / name).is_dir() else name for name in named}
     assert not {name for name in top - TOP if not name.startswith(".")}
 
 

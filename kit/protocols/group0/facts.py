@@ -12,7 +12,7 @@ from kit.engine.zoom import FinerRun
 from kit.masks import majority
 from kit.protocols.group0.group0 import Group0
 from kit.protocols.group0.rules.commands import STEPS
-from kit.protocols.group0.state import Group0State, tables_after
+from kit.protocols.group0.state import SUBMITTED, Group0State, tables_after
 
 Reach = Literal["applied", "committed", "stored", ""]
 
@@ -59,11 +59,16 @@ class MemberRow(Struct, frozen=True):
 
 
 class GuardRow(Struct, frozen=True):
-    """A guard that a node holds: for which change, and what the steps that are done found."""
+    """A guard that a node holds: for which change, and what the steps that are done found.
+
+    ``silent``: no answer to its command is on its way. Leader or network failed, or a new leader
+    never had it from this node: what became of it cannot be known before the node applies it.
+    """
 
     node: str
     change: str
     results: tuple[str, ...]
+    silent: bool
 
 
 def entries(m: Group0, s: Group0State) -> tuple[EntryRow, ...]:
@@ -102,7 +107,10 @@ def guards(m: Group0, s: Group0State) -> tuple[GuardRow, ...]:
                 "applied",
             )
             change = m.clients[held.operation].statement.text
-            rows.append(GuardRow(name, change, results[: held.step]))
+            known = any(command.new == held.new for command in (*s.in_flight, *s.log))
+            leads_on = held.term == s.term and s.up >> s.leader & 1
+            silent = held.step == SUBMITTED and not (known and leads_on)
+            rows.append(GuardRow(name, change, results[: held.step], silent))
     return tuple(rows)
 
 

@@ -160,6 +160,7 @@ def _shown_as(scene: Scene) -> Frag:
 # -- guards that are held: which of the eight steps is done, and what it found ---------------------
 
 
+SILENT = "no answer: outcome unknown"
 MARKS = {"done": "✓", "next": "▸", "pending": "·"}
 
 
@@ -193,7 +194,12 @@ def _guard(row: GuardRow) -> Frag:
     done = f"step {len(row.results)} of {len(STEPS)} is done"
     return h(
         "div",
-        h("p", h("b", row.node), f" 🔒 {row.change}: {done}"),
+        h(
+            "p",
+            h("b", row.node),
+            f" 🔒 {row.change}: {done}",
+            f"; {SILENT}" if row.silent else None,
+        ),
         h("ol", items, class_="guard-steps"),
         k=f"guard:{row.node}",
     )
@@ -204,7 +210,7 @@ def _guard_words(scene: Scene) -> Iterator[str]:
     if not rows:
         yield "no node holds a guard"
     for row in rows:
-        yield f"{row.node}: {row.change}"
+        yield f"{row.node}: {row.change}{f'; {SILENT}' if row.silent else ''}"
         for number, state, name, result in _steps(row):
             yield f"  {MARKS[state]} {number} {name}{f': {result}' if result else ''}"
 

@@ -159,7 +159,7 @@ def test_the_second_event_waits_until_most_of_the_cms_knows_of_the_first() -> No
     assert (why, missing) == ("most of the CMS has to know epoch 2 first", ("B",))
 
 
-@pytest.mark.spec("B-046")
+@pytest.mark.partly("B-046", "promises: this model commits in one step and keeps no ballots")
 def test_a_repair_brings_a_new_member_what_was_accepted() -> None:
     """D does not have the epoch that made it count, and no change follows until a repair."""
     given = {"nodes": 4, "members": 3, "longest": 9}
@@ -169,6 +169,7 @@ def test_a_repair_brings_a_new_member_what_was_accepted() -> None:
         row.name: (row.has, row.lacks) for row in facts.accepted(timeline.model, timeline.state)
     }
     assert rows == {**dict.fromkeys("ABC", ((4,), ())), "D": ((), (4,))}
+    assert "D  –  4" in panel_text(timeline, "placement")
     held = timeline.model.why_not(timeline.state, Cms.advance("A", ("A", "B", "C")))
     assert isinstance(held, Refusal)
     assert (held.reason, held.missing) == ("a Paxos repair comes first", ("D",))
@@ -177,7 +178,7 @@ def test_a_repair_brings_a_new_member_what_was_accepted() -> None:
         row.name: (row.has, row.lacks) for row in facts.accepted(timeline.model, timeline.state)
     }
     assert rows == dict.fromkeys("ABCD", ((4,), ()))
-    assert "lacks" in panel_text(timeline, "placement")
+    assert "D  4  –" in panel_text(timeline, "placement")
     go_on(timeline, "advance A A B C")
     assert placed(timeline) == ("B, C, D", "A, B, C, D")
 

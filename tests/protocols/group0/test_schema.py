@@ -57,9 +57,17 @@ def test_the_schema_version_stands_in_scylla_local() -> None:
 
 @pytest.mark.spec("C-045")
 def test_a_table_has_its_version_in_scylla_tables() -> None:
-    """The row of the altered table has the cells ``version`` and ``committed_by_group0`` true."""
-    row = [part.text() for part in altered().part("schema", "table:A:ks.t").kids[1:]]  # type: ignore[union-attr]  # cells
-    assert row[:4] == ["ks.t", "c, pk", "7", "true"]
+    """The row of a table that was altered, or created, has the cells ``version`` and
+    ``committed_by_group0`` true; C goes by the version that A gave it.
+    """
+    creates = "create table ks.u at A"
+    created = Driven(operations=(creates,), earlier=TABLE).submitted(creates)
+    created.do("commit 7 by A C", "apply A")
+    for driven, name, columns in ((altered(), "ks.t", "c, pk"), (created, "ks.u", "pk")):
+        driven.do("replicate C", "apply C")
+        by_node = [driven.part("schema", f"table:{node}:{name}").text() for node in "AC"]
+        assert by_node[0].endswith(f"{name} {columns} 7 true ✓ computed here")
+        assert by_node[1].endswith(f"{name} {columns} 7 true given by A")
 
 
 @pytest.mark.spec("C-050")

@@ -192,6 +192,31 @@ def test_a_retry_has_no_second_effect() -> None:
     assert driven.part("history", "history:3").get("class") == "no-op moved"
 
 
+@pytest.mark.spec("C-039")
+@pytest.mark.parametrize("fails", ["the leader", "the network"])
+@pytest.mark.parametrize("committed", [True, False])
+def test_a_failure_leaves_the_outcome_unknown(fails: str, committed: bool) -> None:
+    """B gets no answer, and the panel says so in the same words whether its command is in the log
+    or not. Neither may B answer its client before it has gone through the command.
+    """
+    driven = Driven(operations=(f"{CREATE} B",), elections=1, crashes=1, losses=1)
+    driven.submitted(f"{CREATE} B")
+    waits = "step 6 of 8 is done; no answer: outcome unknown"
+    assert waits not in driven.drawn("guards").text()
+    if committed:
+        driven.do("commit 2 by A B")
+    if fails == "the leader":
+        driven.do("crash A")
+    elif committed:
+        driven.do("elect B")
+    else:
+        driven.do("lose 2")
+        assert line_with(driven.scene.say, "lost", "nobody is told")
+    assert waits in driven.drawn("guards").text()
+    assert "create table ks.t; no answer: outcome unknown" in driven.words("guards")
+    assert line_with(driven.refused("look-up B"), "B", "not applied")
+
+
 @pytest.mark.spec("C-036", "C-039")
 def test_the_history_tells_what_became_of_a_command() -> None:
     """After the leader's crash B finds its state id in its own table, and answers its client."""

@@ -172,6 +172,7 @@ def test_groups_share_interfaces_and_have_options_of_their_own() -> None:
         assert {row.group_id for row in rows(cluster.tables["C"], group)} == {group}
 
 
+@pytest.mark.spec("C-004")
 def test_messages_are_routed_by_group_id() -> None:
     """A message says whose it is, and arrives at the server of that group alone."""
     cluster = Cluster({SCHEMA: UNTIMED, DATA: UNTIMED})

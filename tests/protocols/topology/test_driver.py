@@ -97,7 +97,7 @@ def test_without_a_node_the_driver_reads_nothing() -> None:
     assert drawn(timeline, "driver")[1].strip() == NOBODY_ANSWERS
 
 
-@pytest.mark.spec("D-030")
+@pytest.mark.spec("D-028", "D-030")
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_a_driver_learns_of_a_generation_by_group_0_alone(edition: Any) -> None:
     """A generation travels in the command that commits it. From then on it can be published, by

@@ -171,6 +171,26 @@ def test_nothing_is_handled_before_the_joiner_was_told_to_wait() -> None:
     assert "group 0 server runs" in words
 
 
+@pytest.mark.spec("D-053")
+def test_a_response_to_an_old_attempt_is_dropped() -> None:
+    """N starts again, and asks B again. The response to its first request comes before B's answer
+    and waits for it; the answer is a refusal, so that nothing is left of the response.
+    """
+    timeline = played(
+        *(*PLACED, "start-again", "deliver B>N placed 1", *asked("B", 2)),
+        *("take", "add", "respond", "deliver A>N response N1 accepted"),
+        edition="server",
+        restarts=1,
+    )
+    assert "no group 0 server; a response waits" in shown(timeline, "processes", "process:N")
+    assert joiner(timeline.state).parked
+    do(timeline, "place B", "deliver B>N rejected 2 unfinished")
+    words = shown(timeline, "processes", "process:N")
+    assert "stopped; features f; no group 0 server; it asked before" in words
+    assert "response" not in words
+    assert joiner(timeline.state).parked == ()
+
+
 @pytest.mark.spec("D-056")
 def test_the_accepting_response_follows_the_change_of_configuration() -> None:
     """No verdict is due before the joiner is in group 0; then one is sent to it."""

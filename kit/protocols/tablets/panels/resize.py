@@ -59,6 +59,9 @@ def _words(scene: Scene) -> Iterator[tuple[str, str]]:
         yield "ready", f"{ready} of {counted(awaited, 'replica')}"
         seen = f"the coordinator has seen {now.number} of each replica"
         yield "polled", seen if now.polled == now.number else "not seen of each replica yet"
+    if now.decided == "merge":
+        every = pairs(scene)
+        yield "pairs apart", f"{sum(bool(pair.moves) for pair in every)} of {len(every)}"
     if now.waits:
         yield "waits", now.waits + (f": {', '.join(now.missing)}" if now.missing else "")
 

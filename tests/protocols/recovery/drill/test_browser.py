@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, ViewportSize
 
-from kit.protocols.recovery.rules.procedure import OLD_STEPS
+from kit.protocols.recovery.rules.procedure import NEW_STEPS, OLD_STEPS
 from kit.widgets import DrillBoard
 from tests.protocols.recovery.drill.walks import (
     DELETE,
@@ -62,14 +62,25 @@ def drilling(browser: Browser, tmp_path: Path) -> Iterator[MakeDrill]:
         context.close()
 
 
+def steps_of(desk: DrillDesk) -> list[str]:
+    """The steps of the checklist in the browser, in order, each with its sign: ``✓ isolate``."""
+    items = desk.page.locator("[data-part=side] li").all_text_contents()
+    named = {f"{sign} {step.name}" for step in desk.board.drill.checklist() for sign in "✓○"}
+    return [begun for item in items if (begun := item.partition(":")[0]) in named]
+
+
 @pytest.mark.spec("G-026")
 @pytest.mark.parametrize("edition", WHOLE)
 def test_the_whole_procedure_is_walked_by_keyboard(drilling: MakeDrill, edition: str) -> None:
     """Typed line by line; picture, checklist and grade follow."""
     desk = drilling(edition)
+    names = [step.name for step in NEW_STEPS[edition]]
+    assert steps_of(desk) == [f"○ {name}" for name in names]
     desk.into_the_field()
     for line in WHOLE[edition]:
         desk.type(line)
+        checked = desk.board.drill.checklist()
+        assert steps_of(desk) == [f"{'○✓'[step.done]} {step.name}" for step in checked]
     assert desk.board.grade().passed
     assert "! " not in desk.output()
     assert "11, data 11" in desk.page.inner_text(".kp-picture")
@@ -78,6 +89,7 @@ def test_the_whole_procedure_is_walked_by_keyboard(drilling: MakeDrill, edition:
     for key in ("Tab", "Tab", "Enter"):  # the second sheet behind the field
         desk.press(key)
     assert "Grade: ✓ Passed" in desk.page.inner_text("[data-part=side]")
+    assert steps_of(desk)[-1] == "✓ clean"
     assert not desk.errors
 
 

@@ -338,12 +338,21 @@ def test_odd_tablets_go_to_the_even_ones_and_then_a_merge_may_end() -> None:
     ways = ("1 A:1 A:0", "1 C:0 B:1", "3 A:1 C:1")
     begun, rounds = ("shrink", "resize", *APPLY), [(f"move {w}", f"end move {w[0]}") for w in ways]
     verbs = [*begun, *(verb for each in rounds for verb in each), "end track"]
-    scenes = [list(walked(given, *verbs))[at] for at in (5, 7, 9, 12)]
+    every = list(walked(given, *verbs))
+    scenes = [every[at] for at in (5, 7, 9, 12)]
     assert [lines(each, "grid") for each in (scenes[0], scenes[-1])] == [
         {"A:0": "0", "A:1": "1, 3", "B:0": "2, 3", "B:1": "0", "C:0": "1", "C:1": "2"},
         {"A:0": "0, 1", "B:0": "2, 3", "B:1": "0, 1", "C:1": "2, 3"},
     ]
+    moving = [lines(every[at], "resize")["waits"] for at in (6, 8)]
+    assert [each.partition(": ")[2] for each in moving] == [
+        "tablet 1: intranode_migration",
+        "tablet 1: migration",
+    ]
     waits = [lines(each, "resize").get("waits", "").rpartition(": ")[2] for each in scenes]
+    assert [lines(each, "resize")["pairs apart"] for each in scenes] == [
+        *("2 of 2", "2 of 2", "1 of 2", "0 of 2")
+    ]
     pairs = "tablets 0 and 1", "tablets 2 and 3"
     assert waits == [", ".join(pairs), ", ".join(pairs), pairs[1], ""]
     assert [is_offered(each, "finalize") for each in scenes] == [False] * 3 + [True]
