@@ -20,7 +20,7 @@ from pathlib import Path
 
 from kit.errors import KitError
 from kit.site.pages import listed, sheet, start_page, story_page, style
-from kit.site.worker import told
+from kit.site.worker import whole_story
 from kit.views.rendered import RenderedTimeline
 from kit.views.shell import browser_module
 
@@ -72,7 +72,7 @@ def kit_files() -> Iterator[Path]:
 
 def story(name: str, target: Path) -> int:
     """Write a story's page and pack; returns the bytes of the pack."""
-    timeline = told(name)
+    timeline = whole_story(name)
     rendered = RenderedTimeline(timeline)
     page, pack = target / "stories" / f"{name}.html", target / "packs" / f"{name}.pack"
     for path in (page, pack):

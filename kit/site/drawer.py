@@ -55,18 +55,18 @@ class Stopped(Struct, frozen=True, forbid_unknown_fields=True, tag_field="setup"
     states: int
 
 
-class Found(Struct, frozen=True, forbid_unknown_fields=True, tag_field="setup", tag="found"):
+class Verdict(Struct, frozen=True, forbid_unknown_fields=True, tag_field="setup", tag="verdict"):
     """A search has ended: what it says, as HTML, and the run that it found, as a trace (or none).
 
-    ``asked`` is the trace of what was searched.
+    ``trace`` is that of what was searched.
     """
 
-    asked: str
+    trace: str
     html: str
     run: str = ""
 
 
-Said: TypeAlias = Change | Switch | Begin | Search | Stopped | Found
+Said: TypeAlias = Change | Switch | Begin | Search | Stopped | Verdict
 
 
 class Drawer:
@@ -75,7 +75,7 @@ class Drawer:
     def __init__(self, session: Session, tell: Any) -> None:
         self.session, self.tell = session, tell
         self.setup = Setup(session)
-        self.found: str = ""
+        self.verdict: str = ""
         self.is_busy = False
         self._note: tuple[str, str, bool] = "", "", False
 
@@ -111,33 +111,33 @@ class Drawer:
         if isinstance(said, Search):
             if not 1 <= said.most <= LARGEST_BOUND:
                 raise BadInput("states at most", said.most, f"1 to {LARGEST_BOUND:,}")
-            self.tell({"search": {"asked": self._asked(), "most": said.most}})
+            self.tell({"search": {"trace": self._trace(), "most": said.most}})
         elif isinstance(said, Stopped):
-            self.found = h("p", stopped(said.states), class_="kit-found", role="status").html()
-        elif said.asked == self._asked():  # else a switch was used meanwhile
-            self.found = said.html
+            self.verdict = h("p", stopped(said.states), class_="kit-found", role="status").html()
+        elif said.trace == self._trace():  # else a switch was used meanwhile
+            self.verdict = said.html
             if said.run:
                 self.session.branch(Timeline.load(traces.loads(said.run)).actions(), at_end=True)
         return ""
 
     def _forgetting(self, words: str) -> str:
         """The last verdict was of another model than the one that is shown now."""
-        self.found = ""
+        self.verdict = ""
         return words
 
-    def _asked(self) -> str:
+    def _trace(self) -> str:
         return traces.dumps(Timeline(self.session.model).save())
 
     def follow(self) -> None:
         """Show the switches of the branch that is shown, if they are others."""
         if not self.is_busy and {*self.setup.off} != {*self.session.model.off}:
-            self.found = ""
+            self.verdict = ""
             self.setup.follow()
             self.show()
 
     def show(self) -> None:
         """Send the page the drawer as it is now."""
-        self.tell({"drawer": "".join(part.html() for part in self._parts()) + self.found})
+        self.tell({"drawer": "".join(part.html() for part in self._parts()) + self.verdict})
 
     def _parts(self) -> list[Frag]:
         entry = self.setup.entry
@@ -163,11 +163,11 @@ class Drawer:
             h("span", class_="kit-count", role="status"),
         )
         where, words, is_wrong = self._note
-        told = None if where else _note(words, is_wrong)
+        note = None if where else _note(words, is_wrong)
         begin = _button("reset", say("Reset"), say("begin again with this model"))
         heads = [h("h3", say("Safeguards"))] if switches else []
         ring = [h("h3", say("Ring and model")), *fields] if fields else []
-        return [h("div", begin, told), search, h("div", heads, switches, ring)]
+        return [h("div", begin, note), search, h("div", heads, switches, ring)]
 
     def _row(self, name: str, *kids: Frag, title: str | None = None) -> Frag:
         where, words, is_wrong = self._note
@@ -209,14 +209,14 @@ def _json(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def searched(asked: str, most: int, tell: Progress) -> Found:
+def searched(trace: str, most: int, tell: Progress) -> Verdict:
     """What a search of the model of a trace finds; ``tell`` hears how far it is.
 
     Raises BadInput for a trace that is none, or a model that a search cannot follow.
     """
-    model = traces.model_of(traces.loads(asked))
+    model = traces.model_of(traces.loads(trace))
     result = check(model, max_states=most, progress=tell)
     run = ""
     if result.violation is not None:
         run = traces.dumps(Timeline.along(model, result.violation.actions).save())
-    return Found(asked, outcome_box(model, result).html(), run)
+    return Verdict(trace, outcome_box(model, result).html(), run)

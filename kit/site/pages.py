@@ -53,9 +53,9 @@ def listed() -> Iterator[tuple[str, list[Listed]]]:
     """Every story, by the title of its family: the scenarios of its models, then its files."""
     for family in families():
         own = [
-            Listed(f"{entry.name}/{one.name}", one.title, entry.title)
+            Listed(f"{entry.name}/{each.name}", each.title, entry.title)
             for entry in map(entry_of, family.models)
-            for one in entry.scenarios
+            for each in entry.scenarios
         ]
         known = {each.name for each in own}
         rest = (name for name in files() if name.startswith(f"{family.name}/"))
@@ -69,9 +69,9 @@ def start_page() -> str:
     title, parts = say("Cluster metadata, step by step"), list[str]()
     for family, stories in listed():
         items = (
-            f'<li><a href="stories/{one.name}.html">{escape(one.title)}</a> '
-            f"<span>{escape(one.about)}</span></li>"
-            for one in stories
+            f'<li><a href="stories/{each.name}.html">{escape(each.title)}</a> '
+            f"<span>{escape(each.about)}</span></li>"
+            for each in stories
         )
         parts.append(f"<section><h2>{escape(family)}</h2><ul>{''.join(items)}</ul></section>")
     course = f'<img src="course.svg" alt="{escape(say("the map of the course"))}">'

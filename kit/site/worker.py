@@ -30,7 +30,7 @@ from kit.views.wire import Pack
 Tell = Callable[[str | bytes], object]
 
 
-def told(name: str) -> Timeline:
+def whole_story(name: str) -> Timeline:
     """A story as a page tells it: played to its end, or as far as one counts, seen from its start.
 
     ``name`` is a scenario's, or that of a file of the kit's. Raises BadInput for an unknown one.
@@ -49,7 +49,7 @@ def told(name: str) -> Timeline:
 def is_scenario(name: str) -> bool:
     """Whether a registered model has a scenario of this name, which begins with the model's."""
     model, _, own = name.partition("/")
-    return model in model_names() and own in [one.name for one in entry_of(model).scenarios]
+    return model in model_names() and own in [each.name for each in entry_of(model).scenarios]
 
 
 class Engine(Session):
@@ -59,7 +59,7 @@ class Engine(Session):
         drawn = msgspec.json.decode(gzip.decompress(pack), type=Pack) if pack else None
         line = Line()
         self.drawer: Drawer | None = None
-        super().__init__(told(name), line, drawn=drawn)
+        super().__init__(whole_story(name), line, drawn=drawn)
         line.tell = tell
         self.drawer = Drawer(self, line.send)
         self.drawer.show()
@@ -73,11 +73,12 @@ class Engine(Session):
             self.hear(content)
 
     def _follow(self) -> None:
+        super()._follow()
         if self.drawer is not None:
             self.drawer.follow()
 
 
-def search(asked: str, most: int, tell: Tell) -> None:
+def search(trace: str, most: int, tell: Tell) -> None:
     """Search the model of a trace; the page hears how far it is, and then what was found."""
     spoken = monotonic()
 
@@ -89,8 +90,8 @@ def search(asked: str, most: int, tell: Tell) -> None:
             tell(msgspec.json.encode({"states": states, "count": words}).decode())
 
     try:
-        found = msgspec.to_builtins(searched(asked, most, count))
+        verdict = msgspec.to_builtins(searched(trace, most, count))
     except KitError as error:
         wrong = h("p", prose(str(error)), class_="kit-wrong", role="alert")
-        found = {"setup": "found", "asked": asked, "html": wrong.html()}
-    tell(msgspec.json.encode({"found": found}).decode())
+        verdict = {"setup": "verdict", "trace": trace, "html": wrong.html()}
+    tell(msgspec.json.encode({"verdict": verdict}).decode())

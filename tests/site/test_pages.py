@@ -117,14 +117,14 @@ COUNTED = """async ([site, asked]) => {
   const told = [];
   let next;
   const heard = (said) => {
-    const { found } = JSON.parse(said);
-    if (found) next(found.html);
+    const { verdict } = JSON.parse(said);
+    if (verdict) next(verdict.html);
   };
   const engine = new Engine(fetched, heard, (why) => next(String(why)));
   for (const one of asked)
     told.push(await new Promise((done) => {
       next = done;
-      engine.ask("search", { asked: one, most: 100000 });
+      engine.ask("search", { trace: one, most: 100000 });
     }));
   return told;
 }"""

@@ -13,7 +13,7 @@ from kit.engine.check import check
 from kit.engine.registry import build
 from kit.errors import BadInput
 from kit.playing.session import Session
-from kit.site.worker import Engine, search, told
+from kit.site.worker import Engine, search, whole_story
 from kit.views.actions import mark
 from kit.views.rendered import RenderedTimeline
 from kit.views.wire import Pack
@@ -25,7 +25,7 @@ class Page:
     """What an engine tells: its last drawer, its updates, what it asks a second worker."""
 
     def __init__(self, name: str = STORY) -> None:
-        self.pack = RenderedTimeline(told(name)).pack().compressed()
+        self.pack = RenderedTimeline(whole_story(name)).pack().compressed()
         self.heard: list[Any] = []
         self.engine = Engine(name, self.pack, self.hear)
 
@@ -63,9 +63,9 @@ def test_an_engine_draws_nothing_that_the_page_holds() -> None:
 def test_what_is_stored_is_what_an_engine_would_draw() -> None:
     """A pack that is not of the story's moments is not taken: they are drawn anew."""
     name = "twophase/one-gives-up"
-    other = RenderedTimeline(told(STORY)).pack().compressed()
+    other = RenderedTimeline(whole_story(STORY)).pack().compressed()
     engine = Engine(name, other, lambda said: None)
-    assert engine.rendered.store.texts == RenderedTimeline(told(name)).store.texts
+    assert engine.rendered.store.texts == RenderedTimeline(whole_story(name)).store.texts
 
 
 def test_a_safeguard_that_is_switched_makes_a_branch() -> None:
@@ -120,8 +120,8 @@ def test_a_search_finds_what_the_engine_takes_as_a_branch() -> None:
     page.say(setup="search", most=100_000)
     found: list[Any] = []
     asked = page.last("search")
-    search(asked["asked"], asked["most"], lambda said: found.append(json.loads(said)))
-    page.say(**found[-1]["found"])
+    search(asked["trace"], asked["most"], lambda said: found.append(json.loads(said)))
+    page.say(**found[-1]["verdict"])
     result = check(page.engine.model, progress=None)
     assert result.violation is not None
     assert f"{result.states:,} states" in page.last("drawer")
@@ -133,9 +133,9 @@ def test_a_verdict_on_another_model_is_not_shown() -> None:
     """Who switched a safeguard meanwhile reads nothing of the old one."""
     page = Page()
     page.say(setup="search", most=10)
-    asked = page.last("search")["asked"]
+    asked = page.last("search")["trace"]
     page.say(setup="switch", name="commit-with-guard", on=False)
-    page.say(setup="found", asked=asked, html="<p>old</p>", run="")
+    page.say(setup="verdict", trace=asked, html="<p>old</p>", run="")
     assert "old" not in page.last("drawer")
 
 

@@ -19,6 +19,8 @@ MOST_MODULE, MOST_STYLE = 64_000, 41_000  # bytes that are sent
 WIDEST = 100
 FETCHING = ("import ", "fetch(", "XMLHttpRequest", "eval(", "Function(", "http:", "https:")
 SOURCES = sorted(FOLDER.glob("*.js"))
+MODULES = ("widget", "page", "terminal", "live")
+"""The modules that are sent: of a Player, of an exported page, of a drill, of the site."""
 KIT = PROTOCOLS.parent
 
 
@@ -73,19 +75,21 @@ def test_sources_are_for_reading() -> None:
 
 
 def test_every_module_is_sent() -> None:
-    """Each source is part of the widget or of the exported page, and no name is taken twice."""
-    both = browser_module("widget") + browser_module("page") + browser_module("terminal")
+    """Each source is part of a module that is sent, and no name is taken twice in one."""
+    both = "".join(map(browser_module, MODULES))
     for path in SOURCES:
         called = re.findall(r"^  ([a-z]+)\(.*\) \{$", path.read_text(), re.MULTILINE)
         assert all(renamed(name) in both for name in called)
     top = re.compile(r"^(?:export )?(?:async )?(?:class|function|const|let) (\w+)", re.MULTILINE)
-    names = [name for path in SOURCES for name in top.findall(path.read_text(encoding="utf-8"))]
-    assert sorted(names) == sorted(set(names))
+    for entry in MODULES:
+        parts = [path for path in SOURCES if path.stem == entry or path.stem not in MODULES]
+        names = [name for path in parts for name in top.findall(path.read_text(encoding="utf-8"))]
+        assert sorted(names) == sorted(set(names))
 
 
 def test_what_is_between_quotes_is_sent_as_it_stands() -> None:
     """Texts, templates and regular expressions keep their spaces."""
-    sent = browser_module("page") + browser_module("widget") + browser_module("terminal")
+    sent = "".join(map(browser_module, MODULES))
     for path in SOURCES:
         code = re.sub(r"(^|\s)// .*", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
         code = re.sub(r"^import .*", "", code, flags=re.MULTILINE)
@@ -122,7 +126,8 @@ def _classes(path: Path) -> set[str]:
 @pytest.mark.parametrize("path", tuple(sheets()), ids=lambda path: str(path.relative_to(KIT)))
 def test_what_is_styled_is_drawn(path: Path) -> None:
     """Each class of a sheet is drawn by the generic stage or by the panels of its own family."""
-    words = _words(KIT / "views") | _words(KIT / "widgets") | _made_in_the_page()
+    shown = (_words(KIT / name) for name in ("views", "widgets", "site"))
+    words = _made_in_the_page().union(*shown)
     if PROTOCOLS in path.parents:
         words |= _words(path.parent.parent)
     assert sorted(_classes(path) - words) == []

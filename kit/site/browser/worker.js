@@ -29,7 +29,7 @@ const ACTS = {
     engine = kit.Engine(name, python.toPy(pack), tell);
     self.postMessage("live");
   },
-  search: ({ kit }, { asked, most }) => kit.search(asked, most, tell),
+  search: ({ kit }, { trace, most }) => kit.search(trace, most, tell),
   said: (_, text) => engine.said(text),
 };
 

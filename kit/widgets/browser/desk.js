@@ -13,7 +13,7 @@ export class Desk {
     sheet.addEventListener("keydown", (event) => event.key !== "Escape" && event.stopPropagation());
   }
 
-  // The engine has drawn it anew; who is in a control stays there.
+  // The engine has drawn it again; who is in a control stays there.
   show(html) {
     const { sheet } = this;
     const named = ({ dataset }) => JSON.stringify({ ...dataset });
@@ -58,12 +58,12 @@ export class Desk {
     this.engine.ask("search", given);
   }
 
-  hear({ states, count, found, failed }) {
+  hear({ states, count, verdict, failed }) {
     if (states) this.states = states;
     if (count) this.count(count);
-    if (!found && !failed) return;
+    if (!verdict && !failed) return;
     this.busy(false);
-    if (found) this.say(found);
+    if (verdict) this.say(verdict);
     else this.count(String(failed));
   }
 

@@ -32,8 +32,10 @@ player.wire.then(() => follow(player, given));
 const desk = new Desk(player.drawer.sheet, fetched, place, ask);
 const engine = new Engine(fetched, heard, failed);
 engine.ask("open", { name: place.story, pack });
-for (const name of ["setup", "break"])
-  box.addEventListener("click", ({ target }) => target.closest(`[data-do=${name}]`) && desk.begin());
+for (const name of ["setup", "break"]) {
+  const pressed = ({ target }) => target.closest(`[data-do=${name}]`) && desk.begin();
+  box.addEventListener("click", pressed);
+}
 
 function heard(said) {
   if (said === "live") arrived();
