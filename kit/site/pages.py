@@ -60,7 +60,8 @@ def listed() -> Iterator[tuple[str, list[Listed]]]:
         known = {each.name for each in own}
         rest = (name for name in files() if name.startswith(f"{family.name}/"))
         own += [Listed(name, title_of(name), "") for name in rest if name not in known]
-        yield family.title, own
+        if own:
+            yield family.title, own
 
 
 def start_page() -> str:
