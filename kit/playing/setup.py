@@ -14,6 +14,7 @@ from kit.engine.model import Model
 from kit.engine.parameters import Parameter, parameters_of, plainly
 from kit.engine.registry import Entry, build, entry_of, model_names
 from kit.engine.timeline import Timeline
+from kit.playing.links import run_of
 from kit.playing.session import Session
 
 MOST = 1000
@@ -126,6 +127,21 @@ class Setup:
         self.keep()
         self.session.show(timeline)
         self.follow()
+
+    def open_link(self, text: str) -> str:
+        """Show the run that a link carries, as a branch where its configuration is shown; say so.
+
+        Raises BadInput for what is no link of this story, Refused for a step that is refused.
+        """
+        session = self.session
+        linked = run_of(text, session.origin.model)
+        if configuration(linked) == configuration(session.timeline):
+            session.branch(linked.actions(), at_end=True)
+        else:
+            self.keep()
+            session.put(linked)
+            self.follow()
+        return say("The run of the link: {n} steps.", n=linked.at)
 
     def reset(self) -> str:
         """Begin again as it was opened, and say so where that is another configuration."""

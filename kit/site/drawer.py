@@ -16,6 +16,7 @@ from kit.engine.check import check
 from kit.engine.progress import Progress
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
+from kit.playing.links import link_of
 from kit.playing.session import Session
 from kit.playing.setup import Field, Setup
 from kit.playing.verdicts import LARGEST_BOUND, MOST_STATES, outcome_box, stopped
@@ -49,6 +50,16 @@ class Search(Struct, frozen=True, forbid_unknown_fields=True, tag_field="setup",
     most: int
 
 
+class Link(Struct, frozen=True, forbid_unknown_fields=True, tag_field="setup", tag="link"):
+    """The address of the page shall lead to the run that is shown."""
+
+
+class Linked(Struct, frozen=True, forbid_unknown_fields=True, tag_field="setup", tag="linked"):
+    """The page was opened by a link that carries a run."""
+
+    run: str
+
+
 class Stopped(Struct, frozen=True, forbid_unknown_fields=True, tag_field="setup", tag="stopped"):
     """The search was stopped, after so many states."""
 
@@ -66,7 +77,7 @@ class Verdict(Struct, frozen=True, forbid_unknown_fields=True, tag_field="setup"
     run: str = ""
 
 
-Said: TypeAlias = Change | Switch | Begin | Search | Stopped | Verdict
+Said: TypeAlias = Change | Switch | Begin | Link | Linked | Search | Stopped | Verdict
 
 
 class Drawer:
@@ -94,6 +105,8 @@ class Drawer:
             words, is_wrong = self._do(said), False
         except KitError as error:
             words, is_wrong = str(error), True
+            if isinstance(said, Linked):  # nobody has opened the drawer yet
+                self.session.tell_refused(words)
         finally:
             self.is_busy = False
         self._note = touched if is_wrong else "", words, is_wrong
@@ -108,6 +121,12 @@ class Drawer:
             return self._forgetting(self.setup.configure(off))
         if isinstance(said, Begin):
             return self._forgetting(self.setup.reset())
+        if isinstance(said, Link):
+            session = self.session
+            self.tell({"link": link_of(session.timeline, session.origin.model)})
+            return say("The address of this page leads to this run now, so you can send it.")
+        if isinstance(said, Linked):
+            return self._forgetting(self.setup.open_link(said.run))
         if isinstance(said, Search):
             if not 1 <= said.most <= LARGEST_BOUND:
                 raise BadInput("states at most", said.most, f"1 to {LARGEST_BOUND:,}")
@@ -164,10 +183,11 @@ class Drawer:
         )
         where, words, is_wrong = self._note
         note = None if where else _note(words, is_wrong)
+        link = _button("link", say("Link"), say("put the run that is shown into the address"))
         begin = _button("reset", say("Reset"), say("begin again with this model"))
         heads = [h("h3", say("Safeguards"))] if switches else []
         ring = [h("h3", say("Ring and model")), *fields] if fields else []
-        return [h("div", begin, note), search, h("div", heads, switches, ring)]
+        return [h("div", begin, link, note), search, h("div", heads, switches, ring)]
 
     def _row(self, name: str, *kids: Frag, title: str | None = None) -> Frag:
         where, words, is_wrong = self._note

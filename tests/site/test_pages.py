@@ -13,6 +13,8 @@ from kit.engine import trace as traces
 from kit.engine.check import check
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
+from kit.playing.links import link_of, run_of
+from kit.site.worker import whole_story
 from kit.views.shell import raw_module
 from tests.waiting import PATIENCE
 from tools import core
@@ -109,6 +111,24 @@ def test_a_search_is_stopped_and_keeps_nobody_waiting(page: Page, site: str) -> 
     page.wait_for_selector("input[aria-valuetext^='step 1 of 1']")
     page.click("[data-setup=stop]")
     page.locator(".kit-found").get_by_text("none found so far, and nothing is proven").wait_for()
+
+
+def test_a_link_leads_to_a_run(page: Page, site: str) -> None:
+    """A page that is opened by one stands at the run's end, and gives one for what comes next."""
+    story = whole_story(STORY).model
+    first = Timeline(story)
+    first.do(next(action for action, why in first.here.options(first.state) if why is None))
+    opened(page, site, STORY, f"#run={link_of(first, story)}")
+    page.wait_for_selector("input[aria-valuetext^='step 1 of']")
+    page.click("[data-do=step]")
+    page.wait_for_selector("input[aria-valuetext^='step 2 of']")
+    page.click("[data-do=setup]")
+    page.click("[data-setup=link]")
+    page.locator(".kit-told").get_by_text("leads to this run").wait_for()
+    address = page.evaluate("location.hash")
+    sent = run_of(address.removeprefix("#run="), story)
+    assert sent.actions()[:1] == first.actions()
+    assert len(sent.actions()) == 2
 
 
 COUNTED = """async ([site, asked]) => {

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
+from base64 import urlsafe_b64encode
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.json import decode
 
 from kit.engine.check import check
 from kit.engine.registry import build
-from kit.errors import BadInput
+from kit.errors import BadInput, KitError
+from kit.playing.links import link_of, run_of
 from kit.playing.session import Session
 from kit.site.worker import Engine, search, whole_story
 from kit.views.actions import mark
@@ -19,6 +24,7 @@ from kit.views.rendered import RenderedTimeline
 from kit.views.wire import Pack
 
 STORY = "group0/schema"
+STORY_MODEL = whole_story(STORY).model
 
 
 class Page:
@@ -112,6 +118,57 @@ def test_what_no_control_says_is_refused(said: dict[str, Any]) -> None:
     page = Page()
     with pytest.raises(BadInput):
         page.say(**said)
+
+
+def test_a_link_carries_a_run() -> None:
+    """The run that is shown is sent in the address; who opens it there stands at its end."""
+    teacher, student = Page(), Page()
+    teacher.say(setup="switch", name="commit-with-guard", on=False)
+    teacher.engine.goto(teacher.engine.timeline.tip)
+    teacher.say(setup="link")
+    link = teacher.last("link")
+    student.say(setup="linked", run=link)
+    assert student.engine.timeline.state == teacher.engine.timeline.state
+    assert student.engine.model.off == ("commit-with-guard",)
+    assert student.engine.timeline.actions() == teacher.engine.timeline.actions()
+    steps = len(teacher.engine.timeline.actions())
+    assert f"The run of the link: {steps} steps." in student.last("drawer")
+
+
+def test_twenty_actions_fit_into_three_hundred_letters() -> None:
+    """As many as that are short enough for an address that people send."""
+    timeline = whole_story("tcm/bootstrap")
+    timeline.goto(len(timeline.path(timeline.tip)) - 1)
+    link = link_of(timeline, timeline.model)
+    assert len(link) * 20 <= 300 * len(timeline.actions(timeline.at))
+    assert run_of(link, timeline.model).actions() == timeline.actions(timeline.at)
+
+
+@given(st.text(max_size=60) | st.binary(max_size=60).map(lambda b: urlsafe_b64encode(b).decode()))
+def test_a_bad_link_is_one_line(text: str) -> None:
+    """What is no link of the story names the field, and leaves the story as it is."""
+    model = STORY_MODEL
+    with pytest.raises(KitError) as raised:
+        run_of(text, model)
+    assert str(raised.value).startswith("run")
+    assert "\n" not in str(raised.value)
+
+
+def test_a_bad_link_is_told_where_one_looks() -> None:
+    """Also while the drawer is closed; the history stays."""
+    page = Page()
+    before = page.engine.timeline.moments[:]
+    page.say(setup="linked", run="????")
+    assert "run: got '????'" in page.last("error")
+    assert page.engine.timeline.moments == before
+
+
+def test_a_run_that_unpacks_without_end_is_refused() -> None:
+    """A link may not hold more than a page can bear."""
+    deflate = zlib.compressobj(9, zlib.DEFLATED, -15)
+    bomb = deflate.compress(b" " * 20_000_000) + deflate.flush()
+    with pytest.raises(BadInput, match="run"):
+        run_of(urlsafe_b64encode(bomb).decode(), STORY_MODEL)
 
 
 def test_a_search_finds_what_the_engine_takes_as_a_branch() -> None:

@@ -24,7 +24,7 @@ export class Desk {
   }
 
   press(name) {
-    if (name === "reset") this.say({ setup: "reset" });
+    if (name === "reset" || name === "link") this.say({ setup: name });
     if (name === "search" && !this.isBusy) {
       const most = Number(this.sheet.querySelector("[type=number]:not([data-change])").value);
       this.say({ setup: "search", most });

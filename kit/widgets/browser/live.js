@@ -27,7 +27,7 @@ player.hand = new Hand(player);
 listen(player);
 hearKeys(player);
 player.drawer.attach(box.parentElement);
-player.wire.then(() => follow(player, given));
+player.wire.then(() => go(given));
 
 const desk = new Desk(player.drawer.sheet, fetched, place, ask);
 const engine = new Engine(fetched, heard, failed);
@@ -43,6 +43,7 @@ function heard(said) {
     const told = typeof said === "string" ? JSON.parse(said) : said;
     if (told.drawer !== undefined) desk.show(told.drawer);
     else if (told.search) desk.search(told.search);
+    else if (told.link) history.replaceState(null, "", `#run=${told.link}`);
     else hear(told);
   }
 }
@@ -61,5 +62,11 @@ function failed(why) {
   console.error(why);
 }
 
-addEventListener("hashchange", () =>
-  follow(player, new URLSearchParams(location.hash.slice(1))));
+// A number names a branch of the story; what is none carries a run.
+function go(named) {
+  const run = named.get("run");
+  if (run && !/^\d+$/.test(run)) ask({ setup: "linked", run });
+  else follow(player, named);
+}
+
+addEventListener("hashchange", () => go(new URLSearchParams(location.hash.slice(1))));

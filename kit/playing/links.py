@@ -1,0 +1,78 @@
+"""A run as a text that fits into an address: what a teacher sends, and what a student sends back.
+
+It is the run's actions, and what is other than in the story that it belongs to, as JSON, deflated,
+in letters that an address may have. About twenty actions take three hundred of these.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import zlib
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from kit.engine.model import Model
+from kit.engine.parameters import plainly
+from kit.engine.registry import build
+from kit.engine.timeline import LONGEST_RUN, Timeline
+from kit.engine.trace import action_from
+from kit.errors import BadInput
+
+MOST_LETTERS = 32_000
+"""How long a link may be; longer ones are for files."""
+MOST_BYTES = 1_000_000
+"""What may come of it."""
+ALLOWED = "a run as a link of this page has it"
+
+
+class LinkedRun(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """What a link carries: actions, safeguards that are off, parameters (None: the story's)."""
+
+    actions: tuple[Any, ...]
+    off: tuple[str, ...] = ()
+    parameters: dict[str, Any] | None = None
+
+
+def link_of(timeline: Timeline, story: Model[Any, Any]) -> str:
+    """The run to the moment that is shown, for a link to ``story``.
+
+    Raises BadInput for a run that is too long for an address.
+    """
+    model = timeline.model_at(timeline.tip)
+    own, shown = plainly(story.parameters), plainly(model.parameters)
+    parameters = None if shown == own else shown
+    run = LinkedRun(timeline.actions(timeline.at), tuple(model.off), parameters)
+    deflate = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+    packed = deflate.compress(msgspec.json.encode(run)) + deflate.flush()
+    text = base64.urlsafe_b64encode(packed).decode().rstrip("=")
+    if len(text) > MOST_LETTERS:
+        raise BadInput("run", f"{len(text):,} letters", f"at most {MOST_LETTERS:,} in an address")
+    return text
+
+
+def run_of(text: str, story: Model[Any, Any]) -> Timeline:
+    """The history that a link carries, at its last step.
+
+    Raises BadInput for what is no link, and Refused for a step that the model refuses.
+    """
+    shown = text if len(text) <= 40 else f"{text[:40]}…"
+    if len(text) > MOST_LETTERS:
+        raise BadInput("run", f"{len(text):,} letters", f"at most {MOST_LETTERS:,} in an address")
+    inflate = zlib.decompressobj(-zlib.MAX_WBITS)
+    try:
+        packed = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+        content = inflate.decompress(packed, MOST_BYTES)
+        if not inflate.eof or inflate.unused_data:
+            raise BadInput("run", shown, ALLOWED)
+        run = msgspec.json.decode(content, type=LinkedRun)
+    except (ValueError, binascii.Error, zlib.error):
+        raise BadInput("run", shown, ALLOWED) from None
+    if len(run.actions) > LONGEST_RUN:
+        raise BadInput("run", f"{len(run.actions):,} steps", f"at most {LONGEST_RUN:,} steps")
+    parameters = plainly(story.parameters) if run.parameters is None else run.parameters
+    model = build(story.name, parameters, run.off)
+    steps = enumerate(run.actions, 1)
+    return Timeline.along(model, [action_from(model, each, f"run: step {n}") for n, each in steps])
