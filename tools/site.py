@@ -19,7 +19,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from kit.errors import KitError
-from kit.site.pages import listed, sheet, start_page, story_page, style
+from kit.site.pages import ARCHIVE, listed, sheet, start_page, story_page, style
 from kit.site.worker import whole_story
 from kit.views.rendered import RenderedTimeline
 from kit.views.shell import browser_module
@@ -83,6 +83,14 @@ def story(name: str, target: Path) -> int:
     return len(data)
 
 
+def archive(target: Path) -> None:
+    """Pack the whole folder into one file of it, for who takes it elsewhere."""
+    files = [path for path in sorted(target.rglob("*")) if path.is_file()]
+    with zipfile.ZipFile(target / ARCHIVE, "w", zipfile.ZIP_DEFLATED) as packed:
+        for path in files:
+            packed.write(path, Path("site") / path.relative_to(target))
+
+
 def build(target: Path, names: list[str] | None = None) -> None:
     """Write the site into a folder, which is made anew; ``names``: these stories alone."""
     begun = time.monotonic()
@@ -90,11 +98,14 @@ def build(target: Path, names: list[str] | None = None) -> None:
     engine(target / "engine")
     (target / "live.js").write_text(browser_module("live"), encoding="utf-8")
     (target / "site.css").write_text(style(), encoding="utf-8")
-    (target / "index.html").write_text(start_page(), encoding="utf-8")
+    pictures = shutil.copytree(ROOT / "images" / "gallery", target / "gallery")
+    start = start_page({path.name for path in pictures.iterdir()})
+    (target / "index.html").write_text(start, encoding="utf-8")
     shutil.copy(ROOT / "images" / "course.svg", target)
     with ProcessPoolExecutor() as pool:
         wanted = names or [one.name for _, stories in listed() for one in stories]
         sizes = dict(zip(wanted, pool.map(story, wanted, [target] * len(wanted)), strict=True))
+    archive(target)
     core = sum(path.stat().st_size for path in (target / "engine").iterdir())
     for path in sorted((target / "engine").iterdir()):
         print(f"site: {path.name:<24} {path.stat().st_size:>10,} bytes")
@@ -111,7 +122,7 @@ def main() -> int:
     parser.add_argument("stories", nargs="*", help="stories to build, by name (default: all)")
     given = parser.parse_args()
     try:
-        build(TARGET, given.stories)
+        build(TARGET, given.stories or None)
     except KitError as error:
         print(error, file=sys.stderr)
         return 2

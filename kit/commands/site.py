@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import webbrowser
 from collections.abc import Sequence
 from functools import partial
@@ -25,9 +26,18 @@ class Quiet(SimpleHTTPRequestHandler):
         """Say nothing."""
 
 
-def server(folder: Path, port: int = 0) -> ThreadingHTTPServer:
+class Pages(ThreadingHTTPServer):
+    """Serves pages; who leaves one before it has all of it breaks nothing."""
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of a browser that has gone."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
+def server(folder: Path, port: int = 0) -> Pages:
     """A server of a folder on loopback; 0: any port."""
-    return ThreadingHTTPServer((LOOPBACK, port), partial(Quiet, directory=str(folder)))
+    return Pages((LOOPBACK, port), partial(Quiet, directory=str(folder)))
 
 
 def site(argv: Sequence[str]) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from kit.edge.words import say
 from kit.engine.family import families
-from kit.engine.registry import entry_of
+from kit.engine.registry import entries, entry_of
 from kit.engine.scenario import files, title_of
 from kit.views.fragment import escape
 from kit.views.frame import readable_frame
@@ -19,6 +19,8 @@ from kit.views.rendered import RenderedTimeline
 from kit.views.shell import shell
 from kit.views.styles import widget_style
 
+ARCHIVE = "site.zip"
+"""The file of the site that has all the others."""
 FOLDER = Path(__file__).resolve().parent / "browser"
 POLICY = {
     **dict.fromkeys(("default-src", "base-uri", "form-action"), "'none'"),
@@ -64,8 +66,11 @@ def listed() -> Iterator[tuple[str, list[Listed]]]:
             yield family.title, own
 
 
-def start_page() -> str:
-    """The list of all stories, by family, below the map of the course."""
+def start_page(pictures: Collection[str] = ()) -> str:
+    """The gallery, then the map of the course, then all stories by family.
+
+    ``pictures`` are the names of the files in the folder of the gallery.
+    """
     title, parts = say("Cluster metadata, step by step"), list[str]()
     for family, stories in listed():
         items = (
@@ -75,8 +80,29 @@ def start_page() -> str:
         )
         parts.append(f"<section><h2>{escape(family)}</h2><ul>{''.join(items)}</ul></section>")
     course = f'<img src="course.svg" alt="{escape(say("the map of the course"))}">'
-    body = f'<main class="start"><h1>{escape(title)}</h1>{course}{"".join(parts)}</main>'
+    whole = f'<a href="{ARCHIVE}" download>{escape(say("All of this as one archive"))}</a>'
+    serve = say("Unpack it, and any server of files shows it, such as python -m http.server.")
+    body = (
+        f'<main class="start"><h1>{escape(title)}</h1>{"".join(_gallery(pictures))}'
+        f"{course}{''.join(parts)}<p>{whole}. {escape(serve)}</p></main>"
+    )
     return _page(title, body, "")
+
+
+def _gallery(pictures: Collection[str]) -> Iterator[str]:
+    """A picture of each model that has one: it leads to the model's first story."""
+    if pictures:
+        yield f'<section class="gallery" aria-label="{escape(say("Gallery"))}">'
+        for entry in entries().values():
+            file = f"{entry.name.replace('_', '-')}.png"
+            if entry.scenarios and file in pictures:
+                story = entry.scenarios[0]
+                yield (
+                    f'<a href="stories/{entry.name}/{story.name}.html">'
+                    f'<img src="gallery/{file}" alt="{escape(story.title)}" loading="lazy" '
+                    f'width="840" height="560"><span>{escape(entry.title)}</span></a>'
+                )
+        yield "</section>"
 
 
 def story_page(name: str, title: str, rendered: RenderedTimeline) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import threading
+import zipfile
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -165,7 +167,11 @@ def test_searches_count_what_they_count_outside(page: Page, site: str) -> None:
 def test_the_list_leads_to_every_story_that_was_built(page: Page, site: str) -> None:
     """Its links are below the site's own path, and their pages show their stories."""
     page.goto(f"{site}/index.html")
-    links = page.locator("main a")
+    page.wait_for_function("document.querySelector('.gallery img').naturalWidth > 0")
+    links = page.locator("main section a")
     addresses = links.evaluate_all("(all) => all.map(({ href }) => href)")
     assert all(address.startswith(f"{site}/stories/") for address in addresses)
     assert {f"{site}/stories/{name}.html" for name in (STORY, BROKEN)} <= {*addresses}
+    with zipfile.ZipFile(io.BytesIO(page.request.get(f"{site}/site.zip").body())) as whole:
+        assert whole.read("site/index.html").decode() == page.request.get(page.url).text()
+        assert f"site/packs/{STORY}.pack" in whole.namelist()
