@@ -8,6 +8,7 @@ does not tell is ``?``. A model has no clock: the time of an entry is its epoch,
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 from msgspec import Struct
@@ -219,7 +220,7 @@ class MetadataServers(GossipServers):
         """``nodetool cms dumpdirectory``: the nodes, as the asked one knows them."""
         rows = self.node_rows(now, self.answering(now, "nodetool"))
         shown = rows if "tokens" in given else ({**row, "tokens": None} for row in rows)
-        return CommandReply(tuple(_blocks("NodeId", shown)))
+        return CommandReply(tuple(_blocks("NodeId", sorted(shown, key=itemgetter("node_id")))))
 
     def dumpdirectory_tokens(self, now: DrillMoment, given: Given) -> CommandReply:
         """The same with the tokens of each node."""

@@ -265,16 +265,18 @@ class _Set:
         self.ground = ground(tuple(standing), inside)
 
     def _tag(self, each: Character) -> str:
-        """What stands below a head; a long one takes the room that neighbours leave it."""
+        """What stands below a head; a long one takes the room up to its neighbours' own.
+
+        What these say just now is not asked: else a change of theirs would change this one.
+        """
         if not self.looks.tag:
             return ""
         at, own = self.at[each.name], self.looks.wide - 10
         room = 2 * min(at.real - self.left, WIDTH - at.real)
-        for name, other in self.there.items():
-            away = self.at[name] - at
+        for name, place in self.at.items():
+            away = place - at
             if name != each.name and abs(away.imag) < LINE:
-                taken = measured(other.tag, bold=True)
-                room = min(room, 2 * abs(away.real) - taken - 8 if taken < own else own)
+                room = min(room, 2 * abs(away.real) - own - 8)
         return shortened(each.tag, max(own, room), bold=True)
 
     def _body(self, name: str) -> Body:

@@ -14,7 +14,7 @@ from kit.engine.model import Model
 from kit.engine.registry import one_of
 from kit.engine.server import NOT_MODELLED, Servers
 from kit.engine.timeline import Timeline
-from kit.errors import BadInput, Refused, shorten
+from kit.errors import BadInput, BadType, Refused, shorten
 from kit.widgets.player import Player
 
 OF, HOST = "--of", "-h"
@@ -22,7 +22,12 @@ STATEMENT = "SELECT columns FROM table [WHERE column = value] [LIMIT number]"
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Give a notebook ``%nodetool`` and ``%%cql``; ``%load_ext kit`` calls it."""
+    """Give a notebook ``%nodetool`` and ``%%cql``; ``%load_ext kit`` calls it.
+
+    Raises BadType for what is no shell.
+    """
+    if not hasattr(shell, "register_magic_function"):
+        raise BadType("shell", shell, "IPython's shell")
     shell.register_magic_function(partial(nodetool, shell.user_ns), "line", "nodetool")
     shell.register_magic_function(partial(cql, shell.user_ns), "line_cell", "cql")
 

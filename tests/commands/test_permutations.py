@@ -229,7 +229,7 @@ def words_of(case: Sequence[Word], folder: Path, random: Random | None) -> list[
     for at, word in enumerate(case):
         if isinstance(word, str):
             words.append(word)
-        elif isinstance(word[1], Snapshots):
+        elif isinstance(word[-1], Snapshots):
             words.append(word[1].written(Path(word[0]), folder, random))
         elif len(word) == 2 and callable(word[1]):
             given, shuffle = word

@@ -22,6 +22,7 @@ from tests.stories import rewritten
 REWRITE = os.environ.get("KIT_REWRITE") == "1"
 LONGEST = 95  # lines: what a lecturer still shows
 CLAIMS = """
+    a-fifth-node-joins a-replica-dies-meanwhile one-of-four-leaves taken-back two-joins-at-once
     assassinate barrier-holds barrier-relaxes bootstrap cancel-after-switch cancel-before-switch
     crash-and-resume asked-from-a-peer held-back
     decommission entry-above-a-gap lock-refused move no-way-back removenode server

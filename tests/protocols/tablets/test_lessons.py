@@ -136,7 +136,7 @@ def nobody(*given: object) -> list[object]:
     return []
 
 
-NOBODY = dict.fromkeys(("homes", "without-majority", "may-alter"), nobody)
+NOBODY = dict.fromkeys(("homes", "without-majority", "may-alter", "to-be-warned-of"), nobody)
 
 
 @pytest.mark.parametrize("name", RIGHT)
