@@ -265,7 +265,7 @@ class _Set:
         self.ground = ground(tuple(standing), inside)
 
     def _tag(self, each: Character) -> str:
-        """What stands below a head; a long one takes the room up to its neighbours' own.
+        """What stands below a head; a long one takes the room to the middle between neighbours.
 
         What these say just now is not asked: else a change of theirs would change this one.
         """
@@ -276,7 +276,7 @@ class _Set:
         for name, place in self.at.items():
             away = place - at
             if name != each.name and abs(away.imag) < LINE:
-                room = min(room, 2 * abs(away.real) - own - 8)
+                room = min(room, abs(away.real) - 8)
         return shortened(each.tag, max(own, room), bold=True)
 
     def _body(self, name: str) -> Body:

@@ -167,7 +167,7 @@ def test_searches_count_what_they_count_outside(page: Page, site: str) -> None:
 def test_the_list_leads_to_every_story_that_was_built(page: Page, site: str) -> None:
     """Its links are below the site's own path, and their pages show their stories."""
     page.goto(f"{site}/index.html")
-    page.wait_for_function("document.querySelector('.gallery img').naturalWidth > 0")
+    page.locator(".gallery img").first.evaluate("(drawing) => drawing.decode()")
     links = page.locator("main section a")
     addresses = links.evaluate_all("(all) => all.map(({ href }) => href)")
     assert all(address.startswith(f"{site}/stories/") for address in addresses)

@@ -20,7 +20,7 @@ const fetched = (name) => fetch(new URL(name, new URL(place.engine, location.hre
 const ask = (said) => engine.ask("said", JSON.stringify(said));
 const { model, hear } = linked(traits, (said) => {
   ask(said);
-  if (said.position) history.replaceState(null, "", `#${placeOf(player)}`);
+  if (said.position) keepPlace();
 });
 const player = new Player(model, box);
 player.hand = new Hand(player);
@@ -43,9 +43,22 @@ function heard(said) {
     const told = typeof said === "string" ? JSON.parse(said) : said;
     if (told.drawer !== undefined) desk.show(told.drawer);
     else if (told.search) desk.search(told.search);
-    else if (told.link) history.replaceState(null, "", `#run=${told.link}`);
+    else if (told.link) keepRun(told.link);
     else hear(told);
   }
+}
+
+// The address says where one is. One that carries a run stays until one goes elsewhere: a player
+// says its position once more when it has come to rest.
+function keepPlace() {
+  if (String(placeOf(player)) === place.linked) return;
+  delete place.linked;
+  history.replaceState(null, "", `#${placeOf(player)}`);
+}
+
+function keepRun(link) {
+  place.linked = placeOf(player);
+  history.replaceState(null, "", `#run=${link}`);
 }
 
 function arrived() {
