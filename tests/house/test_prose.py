@@ -38,7 +38,6 @@ EXCEPTIONS: dict[str, dict[str, float]] = {
     "one-tablet-moves": {"you": 0.2},
     "the-row-that-came-back": {"you": 0.37},
     "balance-split-merge": {"you": 0.35, "middle": 71},
-    "tablets-of-a-real-cluster": {"you": 0.88},
     "into-raft": {"you": 0.47},
     "with-and-without-a-majority": {"you": 0.54},
     "recovery-drill": {"you": 0.67},
