@@ -124,6 +124,9 @@ class NetworkModel(NodeModel[ActorState]):
         message = self.message or reduce(or_, self._receivers)
         typed = (kind[message] if kind in MESSAGE_ACTIONS else kind for kind in self.acts)
         self.Action = reduce(or_, typed)
+        if most := self.network_options.most_in_flight:
+            why = f"most_in_flight={most}, as many messages as may be on their way"
+            self.bounds, self.settled = (Refusal(why),), self._bounded
         # Far fewer nodes than states differ, so that most turns of a search were taken before.
         self._answers = lru_cache(None)(self._answer)
 
@@ -177,6 +180,11 @@ class NetworkModel(NodeModel[ActorState]):
         return tuple(Envelope(source, post.target, post.message) for post in posts)
 
     # -- what the network does ---------------------------------------------------------------------
+
+    def _bounded(self, before: Any, after: Any) -> Any:
+        """No more messages than there may be, or were."""
+        most, count = self.network_options.most_in_flight, len(after.network.in_flight)
+        return self.bounds[0] if count > max(most, len(before.network.in_flight)) else after
 
     def _through(self, s: ActorState, network: Network | Refusal) -> Next:
         return network if isinstance(network, Refusal) else s.but(network=network)

@@ -132,12 +132,14 @@ class Commit(NodeModel[CommitState]):
     events: tuple[str, ...] = parameter(
         ("drop table t at D to A", "alter table t at B to B"),
         "what is submitted, by which node, to which one first: drop table t at D to A",
-        extra_json_schema={"title": "events", "written": True},
+        title="events",
+        written=True,
     )
     given_names: tuple[str, ...] = parameter(
         (),
         "names of the nodes, members of the CMS first; empty: A, B, C, …",
-        extra_json_schema={"title": "names", "written": True},
+        title="names",
+        written=True,
     )
     backend: Literal["paxos", "atomic"] = parameter(
         "paxos",

@@ -87,7 +87,8 @@ class Paxos(MachineModel):
     values: tuple[str, ...] = parameter(
         ("x at A", "y at B"),
         "what is to be in the log, and the member that proposes it: x at A",
-        extra_json_schema={"title": "values", "written": True},
+        title="values",
+        written=True,
     )
     epochs: int = parameter(
         1, "epochs of the log that may be taken", ge=1, le=8, extra_json_schema=BUDGET
@@ -98,12 +99,14 @@ class Paxos(MachineModel):
     given_names: tuple[str, ...] = parameter(
         (),
         "names of the members; empty: A, B, C, …",
-        extra_json_schema={"title": "names", "written": True},
+        title="names",
+        written=True,
     )
     becomes: tuple[str, ...] = parameter(
         (),
         "who the members are after a change: B C D (empty: they never change)",
-        extra_json_schema={"title": "new members", "written": True},
+        title="new members",
+        written=True,
     )
     spreads: bool = parameter(
         True, "whether all are told what was chosen (off: each of those messages is lost)"
