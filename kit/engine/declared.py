@@ -396,15 +396,16 @@ def parameter(
     field: str = "",
     written: bool = False,
     hidden: bool = False,
+    counts: bool = False,
     **more: Any,
 ) -> T:
     """Declare a parameter of a model: what it usually is, what it means, its limits (``ge=1``).
 
     It goes by ``field`` where that is not the name of the attribute, as a method of all models has
-    it. One that is ``written`` a person types as text, one that is ``hidden`` has no control.
-    ``more`` are those of ``msgspec.Meta``.
+    it. One that is ``written`` a person types as text, one that is ``hidden`` has no control, one
+    that ``counts`` says how often something may happen. ``more`` are those of ``msgspec.Meta``.
     """
-    flags = {"written": written, "hidden": hidden}
+    flags = {"written": written, "hidden": hidden, "budget": counts}
     if any(flags.values()):
         more["extra_json_schema"] = {name: True for name, is_so in flags.items() if is_so}
     given: Any = Given(default, Meta(description=description, **more), field=field)

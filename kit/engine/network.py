@@ -48,13 +48,15 @@ class Budget(Struct, frozen=True, cache_hash=True):
 class NetworkOptions(Budget, frozen=True, forbid_unknown_fields=True):
     """What a network does: whether a link keeps its order (``fifo``), and the budget of each fault.
 
-    ``most_in_flight`` bounds a search: no step makes more messages be on their way (0: any number).
+    Two make a search smaller: ``most_in_flight`` bounds it, no step makes more messages be on their
+    way (0: any number); a ``tidy`` one takes away what can change nothing any more.
     Where ``duplicates`` is None a message stays in flight for good: it may be received any number
     of times, and sending it once more changes nothing.
     """
 
     fifo: bool = False
     most_in_flight: int = 0
+    tidy: bool = False
 
     @property
     def budget(self) -> Budget:

@@ -41,7 +41,6 @@ from kit.engine.declared import (
     safeguard,
     sometimes,
 )
-from kit.engine.parameters import BUDGET
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput, Refusal
 from kit.masks import chosen, majority
@@ -151,7 +150,7 @@ class Commit(NodeModel[CommitState]):
         "rounds of a duel: ballots of a member for one slot",
         ge=1,
         le=4,
-        extra_json_schema=BUDGET,
+        counts=True,
     )
     replication: bool = parameter(
         True, "whether entries spread by themselves (off: each of those messages is lost)"

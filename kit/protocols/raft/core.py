@@ -160,7 +160,7 @@ def configure(
     turn = _Turn(server, options)
     joint = safeguards.joint and (not options.hears or held.changes(wanted) > 1)
     turn.wait(Waiting(request, "committed", server.term, log.last_index + 1))
-    turn.add(held.entering(wanted) if joint else Configuration(wanted))
+    turn.add(Configuration(wanted, held.current if joint else ()))
     return turn.done()
 
 
@@ -446,11 +446,10 @@ class _Turn:
         if index == was or not of_term:
             return
         self.store(commit=index)
-        if not was < self.server.log.configured_at <= index:
-            return
-        if known.is_joint:
-            self.add(known.leaving())
-        elif not known.votes(self.server.id) and any(known.groups):
+        is_changed = was < self.server.log.configured_at <= index
+        if is_changed and known.is_joint:
+            self.add(Configuration(known.current))
+        elif is_changed and not known.votes(self.server.id) and any(known.groups):
             self.hand_over(Transfer())
 
     def lead_on(self, alive: Collection[str]) -> None:
@@ -488,10 +487,8 @@ class _Turn:
     def hand_over(self, handing: Transfer) -> None:
         """Leadership goes to a voter, as soon as one has all entries."""
         self.reign(transfer=handing)
-        for p in self.role.progress:
-            if self.is_heir(p):
-                return self.tell_to_lead(p.id)
-        return None
+        if heir := next(filter(self.is_heir, self.role.progress), None):
+            self.tell_to_lead(heir.id)
 
     def is_heir(self, p: Progress) -> bool:
         """Whether it may hand over to this one, which votes and has all entries."""

@@ -9,7 +9,7 @@ Sources: Raft paper; Ongaro's thesis; Scylla, Raft in Scylla.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import combinations, pairwise
 from typing import Any, Literal, get_args
 
@@ -18,7 +18,6 @@ from kit.engine.declared import always, budget, parameter, refused, safeguard, s
 from kit.engine.machines import Answer, MachineModel, MachineState, Turn
 from kit.engine.model import CommutingDeliveries
 from kit.engine.network import Envelope
-from kit.engine.parameters import BUDGET
 from kit.errors import BadInput, Refusal
 from kit.masks import majority
 from kit.protocols.raft import core, words
@@ -65,9 +64,7 @@ class Raft(MachineModel):
         "what clients ask for, in order: x, x at B, read at B, members A B D, transfer, snapshot",
         written=True,
     )
-    terms: int = parameter(
-        3, "the last term for which a server may ask", ge=1, le=9, extra_json_schema=BUDGET
-    )
+    terms: int = parameter(3, "the last term for which a server may ask", ge=1, le=9, counts=True)
     clock: bool = parameter(False, "whether timeouts count ticks; else one may run out any time")
     timeout: int = parameter(3, "ticks of the shortest timeout (with a clock)", ge=2, le=20)
     detector: bool = parameter(False, "whether only a leader that is not heard is suspected")
@@ -396,22 +393,13 @@ class Raft(MachineModel):
 
     # -- words and names ---------------------------------------------------------------------------
 
-    def in_short(self, message: Any) -> str:
-        """A message as Raft calls it."""
-        return words.said(message)
+    in_short, in_verbs = staticmethod(words.said), staticmethod(words.verb)
+    in_full = staticmethod(partial(words.said, fully=True))
 
     def suggest(self, s: Any) -> Any | None:
         """As on any network; no timer, once a leader has brought all it has to everybody."""
         step = super().suggest(s)
         return None if isinstance(step, MachineModel.tick) and self.is_settled(s) else step
-
-    def in_verbs(self, message: Any) -> str:
-        """A message as scenario files write it."""
-        return words.verb(message)
-
-    def in_full(self, message: Any) -> str:
-        """A message with all that it says."""
-        return words.said(message, fully=True)
 
     def milestone(self, before: Any, action: Any, after: Any) -> str | None:
         """Somebody leads a term, a command is committed; or what befalls a node or a link."""

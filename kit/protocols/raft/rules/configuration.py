@@ -56,14 +56,6 @@ class Configuration(Struct, frozen=True, cache_hash=True, dict=True):
         """Whether a server votes in the current group."""
         return server in self.groups[-1]
 
-    def entering(self, members: tuple[Member, ...]) -> "Configuration":
-        """The joint configuration on the way to other members."""
-        return Configuration(members, self.current)
-
-    def leaving(self) -> "Configuration":
-        """The configuration behind the joint one."""
-        return Configuration(self.current)
-
     def changes(self, members: tuple[Member, ...]) -> int:
         """How many servers come, go, or get or lose their vote on the way to other members."""
         was, will = ({m.id: m.can_vote for m in each} for each in (self.current, members))
