@@ -2,13 +2,14 @@
 
 An entry has an ``index``, and those of a row follow one another from any index on. Chunks hold
 neighbours whose indexes have the same quotient by ``CHUNK``, so that two rows of one origin compare
-chunk by chunk. No row is empty but ``()``.
+chunk by chunk; equal full ones are one object. No row is empty but ``()``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import chain
+from functools import lru_cache
+from itertools import chain, takewhile
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
@@ -35,6 +36,7 @@ class Chunk(Struct, Generic[E], frozen=True, cache_hash=True):
 
 
 Row: TypeAlias = tuple[Chunk[E], ...]
+_full = lru_cache(1 << 8)(Chunk)
 
 
 def each(row: Row[E]) -> Iterator[E]:
@@ -66,9 +68,10 @@ def part(row: Row[E], first: int, last: int) -> tuple[E, ...]:
 
 def added(row: Row[E], entry: E) -> Row[E]:
     """The row with one more entry."""
-    if row and row[-1].entries[0].index // CHUNK == entry.index // CHUNK:
-        return (*row[:-1], Chunk((*row[-1].entries, entry)))
-    return (*row, Chunk((entry,)))
+    if not row or entry.index % CHUNK == 0:
+        return (*row, Chunk((entry,)))
+    entries = (*row[-1].entries, entry)
+    return (*row[:-1], _full(entries) if (entry.index + 1) % CHUNK == 0 else Chunk(entries))
 
 
 def row_of(entries: Iterable[E]) -> Row[E]:
@@ -82,13 +85,13 @@ def row_of(entries: Iterable[E]) -> Row[E]:
 def shared(row: Row[E], other: Row[E]) -> int:
     """The index up to which both have the same entries, from the first one on (0: none)."""
     last = 0
-    for mine, theirs in zip(row, other, strict=False):
-        pairs = zip(mine.entries, theirs.entries, strict=False)
-        for a, b in pairs if mine is not theirs else ():
-            if a is not b and a != b:
-                return last
-            last = a.index
-        if len(mine.entries) != len(theirs.entries):
+    for one, two in zip(row, other, strict=False):
+        size = min(len(one.entries), len(two.entries))
+        mine, theirs = one.entries[:size], two.entries[:size]
+        if one is not two and mine != theirs:
+            same = takewhile(lambda pair: pair[0] == pair[1], zip(mine, theirs, strict=True))
+            return max((entry.index for entry, _ in same), default=last)
+        last = mine[-1].index
+        if len(one.entries) != len(two.entries):
             return last
-        last = mine.entries[-1].index
     return last

@@ -327,7 +327,7 @@ class Raft(MachineModel):
         """State machines apply the same entries in the same order."""
         longest = max(s.nodes, key=lambda n: len(n.machine))
         for n in s.nodes:
-            if n.machine != longest.machine[: len(n.machine)]:
+            if n is not longest and n.machine != longest.machine[: len(n.machine)]:
                 both = " and ".join(sorted((n.server.id, longest.server.id)))
                 return f"{both} have applied different entries"
         return None
@@ -345,10 +345,9 @@ class Raft(MachineModel):
     @always("INV-LIN", of=lambda s: s.answers)
     def reads_see_writes(self, s: MachineState) -> str | None:
         """A read sees all that was answered before it began."""
-        stale = (
-            f"{a.request}: it reads index {index_in(a.outcome)}" for a in s.answers if _is_stale(a)
-        )
-        return next(stale, None)
+        for stale in filter(_is_stale, s.answers):
+            return f"{stale.request}: it reads index {index_in(stale.outcome)}"
+        return None
 
     @always("INV-PROGRESS", when=lambda m: m.detector)
     def nobody_waits_for_the_deaf(self, s: MachineState) -> str | None:
