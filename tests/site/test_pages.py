@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import io
+import tarfile
 import threading
 import zipfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,6 +21,7 @@ from kit.engine.timeline import Timeline
 from kit.playing.links import link_of, run_of
 from kit.site.worker import whole_story
 from kit.views.shell import raw_module
+from tests.house.source import ROOT, python_files
 from tests.waiting import PATIENCE
 from tools import core
 from tools import site as builder
@@ -131,6 +135,48 @@ def test_a_link_leads_to_a_run(page: Page, site: str) -> None:
     sent = run_of(address.removeprefix("#run="), story)
     assert sent.actions()[:1] == first.actions()
     assert len(sent.actions()) == 2
+
+
+def test_what_an_engine_reads_is_compiled(site: str, page: Page) -> None:
+    """Modules are byte code, and text as well only where something reads it; the rest of the
+    library stays text.
+    """
+    page.goto(f"{site}/index.html")
+    kit, library = (
+        gzip.decompress(page.request.get(f"{site}/engine/{name}.gz").body())
+        for name in ("kit.tar", "python_stdlib.zip")
+    )
+    with tarfile.open(fileobj=io.BytesIO(kit)) as tape:
+        names = {*tape.getnames()}
+    assert "kit/engine/model.pyc" in names
+    assert "kit/engine/model.py" not in names
+    assert {
+        f"kit/protocols/raft/{x}" for x in ("family.py", "__pycache__/family.cpython-314.pyc")
+    } <= names
+    assert not {name for name in names if name.endswith(".py")} - {
+        str(path.relative_to(ROOT))
+        for path in python_files("kit")
+        if path.name == "family.py" or "TYPE_CHECKING" in path.read_text(encoding="utf-8")
+    }
+    with zipfile.ZipFile(io.BytesIO(library)) as archive:
+        assert {"inspect.pyc", "csv.py"} <= {*archive.namelist()}
+        assert "inspect.py" not in archive.namelist()
+
+
+def test_without_a_compiler_pages_have_the_text(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where that Python cannot be run, one line says so, and sources stay as they are."""
+    (tmp_path / "kit").mkdir()
+    (tmp_path / "kit" / "model.py").write_text("x = 1\n", encoding="utf-8")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    builder.compiled(tmp_path)
+    said = capsys.readouterr().out
+    assert said == (
+        "site: node is not here, and runs the Python of a page: "
+        "pages compile the kit themselves, and are live later\n"
+    )
+    assert [path.name for path in (tmp_path / "kit").iterdir()] == ["model.py"]
 
 
 COUNTED = """async ([site, asked]) => {

@@ -8,6 +8,20 @@ const INFO = { abi_version: "2026_0", arch: "wasm32", python: "3.14.2" };
 const LOCK = JSON.stringify({ packages: {}, info: INFO });
 let engine = null;
 
+// A tape of files: each has a head of 512 bytes, and is filled up to as many.
+function unpack(FS, tape, folder) {
+  const text = new TextDecoder();
+  const said = (at, most) => text.decode(tape.subarray(at, at + most)).split("\0")[0];
+  for (let at = 0; tape[at]; ) {
+    const path = [folder, said(at + 345, 155), said(at, 100)].filter(Boolean).join("/");
+    const begin = at + 512;
+    const end = begin + parseInt(said(at + 124, 12), 8);
+    FS.mkdirTree(path.slice(0, path.lastIndexOf("/")));
+    FS.writeFile(path, tape.subarray(begin, end), { canOwn: true });
+    at = begin + Math.ceil((end - begin) / 512) * 512;
+  }
+}
+
 async function begin({ core, files, scripts }) {
   self.fetch = async (address) => new Response(files[String(address).replace(NOWHERE, "")]);
   WebAssembly.instantiateStreaming = async (_, imports) =>
@@ -17,7 +31,7 @@ async function begin({ core, files, scripts }) {
   const given = { indexURL: NOWHERE, packageBaseUrl: NOWHERE, lockFileContents: LOCK };
   const python = await loadPyodide({ ...given, createPyodideModule });
   python.unpackArchive(files["msgspec.whl"], "whl");
-  python.unpackArchive(files["kit.zip"], "zip", { extractDir: "/kit" });
+  unpack(python.FS, new Uint8Array(files["kit.tar"]), "/kit");
   python.runPython("import sys; sys.path.insert(0, '/kit')");
   return { python, kit: python.pyimport("kit.site.worker") };
 }
