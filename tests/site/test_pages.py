@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kit.commands.site import LOOPBACK, server
+from kit.commands.site import site as site_command
 from kit.engine import trace as traces
 from kit.engine.check import check
 from kit.engine.registry import build
@@ -42,15 +43,20 @@ SEARCHED: tuple[tuple[str, dict[str, Any], tuple[str, ...]], ...] = (
 
 
 @pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a small site, two folders below the root of its server."""
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small site, two folders below another."""
     if core.fetched() is None:
         pytest.skip("no Python for browsers here: `make programs` brings it")
-    root = tmp_path_factory.mktemp("site")
-    folder = root / "some" / "where"
+    folder = tmp_path_factory.mktemp("site") / "some" / "where"
     builder.build(folder, [STORY, BROKEN])
     (folder / "engine.js").write_text(raw_module("engine"), encoding="utf-8")
-    with server(root) as running:
+    return folder
+
+
+@pytest.fixture(scope="session")
+def site(folder: Path) -> Iterator[str]:
+    """The address of the site, two folders below the root of its server."""
+    with server(folder.parents[1]) as running:
         threading.Thread(target=running.serve_forever, daemon=True).start()
         yield f"http://{LOOPBACK}:{running.server_port}/some/where"
         running.shutdown()
@@ -177,6 +183,39 @@ def test_without_a_compiler_pages_have_the_text(
         "pages compile the kit themselves, and are live later\n"
     )
     assert [path.name for path in (tmp_path / "kit").iterdir()] == ["model.py"]
+
+
+@pytest.fixture
+def single(folder: Path, tmp_path: Path) -> str:
+    """The address of a story's page that is one file, and lies alone in a folder."""
+    out = tmp_path / "story.html"
+    assert site_command([str(folder), "--single", BROKEN, str(out)]) == 0
+    return out.as_uri()
+
+
+def test_one_file_is_live_from_a_disk(page: Page, single: str) -> None:
+    """One steps, switches a safeguard and searches, without any server."""
+    page.goto(single)
+    page.wait_for_selector("body[data-is=live]")
+    page.click("[data-do=step]")
+    page.wait_for_selector("input[aria-valuetext^='step 1 of']")
+    page.click("[data-do=setup]")
+    page.click("[data-setup=search]")
+    page.wait_for_selector(".kp[data-my-broken] .kp-break")
+    page.check("[data-switch=commit-with-guard]")
+    page.locator(".kit-told").get_by_text("as a branch on the map").wait_for()
+
+
+def test_one_file_is_read_where_no_engine_starts(browser: Browser, single: str) -> None:
+    """A browser without workers shows every step, and says what it cannot do."""
+    page = browser.new_page()
+    page.add_init_script("delete self.Worker")
+    page.goto(single)
+    page.wait_for_selector("body[data-is=failed]")
+    assert "can be read, not changed" in page.inner_text("#engine")
+    page.click("[data-do=step]")
+    page.wait_for_selector("input[aria-valuetext^='step 1 of']")
+    page.close()
 
 
 COUNTED = """async ([site, asked]) => {

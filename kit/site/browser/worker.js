@@ -22,12 +22,19 @@ function unpack(FS, tape, folder) {
   }
 }
 
-async function begin({ core, files, scripts }) {
+// Only a worker of the older kind can be made of what a page from a disk holds. What is to be loaded
+// would not begin in one, and this is how it tells.
+self.importScripts = undefined;
+
+async function begin({ core, files }) {
   self.fetch = async (address) => new Response(files[String(address).replace(NOWHERE, "")]);
   WebAssembly.instantiateStreaming = async (_, imports) =>
     ({ module: core, instance: await WebAssembly.instantiate(core, imports) });
+  // Addresses that such a page makes lead nowhere from here.
+  const type = "text/javascript";
+  const script = (name) => import(URL.createObjectURL(new Blob([files[name]], { type })));
   const [{ loadPyodide }, { default: createPyodideModule }] =
-    await Promise.all(scripts.map((script) => import(script)));
+    await Promise.all(["pyodide.mjs", "pyodide.asm.mjs"].map(script));
   const given = { indexURL: NOWHERE, packageBaseUrl: NOWHERE, lockFileContents: LOCK };
   const python = await loadPyodide({ ...given, createPyodideModule });
   python.unpackArchive(files["msgspec.whl"], "whl");

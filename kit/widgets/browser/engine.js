@@ -1,7 +1,6 @@
 // What an engine is made of, fetched once; and a worker in which one runs.
 
-const SCRIPTS = ["pyodide.mjs", "pyodide.asm.mjs", "worker.js"];
-const FILES = ["python_stdlib.zip", "msgspec.whl", "kit.tar"];
+const FILES = ["pyodide.mjs", "pyodide.asm.mjs", "python_stdlib.zip", "msgspec.whl", "kit.tar"];
 let made;
 
 // All of it is stored compressed: a plain server does not compress what it sends.
@@ -13,16 +12,13 @@ const unpacked = async (response) => {
 // `fetched` gives the response for a file's name. What was compiled serves every worker.
 async function make(fetched) {
   const bytes = (name) => unpacked(fetched(`${name}.gz`));
-  const type = "text/javascript";
-  const script = async (name) => URL.createObjectURL(new Blob([await bytes(name)], { type }));
-  const file = async (name) => [name, await bytes(name)];
-  const [core, scripts, files] = await Promise.all([
+  const [core, script, ...files] = await Promise.all([
     bytes("pyodide.asm.wasm").then((code) => WebAssembly.compile(code)),
-    Promise.all(SCRIPTS.map(script)),
-    Promise.all(FILES.map(file)),
+    bytes("worker.js"),
+    ...FILES.map(async (name) => [name, await bytes(name)]),
   ]);
-  const worker = scripts.pop();
-  return { given: { core, scripts, files: Object.fromEntries(files) }, worker };
+  const worker = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
+  return { given: { core, files: Object.fromEntries(files) }, worker };
 }
 
 export class Engine {
@@ -30,7 +26,7 @@ export class Engine {
   constructor(fetched, heard, failed) {
     made ??= make(fetched);
     this.worker = made.then(({ given, worker }) => {
-      const one = new Worker(worker, { type: "module" });
+      const one = new Worker(worker);
       one.onmessage = ({ data }) => (data.failed ? failed(data.failed) : heard(data));
       one.onerror = (event) => failed(event.message);
       one.postMessage([["begin", given]]);
