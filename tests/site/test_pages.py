@@ -125,6 +125,37 @@ def test_a_search_is_stopped_and_keeps_nobody_waiting(page: Page, site: str) -> 
     page.locator(".kit-found").get_by_text("none found so far, and nothing is proven").wait_for()
 
 
+SILENT = """{
+  const Begun = Worker;
+  let known = 0;
+  self.Worker = class extends Begun {
+    number = ++known;
+    postMessage(said) {
+      if (this.number !== 2) super.postMessage(said);
+    }
+  };
+}"""
+"""The second worker of the page never hears what it shall do."""
+
+
+def test_a_cause_is_looked_for_beside_the_page(page: Page, site: str) -> None:
+    """While nothing comes of it one goes on, and may stop it; asked again, it is shown."""
+    page.add_init_script(SILENT)
+    opened(page, site, BROKEN)
+    page.keyboard.press("End")
+    page.wait_for_selector(".kp[data-my-broken] .kp-break")
+    page.click(".kp-break [data-act='break:possible']")
+    page.wait_for_selector(".kp-stop:visible")
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_selector(".kp:not([data-my-broken])")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_selector(".kp[data-my-broken] .kp-break")
+    page.click(".kp-stop")
+    page.wait_for_selector(".kp:not([data-my-searching])")
+    page.keyboard.press("w")
+    page.wait_for_selector(".kp-cause")
+
+
 def test_a_link_leads_to_a_run(page: Page, site: str) -> None:
     """A page that is opened by one stands at the run's end, and gives one for what comes next."""
     story = whole_story(STORY).model

@@ -51,6 +51,7 @@ const ACTS = {
     self.postMessage("live");
   },
   search: ({ kit }, { trace, most }) => kit.search(trace, most, tell),
+  inquire: ({ kit }, given) => kit.inquire(JSON.stringify(given), tell),
   said: (_, text) => engine.said(text),
 };
 

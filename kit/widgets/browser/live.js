@@ -48,6 +48,8 @@ function heard(said) {
     const told = typeof said === "string" ? JSON.parse(said) : said;
     if (told.drawer !== undefined) desk.show(told.drawer);
     else if (told.search) desk.search(told.search);
+    else if (told.inquire) desk.inquire(told.inquire);
+    else if (told.halt) desk.halt();
     else if (told.link) keepRun(told.link);
     else hear(told);
   }
