@@ -16,7 +16,12 @@ const place = document.body.dataset;
 const given = new URLSearchParams(location.hash.slice(1));
 const pack = new Uint8Array(await (await fetch(place.pack)).arrayBuffer());
 const traits = { pack, shell: box.innerHTML, live: true, plays: false, steps: 0, story: false };
-const fetched = (name) => fetch(new URL(name, new URL(place.engine, location.href)));
+// A page that is one file has in it what others fetch.
+const fetched = (name) => {
+  const held = part(name);
+  const beside = () => new URL(name, new URL(place.engine, location.href));
+  return fetch(held ? `data:;base64,${held.textContent}` : beside());
+};
 const ask = (said) => engine.ask("said", JSON.stringify(said));
 const { model, hear } = linked(traits, (said) => {
   ask(said);
@@ -43,6 +48,8 @@ function heard(said) {
     const told = typeof said === "string" ? JSON.parse(said) : said;
     if (told.drawer !== undefined) desk.show(told.drawer);
     else if (told.search) desk.search(told.search);
+    else if (told.inquire) desk.inquire(told.inquire);
+    else if (told.halt) desk.halt();
     else if (told.link) keepRun(told.link);
     else hear(told);
   }
