@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+import re
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 
 from msgspec import Struct
 
@@ -12,6 +14,7 @@ from kit.edge.words import say
 from kit.engine.family import families
 from kit.engine.registry import entries, entry_of
 from kit.engine.scenario import files, title_of
+from kit.lessons.course import COURSE, TRACKS
 from kit.views.fragment import escape
 from kit.views.frame import readable_frame
 from kit.views.palette import page_colours
@@ -66,10 +69,11 @@ def listed() -> Iterator[tuple[str, list[Listed]]]:
             yield family.title, own
 
 
-def start_page(pictures: Collection[str] = ()) -> str:
-    """The gallery, then the map of the course, then all stories by family.
+def start_page(drawing: str, pictures: Collection[str] = ()) -> str:
+    """The gallery, then the course: its map and its lessons, then all stories by family.
 
-    ``pictures`` are the names of the files in the folder of the gallery.
+    ``drawing`` is the map as SVG, ``pictures`` are the names of the files in the folder of the
+    gallery.
     """
     title, parts = say("Cluster metadata, step by step"), list[str]()
     for family, stories in listed():
@@ -79,14 +83,40 @@ def start_page(pictures: Collection[str] = ()) -> str:
             for each in stories
         )
         parts.append(f"<section><h2>{escape(family)}</h2><ul>{''.join(items)}</ul></section>")
-    course = f'<img src="course.svg" alt="{escape(say("the map of the course"))}">'
+    course = f'<div class="map">{_map(drawing)}</div>{"".join(_lessons())}'
     whole = f'<a href="{ARCHIVE}" download>{escape(say("All of this as one archive"))}</a>'
     serve = say("Unpack it, and any server of files shows it, such as python -m http.server.")
     body = (
         f'<main class="start"><h1>{escape(title)}</h1>{"".join(_gallery(pictures))}'
         f"{course}{''.join(parts)}<p>{whole}. {escape(serve)}</p></main>"
     )
-    return _page(title, body, "")
+    return page_of(title, body, "")
+
+
+def _map(drawing: str) -> str:
+    """The map with its links to lessons: they are in the list too, so that keys pass them by."""
+    files = "|".join(re.escape(each.file) for each in COURSE)
+    linked = re.sub(
+        rf'xlink:href="({files})"',
+        lambda found: f'tabindex="-1" href="lessons/{found[1].removesuffix(".ipynb")}.html"',
+        drawing[drawing.index("<svg") :],
+    )
+    alt = escape(
+        say("A map of the course: an arrow says what you need first. Its lessons are below.")
+    )
+    return linked.replace("<svg ", f'<svg role="group" aria-label="{alt}" ', 1)
+
+
+def _lessons() -> Iterator[str]:
+    """The lessons of each track."""
+    for title in TRACKS.values():
+        items = "".join(
+            f'<li value="{each.number}">'
+            f'<a href="lessons/{each.name}.html">{escape(each.title)}</a></li>'
+            for each in COURSE
+            if each.track == title
+        )
+        yield f"<section><h2>{escape(say(title))}</h2><ol>{items}</ol></section>"
 
 
 def _gallery(pictures: Collection[str]) -> Iterator[str]:
@@ -130,13 +160,22 @@ def story_page(name: str, title: str, rendered: RenderedTimeline) -> str:
             "The engine cannot start in this browser: the story can be read, not changed."
         ),
     }
-    attributes = "".join(f' data-{key}="{escape(value)}"' for key, value in data.items())
     script = '<script type="module" src="../../live.js"></script>'
-    return _page(title, nav + stage + script, "../../", attributes)
+    return page_of(title, nav + stage + script, "../../", data)
 
 
-def _page(title: str, body: str, root: str, attributes: str = "") -> str:
-    policy = "; ".join(map(" ".join, POLICY.items()))
+def page_of(
+    title: str,
+    body: str,
+    root: str,
+    data: Mapping[str, str] = MappingProxyType({}),
+    *,
+    styled: bool = False,
+) -> str:
+    """A page: its body with data for its script; ``styled`` is one whose parts have own styles."""
+    own = {"style-src-attr": "'unsafe-inline'"} if styled else {}
+    policy = "; ".join(map(" ".join, {**POLICY, **own}.items()))
+    attributes = "".join(f' data-{key}="{escape(value)}"' for key, value in data.items())
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'

@@ -55,11 +55,12 @@ def is_scenario(name: str) -> bool:
 class Engine(Session):
     """The session of a page, with its drawer; ``tell`` sends the page a message or a pack."""
 
-    def __init__(self, name: str, pack: bytes, tell: Tell) -> None:
+    def __init__(self, story: str | Timeline, pack: bytes, tell: Tell) -> None:
         drawn = msgspec.json.decode(gzip.decompress(pack), type=Pack) if pack else None
         line = Line()
         self.drawer: Drawer | None = None
-        super().__init__(whole_story(name), line, drawn=drawn)
+        told = whole_story(story) if isinstance(story, str) else story
+        super().__init__(told, line, drawn=drawn)
         line.tell = tell
         self.drawer = Drawer(self, line.send)
         self.drawer.show()

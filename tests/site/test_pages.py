@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import threading
 import zipfile
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from kit.engine import trace as traces
 from kit.engine.check import check
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
+from kit.lessons.course import COURSE
 from kit.playing.links import link_of, run_of
 from kit.site.worker import whole_story
 from kit.views.shell import raw_module
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 
 STORY, BROKEN = "twophase/one-gives-up", "group0/off-commit-with-guard"
+LESSON = "01-every-run"
 SEARCHED: tuple[tuple[str, dict[str, Any], tuple[str, ...]], ...] = (
     ("twophase", {}, ()),
     ("group0", {}, ()),
@@ -44,7 +47,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         pytest.skip("no Python for browsers here: `make programs` brings it")
     root = tmp_path_factory.mktemp("site")
     folder = root / "some" / "where"
-    builder.build(folder, [STORY, BROKEN])
+    builder.build(folder, [STORY, BROKEN], [LESSON])
     (folder / "engine.js").write_text(raw_module("engine"), encoding="utf-8")
     with server(root) as running:
         threading.Thread(target=running.serve_forever, daemon=True).start()
@@ -98,6 +101,57 @@ def test_a_story_is_live_without_a_network(page: Page, site: str) -> None:
     page.check("[data-switch=commit-with-guard]")
     page.locator(".kit-told").get_by_text("as a branch on the map").wait_for()
     assert found.count() == 0
+
+
+def test_a_lesson_is_read_and_its_players_come_to_life(page: Page, site: str) -> None:
+    """Nobody fetches an engine to read it and to step what is drawn. The first press starts one
+    for all its Players; then the network is cut.
+    """
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(f"{site}/lessons/{LESSON}.html")
+    players = page.locator(".kit-player[data-is=seated]")
+    players.nth(1).locator(".kp-break").wait_for()
+    assert page.get_by_role("heading", name="Who chooses?").count() == 1
+    assert not [url for url in asked if "/engine/" in url]
+    first = players.nth(0)
+    first.locator("[data-do=step]").click()
+    first.locator("input[aria-valuetext^='step 1 of']").wait_for()
+    page.wait_for_selector("body[data-is=live]")
+    page.context.set_offline(True)
+    first.locator("[data-do=fork]").click()
+    first.locator(
+        ".kp-stage .actions [data-act]:not([data-refused]):not(.suggested)"
+    ).first.evaluate("(button) => button.click()")
+    first.locator(".kp-map:not([hidden])").wait_for()
+    players.nth(1).locator("[data-do=setup]").click()
+    players.nth(1).locator("[data-switch]").first.wait_for()
+
+
+def test_an_exercise_is_judged_on_its_page(page: Page, site: str) -> None:
+    """A wrong answer and a right one; one that never ends is stopped. The browser remembers."""
+    page.goto(f"{site}/lessons/{LESSON}.html")
+    box = page.locator("[data-exercise=prepared-in-vain]")
+    said, check = box.locator(".told"), box.get_by_role("button", name="Check")
+    check.click()
+    box.locator(".verdict").get_by_text("Not yet.").wait_for()
+    program = box.locator("textarea").input_value()
+    managers = ("RM0", "RM1", "RM2")
+    steps = [f"{verb} {each}" for verb in ("prepare", "receive-prepared") for each in managers]
+    verbs = [*steps, "decide abort", *(f"receive-decision {each}" for each in managers)]
+    box.locator("textarea").fill(re.sub(r"\[.*\]", str(verbs), program))
+    page.context.set_offline(True)
+    check.click()
+    box.locator(".verdict").get_by_text("✓ Passed.").wait_for()
+    said.get_by_text("You have solved it").wait_for()
+    box.locator("textarea").fill("while True: pass")
+    check.click()
+    said.get_by_text("The judge is at work").wait_for()
+    box.get_by_role("button", name="Stop").click()
+    said.get_by_text("nothing was judged").wait_for()
+    page.context.set_offline(False)
+    page.reload()
+    said.get_by_text("You have solved it").wait_for()
 
 
 def test_a_search_is_stopped_and_keeps_nobody_waiting(page: Page, site: str) -> None:
@@ -170,7 +224,10 @@ def test_the_list_leads_to_every_story_that_was_built(page: Page, site: str) -> 
     page.locator(".gallery img").first.evaluate("(drawing) => drawing.decode()")
     links = page.locator("main section a")
     addresses = links.evaluate_all("(all) => all.map(({ href }) => href)")
-    assert all(address.startswith(f"{site}/stories/") for address in addresses)
+    below = (f"{site}/stories/", f"{site}/lessons/")
+    assert all(address.startswith(below) for address in addresses)
+    on_the_map = page.locator(".map a").evaluate_all("(all) => all.map((one) => one.href.baseVal)")
+    assert {f"lessons/{each.name}.html" for each in COURSE} == {*on_the_map}
     assert {f"{site}/stories/{name}.html" for name in (STORY, BROKEN)} <= {*addresses}
     with zipfile.ZipFile(io.BytesIO(page.request.get(f"{site}/site.zip").body())) as whole:
         assert whole.read("site/index.html").decode() == page.request.get(page.url).text()

@@ -7,6 +7,7 @@ const NOWHERE = "https://localhost/";
 const INFO = { abi_version: "2026_0", arch: "wasm32", python: "3.14.2" };
 const LOCK = JSON.stringify({ packages: {}, info: INFO });
 let engine = null;
+let parts = null;
 
 async function begin({ core, files, scripts }) {
   self.fetch = async (address) => new Response(files[String(address).replace(NOWHERE, "")]);
@@ -29,6 +30,12 @@ const ACTS = {
     engine = kit.Engine(name, python.toPy(pack), tell);
     self.postMessage("live");
   },
+  part({ python }, { number, about, pack }) {
+    parts ??= python.pyimport("kit.site.parts").Parts(tell);
+    parts.open(number, about, python.toPy(pack));
+  },
+  heard: (_, { number, text }) => parts.said(number, text),
+  judge: ({ python }, { program }) => python.pyimport("kit.site.answers").judge(program, tell),
   search: ({ kit }, { trace, most }) => kit.search(trace, most, tell),
   said: (_, text) => engine.said(text),
 };

@@ -1,0 +1,82 @@
+"""What is live on a page of several parts, Players and drills: one worker has all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import msgspec
+
+from kit.engine.drill import open_drill
+from kit.errors import BadInput, misfit
+from kit.playing.drilling import DrillSession, Terminal
+from kit.playing.session import Line
+from kit.playing.stored import StoredRun
+from kit.site.worker import Engine, Tell
+
+
+class Part(Protocol):
+    """What hears what the page says to it."""
+
+    def said(self, text: str) -> None:
+        """Do that."""
+
+
+class Drilled:
+    """A drill as a page shows it: its session and its terminal, at the end of one line."""
+
+    def __init__(self, name: str, tell: Tell) -> None:
+        drill, line = open_drill(name), Line()
+        self.session = DrillSession(drill.timeline, line)
+        line.tell = tell
+        self.terminal = Terminal(
+            drill,
+            self.session,
+            lambda parts, hinted: line.send({"terminal": parts, "hinted": hinted}),
+            lambda content: line.send({"answer": content}),
+        )
+
+    def said(self, text: str) -> None:
+        """Do what the page says: a message of the wire, or a line of the terminal."""
+        content = msgspec.json.decode(text)
+        if isinstance(content, dict) and "message" in content:
+            self.session.hear(content)
+            self.terminal.follow()
+        else:
+            self.terminal.hear(content)
+
+
+class Parts:
+    """The parts of a page, each by its number; ``tell`` gets it with what one says."""
+
+    def __init__(self, tell: Callable[[tuple[int, str | bytes]], object]) -> None:
+        self.tell = tell
+        self.opened: dict[int, Part] = {}
+
+    def open(self, number: int, about: str, pack: bytes) -> None:
+        """Open a part on what is said of it, as JSON: the name of a drill, or a run that a notebook
+        has stored, of which the page has drawn the pack.
+
+        Raises BadInput for what is neither.
+        """
+
+        def tell(said: str | bytes) -> None:
+            self.tell((number, said))
+
+        try:
+            run = msgspec.json.decode(about, type=str | StoredRun)
+        except msgspec.MsgspecError as error:
+            raise misfit("about", about, error, "a drill or a run") from None
+        part: Any = Drilled(run, tell) if isinstance(run, str) else _played(run, pack, tell)
+        self.opened[number] = part
+        tell("live")
+
+    def said(self, number: int, text: str) -> None:
+        """Do what the page says to a part. Raises BadInput for one that is not open."""
+        if number not in self.opened:
+            raise BadInput("part", number, "one that is open")
+        self.opened[number].said(text)
+
+
+def _played(run: StoredRun, pack: bytes, tell: Tell) -> Part:
+    return Engine(run.timeline(), pack, tell)
