@@ -28,7 +28,7 @@ from kit.protocols.raft.tables import RaftTables
 
 GROUP = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
 SIZES, COMMANDS, FAULTY, WINDOW = (3, 5), 10_000, 5_000, 64
-ROUNDS = 3
+ROUNDS = 2
 LONG, PART = 100_000, 5_000
 FLAT = 1.5
 RAFT, EVENTS = "pysyncobj==0.3.17", "simpy==4.1.2"
