@@ -18,8 +18,10 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
+from kit.engine.drill import drills
 from kit.errors import KitError
 from kit.lessons.course import COURSE, lesson
+from kit.site.drills import drill_page, listed_drills
 from kit.site.lessons import glossary_page, lesson_page, read_lesson
 from kit.site.pages import ARCHIVE, listed, sheet, start_page, story_page, style
 from kit.site.worker import whole_story
@@ -39,7 +41,7 @@ MOST_BYTES = 12_000_000
 
 PLAIN, PACKED = ("python_stdlib.zip",), ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm")
 """Files of the Python: as they are, and compressed."""
-ENTRIES: tuple[Entry, ...] = ("live", "lesson")
+ENTRIES: tuple[Entry, ...] = ("live", "lesson", "drill")
 """Modules of the pages."""
 LEFT_OUT = {"__pycache__", "classroom", "clients", "commands", "spark", "widgets"}
 """Folders of the kit, or of a family, that no page needs."""
@@ -100,6 +102,15 @@ def write_lesson(name: str, target: Path) -> frozenset[str]:
     return page.pictures
 
 
+def write_drill(name: str, target: Path) -> None:
+    """Write a drill's page and its pack."""
+    page, pack = drill_page(name)
+    for folder, ending, data in (("drills", "html", page.encode()), ("packs/drills", "pack", pack)):
+        path = target / folder / f"{name}.{ending}"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+
 def archive(target: Path) -> None:
     """Pack the whole folder into one file of it, for who takes it elsewhere."""
     files = [path for path in sorted(target.rglob("*")) if path.is_file()]
@@ -109,11 +120,15 @@ def archive(target: Path) -> None:
 
 
 def build(
-    target: Path, names: list[str] | None = None, lessons: Sequence[str] | None = None
+    target: Path,
+    names: list[str] | None = None,
+    lessons: Sequence[str] | None = None,
+    drilled: Sequence[str] | None = None,
 ) -> None:
     """Write the site into a folder, which is made anew; ``names``: these stories alone.
 
-    ``lessons`` are those that it has, by the names of their notebooks (None: all).
+    ``lessons`` are those that it has, by the names of their notebooks, ``drilled`` its drills
+    (None: all).
     """
     begun = time.monotonic()
     shutil.rmtree(target, ignore_errors=True)
@@ -123,7 +138,7 @@ def build(
     (target / "site.css").write_text(style(), encoding="utf-8")
     pictures = shutil.copytree(ROOT / "images" / "gallery", target / "gallery")
     course = (ROOT / "images" / "course.svg").read_text(encoding="utf-8")
-    start = start_page(course, {path.name for path in pictures.iterdir()})
+    start = start_page(course, listed_drills(), {path.name for path in pictures.iterdir()})
     (target / "index.html").write_text(start, encoding="utf-8")
     words = glossary_page((ROOT / "docs" / "glossary.md").read_text(encoding="utf-8"))
     (target / "glossary.html").write_text(words.html, encoding="utf-8")
@@ -134,6 +149,8 @@ def build(
         sizes = dict(zip(wanted, pool.map(story, wanted, [target] * len(wanted)), strict=True))
         taught = [one.name for one in COURSE] if lessons is None else lessons
         shown = pool.map(write_lesson, taught, [target] * len(taught))
+        practised = drills() if drilled is None else drilled
+        list(pool.map(write_drill, practised, [target] * len(practised)))
         for picture in words.pictures.union(*shown):
             shutil.copy(ROOT / "images" / picture, target / "images")
     archive(target)

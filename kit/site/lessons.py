@@ -16,6 +16,7 @@ from msgspec import Struct
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
 from kit.edge.words import say
+from kit.engine.drill import drills
 from kit.lessons.course import COURSE, Lesson
 from kit.playing.stored import StoredRun, run_stored
 from kit.site.answers import program_of
@@ -106,7 +107,7 @@ def led(html: str, root: str) -> tuple[str, frozenset[str]]:
         kind, place, mark = found[1], found[2], found[3] or ""
         name = place.rpartition("/")[2]
         known = {each.file: each.name for each in COURSE}
-        if not place or place.startswith(KEPT):
+        if not place or place.startswith((*KEPT, f"{root}drills/")):
             return found[0]
         if name in known:
             place = f"{root}lessons/{known[name]}.html"
@@ -173,7 +174,10 @@ def _output(output: Any, lesson: Lesson, parts: list[Part]) -> str:
     if kind == "image/png":
         words = escape(output.data.get("text/plain", ""))
         return f'<img src="data:image/png;base64,{data.strip()}" alt="{words}">'
-    run = run_stored(output.metadata)
+    run, drill = run_stored(output.metadata), output.metadata.get("drill")
+    if drill in drills():
+        words = escape(say("Type in this drill"))
+        data += f'<p><a href="../drills/{drill}.html">{words}</a></p>'
     if run is None:
         return f'<div class="shown">{data}</div>'
     number = len(parts)

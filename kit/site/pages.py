@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -20,7 +20,7 @@ from kit.views.frame import readable_frame
 from kit.views.palette import page_colours
 from kit.views.rendered import RenderedTimeline
 from kit.views.shell import shell
-from kit.views.styles import widget_style
+from kit.views.styles import terminal_style, widget_style
 
 ARCHIVE = "site.zip"
 """The file of the site that has all the others."""
@@ -43,11 +43,16 @@ def sheet(name: str) -> str:
 
 def style() -> str:
     """The style sheet of all pages."""
-    return widget_style() + page_colours().replace(".kp", ":root") + sheet("site.css")
+    return (
+        widget_style()
+        + terminal_style()
+        + page_colours().replace(".kp", ":root")
+        + sheet("site.css")
+    )
 
 
 class Listed(Struct, frozen=True):
-    """A story of the list: its name, what it is called, what it is about."""
+    """A story or a drill of the list: its name, what it is called, what it is about."""
 
     name: str
     title: str
@@ -69,20 +74,16 @@ def listed() -> Iterator[tuple[str, list[Listed]]]:
             yield family.title, own
 
 
-def start_page(drawing: str, pictures: Collection[str] = ()) -> str:
-    """The gallery, then the course: its map and its lessons, then all stories by family.
+def start_page(drawing: str, drills: Iterable[Listed] = (), pictures: Collection[str] = ()) -> str:
+    """The gallery, then the course: its map and its lessons, then drills, then all stories by
+    family.
 
     ``drawing`` is the map as SVG, ``pictures`` are the names of the files in the folder of the
     gallery.
     """
-    title, parts = say("Cluster metadata, step by step"), list[str]()
-    for family, stories in listed():
-        items = (
-            f'<li><a href="stories/{each.name}.html">{escape(each.title)}</a> '
-            f"<span>{escape(each.about)}</span></li>"
-            for each in stories
-        )
-        parts.append(f"<section><h2>{escape(family)}</h2><ul>{''.join(items)}</ul></section>")
+    title = say("Cluster metadata, step by step")
+    parts = [_list(say("Drills"), "drills", drills)]
+    parts += [_list(family, "stories", stories) for family, stories in listed()]
     course = f'<div class="map">{_map(drawing)}</div>{"".join(_lessons())}'
     whole = f'<a href="{ARCHIVE}" download>{escape(say("All of this as one archive"))}</a>'
     serve = say("Unpack it, and any server of files shows it, such as python -m http.server.")
@@ -91,6 +92,15 @@ def start_page(drawing: str, pictures: Collection[str] = ()) -> str:
         f"{course}{''.join(parts)}<p>{whole}. {escape(serve)}</p></main>"
     )
     return page_of(title, body, "")
+
+
+def _list(title: str, folder: str, pages: Iterable[Listed]) -> str:
+    items = (
+        f'<li><a href="{folder}/{each.name}.html">{escape(each.title)}</a> '
+        f"<span>{escape(each.about)}</span></li>"
+        for each in pages
+    )
+    return f"<section><h2>{escape(title)}</h2><ul>{''.join(items)}</ul></section>"
 
 
 def _map(drawing: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 import msgspec
 
@@ -12,7 +12,7 @@ from kit.errors import BadInput, misfit
 from kit.playing.drilling import DrillSession, Terminal
 from kit.playing.session import Line
 from kit.playing.stored import StoredRun
-from kit.site.worker import Engine, Tell
+from kit.site.worker import Engine, Tell, unpacked
 
 
 class Part(Protocol):
@@ -25,9 +25,9 @@ class Part(Protocol):
 class Drilled:
     """A drill as a page shows it: its session and its terminal, at the end of one line."""
 
-    def __init__(self, name: str, tell: Tell) -> None:
+    def __init__(self, name: str, pack: bytes, tell: Tell) -> None:
         drill, line = open_drill(name), Line()
-        self.session = DrillSession(drill.timeline, line)
+        self.session = DrillSession(drill.timeline, line, drawn=unpacked(pack))
         line.tell = tell
         self.terminal = Terminal(
             drill,
@@ -54,8 +54,8 @@ class Parts:
         self.opened: dict[int, Part] = {}
 
     def open(self, number: int, about: str, pack: bytes) -> None:
-        """Open a part on what is said of it, as JSON: the name of a drill, or a run that a notebook
-        has stored, of which the page has drawn the pack.
+        """Open a part, whose pack the page has, on what is said of it as JSON: a drill by its name,
+        or a run that a notebook has stored.
 
         Raises BadInput for what is neither.
         """
@@ -67,8 +67,9 @@ class Parts:
             run = msgspec.json.decode(about, type=str | StoredRun)
         except msgspec.MsgspecError as error:
             raise misfit("about", about, error, "a drill or a run") from None
-        part: Any = Drilled(run, tell) if isinstance(run, str) else _played(run, pack, tell)
-        self.opened[number] = part
+        self.opened[number] = (
+            Drilled(run, pack, tell) if isinstance(run, str) else Engine(run.timeline(), pack, tell)
+        )
         tell("live")
 
     def said(self, number: int, text: str) -> None:
@@ -76,7 +77,3 @@ class Parts:
         if number not in self.opened:
             raise BadInput("part", number, "one that is open")
         self.opened[number].said(text)
-
-
-def _played(run: StoredRun, pack: bytes, tell: Tell) -> Part:
-    return Engine(run.timeline(), pack, tell)

@@ -52,15 +52,19 @@ def is_scenario(name: str) -> bool:
     return model in model_names() and own in [each.name for each in entry_of(model).scenarios]
 
 
+def unpacked(pack: bytes) -> Pack | None:
+    """What a page has drawn already; None: nothing."""
+    return msgspec.json.decode(gzip.decompress(pack), type=Pack) if pack else None
+
+
 class Engine(Session):
     """The session of a page, with its drawer; ``tell`` sends the page a message or a pack."""
 
     def __init__(self, story: str | Timeline, pack: bytes, tell: Tell) -> None:
-        drawn = msgspec.json.decode(gzip.decompress(pack), type=Pack) if pack else None
         line = Line()
         self.drawer: Drawer | None = None
         told = whole_story(story) if isinstance(story, str) else story
-        super().__init__(told, line, drawn=drawn)
+        super().__init__(told, line, drawn=unpacked(pack))
         line.tell = tell
         self.drawer = Drawer(self, line.send)
         self.drawer.show()

@@ -15,7 +15,7 @@ from kit.views.frame import flow_markers
 
 FOLDER = Path(__file__).resolve().parent.parent / "widgets" / "browser"
 
-Entry: TypeAlias = Literal["widget", "terminal", "page", "live", "lesson"]
+Entry: TypeAlias = Literal["widget", "terminal", "page", "live", "lesson", "drill"]
 
 _IMPORT = re.compile(r'^import .* from "\./([a-z]+)\.js";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?!default)", re.MULTILINE)
@@ -72,7 +72,8 @@ def browser_module(entry: Entry) -> str:
 
     JupyterLab loads the *widget*, whose default export has ``render``, and beside it the
     *terminal*; the *page* starts an exported one, *live* one whose engine is beside it,
-    *lesson* one of several Players.
+    *lesson* one of several Players,
+    *drill* one with a terminal.
     """
     modules: dict[str, str] = {}
 

@@ -20,6 +20,7 @@ from kit.lessons.course import COURSE
 from kit.playing.links import link_of, run_of
 from kit.site.worker import whole_story
 from kit.views.shell import raw_module
+from tests.protocols.tcm.test_drill import LAGS, PASSING
 from tests.waiting import PATIENCE
 from tools import core
 from tools import site as builder
@@ -47,7 +48,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         pytest.skip("no Python for browsers here: `make programs` brings it")
     root = tmp_path_factory.mktemp("site")
     folder = root / "some" / "where"
-    builder.build(folder, [STORY, BROKEN], [LESSON])
+    builder.build(folder, [STORY, BROKEN], [LESSON], [LAGS])
     (folder / "engine.js").write_text(raw_module("engine"), encoding="utf-8")
     with server(root) as running:
         threading.Thread(target=running.serve_forever, daemon=True).start()
@@ -154,6 +155,25 @@ def test_an_exercise_is_judged_on_its_page(page: Page, site: str) -> None:
     said.get_by_text("You have solved it").wait_for()
 
 
+def test_a_drill_is_passed_by_typing(page: Page, site: str) -> None:
+    """Lines that are typed before the engine is there wait for it; Tab completes one."""
+    page.goto(f"{site}/drills/{LAGS}.html")
+    line = page.locator("[data-part=line]")
+    first, *others = PASSING[LAGS]
+    line.fill(first)
+    line.press("Enter")
+    page.wait_for_selector("body[data-is=live]")
+    page.context.set_offline(True)
+    line.fill("nodetool cm")
+    line.press("Tab")
+    page.wait_for_function("document.querySelector('[data-part=line]').value.endsWith('cms ')")
+    for each in others:
+        line.fill(each)
+        line.press("Enter")
+    page.locator(".kit-passed").get_by_text("✓ Passed").wait_for()
+    assert page.locator(".kit-command").count() == len(PASSING[LAGS])
+
+
 def test_a_search_is_stopped_and_keeps_nobody_waiting(page: Page, site: str) -> None:
     """While it goes on the engine answers; a stop says what was seen."""
     opened(page, site, STORY)
@@ -224,7 +244,7 @@ def test_the_list_leads_to_every_story_that_was_built(page: Page, site: str) -> 
     page.locator(".gallery img").first.evaluate("(drawing) => drawing.decode()")
     links = page.locator("main section a")
     addresses = links.evaluate_all("(all) => all.map(({ href }) => href)")
-    below = (f"{site}/stories/", f"{site}/lessons/")
+    below = tuple(f"{site}/{folder}/" for folder in ("drills", "lessons", "stories"))
     assert all(address.startswith(below) for address in addresses)
     on_the_map = page.locator(".map a").evaluate_all("(all) => all.map((one) => one.href.baseVal)")
     assert {f"lessons/{each.name}.html" for each in COURSE} == {*on_the_map}

@@ -1,4 +1,4 @@
-// A Player whose session is in a worker, and its drawer: what the page says is asked there, and what
+// A Player whose session is in a worker, and its drawer, if it has one: what the page says is asked there, and what
 // comes from there it hears.
 
 import { listen } from "./controls.js";
@@ -15,12 +15,14 @@ export class Seat {
     player.hand = new Hand(player);
     listen(player);
     player.drawer.attach(box.parentElement);
-    const desk = new Desk(player.drawer.sheet, fetched, place, ask);
+    Object.assign(this, { player, pass: hear });
+    const { sheet } = player.drawer;
+    if (!sheet) return;
+    this.desk = new Desk(sheet, fetched, place, ask);
     for (const name of ["setup", "break"]) {
-      const pressed = ({ target }) => target.closest(`[data-do=${name}]`) && desk.begin();
+      const pressed = ({ target }) => target.closest(`[data-do=${name}]`) && this.desk.begin();
       box.addEventListener("click", pressed);
     }
-    Object.assign(this, { player, desk, pass: hear });
   }
 
   hear(said) {
