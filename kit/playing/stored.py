@@ -38,10 +38,10 @@ class StoredRun(Struct, frozen=True, forbid_unknown_fields=True):
         """
         timeline = Timeline.load(traces.loads(self.trace))
         if self.name:
-            told = open_named(self.name).timeline
-            if _same(told.model, timeline.model):
-                timeline.script = told.script
-                timeline.tell(told.story, told.premise, told)
+            scenario = open_named(self.name).timeline
+            if _same(scenario.model, timeline.model):
+                timeline.script = scenario.script
+                timeline.tell(scenario.story, scenario.premise, scenario)
         if len(timeline.moments) == 1:
             for _ in range(MOST_AHEAD):
                 if timeline.forward() is None:
@@ -73,8 +73,6 @@ def run_stored(metadata: Any) -> StoredRun | None:
         raise misfit(FIELD, plain, error, "what a Player has stored") from None
 
 
-def _same(one: Model[Any, Any], other: Model[Any, Any]) -> bool:
-    def of(model: Model[Any, Any]) -> tuple[Any, ...]:
-        return type(model), model.parameters, tuple(model.off), model.safeguards
-
-    return of(one) == of(other)
+def _same(model: Model[Any, Any], other: Model[Any, Any]) -> bool:
+    names = ("__class__", "parameters", "off", "safeguards")
+    return all(getattr(model, name) == getattr(other, name) for name in names)

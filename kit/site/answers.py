@@ -150,5 +150,5 @@ def free_names(source: str) -> set[str]:
             yield from used(inner)
 
     whole = symtable(source, FILE, "exec")
-    own = {one.get_name() for one in whole.get_symbols() if one.is_assigned() or one.is_imported()}
+    own = {x.get_name() for x in whole.get_symbols() if x.is_assigned() or x.is_imported()}
     return {*used(whole)} - own - {*dir(builtins)}

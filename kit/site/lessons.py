@@ -103,12 +103,12 @@ def led(html: str, root: str) -> tuple[str, frozenset[str]]:
     """
     pictures: set[str] = set()
 
-    def lead(found: re.Match[str]) -> str:
-        kind, place, mark = found[1], found[2], found[3] or ""
+    def lead(link: re.Match[str]) -> str:
+        kind, place, mark = link[1], link[2], link[3] or ""
         name = place.rpartition("/")[2]
         known = {each.file: each.name for each in COURSE}
         if not place or place.startswith((*KEPT, f"{root}drills/")):
-            return found[0]
+            return link[0]
         if name in known:
             place = f"{root}lessons/{known[name]}.html"
         elif name == "glossary.md":

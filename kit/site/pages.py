@@ -108,7 +108,7 @@ def _map(drawing: str) -> str:
     files = "|".join(re.escape(each.file) for each in COURSE)
     linked = re.sub(
         rf'xlink:href="({files})"',
-        lambda found: f'tabindex="-1" href="lessons/{found[1].removesuffix(".ipynb")}.html"',
+        lambda link: f'tabindex="-1" href="lessons/{link[1].removesuffix(".ipynb")}.html"',
         drawing[drawing.index("<svg") :],
     )
     alt = escape(

@@ -63,8 +63,8 @@ class Engine(Session):
     def __init__(self, story: str | Timeline, pack: bytes, tell: Tell) -> None:
         line = Line()
         self.drawer: Drawer | None = None
-        told = whole_story(story) if isinstance(story, str) else story
-        super().__init__(told, line, drawn=unpacked(pack))
+        timeline = whole_story(story) if isinstance(story, str) else story
+        super().__init__(timeline, line, drawn=unpacked(pack))
         line.tell = tell
         self.drawer = Drawer(self, line.send)
         self.drawer.show()

@@ -75,7 +75,8 @@ def test_a_lesson_page_leads_nowhere_else(one: Lesson) -> None:
     page = paged(one)
     links = re.findall(r'<a [^>]*href="([^"]*)"', page.html)
     allowed = re.compile(
-        r"#|\.\./(index|glossary)\.html|(\.\./lessons/)?\d\d-[\w-]+\.html|https://"
+        r"#|https://|(\.\./lessons/)?\d\d-[\w-]+\.html"
+        r"|\.\./((index|glossary)\.html|drills/[\w/-]+\.html)"
     )
     assert [link for link in links if not allowed.match(link)] == []
     assert page.html.count("<script") == 1

@@ -1,5 +1,5 @@
-// The entry of a drill: a Player and a terminal over one history. What is typed before the engine is
-// there waits for it.
+// The entry of a drill: a Player and a terminal over one history. What is typed before the engine
+// is there waits for it.
 
 import { Engine } from "./engine.js";
 import { linked } from "./linked.js";

@@ -1,5 +1,5 @@
-// The entry of a lesson: each of its Players is a stored picture first, then a Player that steps what
-// was drawn for it. Whoever presses something in one starts the engine, one for all of them.
+// The entry of a lesson: each of its Players is a stored picture first, then a Player that steps
+// what was drawn for it. Whoever presses something in one starts the engine, one for all of them.
 
 import { Answers } from "./answers.js";
 import { Engine } from "./engine.js";

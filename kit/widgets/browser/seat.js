@@ -1,5 +1,5 @@
-// A Player whose session is in a worker, and its drawer, if it has one: what the page says is asked there, and what
-// comes from there it hears.
+// A Player whose session is in a worker, and its drawer, if it has one: what the page says is asked
+// there, and what comes from there it hears.
 
 import { listen } from "./controls.js";
 import { Desk } from "./desk.js";
