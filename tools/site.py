@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import gzip
+import io
 import shutil
 import sys
 import tarfile
@@ -17,6 +18,7 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from kit.engine.drill import drills
 from kit.errors import KitError
@@ -32,15 +34,16 @@ ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:  # behind what is there: tests judge copies of the kit
     sys.path.append(str(ROOT))
 
-from tools.core import PYTHON, WHEEL, fetch  # noqa: E402  # run as a script, the root is not on the path
+from tools.bytecode import KIT, LIBRARY  # noqa: E402  # run as a script, the root is not on the path
+from tools.core import WHEEL, fetch, ran, unpacked  # noqa: E402  # as above
 
 TARGET = ROOT / "build" / "site"
 MOST_BYTES = 12_000_000
 """What a browser fetches at most until a story is live."""
 
 
-PLAIN, PACKED = ("python_stdlib.zip",), ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm")
-"""Files of the Python: as they are, and compressed."""
+CORE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm")
+"""Files of the Python; its library is another."""
 ENTRIES: tuple[Entry, ...] = ("live", "lesson", "drill")
 """Modules of the pages."""
 LEFT_OUT = {"__pycache__", "classroom", "clients", "commands", "spark", "widgets"}
@@ -48,25 +51,59 @@ LEFT_OUT = {"__pycache__", "classroom", "clients", "commands", "spark", "widgets
 
 
 def engine(target: Path) -> None:
-    """Write the Python, the kit and what runs them into a folder."""
+    """Write the Python, the kit and what runs them into a folder, each file compressed."""
     target.mkdir(parents=True)
-    with tarfile.open(fetch(PYTHON)) as archive:
-        for name in (*PLAIN, *PACKED):
-            member = archive.extractfile(f"package/{name}")
-            assert member is not None
-            data = member.read()
-            if name in PLAIN:
-                (target / name).write_bytes(data)
-            else:
-                (target / f"{name}.gz").write_bytes(gzip.compress(data, 9, mtime=0))
-    shutil.copy(fetch(WHEEL), target / "msgspec.whl")
-    (target / "worker.js").write_text(sheet("worker.js"), encoding="utf-8")
-    with zipfile.ZipFile(target / "kit.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=9) as packed:
+    with TemporaryDirectory() as folder:
+        core, sources = unpacked(Path(folder)), Path(folder, "sources")
+        shutil.unpack_archive(core / "python_stdlib.zip", sources / LIBRARY)
         for path in kit_files():
-            data = path.read_bytes()
-            packed.writestr(
-                zipfile.ZipInfo(str(path.relative_to(ROOT))), data, zipfile.ZIP_DEFLATED
-            )
+            place = sources / path.relative_to(ROOT)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, place)
+        compiled(sources)
+        files = {name: (core / name).read_bytes() for name in CORE}
+        files["python_stdlib.zip"] = _zipped(sources / LIBRARY)
+        files["kit.tar"] = _taped(sources, KIT)
+    files["msgspec.whl"] = fetch(WHEEL).read_bytes()
+    files["worker.js"] = sheet("worker.js").encode()
+    for name, data in files.items():
+        (target / f"{name}.gz").write_bytes(gzip.compress(data, 9, mtime=0))
+
+
+def compiled(sources: Path) -> None:
+    """Compile sources in place by the Python that will read them; say so where that is not to be.
+
+    Pages compile them then, and take some seconds longer to be live.
+    """
+    program = "from tools.bytecode import compile_sources\ncompile_sources(places[1])"
+    try:
+        ran(program, ROOT, sources)
+    except KitError as error:
+        print(f"{error}: pages compile the kit themselves, and are live later")
+
+
+def _zipped(folder: Path) -> bytes:
+    """A folder as an archive that Python imports from; not compressed, as it is once more."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for path in sorted(folder.rglob("*")):
+            if path.is_file():
+                name = zipfile.ZipInfo(str(path.relative_to(folder)))
+                archive.writestr(name, path.read_bytes())
+    return packed.getvalue()
+
+
+def _taped(folder: Path, name: str) -> bytes:
+    """One folder of a folder as a file that a page unpacks."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+        for path in sorted((folder / name).rglob("*")):
+            if path.is_file():
+                info = tarfile.TarInfo(str(path.relative_to(folder)))
+                info.size = path.stat().st_size
+                with path.open("rb") as file:
+                    archive.addfile(info, file)
+    return packed.getvalue()
 
 
 def kit_files() -> Iterator[Path]:

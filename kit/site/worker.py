@@ -22,6 +22,7 @@ from kit.errors import KitError
 from kit.playing.opening import open_named
 from kit.playing.session import Line, Session
 from kit.site.drawer import Drawer, searched
+from kit.site.elsewhere import Count, Inquiry, Told, answered
 from kit.views.fragment import h
 from kit.views.parts import prose
 from kit.views.rendered import MOST_AHEAD
@@ -70,10 +71,14 @@ class Engine(Session):
         self.drawer.show()
 
     def said(self, text: str) -> None:
-        """Do what the page says: a message of the wire, or of its drawer."""
+        """Do what the page says: a message of the wire, of its drawer, or of
+        the second worker.
+        """
         content = msgspec.json.decode(text)
         if isinstance(content, dict) and "setup" in content and self.drawer is not None:
             self.drawer.hear(content)
+        elif isinstance(content, dict) and "inquiry" in content and self.drawer is not None:
+            self.drawer.work.hear(content)
         else:
             self.hear(content)
 
@@ -100,3 +105,13 @@ def search(trace: str, most: int, tell: Tell) -> None:
         wrong = h("p", prose(str(error)), class_="kit-wrong", role="alert")
         verdict = {"setup": "verdict", "trace": trace, "html": wrong.html()}
     tell(msgspec.json.encode({"verdict": verdict}).decode())
+
+
+def inquire(text: str, tell: Tell) -> None:
+    """Answer what is asked of a break; the page passes on how far that is, and what was found."""
+
+    def send(said: Told) -> None:
+        tell(msgspec.json.encode(said).decode())
+
+    asked = msgspec.json.decode(text, type=Inquiry)
+    send(answered(asked, lambda done, now: send(Count(done, now))))

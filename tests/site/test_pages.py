@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import re
+import tarfile
 import threading
 import zipfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from kit.commands.site import LOOPBACK, server
+from kit.commands.site import site as site_command
 from kit.engine import trace as traces
 from kit.engine.check import check
 from kit.engine.registry import build
@@ -20,6 +24,7 @@ from kit.lessons.course import COURSE
 from kit.playing.links import link_of, run_of
 from kit.site.worker import whole_story
 from kit.views.shell import raw_module
+from tests.house.source import ROOT, python_files
 from tests.protocols.tcm.test_drill import LAGS, PASSING
 from tests.waiting import PATIENCE
 from tools import core
@@ -42,15 +47,20 @@ SEARCHED: tuple[tuple[str, dict[str, Any], tuple[str, ...]], ...] = (
 
 
 @pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a small site, two folders below the root of its server."""
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small site, two folders below another."""
     if core.fetched() is None:
         pytest.skip("no Python for browsers here: `make programs` brings it")
-    root = tmp_path_factory.mktemp("site")
-    folder = root / "some" / "where"
+    folder = tmp_path_factory.mktemp("site") / "some" / "where"
     builder.build(folder, [STORY, BROKEN], [LESSON], [LAGS])
     (folder / "engine.js").write_text(raw_module("engine"), encoding="utf-8")
-    with server(root) as running:
+    return folder
+
+
+@pytest.fixture(scope="session")
+def site(folder: Path) -> Iterator[str]:
+    """The address of the site, two folders below the root of its server."""
+    with server(folder.parents[1]) as running:
         threading.Thread(target=running.serve_forever, daemon=True).start()
         yield f"http://{LOOPBACK}:{running.server_port}/some/where"
         running.shutdown()
@@ -189,6 +199,37 @@ def test_a_search_is_stopped_and_keeps_nobody_waiting(page: Page, site: str) -> 
     page.locator(".kit-found").get_by_text("none found so far, and nothing is proven").wait_for()
 
 
+SILENT = """{
+  const Begun = Worker;
+  let known = 0;
+  self.Worker = class extends Begun {
+    number = ++known;
+    postMessage(said) {
+      if (this.number !== 2) super.postMessage(said);
+    }
+  };
+}"""
+"""The second worker of the page never hears what it shall do."""
+
+
+def test_a_cause_is_looked_for_beside_the_page(page: Page, site: str) -> None:
+    """While nothing comes of it one goes on, and may stop it; asked again, it is shown."""
+    page.add_init_script(SILENT)
+    opened(page, site, BROKEN)
+    page.keyboard.press("End")
+    page.wait_for_selector(".kp[data-my-broken] .kp-break")
+    page.click(".kp-break [data-act='break:possible']")
+    page.wait_for_selector(".kp-stop:visible")
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_selector(".kp:not([data-my-broken])")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_selector(".kp[data-my-broken] .kp-break")
+    page.click(".kp-stop")
+    page.wait_for_selector(".kp:not([data-my-searching])")
+    page.keyboard.press("w")
+    page.wait_for_selector(".kp-cause")
+
+
 def test_a_link_leads_to_a_run(page: Page, site: str) -> None:
     """A page that is opened by one stands at the run's end, and gives one for what comes next."""
     story = whole_story(STORY).model
@@ -205,6 +246,81 @@ def test_a_link_leads_to_a_run(page: Page, site: str) -> None:
     sent = run_of(address.removeprefix("#run="), story)
     assert sent.actions()[:1] == first.actions()
     assert len(sent.actions()) == 2
+
+
+def test_what_an_engine_reads_is_compiled(site: str, page: Page) -> None:
+    """Modules are byte code, and text as well only where something reads it; the rest of the
+    library stays text.
+    """
+    page.goto(f"{site}/index.html")
+    kit, library = (
+        gzip.decompress(page.request.get(f"{site}/engine/{name}.gz").body())
+        for name in ("kit.tar", "python_stdlib.zip")
+    )
+    with tarfile.open(fileobj=io.BytesIO(kit)) as tape:
+        names = {*tape.getnames()}
+    assert "kit/engine/model.pyc" in names
+    assert "kit/engine/model.py" not in names
+    assert {
+        f"kit/protocols/raft/{x}" for x in ("family.py", "__pycache__/family.cpython-314.pyc")
+    } <= names
+    assert not {name for name in names if name.endswith(".py")} - {
+        str(path.relative_to(ROOT))
+        for path in python_files("kit")
+        if path.name == "family.py" or "TYPE_CHECKING" in path.read_text(encoding="utf-8")
+    }
+    with zipfile.ZipFile(io.BytesIO(library)) as archive:
+        assert {"inspect.pyc", "csv.py"} <= {*archive.namelist()}
+        assert "inspect.py" not in archive.namelist()
+
+
+def test_without_a_compiler_pages_have_the_text(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where that Python cannot be run, one line says so, and sources stay as they are."""
+    (tmp_path / "kit").mkdir()
+    (tmp_path / "kit" / "model.py").write_text("x = 1\n", encoding="utf-8")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    builder.compiled(tmp_path)
+    said = capsys.readouterr().out
+    assert said == (
+        "site: node is not here, and runs the Python of a page: "
+        "pages compile the kit themselves, and are live later\n"
+    )
+    assert [path.name for path in (tmp_path / "kit").iterdir()] == ["model.py"]
+
+
+@pytest.fixture
+def single(folder: Path, tmp_path: Path) -> str:
+    """The address of a story's page that is one file, and lies alone in a folder."""
+    out = tmp_path / "story.html"
+    assert site_command([str(folder), "--single", BROKEN, str(out)]) == 0
+    return out.as_uri()
+
+
+def test_one_file_is_live_from_a_disk(page: Page, single: str) -> None:
+    """One steps, switches a safeguard and searches, without any server."""
+    page.goto(single)
+    page.wait_for_selector("body[data-is=live]")
+    page.click("[data-do=step]")
+    page.wait_for_selector("input[aria-valuetext^='step 1 of']")
+    page.click("[data-do=setup]")
+    page.click("[data-setup=search]")
+    page.wait_for_selector(".kp[data-my-broken] .kp-break")
+    page.check("[data-switch=commit-with-guard]")
+    page.locator(".kit-told").get_by_text("as a branch on the map").wait_for()
+
+
+def test_one_file_is_read_where_no_engine_starts(browser: Browser, single: str) -> None:
+    """A browser without workers shows every step, and says what it cannot do."""
+    page = browser.new_page()
+    page.add_init_script("delete self.Worker")
+    page.goto(single)
+    page.wait_for_selector("body[data-is=failed]")
+    assert "can be read, not changed" in page.inner_text("#engine")
+    page.click("[data-do=step]")
+    page.wait_for_selector("input[aria-valuetext^='step 1 of']")
+    page.close()
 
 
 COUNTED = """async ([site, asked]) => {

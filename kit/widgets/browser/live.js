@@ -11,7 +11,12 @@ const box = part("player");
 const place = document.body.dataset;
 const given = new URLSearchParams(location.hash.slice(1));
 const pack = new Uint8Array(await (await fetch(place.pack)).arrayBuffer());
-const fetched = (name) => fetch(new URL(name, new URL(place.engine, location.href)));
+// A page that is one file has in it what others fetch.
+const fetched = (name) => {
+  const held = part(name);
+  const beside = () => new URL(name, new URL(place.engine, location.href));
+  return fetch(held ? `data:;base64,${held.textContent}` : beside());
+};
 const ask = (said) => engine.ask("said", JSON.stringify(said));
 const seat = new Seat(box, { pack, shell: box.innerHTML, story: false }, fetched, place, (said) => {
   ask(said);

@@ -29,6 +29,8 @@ export class Seat {
     const told = typeof said === "string" ? JSON.parse(said) : said;
     if (told.drawer !== undefined) this.desk.show(told.drawer);
     else if (told.search) this.desk.search(told.search);
+    else if (told.inquire) this.desk.inquire(told.inquire);
+    else if (told.halt) this.desk.halt();
     else if (told.link) this.linked(told.link);
     else this.pass(told);
   }
