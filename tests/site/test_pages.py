@@ -10,22 +10,21 @@ import threading
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from kit.commands.site import LOOPBACK, server
 from kit.commands.site import site as site_command
-from kit.engine import trace as traces
 from kit.engine.check import check
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.lessons.course import COURSE
 from kit.playing.links import link_of, run_of
 from kit.site.worker import whole_story
-from kit.views.shell import raw_module
 from tests.house.source import ROOT, python_files
 from tests.protocols.tcm.test_drill import LAGS, PASSING
+from tests.site.building import BROKEN, COUNTED, STORY, assert_counted, searched, small_site
 from tests.waiting import PATIENCE
 from tools import core
 from tools import site as builder
@@ -35,15 +34,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 
-STORY, BROKEN = "twophase/one-gives-up", "group0/off-commit-with-guard"
 LESSON = "01-every-run"
-SEARCHED: tuple[tuple[str, dict[str, Any], tuple[str, ...]], ...] = (
-    ("twophase", {}, ()),
-    ("group0", {}, ()),
-    ("gossip", {}, ()),
-    ("topology", {}, ()),
-)
-"""Models of four families, as they are searched in the page."""
 
 
 @pytest.fixture(scope="session")
@@ -51,10 +42,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small site, two folders below another."""
     if core.fetched() is None:
         pytest.skip("no Python for browsers here: `make programs` brings it")
-    folder = tmp_path_factory.mktemp("site") / "some" / "where"
-    builder.build(folder, [STORY, BROKEN], [LESSON], [LAGS])
-    (folder / "engine.js").write_text(raw_module("engine"), encoding="utf-8")
-    return folder
+    return small_site(tmp_path_factory.mktemp("site"), lessons=[LESSON], drills=[LAGS])
 
 
 @pytest.fixture(scope="session")
@@ -328,35 +316,11 @@ def test_one_file_is_read_where_no_engine_starts(browser: Browser, single: str) 
     page.close()
 
 
-COUNTED = """async ([site, asked]) => {
-  const { Engine } = await import(`${site}/engine.js`);
-  const fetched = (name) => fetch(`${site}/engine/${name}`);
-  const told = [];
-  let next;
-  const heard = (said) => {
-    const { verdict } = JSON.parse(said);
-    if (verdict) next(verdict.html);
-  };
-  const engine = new Engine(fetched, heard, (why) => next(String(why)));
-  for (const one of asked)
-    told.push(await new Promise((done) => {
-      next = done;
-      engine.ask("search", { trace: one, most: 100000 });
-    }));
-  return told;
-}"""
-
-
 def test_searches_count_what_they_count_outside(page: Page, site: str) -> None:
     """In four families a complete search sees as many states as one of the command line."""
-    models = [build(name, parameters, off) for name, parameters, off in SEARCHED]
-    asked = [traces.dumps(Timeline(model).save()) for model in models]
+    models, asked = searched()
     page.goto(f"{site}/index.html")
-    told = page.evaluate(COUNTED, [site, asked])
-    for model, html in zip(models, told, strict=True):
-        result = check(model, progress=None)
-        assert result.complete
-        assert f"{result.states:,} states" in html, model.name
+    assert_counted(models, page.evaluate(COUNTED, [site, asked]))
 
 
 def test_the_list_leads_to_every_story_that_was_built(page: Page, site: str) -> None:
