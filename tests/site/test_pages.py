@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 import tarfile
 import threading
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from kit.commands.site import LOOPBACK, server
 from kit.commands.site import site as site_command
-from kit.engine import trace as traces
 from kit.engine.check import check
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
+from kit.lessons.course import COURSE
 from kit.playing.links import link_of, run_of
 from kit.site.worker import whole_story
-from kit.views.shell import raw_module
 from tests.house.source import ROOT, python_files
+from tests.protocols.tcm.test_drill import LAGS, PASSING
+from tests.site.building import BROKEN, COUNTED, STORY, assert_counted, searched, small_site
 from tests.waiting import PATIENCE
 from tools import core
 from tools import site as builder
@@ -32,14 +34,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 
-STORY, BROKEN = "twophase/one-gives-up", "group0/off-commit-with-guard"
-SEARCHED: tuple[tuple[str, dict[str, Any], tuple[str, ...]], ...] = (
-    ("twophase", {}, ()),
-    ("group0", {}, ()),
-    ("gossip", {}, ()),
-    ("topology", {}, ()),
-)
-"""Models of four families, as they are searched in the page."""
+LESSON = "01-every-run"
 
 
 @pytest.fixture(scope="session")
@@ -47,10 +42,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small site, two folders below another."""
     if core.fetched() is None:
         pytest.skip("no Python for browsers here: `make programs` brings it")
-    folder = tmp_path_factory.mktemp("site") / "some" / "where"
-    builder.build(folder, [STORY, BROKEN])
-    (folder / "engine.js").write_text(raw_module("engine"), encoding="utf-8")
-    return folder
+    return small_site(tmp_path_factory.mktemp("site"), lessons=[LESSON], drills=[LAGS])
 
 
 @pytest.fixture(scope="session")
@@ -108,6 +100,76 @@ def test_a_story_is_live_without_a_network(page: Page, site: str) -> None:
     page.check("[data-switch=commit-with-guard]")
     page.locator(".kit-told").get_by_text("as a branch on the map").wait_for()
     assert found.count() == 0
+
+
+def test_a_lesson_is_read_and_its_players_come_to_life(page: Page, site: str) -> None:
+    """Nobody fetches an engine to read it and to step what is drawn. The first press starts one
+    for all its Players; then the network is cut.
+    """
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(f"{site}/lessons/{LESSON}.html")
+    players = page.locator(".kit-player[data-is=seated]")
+    players.nth(1).locator(".kp-break").wait_for()
+    assert page.get_by_role("heading", name="Who chooses?").count() == 1
+    assert not [url for url in asked if "/engine/" in url]
+    first = players.nth(0)
+    first.locator("[data-do=step]").click()
+    first.locator("input[aria-valuetext^='step 1 of']").wait_for()
+    page.wait_for_selector("body[data-is=live]")
+    page.context.set_offline(True)
+    first.locator("[data-do=fork]").click()
+    first.locator(
+        ".kp-stage .actions [data-act]:not([data-refused]):not(.suggested)"
+    ).first.evaluate("(button) => button.click()")
+    first.locator(".kp-map:not([hidden])").wait_for()
+    players.nth(1).locator("[data-do=setup]").click()
+    players.nth(1).locator("[data-switch]").first.wait_for()
+
+
+def test_an_exercise_is_judged_on_its_page(page: Page, site: str) -> None:
+    """A wrong answer and a right one; one that never ends is stopped. The browser remembers."""
+    page.goto(f"{site}/lessons/{LESSON}.html")
+    box = page.locator("[data-exercise=prepared-in-vain]")
+    said, check = box.locator(".told"), box.get_by_role("button", name="Check")
+    check.click()
+    box.locator(".verdict").get_by_text("Not yet.").wait_for()
+    program = box.locator("textarea").input_value()
+    managers = ("RM0", "RM1", "RM2")
+    steps = [f"{verb} {each}" for verb in ("prepare", "receive-prepared") for each in managers]
+    verbs = [*steps, "decide abort", *(f"receive-decision {each}" for each in managers)]
+    box.locator("textarea").fill(re.sub(r"\[.*\]", str(verbs), program))
+    page.context.set_offline(True)
+    check.click()
+    box.locator(".verdict").get_by_text("✓ Passed.").wait_for()
+    said.get_by_text("You have solved it").wait_for()
+    box.locator("textarea").fill("while True: pass")
+    check.click()
+    said.get_by_text("The judge is at work").wait_for()
+    box.get_by_role("button", name="Stop").click()
+    said.get_by_text("nothing was judged").wait_for()
+    page.context.set_offline(False)
+    page.reload()
+    said.get_by_text("You have solved it").wait_for()
+
+
+def test_a_drill_is_passed_by_typing(page: Page, site: str) -> None:
+    """Lines that are typed before the engine is there wait for it; Tab completes one."""
+    page.goto(f"{site}/drills/{LAGS}.html")
+    line = page.locator("[data-part=line]")
+    first, *others = PASSING[LAGS]
+    line.fill(first)
+    line.press("Enter")
+    page.wait_for_selector("body[data-is=live]")
+    page.context.set_offline(True)
+    line.fill("nodetool cm")
+    line.press("Tab")
+    page.wait_for_function("document.querySelector('[data-part=line]').value.endsWith('cms ')")
+    for each in others:
+        line.fill(each)
+        line.press("Enter")
+    page.locator(".kit-passed").get_by_text("✓ Passed").wait_for()
+    assert page.locator(".kit-command").count() == len(PASSING[LAGS])
 
 
 def test_a_search_is_stopped_and_keeps_nobody_waiting(page: Page, site: str) -> None:
@@ -249,35 +311,11 @@ def test_one_file_is_read_where_no_engine_starts(browser: Browser, single: str) 
     page.close()
 
 
-COUNTED = """async ([site, asked]) => {
-  const { Engine } = await import(`${site}/engine.js`);
-  const fetched = (name) => fetch(`${site}/engine/${name}`);
-  const told = [];
-  let next;
-  const heard = (said) => {
-    const { verdict } = JSON.parse(said);
-    if (verdict) next(verdict.html);
-  };
-  const engine = new Engine(fetched, heard, (why) => next(String(why)));
-  for (const one of asked)
-    told.push(await new Promise((done) => {
-      next = done;
-      engine.ask("search", { trace: one, most: 100000 });
-    }));
-  return told;
-}"""
-
-
 def test_searches_count_what_they_count_outside(page: Page, site: str) -> None:
     """In four families a complete search sees as many states as one of the command line."""
-    models = [build(name, parameters, off) for name, parameters, off in SEARCHED]
-    asked = [traces.dumps(Timeline(model).save()) for model in models]
+    models, asked = searched()
     page.goto(f"{site}/index.html")
-    told = page.evaluate(COUNTED, [site, asked])
-    for model, html in zip(models, told, strict=True):
-        result = check(model, progress=None)
-        assert result.complete
-        assert f"{result.states:,} states" in html, model.name
+    assert_counted(models, page.evaluate(COUNTED, [site, asked]))
 
 
 def test_the_list_leads_to_every_story_that_was_built(page: Page, site: str) -> None:
@@ -286,7 +324,10 @@ def test_the_list_leads_to_every_story_that_was_built(page: Page, site: str) -> 
     page.locator(".gallery img").first.evaluate("(drawing) => drawing.decode()")
     links = page.locator("main section a")
     addresses = links.evaluate_all("(all) => all.map(({ href }) => href)")
-    assert all(address.startswith(f"{site}/stories/") for address in addresses)
+    below = tuple(f"{site}/{folder}/" for folder in ("drills", "lessons", "stories"))
+    assert all(address.startswith(below) for address in addresses)
+    on_the_map = page.locator(".map a").evaluate_all("(all) => all.map((one) => one.href.baseVal)")
+    assert {f"lessons/{each.name}.html" for each in COURSE} == {*on_the_map}
     assert {f"{site}/stories/{name}.html" for name in (STORY, BROKEN)} <= {*addresses}
     with zipfile.ZipFile(io.BytesIO(page.request.get(f"{site}/site.zip").body())) as whole:
         assert whole.read("site/index.html").decode() == page.request.get(page.url).text()

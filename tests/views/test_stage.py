@@ -343,6 +343,52 @@ def test_no_word_lies_over_another_thing(model: str) -> None:
     assert not sorted(found)[:10], len(found)
 
 
+MOST_ASTRAY = 0.08
+
+
+@pytest.mark.parametrize("model", PORTED)
+def test_the_words_of_an_envelope_stand_nearer_to_it_than_to_others(model: str) -> None:
+    """At least where there is room: so that nobody takes an answer for somebody else's."""
+    labelled = astray = 0
+    for _, frames in drawn(model):
+        for _, frag in frames:
+            envelopes = {
+                part.key: complex(*map(float, moved.groups()))
+                for part in frag.walk()
+                if part.key and (part.get("class") or "").startswith("envelope")
+                if (moved := MOVED.search(part.get("transform") or ""))
+            }
+            words: dict[str, list[Part]] = {}
+            for each in parts(frag):
+                if each.is_word:
+                    words.setdefault(each.owner.removeprefix("label:"), []).append(each)
+            said = {key: " ".join(line.what for line in lines) for key, lines in words.items()}
+            for key in envelopes.keys() & words.keys():
+                away = {
+                    other: min(distance(line.box, place) for line in words[key])
+                    for other, place in envelopes.items()
+                    if other == key or said.get(other) != said[key]
+                }
+                labelled += 1
+                astray += any(far < away[key] - 1 for far in away.values())
+    assert astray <= MOST_ASTRAY * labelled, (astray, labelled)
+
+
+def distance(box: Box, at: complex) -> float:
+    """How far a point is from a box, along an axis."""
+    right, down = abs(at.real - box.x) - box.width / 2, abs(at.imag - box.y) - box.height / 2
+    return max(right, down, 0)
+
+
+def test_three_in_a_row_stand_at_corners() -> None:
+    """So the wire between two of them does not run over the third one's."""
+    spots, looks = places(3, 0, 63, 284)
+    assert looks.rows == 1
+    assert spots[0].imag == spots[2].imag < spots[1].imag
+    straight, _ = places(3, 0, 63, 190)
+    assert len({spot.imag for spot in straight}) == 1
+
+
 WIRES = {"wire thin", "way"}
 NO_WAY = {"one-of-three-datacenters"}
 """Runs in which a wire has to run behind somebody: nine stand in three rows, each with a switch and
