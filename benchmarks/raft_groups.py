@@ -258,16 +258,14 @@ def bare(python: str) -> Figure:
 
 
 def answer(python: str, program: str, *given: int) -> float | None:
-    """The number that a program prints; None where it cannot run."""
+    """The number that a program prints; None where it cannot run, or does not come to an end."""
     if not python:
         return None
-    done = subprocess.run(
-        [python, "-c", program, *map(str, given)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=LONGEST,
-    )
+    words = [python, "-c", program, *map(str, given)]
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=LONGEST)
+    except subprocess.TimeoutExpired:
+        return None
     return float(done.stdout) if done.returncode == 0 else None
 
 

@@ -15,16 +15,20 @@ import sys
 import tarfile
 import time
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from kit.engine.drill import drills
 from kit.errors import KitError
+from kit.lessons.course import COURSE, lesson
+from kit.site.drills import drill_page, listed_drills
+from kit.site.lessons import glossary_page, lesson_page, read_lesson
 from kit.site.pages import ARCHIVE, listed, sheet, start_page, story_page, style
 from kit.site.worker import whole_story
 from kit.views.rendered import RenderedTimeline
-from kit.views.shell import browser_module
+from kit.views.shell import Entry, browser_module
 
 ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:  # behind what is there: tests judge copies of the kit
@@ -40,6 +44,8 @@ MOST_BYTES = 12_000_000
 
 CORE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm")
 """Files of the Python; its library is another."""
+ENTRIES: tuple[Entry, ...] = ("live", "lesson", "drill")
+"""Modules of the pages."""
 LEFT_OUT = {"__pycache__", "classroom", "clients", "commands", "spark", "widgets"}
 """Folders of the kit, or of a family, that no page needs."""
 
@@ -121,6 +127,27 @@ def story(name: str, target: Path) -> int:
     return len(data)
 
 
+def write_lesson(name: str, target: Path) -> frozenset[str]:
+    """Write a lesson's page and its packs; returns the names of the pictures that it shows."""
+    one = lesson(name)
+    page = lesson_page(one, read_lesson(one, ROOT / "notebooks"))
+    for part in page.parts:
+        path = target / "packs" / "lessons" / name / f"{part.number}.pack"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(RenderedTimeline(part.run.timeline()).pack().compressed())
+    (target / "lessons" / f"{name}.html").write_text(page.html, encoding="utf-8")
+    return page.pictures
+
+
+def write_drill(name: str, target: Path) -> None:
+    """Write a drill's page and its pack."""
+    page, pack = drill_page(name)
+    for folder, ending, data in (("drills", "html", page.encode()), ("packs/drills", "pack", pack)):
+        path = target / folder / f"{name}.{ending}"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+
 def archive(target: Path) -> None:
     """Pack the whole folder into one file of it, for who takes it elsewhere."""
     files = [path for path in sorted(target.rglob("*")) if path.is_file()]
@@ -129,20 +156,40 @@ def archive(target: Path) -> None:
             packed.write(path, Path("site") / path.relative_to(target))
 
 
-def build(target: Path, names: list[str] | None = None) -> None:
-    """Write the site into a folder, which is made anew; ``names``: these stories alone."""
+def build(
+    target: Path,
+    names: list[str] | None = None,
+    lessons: Sequence[str] | None = None,
+    drilled: Sequence[str] | None = None,
+) -> None:
+    """Write the site into a folder, which is made anew; ``names``: these stories alone.
+
+    ``lessons`` are those that it has, by the names of their notebooks, ``drilled`` its drills
+    (None: all).
+    """
     begun = time.monotonic()
     shutil.rmtree(target, ignore_errors=True)
     engine(target / "engine")
-    (target / "live.js").write_text(browser_module("live"), encoding="utf-8")
+    for entry in ENTRIES:
+        (target / f"{entry}.js").write_text(browser_module(entry), encoding="utf-8")
     (target / "site.css").write_text(style(), encoding="utf-8")
     pictures = shutil.copytree(ROOT / "images" / "gallery", target / "gallery")
-    start = start_page({path.name for path in pictures.iterdir()})
+    course = (ROOT / "images" / "course.svg").read_text(encoding="utf-8")
+    start = start_page(course, listed_drills(), {path.name for path in pictures.iterdir()})
     (target / "index.html").write_text(start, encoding="utf-8")
-    shutil.copy(ROOT / "images" / "course.svg", target)
+    words = glossary_page((ROOT / "docs" / "glossary.md").read_text(encoding="utf-8"))
+    (target / "glossary.html").write_text(words.html, encoding="utf-8")
+    for folder in ("lessons", "images"):
+        (target / folder).mkdir()
     with ProcessPoolExecutor() as pool:
         wanted = names or [one.name for _, stories in listed() for one in stories]
         sizes = dict(zip(wanted, pool.map(story, wanted, [target] * len(wanted)), strict=True))
+        taught = [one.name for one in COURSE] if lessons is None else lessons
+        shown = pool.map(write_lesson, taught, [target] * len(taught))
+        practised = drills() if drilled is None else drilled
+        list(pool.map(write_drill, practised, [target] * len(practised)))
+        for picture in words.pictures.union(*shown):
+            shutil.copy(ROOT / "images" / picture, target / "images")
     archive(target)
     core = sum(path.stat().st_size for path in (target / "engine").iterdir())
     for path in sorted((target / "engine").iterdir()):

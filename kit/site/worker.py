@@ -53,14 +53,19 @@ def is_scenario(name: str) -> bool:
     return model in model_names() and own in [each.name for each in entry_of(model).scenarios]
 
 
+def unpacked(pack: bytes) -> Pack | None:
+    """What a page has drawn already; None: nothing."""
+    return msgspec.json.decode(gzip.decompress(pack), type=Pack) if pack else None
+
+
 class Engine(Session):
     """The session of a page, with its drawer; ``tell`` sends the page a message or a pack."""
 
-    def __init__(self, name: str, pack: bytes, tell: Tell) -> None:
-        drawn = msgspec.json.decode(gzip.decompress(pack), type=Pack) if pack else None
+    def __init__(self, story: str | Timeline, pack: bytes, tell: Tell) -> None:
         line = Line()
         self.drawer: Drawer | None = None
-        super().__init__(whole_story(name), line, drawn=drawn)
+        timeline = whole_story(story) if isinstance(story, str) else story
+        super().__init__(timeline, line, drawn=unpacked(pack))
         line.tell = tell
         self.drawer = Drawer(self, line.send)
         self.drawer.show()

@@ -17,7 +17,7 @@ filling say how a node is, never who it is; *dashed* is what is planned or not y
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import combinations, pairwise
+from itertools import combinations, islice, pairwise
 from math import ceil
 from typing import Any, Literal
 
@@ -42,7 +42,7 @@ from kit.views.parts import fresh
 from kit.views.replicas import MARK, SIGNS, asked_words, disk, disk_size, envelope_path, eye, pencil
 from kit.views.strip import draw_strip
 from kit.views.tape import MOST_CARDS, MOST_MARKS, TAPE, Card, Tape
-from kit.views.trails import MOST_TRAILS, PARKED, Labels, envelope_box, fate, rift, trails
+from kit.views.trails import MOST_TRAILS, PARKED, Labels, beads, envelope_box, fate, rift, trails
 from kit.views.wires import Body, Place, Way, ground, on, path, tip
 
 WIDTH, HEIGHT = 460.0, 330.0
@@ -148,13 +148,14 @@ class Stage(Struct, frozen=True):
 class Looks(Struct, frozen=True):
     """How large a character is: the radius of its head, the room in breadth, lines of its disk.
 
-    Without a ``tag`` the letter stands alone.
+    Without a ``tag`` the letter stands alone. All stand in so many ``rows``.
     """
 
     head: float
     wide: float
     lines: int
     tag: bool = True
+    rows: int = 1
 
     @property
     def above(self) -> float:
@@ -178,6 +179,8 @@ SIZES = (
 )
 WORDY = ((22, 104), (18, 92), (15, 80))
 WIDEST = 150.0
+LEAST_DROP = 24.0
+"""In a row of three or more every second one stands lower, where there is room for that."""
 
 
 # -- places ----------------------------------------------------------------------------------------
@@ -202,12 +205,13 @@ def places(
         for number in (*range(least, rows + 1), 1):
             in_row = ceil(count / number)
             if number <= rows and in_row * looks.wide <= width:
-                wider = replace(looks, wide=min(width / max(in_row, 1), WIDEST))
+                wide = min(width / max(in_row, 1), WIDEST)
+                wider = replace(looks, wide=wide, rows=number)
                 return _in_rows(count, number, left, top, bottom, wider), wider
     columns = max(1, ceil((count * width / height) ** 0.5))
     rows = ceil(count / columns)
     small = min(width / columns, height / rows, 2 * looks.head + 2)
-    looks = Looks(small / 2 - 1, small, 0, tag=False)
+    looks = Looks(small / 2 - 1, small, 0, tag=False, rows=rows)
     return _in_rows(count, rows, left, top, bottom, looks), looks
 
 
@@ -215,16 +219,25 @@ def _in_rows(
     count: int, rows: int, left: float, top: float, bottom: float, looks: Looks
 ) -> tuple[Place, ...]:
     at: list[Place] = []
-    taken = 0
-    for row in range(rows):
-        here = ceil((count - taken) / (rows - row))
-        taken += here
+    for row, here in enumerate(_in_each(count, rows)):
         room = (bottom - top - rows * (looks.above + looks.below)) / rows
+        drop = room if rows == 1 and here > 2 and room >= LEAST_DROP else 0.0
+        room -= drop
         y = top + (bottom - top) * row / rows + room * (row if rows > 1 else 0.5) / max(rows - 1, 1)
         step = (WIDTH - left) / here
-        line = [complex(left + step * (i + 0.5), y + looks.above) for i in range(here)]
+        line = [
+            complex(left + step * (i + 0.5), y + looks.above + drop * (i % 2)) for i in range(here)
+        ]
         at += reversed(line) if row % 2 else line
     return tuple(at)
+
+
+def _in_each(count: int, rows: int) -> Iterator[int]:
+    """How many stand in each row."""
+    for row in range(rows):
+        here = ceil(count / (rows - row))
+        count -= here
+        yield here
 
 
 class _Set:
@@ -275,7 +288,7 @@ class _Set:
         room = 2 * min(at.real - self.left, WIDTH - at.real)
         for name, place in self.at.items():
             away = place - at
-            if name != each.name and abs(away.imag) < LINE:
+            if name != each.name and abs(away.imag) < self.looks.above + self.looks.below - 1:
                 room = min(room, abs(away.real) - 8)
         return shortened(each.tag, max(own, room), bold=True)
 
@@ -609,7 +622,9 @@ def _envelopes(laid: _Set, labels: Labels, before: Stage | None) -> Iterator[tup
         more = f" ×{len(group)}" if len(group) > 1 else ""
         laid.bodies[key] = Body(place, 11)
         if target != laid.stage.tape_key:  # else the card that is to come says it
-            labels.ask(key, f"{said}{more}", (place,))
+            line = [on(way, share) for share in PARKED]
+            labels.ask(key, f"{said}{more}", (place,), about=line)
+            labels.wires += beads(way)
         title = fate(f"{source} → {target or '?'}: {group[0].title or said}{more}", look)
         title = ". ".join(filter(None, (title, group[0].why)))
         wire = h("path", d=f"{path(way)}{_tip(way, labels.pinned)}", k=f"wire:{key}",
@@ -731,9 +746,11 @@ def _between(laid: _Set, group: set[str]) -> Iterator[tuple[Place, Place, Place]
     A row of places is cut where two of them meet, and rows are cut half-way between them.
     """
     rows: dict[float, list[tuple[float, bool]]] = {}
-    for name in laid.stage.names:
-        at = laid.at[name]
-        rows.setdefault(at.imag, []).append((at.real, name in group))
+    names = iter(laid.stage.names)
+    for here in _in_each(len(laid.stage.names), laid.looks.rows):
+        row = list(islice(names, here))
+        high = min(laid.at[name].imag for name in row) if row else 0.0
+        rows[high] = [(laid.at[name].real, name in group) for name in row]
     heights = sorted(rows)
     cuts = [
         (upper + laid.looks.below + lower - laid.looks.above) / 2

@@ -24,7 +24,8 @@ MOST_TRAILS = 12
 LONGEST, SHORT = 104.0, 56.0
 """How wide a label may be, and one for which there is little room."""
 AROUND = (
-    *((1, 0), (-1, 0), (0, -1), (0, 1), (0.7, -1), (-0.7, -1), (0.7, 1), (-0.7, 1)),
+    *((1, 0), (-1, 0), (1, -0.5), (-1, -0.5), (1, 0.5), (-1, 0.5)),
+    *((0, -1), (0, 1), (0.7, -1), (-0.7, -1), (0.7, 1), (-0.7, 1)),
     *((0, -2), (0, 2), (1, -2), (-1, -2), (1, 2), (-1, 2), (0.4, -2), (-0.4, -2)),
     *((0.4, 2), (-0.4, 2), (0, -3), (0, 3), (1, -3), (-1, -3), (1, 3), (-1, 3)),
 )
@@ -34,10 +35,15 @@ FURTHER = sorted(
     key=lambda at: at[0] ** 2 + at[1] ** 2,
 )
 """Where else, nearer ones first."""
-ROUNDS = ((LONGEST, AROUND), (SHORT, AROUND), (LONGEST, FURTHER), (SHORT, FURTHER))
-"""How wide a label may be, and where it may stand, in this order."""
-NEARER = 4.0
-"""How much nearer to another thing a label may be than to its own."""
+ROUNDS = (
+    *((LONGEST, AROUND, True), (SHORT, AROUND, True)),
+    *((LONGEST, FURTHER, False), (SHORT, FURTHER, False)),
+)
+"""How wide a label may be, where it may stand, and whether that is near, in this order."""
+NEARER, SAME_LINE = 4.0, 12.0
+"""How much nearer to another thing a label may be than to its own, unless it is beside that; and
+how near two points are that are on one line.
+"""
 PARKED, ENDING = (0.4, 0.58, 0.24, 0.74, 0.5, 0.32, 0.66, 0.16, 0.84), (0.85, 0.7, 0.55, 0.4)
 """Where on its wire an envelope stands."""
 SAID = (0.5, 0.7, 0.3, 0.6, 0.4, 0.8, 0.2)
@@ -159,8 +165,8 @@ def travelled(scene: Scene, there: Standing, seen: Container[FlowKind] = ()) -> 
 
 
 class _Label(Struct, frozen=True):
-    """Words, the points beside which they may stand, how far from these, and what they are about:
-    all of its line.
+    """Words, the points beside which they may stand, how far from these, and the line of what they
+    are about, which others keep clear of.
     """
 
     words: str
@@ -168,18 +174,24 @@ class _Label(Struct, frozen=True):
     gap: float
     about: tuple[Place, ...]
 
+    @property
+    def place(self) -> tuple[Place, ...]:
+        """Where the one thing is that they are about, if it is one."""
+        return self.points if len(self.points) == 1 else ()
+
 
 class Labels:
     """The words that stand beside things, the more important first, and what else needs room.
 
     A picture ``holds`` a box or not; ``pinned`` is what is covered in it, words keep clear of the
-    ``lines``, too.
+    ``lines``, too, and of ``wires`` where there is room.
     """
 
     def __init__(self, holds: Callable[[Box], bool], pinned: Iterable[Box]) -> None:
         self.holds = holds
         self.pinned = [*pinned]
         self.lines: list[Box] = []
+        self.wires: list[Box] = []
         self.asked: dict[str, _Label] = {}
         self.trails: list[_Label] = []
 
@@ -220,10 +232,13 @@ class Labels:
         around is full, as near as there is room.
         """
         left = self.asked
-        for longest, around in ROUNDS if left else ():
+        for longest, around, near in ROUNDS if left else ():
             texts = {key: _in_lines(each.words, longest) for key, each in left.items()}
-            wishes = ((key, self._seats(key, lines, around)) for key, lines in texts.items())
-            seats = seated(wishes, [*self.pinned, *self.lines])
+            wishes = (
+                (key, self._seats(key, lines, around, near=near)) for key, lines in texts.items()
+            )
+            wires = self.wires if near else ()
+            seats = seated(wishes, [*self.pinned, *self.lines, *wires])
             self.pinned += seats.values()
             left = {key: each for key, each in left.items() if key not in seats}
             for key, seat in seats.items():
@@ -236,24 +251,31 @@ class Labels:
                 yield h("g", lines, k=f"label:{key}")
 
     def _seats(
-        self, key: str, lines: Sequence[str], around: Sequence[tuple[float, float]]
+        self,
+        key: str,
+        lines: Sequence[str],
+        around: Sequence[tuple[float, float]],
+        *,
+        near: bool,
     ) -> Iterator[Box]:
         own = self.asked[key]
         others = {
             at
             for each in (*self.asked.values(), *self.trails)
-            if each.words != own.words
-            for at in each.about
+            if each.words != own.words or (own in self.trails and each not in self.trails)
+            for at in (each.about if near else each.points)
+            if at in each.place or all(abs(at - mine) >= SAME_LINE for mine in own.about)
         }
         wide, high = max(map(measured, lines)) + 4, LINE * len(lines)
 
         def is_own(box: Box) -> bool:
-            reach = min(_away(box, at) for at in own.about) - NEARER
-            return reach <= 0 or not any(_away(box, at) < reach for at in others)
+            reach = min(_away(box, at) for at in own.points)
+            least = reach / 3 if reach <= own.gap + 2 else reach - NEARER
+            return not any(_away(box, at) < least for at in others)
 
         boxes = (
             Box(
-                at.real + right * (own.gap + wide / 2),
+                at.real + right * (own.gap + 1 + wide / 2),
                 at.imag + down * (own.gap + 1 + (high - LINE) / 2),
                 wide,
                 high,
@@ -302,7 +324,7 @@ def trails(
         key = f"trail:{flow.from_key}>{flow.to_key}"
         place = labels.free(way, ENDING)
         about = [on(way, share) for share in PARKED]
-        labels.lines += (Box(at.real, at.imag, 2, 2) for at in (on(way, i / 40) for i in range(41)))
+        labels.lines += beads(way)
         labels.ask(key, flow.label, [on(way, share) for share in SAID], about=about)
         is_lost = flow.to_key in unheard
         kind, look = ("unread", "torn") if is_lost else ("opened", "")
@@ -316,6 +338,11 @@ def trails(
             k=key,
             class_=f"trail {flow.kind}",
         )
+
+
+def beads(way: Way) -> Iterator[Box]:
+    """What a wire covers."""
+    return (Box(at.real, at.imag, 2, 2) for at in (on(way, i / 40) for i in range(41)))
 
 
 def fate(title: str, look: str) -> str:

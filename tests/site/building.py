@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,10 +43,12 @@ COUNTED = """async ([site, asked]) => {
 """What a page finds that searches one model after the other."""
 
 
-def small_site(root: Path, *more: str) -> Path:
+def small_site(
+    root: Path, *more: str, lessons: Sequence[str] = (), drills: Sequence[str] = ()
+) -> Path:
     """A site of two stories, and more, two folders below another."""
     folder = root / "some" / "where"
-    builder.build(folder, [STORY, BROKEN, *more])
+    builder.build(folder, [STORY, BROKEN, *more], lessons, drills)
     (folder / "engine.js").write_text(raw_module("engine"), encoding="utf-8")
     return folder
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 import tarfile
 import threading
 import zipfile
@@ -18,9 +19,11 @@ from kit.commands.site import site as site_command
 from kit.engine.check import check
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
+from kit.lessons.course import COURSE
 from kit.playing.links import link_of, run_of
 from kit.site.worker import whole_story
 from tests.house.source import ROOT, python_files
+from tests.protocols.tcm.test_drill import LAGS, PASSING
 from tests.site.building import BROKEN, COUNTED, STORY, assert_counted, searched, small_site
 from tests.waiting import PATIENCE
 from tools import core
@@ -31,13 +34,15 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 
+LESSON = "01-every-run"
+
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small site, two folders below another."""
     if core.fetched() is None:
         pytest.skip("no Python for browsers here: `make programs` brings it")
-    return small_site(tmp_path_factory.mktemp("site"))
+    return small_site(tmp_path_factory.mktemp("site"), lessons=[LESSON], drills=[LAGS])
 
 
 @pytest.fixture(scope="session")
@@ -95,6 +100,76 @@ def test_a_story_is_live_without_a_network(page: Page, site: str) -> None:
     page.check("[data-switch=commit-with-guard]")
     page.locator(".kit-told").get_by_text("as a branch on the map").wait_for()
     assert found.count() == 0
+
+
+def test_a_lesson_is_read_and_its_players_come_to_life(page: Page, site: str) -> None:
+    """Nobody fetches an engine to read it and to step what is drawn. The first press starts one
+    for all its Players; then the network is cut.
+    """
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(f"{site}/lessons/{LESSON}.html")
+    players = page.locator(".kit-player[data-is=seated]")
+    players.nth(1).locator(".kp-break").wait_for()
+    assert page.get_by_role("heading", name="Who chooses?").count() == 1
+    assert not [url for url in asked if "/engine/" in url]
+    first = players.nth(0)
+    first.locator("[data-do=step]").click()
+    first.locator("input[aria-valuetext^='step 1 of']").wait_for()
+    page.wait_for_selector("body[data-is=live]")
+    page.context.set_offline(True)
+    first.locator("[data-do=fork]").click()
+    first.locator(
+        ".kp-stage .actions [data-act]:not([data-refused]):not(.suggested)"
+    ).first.evaluate("(button) => button.click()")
+    first.locator(".kp-map:not([hidden])").wait_for()
+    players.nth(1).locator("[data-do=setup]").click()
+    players.nth(1).locator("[data-switch]").first.wait_for()
+
+
+def test_an_exercise_is_judged_on_its_page(page: Page, site: str) -> None:
+    """A wrong answer and a right one; one that never ends is stopped. The browser remembers."""
+    page.goto(f"{site}/lessons/{LESSON}.html")
+    box = page.locator("[data-exercise=prepared-in-vain]")
+    said, check = box.locator(".told"), box.get_by_role("button", name="Check")
+    check.click()
+    box.locator(".verdict").get_by_text("Not yet.").wait_for()
+    program = box.locator("textarea").input_value()
+    managers = ("RM0", "RM1", "RM2")
+    steps = [f"{verb} {each}" for verb in ("prepare", "receive-prepared") for each in managers]
+    verbs = [*steps, "decide abort", *(f"receive-decision {each}" for each in managers)]
+    box.locator("textarea").fill(re.sub(r"\[.*\]", str(verbs), program))
+    page.context.set_offline(True)
+    check.click()
+    box.locator(".verdict").get_by_text("✓ Passed.").wait_for()
+    said.get_by_text("You have solved it").wait_for()
+    box.locator("textarea").fill("while True: pass")
+    check.click()
+    said.get_by_text("The judge is at work").wait_for()
+    box.get_by_role("button", name="Stop").click()
+    said.get_by_text("nothing was judged").wait_for()
+    page.context.set_offline(False)
+    page.reload()
+    said.get_by_text("You have solved it").wait_for()
+
+
+def test_a_drill_is_passed_by_typing(page: Page, site: str) -> None:
+    """Lines that are typed before the engine is there wait for it; Tab completes one."""
+    page.goto(f"{site}/drills/{LAGS}.html")
+    line = page.locator("[data-part=line]")
+    first, *others = PASSING[LAGS]
+    line.fill(first)
+    line.press("Enter")
+    page.wait_for_selector("body[data-is=live]")
+    page.context.set_offline(True)
+    line.fill("nodetool cm")
+    line.press("Tab")
+    page.wait_for_function("document.querySelector('[data-part=line]').value.endsWith('cms ')")
+    for each in others:
+        line.fill(each)
+        line.press("Enter")
+    page.locator(".kit-passed").get_by_text("✓ Passed").wait_for()
+    assert page.locator(".kit-command").count() == len(PASSING[LAGS])
 
 
 def test_a_search_is_stopped_and_keeps_nobody_waiting(page: Page, site: str) -> None:
@@ -249,7 +324,10 @@ def test_the_list_leads_to_every_story_that_was_built(page: Page, site: str) -> 
     page.locator(".gallery img").first.evaluate("(drawing) => drawing.decode()")
     links = page.locator("main section a")
     addresses = links.evaluate_all("(all) => all.map(({ href }) => href)")
-    assert all(address.startswith(f"{site}/stories/") for address in addresses)
+    below = tuple(f"{site}/{folder}/" for folder in ("drills", "lessons", "stories"))
+    assert all(address.startswith(below) for address in addresses)
+    on_the_map = page.locator(".map a").evaluate_all("(all) => all.map((one) => one.href.baseVal)")
+    assert {f"lessons/{each.name}.html" for each in COURSE} == {*on_the_map}
     assert {f"{site}/stories/{name}.html" for name in (STORY, BROKEN)} <= {*addresses}
     with zipfile.ZipFile(io.BytesIO(page.request.get(f"{site}/site.zip").body())) as whole:
         assert whole.read("site/index.html").decode() == page.request.get(page.url).text()

@@ -7,6 +7,7 @@ const NOWHERE = "https://localhost/";
 const INFO = { abi_version: "2026_0", arch: "wasm32", python: "3.14.2" };
 const LOCK = JSON.stringify({ packages: {}, info: INFO });
 let engine = null;
+let parts = null;
 
 // A tape of files: each has a head of 512 bytes, and is filled up to as many.
 function unpack(FS, tape, folder) {
@@ -50,6 +51,12 @@ const ACTS = {
     engine = kit.Engine(name, python.toPy(pack), tell);
     self.postMessage("live");
   },
+  part({ python }, { number, about, pack }) {
+    parts ??= python.pyimport("kit.site.parts").Parts(tell);
+    parts.open(number, about, python.toPy(pack));
+  },
+  heard: (_, { number, text }) => parts.said(number, text),
+  judge: ({ python }, { program }) => python.pyimport("kit.site.answers").judge(program, tell),
   search: ({ kit }, { trace, most }) => kit.search(trace, most, tell),
   inquire: ({ kit }, given) => kit.inquire(JSON.stringify(given), tell),
   said: (_, text) => engine.said(text),

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from kit.engine.registry import one_of
 from kit.errors import BadInput, Refusal
-from kit.protocols.tcm.cluster import TcmCluster
+from kit.protocols.tcm.cluster import LevelState, PauseState, TcmCluster
 from kit.protocols.tcm.rules import metadata as rules
 from kit.protocols.tcm.rules import operations as ops
 from kit.protocols.tcm.rules.barrier import Barrier, is_done
@@ -418,9 +418,18 @@ def token_count(m: TcmCluster, s: Any) -> int:
 @kept_rows("log", "tcm.events", "tcm.down")
 def outside(m: TcmCluster, s: Any) -> Iterator[AppliedEpochs]:
     """How far each node is that owns nothing of the ring, and is to own nothing."""
-    present = {*m.tcm.present(s.tcm), *s.tcm.down}
-    alone = {node.name for node in nodes(m, s) if not node.tokens} - present
+    removed = {*s.tcm.down} - {*m.tcm.present(s.tcm)}
+    alone = {node.name for node in nodes(m, s) if not node.tokens} - removed
     yield from _applied(m, s, alone)
+
+
+def notices(m: TcmCluster, s: Any) -> Iterator[tuple[str, str]]:
+    """What a test holds back, whose barrier asks for less than at first; shortly, then in full."""
+    for verb in getattr(s, "test", PauseState()).held:
+        yield f"held: {verb}", f"The test holds back: {verb}."
+    for node, level in getattr(s, "levels", LevelState()).relaxed:
+        asked = ops.LEVELS[level]
+        yield f"{node}: {level}", f"The barrier of {node} asks for {level}: {asked}."
 
 
 @kept("tcm.events", "tcm.streamed", "tcm.down")

@@ -45,9 +45,9 @@ from kit.views.circle import (
 from kit.views.fragment import Frag, h
 from kit.views.gate import gates_of
 from kit.views.labels import LINE as HIGH
-from kit.views.labels import Box, fitting, tags, wide
+from kit.views.labels import Box, fitting, measured, shortened, tags, wide
 from kit.views.panel import Panel, Scene
-from kit.views.parts import soft
+from kit.views.parts import fresh, soft
 from kit.views.trails import Standing, travelled
 from kit.views.wires import Body, path, tip
 
@@ -304,12 +304,14 @@ def _inside(scene: Scene, *, many: bool) -> Frag:
 
     def wished(name: str) -> Iterator[tuple[str, tuple[Box, ...]]]:
         yield "log", (_log_box(scene),)
+        yield from ((f"told:{words}", (box,)) for words, _, box in told)
         yield from discs.disc_boxes(spots, texts)
         for arc, marks in sorted(drawn[name], key=lambda x: not (x[0].line and x[0].line.changed)):
             yield arc.key, tuple(mark.box for mark in marks)
         yield "start", (start,)
         yield from discs.token_boxes(spots, texts)
 
+    told = _notices(scene)
     shown = {name: fitting(wished(name)) for name in drawn}
     everywhere = frozenset.intersection(*shown.values())
     key = "ring-concerned" if many else "ring-nodes"
@@ -321,6 +323,7 @@ def _inside(scene: Scene, *, many: bool) -> Frag:
         discs.draw_ticks(scene, scene.of(facts.token_count)) if many else None,
         discs.draw_spots(scene, spots, texts, everywhere, guilty, key),
         discs.draw_outside(scene),
+        _draw_notices(scene, told),
     )
     there = Standing(h("g", *parts), WIDTH, HEIGHT)
     return h(
@@ -353,6 +356,37 @@ def _keyspace(
         data_choice=json.dumps(["keyspace", name]) if len(names) > 1 else None,
         hidden=name != names[0],
     )
+
+
+MOST_NOTICES, WIDEST_NOTICE = 3, 140.0
+
+
+def _notices(scene: Scene) -> list[tuple[str, str, Box]]:
+    """The notices, shortly and in full, and where they stand: in the lower right corner."""
+    told, known = [], [*facts.notices(scene.model, scene.state)]
+    if len(known) > MOST_NOTICES:
+        rest = known[MOST_NOTICES - 1 :]
+        known[MOST_NOTICES - 1 :] = [(f"and {len(rest)} more", " ".join(full for _, full in rest))]
+    for i, (short, full) in enumerate(known):
+        words = shortened(short, WIDEST_NOTICE)
+        across = measured(words)
+        told.append((words, full, Box(WIDTH - 2 - across / 2, HEIGHT - 8 - HIGH * i, across)))
+    return told
+
+
+def _draw_notices(scene: Scene, told: Sequence[tuple[str, str, Box]]) -> list[Frag]:
+    former = scene.former()
+    known = {full for _, full, _ in _notices(former)} if former else set()
+    return [
+        h(
+            "g",
+            h("title", full),
+            fresh(box.x, box.y, box.width + 4) if former and full not in known else None,
+            h("text", words, x=box.x, y=box.y + 4, text_anchor="middle"),
+            k=f"told:{full}",
+        )
+        for words, full, box in told
+    ]
 
 
 def _log_box(scene: Scene) -> Box:
@@ -416,6 +450,7 @@ def ring_text(scene: Scene) -> str:
         state = f"{node.status}{'' if node.up else ', down'}{known}"
         texts.append(f"  {node.name} ({node.dc} {node.rack}) {state}: {tokens}{more}")
     arrows = arrows_words(scene) if has_arrows(scene) else ""
+    texts += [f"  {full}" for _, full in facts.notices(scene.model, scene.state)]
     texts += [f"  {words}" for words in (placement.missed_words(scene), arrows) if words]
     return "\n".join(texts)
 

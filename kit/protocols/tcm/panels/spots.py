@@ -20,6 +20,7 @@ from kit.views.circle import CENTRE, DISC, HEIGHT, RADIUS, SMALL_DISC, point, sh
 from kit.views.declared import Column, Table
 from kit.views.fragment import Frag, Kid, h
 from kit.views.labels import LINE, Box, apart, fitting, tags, wide
+from kit.views.labels import seated as seated_boxes
 from kit.views.panel import Scene
 from kit.views.parts import soft, word
 from kit.views.replicas import disk
@@ -36,6 +37,8 @@ BADGE_HIGH = 15
 SQUARE = 1.4 * DISC
 """What a disc keeps free of labels; its corners are free."""
 DISK_AT, MOST_OUTSIDE = RADIUS - DISC - 16, 3
+DISK, DISKS_DEEPER = (24, 20), (0, 22, 44)
+"""How large a disk is, and how much deeper inside it may stand."""
 ASIDE = DISC + SMALL_DISC + 4
 """How far outside of the ring a small disc stands that a named one would hide."""
 
@@ -152,9 +155,8 @@ def disc_boxes(spots: Sequence[TokenPlace], texts: Mapping[str, Labelled]) -> It
     for place in spots:
         if texts[place.key].epoch:
             yield f"epoch:{place.key}", (badge_box(place, texts[place.key].epoch),)
-    for place in spots:
-        if texts[place.key].arrived is not None:
-            yield f"disk:{place.key}", (Box(*_disk_at(place), 24, 20),)
+    for key, box in disks(spots, texts).items():
+        yield f"disk:{key}", (box,)
 
 
 def _name_box(place: TokenPlace, texts: Mapping[str, Labelled]) -> Box:
@@ -221,8 +223,17 @@ def draw_spots(
 ) -> Frag:
     """Draw tokens as buttons; only labels that are ``shown`` stand at them."""
     by_rack = shapes(scene)
+    at_disk = disks(spots, texts)
     drawn = [
-        _spot(place, by_rack, texts[place.key], shown, i == 0, place.node.name in guilty)
+        _spot(
+            place,
+            by_rack,
+            texts[place.key],
+            shown,
+            i == 0,
+            place.node.name in guilty,
+            at_disk.get(place.key),
+        )
         for i, place in enumerate(spots)
     ]
     return h("g", drawn, k=key)
@@ -286,6 +297,7 @@ def _spot(
     shown: frozenset[str],
     first: bool,
     guilty: bool,
+    at_disk: Box | None,
 ) -> Frag:
     node, shape, (x, y) = place.node, by_rack[place.node.rack], place.middle
     epoch = f", epoch {text.epoch} applied" if text.epoch else ""
@@ -311,7 +323,7 @@ def _spot(
         _badge(badge_box(place, text.epoch), text.epoch, x, y, is_new=text.is_new)
         if has_epoch
         else None,
-        _disk(place, text.arrived) if f"disk:{place.key}" in shown else None,
+        _disk(place, at_disk, text.arrived) if at_disk and f"disk:{place.key}" in shown else None,
         k=place.key,
         class_=" ".join(filter(None, kinds)),
         transform=f"translate({x:.1f} {y:.1f})",
@@ -319,16 +331,27 @@ def _spot(
     )
 
 
-def _disk_at(place: TokenPlace) -> tuple[float, float]:
-    return point(place.share, DISK_AT - 44 * place.inner)
+def disks(spots: Sequence[TokenPlace], texts: Mapping[str, Labelled]) -> Mapping[str, Box]:
+    """Where the disk of each stands to whom something is streamed: inside of the ring, deeper where
+    its neighbour's disk or name is.
+    """
+
+    def seats(place: TokenPlace) -> Iterator[Box]:
+        for deeper in DISKS_DEEPER:
+            at = DISK_AT - deeper - 44 * place.inner
+            yield Box(*point(place.share, at), *DISK)
+
+    names = [_name_box(place, texts) for place in spots if not place.outer]
+    arriving = [place for place in spots if texts[place.key].arrived is not None]
+    return seated_boxes(((place.key, seats(place)) for place in arriving), names)
 
 
-def _disk(place: TokenPlace, share: float | None) -> Frag:
+def _disk(place: TokenPlace, at: Box, share: float | None) -> Frag:
     """How much has arrived of what is streamed to a node, inside of the ring."""
-    (x, y), (left, top) = _disk_at(place), place.middle
+    left, top = place.middle
     words = h("title", f"{share or 0:.0%} of what is streamed to {place.node.name} has arrived")
-    at = f"translate({x - left:.0f} {y - top:.0f}) scale(.62)"
-    return h("g", words, disk(0, 0, share or 0.0), transform=at, data_end=True)
+    moved = f"translate({at.x - left:.0f} {at.y - top:.0f}) scale(.62)"
+    return h("g", words, disk(0, 0, share or 0.0), transform=moved, data_end=True)
 
 
 def draw_outside(scene: Scene) -> list[Frag]:
