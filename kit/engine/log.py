@@ -35,12 +35,14 @@ class Log:
     """An immutable sequence of events that knows the digest of what it holds.
 
     Two logs are equal when their digests are; ``append`` shares everything but the last chunk,
-    so that neither comparing nor extending a long log costs its length. An event whose words have
-    changed since the first traces gives the former ones as ``written``: digests are made of those.
+    so that neither comparing nor extending a long log costs its length. A full chunk stands with
+    the digest of what was before it, and the log that it fills holds no shorter one: no chain of
+    logs is longer than a chunk. An event whose words have changed since the first traces gives the
+    former ones as ``written``: digests are made of those.
     """
 
     __slots__ = ("_full", "_prefix", "_tail", "digest", "length")
-    _full: tuple[Any, ...]
+    _full: tuple[tuple[bytes, tuple[Any, ...]], ...]
     _tail: tuple[Any, ...]
     _prefix: Log | None
     digest: bytes
@@ -48,7 +50,7 @@ class Log:
 
     def __init__(
         self,
-        _full: tuple[Any, ...] = (),
+        _full: tuple[tuple[bytes, tuple[Any, ...]], ...] = (),
         _tail: tuple[Any, ...] = (),
         _digest: bytes = b"",
         _prefix: Log | None = None,
@@ -73,14 +75,20 @@ class Log:
         digest = hashlib.blake2b(self.digest + content(written), digest_size=16).digest()
         tail = (*self._tail, event)
         if len(tail) == _CHUNK:
-            return Log((*self._full, tail), (), digest, self)
+            first = self
+            while first._prefix is not None:
+                first = first._prefix
+            return Log((*self._full, (first.digest, tail)), (), digest)
         return Log(self._full, tail, digest, self)
 
     def shorter(self) -> Log:
         """The log without its last event."""
-        if self._prefix is None:
+        if self._prefix is not None:
+            return self._prefix
+        if not self._full:
             raise IndexError("the empty log has no prefix")
-        return self._prefix
+        *full, (digest, events) = self._full
+        return reduce(Log.append, events[:-1], Log(tuple(full), (), digest))
 
     def __len__(self) -> int:
         return self.length
@@ -89,7 +97,7 @@ class Log:
         if not 0 <= index < self.length:
             raise IndexError(index)
         chunk, offset = divmod(index, _CHUNK)
-        return (self._full[chunk] if chunk < len(self._full) else self._tail)[offset]
+        return (self._full[chunk][1] if chunk < len(self._full) else self._tail)[offset]
 
     def __iter__(self) -> Iterator[Any]:
         return (self[index] for index in range(self.length))

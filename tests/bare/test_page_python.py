@@ -29,3 +29,9 @@ assert ALONE and "numpy" not in sys.modules
     here = [counts(), marks(), shown("tcm/bootstrap"), digest("tcm/rf3")]
     assert here[1][0][0]
     assert told(f"{program}print(json.dumps([{asked}]))") == json.loads(json.dumps(here))
+
+
+def test_a_long_log_goes_quietly() -> None:
+    """A browser's stack is small: no log is a chain of as many as it has entries."""
+    program = "from kit.engine.log import log_of\nlog = log_of(range(50_000))\n"
+    assert told(f"{program}del log\nprint(1)") == 1

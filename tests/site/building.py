@@ -69,7 +69,8 @@ def assert_counted(models: list[Model[Any, Any]], told: list[str]) -> None:
 
 def another_way(timeline: Timeline, step: int) -> str:
     """The control of what may be done at a step of a story, and is not done there; empty: none."""
-    model, state = timeline.model, timeline.moments[step].state
-    done = timeline.moments[step + 1].action if step + 1 < len(timeline.moments) else None
-    free = (action for action, why in timeline.here.options(state) if why is None)
-    return next((f"do:{mark(model, action)}" for action in free if action != done), "")
+    path = timeline.path()
+    timeline.goto(path[step])
+    done = {timeline.moments[path[step + 1]].action} if step + 1 < len(path) else set()
+    free = [action for action, why in timeline.here.options(timeline.state) if why is None]
+    return next((f"do:{mark(timeline.here, each)}" for each in free if each not in done), "")
