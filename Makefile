@@ -3,7 +3,7 @@ PY := .venv/bin/python
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help lab setup programs test test-deep bench spec lint format reference images screenshots site cluster cluster-stop notebooks lock clean
+.PHONY: help lab setup programs test test-deep test-firefox bench spec lint format reference images screenshots site cluster cluster-stop notebooks lock clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,6 +22,10 @@ test: setup programs ## set up, check style and types, run every test and notebo
 
 test-deep: setup programs ## the same, and the long tests
 	@$(PY) tools/test.py --deep
+
+test-firefox: setup ## open the site in Firefox, which it brings on Debian (KIT_FIREFOX names another)
+	@$(PY) tools/programs.py firefox
+	@$(PY) tools/test.py --only firefox
 
 bench: setup ## measure against the baselines, side by side (at most 10 minutes)
 	@$(PY) -m benchmarks

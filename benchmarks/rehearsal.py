@@ -12,12 +12,11 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from benchmarks.figures import HEAD, Figure, seconds, spoken
+from benchmarks.figures import Figure, seconds, show, spoken
 from benchmarks.importing import KEYSPACE, ring_text
 from benchmarks.painting import painted
 from kit.engine.timeline import Timeline
 from kit.operators.importers.opening import Imported, import_texts
-from kit.protocols.tcm.dry_run.history import dry_run_of
 from kit.protocols.tcm.dry_run.player import DryRun, rehearse
 from kit.protocols.tcm.rules.operations import Operation
 from kit.views.rendered import RenderedTimeline
@@ -26,14 +25,6 @@ SIZES = ((1000, 16), (1000, 256))
 AIM = 0.150  # seconds per frame, 95 of 100
 AIM_OPEN = 3.0  # seconds
 STEPS = 12
-
-
-def dry_run(nodes: int, tokens: int) -> Timeline:
-    """A decommission and, beside or behind it, a join, on a ring of two datacenters."""
-    given = import_texts([("ring.txt", ring_text(nodes, tokens))], [KEYSPACE])
-    return dry_run_of(
-        given, (Operation("decommission", given.ring.names[3]), newcomer(given, tokens))
-    )
 
 
 def newcomer(given: Imported, tokens: int) -> Operation:
@@ -60,29 +51,10 @@ def all_rows(timeline: Timeline) -> float:
 
 
 def figures() -> Iterator[Figure]:
-    """A row a size: the frame of a step, over all drawn moments of the dry run."""
-    for nodes, tokens in SIZES:
-        timeline = dry_run(nodes, tokens)
-        times, rows = frames(timeline), all_rows(timeline)
-        most, middle = times[int(0.95 * (len(times) - 1))], times[len(times) // 2]
-        yield Figure(
-            f"dry run, frame at {nodes} × {tokens} (p50 {spoken(middle)})",
-            spoken(most),
-            f"names of all rows {spoken(rows)}",
-            most / rows,
-            f"< {AIM * 1000:.0f} ms at p95",
-            most < AIM,
-        )
-    yield from opened(*SIZES[-1])
-
-
-def opened(nodes: int, tokens: int) -> Iterator[Figure]:
-    """A rehearsal from the text of ``nodetool ring`` to the Player, and its steps, painted."""
-    text, runs = ring_text(nodes, tokens), list[DryRun]()
-    given = import_texts([("ring.txt", text)], [KEYSPACE])
-    lines = [Operation("decommission", given.ring.names[3]), newcomer(given, tokens)]
-    whole = seconds(lambda: runs.append(rehearse(text, lines, keyspaces=KEYSPACE)))
-    bare = seconds(lambda: import_texts([("ring.txt", text)], [KEYSPACE]))
+    """The frames of each size; the larger one is opened and painted, too."""
+    yield framed(rehearsed(*SIZES[0])[0].timeline, *SIZES[0])
+    nodes, tokens = SIZES[1]
+    run, whole, bare = rehearsed(nodes, tokens)
     yield Figure(
         f"dry run, opened, {nodes} × {tokens}, two operations",
         spoken(whole),
@@ -91,11 +63,36 @@ def opened(nodes: int, tokens: int) -> Iterator[Figure]:
         f"< {AIM_OPEN:.0f} s",
         whole < AIM_OPEN,
     )
-    player = runs[0].player
-    yield painted(f"dry run, step to painted, {nodes} × {tokens}", player, STEPS)
+    yield framed(run.timeline, nodes, tokens)
+    yield painted(f"dry run, step to painted, {nodes} × {tokens}", run.player, STEPS)
+
+
+def framed(timeline: Timeline, nodes: int, tokens: int) -> Figure:
+    """The frame of a step, over all drawn moments of the dry run."""
+    times, rows = frames(timeline), all_rows(timeline)
+    most, middle = times[int(0.95 * (len(times) - 1))], times[len(times) // 2]
+    return Figure(
+        f"dry run, frame at {nodes} × {tokens} (p50 {spoken(middle)})",
+        spoken(most),
+        f"names of all rows {spoken(rows)}",
+        most / rows,
+        f"< {AIM * 1000:.0f} ms at p95",
+        most < AIM,
+    )
+
+
+def rehearsed(nodes: int, tokens: int) -> tuple[DryRun, float, float]:
+    """A decommission and, beside or behind it, a join, on a ring of two datacenters.
+
+    With the seconds from the text of ``nodetool ring`` to the Player, and those of the import.
+    """
+    text, runs, read = ring_text(nodes, tokens), list[DryRun](), list[Imported]()
+    bare = seconds(lambda: read.append(import_texts([("ring.txt", text)], [KEYSPACE])))
+    leaves = Operation("decommission", read[0].ring.names[3])
+    lines = [leaves, newcomer(read[0], tokens)]
+    whole = seconds(lambda: runs.append(rehearse(text, lines, keyspaces=KEYSPACE)))
+    return runs[0], whole, bare
 
 
 if __name__ == "__main__":
-    print(HEAD)
-    for figure in figures():
-        print(figure.row, flush=True)
+    show(figures())

@@ -1,7 +1,8 @@
 """The Python that runs in a browser, and the kit's one compiled package for it.
 
 Both are fetched once, by the usual clients of their registries, into ``build/``, and held against
-the digests that are written here. Only ``make site`` and its tests ask for them.
+the digests that are written here. Only ``make site`` and its tests ask for them. Node runs it here
+as a browser does.
 """
 
 from __future__ import annotations
@@ -9,13 +10,16 @@ from __future__ import annotations
 import hashlib
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from msgspec import Struct
 
 from kit.errors import KitError
 
 FOLDER = Path(__file__).resolve().parent.parent / "build" / "site-core"
+RUN = Path(__file__).with_name("core.mjs")
 
 
 class Fetched(Struct, frozen=True):
@@ -70,3 +74,30 @@ def fetched() -> Path | None:
     """The folder with both, if they are there."""
     there = all((FOLDER / one.file).exists() for one in (PYTHON, WHEEL))
     return FOLDER if there else None
+
+
+def unpacked(folder: Path) -> Path:
+    """The files of the Python, unpacked into a folder. Raises KitError as ``fetch`` does."""
+    with tarfile.open(fetch(PYTHON)) as archive:
+        archive.extractall(folder, filter="data")
+    return folder / "package"
+
+
+def ran(program: str, *folders: Path) -> str:
+    """What a Python text prints in the Python of a page, which searches folders for modules.
+
+    They may be written into: ``places`` has where they are there. Raises KitError for a text that
+    fails, and where there is no node.
+    """
+    with TemporaryDirectory() as folder:
+        given = (RUN, unpacked(Path(folder)), fetch(WHEEL), *folders)
+        command = ["node", *map(str, given)]
+        try:
+            done = subprocess.run(
+                command, input=program, capture_output=True, text=True, check=False
+            )
+        except FileNotFoundError:
+            raise KitError("site: node is not here, and runs the Python of a page") from None
+    if done.returncode:
+        raise KitError(f"site: {(done.stdout + done.stderr)[-3000:].strip()}")
+    return done.stdout

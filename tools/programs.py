@@ -19,6 +19,7 @@ from kit.errors import KitError  # noqa: E402  # as below
 from tools import core  # noqa: E402  # run as a script, the root is not on the path
 
 NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
+FIREFOXES = ("firefox-esr", "firefox")
 MAC_CHROME = Path("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome")
 
 
@@ -33,6 +34,15 @@ def chromium() -> Path | None:
         if found and not _is_snap_notice(Path(found)):
             return Path(found)
     return MAC_CHROME if MAC_CHROME.exists() else _playwright_chromium()
+
+
+def firefox() -> Path | None:
+    """Find a Firefox: KIT_FIREFOX, or one on PATH."""
+    named = os.environ.get("KIT_FIREFOX")
+    if named:
+        return Path(named) if Path(named).exists() else None
+    found = (Path(path) for name in FIREFOXES if (path := shutil.which(name)))
+    return next((path for path in found if not _is_snap_notice(path)), None)
 
 
 def dot() -> Path | None:
@@ -87,9 +97,11 @@ def _apt(packages: list[str]) -> None:
         )
 
 
-def bring() -> list[str]:
+def bring(wants_firefox: bool = False) -> list[str]:
     """Bring what is missing, and return the names of what is still missing."""
     wanted = [] if dot() else ["graphviz"]
+    if wants_firefox and firefox() is None and _distribution() == "debian":
+        wanted.append("firefox-esr")
     # Ubuntu's archive has no Chromium but a pointer to snap, which a browser test cannot drive.
     if chromium() is None and _distribution() == "debian":
         wanted += ["chromium", "fonts-dejavu-core"]
@@ -113,13 +125,14 @@ def bring() -> list[str]:
         "a Chromium": chromium(),
         "Graphviz's dot": dot(),
         "the Python of the site": core.fetched(),
+        **({"a Firefox": firefox()} if wants_firefox else {}),
     }
     return [name for name, path in found.items() if path is None]
 
 
 def main() -> int:
     """Bring the programs; never fails, since the tests themselves say what they miss."""
-    for name in bring():
+    for name in bring("firefox" in sys.argv[1:]):
         print(
             f"programs: *** COULD NOT BRING {name.upper()} ***  The tests that need it will say so."
             " Install it yourself, or set KIT_CHROMIUM to a browser's path."

@@ -79,6 +79,9 @@ STAGES = (
     # What is stored is one run, compared with this one; the deep tests add another.
     Stage("notebooks", (*NOTEBOOKS, *PARALLEL)),
 )
+# Whoever has no Firefox has nothing to fear of it: no landing asks for one.
+SORTS = ("style", "tests", "browser", "notebooks", "deep", "firefox")
+FIREFOX = Stage("firefox", ("-m", "firefox", *QUICK, "-n", "0"))
 DEEP = (
     # Tests that draw examples are run once more, with more of them (tests/examples.py).
     Stage("deep", ("-m", DEEP_TESTS, f"--ignore={MUTANTS}", *PARALLEL, *PATIENT)),
@@ -211,10 +214,11 @@ def main() -> int:
     """Run the stages that the command line asks for; 0 only when all passed and each ran a test."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--deep", action="store_true", help="add the long tests")
-    parser.add_argument("--only", choices=["style", "tests", "browser", "notebooks", "deep"])
+    parser.add_argument("--only", choices=SORTS)
     options = parser.parse_args()
     begun, forbid_skips = time.monotonic(), os.environ.get("KIT_FORBID_SKIPS") == "1"
-    stages = [*STAGES, *(DEEP if options.deep or options.only == "deep" else ())]
+    more = (FIREFOX,) if options.only == "firefox" else ()
+    stages = [*STAGES, *more, *(DEEP if options.deep or options.only == "deep" else ())]
     chosen = [stage for stage in stages if not options.only or stage.name.startswith(options.only)]
     outcomes = begun_with_style(chosen[:1], forbid_skips) if options.only in (None, "style") else []
     outcomes += [run(stage, forbid_skips) for stage in chosen[len(outcomes[1:]) :]]

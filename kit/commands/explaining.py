@@ -21,7 +21,8 @@ line, with the nearest refusal of the model), or unknown within the bound.
 AFTER = """\
 FILE is a journal of a topology coordinator (several are put together in the order of time), a
 snapshot of scylla-tablets (a folder or an archive; ordered by the version of the topology), or a
-dump of system.tablets (in the order given). All files are of one kind and one cluster.
+dump of system.topology or system.tablets (in the order given). All files are of one kind and one
+cluster.
 
 Ends with 0 when all is explained, 1 when a line is refuted, 2 when it is not known within the
 bound, and on bad input.
@@ -67,7 +68,7 @@ def _parts(answers: Answers) -> Iterator[str]:
 
 
 WORDS = (
-    Word("files", "FILE", "journals, snapshots, or dumps of system.tablets", number="+"),
+    Word("files", "FILE", "journals, snapshots, or dumps of a system table", number="+"),
     Word("--bound", "N", f"states that each search may visit ({BOUND:,})", BOUND, read=int),
     Word(
         "--edition",

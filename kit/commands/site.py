@@ -1,4 +1,6 @@
-"""``site``: serves the static pages of ``make site`` on loopback; any other server will do."""
+"""``site``: serves the static pages of ``make site`` on loopback (any other server will do), or
+writes one of them as a file that needs no server.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from typing import Any
 from kit.commands.answer import put
 from kit.commands.lab import choose_port, port_number
 from kit.commands.parsing import Parser
+from kit.edge.writing import check_place, write_whole
 from kit.errors import BadInput
+from kit.site.single import single_page
 
 BUILT = Path(__file__).resolve().parents[2] / "build" / "site"
 LOOPBACK, FIRST_PORT = "127.0.0.1", 8766
@@ -41,18 +45,27 @@ def server(folder: Path, port: int = 0) -> Pages:
 
 
 def site(argv: Sequence[str]) -> int:
-    """Serve the pages until it is stopped; returns 0.
+    """Serve the pages until it is stopped, or write one as a file; returns 0.
 
-    Raises BadInput for a folder without them, or a port that is none.
+    Raises BadInput for a folder without them, a port that is none, a story that is not there.
     """
     parser = Parser(prog="python -m kit site", description=__doc__)
     parser.add_argument("folder", nargs="?", help="where the pages are (default: build/site)")
     parser.add_argument("--port", help=f"first port to try (default {FIRST_PORT})")
     parser.add_argument("--open", action="store_true", help="open the first page in a browser")
+    story = ("STORY", "OUT")
+    parser.add_argument("--single", nargs=2, metavar=story, help="write a story's page as one file")
     given = parser.parse_args(argv)
     folder = Path(given.folder or BUILT)
     if not (folder / "index.html").is_file():
         raise BadInput("folder", str(folder), "one with an index.html: `make site` builds it")
+    if given.single:
+        name, out = given.single
+        target = check_place(out, "OUT")
+        page = single_page(name, folder)
+        write_whole(target, page, "OUT")
+        put(f"{target}: {len(page):,} bytes, live in a browser that opens it")
+        return 0
     port = choose_port(FIRST_PORT if given.port is None else port_number(given.port))
     with server(folder, port) as pages:
         put(f"open http://{LOOPBACK}:{port}/ (Ctrl-C ends)")

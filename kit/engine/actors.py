@@ -124,6 +124,11 @@ class NetworkModel(NodeModel[ActorState]):
         message = self.message or reduce(or_, self._receivers)
         typed = (kind[message] if kind in MESSAGE_ACTIONS else kind for kind in self.acts)
         self.Action = reduce(or_, typed)
+        if self.network_options.tidy:
+            self.settled, self._idle = self._tidied, lru_cache(None)(self.is_idle)
+        if most := self.network_options.most_in_flight:
+            why = f"most_in_flight={most}, as many messages as may be on their way"
+            self.bounds, self.settled = (Refusal(why),), self._bounded
         # Far fewer nodes than states differ, so that most turns of a search were taken before.
         self._answers = lru_cache(None)(self._answer)
 
@@ -177,6 +182,23 @@ class NetworkModel(NodeModel[ActorState]):
         return tuple(Envelope(source, post.target, post.message) for post in posts)
 
     # -- what the network does ---------------------------------------------------------------------
+
+    def _bounded(self, before: Any, after: Any) -> Any:
+        """No more messages than there may be, or were."""
+        most, count = self.network_options.most_in_flight, len(after.network.in_flight)
+        return self.bounds[0] if count > max(most, len(before.network.in_flight)) else after
+
+    def is_idle(self, state: Any, envelope: Envelope[Any]) -> bool:
+        """Whether a message changes nothing at a node in this state, now and later."""
+        return False
+
+    def _tidied(self, before: Any, after: Any) -> Any:
+        """The state without messages that can change nothing any more."""
+        nodes, index, bag = after.nodes, self.index, after.network.in_flight
+        kept = tuple(each for each in bag if not self._idle(nodes[index[each.target]], each))
+        if len(kept) == len(bag):
+            return after
+        return after.but(network=structs.replace(after.network, in_flight=kept))
 
     def _through(self, s: ActorState, network: Network | Refusal) -> Next:
         return network if isinstance(network, Refusal) else s.but(network=network)

@@ -389,12 +389,25 @@ class Given(Struct, frozen=True):
     field: str = ""
 
 
-def parameter(default: T, description: str, *, field: str = "", **more: Any) -> T:
+def parameter(
+    default: T,
+    description: str,
+    *,
+    field: str = "",
+    written: bool = False,
+    hidden: bool = False,
+    counts: bool = False,
+    **more: Any,
+) -> T:
     """Declare a parameter of a model: what it usually is, what it means, its limits (``ge=1``).
 
     It goes by ``field`` where that is not the name of the attribute, as a method of all models has
-    it. ``more`` are those of ``msgspec.Meta``.
+    it. One that is ``written`` a person types as text, one that is ``hidden`` has no control, one
+    that ``counts`` says how often something may happen. ``more`` are those of ``msgspec.Meta``.
     """
+    flags = {"written": written, "hidden": hidden, "budget": counts}
+    if any(flags.values()):
+        more["extra_json_schema"] = {name: True for name, is_so in flags.items() if is_so}
     given: Any = Given(default, Meta(description=description, **more), field=field)
     return given  # type: ignore[no-any-return]  # the class has it; a model has its value
 

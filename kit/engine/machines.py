@@ -8,7 +8,7 @@ part of a node's state is on disk; all else is lost in a crash.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Annotated, Any, TypeAlias
 
@@ -77,6 +77,7 @@ class MachineState(ActorState, frozen=True, cache_hash=True):
     left: MachineBudget = MachineBudget()
 
 
+WAITS = "waits: what it would send is on its way"
 Next: TypeAlias = MachineState | Refusal | None
 Link: TypeAlias = Annotated[str, Each(lambda m: m.links)]
 
@@ -97,14 +98,20 @@ class MachineModel(NetworkModel):
     """A model of nodes that crash, and start again from what is on their disks.
 
     It declares ``disk`` and ``restarted``, and as it needs them ``timers`` and ``fires``, ``asks``
-    and ``requested``. While ``persist_first`` (declare it as a safeguard to switch it off), what a
-    turn sends leaves only once the disk has what the turn changed, and until then the node does
-    nothing else.
+    and ``requested``. ``idle`` has the timers that may not run out in vain, and what to say then.
+    While ``persist_first`` (declare it as a safeguard to switch it off), what a turn sends leaves
+    only once the disk has what the turn changed, and until then the node does nothing else.
     """
 
     State: Any = MachineState
     first: tuple[str, ...] = ("persist", "deliver")
     persist_first: bool = True
+    idle: Mapping[str, str] = {}
+
+    def befallen(self, **more: Any) -> MachineOptions:
+        """What its parameters say that go by the names of options, and ``more``."""
+        own = {*MachineOptions.__struct_fields__} & {*self.Parameters.__struct_fields__} - {*more}
+        return MachineOptions(**{name: getattr(self, name) for name in own}, **more)
 
     def connect(self, names: tuple[str, ...], options: NetworkOptions | None = None) -> None:
         """Put nodes on a network; a ``MachineOptions`` says what befalls them.
@@ -248,10 +255,15 @@ class MachineModel(NetworkModel):
         """The {timer} timer of {node} runs out."""
         if timer not in self.timers(s.nodes[node]):
             return refused(f"{self.names[node]} has set no {timer} timer")
-        paid: Next = self._paid(s, node, "ticks")
-        if not isinstance(paid, Refusal):
-            paid = self.turned(paid, node, self.fires(self.names[node], s.nodes[node], timer))
-        return paid
+        name, paid = self.names[node], self._paid(s, node, "ticks")
+        if isinstance(paid, Refusal):
+            return paid
+        turn = self.fires(name, s.nodes[node], timer)
+        end: MachineState = self.turned(paid, node, turn)
+        sent = {*end.network.in_flight} - {*s.network.in_flight, *s.network.held}
+        if timer in self.idle and end.nodes == s.nodes and not sent:
+            return refused(f"{name} {WAITS if turn[1] else self.idle[timer]}")
+        return end
 
     @action(each=_asking, when=lambda m: m.budget.requests != 0)
     @purpose("A client knows only what a node answers it.")
@@ -349,6 +361,12 @@ class MachineModel(NetworkModel):
         """Whether nothing passes from one node to another."""
         apart = self.carrier.cut(s.network, source, target)
         return bool(s.cut & self._link(source, target)) or apart
+
+    def heard(self, s: MachineState, node: int) -> tuple[str, ...]:
+        """The nodes that are up and whose messages pass to a node that is, too; and itself."""
+        me, down = self.names[node], self.names if s.down >> node & 1 else self.named(s.down)
+        passing = (n for n in self.names if n not in down and not self.cut_off(s, n, me))
+        return (me, *(n for n in passing if n != me))
 
     def describe(self, before: Any, action: Any, after: Any) -> str:
         """What the step did, and what clients are told in it."""

@@ -48,11 +48,15 @@ class Budget(Struct, frozen=True, cache_hash=True):
 class NetworkOptions(Budget, frozen=True, forbid_unknown_fields=True):
     """What a network does: whether a link keeps its order (``fifo``), and the budget of each fault.
 
+    Two make a search smaller: ``most_in_flight`` bounds it, no step makes more messages be on their
+    way (0: any number); a ``tidy`` one takes away what can change nothing any more.
     Where ``duplicates`` is None a message stays in flight for good: it may be received any number
     of times, and sending it once more changes nothing.
     """
 
     fifo: bool = False
+    most_in_flight: int = 0
+    tidy: bool = False
 
     @property
     def budget(self) -> Budget:
@@ -209,7 +213,8 @@ class Carrier:
         self.nodes, self.options = nodes, options
         self.lasting = options.duplicates is None
         self._fifo = options.fifo
-        self.free = not options.fifo and options.holds == 0 == options.partitions
+        bounded = options.fifo or options.most_in_flight
+        self.free = not bounded and options.holds == 0 == options.partitions
         self._bits = {name: 1 << i for i, name in enumerate(nodes)}
         self._key: Callable[[Envelope[Any]], Any] = _by_link if options.fifo else by_content
         self.splits = tuple(self._sides()) if options.partitions != 0 else ()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.edge.words import later, say
@@ -16,9 +17,6 @@ from kit.engine.registry import build, model_names
 from kit.engine.timeline import Breach
 from kit.errors import BadInput, KitError, Refused
 from kit.playing.working import Background, on_this_loop
-
-if TYPE_CHECKING:
-    from kit.playing.session import Session
 from kit.views.lanes import mermaid
 
 if TYPE_CHECKING:
@@ -26,6 +24,39 @@ if TYPE_CHECKING:
 
 WHOLE = later("No promise is broken on the way to this step.")
 BUSY = later("A search is under way: stop it first.")
+COUNTS = {
+    "cause": later("{done:,} parts of the run tried"),
+    "possible": later("{done:,} states searched from step {now}"),
+}
+
+
+class Asked(Struct, frozen=True):
+    """A question about a run that breaks a promise of a model; called, it is answered."""
+
+    about: Literal["cause", "possible"]
+    model: Any
+    run: tuple[Any, ...]
+    name: str
+
+    def __call__(self, progress: Progress) -> causes.Cause | causes.Possible:
+        """Find out; ``progress`` hears how far that is."""
+        if self.about == "cause":
+            return causes.smallest_cause(self.model, self.run, self.name, progress)
+        return causes.first_possible(self.model, self.run, self.name, progress=progress)
+
+
+class Work(Protocol):
+    """Who answers beside the session: a thread of it, or another worker of a page."""
+
+    @property
+    def running(self) -> bool:
+        """Whether something is under way."""
+
+    def stop(self) -> None:
+        """End what is under way."""
+
+    def begin(self, work: Asked, report: Progress, ended: Callable[[Any], None]) -> None:
+        """Begin to answer; ``ended`` gets what was found, an error, or None after a stop."""
 
 
 class Breaks:
@@ -34,7 +65,7 @@ class Breaks:
     def __init__(self, player: Session) -> None:
         """Nothing was asked yet."""
         self.player = player
-        self.work: Background[Any] = Background()
+        self.work: Work = Background[Any]()
 
     def perform(self, control: str) -> None:
         """Do what a button of the page asks for; what takes long goes on in a thread.
@@ -46,9 +77,9 @@ class Breaks:
         if what == "stop":
             self.work.stop()
         elif what == "why":
-            self._begin("cause", causes.smallest_cause, later("{done:,} parts of the run tried"))
+            self._begin("cause")
         elif what == "possible":
-            self._begin("possible", _possible, later("{done:,} states searched from step {now}"))
+            self._begin("possible")
         elif what == "back":
             self.put_back(given)
         else:
@@ -134,19 +165,19 @@ class Breaks:
 
     # What a page asks for.
 
-    def _begin(self, field: str, find: Callable[..., Any], words: str) -> None:
+    def _begin(self, about: Literal["cause", "possible"]) -> None:
         moment, breach = self.place()
         if self.work.running:
             raise Refused(say(BUSY))
         player, timeline = self.player, self.player.timeline
         model, run = timeline.model_at(moment), timeline.actions(moment)
-        on_loop, spoken = on_this_loop(), monotonic()
+        on_loop, spoken = on_this_loop(), 0.0
 
         def report(done: int, now: int) -> None:
             nonlocal spoken
             if monotonic() - spoken >= PAUSE:
                 spoken = monotonic()
-                on_loop(player.tell_progress, say(words, done=done, now=now))
+                on_loop(player.tell_progress, say(COUNTS[about], done=done, now=now))
 
         def ended(outcome: Any) -> None:
             player.tell_progress("")
@@ -155,15 +186,11 @@ class Breaks:
             if isinstance(outcome, KitError):
                 player.tell_refused(str(outcome))
             elif outcome is not None:
-                self._learn(moment, **{field: outcome})
+                self._learn(moment, **{about: outcome})
 
-        self.work.begin(lambda progress: find(model, run, breach.name, progress), report, ended)
+        self.work.begin(Asked(about, model, run, breach.name), report, ended)
 
     def _learn(self, moment: int, **learnt: Any) -> None:
         inquiries = self.player.timeline.inquiries
         inquiries[moment] = replace(inquiries.get(moment) or causes.Inquiry(), **learnt)
         self.player.redraw(moment)
-
-
-def _possible(model: Any, run: tuple[Any, ...], name: str, progress: Progress) -> causes.Possible:
-    return causes.first_possible(model, run, name, max_states=causes.MOST_STATES, progress=progress)

@@ -20,6 +20,7 @@ from kit.playing.links import link_of
 from kit.playing.session import Session
 from kit.playing.setup import Field, Setup
 from kit.playing.verdicts import LARGEST_BOUND, MOST_STATES, outcome_box, stopped
+from kit.site.elsewhere import Elsewhere
 from kit.views.fragment import Frag, h
 from kit.views.parts import prose
 
@@ -85,6 +86,7 @@ class Drawer:
 
     def __init__(self, session: Session, tell: Any) -> None:
         self.session, self.tell = session, tell
+        self.work = session.breaks.work = Elsewhere(tell)
         self.setup = Setup(session)
         self.verdict: str = ""
         self.is_busy = False
@@ -130,13 +132,17 @@ class Drawer:
         if isinstance(said, Search):
             if not 1 <= said.most <= LARGEST_BOUND:
                 raise BadInput("states at most", said.most, f"1 to {LARGEST_BOUND:,}")
-            self.tell({"search": {"trace": self._trace(), "most": said.most}})
+            self.work.search(self._trace(), said.most)
         elif isinstance(said, Stopped):
+            self.work.is_searching = False
             self.verdict = h("p", stopped(said.states), class_="kit-found", role="status").html()
-        elif said.trace == self._trace():  # else a switch was used meanwhile
-            self.verdict = said.html
-            if said.run:
-                self.session.branch(Timeline.load(traces.loads(said.run)).actions(), at_end=True)
+        else:
+            self.work.is_searching = False
+            if said.trace == self._trace():  # else a switch was used meanwhile
+                self.verdict = said.html
+                if said.run:
+                    found = Timeline.load(traces.loads(said.run)).actions()
+                    self.session.branch(found, at_end=True)
         return ""
 
     def _forgetting(self, words: str) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 
 from msgspec import Struct
 
@@ -12,12 +14,13 @@ from kit.edge.words import say
 from kit.engine.family import families
 from kit.engine.registry import entries, entry_of
 from kit.engine.scenario import files, title_of
+from kit.lessons.course import COURSE, TRACKS
 from kit.views.fragment import escape
 from kit.views.frame import readable_frame
 from kit.views.palette import page_colours
 from kit.views.rendered import RenderedTimeline
 from kit.views.shell import shell
-from kit.views.styles import widget_style
+from kit.views.styles import terminal_style, widget_style
 
 ARCHIVE = "site.zip"
 """The file of the site that has all the others."""
@@ -40,11 +43,16 @@ def sheet(name: str) -> str:
 
 def style() -> str:
     """The style sheet of all pages."""
-    return widget_style() + page_colours().replace(".kp", ":root") + sheet("site.css")
+    return (
+        widget_style()
+        + terminal_style()
+        + page_colours().replace(".kp", ":root")
+        + sheet("site.css")
+    )
 
 
 class Listed(Struct, frozen=True):
-    """A story of the list: its name, what it is called, what it is about."""
+    """A story or a drill of the list: its name, what it is called, what it is about."""
 
     name: str
     title: str
@@ -66,27 +74,59 @@ def listed() -> Iterator[tuple[str, list[Listed]]]:
             yield family.title, own
 
 
-def start_page(pictures: Collection[str] = ()) -> str:
-    """The gallery, then the map of the course, then all stories by family.
+def start_page(drawing: str, drills: Iterable[Listed] = (), pictures: Collection[str] = ()) -> str:
+    """The gallery, then the course: its map and its lessons, then drills, then all stories by
+    family.
 
-    ``pictures`` are the names of the files in the folder of the gallery.
+    ``drawing`` is the map as SVG, ``pictures`` are the names of the files in the folder of the
+    gallery.
     """
-    title, parts = say("Cluster metadata, step by step"), list[str]()
-    for family, stories in listed():
-        items = (
-            f'<li><a href="stories/{each.name}.html">{escape(each.title)}</a> '
-            f"<span>{escape(each.about)}</span></li>"
-            for each in stories
-        )
-        parts.append(f"<section><h2>{escape(family)}</h2><ul>{''.join(items)}</ul></section>")
-    course = f'<img src="course.svg" alt="{escape(say("the map of the course"))}">'
+    title = say("Cluster metadata, step by step")
+    parts = [_list(say("Drills"), "drills", drills)]
+    parts += [_list(family, "stories", stories) for family, stories in listed()]
+    course = f'<div class="map">{_map(drawing)}</div>{"".join(_lessons())}'
     whole = f'<a href="{ARCHIVE}" download>{escape(say("All of this as one archive"))}</a>'
     serve = say("Unpack it, and any server of files shows it, such as python -m http.server.")
     body = (
         f'<main class="start"><h1>{escape(title)}</h1>{"".join(_gallery(pictures))}'
         f"{course}{''.join(parts)}<p>{whole}. {escape(serve)}</p></main>"
     )
-    return _page(title, body, "")
+    return page_of(title, body, "")
+
+
+def _list(title: str, folder: str, pages: Iterable[Listed]) -> str:
+    items = (
+        f'<li><a href="{folder}/{each.name}.html">{escape(each.title)}</a> '
+        f"<span>{escape(each.about)}</span></li>"
+        for each in pages
+    )
+    return f"<section><h2>{escape(title)}</h2><ul>{''.join(items)}</ul></section>"
+
+
+def _map(drawing: str) -> str:
+    """The map with its links to lessons: they are in the list too, so that keys pass them by."""
+    files = "|".join(re.escape(each.file) for each in COURSE)
+    linked = re.sub(
+        rf'xlink:href="({files})"',
+        lambda link: f'tabindex="-1" href="lessons/{link[1].removesuffix(".ipynb")}.html"',
+        drawing[drawing.index("<svg") :],
+    )
+    alt = escape(
+        say("A map of the course: an arrow says what you need first. Its lessons are below.")
+    )
+    return linked.replace("<svg ", f'<svg role="group" aria-label="{alt}" ', 1)
+
+
+def _lessons() -> Iterator[str]:
+    """The lessons of each track."""
+    for title in TRACKS.values():
+        items = "".join(
+            f'<li value="{each.number}">'
+            f'<a href="lessons/{each.name}.html">{escape(each.title)}</a></li>'
+            for each in COURSE
+            if each.track == title
+        )
+        yield f"<section><h2>{escape(say(title))}</h2><ol>{items}</ol></section>"
 
 
 def _gallery(pictures: Collection[str]) -> Iterator[str]:
@@ -130,13 +170,22 @@ def story_page(name: str, title: str, rendered: RenderedTimeline) -> str:
             "The engine cannot start in this browser: the story can be read, not changed."
         ),
     }
-    attributes = "".join(f' data-{key}="{escape(value)}"' for key, value in data.items())
     script = '<script type="module" src="../../live.js"></script>'
-    return _page(title, nav + stage + script, "../../", attributes)
+    return page_of(title, nav + stage + script, "../../", data)
 
 
-def _page(title: str, body: str, root: str, attributes: str = "") -> str:
-    policy = "; ".join(map(" ".join, POLICY.items()))
+def page_of(
+    title: str,
+    body: str,
+    root: str,
+    data: Mapping[str, str] = MappingProxyType({}),
+    *,
+    styled: bool = False,
+) -> str:
+    """A page: its body with data for its script; ``styled`` is one whose parts have own styles."""
+    own = {"style-src-attr": "'unsafe-inline'"} if styled else {}
+    policy = "; ".join(map(" ".join, {**POLICY, **own}.items()))
+    attributes = "".join(f' data-{key}="{escape(value)}"' for key, value in data.items())
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'

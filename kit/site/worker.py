@@ -22,6 +22,7 @@ from kit.errors import KitError
 from kit.playing.opening import open_named
 from kit.playing.session import Line, Session
 from kit.site.drawer import Drawer, searched
+from kit.site.elsewhere import Count, Inquiry, Told, answered
 from kit.views.fragment import h
 from kit.views.parts import prose
 from kit.views.rendered import MOST_AHEAD
@@ -52,23 +53,32 @@ def is_scenario(name: str) -> bool:
     return model in model_names() and own in [each.name for each in entry_of(model).scenarios]
 
 
+def unpacked(pack: bytes) -> Pack | None:
+    """What a page has drawn already; None: nothing."""
+    return msgspec.json.decode(gzip.decompress(pack), type=Pack) if pack else None
+
+
 class Engine(Session):
     """The session of a page, with its drawer; ``tell`` sends the page a message or a pack."""
 
-    def __init__(self, name: str, pack: bytes, tell: Tell) -> None:
-        drawn = msgspec.json.decode(gzip.decompress(pack), type=Pack) if pack else None
+    def __init__(self, story: str | Timeline, pack: bytes, tell: Tell) -> None:
         line = Line()
         self.drawer: Drawer | None = None
-        super().__init__(whole_story(name), line, drawn=drawn)
+        timeline = whole_story(story) if isinstance(story, str) else story
+        super().__init__(timeline, line, drawn=unpacked(pack))
         line.tell = tell
         self.drawer = Drawer(self, line.send)
         self.drawer.show()
 
     def said(self, text: str) -> None:
-        """Do what the page says: a message of the wire, or of its drawer."""
+        """Do what the page says: a message of the wire, of its drawer, or of
+        the second worker.
+        """
         content = msgspec.json.decode(text)
         if isinstance(content, dict) and "setup" in content and self.drawer is not None:
             self.drawer.hear(content)
+        elif isinstance(content, dict) and "inquiry" in content and self.drawer is not None:
+            self.drawer.work.hear(content)
         else:
             self.hear(content)
 
@@ -95,3 +105,13 @@ def search(trace: str, most: int, tell: Tell) -> None:
         wrong = h("p", prose(str(error)), class_="kit-wrong", role="alert")
         verdict = {"setup": "verdict", "trace": trace, "html": wrong.html()}
     tell(msgspec.json.encode({"verdict": verdict}).decode())
+
+
+def inquire(text: str, tell: Tell) -> None:
+    """Answer what is asked of a break; the page passes on how far that is, and what was found."""
+
+    def send(said: Told) -> None:
+        tell(msgspec.json.encode(said).decode())
+
+    asked = msgspec.json.decode(text, type=Inquiry)
+    send(answered(asked, lambda done, now: send(Count(done, now))))

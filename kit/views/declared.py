@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from kit.edge.words import later, say
 from kit.errors import counted
-from kit.views.fragment import Frag, Kid, h
+from kit.views.fragment import Frag, Kid, h, row_lines
 from kit.views.panel import Panel, Scene, T
 from kit.views.parts import heads, moved, scroll, soft
 
@@ -152,17 +152,20 @@ class Table(Struct, frozen=True):
             return h("p", self.empty, class_="soft")
         then = self._former(scene)
         listed, others, rest = self._listed(scene)
-        caption = said(self.caption, scene)
-        above = h("caption", caption) if caption else None
-        head = None if self.headless else heads(*(column.head for column in columns))
         body = h("tbody", [self._row(scene, row, columns, then) for row in listed])
-        table = h("table", above, head, body, class_=self.look)
+        table = h("table", *self._above(scene), body, class_=self.look)
         return [table, draw_others(others), soft(self._more(rest))]
+
+    def _above(self, scene: Scene) -> tuple[Frag | None, Frag | None]:
+        """The caption and the heads of the columns."""
+        caption, columns = said(self.caption, scene), self._columns(scene)
+        head = None if self.headless else heads(*(column.head for column in columns))
+        return h("caption", caption) if caption else None, head
 
     def words(self, scene: Scene) -> Iterator[str]:
         """Write a line for each row, then how many are not listed; as drawn, without ``line``."""
         if self.lines or not self.line:
-            yield from self.lines(scene) if self.lines else h("div", self.draw(scene)).lines()
+            yield from self.lines(scene) if self.lines else self._as_drawn(scene)
             return
         if self.titled:
             yield said(self.caption, scene)
@@ -173,6 +176,23 @@ class Table(Struct, frozen=True):
             yield filled(self.line, row)
         yield from others_lines(others)
         yield from filter(None, [self._more(rest)])
+
+    def _as_drawn(self, scene: Scene) -> Iterator[str]:
+        """As it is drawn; equal rows are put into words once."""
+        if not self._rows(scene) and self.empty:
+            yield self.empty
+            return
+        listed, others, rest = self._listed(scene)
+        yield from h("table", *self._above(scene)).lines()
+        for row in listed:
+            cells = [
+                column.draws(scene, row) if column.draws else column.cell(row)
+                for column in self._columns(scene)
+            ]
+            plain = tuple(cell for cell in cells if isinstance(cell, str))
+            whole = len(plain) == len(cells)
+            yield from row_lines(plain) if whole else h("tr", [h("td", c) for c in cells]).lines()
+        yield from h("div", draw_others(others), soft(self._more(rest))).lines()
 
     def _more(self, rest: int) -> str:
         return say("and {things} more", things=counted(rest, self.thing)) if rest else ""

@@ -11,8 +11,9 @@ import re
 import shutil
 import subprocess
 import textwrap
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
+from html import escape
 from itertools import pairwise
 from pathlib import Path
 from typing import TypeAlias
@@ -22,6 +23,7 @@ from msgspec import Struct
 
 from kit.edge.words import later, say
 from kit.views.fragment import Frag, h, number
+from kit.views.palette import OUTLINE, SIGNS
 from kit.views.panel import Panel, Scene
 
 PACKAGE = Path(__file__).resolve().parent.parent
@@ -50,6 +52,33 @@ def quote(text: str) -> str:
     """Quote a label for DOT; backslashes are doubled, so that no escape has a meaning."""
     inner = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
     return f'"{inner}"'
+
+
+class Cell(Struct, frozen=True):
+    """A cell of a drawn table: its words, and how many columns it takes.
+
+    ``fill`` is the sign whose colour a box has, ``plain`` for one without; empty: no box.
+    """
+
+    text: str = ""
+    columns: int = 1
+    fill: str = ""
+
+
+def table_source(rows: Iterable[Iterable[Cell]], widths: Sequence[int] = ()) -> str:
+    """The DOT text of a table, such as lanes beside a time; ``widths`` of columns are in points."""
+    ruler = "".join(f'<TD WIDTH="{wide}" HEIGHT="0" CELLPADDING="0"></TD>' for wide in widths)
+    lines = [ruler, *("".join(map(_cell, row)) for row in rows)]
+    drawn = "".join(f"<TR>{line}</TR>" for line in lines if line)
+    table = f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="3" CELLPADDING="5">{drawn}</TABLE>'
+    style = f'bgcolor=white; node [shape=plain, fontname="Helvetica", fontsize={TABLE_LETTERS}];'
+    return f"digraph {{\n  {style}\n  table [label=<{table}>];\n}}\n"
+
+
+def _cell(cell: Cell) -> str:
+    colours = {"plain": "#ffffff", **SIGNS}
+    box = f' BORDER="1" COLOR="{OUTLINE}" BGCOLOR="{colours[cell.fill]}"' if cell.fill else ""
+    return f'<TD COLSPAN="{cell.columns}"{box}>{escape(cell.text)}</TD>'
 
 
 def digest(source: str) -> str:
@@ -168,6 +197,7 @@ Transition: TypeAlias = tuple[str, str, str]
 """A state, an event, the next state."""
 
 LETTERS = 11
+TABLE_LETTERS = 13
 """The size of all letters, in units of a drawing and, at least, in pixels."""
 LEGIBLE = 1.1
 """Pixels for a unit of a drawing whose size is not that of its slot."""

@@ -78,9 +78,8 @@ class Frag(Struct, frozen=True, gc=False):
 
     def lines(self) -> list[str]:
         """Return the same words, a line for each paragraph, list item and row of a table."""
-        pieces = "".join(_pieces(self)).split("\n")
-        lines = (CELL.join(filter(None, map(_tidy, piece.split("\t")))) for piece in pieces)
-        return [re.sub(r" (?=[.,;:](?: |$))", "", line) for line in lines if line]
+        lines = (_line(piece.split("\t")) for piece in "".join(_pieces(self)).split("\n"))
+        return [line for line in lines if line]
 
     def walk(self) -> Iterator[Frag]:
         """Yield the fragment and all parts below it, in document order."""
@@ -191,6 +190,16 @@ def _pieces(frag: Frag) -> Iterator[str]:
         else:
             yield from _pieces(kid)
     yield "\n" if frag.tag in BLOCKS else " " * bool(around)
+
+
+@lru_cache(1 << 15)
+def row_lines(cells: tuple[str, ...]) -> tuple[str, ...]:
+    """What ``lines`` gives of a row of texts; those of a long table seldom change."""
+    return tuple(filter(None, [_line(cells)]))
+
+
+def _line(cells: Iterable[str]) -> str:
+    return re.sub(r" (?=[.,;:](?: |$))", "", CELL.join(filter(None, map(_tidy, cells))))
 
 
 def _tidy(words: str) -> str:

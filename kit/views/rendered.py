@@ -271,8 +271,9 @@ class RenderedTimeline:
         names, views = [], self.views
         for panel in self.panels:
             if panel.name not in (views.picture, views.badges) and is_shown(panel, scene):
+                former = self._said(panel, parent)  # first: a long run is written on from there
                 rest = self._said(panel, moment)
-                if rest != self._said(panel, parent) or panel.text(scene) != rest:
+                if rest != former or panel.text(scene) != rest:
                     names.append(panel.name)
         return names
 

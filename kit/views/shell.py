@@ -7,13 +7,15 @@ from functools import cache
 from itertools import pairwise, product
 from pathlib import Path
 from string import ascii_letters
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from kit.edge.words import say, translated
 from kit.views.fragment import Frag, Kid, h
 from kit.views.frame import flow_markers
 
 FOLDER = Path(__file__).resolve().parent.parent / "widgets" / "browser"
+
+Entry: TypeAlias = Literal["widget", "terminal", "page", "live", "lesson", "drill"]
 
 _IMPORT = re.compile(r'^import .* from "\./([a-z]+)\.js";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?!default)", re.MULTILINE)
@@ -65,11 +67,13 @@ def raw_module(name: str) -> str:
 
 
 @cache
-def browser_module(entry: Literal["widget", "terminal", "page", "live"]) -> str:
+def browser_module(entry: Entry) -> str:
     """A module after all that it imports, each once.
 
     JupyterLab loads the *widget*, whose default export has ``render``, and beside it the
-    *terminal*; the *page* starts an exported one, *live* one whose engine is beside it.
+    *terminal*; the *page* starts an exported one, *live* one whose engine is beside it,
+    *lesson* one of several Players,
+    *drill* one with a terminal.
     """
     modules: dict[str, str] = {}
 

@@ -13,6 +13,7 @@ from kit.engine.zoom import finer_runs, zoomed
 from kit.errors import KitError
 from kit.playing.opening import Source, replayed
 from kit.playing.session import Session
+from kit.playing.stored import stored_run
 from kit.views.export import closed_words
 from kit.views.frame import stored_frame
 from kit.views.shell import browser_module, shell
@@ -104,12 +105,13 @@ class Player(Session, ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ship
         scene, views = self.rendered.scene(self.timeline.at), self.rendered.views
         return static_html(stored_frame(scene, self.rendered.panels, views))
 
-    def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
+    def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         behind = self.rendered.draw_new() < len(self.rendered.moments)
         if behind or self._packed != (self.rendered.session, self.rendered.sequence):
             self._repack()  # what is saved without a page that hears is what was done until now
         data = bundle_of(super(), **options)
-        return {**data, "text/plain": repr(self), "text/html": self.static()}
+        data = {**data, "text/plain": repr(self), "text/html": self.static()}
+        return data, stored_run(self.timeline, self.name, story=self.stage.story)
 
     def _hear(self, _widget: Any, content: object, _buffers: object) -> None:
         self.hear(content)

@@ -11,13 +11,33 @@ from urllib.request import urlopen
 import pytest
 
 from kit.commands.site import LOOPBACK, server, site
-from kit.errors import BadInput
+from kit.errors import BadInput, KitError
 
 
 def test_a_folder_without_pages_is_named(tmp_path: Path) -> None:
     """One line says which folder, and what makes one."""
     with pytest.raises(BadInput, match=r"folder: .*index\.html: `make site` builds it"):
         site([str(tmp_path)])
+
+
+def test_a_story_that_is_not_there_is_named(tmp_path: Path) -> None:
+    """One line says where they are, and nothing is written; files of elsewhere are none."""
+    (tmp_path / "index.html").touch()
+    (tmp_path / "stories").mkdir()
+    for name in ("twophase/none", "../index"):
+        with pytest.raises(BadInput, match=f"story: got '{name}'; allowed: one of those in "):
+            site([str(tmp_path), "--single", name, str(tmp_path / "out.html")])
+    assert not (tmp_path / "out.html").exists()
+
+
+def test_a_page_of_another_kit_is_told(tmp_path: Path) -> None:
+    """A page that does not lead to its style, module and pack makes no file."""
+    (tmp_path / "index.html").touch()
+    story = tmp_path / "stories" / "a" / "b.html"
+    story.parent.mkdir(parents=True)
+    story.write_text('<link rel="stylesheet" href="../../gone.css">', encoding="utf-8")
+    with pytest.raises(KitError, match=r"b\.html and what lies beside it differ"):
+        site([str(tmp_path), "--single", "a/b", str(tmp_path / "out.html")])
 
 
 def test_who_leaves_early_is_no_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given
@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from kit.engine import registry
 from kit.engine.check import check
-from kit.engine.machines import Answer, MachineModel, MachineState, Turn
+from kit.engine.machines import Answer, MachineModel, MachineOptions, MachineState, Turn
 from kit.engine.model import Model, PartialOrder
-from kit.engine.network import DeliverMessage, DropMessage, Heal, line
+from kit.engine.network import DeliverMessage, DropMessage, Envelope, Heal, line
 from kit.engine.registry import build, register
 from kit.engine.timeline import Timeline
 from kit.engine.trace import dumps, loads
@@ -318,3 +318,54 @@ def test_a_scenario_with_disks_and_crashes(tmp_path: Path) -> None:
     path = tmp_path / "kept.txt"
     path.write_text(STORY, encoding="utf-8")
     assert rewritten(path) == STORY
+
+
+# -- smaller searches, and what nodes hear ---------------------------------------------------------
+
+
+def test_no_more_messages_are_on_their_way_than_may_be() -> None:
+    """A step that would make them more is refused, and a search names the bound."""
+    model = keeping(most_in_flight=1, ticks=1)
+    state = played(model, "request A hello")
+    why = "most_in_flight=1, as many messages as may be on their way"
+    assert refused(model, state)["tick A again"] == why
+    assert (check(model).bound, check(keeping(most_in_flight=2, ticks=1)).bound) == (why, "")
+
+
+class Idle(Keeping):
+    """Asks again only where that may help, and throws away answers that nobody waits for."""
+
+    idle: ClassVar[dict[str, str]] = {"again": "has nothing to say"}
+
+    def is_idle(self, state: Keeper, envelope: Envelope[Any]) -> bool:
+        """An answer that A does not wait for."""
+        return envelope.target == "A" and not state.waits
+
+
+def test_a_timer_that_would_change_nothing_does_not_run_out() -> None:
+    """What it would send is on its way; once that is lost, it may."""
+    model = Idle(network=MachineOptions(requests=1, ticks=2, drops=1))
+    state = played(model, "request A hello")
+    waits = "A waits: what it would send is on its way"
+    assert refused(model, state)["tick A again"] == waits
+    (dropped,) = (each for each in model.actions(state) if model.verb(each).startswith("drop"))
+    assert "tick A again" not in refused(model, model.apply(state, dropped))
+
+
+@pytest.mark.parametrize(("tidy", "left"), [(False, 1), (True, 0)])
+def test_a_tidy_network_has_no_messages_that_change_nothing(tidy: bool, left: int) -> None:
+    """The second answer goes as soon as the first has arrived."""
+    model = Idle(network=MachineOptions(requests=1, duplicates=1, tidy=tidy))
+    asks, answers = "A>B keep hello", "B>A kept hello"
+    state = played(model, "request A hello", f"duplicate {asks}", *[f"deliver {asks}"] * 2)
+    (deliver,) = (each for each in model.actions(state) if model.verb(each) == f"deliver {answers}")
+    assert len(in_flight(model.apply(state, deliver))) == left
+
+
+def test_who_is_down_or_cut_off_is_not_heard() -> None:
+    """A node hears itself, and of the others those that are up and reach it, if it is up."""
+    model = keeping(crashes=1, cuts=1)
+    assert model.heard(model.start(), 1) == ("B", "A")
+    cut, down = played(model, "cut A>B"), played(model, "crash B")
+    assert [model.heard(cut, place) for place in (0, 1)] == [("A", "B"), ("B",)]
+    assert [model.heard(down, place) for place in (0, 1)] == [("A",), ("B",)]

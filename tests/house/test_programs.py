@@ -39,11 +39,31 @@ def test_a_notice_about_snap_is_no_browser(tmp_path: Path, monkeypatch: pytest.M
     assert programs.chromium() == real
 
 
+def test_a_firefox_is_brought_for_its_own_tests_alone(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """``make test-firefox`` asks for one, no other command; KIT_FIREFOX names another."""
+    here = program(tmp_path, "it", "")
+    monkeypatch.setattr(programs, "dot", lambda: here)
+    monkeypatch.setattr(programs, "chromium", lambda: here)
+    monkeypatch.setattr(core, "fetched", lambda: here)
+    monkeypatch.setattr(programs, "_distribution", lambda: "debian")
+    asked: list[list[str]] = []
+    monkeypatch.setattr(programs, "_apt", asked.append)
+    monkeypatch.setenv("KIT_FIREFOX", "/no/such/browser")
+    assert programs.bring() == []
+    assert programs.bring(wants_firefox=True) == ["a Firefox"]
+    monkeypatch.setenv("KIT_FIREFOX", str(here))
+    assert programs.firefox() == here
+    assert programs.bring(wants_firefox=True) == []
+    assert asked == [[], ["firefox-esr"], []]
+
+
 def test_what_could_not_be_brought_is_said_loudly(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A missing program is named in capitals, with what to do; the tests go on to say the rest."""
-    monkeypatch.setattr(programs, "bring", lambda: ["a Chromium"])
+    monkeypatch.setattr(programs, "bring", lambda wants_firefox: ["a Chromium"])
     assert programs.main() == 0
     said = capsys.readouterr().out
     assert "*** COULD NOT BRING A CHROMIUM ***" in said

@@ -12,7 +12,7 @@ from kit.views.diagrams import digest, digest_in
 from tests.house.source import ROOT
 
 DRAWING = "raft-core-imports"
-ALLOWED = ("kit.protocols.raft", "kit.errors", "kit.masks", "kit.edge.", "kit.ring")
+ALLOWED = ("kit.protocols.raft", "kit.errors", "kit.masks", "kit.chunks", "kit.edge.", "kit.ring")
 
 
 @pytest.mark.spec("C-002")

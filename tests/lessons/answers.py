@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -12,39 +13,11 @@ from kit.engine.scenario import file_named, open_file
 from kit.engine.timeline import Timeline
 from kit.lessons.hunting import Hunt, drawn, hunt
 from kit.lessons.replays import Ground, replay
+from kit.lessons.tasks import solution_of, tasks
 from kit.protocols.tcm.facts import moment as facts
 from tests.house.source import ROOT
 
 HUNT = 11  # a seed of the bug hunt
-
-
-def replicas(tokens: dict[str, int], token: int, rf: int) -> list[str]:
-    """Walk clockwise from the owner of the token."""
-    walk = sorted(tokens, key=lambda name: (tokens[name] < token, tokens[name]))
-    return walk[:rf]
-
-
-def needed(before: list[str], after: list[str]) -> int:
-    """More than half of everybody concerned."""
-    return len(set(before) | set(after)) // 2 + 1
-
-
-def may_run_together(one: list[list[int]], other: list[list[int]]) -> bool:
-    """No range of the one shares a token with one of the other."""
-    return not any(a[0] < b[1] and b[0] < a[1] for a in one for b in other)
-
-
-def parts(rights: list[int], cuts: list[int]) -> list[int]:
-    """A range belongs to the part in which it ends."""
-    from itertools import pairwise
-
-    edges = [0, *cuts, rights[-1]]
-    return [sum(low < r <= high for r in rights) for low, high in pairwise(edges)]
-
-
-def surviving(groups: list[list[str]], racks: dict[str, str], lost: str) -> int:
-    """More than half of each group is up."""
-    return sum(2 * sum(racks[n] != lost for n in group) > len(group) for group in groups)
 
 
 def ring_of_two_datacenters(in_second: int = 4) -> dict[str, Any]:
@@ -94,28 +67,11 @@ def _at(timeline: Timeline, epoch: int) -> Any:
     return always("at", "", lambda s: "there" if facts.epoch(m, s) >= epoch else None)
 
 
-def unfinished(events: list[list[object]]) -> list[int]:
-    """The nodes whose last event ends nothing."""
-    last = {node: kind for kind, node in events}
-    ends = ("FINISH_", "CANCEL_")
-    return sorted(node for node, kind in last.items() if not kind.startswith(ends))
-
-
 def first_difference(before: list[list[int]], after: list[list[int]]) -> int | None:
     """The least epoch of those with two entries."""
     both = {epoch for epoch, _ in before} & {epoch for epoch, _ in after}
     pairs = {(epoch, entry) for epoch, entry in (*map(tuple, before), *map(tuple, after))}
     return min((e for e in both if len([1 for epoch, _ in pairs if epoch == e]) > 1), default=None)
-
-
-def must_not_die(groups: list[list[str]], down: list[str]) -> list[str]:
-    """Who is left of a group that has exactly as many as a majority."""
-    found = set()
-    for group in groups:
-        alive = [name for name in group if name not in down]
-        if len(alive) == len(group) // 2 + 1:
-            found.update(alive)
-    return sorted(found)
 
 
 def ring_of_eight() -> dict[str, Any]:
@@ -131,20 +87,6 @@ def disagree(managers: list[str]) -> bool:
     return {"committed", "aborted"} <= set(managers)
 
 
-def steps(state: list) -> list:  # type: ignore[type-arg]  # runs where nothing is imported
-    """Each client that is not done reads what is new to it, or writes one more."""
-    epoch, seen, done = state
-    found = []
-    for client in range(len(seen)):
-        if not done[client]:
-            now_seen, now_done = list(seen), list(done)
-            if seen[client] == epoch:
-                now_done[client] = True
-            now_seen[client] = epoch
-            found.append([epoch + (seen[client] == epoch), now_seen, now_done])
-    return sorted(found)
-
-
 def prepared_in_vain() -> list[str]:
     """Everybody prepares and is heard; then the decision is to abort."""
     verbs = [f"{what} RM{i}" for what in ("prepare", "receive-prepared") for i in range(3)]
@@ -157,20 +99,6 @@ def named_hunt() -> Hunt:
     for number, variant in enumerate(drawn(HUNT), 1):
         found.said[number] = variant.missing.id
     return found
-
-
-def unaware(group: list[str], asked: list[str], needed: int) -> bool:
-    """A majority of those who were not asked, as far as there are any."""
-    others = set(group) - set(asked)
-    lost = max(0, len(group) // 2 + 1 - len(others))
-    return len(asked) - lost >= needed
-
-
-def groups(before: list[str], after: list[str], done: int) -> list[list[str]]:
-    """New writers first, then readers, then the old writers go."""
-    reads = after if done >= 2 else before
-    writes = [before, {*before, *after}, {*before, *after}, after][done]
-    return [sorted(reads), sorted(writes)]
 
 
 def lost_write() -> list[str]:
@@ -208,22 +136,9 @@ def which_error(needed: int, live: int, answers: int) -> str:
     return "unavailable" if live < needed else "timeout" if answers < needed else "done"
 
 
-def always_meet(readers: list[str], writers: list[str]) -> bool:
-    """Counted: what two majorities need beyond the nodes that there are, they share."""
-    alone = len(set(readers) - set(writers)), len(set(writers) - set(readers))
-    both = len(set(readers) & set(writers))
-    shared = len(readers) // 2 + 1 - alone[0], len(writers) // 2 + 1 - alone[1]
-    return max(shared[0], 0) + max(shared[1], 0) > both
-
-
 def still_quorum(answered: list[str], group: list[str]) -> bool:
     """Members alone count, and more than half of the members are needed."""
     return 2 * sum(name in group for name in set(answered)) > len(group)
-
-
-def what_stays(definitions: list[tuple[int, str]]) -> str:
-    """The newest; at one time a drop, else the greater text."""
-    return max(definitions, key=lambda each: (each[0], not each[1], each[1]))[1]
 
 
 def done_and_lost() -> Timeline:
@@ -248,35 +163,27 @@ def every_state(start: int, arrows: list[list[int]]) -> list[int]:
 RIGHT: dict[str, Any] = {
     "every-state": lambda: every_state,
     "done-and-lost": done_and_lost,
-    "what-stays": lambda: what_stays,
     "miss-a-write": lost_write,
     "stale-plan": stale_plan,
     "comes-back": comes_back,
     "which-error": lambda: which_error,
-    "always-meet": lambda: always_meet,
     "still-quorum": lambda: still_quorum,
     "an-invariant": lambda: disagree,
-    "steps-of-a-model": lambda: steps,
     "prepared-in-vain": prepared_in_vain,
     "fewest-steps": shortest_run,
     "light-a-lamp": broken_run,
     "crash-and-resume": lambda: scripted_run("crash-and-resume"),
     "way-back": lambda: scripted_run("cancel"),
     "any-may-leave": ring_of_two_datacenters,
-    "replicas": lambda: replicas,
-    "needed": lambda: needed,
-    "may-run-together": lambda: may_run_together,
-    "parts-of-the-line": lambda: parts,
-    "surviving": lambda: surviving,
-    "must-not-die": lambda: must_not_die,
-    "unfinished": lambda: unfinished,
     "first-difference": lambda: first_difference,
     "two-may-leave": ring_of_eight,
     "find-the-bug": named_hunt,
-    "unaware": lambda: unaware,
-    "simple-model": lambda: groups,
 }
 """What gives a right answer, by exercise."""
 
 for _own in sorted((ROOT / "tests/protocols").glob("*/answers.py")):
     RIGHT |= import_module(f"tests.protocols.{_own.parent.name}.answers").RIGHT
+
+for _task in tasks().values():
+    if _task.wants == "function":
+        RIGHT.setdefault(_task.name, partial(solution_of, _task))

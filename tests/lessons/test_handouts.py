@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 
+from kit.commands import handout
 from kit.commands.cli import main
 from kit.errors import BadInput, KitError
+from kit.lessons.course import COURSE
 from kit.lessons.handouts import handout_of, read_lesson, write_handout, write_reader
 from kit.lessons.tasks import task_named
+from kit.views.fragment import escape
 from tests.house.source import ROOT
 from tests.saying import like
 
@@ -107,6 +110,25 @@ def test_a_reader_binds_the_sheets_of_many_notebooks(tmp_path: Path) -> None:
     because = handout_of(paths[0]).questions[0].posed.question.because
     assert because in answers
     assert because not in text
+
+
+def test_all_is_the_whole_course_in_its_order(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``--all`` binds a sheet for each lesson of the course, in its order, whatever the files'.
+
+    Every lesson is there as a small notebook of its own name, so that nothing long is run.
+    """
+    (tmp_path / "notebooks").mkdir()
+    for lesson in reversed(COURSE):
+        cells = (("markdown", GOALS.replace("A <small> lesson", lesson.title)), *NOTEBOOK[1:])
+        notebook(tmp_path, *cells).rename(tmp_path / "notebooks" / lesson.file)
+    monkeypatch.setattr(handout, "serving_root", lambda *_: tmp_path)
+    assert main(["handout", "--all", "--out", str(tmp_path)]) == 0
+    reader, key = map(Path, capsys.readouterr().out.split())
+    titles = re.findall(r"<h2>(.*?)</h2>", reader.read_text("utf-8"))
+    assert titles == [escape(lesson.title) for lesson in COURSE]
+    assert key.read_text("utf-8").count("<h2>") == len(COURSE)
 
 
 @pytest.mark.parametrize("words", [[], ["--all", "lesson.ipynb"]])

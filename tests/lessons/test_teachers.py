@@ -13,6 +13,7 @@ from kit.errors import BadInput, KitError
 from kit.lessons.exercises import exercise
 from kit.lessons.progress import VARIABLE
 from kit.lessons.replays import ReplayJudge
+from kit.lessons.tasks import tasks
 from kit.lessons.teachers import answered, write_teacher
 from tests.house.source import ROOT
 
@@ -41,14 +42,28 @@ def test_a_lesson_is_opened_and_answered(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_answers_of_each_kind() -> None:
-    """A ring and typed lines are filled in; a function that needs the kit has its key."""
-    for name, begins in (("any-may-leave", "ring = {"), ("typed-loss", "verbs = [")):
+    """A ring, typed lines and functions are filled in; a hunt, whose seed a class chooses, has its
+    key.
+    """
+    for name, begins in (("any-may-leave", "ring = {"), ("typed-loss", "verbs = ["),
+                         ("may-alter", "\ndef may_alter(")):  # fmt: skip
         code, shown = answered(exercise(name))
         assert code.startswith(begins)
         assert shown.heading == "Passed."
-    code, shown = answered(exercise("may-alter"))
-    assert code == 'exercise("may-alter").key()'
-    assert "may_alter(2, 3, 3) = True" in shown.lines
+    assert answered(exercise("find-the-bug"))[0] == 'exercise("find-the-bug").key()'
+
+
+FUNCTIONS = [name for name, task in tasks().items() if task.wants == "function"]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_function_is_answered_in_python_alone(name: str) -> None:
+    """The code that is filled in defines the function by itself, and the judge has passed it."""
+    code, shown = answered(exercise(name))
+    assert shown.heading == "Passed."
+    names: dict[str, object] = {}
+    exec(code.partition("\n\nexercise")[0], names)
+    assert callable(names[tasks()[name].judge.name])  # type: ignore[attr-defined]  # as functions have
 
 
 def test_a_wrong_answer_of_the_kits_own_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

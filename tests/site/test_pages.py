@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import gzip
 import io
+import re
+import tarfile
 import threading
 import zipfile
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from kit.commands.site import LOOPBACK, server
-from kit.engine import trace as traces
+from kit.commands.site import site as site_command
 from kit.engine.check import check
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
+from kit.lessons.course import COURSE
 from kit.playing.links import link_of, run_of
 from kit.site.worker import whole_story
-from kit.views.shell import raw_module
+from tests.house.source import ROOT, python_files
+from tests.protocols.tcm.test_drill import LAGS, PASSING
+from tests.site.building import BROKEN, COUNTED, STORY, assert_counted, searched, small_site
 from tests.waiting import PATIENCE
 from tools import core
 from tools import site as builder
@@ -27,26 +34,21 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 
-STORY, BROKEN = "twophase/one-gives-up", "group0/off-commit-with-guard"
-SEARCHED: tuple[tuple[str, dict[str, Any], tuple[str, ...]], ...] = (
-    ("twophase", {}, ()),
-    ("group0", {}, ()),
-    ("gossip", {}, ()),
-    ("topology", {}, ()),
-)
-"""Models of four families, as they are searched in the page."""
+LESSON = "01-every-run"
 
 
 @pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a small site, two folders below the root of its server."""
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small site, two folders below another."""
     if core.fetched() is None:
         pytest.skip("no Python for browsers here: `make programs` brings it")
-    root = tmp_path_factory.mktemp("site")
-    folder = root / "some" / "where"
-    builder.build(folder, [STORY, BROKEN])
-    (folder / "engine.js").write_text(raw_module("engine"), encoding="utf-8")
-    with server(root) as running:
+    return small_site(tmp_path_factory.mktemp("site"), lessons=[LESSON], drills=[LAGS])
+
+
+@pytest.fixture(scope="session")
+def site(folder: Path) -> Iterator[str]:
+    """The address of the site, two folders below the root of its server."""
+    with server(folder.parents[1]) as running:
         threading.Thread(target=running.serve_forever, daemon=True).start()
         yield f"http://{LOOPBACK}:{running.server_port}/some/where"
         running.shutdown()
@@ -100,6 +102,76 @@ def test_a_story_is_live_without_a_network(page: Page, site: str) -> None:
     assert found.count() == 0
 
 
+def test_a_lesson_is_read_and_its_players_come_to_life(page: Page, site: str) -> None:
+    """Nobody fetches an engine to read it and to step what is drawn. The first press starts one
+    for all its Players; then the network is cut.
+    """
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(f"{site}/lessons/{LESSON}.html")
+    players = page.locator(".kit-player[data-is=seated]")
+    players.nth(1).locator(".kp-break").wait_for()
+    assert page.get_by_role("heading", name="Who chooses?").count() == 1
+    assert not [url for url in asked if "/engine/" in url]
+    first = players.nth(0)
+    first.locator("[data-do=step]").click()
+    first.locator("input[aria-valuetext^='step 1 of']").wait_for()
+    page.wait_for_selector("body[data-is=live]")
+    page.context.set_offline(True)
+    first.locator("[data-do=fork]").click()
+    first.locator(
+        ".kp-stage .actions [data-act]:not([data-refused]):not(.suggested)"
+    ).first.evaluate("(button) => button.click()")
+    first.locator(".kp-map:not([hidden])").wait_for()
+    players.nth(1).locator("[data-do=setup]").click()
+    players.nth(1).locator("[data-switch]").first.wait_for()
+
+
+def test_an_exercise_is_judged_on_its_page(page: Page, site: str) -> None:
+    """A wrong answer and a right one; one that never ends is stopped. The browser remembers."""
+    page.goto(f"{site}/lessons/{LESSON}.html")
+    box = page.locator("[data-exercise=prepared-in-vain]")
+    said, check = box.locator(".told"), box.get_by_role("button", name="Check")
+    check.click()
+    box.locator(".verdict").get_by_text("Not yet.").wait_for()
+    program = box.locator("textarea").input_value()
+    managers = ("RM0", "RM1", "RM2")
+    steps = [f"{verb} {each}" for verb in ("prepare", "receive-prepared") for each in managers]
+    verbs = [*steps, "decide abort", *(f"receive-decision {each}" for each in managers)]
+    box.locator("textarea").fill(re.sub(r"\[.*\]", str(verbs), program))
+    page.context.set_offline(True)
+    check.click()
+    box.locator(".verdict").get_by_text("✓ Passed.").wait_for()
+    said.get_by_text("You have solved it").wait_for()
+    box.locator("textarea").fill("while True: pass")
+    check.click()
+    said.get_by_text("The judge is at work").wait_for()
+    box.get_by_role("button", name="Stop").click()
+    said.get_by_text("nothing was judged").wait_for()
+    page.context.set_offline(False)
+    page.reload()
+    said.get_by_text("You have solved it").wait_for()
+
+
+def test_a_drill_is_passed_by_typing(page: Page, site: str) -> None:
+    """Lines that are typed before the engine is there wait for it; Tab completes one."""
+    page.goto(f"{site}/drills/{LAGS}.html")
+    line = page.locator("[data-part=line]")
+    first, *others = PASSING[LAGS]
+    line.fill(first)
+    line.press("Enter")
+    page.wait_for_selector("body[data-is=live]")
+    page.context.set_offline(True)
+    line.fill("nodetool cm")
+    line.press("Tab")
+    page.wait_for_function("document.querySelector('[data-part=line]').value.endsWith('cms ')")
+    for each in others:
+        line.fill(each)
+        line.press("Enter")
+    page.locator(".kit-passed").get_by_text("✓ Passed").wait_for()
+    assert page.locator(".kit-command").count() == len(PASSING[LAGS])
+
+
 def test_a_search_is_stopped_and_keeps_nobody_waiting(page: Page, site: str) -> None:
     """While it goes on the engine answers; a stop says what was seen."""
     opened(page, site, STORY)
@@ -113,6 +185,37 @@ def test_a_search_is_stopped_and_keeps_nobody_waiting(page: Page, site: str) -> 
     page.wait_for_selector("input[aria-valuetext^='step 1 of 1']")
     page.click("[data-setup=stop]")
     page.locator(".kit-found").get_by_text("none found so far, and nothing is proven").wait_for()
+
+
+SILENT = """{
+  const Begun = Worker;
+  let known = 0;
+  self.Worker = class extends Begun {
+    number = ++known;
+    postMessage(said) {
+      if (this.number !== 2) super.postMessage(said);
+    }
+  };
+}"""
+"""The second worker of the page never hears what it shall do."""
+
+
+def test_a_cause_is_looked_for_beside_the_page(page: Page, site: str) -> None:
+    """While nothing comes of it one goes on, and may stop it; asked again, it is shown."""
+    page.add_init_script(SILENT)
+    opened(page, site, BROKEN)
+    page.keyboard.press("End")
+    page.wait_for_selector(".kp[data-my-broken] .kp-break")
+    page.click(".kp-break [data-act='break:possible']")
+    page.wait_for_selector(".kp-stop:visible")
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_selector(".kp:not([data-my-broken])")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_selector(".kp[data-my-broken] .kp-break")
+    page.click(".kp-stop")
+    page.wait_for_selector(".kp:not([data-my-searching])")
+    page.keyboard.press("w")
+    page.wait_for_selector(".kp-cause")
 
 
 def test_a_link_leads_to_a_run(page: Page, site: str) -> None:
@@ -133,35 +236,86 @@ def test_a_link_leads_to_a_run(page: Page, site: str) -> None:
     assert len(sent.actions()) == 2
 
 
-COUNTED = """async ([site, asked]) => {
-  const { Engine } = await import(`${site}/engine.js`);
-  const fetched = (name) => fetch(`${site}/engine/${name}`);
-  const told = [];
-  let next;
-  const heard = (said) => {
-    const { verdict } = JSON.parse(said);
-    if (verdict) next(verdict.html);
-  };
-  const engine = new Engine(fetched, heard, (why) => next(String(why)));
-  for (const one of asked)
-    told.push(await new Promise((done) => {
-      next = done;
-      engine.ask("search", { trace: one, most: 100000 });
-    }));
-  return told;
-}"""
+def test_what_an_engine_reads_is_compiled(site: str, page: Page) -> None:
+    """Modules are byte code, and text as well only where something reads it; the rest of the
+    library stays text.
+    """
+    page.goto(f"{site}/index.html")
+    kit, library = (
+        gzip.decompress(page.request.get(f"{site}/engine/{name}.gz").body())
+        for name in ("kit.tar", "python_stdlib.zip")
+    )
+    with tarfile.open(fileobj=io.BytesIO(kit)) as tape:
+        names = {*tape.getnames()}
+    assert "kit/engine/model.pyc" in names
+    assert "kit/engine/model.py" not in names
+    assert {
+        f"kit/protocols/raft/{x}" for x in ("family.py", "__pycache__/family.cpython-314.pyc")
+    } <= names
+    assert not {name for name in names if name.endswith(".py")} - {
+        str(path.relative_to(ROOT))
+        for path in python_files("kit")
+        if path.name == "family.py" or "TYPE_CHECKING" in path.read_text(encoding="utf-8")
+    }
+    with zipfile.ZipFile(io.BytesIO(library)) as archive:
+        assert {"inspect.pyc", "csv.py"} <= {*archive.namelist()}
+        assert "inspect.py" not in archive.namelist()
+
+
+def test_without_a_compiler_pages_have_the_text(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where that Python cannot be run, one line says so, and sources stay as they are."""
+    (tmp_path / "kit").mkdir()
+    (tmp_path / "kit" / "model.py").write_text("x = 1\n", encoding="utf-8")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    builder.compiled(tmp_path)
+    said = capsys.readouterr().out
+    assert said == (
+        "site: node is not here, and runs the Python of a page: "
+        "pages compile the kit themselves, and are live later\n"
+    )
+    assert [path.name for path in (tmp_path / "kit").iterdir()] == ["model.py"]
+
+
+@pytest.fixture
+def single(folder: Path, tmp_path: Path) -> str:
+    """The address of a story's page that is one file, and lies alone in a folder."""
+    out = tmp_path / "story.html"
+    assert site_command([str(folder), "--single", BROKEN, str(out)]) == 0
+    return out.as_uri()
+
+
+def test_one_file_is_live_from_a_disk(page: Page, single: str) -> None:
+    """One steps, switches a safeguard and searches, without any server."""
+    page.goto(single)
+    page.wait_for_selector("body[data-is=live]")
+    page.click("[data-do=step]")
+    page.wait_for_selector("input[aria-valuetext^='step 1 of']")
+    page.click("[data-do=setup]")
+    page.click("[data-setup=search]")
+    page.wait_for_selector(".kp[data-my-broken] .kp-break")
+    page.check("[data-switch=commit-with-guard]")
+    page.locator(".kit-told").get_by_text("as a branch on the map").wait_for()
+
+
+def test_one_file_is_read_where_no_engine_starts(browser: Browser, single: str) -> None:
+    """A browser without workers shows every step, and says what it cannot do."""
+    page = browser.new_page()
+    page.add_init_script("delete self.Worker")
+    page.goto(single)
+    page.wait_for_selector("body[data-is=failed]")
+    assert "can be read, not changed" in page.inner_text("#engine")
+    page.click("[data-do=step]")
+    page.wait_for_selector("input[aria-valuetext^='step 1 of']")
+    page.close()
 
 
 def test_searches_count_what_they_count_outside(page: Page, site: str) -> None:
     """In four families a complete search sees as many states as one of the command line."""
-    models = [build(name, parameters, off) for name, parameters, off in SEARCHED]
-    asked = [traces.dumps(Timeline(model).save()) for model in models]
+    models, asked = searched()
     page.goto(f"{site}/index.html")
-    told = page.evaluate(COUNTED, [site, asked])
-    for model, html in zip(models, told, strict=True):
-        result = check(model, progress=None)
-        assert result.complete
-        assert f"{result.states:,} states" in html, model.name
+    assert_counted(models, page.evaluate(COUNTED, [site, asked]))
 
 
 def test_the_list_leads_to_every_story_that_was_built(page: Page, site: str) -> None:
@@ -170,7 +324,10 @@ def test_the_list_leads_to_every_story_that_was_built(page: Page, site: str) -> 
     page.locator(".gallery img").first.evaluate("(drawing) => drawing.decode()")
     links = page.locator("main section a")
     addresses = links.evaluate_all("(all) => all.map(({ href }) => href)")
-    assert all(address.startswith(f"{site}/stories/") for address in addresses)
+    below = tuple(f"{site}/{folder}/" for folder in ("drills", "lessons", "stories"))
+    assert all(address.startswith(below) for address in addresses)
+    on_the_map = page.locator(".map a").evaluate_all("(all) => all.map((one) => one.href.baseVal)")
+    assert {f"lessons/{each.name}.html" for each in COURSE} == {*on_the_map}
     assert {f"{site}/stories/{name}.html" for name in (STORY, BROKEN)} <= {*addresses}
     with zipfile.ZipFile(io.BytesIO(page.request.get(f"{site}/site.zip").body())) as whole:
         assert whole.read("site/index.html").decode() == page.request.get(page.url).text()

@@ -17,13 +17,13 @@ from kit.engine.check import check
 from kit.engine.registry import build
 from kit.errors import BadInput, KitError
 from kit.playing.links import link_of, run_of
-from kit.playing.session import Session
-from kit.site.worker import Engine, search, whole_story
+from kit.playing.session import Line, Session
+from kit.site.worker import Engine, inquire, search, whole_story
 from kit.views.actions import mark
 from kit.views.rendered import RenderedTimeline
 from kit.views.wire import Pack
 
-STORY = "group0/schema"
+STORY, BROKEN = "group0/schema", "group0/off-commit-with-guard"
 STORY_MODEL = whole_story(STORY).model
 
 
@@ -173,7 +173,7 @@ def test_a_run_that_unpacks_without_end_is_refused() -> None:
 
 def test_a_search_finds_what_the_engine_takes_as_a_branch() -> None:
     """Counts and run are those of the model; the page goes to the step that breaks the promise."""
-    page = Page("group0/off-commit-with-guard")
+    page = Page(BROKEN)
     page.say(setup="search", most=100_000)
     found: list[Any] = []
     asked = page.last("search")
@@ -216,3 +216,65 @@ def test_the_same_session_as_a_player() -> None:
     engine = Engine(STORY, b"", lambda said: None)
     assert isinstance(engine, Session)
     assert build("group0").name == engine.model.name
+
+
+def broken() -> Page:
+    """A page that stands at the end of a run that breaks a promise."""
+    page = Page(BROKEN)
+    page.engine.goto(page.engine.timeline.tip)
+    return page
+
+
+def asked(page: Page, about: str) -> str:
+    """What the engine asks for once that button was pressed, as the second worker gets it."""
+    timeline = page.engine.timeline
+    page.say(message="act", control=f"break:{about}", at=timeline.at, have=0)
+    return json.dumps(page.last("inquire"))
+
+
+def test_a_second_worker_finds_the_cause() -> None:
+    """Cause, and from where the break became possible, are what a session finds by itself."""
+    page, alone = broken(), Session(whole_story(BROKEN), Line())
+    alone.goto(alone.timeline.tip)
+    for about in ("why", "possible"):
+        inquire(asked(page, about), lambda said: page.engine.said(str(said)))
+        assert page.last("progress") == ""
+    moment, _ = page.engine.breaks.place()
+    learnt = page.engine.timeline.inquiries[moment]
+    assert learnt.cause == alone.why()
+    assert learnt.possible == alone.became_possible(progress=None)
+    assert "kp-cause" in "".join(page.engine.rendered.store.texts)
+
+
+def test_one_thing_at_a_time_is_worked_at_elsewhere() -> None:
+    """While the second worker answers nothing else is begun; a stop ends it, and answers that come
+    later are nobody's.
+    """
+    page = broken()
+    question = asked(page, "why")
+    assert "0 parts" in page.last("progress")
+    page.say(setup="search", most=10)
+    assert "A search is under way" in page.last("drawer")
+    page.say(message="act", control="break:stop", at=page.engine.timeline.at, have=0)
+    assert page.last("halt")
+    assert page.last("progress") == ""
+    inquire(question, lambda said: page.engine.said(str(said)))
+    assert not page.engine.timeline.inquiries
+    page.say(setup="search", most=10)
+    page.say(message="act", control="break:why", at=page.engine.timeline.at, have=0)
+    assert "A search is under way" in page.last("error")
+    page.say(setup="stopped", states=1)
+    assert asked(page, "why") == question
+
+
+def test_a_second_worker_says_what_is_wrong() -> None:
+    """What it cannot answer is told where one looks, and so is its own end."""
+    page = broken()
+    wrong = {**json.loads(asked(page, "why")), "name": "nobody's"}
+    inquire(json.dumps(wrong), lambda said: page.engine.said(str(said)))
+    assert 'promise: got "nobody\'s"' in page.last("error")
+    asked(page, "why")
+    page.say(inquiry="failed", why="it is gone")
+    assert page.last("error") == "it is gone"
+    with pytest.raises(BadInput, match="what a second worker says"):
+        page.say(inquiry="guess", why="")

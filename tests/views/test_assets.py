@@ -19,8 +19,8 @@ MOST_MODULE, MOST_STYLE = 64_000, 41_000  # bytes that are sent
 WIDEST = 100
 FETCHING = ("import ", "fetch(", "XMLHttpRequest", "eval(", "Function(", "http:", "https:")
 SOURCES = sorted(FOLDER.glob("*.js"))
-MODULES = ("widget", "page", "terminal", "live")
-"""The modules that are sent: of a Player, of an exported page, of a drill, of the site."""
+MODULES = ("widget", "page", "terminal", "live", "lesson", "drill")
+"""The modules that are sent: of a Player, of an exported page, of a drill, of pages of the site."""
 KIT = PROTOCOLS.parent
 
 

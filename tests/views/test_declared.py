@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kit.protocols.twophase.twophase import TwoPhase
 from kit.views.declared import MOST_ROWS, Alike, Column, Note, Table, of_state, panel_of, status
-from kit.views.fragment import Frag, h
+from kit.views.fragment import Frag, h, row_lines
 from kit.views.panel import Scene
 from tests.views.frames import part
 
@@ -90,6 +91,24 @@ def test_a_table_without_rows_says_so() -> None:
     """In the picture and in words."""
     assert drawn(TABLE, ()).lines() == ["Nobody lends."]
     assert list(TABLE.words(Scene(None, ()))) == ["Nobody lends."]
+
+
+def test_without_a_line_a_table_is_written_as_it_is_drawn() -> None:
+    """Captions, heads and cells of all kinds, what is not listed, and no rows at all."""
+    table = replace(TABLE, line="", most=2, thing="loan")
+    for state in ((), (("X", 2), ("Y  .", 0)), (("X", 1), ("", 0), ("Z\n", 1))):
+        scene = Scene(None, state, (("X", 1),))
+        assert list(table.words(scene)) == h("div", table.draw(scene)).lines()
+
+
+def test_a_row_of_texts_is_put_into_words_once() -> None:
+    """While its cells say the same, whatever else the step has changed."""
+    table = replace(TABLE, line="", columns=COLUMNS[:3])
+    before = tuple((f"n{at}", 0) for at in range(40))
+    list(table.words(Scene(None, before)))
+    known = row_lines.cache_info().misses
+    list(table.words(Scene(None, (*before[:-1], ("n39", 1)))))
+    assert row_lines.cache_info().misses == known + 1
 
 
 def test_of_a_long_table_the_first_rows_are_listed() -> None:

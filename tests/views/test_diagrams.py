@@ -17,6 +17,7 @@ from kit.views import diagrams as dot
 from kit.views.diagrams import (
     END,
     START,
+    Cell,
     Standing,
     StateDiagram,
     diagram_text,
@@ -27,11 +28,13 @@ from kit.views.diagrams import (
     drawn,
     measures,
     state_panel,
+    table_source,
 )
 from kit.views.fragment import Frag
 from kit.views.panel import Scene
 from tests.keyed import check_keys
 from tests.views.frames import classed
+from tests.views.tabled import drawn_rows
 from tools import images
 
 VARIANTS_DRAWN = {
@@ -247,3 +250,11 @@ def test_the_command_checks(capsys: pytest.CaptureFixture[str]) -> None:
     """``--check`` says that all is current and exits with 0."""
     assert images.main(["--check"]) == 0
     assert "images are current" in capsys.readouterr().out
+
+
+def test_a_drawn_table_escapes_its_words_and_boxes_what_is_filled() -> None:
+    """Words have no meaning for DOT; a gap has no box; a ruler row gives columns their widths."""
+    source = table_source([[Cell("<b>&"), Cell("x", 2, "added"), Cell()]], [20, 30])
+    assert drawn_rows(source) == [[(1, "", "&lt;b&gt;&amp;"), (2, "#56b4e9", "x"), (1, "", "")]]
+    assert 'WIDTH="30"' in source
+    assert dot.render(source) is not None

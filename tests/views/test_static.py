@@ -27,7 +27,7 @@ def test_the_stored_output_needs_no_front_end() -> None:
     player = Player("tcm/bootstrap", controls=False)
     for _ in range(4):
         player.milestone()
-    bundle = player._repr_mimebundle_()
+    bundle, _ = player._repr_mimebundle_()
     assert bundle["text/plain"] == repr(player)
     assert "\n" not in bundle["text/plain"]
     assert "0x" not in bundle["text/plain"]

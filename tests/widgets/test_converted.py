@@ -20,7 +20,7 @@ from traitlets.config import Config
 
 from kit.playing.session import LIVE
 from kit.views.fragment import h
-from kit.views.static import static_html
+from kit.views.static import bundle_of, static_html
 from kit.widgets import Player
 from kit.widgets.converted import STATE, VIEW, PicturesOfWidgets
 from tests.widgets.browsing import walked
@@ -33,7 +33,7 @@ def notebook(*widgets: Any) -> Any:
     """A notebook as JupyterLab saves it, with these widgets shown, each by a cell."""
     made = nbformat.v4.new_notebook()
     for widget in widgets:
-        output = nbformat.v4.new_output("display_data", dict(widget._repr_mimebundle_()))
+        output = nbformat.v4.new_output("display_data", bundle_of(widget))
         made.cells.append(nbformat.v4.new_code_cell("player", outputs=[output]))
     made.metadata["widgets"] = {STATE: ipywidgets.Widget.get_manager_state()}
     return made

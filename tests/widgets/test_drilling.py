@@ -17,7 +17,7 @@ def heard(board: DrillBoard, *contents: Any) -> list[dict[str, Any]]:
     said: list[dict[str, Any]] = []
     board.stage.send = lambda content, **_: said.append(content)
     for content in contents:
-        board._hear(None, content, None)
+        board.terminal.hear(content)
     return said
 
 

@@ -59,6 +59,7 @@ REQUESTS_TABLE = cql.SystemTable(
 )
 SPELT_WITH_BLANKS = "transition_state"
 """The one column whose words the server stores with blanks between them."""
+LEAST_LETTERS = 4  # of a host id's beginning
 MOST_SHARDS = 65_536
 """Of a node: far more than any machine has, and few enough to count them one by one."""
 PARTITION = TOPOLOGY_TABLE.name.rpartition(".")[2]  # its one partition is called as the table is
@@ -96,6 +97,15 @@ class RequestsTable(Struct, frozen=True):
     source: str
     rows: Mapping[str, Cells] = field(default_factory=dict)
     unknown: tuple[str, ...] = ()
+
+
+def beginnings(hosts: Collection[str]) -> dict[str, str]:
+    """The shortest beginnings of host ids that tell them apart, of four letters or more."""
+    longest = max(map(len, hosts))
+    letters = next(
+        n for n in range(LEAST_LETTERS, longest + 1) if len({h[:n] for h in hosts}) == len(hosts)
+    )
+    return {host: host[:letters] for host in hosts}
 
 
 def read_topology(path: Readable) -> TopologyTable:

@@ -36,7 +36,6 @@ from kit.engine.declared import (
     step,
 )
 from kit.engine.model import KeptAnyhow
-from kit.engine.parameters import BUDGET
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput, Refusal
 from kit.masks import chosen, is_majority, nodes_in
@@ -171,9 +170,7 @@ class Cms(NodeModel[CmsState]):
     newcomers: int = parameter(
         0, "how many of them are not in the cluster yet: the last ones", ge=0, le=MOST_NODES
     )
-    longest: int = parameter(
-        6, "epochs that the log may have", ge=1, le=24, extra_json_schema=BUDGET
-    )
+    longest: int = parameter(6, "epochs that the log may have", ge=1, le=24, counts=True)
     electorate: Literal["prefix", "heard"] = parameter(
         "prefix",
         "whose votes a proposer counts: those of the members that its log names, or of the latest "

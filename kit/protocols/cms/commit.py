@@ -41,7 +41,6 @@ from kit.engine.declared import (
     safeguard,
     sometimes,
 )
-from kit.engine.parameters import BUDGET
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput, Refusal
 from kit.masks import chosen, majority
@@ -132,12 +131,14 @@ class Commit(NodeModel[CommitState]):
     events: tuple[str, ...] = parameter(
         ("drop table t at D to A", "alter table t at B to B"),
         "what is submitted, by which node, to which one first: drop table t at D to A",
-        extra_json_schema={"title": "events", "written": True},
+        title="events",
+        written=True,
     )
     given_names: tuple[str, ...] = parameter(
         (),
         "names of the nodes, members of the CMS first; empty: A, B, C, …",
-        extra_json_schema={"title": "names", "written": True},
+        title="names",
+        written=True,
     )
     backend: Literal["paxos", "atomic"] = parameter(
         "paxos",
@@ -149,7 +150,7 @@ class Commit(NodeModel[CommitState]):
         "rounds of a duel: ballots of a member for one slot",
         ge=1,
         le=4,
-        extra_json_schema=BUDGET,
+        counts=True,
     )
     replication: bool = parameter(
         True, "whether entries spread by themselves (off: each of those messages is lost)"

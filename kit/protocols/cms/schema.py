@@ -236,7 +236,8 @@ class Schema(NodeModel[SchemaState]):
     changes: tuple[str, ...] = parameter(
         (),
         "what clients ask for besides: create table ks.t at B",
-        extra_json_schema={"title": "more changes", "written": True},
+        title="more changes",
+        written=True,
     )
     joins: int = budget(0, "how often X may begin to join", le=MOST)
     writes: int = budget(0, "how often ks.t is written to", le=MOST)

@@ -236,7 +236,7 @@ class Coordinator(solo.Coordinator):
         "K1 write QUORUM",
         "what the coordinator is asked, such as `K1 write QUORUM`",
         title="request",
-        extra_json_schema={"written": True},
+        written=True,
     )
     acknowledgement: Acknowledgement = ACKNOWLEDGEMENT
     retry: bool = storage.RETRY

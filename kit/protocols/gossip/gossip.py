@@ -158,17 +158,20 @@ class Gossip(NetworkModel):
     changes: tuple[str, ...] = parameter(
         ("create table ks.t at A",),
         "what clients ask for, each of one node: create table ks.t at B",
-        extra_json_schema={"title": "schema changes", "written": True},
+        title="schema changes",
+        written=True,
     )
     earlier: tuple[str, ...] = parameter(
         ("create keyspace ks at A",),
         "what was asked for before, and is known to every node",
-        extra_json_schema={"title": "done before", "written": True},
+        title="done before",
+        written=True,
     )
     clocks: tuple[Annotated[int, Meta(ge=0, le=MOST_AHEAD)], ...] = parameter(
         (),
         "how far the clock of each node is ahead, A first; of others it is right",
-        extra_json_schema={"title": "clocks ahead by", "written": True},
+        title="clocks ahead by",
+        written=True,
     )
     at_once: int = parameter(
         1,

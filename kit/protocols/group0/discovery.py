@@ -192,7 +192,8 @@ class Discovery(NetworkModel):
     seeds: tuple[str, ...] = parameter(
         ("A", "A", "A"),
         "for each node (A has the lowest Raft id) the contact points in its configuration: A B",
-        extra_json_schema={"title": "seeds", "written": True},
+        title="seeds",
+        written=True,
     )
     restarts: int = budget(
         0, "how often a node crashes and starts again", le=MOST_RESTARTS, own=False

@@ -8,6 +8,7 @@ FAMILY = Family(
     order=40,
     models={"group0": "group0:ENTRY", "discovery": "discovery:ENTRY"},
     views={"group0": "panels:VIEWS", "discovery": "panels:DISCOVERY_VIEWS"},
+    images="panels",
     scenario_output={"group0": "facts:OUTPUT"},
     zooms={"group0": "facts:brought_by_raft"},
     public={"lessons": {"lessons": "effective founders schema_costs"}},

@@ -80,17 +80,20 @@ class Group0(Guards, raft.RaftLog, Serving):
     operations: tuple[str, ...] = parameter(
         ("create table ks.t at A", "create table ks.t at B"),
         "what clients ask for, each of one node: create table ks.t at B",
-        extra_json_schema={"title": "operations", "written": True},
+        title="operations",
+        written=True,
     )
     earlier: tuple[str, ...] = parameter(
         ("create keyspace ks at A",),
         "what was asked for before, and is applied by every node",
-        extra_json_schema={"title": "done before", "written": True},
+        title="done before",
+        written=True,
     )
     requests: tuple[str, ...] = parameter(
         (),
         "reads and writes, each sent by a node to a replica: write ks.t at A to B",
-        extra_json_schema={"title": "requests", "written": True},
+        title="requests",
+        written=True,
     )
     kept: int = parameter(
         0,

@@ -7,16 +7,21 @@ RFC 9562, section 5.1 (version 1).
 
 from collections.abc import Iterator
 from itertools import zip_longest
+from typing import Any
 
+from kit.engine.registry import build, scenario_of
+from kit.engine.timeline import PassedStep, Timeline, played_out
 from kit.errors import are, counted
 from kit.protocols.group0 import facts
 from kit.protocols.group0.discovery import Peers, boot, groups, makes_one_group, table_line
 from kit.protocols.group0.facts import EntryRow, GuardRow, MemberRow
+from kit.protocols.group0.group0 import Group0
 from kit.protocols.group0.raft import CommitCommand
 from kit.protocols.group0.rules.commands import STEPS
 from kit.protocols.group0.rules.schema import ClientOperation
-from kit.protocols.group0.state import key_of, said
+from kit.protocols.group0.state import APPLIED, HeldGuard, key_of, said
 from kit.views.declared import Badges, Column, Drawn, Note, Table, of_state, panel_of, status
+from kit.views.diagrams import Cell, table_source
 from kit.views.fragment import Frag, h
 from kit.views.gate import Gate
 from kit.views.panel import Scene
@@ -507,3 +512,55 @@ DISCOVERY_VIEWS = Views(
     badges="status",
     wide=True,
 )  # fmt: skip
+
+# -- two nodes race for one state id, as a drawing: a lane for each of them, and the log between ---
+
+LOG = "log"
+DOES = {
+    1: "takes its lock",
+    2: "read barrier",
+    3: "newest is {held.observed}",
+    4: "makes {held.new}",
+    5: "it makes sense",
+    6: "submits {held.observed} → {held.new}",
+}
+"""What a node does in the steps of its guard."""
+
+
+def graphs() -> Iterator[tuple[str, str]]:
+    """Yield the drawing: (name, DOT text). Time runs down; what two nodes do alike is one row."""
+    entry, scenario = scenario_of("group0/race")
+    model: Any = build(entry.name, scenario.parameters)
+    rows: list[dict[str, Cell]] = []
+    last = 0
+    for step in played_out(Timeline(model, scenario.script)).passed():
+        for lane, kind, cell in _done(model, step):
+            if kind != last or lane in rows[-1]:
+                rows.append({})
+            rows[-1][lane], last = cell, kind
+    lanes = (model.names[0], LOG, model.names[1])
+    drawn = ([row.get(lane, Cell()) for lane in lanes] for row in rows)
+    yield "group0-race", table_source([[*map(Cell, lanes)], *drawn])
+
+
+def _done(model: Group0, step: PassedStep) -> Iterator[tuple[str, int, Cell]]:
+    """What a step does: in which lane, its kind, and what is said of it."""
+    before, after = step.before, step.after
+    if len(after.log) > len(before.log):
+        entry = facts.entries(model, after)[-1]
+        fate, fill = ("takes effect", "added") if entry.effective else ("no-op", "removed")
+        yield LOG, 0, Cell(f"{entry.previous} → {entry.new}: {fate}", fill=fill)
+    for name, was, now in zip(model.names, before.guards, after.guards, strict=True):
+        if was != now and not (now and now.step == APPLIED):
+            yield name, now.step if now else len(DOES) + 1, _says(was, now, after.answers)
+
+
+def _says(was: HeldGuard | None, now: HeldGuard | None, answers: tuple[str, ...]) -> Cell:
+    """What a node has done with its guard: a step, another beginning, or the answer."""
+    if now and (was is None or now.step > was.step):
+        return Cell(DOES[now.step].format(held=now), fill="plain")
+    assert was is not None
+    if now:
+        return Cell(f"finds no {was.new}, begins again", fill="removed")
+    why = f"finds {was.new}" if was.step == APPLIED else "it makes no sense now"
+    return Cell(f"{why}: {answers[was.operation]}", fill="added")

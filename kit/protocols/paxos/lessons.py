@@ -66,7 +66,7 @@ def proposal(timeline: Timeline, verb: str) -> PosedQuestion:
     return posed(
         f"{option[0].envelope.target} receives {model.in_full(option[0].envelope.message)}. "
         "Which value does it propose?",
-        model.proposed,
+        tuple(model.proposed),
         entries,
         model.describe(before, option[0], after),
         still(timeline, "acceptors"),
@@ -91,7 +91,7 @@ def possible_values(timeline: Timeline, epoch: int = 1) -> PosedQuestion:
             raise BadInput("possible_values", len(seen), f"at most {MOST} states from here on")
     return posed(
         f"Messages may take any time, or never arrive. Which values can epoch {epoch} still get?",
-        model.proposed,
+        tuple(model.proposed),
         [value for value in model.proposed if value in reached],
         f"In {len(seen)} states that follow, epoch {epoch} is {listed(sorted(reached))} or free.",
         still(timeline, "acceptors"),

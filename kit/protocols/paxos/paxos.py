@@ -16,12 +16,11 @@ Sources: Paxos Made Simple, 2.2 to 2.5; CEP-21, "Event Submission Protocol"; pub
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import partial, partialmethod
 from string import ascii_uppercase
-from typing import Any, TypeAlias
+from typing import Any
 
-from msgspec import structs
-from msgspec.structs import astuple, replace
+from msgspec.structs import asdict, astuple
 
 from kit.engine.actors import Post, Turn, receives
 from kit.engine.declared import (
@@ -36,10 +35,9 @@ from kit.engine.declared import (
     safeguard,
     sometimes,
 )
-from kit.engine.machines import MachineModel, MachineOptions, MachineState
+from kit.engine.machines import MachineModel, MachineState, Next
 from kit.engine.network import DeliverMessage, Envelope
-from kit.engine.parameters import BUDGET
-from kit.errors import BadInput, Refusal
+from kit.errors import BadInput
 from kit.masks import where
 from kit.protocols.paxos.messages import (
     NO_ROUND,
@@ -67,9 +65,9 @@ from kit.protocols.paxos.rules import (
 MOST_NODES, MOST = 7, 5
 RACE = {"members": 2, "ballots": 1}
 """Two members, which are both proposers, one epoch, a ballot each."""
+changing = partial(action, when=lambda m: bool(m.becomes))
 BARE = {"ballots": 1, "spreads": False, "refusals": False, "tidy": True}
 """A ballot each, and no message more than a round needs."""
-Next: TypeAlias = MachineState | Refusal | None
 
 
 class Paxos(MachineModel):
@@ -87,23 +85,18 @@ class Paxos(MachineModel):
     values: tuple[str, ...] = parameter(
         ("x at A", "y at B"),
         "what is to be in the log, and the member that proposes it: x at A",
-        extra_json_schema={"title": "values", "written": True},
+        written=True,
     )
-    epochs: int = parameter(
-        1, "epochs of the log that may be taken", ge=1, le=8, extra_json_schema=BUDGET
-    )
-    ballots: int = parameter(
-        2, "ballots of a member for one epoch", ge=1, le=4, extra_json_schema=BUDGET
-    )
+    epochs: int = parameter(1, "epochs of the log that may be taken", ge=1, le=8, counts=True)
+    ballots: int = parameter(2, "ballots of a member for one epoch", ge=1, le=4, counts=True)
     given_names: tuple[str, ...] = parameter(
-        (),
-        "names of the members; empty: A, B, C, …",
-        extra_json_schema={"title": "names", "written": True},
+        (), "names of the members; empty: A, B, C, …", title="names", written=True
     )
     becomes: tuple[str, ...] = parameter(
         (),
         "who the members are after a change: B C D (empty: they never change)",
-        extra_json_schema={"title": "new members", "written": True},
+        title="new members",
+        written=True,
     )
     spreads: bool = parameter(
         True, "whether all are told what was chosen (off: each of those messages is lost)"
@@ -152,25 +145,16 @@ class Paxos(MachineModel):
         names = tuple(dict.fromkeys((*former, *self.becomes)))
         if len(names) > MOST_NODES or len({*self.becomes}) < len(self.becomes):
             raise BadInput("becomes", self.becomes, f"names, each once, {MOST_NODES} nodes at most")
-        self.own: dict[str, tuple[str, ...]] = {}
-        self.proposed: tuple[str, ...] = ()
+        self.proposed: dict[str, str] = {}
         for text in self.values:
             value, _, name = text.rpartition(" at ")
             if not value or name not in names or value in self.proposed:
                 allowed = f"another value for each, and one of {', '.join(names)}: x at A"
                 raise BadInput("values", text, allowed)
-            self.own[name] = (*self.own.get(name, ()), value)
-            self.proposed += (value,)
-        self.connect(
-            names,
-            MachineOptions(
-                self.losses, self.copies, crashes=self.crashes, ticks=0, requests=0,
-                writes_apart=self.slow_disks,
-            ),
-        )  # fmt: skip
+            self.proposed[value] = name
+        faults = {"drops": self.losses, "duplicates": self.copies}
+        self.connect(names, self.befallen(**faults, writes_apart=self.slow_disks))
         self.leaders = len(names) if self.own_ballots else 1
-        if self.tidy:
-            self.settled, self._idle = self.tidied, lru_cache(None)(self.is_idle)
         old, new = self.mask(former), self.mask(self.becomes)
         self.electorates = ((old,), (old, new), (new,))
 
@@ -182,9 +166,8 @@ class Paxos(MachineModel):
 
     def enough(self, phase: int, having: int) -> bool:
         """Whether that many members are a majority; without the safeguard one is enough."""
-        if not self.majority:
-            return bool(having & self.voters(phase))
-        return is_quorum(having, self.electorates[phase])
+        one = bool(having & self.voters(phase))
+        return is_quorum(having, self.electorates[phase]) if self.majority else one
 
     def to_others(self, place: int, phase: int, message: Any) -> tuple[Post, ...]:
         """A message to all other members."""
@@ -194,14 +177,13 @@ class Paxos(MachineModel):
     def wanted(self, place: int, node: PaxosNode) -> Value | None:
         """What a member has to propose next: its first value not in the log, if there is room."""
         may = len(node.log) < self.epochs and self.voters(node.phase) >> place & 1
-        own = self.own.get(self.names[place], ()) if may else ()
+        own = (value for value, name in self.proposed.items() if may and name == self.names[place])
         return next((value for value in own if value not in node.log), None)
 
     def next_epoch(self, node: PaxosNode, repairs: bool) -> int:
         """The epoch that a node opens a ballot for; a repair begins with the first one."""
-        if not repairs:
-            return len(node.log) + 1
-        return node.round.epoch if node.round.repairs else 1
+        repaired = node.round.epoch if node.round.repairs else 1
+        return repaired if repairs else len(node.log) + 1
 
     def ballot_after(self, place: int, node: PaxosNode, epoch: int) -> int:
         """The lowest ballot of a node for an epoch above all that it has promised or heard of."""
@@ -268,8 +250,8 @@ class Paxos(MachineModel):
         mine = node.round
         if mine.entry is None or not self.enough(node.phase, mine.accepts):
             return node, ()
-        news = self.to_others(place, node.phase, Chosen(mine.epoch, mine.entry))
-        node, news = node.learning(mine.epoch, mine.entry), news if self.spreads else ()
+        news = self.to_others(place, node.phase, Chosen(mine.epoch, mine.entry)) * self.spreads
+        node = node.learning(mine.epoch, mine.entry)
         if not mine.repairs:
             return node, news
         state, posts = self.opened(place, node, mine.epoch + 1, repairs=True)
@@ -345,11 +327,8 @@ class Paxos(MachineModel):
 
     def proposers(self, s: MachineState) -> list[int]:
         """Members that are up and have a value to propose, in the order of the values."""
-        wanting = {
-            value: place
-            for place, node in enumerate(s.nodes)
-            if not s.down >> place & 1 and (value := self.wanted(place, node)) is not None
-        }
+        up = ((place, node) for place, node in enumerate(s.nodes) if not s.down >> place & 1)
+        wanting = {self.wanted(place, node): place for place, node in up}
         return [wanting[value] for value in self.proposed if value in wanting]
 
     def _open(self, s: MachineState, place: int, repairs: bool) -> Next:
@@ -376,9 +355,8 @@ class Paxos(MachineModel):
         nodes = tuple(each.but(phase=phase, round=NO_ROUND) for each in s.nodes)
         return refused("a node writes to its disk first") if s.unsaved else s.but(nodes=nodes)
 
-    @action(
+    @changing(
         each=lambda m, s: [()] * (s.nodes[0].phase == 0),
-        when=lambda m: bool(m.becomes),
         says="{former} become {new}: from now on a round needs a majority of both.",
     )
     @purpose("While members change, every majority has to meet those before and those after.")
@@ -386,9 +364,8 @@ class Paxos(MachineModel):
         """A change of the members begins."""
         return self._turned_to(s, 1)
 
-    @action(
+    @changing(
         each=lambda m, s: m.voters(1) & ~s.down if s.nodes[0].phase == 1 else 0,
-        when=lambda m: bool(m.becomes),
         says="{node} repairs: it looks at epoch {epoch} first.",
     )
     @purpose("What may have been chosen has to be known to every majority of the new members.")
@@ -398,9 +375,8 @@ class Paxos(MachineModel):
             return refused("a repair is under way")
         return self._open(s, node, repairs=True)
 
-    @action(
+    @changing(
         each=lambda m, s: [()] * (s.nodes[0].phase == 1),
-        when=lambda m: bool(m.becomes),
         says="{new} are the members from now on, and decide alone.",
     )
     @purpose("Who leaves is asked no more, and what only it knew is lost.")
@@ -420,9 +396,8 @@ class Paxos(MachineModel):
     def one_log(self, s: MachineState) -> str | None:
         """No two nodes know different values for an epoch."""
         for epoch in range(1, len(self.history(s)) + 1):
-            known = {
-                node.known(epoch): name for name, node in zip(self.names, s.nodes, strict=True)
-            }
+            nodes = zip(self.names, s.nodes, strict=True)
+            known = {node.known(epoch): name for name, node in nodes}
             said = [f"{value} on {name}" for value, name in known.items() if value]
             if len(said) > 1:
                 return f"epoch {epoch} is {' and '.join(said)}"
@@ -453,49 +428,32 @@ class Paxos(MachineModel):
 
     # -- a smaller search --------------------------------------------------------------------------
 
-    def tidied(self, before: MachineState, after: MachineState) -> MachineState:
-        """The state without messages that can change nothing any more."""
-        nodes, index, network = after.nodes, self.index, after.network
-        bag = tuple(e for e in network.in_flight if not self._idle(nodes[index[e.target]], e))
-        is_tidy = len(bag) == len(network.in_flight)
-        return after if is_tidy else after.but(network=replace(network, in_flight=bag))
-
-    def is_idle(self, node: PaxosNode, sent: Envelope[Any]) -> bool:
-        """Whether a message changes nothing at a node, now and later."""
-        said, mine = sent.message, node.round
+    def is_idle(self, state: PaxosNode, envelope: Envelope[Any]) -> bool:
+        """What is known already, refused in silence, or of a round that is over."""
+        said, mine = envelope.message, state.round
         if isinstance(said, Chosen):
-            return node.known(said.epoch) is not None
+            return state.known(said.epoch) is not None
         if isinstance(said, Prepare | Accept):
-            is_silent = node.known(said.epoch) is None and not self.refusals
-            is_refused = self.promises_bind and refuses(node.slot(said.epoch), said.ballot)
+            is_silent = state.known(said.epoch) is None and not self.refusals
+            is_refused = self.promises_bind and refuses(state.slot(said.epoch), said.ballot)
             return is_silent and is_refused
         is_over = isinstance(said, Promise) and mine.entry is not None
         return is_over or not mine.is_of(said)
 
     # -- words -------------------------------------------------------------------------------------
 
-    def _said(self, message: Any, way: int) -> str:
-        fields = structs.asdict(message)
-        ballots = {
-            key: self.ballot_name(fields[key]) for key in ("ballot", "promised") if key in fields
-        }
+    def _said(self, way: int, message: Any) -> str:
+        fields = asdict(message)
+        numbers = ((key, fields[key]) for key in ("ballot", "promised") if key in fields)
+        ballots = {key: self.ballot_name(number) for key, number in numbers}
         mark, many = fields.get("accepted"), self.epochs > 1 or bool(self.becomes)
         had = f"{mark.entry} {self.ballot_name(mark.ballot)}" if mark else ""
         more = {"of": f" for epoch {message.epoch}" * many, "mark": f" {had}" * bool(had)}
         more |= {"has": f" ({had})" * bool(had), "names": f" (it has accepted {had})" * bool(had)}
         return SAID[type(message)][way].format_map(fields | ballots | more)
 
-    def in_short(self, message: Any) -> str:
-        """``promise 1B (x 1A)``: what was accepted before in brackets."""
-        return self._said(message, 0)
-
-    def in_full(self, message: Any) -> str:
-        """A message as a clause."""
-        return self._said(message, 1)
-
-    def in_verbs(self, message: Any) -> str:
-        """``promise 1 1B x 1A``: epoch and ballot, then what else it says."""
-        return self._said(message, 2)
+    in_short, in_full = partialmethod(_said, 0), partialmethod(_said, 1)
+    in_verbs = partialmethod(_said, 2)
 
     def words(self, before: Any, action: Any, after: Any) -> Words:
         """Who the members are, the ballot that is opened, what a message has brought about."""

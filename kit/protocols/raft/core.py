@@ -10,6 +10,7 @@ Scylla.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from inspect import get_annotations, isfunction
 from typing import Any
 
 from msgspec.structs import replace
@@ -92,12 +93,8 @@ def tick(
     if isinstance(server.role, Leader):
         turn.lead_on(alive)
         return turn.done()
-    detected = (
-        not options.hears
-        and server.leader in alive
-        and (server.leader in server.configuration.voters)
-    )
-    turn.set(elapsed=0 if detected else server.elapsed + 1)
+    detected = server.leader in alive and server.leader in server.configuration.voters
+    turn.set(elapsed=0 if detected and not options.hears else server.elapsed + 1)
     if turn.server.elapsed >= server.timeout:
         turn.campaign(trial=options.safeguards.pre_vote)
     return turn.done()
@@ -135,18 +132,12 @@ def submit(
     The client of ``request`` has its answer once the entry is committed or applied here.
     """
     turn = _Turn(server, options)
-    if isinstance(server.role, Leader):
-        if server.role.transfer:
-            return HANDING_OVER
-        turn.append(command)
-        turn.wait(Waiting(request, until, server.term, turn.server.log.last_index))
-        turn.replicate()
-        turn.commit_more()
-    elif server.leader:
-        turn.wait(Waiting(request, until))
-        turn.send(server.leader, say.Forward(request, command))
-    else:
+    if not server.leader:
         return Refusal(f"{server.id} knows no leader")
+    if isinstance(server.role, Leader) and server.role.transfer:
+        return HANDING_OVER
+    turn.wait(Waiting(request, until))
+    turn.send(server.leader, say.Forward(request, command))
     return turn.done()
 
 
@@ -168,10 +159,8 @@ def configure(
         return NOT_YET
     turn = _Turn(server, options)
     joint = safeguards.joint and (not options.hears or held.changes(wanted) > 1)
-    turn.append(held.entering(wanted) if joint else Configuration(wanted))
-    turn.wait(Waiting(request, "committed", server.term, turn.server.log.last_index))
-    turn.replicate()
-    turn.commit_more()
+    turn.wait(Waiting(request, "committed", server.term, log.last_index + 1))
+    turn.add(Configuration(wanted, held.current if joint else ()))
     return turn.done()
 
 
@@ -198,10 +187,7 @@ def read_barrier(server: Server, options: Options, request: str = "") -> Output 
     if not server.leader:
         return Refusal(f"{server.id} knows no leader")
     turn.wait(Waiting(request, "read"))
-    if isinstance(server.role, Leader):
-        turn.read_asked(server.id, say.ReadRequest(request))
-    else:
-        turn.send(server.leader, say.ReadRequest(request))
+    turn.send(server.leader, say.ReadRequest(request))
     return turn.done()
 
 
@@ -254,7 +240,10 @@ def snapshot_failed(server: Server, follower: str, options: Options) -> Output:
 
 
 class _Turn:
-    """One event under way: the server as it becomes, and what it sends and answers."""
+    """One event under way: the server as it becomes, and what it sends and answers.
+
+    A method with a message ``m`` receives those of its kind.
+    """
 
     def __init__(self, server: Server, options: Options) -> None:
         self.before = self.server = server
@@ -285,7 +274,10 @@ class _Turn:
         self.set(role=replace(self.role, **fields))
 
     def send(self, target: str, message: say.Message) -> None:
-        if target != self.server.id:
+        """A message leaves; what it says to itself it receives at once."""
+        if target == self.server.id:
+            _RECEIVED[type(message)](self, target, message)
+        else:
             self.messages.append(Sent(target, message))
 
     # -- terms and roles ---------------------------------------------------------------------------
@@ -324,27 +316,20 @@ class _Turn:
     def correct(self, source: str, message: Any) -> None:
         """A message of an older term: whoever leads in it has to hear of the newer one."""
         if isinstance(message, say.Append | say.ReadQuorum):
-            self.send(
-                source,
-                say.Rejected(self.server.term, self.server.commit, 0, self.server.log.last_index),
-            )
+            self.reject(source, 0)
         elif isinstance(message, say.Install):
             self.send(source, say.Installed(self.server.term, False))
         elif isinstance(message, say.VoteRequest) and message.trial:
             self.send(source, say.VoteReply(self.server.term, False, True))
 
     def follow(self, leader: str) -> None:
-        """It is a follower from now on; reads that waited for its reign are refused."""
+        """It is a follower and waits anew; reads that waited for its reign are refused."""
         reads = self.role.reads if isinstance(self.role, Leader) else ()
         self.set(role=Follower(leader))
-        self.await_timeout()
-        for read in reads:
-            self.readable(read, None)
-
-    def await_timeout(self) -> None:
-        """A wait begins, of the timeout that was drawn."""
         if self.options.timers:
             self.set(elapsed=0, timeout=self.draw or self.server.timeout)
+        for read in reads:
+            self.readable(read, None)
 
     # -- elections ---------------------------------------------------------------------------------
 
@@ -352,37 +337,32 @@ class _Turn:
         """It asks for votes. Who is in no group of voters may not; a removal is not sure before it
         is committed, and till then one of the former group may.
         """
-        known, log, me = self.server.configuration, self.server.log, self.server.id
-        self.set(role=Follower())
-        self.await_timeout()
-        voters = self.former().voters if me not in known.voters else known.voters
-        if me not in voters:
+        log, known, me = self.server.log, self.server.configuration, self.server.id
+        self.follow("")
+        is_new = log.configured_at > self.server.commit
+        former = log.configuration_at(log.configured_at - 1) if is_new else known
+        if me not in (*known.voters, *former.voters):
             return
-        term = self.server.term + 1
         self.set(role=Candidate(trial))
         if not trial:
-            self.store(term=term, vote=me)
-        ask = say.VoteRequest(term, log.last_index, log.last_term, trial, forced)
+            self.store(term=self.server.term + 1, vote=me)
         for voter in known.voters:
-            self.send(voter, ask)
+            if voter != me:
+                self.ask(voter, forced=forced)
         self.counted(me, granted=True)
 
-    def former(self) -> Configuration:
-        """The configuration before the newest one, as long as that is not committed."""
-        log = self.server.log
-        if log.configured_at <= self.server.commit:
-            return log.configuration
-        return log.configuration_at(log.configured_at - 1)
+    def ask(self, voter: str, *, forced: bool = False) -> None:
+        """A candidate asks for a vote."""
+        s, log, trial = self.server, self.server.log, self.role.trial
+        request = say.VoteRequest(s.term + trial, log.last_index, log.last_term, trial, forced)
+        self.send(voter, request)
 
     def counted(self, voter: str, *, granted: bool) -> None:
         """One more vote, and what all of them come to."""
         role = self.role
-        for_, against = role.granted, role.refused
-        if granted:
-            for_ = tuple(sorted({*for_, voter}))
-        else:
-            against = tuple(sorted({*against, voter}))
-        self.set(role=Candidate(role.trial, for_, against))
+        for_ = {*role.granted, voter} if granted else role.granted
+        against = role.refused if granted else {*role.refused, voter}
+        self.reign(granted=tuple(sorted(for_)), refused=tuple(sorted(against)))
         result = tally(self.server.configuration, for_, against)
         if result == "won":
             self.campaign(trial=False) if role.trial else self.lead()
@@ -415,18 +395,20 @@ class _Turn:
     def lead(self) -> None:
         """It leads. Its first entry holds nothing, and commits all that is before it."""
         self.set(role=Leader(), elapsed=0)
-        self.append(None)
-        self.replicate()
-        self.commit_more()
+        self.add(None)
 
-    def append(self, data: Data) -> None:
-        """An entry of its own term goes into its log; a configuration holds from then on."""
+    def add(self, data: Data) -> None:
+        """An entry of its own term goes into its log, where a configuration holds from then on,
+        and to all members.
+        """
         log, index = self.server.log, self.server.log.last_index + 1
         self.store(log=log.appended(Entry(self.server.term, index, data)))
         if data is None or isinstance(data, Configuration):
-            known = {each.id: each for each in self.role.progress}
             others = (name for name in self.server.configuration.members if name != self.server.id)
-            self.reign(progress=tuple(known.get(name) or Progress(name, index) for name in others))
+            self.reign(progress=tuple(self.progress(n) or Progress(n, index) for n in others))
+        for each in self.role.progress:
+            self.send_to(each.id)
+        self.commit_more()
 
     def progress(self, name: str) -> Progress | None:
         """How far it knows a member to be, if it leads and that is one."""
@@ -434,13 +416,8 @@ class _Turn:
         return next((each for each in held if each.id == name), None)
 
     def know(self, changed: Progress) -> None:
-        held = self.role.progress
-        self.reign(progress=tuple(changed if p.id == changed.id else p for p in held))
-
-    def replicate(self) -> None:
-        """All members are sent what they lack."""
-        for each in self.role.progress:
-            self.send_to(each.id)
+        every = (changed if p.id == changed.id else p for p in self.role.progress)
+        self.reign(progress=tuple(every))
 
     def send_to(self, name: str, *, empty: bool = False) -> None:
         """A member is sent what it lacks, as far as its flow lets it; once even nothing."""
@@ -469,13 +446,10 @@ class _Turn:
         if index == was or not of_term:
             return
         self.store(commit=index)
-        if not was < self.server.log.configured_at <= index:
-            return
-        if known.is_joint:
-            self.append(known.leaving())
-            self.replicate()
-            self.commit_more()
-        elif not known.votes(self.server.id) and any(known.groups):
+        is_changed = was < self.server.log.configured_at <= index
+        if is_changed and known.is_joint:
+            self.add(Configuration(known.current))
+        elif is_changed and not known.votes(self.server.id) and any(known.groups):
             self.hand_over(Transfer())
 
     def lead_on(self, alive: Collection[str]) -> None:
@@ -513,10 +487,8 @@ class _Turn:
     def hand_over(self, handing: Transfer) -> None:
         """Leadership goes to a voter, as soon as one has all entries."""
         self.reign(transfer=handing)
-        for p in self.role.progress:
-            if self.is_heir(p):
-                return self.tell_to_lead(p.id)
-        return None
+        if heir := next(filter(self.is_heir, self.role.progress), None):
+            self.tell_to_lead(heir.id)
 
     def is_heir(self, p: Progress) -> bool:
         """Whether it may hand over to this one, which votes and has all entries."""
@@ -538,19 +510,16 @@ class _Turn:
         """Entries of the leader, which fit only behind one that both have."""
         log = self.server.log
         if not log.matches(m.before, m.before_term):
-            self.send(
-                source, say.Rejected(self.server.term, self.server.commit, m.before, log.last_index)
-            )
-            return
+            return self.reject(source, m.before)
         last = m.entries[-1].index if m.entries else m.before
         self.store(log=log.merged(m.entries))
-        self.told_commit(min(m.commit, last))
-        self.send(source, say.Accepted(self.server.term, self.server.commit, last))
+        self.store(commit=max(self.server.commit, min(m.commit, last)))
+        return self.send(source, say.Accepted(self.server.term, self.server.commit, last))
 
-    def told_commit(self, index: int) -> None:
-        """The leader says how far all is committed."""
-        if index > self.server.commit:
-            self.store(commit=index)
+    def reject(self, source: str, mismatch: int) -> None:
+        """It says where its log differs, and how long that is."""
+        s = self.server
+        self.send(source, say.Rejected(s.term, s.commit, mismatch, s.log.last_index))
 
     def heard_of(self, source: str, commit: int) -> Progress | None:
         """What a leader knows of a member that has answered; None: it does not lead that one."""
@@ -570,14 +539,16 @@ class _Turn:
             self.tell_to_lead(source)
         if isinstance(self.role, Leader):
             self.commit_more()
-        if isinstance(self.role, Leader):
             self.send_to(source)
 
     def rejected(self, source: str, m: say.Rejected) -> None:
-        """Logs differ: probe further down. A rejection of nothing asks who leads."""
-        known = self.heard_of(source, m.commit)
+        """Logs differ: probe further down. A rejection of nothing asks who leads: a candidate then
+        asks a voter once more that has not answered.
+        """
+        known, role = self.heard_of(source, m.commit), self.role
         if known is None:
-            self.asked_again(source, m)
+            if isinstance(role, Candidate) and source not in (*role.granted, *role.refused):
+                self.ask(source)
         elif m.mismatch == m.last == 0:
             self.know(known)
             self.send_to(source, empty=True)
@@ -586,13 +557,6 @@ class _Turn:
         else:
             self.know(flow.rejected(known, m.mismatch, m.last))
             self.send_to(source)
-
-    def asked_again(self, source: str, m: say.Rejected) -> None:
-        """A candidate asks that voter once more who asks for a leader and has not answered."""
-        role, log = self.role, self.server.log
-        if isinstance(role, Candidate) and source not in (*role.granted, *role.refused):
-            term = self.server.term + role.trial
-            self.send(source, say.VoteRequest(term, log.last_index, log.last_term, role.trial))
 
     # -- snapshots ---------------------------------------------------------------------------------
 
@@ -627,16 +591,14 @@ class _Turn:
 
     def ask_majority(self) -> None:
         """The voters are asked whether they still follow."""
-        number, commit = self.role.barrier, self.server.commit
+        s, number = self.server, self.role.barrier
         for each in self.role.progress:
-            if each.id in self.server.configuration.voters:
-                self.send(
-                    each.id, say.ReadQuorum(self.server.term, min(each.match, commit), number)
-                )
+            if each.id in s.configuration.voters:
+                self.send(each.id, say.ReadQuorum(s.term, min(each.match, s.commit), number))
 
     def follows(self, source: str, m: say.ReadQuorum) -> None:
         """A follower hears that all up to an index is committed, and says that it follows."""
-        self.told_commit(m.commit)
+        self.store(commit=max(self.server.commit, m.commit))
         self.send(source, say.ReadQuorumReply(self.server.term, self.server.commit, m.number))
 
     def followed(self, source: str, m: say.ReadQuorumReply) -> None:
@@ -657,11 +619,7 @@ class _Turn:
 
     def readable(self, read: Read, index: int | None) -> None:
         """Who wants to read is told up to where it has to apply the log."""
-        reply = say.ReadReply(read.request, index, self.server.leader)
-        if read.source == self.server.id:
-            self.read_told(read.source, reply)
-        else:
-            self.send(read.source, reply)
+        self.send(read.source, say.ReadReply(read.request, index, self.server.leader))
 
     def read_told(self, source: str, m: say.ReadReply) -> None:
         """Its client may read once that index is applied here."""
@@ -675,19 +633,11 @@ class _Turn:
 
     def forwarded(self, source: str, m: say.Forward) -> None:
         """A member's client wants an entry."""
-        role = self.role
-        if not isinstance(role, Leader) or role.transfer:
-            self.send(source, say.ForwardReply(m.request, self.server.term, 0, self.server.leader))
-            return
-        self.append(m.command)
-        self.send(
-            source,
-            say.ForwardReply(
-                m.request, self.server.term, self.server.log.last_index, self.server.id
-            ),
-        )
-        self.replicate()
-        self.commit_more()
+        s, takes = self.server, isinstance(self.role, Leader) and not self.role.transfer
+        index = s.log.last_index + 1 if takes else 0
+        self.send(source, say.ForwardReply(m.request, s.term, index, s.leader))
+        if takes:
+            self.add(m.command)
 
     def taken(self, source: str, m: say.ForwardReply) -> None:
         """The leader says where the entry is: from now on its own log tells what becomes of it."""
@@ -722,44 +672,28 @@ class _Turn:
         self.answers.append(Answer(each.request, outcome, each.index, leader))
 
     def settle(self) -> None:
-        """All whose answer is known have it. Who is a member no more can promise nothing."""
-        s, log = self.server, self.server.log
-        settled = log.configured_at <= s.commit and s.id not in self.server.configuration.members
-        for each in s.waiting:
-            done = s.applied if each.until != "committed" else s.commit
-            if each.until == "read":
-                if each.index and done >= each.index:
-                    self.end(each, "read")
-            elif settled:
-                self.end(each, "unknown")
-            elif each.index and s.commit >= each.index:
-                self.tell(each, log, done)
+        """All whose answer is known have it."""
+        for each in self.server.waiting:
+            if outcome := self.outcome(each):
+                self.end(each, outcome)
 
-    def tell(self, each: Waiting, log: Log, done: int) -> None:
-        """The local log says what has become of an entry, as far as it still can."""
-        term = log.term(each.index)
-        if term is None and log.snapshot.term != each.term:
-            self.end(each, "unknown")
-        elif term is not None and term != each.term:
-            self.end(each, "dropped")
-        elif done >= each.index:
-            self.end(each, "applied" if each.until == "applied" else "committed")
+    def outcome(self, each: Waiting) -> Outcome | None:
+        """What the local log says to a client, as far as it can; a member no more says nothing."""
+        s, log, term = self.server, self.server.log, self.server.log.term(each.index)
+        if each.until != "read":
+            if log.configured_at <= s.commit and s.id not in s.configuration.members:
+                return "unknown"
+            if each.index and s.commit >= each.index and term != each.term:
+                if term is not None:
+                    return "dropped"
+                if log.snapshot.term != each.term:
+                    return "unknown"
+        done = s.commit if each.until == "committed" else s.applied
+        return each.until if each.index and done >= each.index else None
 
 
 _OF_LEADER = (say.Append, say.Install, say.ReadQuorum)
+_METHODS = filter(isfunction, vars(_Turn).values())
 _RECEIVED: dict[Any, Callable[[_Turn, str, Any], None]] = {
-    say.Append: _Turn.append_asked,
-    say.Accepted: _Turn.accepted,
-    say.Rejected: _Turn.rejected,
-    say.VoteRequest: _Turn.vote_asked,
-    say.VoteReply: _Turn.voted,
-    say.Install: _Turn.install,
-    say.Installed: _Turn.installed,
-    say.TimeoutNow: _Turn.told_to_lead,
-    say.ReadQuorum: _Turn.follows,
-    say.ReadQuorumReply: _Turn.followed,
-    say.Forward: _Turn.forwarded,
-    say.ForwardReply: _Turn.taken,
-    say.ReadRequest: _Turn.read_asked,
-    say.ReadReply: _Turn.read_told,
+    get_annotations(each, eval_str=True).get("m"): each for each in _METHODS
 }

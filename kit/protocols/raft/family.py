@@ -6,7 +6,11 @@ FAMILY = Family(
     "raft",
     "Raft: elections, replication and changes of members",
     order=38,
-    models={"raft": "raft:ENTRY", "raft_groups": "groups:ENTRY", "commit_log": "commit_log:ENTRY"},
+    models={
+        "raft": "examples:ENTRY",
+        "raft_groups": "groups:ENTRY",
+        "commit_log": "commit_log:ENTRY",
+    },
     views={
         "raft": "panels.raft:VIEWS",
         "raft_groups": "panels.groups:VIEWS",

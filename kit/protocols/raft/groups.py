@@ -23,7 +23,6 @@ from kit.engine.declared import (
     sometimes,
 )
 from kit.engine.network import Envelope, words
-from kit.engine.parameters import BUDGET
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import Refusal
 from kit.protocols.raft import core
@@ -60,11 +59,9 @@ class RaftGroups(NetworkModel):
     )
     about = "How many nodes there are, and how far the groups may come."
     nodes: int = parameter(3, "how many nodes there are", ge=1, le=5)
-    terms: int = parameter(
-        1, "the last term for which a server may ask", ge=1, le=5, extra_json_schema=BUDGET
-    )
+    terms: int = parameter(1, "the last term for which a server may ask", ge=1, le=5, counts=True)
     entries: int = parameter(
-        3, "the last index that a client's command may get", ge=1, le=9, extra_json_schema=BUDGET
+        3, "the last index that a client's command may get", ge=1, le=9, counts=True
     )
 
     def set_up(self) -> None:

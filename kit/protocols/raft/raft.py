@@ -9,47 +9,27 @@ Sources: Raft paper; Ongaro's thesis; Scylla, Raft in Scylla.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import combinations, pairwise
 from typing import Any, Literal, get_args
 
 from kit.engine.actors import STILL, Post, receives
-from kit.engine.declared import (
-    always,
-    budget,
-    entry,
-    parameter,
-    refused,
-    safeguard,
-    sometimes,
-    step,
-)
-from kit.engine.machines import Answer, MachineModel, MachineOptions, MachineState, Turn
+from kit.engine.declared import always, budget, parameter, refused, safeguard, sometimes, step
+from kit.engine.machines import Answer, MachineModel, MachineState, Turn
 from kit.engine.model import CommutingDeliveries
-from kit.engine.network import Budget, Envelope
-from kit.engine.parameters import BUDGET
-from kit.engine.registry import Fuzzing, Scenario
+from kit.engine.network import Envelope
 from kit.errors import BadInput, Refusal
-from kit.masks import is_majority
+from kit.masks import majority
 from kit.protocols.raft import core, words
 from kit.protocols.raft.beginning import NAMES, RaftNode, begun, members_of
 from kit.protocols.raft.messages import Install, Installed, Message
-from kit.protocols.raft.refining import refinement_of
 from kit.protocols.raft.rules.configuration import Configuration, tally
 from kit.protocols.raft.rules.log import Log
-from kit.protocols.raft.state import (
-    Leader,
-    Options,
-    Output,
-    RaftSafeguards,
-    Server,
-    Stored,
-)
+from kit.protocols.raft.state import Leader, Options, Output, RaftSafeguards, Server, Stored
 from kit.protocols.raft.symmetry import renaming_alike
 
 MOST, MOST_FAULTS = 1 << 16, 9
 RAFT = ("INV-RAFT",)
-WAITS = "waits: what it would send is on its way"
 IDLE = {"repeat": "has nothing to send again", "election": "has no vote to ask with"}
 QUIET: dict[str, Any] = {"requests": (), "terms": 1, "most_in_flight": 2}
 
@@ -69,7 +49,7 @@ class Raft(MachineModel):
     members: str = parameter(
         "A B C",
         "who is in the group at first; one that does not vote in small letters",
-        extra_json_schema={"written": True},
+        written=True,
     )
     edition: Literal["documents", "server"] = parameter(
         "documents", "the documents, or the published server"
@@ -77,16 +57,14 @@ class Raft(MachineModel):
     begins: tuple[str, ...] = parameter(
         (),
         "how servers begin: terms of their entries, then what else, as in 1 1 2, leads",
-        extra_json_schema={"written": True},
+        written=True,
     )
     requests: tuple[str, ...] = parameter(
         ("x",),
         "what clients ask for, in order: x, x at B, read at B, members A B D, transfer, snapshot",
-        extra_json_schema={"written": True},
+        written=True,
     )
-    terms: int = parameter(
-        3, "the last term for which a server may ask", ge=1, le=9, extra_json_schema=BUDGET
-    )
+    terms: int = parameter(3, "the last term for which a server may ask", ge=1, le=9, counts=True)
     clock: bool = parameter(False, "whether timeouts count ticks; else one may run out any time")
     timeout: int = parameter(3, "ticks of the shortest timeout (with a clock)", ge=2, le=20)
     detector: bool = parameter(False, "whether only a leader that is not heard is suspected")
@@ -152,17 +130,10 @@ class Raft(MachineModel):
         if len(self.begins) > self.nodes:
             raise BadInput("begins", self.begins, f"{self.nodes} texts at most")
         switches = RaftSafeguards.__struct_fields__
-        self.raft = Options(
-            self.edition, self.timeout, 1, self.clock,
-            safeguards=RaftSafeguards(**{name: getattr(self, name) for name in switches}),
-        )  # fmt: skip
-        befallen = (*Budget.__struct_fields__, "crashes", "cuts", "writes_apart")
-        faults: dict[str, Any] = {name: getattr(self, name) for name in befallen}
-        self.connect(names, MachineOptions(**faults, requests=len(self.requests), ticks=None))
-        self.carrier.free = self.carrier.free and not self.most_in_flight
-        if most := self.most_in_flight:
-            why = f"most_in_flight={most}, as many messages as may be on their way"
-            self.bounds = (refused(why),)
+        safeguards = RaftSafeguards(**{name: getattr(self, name) for name in switches})
+        self.raft = Options(self.edition, self.timeout, 1, self.clock, safeguards=safeguards)
+        self.connect(names, self.befallen(requests=len(self.requests), ticks=None))
+        self.idle = {} if self.clock else IDLE
         if not self.detector:
             self.partial_order = CommutingDeliveries(watched=_watched, timers=self.undisturbed)
         links = self.cuts or self.partitions or self.writes_apart
@@ -174,11 +145,9 @@ class Raft(MachineModel):
         stored = core.first_stored(self.first_members) if member else Stored()
         texts = dict(zip(self.names, self.begins, strict=False))
         if text := texts.get(node):
-            plain = begun(node, stored, text)
-            leaders = (n for n, each in texts.items() if "leads" in each)
-            led = (
-                n for n in leaders if begun(n, stored, texts[n]).server.term == plain.server.term
-            )
+            term = begun(node, stored, text).server.term
+            leads = [(n, begun(n, stored, each)) for n, each in texts.items() if "leads" in each]
+            led = (leader for leader, its in leads if its.server.term == term)
             return begun(node, stored, text, next(led, "")), ()
         return self.after(RaftNode(Server(node)), core.restart(node, stored, self.raft))[0], ()
 
@@ -236,11 +205,7 @@ class Raft(MachineModel):
         if self.clock:
             draw = None if timer == "clock" else int(timer)
             return self.after(state, core.tick(server, options, self.names, draw))
-        events: Any = {
-            "election": core.campaign,
-            "repeat": core.remind,
-            "quorum": core.step_down,
-        }
+        events = {"election": core.campaign, "repeat": core.remind, "quorum": core.step_down}
         return self.after(state, events[timer](server, options))
 
     def tick(self, s: Any, node: int, timer: str) -> Any:
@@ -248,15 +213,9 @@ class Raft(MachineModel):
         server = s.nodes[node].server
         if timer == "quorum" and not self.is_deaf(s, node):
             return None
-        if timer == "election" and self.detector and self.hears_leader(s, node):
+        if timer == "election" and self.detector and self.heard_leader(s, node):
             return refused(f"{server.id} hears its leader")
-        end = super().tick(s, node, timer)
-        if isinstance(end, MachineState) and not self.clock:
-            known = {*s.network.in_flight, *s.network.held}
-            if end.nodes == s.nodes and known.issuperset(end.network.in_flight):
-                sends = self.fires(server.id, s.nodes[node], timer)[1]
-                return refused(f"{server.id} {WAITS if sends else IDLE[timer]}")
-        return end
+        return super().tick(s, node, timer)
 
     def drop(self, s: Any, envelope: Envelope[Any]) -> Any:
         """A message is lost. Of a snapshot the leader is told, which probes again."""
@@ -265,39 +224,23 @@ class Raft(MachineModel):
             return end
         ends = envelope.source, envelope.target
         leader, other = ends if isinstance(message, Install) else ends[::-1]
-        place = self.index[leader]
-        node = end.nodes[place]
-        if node.server.term != message.term:
+        server = end.nodes[self.index[leader]].server
+        if server.term != message.term:
             return end
-        after = node.but(server=core.snapshot_failed(node.server, other, self.raft).server)
-        return end.but(nodes=(*end.nodes[:place], after, *end.nodes[place + 1 :]))
-
-    def reaches(self, s: MachineState, source: int, target: int) -> bool:
-        """Whether messages pass from a server that is up to another one."""
-        names = self.names
-        up = not (s.down >> source & 1 or s.down >> target & 1)
-        return source == target or (up and not self.cut_off(s, names[source], names[target]))
+        told = core.snapshot_failed(server, other, self.raft).server
+        return end.at(self.index[leader], server=told)
 
     def is_deaf(self, s: MachineState, node: int) -> bool:
         """Whether a server hears no majority of the voters that it knows."""
         if not (s.down or s.cut or s.network.apart):
             return False
-        near = [name for i, name in enumerate(self.names) if self.reaches(s, i, node)]
-        return tally(s.nodes[node].server.configuration, near) != "won"
+        return tally(s.nodes[node].server.configuration, self.heard(s, node)) != "won"
 
-    def hears_leader(self, s: MachineState, node: int) -> bool:
-        """Whether a server knows a leader that leads and that it hears."""
+    def heard_leader(self, s: MachineState, node: int) -> str:
+        """Whom a server knows to lead, who does lead and whom it hears; empty: nobody."""
         name = s.nodes[node].server.leader
-        leader = self.names.index(name) if name else node
-        leads = isinstance(s.nodes[leader].server.role, Leader)
-        return leads and leader != node and self.reaches(s, leader, node)
-
-    def settled(self, before: Any, after: Any) -> Any:
-        """No more messages than there may be."""
-        count = len(after.network.in_flight)
-        if self.most_in_flight and count > max(self.most_in_flight, len(before.network.in_flight)):
-            return self.bounds[0]
-        return after
+        leads = bool(name) and isinstance(s.nodes[self.index[name]].server.role, Leader)
+        return name if leads and name in self.heard(s, node) else ""
 
     def is_settled(self, s: MachineState) -> bool:
         """Whether a server leads that is not to hand over, and all members know what it has."""
@@ -382,13 +325,11 @@ class Raft(MachineModel):
     @always("INV-RAFT")
     def machines_agree(self, s: MachineState) -> str | None:
         """State machines apply the same entries in the same order."""
-        longest = max((n.machine for n in s.nodes), key=len)
-        if all(n.machine == longest[: len(n.machine)] for n in s.nodes):
-            return None
-        for a, b in combinations(s.nodes, 2):
-            both = min(len(a.machine), len(b.machine))
-            if a.machine[:both] != b.machine[:both]:
-                return f"{a.server.id} and {b.server.id} have applied different entries"
+        longest = max(s.nodes, key=lambda n: len(n.machine))
+        for n in s.nodes:
+            if n is not longest and n.machine != longest.machine[: len(n.machine)]:
+                both = " and ".join(sorted((n.server.id, longest.server.id)))
+                return f"{both} have applied different entries"
         return None
 
     @always("INV-RAFT")
@@ -404,27 +345,19 @@ class Raft(MachineModel):
     @always("INV-LIN", of=lambda s: s.answers)
     def reads_see_writes(self, s: MachineState) -> str | None:
         """A read sees all that was answered before it began."""
-        stale = next(filter(_is_stale, s.answers), None)
-        if stale is None:
-            return None
-        return f"{stale.request}: it reads index {index_in(stale.outcome)}"
+        for stale in filter(_is_stale, s.answers):
+            return f"{stale.request}: it reads index {index_in(stale.outcome)}"
+        return None
 
     @always("INV-PROGRESS", when=lambda m: m.detector)
     def nobody_waits_for_the_deaf(self, s: MachineState) -> str | None:
         """A majority is not held up by a leader that it hears and that does not hear it."""
-        for i, node in enumerate(s.nodes):
-            deaf = isinstance(node.server.role, Leader) and self.is_deaf(s, i)
-            if deaf and not self.step_down:
-                behind = sum(
-                    1 << j for j in range(len(s.nodes)) if j != i and self.follows(s, j, i)
-                )
-                if is_majority(behind, (1 << len(s.nodes)) - 1):
-                    return f"{node.server.id} hears nobody, and all others wait for it"
+        followed = [] if self.step_down else [self.heard_leader(s, i) for i in range(self.nodes)]
+        for i, name in enumerate(self.names):
+            others = sum(each == name for j, each in enumerate(followed) if j != i)
+            if others >= majority(self.nodes) and self.is_deaf(s, i):
+                return f"{name} hears nobody, and all others wait for it"
         return None
-
-    def follows(self, s: MachineState, node: int, leader: int) -> bool:
-        """Whether a server follows another one, and hears it."""
-        return s.nodes[node].server.leader == self.names[leader] and self.hears_leader(s, node)
 
     @step("INV-PROGRESS", on=(MachineModel.tick,))
     def terms_need_others(
@@ -459,22 +392,13 @@ class Raft(MachineModel):
 
     # -- words and names ---------------------------------------------------------------------------
 
-    def in_short(self, message: Any) -> str:
-        """A message as Raft calls it."""
-        return words.said(message)
+    in_short, in_verbs = staticmethod(words.said), staticmethod(words.verb)
+    in_full = staticmethod(partial(words.said, fully=True))
 
     def suggest(self, s: Any) -> Any | None:
         """As on any network; no timer, once a leader has brought all it has to everybody."""
         step = super().suggest(s)
         return None if isinstance(step, MachineModel.tick) and self.is_settled(s) else step
-
-    def in_verbs(self, message: Any) -> str:
-        """A message as scenario files write it."""
-        return words.verb(message)
-
-    def in_full(self, message: Any) -> str:
-        """A message with all that it says."""
-        return words.said(message, fully=True)
 
     def milestone(self, before: Any, action: Any, after: Any) -> str | None:
         """Somebody leads a term, a command is committed; or what befalls a node or a link."""
@@ -556,23 +480,3 @@ def _meet(first: Configuration, other: Configuration) -> bool:
     sets = (some for size in range(len(every) + 1) for some in combinations(every, size))
     winning = [{*some} for some in sets if tally(first, some) == "won"]
     return not any(tally(other, {*every} - each) == "won" for each in winning)
-
-
-ENTRY = entry(
-    Raft,
-    scenarios=(
-        Scenario("election", "A is elected, and brings a command to all"),
-    ),
-    refinement=lambda parameters: refinement_of(Raft(parameters)),
-    scenario_output={
-        "servers": lambda m, s, _: "\n".join(
-            f"{n.server.id}: {words.server_text(n.server)}" for n in s.nodes
-        )
-    },
-    fuzzing=Fuzzing(
-        {"nodes": 5, "members": "A B C D E", "requests": ("x", "y", "read at B"), "terms": 6,
-         "crashes": 2, "drops": 4, "duplicates": 2, "holds": 2, "partitions": 1, "cuts": 2},
-        {"tick": 0.05, "crash": 0.05, "drop": 0.1, "duplicate": 0.1, "hold": 0.1,
-         "partition": 0.05, "cut": 0.05, "heal": 0.2},
-    ),
-)  # fmt: skip

@@ -165,12 +165,6 @@ class Server(Struct, frozen=True, cache_hash=True):
         return self.log.configuration
 
     @property
-    def unapplied(self) -> tuple[Entry, ...]:
-        """Committed entries that its state machine has not applied, behind its snapshot."""
-        first = max(self.applied, self.log.snapshot.index) + 1
-        return self.log.part(first, self.commit - first + 1) if self.commit >= first else ()
-
-    @property
     def leader(self) -> str:
         """Whom it takes for the leader, be it itself; empty: nobody."""
         if isinstance(self.role, Follower):
@@ -251,4 +245,6 @@ class Output(Struct, frozen=True):
     @property
     def committed(self) -> tuple[Entry, ...]:
         """The entries that the state machine has to apply then, in order."""
-        return self.server.unapplied
+        log, commit = self.server.log, self.server.commit
+        first = max(self.server.applied, log.snapshot.index) + 1
+        return log.part(first, commit - first + 1) if commit >= first else ()

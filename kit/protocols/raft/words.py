@@ -1,11 +1,10 @@
 """What people read of messages and servers. Names of messages are those of the Raft paper."""
 
-from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
 from kit.protocols.raft import messages as m
-from kit.protocols.raft.rules.configuration import Configuration, Member
+from kit.protocols.raft.rules.configuration import Configuration
 from kit.protocols.raft.rules.log import Data, Entry, Snapshot
 from kit.protocols.raft.state import Answer, Candidate, Server
 
@@ -69,11 +68,8 @@ def data_text(data: Data) -> str:
 def configuration_text(of: Configuration) -> str:
     """``{A B}→{A B C}`` while it is joint; who does not vote is in brackets."""
     groups = (of.previous, of.current) if of.is_joint else (of.current,)
-    return "→".join(f"{{{' '.join(_names(group))}}}" for group in groups)
-
-
-def _names(group: Iterable[Member]) -> Iterable[str]:
-    return (each.id if each.can_vote else f"({each.id})" for each in group)
+    names = ((m.id if m.can_vote else f"({m.id})" for m in group) for group in groups)
+    return "→".join(f"{{{' '.join(each)}}}" for each in names)
 
 
 def server_text(s: Server) -> str:

@@ -124,7 +124,7 @@ class Failures(VotingModel[FailuresState]):
         "the number of nodes of each datacenter; A is the first node of the first",
         min_length=1,
         max_length=MOST_NODES,
-        extra_json_schema={"written": True},
+        written=True,
     )
     racks: int = parameter(3, "how many racks each datacenter has", ge=1, le=MOST_NODES)
     rf: int = parameter(
@@ -133,7 +133,7 @@ class Failures(VotingModel[FailuresState]):
     together: str = parameter(
         "",
         "nodes that may fail at once, such as A B; a datacenter may do so anyway",
-        extra_json_schema={"written": True},
+        written=True,
     )
     changes: int = budget(2, "how many columns may be added", title="schema changes", le=9)
 

@@ -71,13 +71,13 @@ class LostMajority(VotingModel[S]):
         "the commit index of each member, A first; each entry adds a column",
         min_length=2,
         max_length=9,
-        extra_json_schema={"written": True},
+        written=True,
     )
     dead: str = parameter(
         "C D",
         "the members that are given up: a majority, or half of them; in edition server "
         "so many that no majority of the voters lives",
-        extra_json_schema={"written": True},
+        written=True,
     )
     rf: int = parameter(3, "replicas of each range of data", ge=1, le=9)
 

@@ -104,7 +104,7 @@ class Recovery(LostMajority[RecoveryState]):
         (),
         "datacenter/rack of each member, A first; none: dc1, and three racks",
         max_length=9,
-        extra_json_schema={"written": True},
+        written=True,
     )
     crashes: int = budget(0, "how often a node may crash", le=MOST_CRASHES)
     deaths: int = budget(0, "how many more nodes may die for good", le=MOST_FAULTS)

@@ -2,4 +2,9 @@
 
 from kit.engine.family import Family
 
-FAMILY = Family("storage", "Reads and writes of one range while its replicas change", order=30)
+FAMILY = Family(
+    "storage",
+    "Reads and writes of one range while its replicas change",
+    order=30,
+    images="panels.counting",
+)

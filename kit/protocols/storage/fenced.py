@@ -19,7 +19,7 @@ FIRST_VERSION = parameter(
     "the topology version of the first state",
     ge=1,
     le=2**31,
-    extra_json_schema={"hidden": True},
+    hidden=True,
 )
 
 

@@ -67,7 +67,7 @@ REQUESTS = parameter(
     USUAL_REQUESTS,
     "lines such as `K2@dc2 read LOCAL_QUORUM`; each begins when those before it are answered",
     title="requests (; between)",
-    extra_json_schema={"written": True},
+    written=True,
 )
 TOGETHER = parameter(
     False, "a request waits for those of its own coordinator only", title="clients side by side"

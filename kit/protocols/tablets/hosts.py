@@ -26,8 +26,8 @@ def shard_spot(place: str) -> str:
 
 
 LOG, NETWORK = host_spot("group0"), host_spot("network")
-WRITTEN: dict[str, Any] = {"extra_json_schema": {"written": True}}
-HIDDEN: dict[str, Any] = {"extra_json_schema": {"hidden": True}}
+WRITTEN: dict[str, Any] = {"written": True}
+HIDDEN: dict[str, Any] = {"hidden": True}
 """How a parameter is set: by words that somebody writes, or in no form at all."""
 
 

@@ -34,8 +34,8 @@ from kit.protocols.topology.rules.work import TRUNCATES, limited_voters, state_o
 
 MOST_FAULTS = 9
 
-hidden = partial(parameter, extra_json_schema={"hidden": True})
-written = partial(parameter, extra_json_schema={"written": True})
+hidden = partial(parameter, hidden=True)
+written = partial(parameter, written=True)
 faults = partial(budget, 0, le=MOST_FAULTS)
 NO_MAJORITY = refused("group 0 has no majority")
 

@@ -20,7 +20,8 @@ FAMILY = Family(
         FileKind(
             "a dump of system.topology",
             "operators.importers.system_tables:is_topology",
-            ("topology",),
+            ("topology", "explain"),
+            explainer="dry_run.series:of_dumps",
         ),
         FileKind(
             "a dump of system.topology_requests",

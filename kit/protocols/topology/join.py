@@ -79,7 +79,7 @@ from kit.protocols.topology.rules.replication import FIRST_RACK
 from kit.protocols.topology.rules.requests import racks_of
 
 MOST_MEMBERS = MOST_FAULTS = 5
-WRITTEN: Any = {"extra_json_schema": {"written": True}}
+WRITTEN: Any = {"written": True}
 NO_COORDINATOR = refused("there is no coordinator")
 
 Drop: TypeAlias = Annotated[

@@ -30,11 +30,19 @@ export class Desk {
       this.say({ setup: "search", most });
     }
     if (name === "stop") {
-      this.engine.end();
-      this.engine = undefined;
-      this.busy(false);
-      this.say({ setup: "stopped", states: this.states });
+      this.halt();
+      this.stopped();
     }
+  }
+
+  halt() {
+    this.engine?.end();
+    this.engine = undefined;
+  }
+
+  stopped() {
+    this.busy(false);
+    this.say({ setup: "stopped", states: this.states });
   }
 
   change({ dataset, checked, value, type }) {
@@ -58,13 +66,27 @@ export class Desk {
     this.engine.ask("search", given);
   }
 
-  hear({ states, count, verdict, failed }) {
+  // What is asked of a broken promise: the engine hears what is said of it.
+  inquire(given) {
+    this.begin();
+    this.engine.ask("inquire", given);
+  }
+
+  hear(told) {
+    const { states, count, verdict, failed, inquiry } = told;
     if (states) this.states = states;
     if (count) this.count(count);
-    if (!verdict && !failed) return;
-    this.busy(false);
-    if (verdict) this.say(verdict);
-    else this.count(String(failed));
+    if (inquiry) this.say(told);
+    if (verdict) {
+      this.busy(false);
+      this.say(verdict);
+    }
+    if (!failed) return;
+    this.halt();
+    this.say({ inquiry: "failed", why: String(failed) });
+    if (!this.isBusy) return;
+    this.stopped();
+    this.count(String(failed));
   }
 
   count(words) {

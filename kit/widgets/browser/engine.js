@@ -1,31 +1,24 @@
 // What an engine is made of, fetched once; and a worker in which one runs.
 
-const SCRIPTS = ["pyodide.mjs", "pyodide.asm.mjs"];
-const FILES = ["python_stdlib.zip", "msgspec.whl", "kit.zip"];
+const FILES = ["pyodide.mjs", "pyodide.asm.mjs", "python_stdlib.zip", "msgspec.whl", "kit.tar"];
 let made;
 
-// The core is stored compressed: a plain server does not compress what it sends.
-const unpacked = (response) =>
-  new Response(response.body.pipeThrough(new DecompressionStream("gzip")));
+// All of it is stored compressed: a plain server does not compress what it sends.
+const unpacked = async (response) => {
+  const { body } = await response;
+  return new Response(body.pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+};
 
 // `fetched` gives the response for a file's name. What was compiled serves every worker.
 async function make(fetched) {
-  const code = fetched("pyodide.asm.wasm.gz")
-    .then((response) => unpacked(response).arrayBuffer())
-    .then((bytes) => WebAssembly.compile(bytes));
-  const script = async (name) => {
-    const response = unpacked(await fetched(`${name}.gz`));
-    const type = "text/javascript";
-    return URL.createObjectURL(new Blob([await response.arrayBuffer()], { type }));
-  };
-  const file = async (name) => [name, await (await fetched(name)).arrayBuffer()];
-  const [core, scripts, files, worker] = await Promise.all([
-    code,
-    Promise.all(SCRIPTS.map(script)),
-    Promise.all(FILES.map(file)),
-    fetched("worker.js").then((response) => response.blob()),
+  const bytes = (name) => unpacked(fetched(`${name}.gz`));
+  const [core, script, ...files] = await Promise.all([
+    bytes("pyodide.asm.wasm").then((code) => WebAssembly.compile(code)),
+    bytes("worker.js"),
+    ...FILES.map(async (name) => [name, await bytes(name)]),
   ]);
-  return { given: { core, scripts, files: Object.fromEntries(files) }, worker };
+  const worker = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
+  return { given: { core, files: Object.fromEntries(files) }, worker };
 }
 
 export class Engine {
@@ -33,7 +26,7 @@ export class Engine {
   constructor(fetched, heard, failed) {
     made ??= make(fetched);
     this.worker = made.then(({ given, worker }) => {
-      const one = new Worker(URL.createObjectURL(worker), { type: "module" });
+      const one = new Worker(worker);
       one.onmessage = ({ data }) => (data.failed ? failed(data.failed) : heard(data));
       one.onerror = (event) => failed(event.message);
       one.postMessage([["begin", given]]);

@@ -16,8 +16,10 @@ export function linked(traits, send) {
     if (ArrayBuffer.isView(told)) {
       traits.pack = told;
       call("change:pack");
-    } else if (told.traits) Object.assign(traits, told.traits);
-    else call("msg:custom", told);
+    } else if (told.traits) {
+      Object.assign(traits, told.traits);
+      for (const name in told.traits) call(`change:${name}`);
+    } else call("msg:custom", told);
   };
   return { model, hear };
 }

@@ -151,7 +151,7 @@ function shared(lines) {
   return lines[0].slice(0, length);
 }
 
-function openTerminal({ model, el }) {
+export function openTerminal({ model, el }) {
   const terminal = new Terminal(model, el);
   const room = new Room();
   const around = requestAnimationFrame(() => {

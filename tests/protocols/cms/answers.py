@@ -15,27 +15,10 @@ def overtaken() -> list[str]:
     return [*first, *of_b, "ask B for A", *again]
 
 
-def promises(ballots: list[int]) -> list[bool]:
-    """A ballot is promised where no higher one was."""
-    return [ballot == max(ballots[: place + 1]) for place, ballot in enumerate(ballots)]
-
-
 def joined_without() -> list[str]:
     """X streams, then B writes to those that it knows, and X joins."""
     news = ["ask-seed X A", "bootstrap X", "learn A X", "stream X A"]
     return [*news, "write B", "joined X"]
-
-
-def accepted(events: list[str]) -> list[bool]:
-    """A table can be created where it is not, and altered or dropped where it is."""
-    there: set[str] = set()
-    answers = []
-    for event in events:
-        kind, _, table = event.split()
-        answers.append((table in there) != (kind == "create"))
-        if answers[-1] and kind != "alter":
-            there ^= {table}
-    return answers
 
 
 def mended() -> list[str]:
@@ -45,24 +28,9 @@ def mended() -> list[str]:
     return [*first, "abort A", "inject B A", *again]
 
 
-def log_may_begin(nodes: list[tuple[str, bool, list[int]]]) -> bool:
-    """Nobody is open to changes, and all have the same."""
-    closed = all(version == "new" or switch for version, switch, _ in nodes)
-    return closed and all(has == nodes[0][2] for _, _, has in nodes)
-
-
-def decides(readers: list[str], writers: list[str], up: list[str]) -> bool:
-    """More than half of either group answers."""
-    return all(2 * len({*group} & {*up}) > len(group) for group in (readers, writers))
-
-
 RIGHT: dict[str, Any] = {
     "overtaken": overtaken,
-    "promises": lambda: promises,
     "joined-without": joined_without,
-    "accepted": lambda: accepted,
     "mended": mended,
-    "log-may-begin": lambda: log_may_begin,
     "typed-loss": lambda: PASSING["cms/cms-lost"],
-    "decides": lambda: decides,
 }

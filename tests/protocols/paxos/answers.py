@@ -23,14 +23,7 @@ def same_ballot() -> list[str]:
     return ["ballot A", "ballot B", *asked, *promised, *accepted, *heard]
 
 
-def must_propose(named: list[tuple[int, str] | None], own: str) -> str:
-    """The value of the highest ballot, or its own."""
-    known = sorted(each for each in named if each)
-    return known[-1][1] if known else own
-
-
 RIGHT: dict[str, Any] = {
     "finish-for-another": finish_for_another,
     "same-ballot": same_ballot,
-    "must-propose": lambda: must_propose,
 }

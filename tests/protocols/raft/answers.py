@@ -20,19 +20,6 @@ def without_c() -> list[str]:
     return [*ELECTED, *first, "request A x", *then]
 
 
-def votes_for(term: int, vote: str, log: list[int], asker: str, wants: list[int]) -> bool:
-    """One vote a term, and only for a log that is as new."""
-    asked, last, last_term = wants
-    is_free = asked > term or (asked == term and vote in ("", asker))
-    return is_free and (last_term, last) >= (log[-1] if log else 0, len(log))
-
-
-def committed_up_to(term: int, log: list[int], stored: list[int]) -> int:
-    """What the middle one of them stores, if it is of this term."""
-    end = sorted(stored)[(len(stored) - 1) // 2]
-    return end if end and log[end - 1] == term else 0
-
-
 def known(name: str) -> list[str]:
     """The run that comes with an exercise, where none is found in reasonable time."""
     judge = tasks()[name].judge
@@ -43,8 +30,6 @@ def known(name: str) -> list[str]:
 RIGHT: dict[str, Any] = {
     "three-candidates": lambda: known("three-candidates"),
     "without-c": without_c,
-    "votes-for": lambda: votes_for,
-    "committed-up-to": lambda: committed_up_to,
     "figure-8": lambda: known("figure-8"),
     "stale-read": lambda: known("stale-read"),
 }

@@ -8,7 +8,7 @@ from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.protocols.topology import topology as act
 from tests.protocols.topology.joins import asked
-from tests.protocols.topology.test_lessons import after, at, finish, right, verbs_of
+from tests.protocols.topology.test_lessons import after, at, finish, verbs_of
 
 
 def rolled_back() -> list[str]:
@@ -79,15 +79,6 @@ def tried_twice(*operations: str) -> list[str]:
     return finish(timeline)
 
 
-def where_back(operation: str, state: str) -> str:
-    """Before reads move, failed work leads back: to be normal again, or out."""
-    back = ("left_token_ring", "rollback_to_normal", "tablet_migration")
-    if state in (*back, "write_both_read_new"):
-        return ""
-    leaves = operation in ("decommissioning", "removing")
-    return "rollback_to_normal" if leaves else "left_token_ring"
-
-
 def second_try() -> list[str]:
     """The first host id has asked before; a cleared data directory makes another one."""
     timeline = Timeline(build("join", {"edition": "server", "restarts": 1, "wipes": 1}))
@@ -107,13 +98,6 @@ def moved_house() -> list[str]:
     return finish(timeline)
 
 
-def turned_away(cluster: str, features: list[str], enabled: list[str], row: str) -> str:
-    """Its configuration and its row first, what it supports last."""
-    if cluster != "prod" or row:
-        return "member"
-    return "coordinator" if set(enabled) - set(features) else ""
-
-
 def all_asked(*operations: str, **given: Any) -> list[str]:
     """Every request is made before anything is decided."""
     cluster = {"edition": "server", "operations": operations, "lag": False, **given}
@@ -122,28 +106,16 @@ def all_asked(*operations: str, **given: Any) -> list[str]:
     return finish(timeline)
 
 
-def queue_order(edition: str, kinds: list[str]) -> list[str]:
-    """By age, or first the nodes by kind and then what concerns all by age."""
-    if edition == "documents":
-        return kinds
-    rank = {"join": 0, "leave": 1, "rebuild": 2}
-    return sorted(kinds, key=lambda kind: rank.get(kind, 3))
-
-
 RIGHT: dict[str, Any] = {
     "roll-it-back": rolled_back,
     "too-late": too_late,
-    "may-begin": lambda: right,
     "take-over": take_over,
     "below-the-fence": below_the_fence,
     "two-late-parts": two_late_parts,
     "leave-again": lambda: tried_twice("decommission C", "decommission C"),
     "another-replacement": lambda: tried_twice("replace D C", "replace E C"),
-    "where-back": lambda: where_back,
     "second-try": second_try,
     "moved-house": moved_house,
-    "who-turns-away": lambda: turned_away,
     "overtaken-truncate": lambda: all_asked("truncate_table ks.t", "join D"),
     "paused-leave": lambda: all_asked("decommission C", "join D", on_tablets=("C",)),
-    "queue-order": lambda: queue_order,
 }

@@ -26,19 +26,10 @@ def not_in_the_group() -> list[str]:
     return [*each("configure restart", "AB"), "crash B", *alone, "restart B"]
 
 
-def state_at_start(value: str | None) -> str:
-    """The four known values stand for themselves."""
-    known = ("use_pre_raft_procedures", "synchronize", "use_post_raft_procedures", "recovery")
-    if value is None:
-        return known[0]
-    return value if value in known else "recovery"
-
-
 RIGHT: dict[str, Any] = {
     "cut-and-ended": cut_and_ended,
     "different-schemas": different_schemas,
     "not-in-the-group": not_in_the_group,
     "ring-without-a-member": lambda: ["post A", "build B", "bootstrap C", "serve C"],
-    "state-at-start": lambda: state_at_start,
 }
 """What gives a right answer, by exercise."""

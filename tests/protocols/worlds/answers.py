@@ -43,21 +43,7 @@ def back_in_time() -> list[str]:
     return [model.verb(action) for action in timeline.actions()]
 
 
-def is_open(
-    world: str, ranges: list[dict[str, list[str]]], members: list[str], answered: list[str]
-) -> bool:
-    """Everybody, or more than half of each datacenter of each range."""
-    if world == "topology":
-        return all(name in answered for name in members)
-    return all(
-        2 * sum(name in answered for name in there) > len(there)
-        for replicas in ranges
-        for there in replicas.values()
-    )
-
-
 RIGHT: dict[str, Any] = {
     "dies-while-it-joins": without_c,
     "back-in-time": back_in_time,
-    "is-it-open": lambda: is_open,
 }

@@ -4,7 +4,7 @@ Sources: Raft paper, section 6; Ongaro's thesis, chapter 4; Scylla, Raft in Scyl
 """
 
 from collections.abc import Collection, Mapping
-from functools import lru_cache
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -25,7 +25,7 @@ class Member(Struct, frozen=True, cache_hash=True):
     can_vote: bool = True
 
 
-class Configuration(Struct, frozen=True, cache_hash=True):
+class Configuration(Struct, frozen=True, cache_hash=True, dict=True):
     """The members; while they change by joint consensus, the ``previous`` ones, too."""
 
     current: tuple[Member, ...] = ()
@@ -36,53 +36,30 @@ class Configuration(Struct, frozen=True, cache_hash=True):
         """Whether majorities of both groups are needed now."""
         return bool(self.previous)
 
-    @property
+    @cached_property
     def members(self) -> tuple[str, ...]:
         """The ids of all who receive entries, in order."""
-        return _members(self)
+        return tuple(sorted({each.id for each in (*self.current, *self.previous)}))
 
-    @property
+    @cached_property
     def voters(self) -> tuple[str, ...]:
         """The ids of all whose vote counts in a group, in order."""
-        return _voters(self)
+        return tuple(sorted({*self.groups[0], *self.groups[-1]}))
 
-    @property
+    @cached_property
     def groups(self) -> tuple[tuple[str, ...], ...]:
         """The voters of each group that needs a majority: the previous one first."""
-        return _groups(self)
+        groups = (self.previous, self.current) if self.previous else (self.current,)
+        return tuple(tuple(m.id for m in group if m.can_vote) for group in groups)
 
     def votes(self, server: str) -> bool:
         """Whether a server votes in the current group."""
         return server in self.groups[-1]
 
-    def entering(self, members: tuple[Member, ...]) -> "Configuration":
-        """The joint configuration on the way to other members."""
-        return Configuration(members, self.current)
-
-    def leaving(self) -> "Configuration":
-        """The configuration behind the joint one."""
-        return Configuration(self.current)
-
     def changes(self, members: tuple[Member, ...]) -> int:
         """How many servers come, go, or get or lose their vote on the way to other members."""
         was, will = ({m.id: m.can_vote for m in each} for each in (self.current, members))
         return sum(was.get(each) != will.get(each) for each in {*was, *will})
-
-
-@lru_cache(1 << 10)
-def _members(of: Configuration) -> tuple[str, ...]:
-    return tuple(sorted({each.id for each in (*of.current, *of.previous)}))
-
-
-@lru_cache(1 << 10)
-def _voters(of: Configuration) -> tuple[str, ...]:
-    return tuple(sorted({*of.groups[0], *of.groups[-1]}))
-
-
-@lru_cache(1 << 10)
-def _groups(of: Configuration) -> tuple[tuple[str, ...], ...]:
-    groups = (of.previous, of.current) if of.previous else (of.current,)
-    return tuple(tuple(m.id for m in group if m.can_vote) for group in groups)
 
 
 def tally(of: Configuration, granted: Collection[str], refused: Collection[str] = ()) -> Tally:

@@ -1,19 +1,16 @@
 """The log of one server: entries behind a snapshot, and what other logs are compared with.
 
-A log is immutable. Entries stand in chunks that logs share, so that a longer one costs little.
 Sources: Raft paper, figure 2, sections 5.3, 5.4.1 and 7; Scylla, Raft in Scylla.
 """
 
 from collections.abc import Iterable, Iterator
-from itertools import chain
 from typing import TypeAlias
 
 from msgspec import Struct
 
+from kit.chunks import Row, added, at, each, part, row_of, shared
 from kit.protocols.raft.rules.configuration import Configuration
 
-CHUNK = 256
-"""Entries that stand together: about the root of the longest log, so that both parts are short."""
 Data: TypeAlias = str | Configuration | None
 """What an entry holds: a command, a configuration, or nothing (the first of a new leader)."""
 
@@ -39,21 +36,15 @@ class Snapshot(Struct, frozen=True, cache_hash=True):
     state: str = ""
 
 
-class Chunk(Struct, frozen=True, cache_hash=True):
-    """Neighbouring entries, whose indexes have the same quotient by ``CHUNK``."""
-
-    entries: tuple[Entry, ...]
-
-
 class Log(Struct, frozen=True, cache_hash=True):
     """A snapshot and the entries behind it; ``configured`` are the indexes of configurations."""
 
     snapshot: Snapshot = Snapshot()
-    chunks: tuple[Chunk, ...] = ()
+    chunks: Row[Entry] = ()
     configured: tuple[int, ...] = ()
 
     def __iter__(self) -> Iterator[Entry]:
-        return (entry for chunk in self.chunks for entry in chunk.entries)
+        return each(self.chunks)
 
     @property
     def last_index(self) -> int:
@@ -72,11 +63,7 @@ class Log(Struct, frozen=True, cache_hash=True):
 
     def entry(self, index: int) -> Entry | None:
         """The entry at an index; None where there is none (any more)."""
-        first = self.first_index
-        if not first <= index <= self.last_index or not self.chunks:
-            return None
-        chunk = self.chunks[index // CHUNK - first // CHUNK]
-        return chunk.entries[index - chunk.entries[0].index]
+        return at(self.chunks, index)
 
     def term(self, index: int) -> int | None:
         """The term of the entry at an index; of the snapshot its own; else None."""
@@ -91,17 +78,7 @@ class Log(Struct, frozen=True, cache_hash=True):
 
     def shared(self, other: "Log") -> int:
         """The index up to which both have the same entries, from the first one on (0: none)."""
-        last = 0
-        for mine, theirs in zip(self.chunks, other.chunks, strict=False):
-            pairs = zip(mine.entries, theirs.entries, strict=False)
-            for a, b in pairs if mine is not theirs else ():
-                if a is not b and a != b:
-                    return last
-                last = a.index
-            if len(mine.entries) != len(theirs.entries):
-                return last
-            last = mine.entries[-1].index
-        return last
+        return shared(self.chunks, other.chunks)
 
     def admits(self, index: int, term: int) -> bool:
         """Whether a log that ends with this entry is at least as up to date as this one."""
@@ -114,7 +91,7 @@ class Log(Struct, frozen=True, cache_hash=True):
 
     def configuration_at(self, index: int) -> Configuration:
         """The newest one up to an index."""
-        at = next((each for each in reversed(self.configured) if each <= index), 0)
+        at = next((held for held in reversed(self.configured) if held <= index), 0)
         held = entry.data if at and (entry := self.entry(at)) else None
         return held if isinstance(held, Configuration) else self.snapshot.configuration
 
@@ -125,38 +102,22 @@ class Log(Struct, frozen=True, cache_hash=True):
 
     def part(self, first: int, most: int = 0) -> tuple[Entry, ...]:
         """The entries from an index on; no more than ``most`` (0: all)."""
-        last = min(self.last_index, first + most - 1) if most else self.last_index
-        begin, first = self.first_index, max(first, self.first_index)
-        if first > last or not self.chunks:
-            return ()
-        place = begin // CHUNK
-        some = [c.entries for c in self.chunks[first // CHUNK - place : last // CHUNK - place + 1]]
-        entries = some[0] if len(some) == 1 else tuple(chain.from_iterable(some))
-        before = first - entries[0].index
-        return entries[before : before + last - first + 1]
+        return part(self.chunks, first, first + most - 1 if most else self.last_index)
 
     def appended(self, entry: Entry) -> "Log":
         """The log with one more entry."""
-        kept = self.chunks
-        if kept and kept[-1].entries[0].index // CHUNK == entry.index // CHUNK:
-            chunks = (*kept[:-1], Chunk((*kept[-1].entries, entry)))
-        else:
-            chunks = (*kept, Chunk((entry,)))
         changes = isinstance(entry.data, Configuration)
         configured = (*self.configured, entry.index) if changes else self.configured
-        return Log(self.snapshot, chunks, configured)
+        return Log(self.snapshot, added(self.chunks, entry), configured)
 
     def cut(self, index: int) -> "Log":
         """The log without this entry and all behind it."""
         return self._between(self.snapshot, self.first_index, index - 1)
 
     def _between(self, snapshot: Snapshot, first: int, last: int) -> "Log":
-        by_chunk: dict[int, list[Entry]] = {}
-        for entry in self:
-            if first <= entry.index <= last:
-                by_chunk.setdefault(entry.index // CHUNK, []).append(entry)
+        kept = row_of(part(self.chunks, first, last))
         configured = tuple(index for index in self.configured if first <= index <= last)
-        return Log(snapshot, tuple(Chunk(tuple(each)) for each in by_chunk.values()), configured)
+        return Log(snapshot, kept, configured)
 
     def merged(self, entries: Iterable[Entry]) -> "Log":
         """The log with entries of a leader: what differs from them goes, with all behind it.

@@ -100,7 +100,7 @@ def of_snapshots(
     about = [
         f"{held}, of which {len(moving):,} changed or are in transition",
         "assumed: nobody dies or comes back of whom that was not seen",
-        "assumed: no tablet goes by a place that no moment shows",
+        "assumed: no tablet goes by a place that no moment shows, or moves more than it must",
         *(f"left out, as it was split or merged meanwhile: {name}" for name in left_out),
         *dict.fromkeys(line for moment in moments for line in moment.opened.warnings),
     ]
@@ -171,10 +171,13 @@ def _seen(lines: Sequence[TabletLine], moments: Sequence[Moment], names: Names) 
 
 
 def _begun(lines: Sequence[TabletLine]) -> int:
-    """How many moves there were at least: replicas that came, one after the other."""
-    heading = [set(line.new_replicas or line.replicas) for line in lines]
-    came = [len(after - before) for before, after in pairwise(heading)]
-    return sum(came) + bool(lines[0].transition)
+    """How many moves there were at least: replicas that came, and those that are on their way."""
+    moves = int(bool(lines[0].transition))
+    for before, after in pairwise(lines):
+        heading, goal = ({*(each.new_replicas or each.replicas)} for each in (before, after))
+        came = {*after.replicas} - heading - {*before.replicas}
+        moves += len(came) + (len(goal - {*after.replicas}) if came or goal != heading else 0)
+    return moves
 
 
 def _back(machine: Machine) -> set[str]:

@@ -8,6 +8,7 @@ from kit.edge.paths import Readable
 from kit.engine.registry import one_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, counted
+from kit.operators.importers.system_tables import beginnings
 from kit.protocols.tablets.dry_run.opening import OpenedTablets, PathLike, open_tablets, sorted_out
 from kit.protocols.tablets.dump import DumpedTable, DumpedTransition, TabletDump
 from kit.protocols.tablets.rules.balance.cluster import DRAINED as TO_DRAIN
@@ -31,7 +32,6 @@ RF_CHANGE = "keyspace_rf_change"
 DRAINED = ("decommissioning", "removing")
 """The states of nodes whose tablets go elsewhere in ``tablet_draining``."""
 NO_TARGETS = ("excluded", "joining", "zero-token")
-LEAST_LETTERS = 4  # of a host id's beginning
 MOST_TO_CHOOSE = 128  # nodes of which any may be lost: of more nobody could choose
 SEVERAL = 3  # of what may be lost, excluded or undone by the way
 
@@ -251,11 +251,7 @@ def short_names(opened: OpenedTablets, hosts: Sequence[str]) -> dict[str, str]:
     addresses = {host: address for address, host in opened.addresses.items()}
     if all(NAME.fullmatch(addresses.get(host, "")) for host in hosts):
         return {host: addresses[host] for host in hosts}
-    longest = max(map(len, hosts))
-    letters = next(
-        n for n in range(LEAST_LETTERS, longest + 1) if len({h[:n] for h in hosts}) == len(hosts)
-    )
-    return {host: host[:letters] for host in hosts}
+    return beginnings(hosts)
 
 
 def _text(replicas: Replicas, names: Mapping[str, str]) -> str:

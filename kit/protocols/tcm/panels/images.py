@@ -2,25 +2,120 @@
 
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from kit.engine.registry import build, scenario_of
 from kit.engine.timeline import Timeline
+from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.panels.operation import diagram
 from kit.protocols.tcm.panels.ring import draw_ring
 from kit.protocols.tcm.rules.operations import EDITIONS, OPERATION_SPECS
+from kit.views.circle import CENTRE, DISC, HEIGHT, INSIDE, OUTSIDE, RADIUS, WIDTH, point, share
 from kit.views.diagrams import StateDiagram
-from kit.views.panel import scene_at
+from kit.views.fragment import Frag, h
+from kit.views.labels import measured
+from kit.views.panel import Scene, scene_at
 from kit.views.static import standalone_svg
+
+BESIDE, BETWEEN, LINE = 250, 64, 17
+"""How much room words have on either side of the ring; from word to word; from line to line."""
 
 
 def pictures() -> Iterator[tuple[str, str]]:
-    """Yield (name, SVG) of the picture the kit draws itself: epoch 2 of the worked bootstrap."""
+    """Yield (name, SVG) of what the kit draws itself: epoch 2 of the worked bootstrap, and the same
+    with the words of the first lesson around it.
+    """
     entry, scenario = scenario_of("tcm/bootstrap")
     timeline = Timeline(build(entry.name, scenario.parameters))
     while timeline.now.milestone != "epoch 2":
         timeline.forward()
-    drawn = draw_ring(scene_at(timeline, timeline.at))
-    ring = next(part for part in drawn.walk() if part.tag == "svg")
+    scene = scene_at(timeline, timeline.at)
+    ring = next(part for part in draw_ring(scene).walk() if part.tag == "svg")
     yield "ring", standalone_svg(ring, ground=True)
+    yield "ring-words", standalone_svg(_with_words(scene, ring), ground=True)
+
+
+class Said(Struct, frozen=True):
+    """A word, what is said of it, and the point of the ring that it leads to."""
+
+    word: str
+    line: str
+    at: tuple[float, float]
+
+
+def _with_words(scene: Scene, ring: Frag) -> Frag:
+    width, edge = WIDTH + 2 * BESIDE, BESIDE - 12
+    left, right = (
+        [_said(said, side, i) for i, said in enumerate(words)]
+        for side, words in ((-edge, _at_left(scene)), (WIDTH + edge, _at_right(scene)))
+    )
+    label = "; ".join(f"{said.word}: {said.line}" for said in (*_at_left(scene), *_at_right(scene)))
+    moved = h("g", ring.kids, left, right, transform=f"translate({BESIDE} 0)")
+    return h("svg", moved, viewBox=f"0 0 {width} {HEIGHT}", aria_label=f"token ring. {label}")
+
+
+def _said(said: Said, x: float, place: int) -> Frag:
+    """A word at the edge, and a line from below it to its point."""
+    y = 24 + place * BETWEEN
+    anchor, inward = ("start", 1) if x < 0 else ("end", -1)
+    from_x = x + inward * (measured(said.line) + 6)
+    to_x, to_y = said.at
+    return h(
+        "g",
+        h("path", d=f"M{from_x:.0f} {y + LINE - 4}L{to_x:.0f} {to_y:.0f}", class_="wire"),
+        h("text", said.word, x=x, y=y, text_anchor=anchor, class_="strong"),
+        h("text", said.line, x=x, y=y + LINE, text_anchor=anchor),
+    )
+
+
+def _at_left(scene: Scene) -> Iterator[Said]:
+    """From the top: the line, the log, who has applied what, who holds a quiet range."""
+    space = facts.space(scene.model)
+    ends = f"the line ends at {space.label(space.high)}"
+    yield Said("Ring", ends, (CENTRE[0] - 30, 28))
+    yield Said("Epoch", "the newest event of the log", (CENTRE[0] - 36, CENTRE[1]))
+    rest = next(row for row in _rows(scene) if not row.locked_by)
+    name, token = _owner(scene, rest.right)
+    x, y = point(share(space, token), RADIUS + DISC)
+    yield Said("Apply", f"{name} has applied epoch {_applied(scene, name)}", (x - 50, y + 4))
+    x, y = point(_middle(scene, rest), INSIDE)
+    yield Said("Replicas", f"of {rest.label}: {', '.join(rest.reads)}", (x - 10, y))
+
+
+def _at_right(scene: Scene) -> Iterator[Said]:
+    """From the top: who is written to and not read, who owns a token, a range, who is read."""
+    space = facts.space(scene.model)
+    early, late = [row for row in _rows(scene) if {*row.writes} > {*row.reads}][:2]
+    [comes] = {*early.writes} - {*early.reads}
+    x, y = point(_middle(scene, early), OUTSIDE)
+    yield Said("Write group", f"{comes} gets writes, and no reads yet", (x + 9, y))
+    x, y = point(_middle(scene, early), INSIDE)
+    yield Said("Read group", f"{' and '.join(early.reads)} answer reads", (x + 6, y + 2))
+    name, token = _owner(scene, early.right)
+    x, y = point(share(space, token), RADIUS + DISC)
+    yield Said("Token", f"{name} owns {space.label(token)}", (x + 47, y + 4))
+    x, y = point(share(space, late.left + (late.right - late.left) // 4), RADIUS)
+    yield Said("Range", f"{late.label}: its right end is in", (x + 3, y))
+
+
+def _rows(scene: Scene) -> tuple[facts.RangeRow, ...]:
+    return facts.rows(scene.model, scene.state)
+
+
+def _applied(scene: Scene, name: str) -> int:
+    known = facts.applied(scene.model, scene.state)
+    return next(each.epoch for each in known if each.node == name)
+
+
+def _middle(scene: Scene, row: facts.RangeRow) -> float:
+    space = facts.space(scene.model)
+    return (share(space, row.left) + share(space, row.right)) / 2
+
+
+def _owner(scene: Scene, token: int) -> tuple[str, int]:
+    return next(
+        (node.name, token) for node in facts.nodes(scene.model, scene.state) if token in node.tokens
+    )
 
 
 def diagrams() -> Iterator[StateDiagram]:

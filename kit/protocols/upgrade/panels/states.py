@@ -1,10 +1,21 @@
-"""The state diagrams of both upgrades, drawn from the tables of their states."""
+"""The states of both upgrades, drawn from the tables of their states; a run as a time line."""
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
+from typing import Any
 
-from kit.protocols.upgrade.rules import RAFT_EDGES, RECOVERY, TOPOLOGY_EDGES, state_at_start
-from kit.views.diagrams import START, Standing, StateDiagram, state_panel
+from kit.engine.registry import build
+from kit.engine.timeline import Timeline, played_out
+from kit.protocols.upgrade.raft_upgrade import PHASES
+from kit.protocols.upgrade.rules import (
+    POST,
+    RAFT_EDGES,
+    RECOVERY,
+    SYNCHRONIZE,
+    TOPOLOGY_EDGES,
+    state_at_start,
+)
+from kit.views.diagrams import START, Cell, Standing, StateDiagram, state_panel, table_source
 from kit.views.panel import Scene
 
 
@@ -21,6 +32,33 @@ TOPOLOGY = _diagram("state-upgrade-topology", "states of upgrade_state", TOPOLOG
 def diagrams() -> Iterator[StateDiagram]:
     """Both of them."""
     yield from (RAFT, TOPOLOGY)
+
+
+def graphs() -> Iterator[tuple[str, str]]:
+    """The time line of the five phases: a row for each node, a column for each step of a run."""
+    model: Any = build("raft_upgrade")
+    states = [step.after for step in played_out(Timeline(model)).passed()]
+    run = [state for state in states if any(node.position for node in state.nodes)]
+    lives = zip(*(state.nodes for state in run), strict=True)
+    rows = [_lane(name, life) for name, life in zip(model.names, lives, strict=True)]
+    refuses, changes = (Cell(text, 6, fill) for text, fill in MEANINGS)
+    yield (
+        "upgrade-phases",
+        table_source([*rows, [Cell()], [Cell(), refuses, changes]], [20, *[54] * len(run)]),
+    )
+
+
+MEANINGS = (("it refuses schema changes", "removed"), ("group 0 takes schema changes", "added"))
+
+
+def _lane(name: str, life: Iterable[Any]) -> list[Cell]:
+    """What a node has behind it, as long as that stays so; filled by what it says to a change."""
+    cells = [Cell(name)]
+    for (position, row), same in groupby(life, lambda node: (node.position, node.row)):
+        fill = "removed" if row == SYNCHRONIZE else "added" if row == POST else "plain"
+        done = f"{position} {PHASES[position - 1]}" if position else ""
+        cells.append(Cell(done, len([*same]), fill if done else ""))
+    return cells
 
 
 def _path(states: Iterable[str]) -> tuple[str, ...]:

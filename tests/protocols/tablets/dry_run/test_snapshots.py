@@ -274,3 +274,16 @@ def test_moments_are_those_of_the_files() -> None:
     assert [moment.version for moment in moments] == [41, 44]
     assert [sum(moment.held.values()) for moment in moments] == [16, 16]
     assert [len(moment.up) for moment in moments] == [5, 4]
+
+
+def test_a_tablet_that_came_back_unseen_may_leave_again(tmp_path: Path) -> None:
+    """A migration is over in the first dump and under way in the second: it moved back between."""
+    header, *rows = (Path(FIRST) / TABLETS).read_text("utf-8").splitlines()
+    row = next(row for row in rows if ";streaming;" in row)
+    cells = dict(zip(header.split(";"), row.split(";"), strict=True))
+    over = {**cells, "replicas": cells["new_replicas"]}
+    over |= dict.fromkeys(("new_replicas", "session", "stage", "transition"), "")
+    done = ";".join(over.values())
+    moved = edited(FIRST, tmp_path / "s", TABLETS, (row, done))
+    answers = kit.explain([f"{moved}/{TABLETS}", f"{FIRST}/{TABLETS}"])
+    assert answers.verdict == "explained", answers

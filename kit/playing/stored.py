@@ -1,0 +1,78 @@
+"""A Player that a notebook keeps: its picture is stored, and this beside it, to open it again.
+
+It stands in the metadata of the output, which no front end shows. A page of the lesson makes a
+Player of it (``kit.site.lessons``).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from kit.engine import trace as traces
+from kit.engine.model import Model
+from kit.engine.parameters import plainly
+from kit.engine.registry import build, model_names
+from kit.engine.timeline import Timeline
+from kit.errors import misfit
+from kit.playing.opening import open_named
+from kit.views.rendered import MOST_AHEAD
+
+FIELD = "run"
+"""Its name in the metadata of an output."""
+
+
+class StoredRun(Struct, frozen=True, forbid_unknown_fields=True):
+    """A history as a trace, the scenario that tells it (or none), whether like steps are one."""
+
+    trace: str
+    name: str = ""
+    story: bool = False
+
+    def timeline(self) -> Timeline:
+        """The history again. One that nobody has begun is told to its end, seen from its start.
+
+        Raises BadInput for a trace that is none, or that the model of today does not follow.
+        """
+        timeline = Timeline.load(traces.loads(self.trace))
+        if self.name:
+            scenario = open_named(self.name).timeline
+            if _same(scenario.model, timeline.model):
+                timeline.script = scenario.script
+                timeline.tell(scenario.story, scenario.premise, scenario)
+        if len(timeline.moments) == 1:
+            for _ in range(MOST_AHEAD):
+                if timeline.forward() is None:
+                    break
+            timeline.goto(0)
+        return timeline
+
+
+def stored_run(timeline: Timeline, name: str | None, *, story: bool = False) -> dict[str, Any]:
+    """The metadata of the output that shows a history; empty where nobody could open it again."""
+    model = timeline.model
+    if model.name not in model_names():
+        return {}
+    again = build(model.name, plainly(model.parameters), tuple(model.off))
+    if not _same(again, model):  # one whose safeguards are hidden, or of somebody's own
+        return {}
+    trace = msgspec.json.encode(timeline.save()).decode()
+    return {FIELD: msgspec.to_builtins(StoredRun(trace, name or "", story))}
+
+
+def run_stored(metadata: Any) -> StoredRun | None:
+    """The run in the metadata of an output, if any. Raises BadInput for what is none."""
+    plain = metadata.get(FIELD) if isinstance(metadata, dict) else None
+    if plain is None:
+        return None
+    try:
+        return msgspec.convert(plain, StoredRun, strict=True)
+    except msgspec.ValidationError as error:
+        raise misfit(FIELD, plain, error, "what a Player has stored") from None
+
+
+def _same(model: Model[Any, Any], other: Model[Any, Any]) -> bool:
+    names = ("__class__", "parameters", "off", "safeguards")
+    return all(getattr(model, name) == getattr(other, name) for name in names)

@@ -1,0 +1,224 @@
+"""Dumps of ``system.topology`` in the order of time: does the model lead from each to the next?
+
+What is compared is the transition state, and of each node its state and what it asks for. Nodes
+that stand still all the time are left out but for two: they only answer. Numbers of versions and
+sessions are not compared. Which operation a node went through is told by its states and requests;
+where they leave it open, each that fits is tried.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import islice, pairwise, product
+from typing import Any
+
+from msgspec import Struct
+
+from kit.edge.paths import Readable
+from kit.engine.explain import Question, Seen, Sight, Values
+from kit.errors import BadInput, counted
+from kit.operators.importers.system_tables import beginnings
+from kit.protocols.topology.control import MOST_FAULTS
+from kit.protocols.topology.dry_run.explaining import MOST_OPERATIONS, MOST_WAYS, STAY
+from kit.protocols.topology.dry_run.opening import OpenedTopology, open_topology
+from kit.protocols.topology.rules.cluster import NO_ROW
+from kit.protocols.topology.rules.columns import JOINING, MEMBERS, SystemTopologyRow
+from kit.protocols.topology.rules.machines import (
+    NODE_STATE_OF,
+    Edition,
+    transition_state,
+)
+from kit.protocols.topology.topology import Topology
+
+LEAVING = ("leave", "remove")
+OF_ALL = ("cleanup", "new_cdc_generation")
+"""Requests of the whole cluster that this model plays; ``tablets`` has the others."""
+REQUEST_OF = {state: kind for kind, state in NODE_STATE_OF.items()}
+
+
+class History(Struct, frozen=True):
+    """What the dumps say of one node, in turn; a row is None where it has none yet."""
+
+    host: str
+    rows: tuple[SystemTopologyRow | None, ...]
+
+    @property
+    def states(self) -> list[str]:
+        """Its states."""
+        return [NO_ROW if row is None else row.node_state or NO_ROW for row in self.rows]
+
+    @property
+    def begins(self) -> str:
+        """Its state before all that was seen."""
+        first = self.states[0]
+        return "normal" if first in MEMBERS and first not in JOINING else NO_ROW
+
+    @property
+    def stands_still(self) -> bool:
+        """Whether nothing at all happens to it."""
+        return {*self.states} == {"normal"} and not any(row and _asks(row) for row in self.rows)
+
+    @property
+    def requests(self) -> dict[str, int]:
+        """Its requests, each with the dump that first shows it."""
+        rows = [(at, row) for at, row in enumerate(self.rows) if row is not None]
+        return {kind: at for at, row in reversed(rows) if (kind := _asks(row))}
+
+
+def _asks(row: SystemTopologyRow) -> str:
+    return row.topology_request or REQUEST_OF.get(row.node_state or "", "")
+
+
+def of_dumps(
+    files: Sequence[Readable], edition: Edition, anonymize: bool
+) -> tuple[tuple[Question, ...], tuple[str, ...]]:
+    """The question whether the tables follow one another, and lines to read first.
+
+    Raises BadInput for a file that is not well formed or is of another cluster, a version that goes
+    back, a state that is not modelled, too many operations.
+    """
+    opened = [open_topology(each, edition=edition, anonymize=anonymize) for each in files]
+    _check_order(opened)
+    rows = [{row.host_id: row for row in each.table.rows} for each in opened]
+    hosts = sorted({host for each in rows for host in each})
+    every = [History(host, tuple(each.get(host) for each in rows)) for host in hosts]
+    every = [each for each in every if each.states[0] != "left"]
+    replaced = {row.replaced_id for each in every for row in each.rows if row}
+    still = [each for each in every if each.stands_still and each.host not in replaced]
+    names = beginnings(hosts)
+    moving = [each for each in every if each not in still]
+    played = [*still[:STAY], *moving]
+    seen = tuple(_seen(each, played, at, names) for at, each in enumerate(opened))
+    held = f"{counted(len(opened), 'dump')}: {counted(len(every), 'node')}"
+    about = [
+        f"{held}, of which {len(still):,} stand still",
+        "compared: the transition state, and of each node its state and its request",
+        "assumed: nobody dies but whom others remove or replace",
+        *dict.fromkeys(line for each in opened for line in each.warnings),
+    ]
+    if all(not each.values["state"] for each in seen) and not moving:
+        return (), tuple(about)
+    states = [str(each.values["state"]) for each in seen]
+    models = [*_models(opened, played, states, names, edition)]
+    ways = tuple((model, Sight(partial(_reads, model))) for model in models)
+    return (Question("tables", seen, ways),), tuple(about)
+
+
+def _check_order(opened: Sequence[OpenedTopology]) -> None:
+    for before, after in pairwise(opened):
+        old, new = before.table.version, after.table.version
+        if old is not None and new is not None and new < old:
+            allowed = f"dumps in the order of time: {before.source} has version {old}"
+            raise BadInput(f"{after.source} version", new, allowed)
+        ids = [{row.host_id for row in each.table.rows} for each in (before, after)]
+        if not ids[0] & ids[1]:
+            allowed = f"one of the cluster of {before.source}: no node is in both"
+            raise BadInput("dump", after.source, allowed)
+
+
+def _reads(model: Topology, s: Any) -> Values:
+    """What dumps have of the nodes that are played."""
+    nodes = dict(zip(model.names, s.topology.nodes, strict=True))
+    return {
+        "state": s.topology.transition,
+        **{name: entry.state for name, entry in nodes.items()},
+        **{f"{name} asks": entry.request for name, entry in nodes.items()},
+    }
+
+
+def _seen(
+    opened: OpenedTopology, played: Sequence[History], at: int, names: Mapping[str, str]
+) -> Seen:
+    stored = opened.table.transition_state
+    state = transition_state(stored) if stored else None
+    if stored and (state is None or not state.played):
+        raise BadInput(f"{opened.source} transition_state", stored, "one that is modelled")
+    values = {"state": state.name if state else ""}
+    for each in played:
+        row, name = each.rows[at], names[each.host]
+        values[name] = each.states[at]
+        values[f"{name} asks"] = (row.topology_request or "") if row else ""
+    return Seen(opened.source, values)
+
+
+def _begun(each: History) -> int:
+    """The dump that first shows what happens to a node."""
+    states = enumerate(each.states)
+    return min([*each.requests.values(), *(at for at, state in states if state != each.begins)])
+
+
+def _ways(
+    each: History, gone: Sequence[str], names: Mapping[str, str]
+) -> Sequence[tuple[str, ...]]:
+    """The rows of requests that a node may have made; ``gone`` are members that do not stay."""
+    name = names[each.host]
+    rows = [row for row in each.rows if row is not None]
+    kinds = sorted(each.requests, key=each.requests.__getitem__)
+    if each.begins == NO_ROW:
+        replaced = {names[row.replaced_id or ""] for row in rows if row.replaced_id in names}
+        no_tokens = all(row.num_tokens == 0 and not row.tokens_string for row in rows)
+        zero = " --zero-token" if no_tokens and each.states[-1] == "normal" else ""
+        joins = [(f"join {name}{zero}",)]
+        replaces = [(f"replace {name} {old}{zero}",) for old in sorted(replaced) or gone]
+        if "join" in kinds:
+            return joins
+        if "replace" in kinds and not replaces:
+            raise BadInput(f"replaced_id of {each.host}", None, "the node whose place it takes")
+        return replaces if replaced or "replace" in kinds else [*joins, *replaces]
+    if kinds or each.states[-1] == "normal":
+        return [tuple(f"{kind} {name}" for kind in kinds)]
+    return [*((f"{kind} {name}",) for kind in LEAVING), ()]
+
+
+def _of_all(opened: Sequence[OpenedTopology]) -> Iterator[str]:
+    """What was asked of the whole cluster, as far as dumps show it under way."""
+    under_way = {
+        each.table.global_topology_request_id: each.table.global_topology_request
+        for each in opened
+        if each.table.global_topology_request
+    }
+    for kind in under_way.values():
+        if kind not in OF_ALL:
+            raise BadInput("global_topology_request", kind, " or ".join(OF_ALL))
+        yield kind
+
+
+def _models(
+    opened: Sequence[OpenedTopology],
+    played: Sequence[History],
+    states: Sequence[str],
+    names: Mapping[str, str],
+    edition: Edition,
+) -> Iterator[Topology]:
+    """A cluster as it was before the first dump, for each row of requests that fits.
+
+    Raises BadInput for too many operations, or one that this model does not play.
+    """
+    members = [each for each in played if each.begins == "normal"]
+    moving = sorted((each for each in played if not each.stands_still), key=_begun)
+    if len(moving) > MOST_OPERATIONS:
+        allowed = f"dumps in which at most {MOST_OPERATIONS} nodes change: closer together"
+        raise BadInput("dumps", f"{len(moving)} nodes", allowed)
+    gone = [names[each.host] for each in members if each.states[-1] != "normal"]
+    stays = {names[each.host] for each in members} - {*gone}
+    failed = (
+        each.states[-1] == "left" if each.begins == NO_ROW else names[each.host] in stays
+        for each in moving
+    )
+    of_all = tuple(_of_all(opened))
+    ignored = {
+        names[host] for each in opened[:1] for host in each.table.ignore_nodes if host in names
+    }
+    for row in islice(product(*(_ways(each, gone, names) for each in moving)), MOST_WAYS):
+        wanted = [request for way in row for request in way]
+        if all(any(name in request.split() for request in wanted) for name in gone):
+            yield Topology(
+                edition=edition,
+                nodes=len(members),
+                names=tuple(names[each.host] for each in members),
+                operations=(*wanted, *of_all, *(["lock"] if "lock" in states else [])),
+                ignored=tuple(sorted(ignored & {names[each.host] for each in members})),
+                tablets=min(MOST_FAULTS, states.count("tablet_migration")),
+                resizes=min(MOST_FAULTS, states.count("tablet_resize_finalization")),
+                on_tablets=tuple(gone) if "tablet_draining" in states else (),
+                failures=int(any(failed)),
+            )

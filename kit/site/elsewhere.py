@@ -1,0 +1,136 @@
+"""What the second worker of a page does: it searches, or looks for the cause of a broken promise.
+
+The first one goes on meanwhile. It says through the page what is to be done, and hears through it
+how far that is, and what came of it. Whoever stops it ends that worker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import monotonic
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from kit.edge.words import say
+from kit.engine import trace as traces
+from kit.engine.causes import Cause, Possible
+from kit.engine.progress import PAUSE, Progress
+from kit.engine.timeline import Timeline
+from kit.engine.trace import action_from
+from kit.errors import BadInput, KitError, Refused
+from kit.playing.breaking import BUSY, Asked
+
+
+class Inquiry(Struct, frozen=True, forbid_unknown_fields=True):
+    """What is asked: the model as a trace, the actions of the run, which promise it breaks."""
+
+    trace: str
+    run: tuple[Any, ...]
+    about: Literal["cause", "possible"]
+    name: str
+
+
+# What the page passes on; the field ``inquiry`` tells which of these it is.
+
+
+class Count(Struct, frozen=True, forbid_unknown_fields=True, tag_field="inquiry", tag="count"):
+    """How far the second worker is."""
+
+    done: int
+    now: int
+
+
+class Found(Struct, frozen=True, forbid_unknown_fields=True, tag_field="inquiry", tag="found"):
+    """What it has found out: one of these."""
+
+    cause: Cause | None = None
+    possible: Possible | None = None
+
+
+class Failed(Struct, frozen=True, forbid_unknown_fields=True, tag_field="inquiry", tag="failed"):
+    """Why it finds nothing."""
+
+    why: str
+
+
+Told: TypeAlias = Count | Found | Failed
+
+
+class Elsewhere:
+    """The work of the second worker, one thing at a time; ``tell`` sends the page a message."""
+
+    def __init__(self, tell: Callable[[Any], object]) -> None:
+        self.tell = tell
+        self.is_searching = False
+        self._asked: tuple[Asked, Progress, Callable[[Any], None]] | None = None
+
+    @property
+    def running(self) -> bool:
+        """Whether something is under way."""
+        return self.is_searching or self._asked is not None
+
+    def search(self, trace: str, most: int) -> None:
+        """Let the model of a trace be searched. Raises Refused while something is under way."""
+        if self.running:
+            raise Refused(say(BUSY))
+        self.is_searching = True
+        self.tell({"search": {"trace": trace, "most": most}})
+
+    def begin(self, work: Asked, report: Progress, ended: Callable[[Any], None]) -> None:
+        """Let a question be answered."""
+        self._asked = work, report, ended
+        trace = traces.dumps(Timeline(work.model).save())
+        self.tell({"inquire": Inquiry(trace, work.run, work.about, work.name)})
+        report(0, len(work.run))
+
+    def stop(self) -> None:
+        """End the answering, if anything is asked; nothing comes of it then."""
+        if self._asked is not None:
+            self.tell({"halt": True})
+            self._end(None)
+
+    def hear(self, content: object) -> None:
+        """Take what the second worker says of what is asked. Raises BadInput for anything else."""
+        try:
+            told: Told = msgspec.convert(content, Told, strict=True)
+        except msgspec.ValidationError as error:
+            raise BadInput("inquiry", content, f"what a second worker says ({error})") from None
+        if self._asked is None:  # it was stopped meanwhile
+            return
+        work, report, _ = self._asked
+        if isinstance(told, Count):
+            report(told.done, told.now)
+        elif isinstance(told, Failed):
+            self._end(KitError(told.why))
+        elif told.possible is not None:
+            actions = tuple(action_from(work.model, each, "run") for each in told.possible.actions)
+            self._end(replace(told.possible, actions=actions))
+        else:
+            self._end(told.cause)
+
+    def _end(self, outcome: Any) -> None:
+        if self._asked is not None:
+            (_, _, ended), self._asked = self._asked, None
+            ended(outcome)
+
+
+def answered(asked: Inquiry, tell: Progress) -> Found | Failed:
+    """In the second worker: what is found out; ``tell`` hears how far it is."""
+    spoken = monotonic()
+
+    def count(done: int, now: int) -> None:
+        nonlocal spoken
+        if monotonic() - spoken >= PAUSE:
+            spoken = monotonic()
+            tell(done, now)
+
+    try:
+        model = traces.model_of(traces.loads(asked.trace))
+        run = tuple(action_from(model, each, "run") for each in asked.run)
+        found = Asked(asked.about, model, run, asked.name)(count)
+    except KitError as error:
+        return Failed(str(error))
+    return Found(found) if isinstance(found, Cause) else Found(possible=found)

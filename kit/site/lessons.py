@@ -1,0 +1,190 @@
+"""The lessons as pages: a notebook as it is stored, to be read, with Players that come to life.
+
+A Player that the notebook shows is its stored picture first. Its pack lies beside the page, so it
+can be stepped at once, and whoever presses something there starts the engine of the page.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import nbformat
+from msgspec import Struct
+from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+
+from kit.edge.words import say
+from kit.engine.drill import drills
+from kit.lessons.course import COURSE, Lesson
+from kit.playing.stored import StoredRun, run_stored
+from kit.site.answers import program_of
+from kit.site.pages import page_of
+from kit.views.fragment import escape
+from kit.views.shell import shell
+
+LINK = re.compile(r'(?<= )(href|src|xlink:href)="([^"#]*)(#[^"]*)?"')
+KEPT = ("data:", "http:", "https:")
+SHOWN = ("text/html", "image/svg+xml", "image/png", "text/plain")
+"""What is shown of an output: the first of these that it has."""
+
+
+class Part(Struct, frozen=True):
+    """What comes to life on a page: its number there, and what its engine is opened on."""
+
+    number: int
+    run: StoredRun
+
+
+class LessonPage(Struct, frozen=True):
+    """A page, its parts, and the pictures that it shows, by their names among the images."""
+
+    html: str
+    parts: tuple[Part, ...]
+    pictures: frozenset[str]
+
+
+def lesson_page(lesson: Lesson, notebook: Any) -> LessonPage:
+    """The page of a lesson's notebook, as it is stored."""
+    parts: list[Part] = []
+    code: list[str] = []
+    cells = "".join(_cell(cell, lesson, parts, code) for cell in notebook.cells)
+    html, pictures = led(cells, "../")
+    place = COURSE.index(lesson)
+    ways = (
+        (say("before: {title}", title=other.title), f"{other.name}.html")
+        for other in COURSE[max(0, place - 1) : place]
+    )
+    after = COURSE[place + 1 : place + 2]
+    ahead = "".join(
+        f'<p class="ahead"><a href="{each.name}.html">'
+        f"{escape(say('Next: {title}', title=each.title))}</a></p>"
+        for each in after
+    )
+    back = "".join(f'<a href="{file}">{escape(words)}</a>' for words, file in ways)
+    resting = say("Press into a picture with buttons, and its engine starts.")
+    nav = (
+        f'<nav aria-label="{escape(say("lessons"))}">'
+        f'<a href="../index.html">{escape(say("all lessons"))}</a>{back}'
+        f"<b>{escape(lesson.title)}</b>"
+        f'<span id="engine" role="status">{escape(resting if parts else "")}</span></nav>'
+    )
+    data = {
+        "engine": "../engine/",
+        "judge": say("The judge starts."),
+        "judging": say("The judge is at work."),
+        "stopped": say("Stopped: nothing was judged."),
+        "solved": say("✓ You have solved it."),
+        "starts": say("The engine starts: reading goes on meanwhile."),
+        "live": say("Live: every button works."),
+        "failed": say("The engine cannot start in this browser: runs can be read, not changed."),
+    }
+    body = (
+        f'{nav}<main class="lesson">{html}{ahead}</main>'
+        f'<template id="shell">{shell().html()}</template>'
+        '<script type="module" src="../lesson.js"></script>'
+    )
+    return LessonPage(page_of(lesson.title, body, "../", data, styled=True), tuple(parts), pictures)
+
+
+def glossary_page(text: str) -> LessonPage:
+    """The glossary as a page, to which the words of lessons lead."""
+    html, pictures = led(_prose(text), "")
+    nav = f'<nav><a href="index.html">{escape(say("all lessons"))}</a></nav>'
+    body = f'{nav}<main class="lesson">{html}</main>'
+    return LessonPage(page_of(say("Glossary"), body, "", styled=True), (), pictures)
+
+
+def led(html: str, root: str) -> tuple[str, frozenset[str]]:
+    """HTML whose links lead to pages of the site, below ``root``; and the pictures it shows.
+
+    What leads to no page of the site is no link any more.
+    """
+    pictures: set[str] = set()
+
+    def lead(link: re.Match[str]) -> str:
+        kind, place, mark = link[1], link[2], link[3] or ""
+        name = place.rpartition("/")[2]
+        known = {each.file: each.name for each in COURSE}
+        if not place or place.startswith((*KEPT, f"{root}drills/")):
+            return link[0]
+        if name in known:
+            place = f"{root}lessons/{known[name]}.html"
+        elif name == "glossary.md":
+            place = f"{root}glossary.html"
+        elif place == f"../images/{name}":
+            pictures.add(name)
+            place = f"{root}images/{name}"
+        else:
+            return ""
+        return f'{kind}="{place}{mark}"'
+
+    return LINK.sub(lead, html), frozenset(pictures)
+
+
+def read_lesson(lesson: Lesson, folder: Path) -> Any:
+    """The stored notebook of a lesson."""
+    return nbformat.read(folder / lesson.file, as_version=4)
+
+
+def _prose(text: str) -> str:
+    renderer = IPythonRenderer(escape=False, exclude_anchor_links=True)
+    html: str = MarkdownWithMath(renderer=renderer).render(text)
+    return html
+
+
+def _cell(cell: Any, lesson: Lesson, parts: list[Part], before: list[str]) -> str:
+    """A cell; ``before`` are the cells of code before it, to which it is added."""
+    if cell.cell_type == "markdown":
+        return _prose(cell.source)
+    answer = cell.metadata.get("nbgrader", {}).get("grade_id")
+    if answer is not None:
+        return _answer(answer, program_of(before, cell.source))
+    before.append(cell.source)
+    shown = "".join(_output(output, lesson, parts) for output in cell.outputs)
+    code = f"<pre><code>{escape(cell.source)}</code></pre>"
+    head = escape(say("Code"))
+    return f'{shown}<details class="code"><summary>{head}</summary>{code}</details>'
+
+
+def _answer(name: str, program: str) -> str:
+    """The box for the answer to an exercise."""
+    rows = max(5, program.count("\n") + 3)
+    label = escape(say("your answer"))
+    return (
+        f'<div class="answer" data-exercise="{escape(name)}">'
+        f'<textarea rows="{rows}" spellcheck="false" autocapitalize="off" aria-label="{label}">'
+        f"\n{escape(program)}</textarea>"
+        f'<button type="button" data-do="check">{escape(say("Check"))}</button>'
+        f'<button type="button" data-do="stop" hidden>{escape(say("Stop"))}</button>'
+        '<span class="told" role="status"></span><div class="verdict"></div></div>'
+    )
+
+
+def _output(output: Any, lesson: Lesson, parts: list[Part]) -> str:
+    if output.output_type == "stream":
+        return f'<pre class="told" tabindex="0">{escape(output.text)}</pre>'
+    kind = next((each for each in SHOWN if each in output.data), None)
+    if kind is None:
+        return ""
+    data = output.data[kind]
+    if kind == "text/plain":
+        return f'<pre class="told" tabindex="0">{escape(data)}</pre>'
+    if kind == "image/png":
+        words = escape(output.data.get("text/plain", ""))
+        return f'<img src="data:image/png;base64,{data.strip()}" alt="{words}">'
+    run, drill = run_stored(output.metadata), output.metadata.get("drill")
+    if drill in drills():
+        words = escape(say("Type in this drill"))
+        data += f'<p><a href="../drills/{drill}.html">{words}</a></p>'
+    if run is None:
+        return f'<div class="shown">{data}</div>'
+    number = len(parts)
+    parts.append(Part(number, run))
+    about = escape(msgspec.json.encode(run).decode())
+    pack = f"../packs/lessons/{lesson.name}/{number}.pack"
+    return (
+        f'<div class="kit-player" data-pack="{pack}" data-about="{about}">'
+        f'<div class="kit-drawer"></div><div class="place">{data}</div></div>'
+    )

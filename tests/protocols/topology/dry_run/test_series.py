@@ -1,0 +1,172 @@
+"""Dumps of ``system.topology`` one after the other, explained by the model."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+import kit
+from kit.engine.timeline import Timeline
+from kit.errors import BadInput
+from kit.protocols.topology.rules.columns import store
+from kit.protocols.topology.topology import Topology
+from tests.commands.calling import bad, call
+from tests.operators.topology_printing import as_csv, node, table, uuid
+
+NORMAL = tuple(node(number) for number in (1, 2, 3))
+RUNS: tuple[dict[str, Any], ...] = (
+    {},
+    {"edition": "server"},
+    {"edition": "server", "operations": ("decommission C",)},
+    {"edition": "server", "nodes": 4, "operations": ("removenode C", "bootstrap E")},
+    {"edition": "server", "operations": ("replace D C",)},
+    {"edition": "server", "operations": ("new_cdc_generation", "bootstrap D")},
+    {"edition": "server", "operations": ("bootstrap D --zero-token",)},
+    {"edition": "server", "operations": ("rebuild B",)},
+    {"edition": "server", "operations": ("bootstrap D",), "failures": 1},
+)
+
+
+def dump(folder: Path, at: int, model: Topology, state: Any) -> str:
+    """The tables of a state of the model, as JSON."""
+    hosts = tuple(uuid(number) for number in range(1, len(model.names) + 1))
+    cells = msgspec.to_builtins(store(state.topology, hosts)[0])
+    statics = {name: value for name, value in cells.items() if name != "rows"}
+    path = folder / f"{at:02}.json"
+    plain = ("session", "global_topology_request_id", "global_requests", "request_id")
+    generations = [name for name in cells if "generation" in name]
+    rows = [
+        {
+            **{
+                name: value
+                for name, value in {**statics, **row}.items()
+                if name not in (*plain, *generations)
+            },
+            "key": "topology",
+            "tokens": [str(number)] if row["tokens"] else None,
+        }
+        for number, row in enumerate(cells["rows"], 1)
+    ]
+    path.write_text(json.dumps(rows), "utf-8")
+    return str(path)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("parameters", RUNS, ids=str)
+def test_moments_of_a_run_are_explained(
+    parameters: dict[str, Any], seed: int, tmp_path: Path
+) -> None:
+    """Dumps of some moments of a run of the model, whatever happened between them."""
+    model, chance = Topology(**parameters), random.Random(seed)
+    timeline = Timeline(model)
+    while timeline.forward() is not None:
+        pass
+    moments = [timeline.moments[at] for at in timeline.path()]
+    chosen = sorted(chance.sample(range(len(moments)), min(4, len(moments))))
+    files = [dump(tmp_path, at, model, moments[at].state) for at in chosen]
+    answers = kit.explain(files, edition=model.edition)
+    assert answers.verdict == "explained", answers
+
+
+def series(folder: Path, *tables: tuple[list[dict[str, Any]], dict[str, Any]]) -> list[str]:
+    """Dumps with these nodes beside three normal ones, and these static columns."""
+    files = []
+    for at, (nodes, statics) in enumerate(tables):
+        path = folder / f"{at:02}.csv"
+        path.write_text(as_csv(table([*NORMAL, *nodes], **statics)), "utf-8")
+        files.append(str(path))
+    return files
+
+
+def leaver(state: str = "decommissioning") -> dict[str, Any]:
+    """The fourth node, which leaves."""
+    tokens = {} if state != "left" else {"tokens": None, "num_tokens": None}
+    return node(4, node_state=state, request_id=None, **tokens)
+
+
+NEW, OLD = "write both read new", "write both read old"
+
+
+def test_a_state_that_no_rule_leads_to_is_refuted(tmp_path: Path) -> None:
+    """A leaving node is read again by the old owners: at that dump, with what stands against it."""
+    files = series(
+        tmp_path,
+        ([leaver()], {"transition_state": OLD, "version": 14, "fence_version": 13}),
+        ([leaver()], {"transition_state": NEW, "version": 15, "fence_version": 14}),
+        ([leaver()], {"transition_state": OLD, "version": 16, "fence_version": 15}),
+    )
+    answer = call("explain", *files, "--json")
+    found = answer.json["parts"]["tables"]
+    assert (answer.status, found["verdict"], found["where"]) == (1, "refuted", "02.csv")
+    assert found["explained"] == 2
+    assert kit.explain(files[:2]).verdict == "explained"
+
+
+def test_who_is_gone_without_a_word_left_or_was_removed(tmp_path: Path) -> None:
+    """Both are tried; the run that is found names a request of it."""
+    files = series(tmp_path, ([node(4)], {"version": 14}), ([leaver("left")], {"version": 19}))
+    answers = kit.explain(files)
+    assert answers.verdict == "explained"
+    assert answers.first is not None
+    assert {"leave 00000004", "remove 00000004"} & {*answers.first.as_plain()["steps"]}
+
+
+def test_where_nothing_changes_there_is_nothing_to_explain(tmp_path: Path) -> None:
+    """It is said so."""
+    answer = call("explain", *series(tmp_path, ([], {}), ([], {})))
+    assert answer.status == 0
+    assert "nothing to explain" in answer.out
+
+
+@pytest.mark.parametrize(
+    ("tables", "said"),
+    [
+        ((([], {"version": 14}), ([], {"version": 13})), "01.csv version: got 13; allowed: dumps"),
+        (
+            (
+                ([], {"version": 14}),
+                ([node(4, node_state="left", tokens=None, num_tokens=None)], {
+                    "version": 15, "global_topology_request": "truncate_table",
+                    "transition_state": "truncate table",
+                }),
+            ),
+            "truncate_table",
+        ),
+        ((([], {"transition_state": "quite another"}),), "transition_state"),
+    ],
+)  # fmt: skip
+def test_what_is_no_series_is_refused(tables: tuple[Any, ...], said: str, tmp_path: Path) -> None:
+    """A version that goes back, a request or a state that this model does not play."""
+    assert said in bad("explain", *series(tmp_path, *tables))
+
+
+def test_another_cluster_is_refused(tmp_path: Path) -> None:
+    """No node is in both."""
+    files = series(tmp_path, ([], {}))
+    other = tmp_path / "other.csv"
+    other.write_text(as_csv(table([node(7), node(8)])), "utf-8")
+    with pytest.raises(BadInput, match="no node is in both"):
+        kit.explain([*files, str(other)])
+
+
+def test_a_replace_that_goes_on_needs_the_node_whose_place_is_taken(tmp_path: Path) -> None:
+    """That one stands still until the end, and takes part; one that nobody names is asked for."""
+    nodes = [
+        node(4), node(5),
+        node(6, node_state="replacing", replaced_id=uuid(5), request_id=None),
+    ]  # fmt: skip
+    before = [node(4), node(5)]
+    files = series(
+        tmp_path,
+        (before, {"version": 14}),
+        (nodes, {"transition_state": OLD, "version": 16, "fence_version": 15}),
+    )
+    answers = kit.explain(files)
+    assert answers.verdict == "explained", answers
+    assert answers.first is not None
+    assert "replace 00000006 00000005" in answers.first.as_plain()["steps"]

@@ -1,0 +1,126 @@
+"""Exercises of a page: an answer is a program that stands alone, run and judged by itself."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kit.lessons.course import COURSE, Lesson
+from kit.lessons.progress import VARIABLE, solved
+from kit.site.answers import GIVEN, answered, free_names, judge, program_of
+from kit.site.lessons import read_lesson
+from tests.house.source import ROOT
+
+ASKS = "from kit.lessons import exercise\n"
+FUNCTION = (
+    ASKS
+    + """
+def every_state(start, arrows):
+    seen = [start]
+    for here in seen:
+        seen += {b for a, b in arrows if a == here} - {*seen}
+    return {END}
+
+exercise("every-state").check(every_state)
+"""
+)
+PLAYED = (
+    ASKS
+    + """
+mine = Player("rf3")
+print(mine.step().say)
+exercise("prepared-in-vain").check(mine)
+"""
+)
+TYPED = (
+    ASKS
+    + """
+lost = DrillBoard("cms/cms-lost")
+lost.enter("nodetool status")
+exercise("typed-loss").check(lost.typed)
+"""
+)
+
+
+@pytest.fixture(autouse=True)
+def apart(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What is solved here is nobody's."""
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "solved.json"))
+
+
+@pytest.mark.parametrize("one", COURSE, ids=lambda one: one.slug)
+def test_every_answer_of_the_course_stands_alone(one: Lesson) -> None:
+    """Before it stands what it needs of the cells before, and nothing of widgets."""
+    cells = [
+        cell for cell in read_lesson(one, ROOT / "notebooks").cells if cell.cell_type == "code"
+    ]
+    asked = [cell for cell in cells if "nbgrader" in cell.metadata]
+    assert len(asked) == len(one.exercises)
+    for cell in asked:
+        program = program_of([each.source for each in cells[: cells.index(cell)]], cell.source)
+        assert program.endswith(cell.source)
+        assert free_names(program) <= {*GIVEN}
+
+
+def test_a_cell_brings_what_it_needs() -> None:
+    """Imports first, one name each, then what was made of them; what it has itself stays so."""
+    before = [
+        "from kit import Player, build",
+        "mine = build('tcm')\nother = 1",
+        "mine = build('cms')",
+    ]
+    program = program_of(before, "run = Player(mine)\nrun")
+    assert program == "from kit import build\nmine = build('cms')\n\nrun = Player(mine)\nrun"
+    for own in ("mine = 1\nmine", "def f(mine):\n    return mine"):
+        assert program_of(before, own) == own
+
+
+def test_a_right_answer_passes_and_a_wrong_one_is_told() -> None:
+    """By the judge of the notebooks, with its counts; what is solved is noted."""
+    right = answered(FUNCTION.replace("{END}", "sorted(seen)"))
+    assert right.passed
+    assert "Hidden cases: 8 of 8 passed" in right.html
+    assert solved() == ["every-state"]
+    wrong = answered(FUNCTION.replace("{END}", "[start]"))
+    assert not wrong.passed
+    assert "Not yet." in wrong.html
+
+
+def test_an_answer_may_be_played_or_typed() -> None:
+    """A Player and a drill are there, though nobody sees them; what is printed is shown."""
+    played = answered(PLAYED)
+    assert "Bootstrap X at 150 begins." in played.html
+    assert "Step 1, " in played.html
+    typed = answered(TYPED)
+    assert not typed.passed
+    assert "Public cases: " in typed.html
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        ("x = (", "line 1: SyntaxError"),
+        ("x = 1\ny = x / 0", "line 2: ZeroDivisionError: division by zero"),
+        ("raise SystemExit('<b>')", "line 1: SystemExit: &lt;b&gt;"),
+        (ASKS + "exercise('none')", "exercise: got "),
+        (ASKS + "exercise('every-state').check(7)", "answer: got 7"),
+        ("", "The last line has to ask the judge"),
+        ("7", "The last line has to ask the judge"),
+    ],
+)
+def test_what_is_wrong_with_an_answer_is_one_line(program: str, said: str) -> None:
+    """It names where; nothing of it is HTML."""
+    told = answered(program)
+    assert not told.passed
+    assert said in told.html
+
+
+def test_the_page_hears_that_the_judge_has_begun() -> None:
+    """And then what came of it."""
+    heard: list[Any] = []
+    judge("7", lambda said: heard.append(json.loads(said)))
+    assert heard[0] == {"judging": True}
+    assert not heard[1]["answered"]["passed"]
