@@ -85,13 +85,13 @@ def row_of(entries: Iterable[E]) -> Row[E]:
 def shared(row: Row[E], other: Row[E]) -> int:
     """The index up to which both have the same entries, from the first one on (0: none)."""
     last = 0
-    for one, two in zip(row, other, strict=False):
-        size = min(len(one.entries), len(two.entries))
-        mine, theirs = one.entries[:size], two.entries[:size]
-        if one is not two and mine != theirs:
+    for chunk, twin in zip(row, other, strict=False):
+        size = min(len(chunk.entries), len(twin.entries))
+        mine, theirs = chunk.entries[:size], twin.entries[:size]
+        if chunk is not twin and mine != theirs:
             same = takewhile(lambda pair: pair[0] == pair[1], zip(mine, theirs, strict=True))
             return max((entry.index for entry, _ in same), default=last)
         last = mine[-1].index
-        if len(one.entries) != len(two.entries):
+        if len(chunk.entries) != len(twin.entries):
             return last
     return last

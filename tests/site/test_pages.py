@@ -104,7 +104,7 @@ def test_a_story_is_live_without_a_network(page: Page, site: str) -> None:
 
 def test_a_lesson_is_read_and_its_players_come_to_life(page: Page, site: str) -> None:
     """Nobody fetches an engine to read it and to step what is drawn. The first press starts one
-    for all its Players; then the network is cut.
+    for all its Players; then the network is cut. A link leads to a run of one of them.
     """
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
@@ -124,7 +124,12 @@ def test_a_lesson_is_read_and_its_players_come_to_life(page: Page, site: str) ->
     ).first.evaluate("(button) => button.click()")
     first.locator(".kp-map:not([hidden])").wait_for()
     players.nth(1).locator("[data-do=setup]").click()
-    players.nth(1).locator("[data-switch]").first.wait_for()
+    players.nth(1).locator("[data-setup=link]").click()
+    page.wait_for_function("location.hash.startsWith('#part=1&run=')")
+    page.context.set_offline(False)
+    page.reload()
+    told = players.nth(1).locator(".kit-told").get_by_text("The run of the link: 1 step")
+    told.wait_for(state="attached")
 
 
 def test_an_exercise_is_judged_on_its_page(page: Page, site: str) -> None:

@@ -166,8 +166,8 @@ class Paxos(MachineModel):
 
     def enough(self, phase: int, having: int) -> bool:
         """Whether that many members are a majority; without the safeguard one is enough."""
-        one = bool(having & self.voters(phase))
-        return is_quorum(having, self.electorates[phase]) if self.majority else one
+        anybody = bool(having & self.voters(phase))
+        return is_quorum(having, self.electorates[phase]) if self.majority else anybody
 
     def to_others(self, place: int, phase: int, message: Any) -> tuple[Post, ...]:
         """A message to all other members."""

@@ -323,7 +323,7 @@ class _Turn:
             self.send(source, say.VoteReply(self.server.term, False, True))
 
     def follow(self, leader: str) -> None:
-        """It is a follower and waits anew; reads that waited for its reign are refused."""
+        """It is a follower, whose wait begins; reads that waited for its reign are refused."""
         reads = self.role.reads if isinstance(self.role, Leader) else ()
         self.set(role=Follower(leader))
         if self.options.timers:

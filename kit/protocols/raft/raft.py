@@ -227,8 +227,8 @@ class Raft(MachineModel):
         server = end.nodes[self.index[leader]].server
         if server.term != message.term:
             return end
-        told = core.snapshot_failed(server, other, self.raft).server
-        return end.at(self.index[leader], server=told)
+        probing = core.snapshot_failed(server, other, self.raft).server
+        return end.at(self.index[leader], server=probing)
 
     def is_deaf(self, s: MachineState, node: int) -> bool:
         """Whether a server hears no majority of the voters that it knows."""

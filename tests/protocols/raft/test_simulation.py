@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.raft_groups import GROUP, Simulation
-from kit.protocols.raft.rules.log import CHUNK, Entry, Log
+from kit.chunks import CHUNK
+from kit.protocols.raft.rules.log import Entry, Log
 from kit.protocols.raft.state import Leader
 
 COMMANDS = 150
