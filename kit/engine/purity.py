@@ -241,20 +241,27 @@ def _said(error: BaseException) -> str:
 
 
 @contextmanager
+def uncollected() -> Iterator[None]:
+    """While the garbage collector rests: nothing is cyclic here, and what lives is much."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
+@contextmanager
 def exploring(
     model: Model[Any, Any],
     monitors: Sequence[Monitor] = (),
     under_way: Callable[[], list[Any]] = list,
 ) -> Iterator[None]:
-    """As ``blaming``, while the garbage collector rests: nothing is cyclic, live states are many.
+    """As ``blaming``, while the garbage collector rests.
 
     Raises BadInput for an error that a model's broken word explains, naming the place in its code.
     """
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        with blaming(model, monitors, under_way), nullcontext() if is_own(model) else attended():
-            yield
-    finally:
-        if collecting:
-            gc.enable()
+    careful_of = nullcontext() if is_own(model) else attended()
+    with uncollected(), blaming(model, monitors, under_way), careful_of:
+        yield

@@ -22,7 +22,7 @@ from kit.engine import trace as traces
 from kit.engine.causes import MOST_STATES, Cause, Possible, Restored
 from kit.engine.check import Progress, Result, check
 from kit.engine.model import Model
-from kit.engine.purity import asking, error_line
+from kit.engine.purity import asking, error_line, uncollected
 from kit.engine.timeline import LONGEST_RUN, Moment, Timeline, held
 from kit.errors import BadInput, BadType, KitError, Refusal, Refused
 from kit.playing.breaking import Breaks
@@ -343,7 +343,7 @@ class Session:
         """Do what a page says; what is wrong with it is told there."""
         try:
             message = read_message(content)
-            with self.lock:
+            with self.lock, uncollected():  # a page waits: what is garbage goes afterwards
                 if isinstance(message, Act):
                     self.perform(message)
                 elif isinstance(message, Look):

@@ -226,7 +226,7 @@ class Table(Struct, frozen=True):
     def _is_new(self, row: Any, columns: list[Column], then: Mapping[str, Any] | None) -> bool:
         """Whether the step changed what the table shows of a row; equal rows show the same."""
         former = row if then is None else then.get(filled(self.key, row))
-        if former is None or former == row:
+        if former is None or former is row or former == row:
             return former is None
         return _cells(columns, former) != _cells(columns, row)
 

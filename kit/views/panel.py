@@ -84,7 +84,7 @@ class Scene(Struct, frozen=True):
 
     def options(self) -> tuple[tuple[Any, Refusal | None], ...]:
         """Every action that somebody could try here, with why it may not happen now."""
-        return self.once("options", lambda: tuple(self.model.options(self.state)))
+        return self.of(_options)
 
     def refusal(self, action: Any) -> Refusal | None:
         """Why an action may not happen here; None when it may."""
@@ -112,6 +112,10 @@ class Scene(Struct, frozen=True):
         if self.broken is not None:
             return self.broken()
         return first_breaches(self.model, self.way())
+
+
+def _options(model: Any, state: Any) -> tuple[tuple[Any, Refusal | None], ...]:
+    return tuple(model.options(state))
 
 
 def scene_at(

@@ -68,7 +68,7 @@ class RenderedTimeline:
         self.moments: list[DrawnMoment] = []
         self._folds: Counter[int] = Counter()
         self._rest: OrderedDict[tuple[str, int], str] = OrderedDict()
-        self._still: tuple[int, Scene] | None = None
+        self._still: dict[int, Scene] = {}
         self.story = self._story_told()
         if closed is not None:
             self._find_causes()
@@ -133,8 +133,16 @@ class RenderedTimeline:
         return sum(moment.root is None for moment in self.moments)
 
     def scene(self, moment: int, tip: int | None = None) -> Scene:
-        """Return what a moment is drawn from, on its branch or on the one that ends at ``tip``."""
-        return scene_of(self.timeline, moment, self.closed, tip)
+        """Return what a moment is drawn from, on its branch or on the one that ends at ``tip``.
+
+        The moment before is the one that its own frame was compared with: nothing is worked out
+        twice.
+        """
+        scene = scene_of(self.timeline, moment, self.closed, tip)
+        parent = self.timeline.moments[moment].parent
+        if parent >= 0 and (former := self._resting(parent)).model is scene.model:
+            scene.kept["former"] = former
+        return scene
 
     def html(self, moment: int) -> str:
         """Return the HTML of one frame."""
@@ -273,12 +281,18 @@ class RenderedTimeline:
         """What a panel says of a state, whatever led to it."""
         key = panel.name, moment
         if key not in self._rest:
-            if self._still is None or self._still[0] != moment:
-                self._still = moment, at_rest(scene_at(self.timeline, moment))
-            self._rest[key] = panel.text(self._still[1])
+            self._rest[key] = panel.text(self._resting(moment))
             while len(self._rest) > MOST_SAID:
                 self._rest.popitem(last=False)
         return self._rest[key]
+
+    def _resting(self, moment: int) -> Scene:
+        """A state, whatever led to it; the two latest are kept, with all that was worked out."""
+        if moment not in self._still:
+            while len(self._still) > 1:
+                self._still.pop(next(iter(self._still)))
+            self._still[moment] = at_rest(scene_at(self.timeline, moment, self.closed))
+        return self._still[moment]
 
     def _inner(self, number: int) -> bool:
         fold = self.timeline.moments[number].fold

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,6 +18,7 @@ from kit.engine.registry import build, scenario_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError, Refused
 from kit.views.actions import mark
+from kit.views.rendered import RenderedTimeline
 from kit.views.wire import Act, DrawnMoment, read_message
 from kit.widgets import Player
 from tests.examples import examples
@@ -340,3 +343,38 @@ def test_a_message_is_validated_before_use() -> None:
     """A message of the right shape is read strictly."""
     said = {"message": "act", "control": "step", "at": 0, "have": 0}
     assert read_message(said) == Act("step", 0, 0)
+
+
+def test_the_collector_rests_while_a_page_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pause for garbage in the middle of a step would be seen; afterwards it is on again."""
+    player, _ = quiet()
+    perform, resting = Player.perform, []
+
+    def noted(session: Player, message: Act) -> Any:
+        resting.append(not gc.isenabled())
+        return perform(session, message)
+
+    monkeypatch.setattr(Player, "perform", noted)
+    press(player, "step")
+    assert resting == [True]
+    assert gc.isenabled()
+
+
+def test_a_step_asks_the_moment_before_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was worked out of a state for its own frame serves the next step as well."""
+    timeline = Timeline(build("topology", {"operations": ("join D",)}))
+    rendered = RenderedTimeline(timeline)
+    timeline.forward()
+    rendered.draw_new()
+    options, asked = type(timeline.model).options, []
+
+    def noted(model: Any, state: Any) -> Any:
+        asked.append(state)
+        return options(model, state)
+
+    timeline.forward()
+    former = timeline.moments[timeline.moments[timeline.at].parent].state
+    monkeypatch.setattr(type(timeline.model), "options", noted)
+    rendered.draw_new()
+    assert timeline.state in asked
+    assert former not in asked

@@ -70,7 +70,7 @@ OF_STEP = {"delete": "delete_id", "set": "set_option"} | {
 UNDER_WAY = refused("a topology operation is under way")
 
 Ignoring: TypeAlias = Annotated[
-    bool, Each((True, False), lambda ignoring: "" if ignoring else " ignoring nobody")
+    bool, Each((True, False), lambda ignoring: "" if ignoring else " alone")
 ]
 Next: TypeAlias = RecoveryState | Refusal | None
 own = partial(ServerLine, own=True)

@@ -186,10 +186,10 @@ def test_during_the_restarts_both_groups_talk() -> None:
 def test_a_removal_needs_the_other_dead_to_be_ignored() -> None:
     """With C, D and E dead; the last one needs nobody ignored."""
     model, state = played(FIVE, *SEED_STEPS, "restart B", "restart A")
-    assert "dead, and not ignored" in refused(model, state, "removenode C ignoring nobody")
+    assert "dead, and not ignored" in refused(model, state, "removenode C alone")
     for verb in ("removenode C", "replace D"):
         state = model.act(state, model.find(state, verb)[0])
-    assert refused(model, state, "removenode E ignoring nobody") == ""
+    assert refused(model, state, "removenode E alone") == ""
     fresh = node(model, state, "D")
     assert (fresh.status, fresh.group, fresh.index, fresh.old_rows) == ("up", 1, 11, False)
 

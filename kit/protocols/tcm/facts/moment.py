@@ -428,8 +428,8 @@ def notices(m: TcmCluster, s: Any) -> Iterator[tuple[str, str]]:
     for verb in getattr(s, "test", PauseState()).held:
         yield f"held: {verb}", f"The test holds back: {verb}."
     for node, level in getattr(s, "levels", LevelState()).relaxed:
-        asked = ops.LEVELS[level]
-        yield f"{node}: {level}", f"The barrier of {node} asks for {level}: {asked}."
+        whose = ops.LEVELS[level]
+        yield f"{node}: {level}", f"The barrier of {node} asks for {level}: {whose}."
 
 
 @kept("tcm.events", "tcm.streamed", "tcm.down")

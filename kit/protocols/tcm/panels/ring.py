@@ -304,14 +304,14 @@ def _inside(scene: Scene, *, many: bool) -> Frag:
 
     def wished(name: str) -> Iterator[tuple[str, tuple[Box, ...]]]:
         yield "log", (_log_box(scene),)
-        yield from ((f"told:{words}", (box,)) for words, _, box in told)
+        yield from ((f"told:{words}", (box,)) for words, _, box in notices)
         yield from discs.disc_boxes(spots, texts)
         for arc, marks in sorted(drawn[name], key=lambda x: not (x[0].line and x[0].line.changed)):
             yield arc.key, tuple(mark.box for mark in marks)
         yield "start", (start,)
         yield from discs.token_boxes(spots, texts)
 
-    told = _notices(scene)
+    notices = _notices(scene)
     shown = {name: fitting(wished(name)) for name in drawn}
     everywhere = frozenset.intersection(*shown.values())
     key = "ring-concerned" if many else "ring-nodes"
@@ -323,7 +323,7 @@ def _inside(scene: Scene, *, many: bool) -> Frag:
         discs.draw_ticks(scene, scene.of(facts.token_count)) if many else None,
         discs.draw_spots(scene, spots, texts, everywhere, guilty, key),
         discs.draw_outside(scene),
-        _draw_notices(scene, told),
+        _draw_notices(scene, notices),
     )
     there = Standing(h("g", *parts), WIDTH, HEIGHT)
     return h(
@@ -363,18 +363,18 @@ MOST_NOTICES, WIDEST_NOTICE = 3, 140.0
 
 def _notices(scene: Scene) -> list[tuple[str, str, Box]]:
     """The notices, shortly and in full, and where they stand: in the lower right corner."""
-    told, known = [], [*facts.notices(scene.model, scene.state)]
+    notices, known = [], [*facts.notices(scene.model, scene.state)]
     if len(known) > MOST_NOTICES:
         rest = known[MOST_NOTICES - 1 :]
         known[MOST_NOTICES - 1 :] = [(f"and {len(rest)} more", " ".join(full for _, full in rest))]
     for i, (short, full) in enumerate(known):
         words = shortened(short, WIDEST_NOTICE)
         across = measured(words)
-        told.append((words, full, Box(WIDTH - 2 - across / 2, HEIGHT - 8 - HIGH * i, across)))
-    return told
+        notices.append((words, full, Box(WIDTH - 2 - across / 2, HEIGHT - 8 - HIGH * i, across)))
+    return notices
 
 
-def _draw_notices(scene: Scene, told: Sequence[tuple[str, str, Box]]) -> list[Frag]:
+def _draw_notices(scene: Scene, notices: Sequence[tuple[str, str, Box]]) -> list[Frag]:
     former = scene.former()
     known = {full for _, full, _ in _notices(former)} if former else set()
     return [
@@ -385,7 +385,7 @@ def _draw_notices(scene: Scene, told: Sequence[tuple[str, str, Box]]) -> list[Fr
             h("text", words, x=box.x, y=box.y + 4, text_anchor="middle"),
             k=f"told:{full}",
         )
-        for words, full, box in told
+        for words, full, box in notices
     ]
 
 

@@ -34,10 +34,10 @@ DECIDES = {
 def _stage(scene: Scene) -> Stage:
     m, s = scene.model, scene.state
     rows = scene.of(facts.nodes)
-    cut = m.named(s.cut)
+    cut, in_use = m.named(s.cut), scene.of(replicas_in_use)
     return Stage(
         m.names,
-        tuple(_character(scene, row) for row in rows),
+        tuple(_character(scene, row, in_use) for row in rows),
         (_operator(scene),),
         tuple(_cards(scene)),
         tuple(_messages(scene)),
@@ -49,11 +49,11 @@ def _stage(scene: Scene) -> Stage:
     )
 
 
-def _character(scene: Scene, node: NodeFacts) -> Character:
+def _character(scene: Scene, node: NodeFacts, in_use: tuple[int, int]) -> Character:
     at, view, state = scene.model.number(node.name), node.view, node.row.state
     health = node.how
     holds_session: Sign = "key" if view and view.session else ""
-    reads, writes = scene.of(replicas_in_use)
+    reads, writes = in_use
     runs = [*_runs(scene, node, at)]
     lines, title = runs, f"{node.name}: {state}{', coordinator' * node.is_coordinator}"
     if view:

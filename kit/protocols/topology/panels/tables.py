@@ -9,8 +9,8 @@ Raft", "CDC on Raft".
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
-from operator import itemgetter
+from functools import cached_property, lru_cache
+from operator import attrgetter, itemgetter
 from typing import Any, TypeAlias
 
 from msgspec import Struct
@@ -96,20 +96,30 @@ def texts(topology: ClusterTopology, names: tuple[str, ...], ids: RunIds) -> Tex
     return {("", name): text(table, name) for name in STATIC} | of_rows
 
 
-def _hosts(scene: Scene) -> tuple[Mapping[str, str], ...]:
-    def rows() -> Iterator[Mapping[str, str]]:
-        now, _ = _of_step(scene)
-        for host in dict.fromkeys(host for host, _ in now if host):
-            yield {name: now[host, name] for name in OF_ROWS}
+class HostRow(dict[str, str]):
+    """The cells of a host, by column."""
 
-    return scene.once("rows of hosts", lambda: tuple(rows()))
+    @cached_property
+    def look(self) -> tuple[str, ...]:
+        """What it has in common with others."""
+        cells = self.items()
+        return tuple(
+            f"{name} = {cell}" for name, cell in cells if name not in OWN and cell != columns.NULL
+        )
 
 
-def _look(row: Mapping[str, str]) -> tuple[str, ...]:
-    cells = row.items()
-    return tuple(
-        f"{name} = {cell}" for name, cell in cells if name not in OWN and cell != columns.NULL
-    )
+_look = attrgetter("look")
+
+
+@lru_cache(MOST_KEPT)
+def _rows(topology: ClusterTopology, names: tuple[str, ...], ids: RunIds) -> tuple[HostRow, ...]:
+    now = texts(topology, names, ids)
+    hosts = dict.fromkeys(host for host, _ in now if host)
+    return tuple(HostRow({name: now[host, name] for name in OF_ROWS}) for host in hosts)
+
+
+def _hosts(scene: Scene) -> tuple[HostRow, ...]:
+    return _rows(scene.state.topology, scene.model.names, _ids(scene))
 
 
 def _columns(scene: Scene) -> list[Column]:
@@ -165,12 +175,14 @@ def _read_as(scene: Scene) -> str:
 def _lines(scene: Scene) -> Iterator[str]:
     """Every cell that is not null; ``*`` marks what the step changed."""
     now, was = _of_step(scene)
-    new = {cell for cell in now if was is not now and was.get(cell, columns.NULL) != now[cell]}
+    cells = now if was is not now else ()
+    new = {cell for cell in cells if was.get(cell, columns.NULL) != now[cell]}
     changed = {host for host, _ in new}
     apart = told_apart(_hosts(scene), _look, lambda row: row["host_id"] in changed)
-    listed = {"", *(row["host_id"] for row in apart.listed)}
-    for (host, name), text in now.items():
-        if host in listed and ((host, name) in new or text != columns.NULL):
+    listed = [(row["host_id"], name) for row in apart.listed for name in OF_ROWS]
+    for host, name in (*(("", name) for name in STATIC), *listed):
+        text = now[host, name]
+        if (host, name) in new or text != columns.NULL:
             yield f"{'* ' * ((host, name) in new)}{host or 'static'}.{name} = {text}"
     yield from others_lines(apart.others)
 
