@@ -30,7 +30,7 @@ COUNTS = {
 }
 
 
-class Asked(Struct, frozen=True):
+class BreakQuestion(Struct, frozen=True):
     """A question about a run that breaks a promise of a model; called, it is answered."""
 
     about: Literal["cause", "possible"]
@@ -55,7 +55,7 @@ class Work(Protocol):
     def stop(self) -> None:
         """End what is under way."""
 
-    def begin(self, work: Asked, report: Progress, ended: Callable[[Any], None]) -> None:
+    def begin(self, work: BreakQuestion, report: Progress, ended: Callable[[Any], None]) -> None:
         """Begin to answer; ``ended`` gets what was found, an error, or None after a stop."""
 
 
@@ -188,7 +188,7 @@ class Breaks:
             elif outcome is not None:
                 self._learn(moment, **{about: outcome})
 
-        self.work.begin(Asked(about, model, run, breach.name), report, ended)
+        self.work.begin(BreakQuestion(about, model, run, breach.name), report, ended)
 
     def _learn(self, moment: int, **learnt: Any) -> None:
         inquiries = self.player.timeline.inquiries

@@ -141,8 +141,8 @@ class Drawer:
             if said.trace == self._trace():  # else a switch was used meanwhile
                 self.verdict = said.html
                 if said.run:
-                    found = Timeline.load(traces.loads(said.run)).actions()
-                    self.session.branch(found, at_end=True)
+                    actions = Timeline.load(traces.loads(said.run)).actions()
+                    self.session.branch(actions, at_end=True)
         return ""
 
     def _forgetting(self, words: str) -> str:

@@ -21,7 +21,7 @@ from kit.engine.progress import PAUSE, Progress
 from kit.engine.timeline import Timeline
 from kit.engine.trace import action_from
 from kit.errors import BadInput, KitError, Refused
-from kit.playing.breaking import BUSY, Asked
+from kit.playing.breaking import BUSY, BreakQuestion
 
 
 class Inquiry(Struct, frozen=True, forbid_unknown_fields=True):
@@ -43,7 +43,7 @@ class Count(Struct, frozen=True, forbid_unknown_fields=True, tag_field="inquiry"
     now: int
 
 
-class Found(Struct, frozen=True, forbid_unknown_fields=True, tag_field="inquiry", tag="found"):
+class Outcome(Struct, frozen=True, forbid_unknown_fields=True, tag_field="inquiry", tag="found"):
     """What it has found out: one of these."""
 
     cause: Cause | None = None
@@ -56,7 +56,7 @@ class Failed(Struct, frozen=True, forbid_unknown_fields=True, tag_field="inquiry
     why: str
 
 
-Told: TypeAlias = Count | Found | Failed
+Message: TypeAlias = Count | Outcome | Failed
 
 
 class Elsewhere:
@@ -65,12 +65,12 @@ class Elsewhere:
     def __init__(self, tell: Callable[[Any], object]) -> None:
         self.tell = tell
         self.is_searching = False
-        self._asked: tuple[Asked, Progress, Callable[[Any], None]] | None = None
+        self._question: tuple[BreakQuestion, Progress, Callable[[Any], None]] | None = None
 
     @property
     def running(self) -> bool:
         """Whether something is under way."""
-        return self.is_searching or self._asked is not None
+        return self.is_searching or self._question is not None
 
     def search(self, trace: str, most: int) -> None:
         """Let the model of a trace be searched. Raises Refused while something is under way."""
@@ -79,45 +79,47 @@ class Elsewhere:
         self.is_searching = True
         self.tell({"search": {"trace": trace, "most": most}})
 
-    def begin(self, work: Asked, report: Progress, ended: Callable[[Any], None]) -> None:
+    def begin(self, work: BreakQuestion, report: Progress, ended: Callable[[Any], None]) -> None:
         """Let a question be answered."""
-        self._asked = work, report, ended
+        self._question = work, report, ended
         trace = traces.dumps(Timeline(work.model).save())
         self.tell({"inquire": Inquiry(trace, work.run, work.about, work.name)})
         report(0, len(work.run))
 
     def stop(self) -> None:
         """End the answering, if anything is asked; nothing comes of it then."""
-        if self._asked is not None:
+        if self._question is not None:
             self.tell({"halt": True})
             self._end(None)
 
     def hear(self, content: object) -> None:
         """Take what the second worker says of what is asked. Raises BadInput for anything else."""
         try:
-            told: Told = msgspec.convert(content, Told, strict=True)
+            message: Message = msgspec.convert(content, Message, strict=True)
         except msgspec.ValidationError as error:
             raise BadInput("inquiry", content, f"what a second worker says ({error})") from None
-        if self._asked is None:  # it was stopped meanwhile
+        if self._question is None:  # it was stopped meanwhile
             return
-        work, report, _ = self._asked
-        if isinstance(told, Count):
-            report(told.done, told.now)
-        elif isinstance(told, Failed):
-            self._end(KitError(told.why))
-        elif told.possible is not None:
-            actions = tuple(action_from(work.model, each, "run") for each in told.possible.actions)
-            self._end(replace(told.possible, actions=actions))
+        work, report, _ = self._question
+        if isinstance(message, Count):
+            report(message.done, message.now)
+        elif isinstance(message, Failed):
+            self._end(KitError(message.why))
+        elif message.possible is not None:
+            actions = tuple(
+                action_from(work.model, each, "run") for each in message.possible.actions
+            )
+            self._end(replace(message.possible, actions=actions))
         else:
-            self._end(told.cause)
+            self._end(message.cause)
 
     def _end(self, outcome: Any) -> None:
-        if self._asked is not None:
-            (_, _, ended), self._asked = self._asked, None
+        if self._question is not None:
+            (_, _, ended), self._question = self._question, None
             ended(outcome)
 
 
-def answered(asked: Inquiry, tell: Progress) -> Found | Failed:
+def answered(inquiry: Inquiry, tell: Progress) -> Outcome | Failed:
     """In the second worker: what is found out; ``tell`` hears how far it is."""
     spoken = monotonic()
 
@@ -128,9 +130,9 @@ def answered(asked: Inquiry, tell: Progress) -> Found | Failed:
             tell(done, now)
 
     try:
-        model = traces.model_of(traces.loads(asked.trace))
-        run = tuple(action_from(model, each, "run") for each in asked.run)
-        found = Asked(asked.about, model, run, asked.name)(count)
+        model = traces.model_of(traces.loads(inquiry.trace))
+        run = tuple(action_from(model, each, "run") for each in inquiry.run)
+        answer = BreakQuestion(inquiry.about, model, run, inquiry.name)(count)
     except KitError as error:
         return Failed(str(error))
-    return Found(found) if isinstance(found, Cause) else Found(possible=found)
+    return Outcome(answer) if isinstance(answer, Cause) else Outcome(possible=answer)

@@ -33,13 +33,13 @@ def single_page(name: str, site: Path) -> str:
     def put(pattern: re.Pattern[str], form: str) -> bytes:
         """Put what a part of the page leads to in its place."""
         nonlocal text
-        found = pattern.search(text)
-        file = (page.parent / found[1]).resolve() if found else site
-        if found is None or not file.is_file():
+        match = pattern.search(text)
+        file = (page.parent / match[1]).resolve() if match else site
+        if match is None or not file.is_file():
             raise KitError(f"story: {page} and what lies beside it differ: `make site` again")
         data = file.read_bytes()
         inside = data.decode() if form.startswith("<") else _letters(data)
-        text = f"{text[: found.start()]}{form.format(inside)}{text[found.end() :]}"
+        text = f"{text[: match.start()]}{form.format(inside)}{text[match.end() :]}"
         return data
 
     own = {

@@ -22,7 +22,7 @@ from kit.errors import KitError
 from kit.playing.opening import open_named
 from kit.playing.session import Line, Session
 from kit.site.drawer import Drawer, searched
-from kit.site.elsewhere import Count, Inquiry, Told, answered
+from kit.site.elsewhere import Count, Inquiry, Message, answered
 from kit.views.fragment import h
 from kit.views.parts import prose
 from kit.views.rendered import MOST_AHEAD
@@ -110,8 +110,8 @@ def search(trace: str, most: int, tell: Tell) -> None:
 def inquire(text: str, tell: Tell) -> None:
     """Answer what is asked of a break; the page passes on how far that is, and what was found."""
 
-    def send(said: Told) -> None:
+    def send(said: Message) -> None:
         tell(msgspec.json.encode(said).decode())
 
-    asked = msgspec.json.decode(text, type=Inquiry)
-    send(answered(asked, lambda done, now: send(Count(done, now))))
+    inquiry = msgspec.json.decode(text, type=Inquiry)
+    send(answered(inquiry, lambda done, now: send(Count(done, now))))
