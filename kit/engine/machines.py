@@ -255,7 +255,8 @@ class MachineModel(NetworkModel):
         """The {timer} timer of {node} runs out."""
         if timer not in self.timers(s.nodes[node]):
             return refused(f"{self.names[node]} has set no {timer} timer")
-        name, paid = self.names[node], self._paid(s, node, "ticks")
+        name = self.names[node]
+        paid = self._paid(s, node, "ticks")
         if isinstance(paid, Refusal):
             return paid
         turn = self.fires(name, s.nodes[node], timer)

@@ -13,8 +13,8 @@ from kit.errors import BadInput, KitError
 from kit.lessons.exercises import exercise
 from kit.lessons.predictions import predict
 from kit.lessons.trying import side_by_side
+from kit.protocols.vnodes import solutions
 from kit.protocols.vnodes.lessons import TAKES, TURNS_AWAY, acknowledged, late_copy, refusers
-from tests.protocols.vnodes import answers
 from tests.protocols.vnodes.answers import RIGHT
 
 
@@ -88,7 +88,7 @@ def test_both_counts_in_plain_words() -> None:
         for answered in combinations("ABCD", size):
             for edition in ("documents", "server"):
                 case = (edition, old, new, list(answered))
-                assert acknowledged(*case) == answers.acknowledged(*case), case
+                assert acknowledged(*case) == solutions.acknowledged(*case), case
 
 
 def test_two_families_side_by_side() -> None:

@@ -19,7 +19,7 @@ from kit.protocols.recovery.lessons.recovering import (
     still_possible,
     votes_now,
 )
-from tests.protocols.recovery.answers import RIGHT
+from tests.lessons.answers import RIGHT
 from tests.protocols.recovery.failures.runs import TWO, ran
 
 
