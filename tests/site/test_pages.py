@@ -1,4 +1,7 @@
-"""The site in a real browser: read at once, live soon, below any path, with no network after it."""
+"""The site in a real browser: read at once, live soon, below any path, with no network after it.
+
+Its policy forbids ``eval``, so ``wait_for_function``: an element or the address is waited for.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import expect
 
 from kit.commands.site import LOOPBACK, server
 from kit.commands.site import site as site_command
@@ -125,7 +129,7 @@ def test_a_lesson_is_read_and_its_players_come_to_life(page: Page, site: str) ->
     first.locator(".kp-map:not([hidden])").wait_for()
     players.nth(1).locator("[data-do=setup]").click()
     players.nth(1).locator("[data-setup=link]").click()
-    page.wait_for_function("location.hash.startsWith('#part=1&run=')")
+    page.wait_for_url(lambda address: "#part=1&run=" in address)
     page.context.set_offline(False)
     page.reload()
     told = players.nth(1).locator(".kit-told").get_by_text("The run of the link: 1 step")
@@ -169,7 +173,7 @@ def test_a_drill_is_passed_by_typing(page: Page, site: str) -> None:
     page.context.set_offline(True)
     line.fill("nodetool cm")
     line.press("Tab")
-    page.wait_for_function("document.querySelector('[data-part=line]').value.endsWith('cms ')")
+    expect(line).to_have_value(re.compile("cms $"), timeout=1000 * PATIENCE)
     for each in others:
         line.fill(each)
         line.press("Enter")
