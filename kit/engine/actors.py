@@ -124,11 +124,12 @@ class NetworkModel(NodeModel[ActorState]):
         message = self.message or reduce(or_, self._receivers)
         typed = (kind[message] if kind in MESSAGE_ACTIONS else kind for kind in self.acts)
         self.Action = reduce(or_, typed)
-        if self.network_options.tidy:
-            self.settled, self._idle = self._tidied, lru_cache(None)(self.is_idle)
-        if most := self.network_options.most_in_flight:
+        tidy, most = self.network_options.tidy, self.network_options.most_in_flight
+        if most:
             why = f"most_in_flight={most}, as many messages as may be on their way"
-            self.bounds, self.settled = (Refusal(why),), self._bounded
+            self.bounds = (Refusal(why),)
+        if tidy or most:
+            self.settled, self._idle = self._settled, lru_cache(None)(self.is_idle)
         # Far fewer nodes than states differ, so that most turns of a search were taken before.
         self._answers = lru_cache(None)(self._answer)
 
@@ -183,16 +184,18 @@ class NetworkModel(NodeModel[ActorState]):
 
     # -- what the network does ---------------------------------------------------------------------
 
-    def _bounded(self, before: Any, after: Any) -> Any:
-        """No more messages than there may be, or were."""
-        most, count = self.network_options.most_in_flight, len(after.network.in_flight)
-        return self.bounds[0] if count > max(most, len(before.network.in_flight)) else after
-
     def is_idle(self, state: Any, envelope: Envelope[Any]) -> bool:
         """Whether a message changes nothing at a node in this state, now and later."""
         return False
 
-    def _tidied(self, before: Any, after: Any) -> Any:
+    def _settled(self, before: Any, after: Any) -> Any:
+        """The state, tidied as the options ask; no more messages than there may be, or were."""
+        most = self.network_options.most_in_flight
+        end = self._tidied(after) if self.network_options.tidy else after
+        count = len(end.network.in_flight)
+        return self.bounds[0] if most and count > max(most, len(before.network.in_flight)) else end
+
+    def _tidied(self, after: Any) -> Any:
         """The state without messages that can change nothing any more."""
         nodes, index, bag = after.nodes, self.index, after.network.in_flight
         kept = tuple(each for each in bag if not self._idle(nodes[index[each.target]], each))

@@ -362,6 +362,19 @@ def test_a_tidy_network_has_no_messages_that_change_nothing(tidy: bool, left: in
     assert len(in_flight(model.apply(state, deliver))) == left
 
 
+def test_what_is_tidied_away_counts_for_no_bound() -> None:
+    """A network may be tidy and bounded: both hold."""
+    options = MachineOptions(requests=1, duplicates=1, tidy=True, most_in_flight=2)
+    model = Idle(network=options)
+    asks, answers = "A>B keep hello", "B>A kept hello"
+    state = played(model, "request A hello", f"duplicate {asks}", *[f"deliver {asks}"] * 2)
+    (deliver,) = (each for each in model.actions(state) if model.verb(each) == f"deliver {answers}")
+    assert not in_flight(model.apply(state, deliver))
+    assert [each.reason for each in model.bounds] == [
+        "most_in_flight=2, as many messages as may be on their way"
+    ]
+
+
 def test_who_is_down_or_cut_off_is_not_heard() -> None:
     """A node hears itself, and of the others those that are up and reach it, if it is up."""
     model = keeping(crashes=1, cuts=1)
