@@ -162,7 +162,7 @@ def build(
     lessons: Sequence[str] | None = None,
     drilled: Sequence[str] | None = None,
 ) -> None:
-    """Write the site into a folder, which is made anew; ``names``: these stories alone.
+    """Write the site into a folder that is emptied first; ``names``: these stories alone.
 
     ``lessons`` are those that it has, by the names of their notebooks, ``drilled`` its drills
     (None: all).

@@ -20,6 +20,19 @@ PAUSE = 0.1  # seconds between two pictures
 WIDTH = 30
 
 
+def seldom(tell: Progress) -> Progress:
+    """The same for whoever counts quickly: it is told the first count, then one in each pause."""
+    spoken = 0.0
+
+    def told_seldom(done: int, total: int) -> None:
+        nonlocal spoken
+        if monotonic() - spoken >= PAUSE:
+            spoken = monotonic()
+            tell(done, total)
+
+    return told_seldom
+
+
 class Paper(Protocol):
     """Something on which one line, or one bar, is drawn again and again."""
 

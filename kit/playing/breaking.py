@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from msgspec import Struct
@@ -12,7 +11,7 @@ from msgspec.structs import replace
 from kit.edge.words import later, say
 from kit.engine import causes
 from kit.engine.parameters import plainly
-from kit.engine.progress import PAUSE, Progress
+from kit.engine.progress import Progress, seldom
 from kit.engine.registry import build, model_names
 from kit.engine.timeline import Breach
 from kit.errors import BadInput, KitError, Refused
@@ -171,13 +170,11 @@ class Breaks:
             raise Refused(say(BUSY))
         player, timeline = self.player, self.player.timeline
         model, run = timeline.model_at(moment), timeline.actions(moment)
-        on_loop, spoken = on_this_loop(), 0.0
+        on_loop = on_this_loop()
 
+        @seldom
         def report(done: int, now: int) -> None:
-            nonlocal spoken
-            if monotonic() - spoken >= PAUSE:
-                spoken = monotonic()
-                on_loop(player.tell_progress, say(COUNTS[about], done=done, now=now))
+            on_loop(player.tell_progress, say(COUNTS[about], done=done, now=now))
 
         def ended(outcome: Any) -> None:
             player.tell_progress("")

@@ -7,7 +7,6 @@ how far that is, and what came of it. Whoever stops it ends that worker.
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import monotonic
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -17,7 +16,7 @@ from msgspec.structs import replace
 from kit.edge.words import say
 from kit.engine import trace as traces
 from kit.engine.causes import Cause, Possible
-from kit.engine.progress import PAUSE, Progress
+from kit.engine.progress import Progress, seldom
 from kit.engine.timeline import Timeline
 from kit.engine.trace import action_from
 from kit.errors import BadInput, KitError, Refused
@@ -121,18 +120,10 @@ class Elsewhere:
 
 def answered(inquiry: Inquiry, tell: Progress) -> Outcome | Failed:
     """In the second worker: what is found out; ``tell`` hears how far it is."""
-    spoken = monotonic()
-
-    def count(done: int, now: int) -> None:
-        nonlocal spoken
-        if monotonic() - spoken >= PAUSE:
-            spoken = monotonic()
-            tell(done, now)
-
     try:
         model = traces.model_of(traces.loads(inquiry.trace))
         run = tuple(action_from(model, each, "run") for each in inquiry.run)
-        answer = BreakQuestion(inquiry.about, model, run, inquiry.name)(count)
+        answer = BreakQuestion(inquiry.about, model, run, inquiry.name)(seldom(tell))
     except KitError as error:
         return Failed(str(error))
     return Outcome(answer) if isinstance(answer, Cause) else Outcome(possible=answer)

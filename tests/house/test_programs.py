@@ -17,6 +17,15 @@ def program(folder: Path, name: str, text: str) -> Path:
     return path
 
 
+def all_there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What stands for all programs that every test needs."""
+    here = program(folder, "it", "")
+    monkeypatch.setattr(programs, "dot", lambda: here)
+    monkeypatch.setattr(programs, "chromium", lambda: here)
+    monkeypatch.setattr(core, "fetched", lambda: here)
+    return here
+
+
 def test_a_named_browser_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """KIT_CHROMIUM names the browser to drive."""
     named = program(tmp_path, "my-browser", "#!/bin/sh\n")
@@ -43,10 +52,7 @@ def test_a_firefox_is_brought_for_its_own_tests_alone(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """``make test-firefox`` asks for one, no other command; KIT_FIREFOX names another."""
-    here = program(tmp_path, "it", "")
-    monkeypatch.setattr(programs, "dot", lambda: here)
-    monkeypatch.setattr(programs, "chromium", lambda: here)
-    monkeypatch.setattr(core, "fetched", lambda: here)
+    here = all_there(tmp_path, monkeypatch)
     monkeypatch.setattr(programs, "_distribution", lambda: "debian")
     asked: list[list[str]] = []
     monkeypatch.setattr(programs, "_apt", asked.append)
@@ -74,9 +80,6 @@ def test_nothing_is_brought_where_everything_is(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """With both programs there, neither apt nor Playwright is asked."""
-    here = program(tmp_path, "it", "")
-    monkeypatch.setattr(programs, "dot", lambda: here)
-    monkeypatch.setattr(programs, "chromium", lambda: here)
-    monkeypatch.setattr(core, "fetched", lambda: here)
+    all_there(tmp_path, monkeypatch)
     monkeypatch.setattr("tools.programs.subprocess.run", None)
     assert programs.bring() == []

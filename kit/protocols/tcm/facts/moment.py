@@ -424,7 +424,7 @@ def outside(m: TcmCluster, s: Any) -> Iterator[AppliedEpochs]:
 
 
 def notices(m: TcmCluster, s: Any) -> Iterator[tuple[str, str]]:
-    """What a test holds back, whose barrier asks for less than at first; shortly, then in full."""
+    """What a test holds back, whose barrier asks for less than at first: in short, then in full."""
     for verb in getattr(s, "test", PauseState()).held:
         yield f"held: {verb}", f"The test holds back: {verb}."
     for node, level in getattr(s, "levels", LevelState()).relaxed:

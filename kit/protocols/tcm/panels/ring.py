@@ -362,7 +362,7 @@ MOST_NOTICES, WIDEST_NOTICE = 3, 140.0
 
 
 def _notices(scene: Scene) -> list[tuple[str, str, Box]]:
-    """The notices, shortly and in full, and where they stand: in the lower right corner."""
+    """The notices, in short and in full, and where they stand: in the lower right corner."""
     notices, known = [], [*facts.notices(scene.model, scene.state)]
     if len(known) > MOST_NOTICES:
         rest = known[MOST_NOTICES - 1 :]

@@ -158,12 +158,13 @@ def _with_ids(table: SystemTopology, given: dumps.RequestsTable | None) -> Syste
         for request, cells in (given.rows if given else {}).items()
         if not cells["done"]
     }
-    ids = (row.request_id or pending.get((row.host_id, _asked_by(row))) for row in table.rows)
+    ids = (row.request_id or pending.get((row.host_id, asked_by(row))) for row in table.rows)
     rows = (replace(row, request_id=id_) for row, id_ in zip(table.rows, ids, strict=True))
     return replace(table, rows=tuple(rows))
 
 
-def _asked_by(row: SystemTopologyRow) -> str | None:
+def asked_by(row: SystemTopologyRow) -> str | None:
+    """The request of a node: one that waits, or that its state belongs to."""
     return row.topology_request or _REQUEST_OF.get(row.node_state or "")
 
 
@@ -200,7 +201,7 @@ def _without_id(named: Mapping[str, SystemTopologyRequest]) -> Iterator[str]:
 
 def _named(table: SystemTopology) -> Iterator[tuple[str, SystemTopologyRequest]]:
     for row in table.rows:
-        kind = _asked_by(row)
+        kind = asked_by(row)
         if kind:
             request = SystemTopologyRequest(
                 id=row.request_id or "", request_type=kind, target_host=row.host_id, done=False

@@ -19,20 +19,15 @@ from kit.errors import BadInput, counted
 from kit.operators.importers.system_tables import beginnings
 from kit.protocols.topology.control import MOST_FAULTS
 from kit.protocols.topology.dry_run.explaining import MOST_OPERATIONS, MOST_WAYS, STAY
-from kit.protocols.topology.dry_run.opening import OpenedTopology, open_topology
+from kit.protocols.topology.dry_run.opening import OpenedTopology, asked_by, open_topology
 from kit.protocols.topology.rules.cluster import NO_ROW
 from kit.protocols.topology.rules.columns import JOINING, MEMBERS, SystemTopologyRow
-from kit.protocols.topology.rules.machines import (
-    NODE_STATE_OF,
-    Edition,
-    transition_state,
-)
+from kit.protocols.topology.rules.machines import Edition, transition_state
 from kit.protocols.topology.topology import Topology
 
 LEAVING = ("leave", "remove")
 OF_ALL = ("cleanup", "new_cdc_generation")
 """Requests of the whole cluster that this model plays; ``tablets`` has the others."""
-REQUEST_OF = {state: kind for kind, state in NODE_STATE_OF.items()}
 
 
 class History(Struct, frozen=True):
@@ -55,17 +50,13 @@ class History(Struct, frozen=True):
     @property
     def stands_still(self) -> bool:
         """Whether nothing at all happens to it."""
-        return {*self.states} == {"normal"} and not any(row and _asks(row) for row in self.rows)
+        return {*self.states} == {"normal"} and not any(row and asked_by(row) for row in self.rows)
 
     @property
     def requests(self) -> dict[str, int]:
         """Its requests, each with the dump that first shows it."""
         rows = [(at, row) for at, row in enumerate(self.rows) if row is not None]
-        return {kind: at for at, row in reversed(rows) if (kind := _asks(row))}
-
-
-def _asks(row: SystemTopologyRow) -> str:
-    return row.topology_request or REQUEST_OF.get(row.node_state or "", "")
+        return {kind: at for at, row in reversed(rows) if (kind := asked_by(row))}
 
 
 def of_dumps(
@@ -83,10 +74,10 @@ def of_dumps(
     every = [History(host, tuple(each.get(host) for each in rows)) for host in hosts]
     every = [each for each in every if each.states[0] != "left"]
     replaced = {row.replaced_id for each in every for row in each.rows if row}
-    still = [each for each in every if each.stands_still and each.host not in replaced]
-    names = beginnings(hosts)
-    moving = [each for each in every if each not in still]
-    played = [*still[:STAY], *moving]
+    still, moving = list[History](), list[History]()
+    for each in every:
+        (still if each.stands_still and each.host not in replaced else moving).append(each)
+    names, played = beginnings(hosts), [*still[:STAY], *moving]
     seen = tuple(_seen(each, played, at, names) for at, each in enumerate(opened))
     held = f"{counted(len(opened), 'dump')}: {counted(len(every), 'node')}"
     about = [
@@ -199,24 +190,22 @@ def _models(
         allowed = f"dumps in which at most {MOST_OPERATIONS} nodes change: closer together"
         raise BadInput("dumps", f"{len(moving)} nodes", allowed)
     gone = [names[each.host] for each in members if each.states[-1] != "normal"]
-    stays = {names[each.host] for each in members} - {*gone}
     failed = (
-        each.states[-1] == "left" if each.begins == NO_ROW else names[each.host] in stays
+        each.states[-1] == "left" if each.begins == NO_ROW else names[each.host] not in gone
         for each in moving
     )
     of_all = tuple(_of_all(opened))
-    ignored = {
-        names[host] for each in opened[:1] for host in each.table.ignore_nodes if host in names
-    }
+    known = tuple(names[each.host] for each in members)
+    ignored = {names.get(host) for host in opened[0].table.ignore_nodes}
     for row in islice(product(*(_ways(each, gone, names) for each in moving)), MOST_WAYS):
         wanted = [request for way in row for request in way]
         if all(any(name in request.split() for request in wanted) for name in gone):
             yield Topology(
                 edition=edition,
-                nodes=len(members),
-                names=tuple(names[each.host] for each in members),
+                nodes=len(known),
+                names=known,
                 operations=(*wanted, *of_all, *(["lock"] if "lock" in states else [])),
-                ignored=tuple(sorted(ignored & {names[each.host] for each in members})),
+                ignored=tuple(sorted(ignored.intersection(known))),
                 tablets=min(MOST_FAULTS, states.count("tablet_migration")),
                 resizes=min(MOST_FAULTS, states.count("tablet_resize_finalization")),
                 on_tablets=tuple(gone) if "tablet_draining" in states else (),
