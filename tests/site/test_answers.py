@@ -10,8 +10,9 @@ import pytest
 
 from kit.lessons.course import COURSE, Lesson
 from kit.lessons.progress import VARIABLE, solved
-from kit.site.answers import GIVEN, answered, free_names, judge, program_of
+from kit.site.answers import answered, judge
 from kit.site.lessons import read_lesson
+from kit.site.programs import GIVEN, free_names, program_of
 from tests.house.source import ROOT
 
 ASKS = "from kit.lessons import exercise\n"
