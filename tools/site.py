@@ -49,6 +49,8 @@ ENTRIES: tuple[Entry, ...] = ("live", "lesson", "drill")
 """Modules of the pages."""
 LEFT_OUT = {"__pycache__", "classroom", "clients", "commands", "spark", "widgets"}
 """Folders of the kit, or of a family, that no page needs."""
+BUT = {Path("commands", "__init__.py"), Path("commands", "answer.py")}
+"""What a dry run needs of them all the same."""
 
 
 def engine(target: Path) -> None:
@@ -111,7 +113,8 @@ def kit_files() -> Iterator[Path]:
     """The kit's own files that an engine needs."""
     for path in sorted((ROOT / "kit").rglob("*")):
         inside = path.relative_to(ROOT / "kit")
-        if path.is_file() and path.suffix != ".js" and not LEFT_OUT & {*inside.parts}:
+        is_left = path.suffix == ".js" or LEFT_OUT & {*inside.parts}
+        if path.is_file() and (not is_left or inside in BUT):
             yield path
 
 

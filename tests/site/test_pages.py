@@ -145,9 +145,9 @@ def test_a_model_of_ones_own_lives_on_its_page(page: Page, site: str) -> None:
     own.locator("[data-do=fork]").click()
     page.wait_for_selector("body[data-is=live]")
     page.context.set_offline(True)
-    own.locator(
-        ".kp-stage .actions [data-act]:not([data-refused]):not(.suggested)"
-    ).first.evaluate("(button) => button.click()")
+    own.locator(".kp-stage .actions [data-act]:not([data-refused]):not(.suggested)").first.evaluate(
+        "(button) => button.click()"
+    )
     own.locator(".kp-map:not([hidden])").wait_for()
     own.locator("[data-do=setup]").click()
     own.locator("[data-switch=compares]").uncheck()
@@ -163,7 +163,8 @@ def test_a_rehearsal_lives_on_its_page(page: Page, site: str) -> None:
     log, what_if = (page.locator(".kit-player[data-is=seated]").nth(n) for n in (0, 1))
     log.locator("[data-do=step]").click()
     log.locator("input[aria-valuetext^='step 1 of 43']").wait_for()
-    what_if.locator(".actions [data-act]:not([data-refused])").first.evaluate(
+    what_if.locator("[data-do=fork]").click()
+    what_if.locator(".kp-stage .actions [data-act]:not([data-refused])").first.evaluate(
         "(button) => button.click()"
     )
     what_if.locator("input[aria-valuetext^='step 8 of 8']").wait_for()
