@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from kit.edge.words import say
+from kit.engine.progress import HERE
 from kit.errors import KitError
 from kit.lessons.stills import Judgement
 from kit.site.programs import FILE, outcome_of
@@ -29,10 +30,32 @@ class Answered(Struct, frozen=True):
     html: str
 
 
+class Count:
+    """Where a page tells how far its judge is; ``tell`` sends it a message."""
+
+    def __init__(self, tell: Tell) -> None:
+        self.tell = tell
+
+    def draw(self, done: int, total: int | None, words: str) -> None:
+        """The words say it."""
+        self.tell(msgspec.json.encode({"counted": words}).decode())
+
+    def clear(self) -> None:
+        """Nothing is counted any more."""
+        self.draw(0, None, "")
+
+
 def judge(program: str, tell: Tell) -> None:
-    """Run and judge an answer; the page hears that this has begun, and what came of it."""
+    """Run and judge an answer; the page hears that this has begun, how far it is, and what came
+    of it.
+    """
     tell(msgspec.json.encode({"judging": True}).decode())
-    tell(msgspec.json.encode({"answered": answered(program)}).decode())
+    HERE[:] = [Count(tell)]
+    try:
+        said = answered(program)
+    finally:
+        HERE.clear()
+    tell(msgspec.json.encode({"answered": said}).decode())
 
 
 def answered(program: str) -> Answered:
