@@ -23,24 +23,24 @@ SEARCHED: tuple[tuple[str, dict[str, Any], tuple[str, ...]], ...] = (
     ("topology", {}, ()),
 )
 """Models of four families, as they are searched in the page."""
-COUNTED = """async ([site, asked]) => {
+COUNTED = """async ([site, asked, most]) => {
   const { Engine } = await import(`${site}/engine.js`);
   const fetched = (name) => fetch(`${site}/engine/${name}`);
   const told = [];
-  let next;
   const heard = (said) => {
     const { verdict } = JSON.parse(said);
-    if (verdict) next(verdict.html);
+    if (verdict) self.counted(verdict.html);
   };
-  const engine = new Engine(fetched, heard, (why) => next(String(why)));
-  for (const one of asked)
+  self.counting ??= new Engine(fetched, heard, (why) => self.counted(String(why)));
+  for (const trace of asked)
     told.push(await new Promise((done) => {
-      next = done;
-      engine.ask("search", { trace: one, most: 100000 });
+      self.counted = done;
+      self.counting.ask("search", { trace, most });
     }));
   return told;
 }"""
-"""What a page finds that searches one model after the other."""
+"""What a page finds that searches one model after the other, in one worker that it keeps."""
+MOST = 100_000
 
 
 def small_site(

@@ -14,6 +14,7 @@ from kit.site.worker import whole_story
 from tests.site.building import (
     BROKEN,
     COUNTED,
+    MOST,
     STORY,
     another_way,
     assert_counted,
@@ -72,5 +73,5 @@ def test_searches_count_what_they_count_outside(page: Firefox, folder: Path) -> 
         threading.Thread(target=running.serve_forever, daemon=True).start()
         site = f"http://{LOOPBACK}:{running.server_port}"
         page.open(f"{site}/index.html")
-        assert_counted(models, page.value(f"({COUNTED})({json.dumps([site, asked])})"))
+        assert_counted(models, page.value(f"({COUNTED})({json.dumps([site, asked, MOST])})"))
         running.shutdown()
