@@ -79,6 +79,11 @@ class Pair(Struct, frozen=True):
     stories: tuple[str, str]
     rows: tuple[Row, ...]
 
+    @property
+    def scenario(self) -> str:
+        """The name of the scenario that tells both; bare names belong to one scenario alone."""
+        return f"{self.name}-in-both"
+
 
 class Meeting(Struct, frozen=True):
     """A row with its moment in each story, and the step (from 0: the start) that leads to it."""

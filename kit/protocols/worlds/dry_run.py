@@ -12,7 +12,7 @@ def side_by_side_run(name: str) -> Timeline:
 
     Raises BadInput for a pair that there is not.
     """
-    timeline = played_out(open_named(f"worlds/{pair_named(name).name}").timeline)
+    timeline = played_out(open_named(f"worlds/{pair_named(name).scenario}").timeline)
     timeline.goto(0)
     return timeline
 

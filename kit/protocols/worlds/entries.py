@@ -15,5 +15,5 @@ ENTRY = Entry(
     title=SideBySide.title,
     parameters=WorldsParameters,
     build=_built,
-    scenarios=tuple(Scenario(each.name, each.question, {"pair": each.name}) for each in PAIRS),
+    scenarios=tuple(Scenario(each.scenario, each.question, {"pair": each.name}) for each in PAIRS),
 )

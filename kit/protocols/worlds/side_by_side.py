@@ -13,6 +13,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from kit.engine.compose import Product
+from kit.engine.declared import sometimes
 from kit.engine.model import Property
 from kit.errors import Refusal
 from kit.protocols.worlds.alignment import TITLES, WORLDS, Aligned, Meeting, PairName
@@ -49,11 +50,17 @@ class SideBySide(Product):
         self.aligned, self.title = given, given.pair.question
         self.parameters = WorldsParameters(given.pair.name)
         self.revision += sum(model.revision for model in given.models)
-        self.properties = tuple(self._promises())
+        self.properties = (*self._promises(), *self.properties)
         self.rows = {self.meets(met): met for met in given.met}
         self.moments = tuple(sum(met.steps) for met in given.met)
         self._told = [{now.after: step for step, now in enumerate(story)} for story in given.told]
         self._woven = tuple(woven(given))
+
+    @sometimes(name="told")
+    def told(self, s: Any) -> bool:
+        """Both worlds come to the last row."""
+        met = self.rows.get(s)
+        return met is not None and met is self.aligned.met[-1]
 
     def meets(self, met: Meeting) -> Any:
         """The state in which both worlds are at a row."""
@@ -106,9 +113,9 @@ class SideBySide(Product):
         A world that has left its story goes on by itself, once the other one has told its own.
         """
         at = [told.get(getattr(s, world)) for world, told in zip(WORLDS, self._told, strict=True)]
-        for world, step in self._woven:
-            if at[world] == step - 1:
-                return self.wrap[WORLDS[world]](self.aligned.told[world][step].action)
+        for number, step in self._woven:
+            if at[number] == step - 1:
+                return self.wrap[WORLDS[number]](self.aligned.told[number][step].action)
         for world, model in self.parts.items():
             if (action := model.suggest(getattr(s, world))) is not None:
                 return self.wrap[world](action)
@@ -127,8 +134,12 @@ class SideBySide(Product):
         return f"{met.row.verdict.capitalize()}: {met.row.claim}"
 
     def place(self, key: str, before: Any, after: Any) -> str:
-        """Each world's picture has its own keys: the one that acts is the one that changed."""
-        return placed(key, "topology" if before.epochs is after.epochs else "epochs")
+        """Each world's picture has its own keys: the one that acts is the one that changed.
+
+        The board has no state diagram.
+        """
+        world = "topology" if before.epochs is after.epochs else "epochs"
+        return "" if key.startswith("states:") else placed(key, world)
 
 
 def placed(key: str, world: str) -> str:

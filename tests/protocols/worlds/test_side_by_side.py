@@ -129,7 +129,7 @@ def test_one_steps_on_along_the_stories() -> None:
     player = kit.side_by_side("death")
     titles = [player.milestone().milestone for _ in player.model.aligned.met]
     assert titles == [met.row.title for met in player.model.aligned.met]
-    other = kit.Player("worlds/death")
+    other = kit.Player("worlds/death-in-both")
     other.act("topology join E")
     assert other.milestone().milestone == titles[0]
     assert other.model.verb(other.timeline.now.action).startswith("epochs ")
