@@ -165,51 +165,28 @@ class Commit(NodeModel[CommitState]):
         0, "how often a reply between members is lost", title="lost replies", le=MOST
     )
 
+    # fmt: off
     validation: bool = safeguard(
-        "S-10",
-        "An event must make sense after all that was accepted before it",
-        ("INV-VALID",),
-        smallest={
-            "nodes": 3,
-            "members": 1,
-            "events": ("decommission C at A to A", "replace C D at B to A"),
-        },
-    )
+        "S-10", "An event must make sense after all that was accepted before it", ("INV-VALID",),
+        smallest={"nodes": 3, "members": 1,
+                  "events": ("decommission C at A to A", "replace C D at B to A")})
     cms_quorum: bool = safeguard(
-        "S-12",
-        "An event is in the log once a majority of the CMS has accepted it",
-        ("INV-LOG",),
-        smallest=RACE,
-    )
+        "S-12", "An event is in the log once a majority of the CMS has accepted it", ("INV-LOG",),
+        smallest=RACE)
     apply_in_order: bool = safeguard(
-        "S-16",
-        "Nodes apply epochs in order, without gaps",
-        ("INV-SAMESTATE", "INV-LOG"),
-        smallest={
-            "nodes": 2,
-            "members": 1,
-            "window": 2,
-            "events": ("drop table t at A", "drop table u at A"),
-        },
-    )
+        "S-16", "Nodes apply epochs in order, without gaps", ("INV-SAMESTATE", "INV-LOG"),
+        smallest={"nodes": 2, "members": 1, "window": 2,
+                  "events": ("drop table t at A", "drop table u at A")})
     promises_bind: bool = safeguard(
-        "S-64",
-        "An acceptor that has promised a ballot refuses lower ones",
-        ("INV-LOG",),
-        smallest=RACE,
-    )
+        "S-64", "An acceptor that has promised a ballot refuses lower ones", ("INV-LOG",),
+        smallest=RACE)
     accepted_first: bool = safeguard(
-        "S-65",
-        "A member finishes what an acceptor has accepted before it proposes its own",
-        ("INV-LOG",),
-        smallest=RACE,
-    )
+        "S-65", "A member finishes what an acceptor has accepted before it proposes its own",
+        ("INV-LOG",), smallest=RACE)
     entry_id: bool = safeguard(
-        "S-66",
-        "An unknown outcome is recognised by the id in the entry",
-        ("INV-ONCE",),
-        smallest={"nodes": 2, "members": 1, "events": ("alter table t at B",), "losses": 1},
-    )
+        "S-66", "An unknown outcome is recognised by the id in the entry", ("INV-ONCE",),
+        smallest={"nodes": 2, "members": 1, "events": ("alter table t at B",), "losses": 1})
+    # fmt: on
 
     def set_up(self) -> None:
         """The nodes, who is in the CMS, and what is submitted, snapshots of its own at the end.

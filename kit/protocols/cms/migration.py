@@ -101,37 +101,23 @@ class Migration(NodeModel[MigratingCluster]):
     crashes: int = budget(0, "how often a node may go down", le=MOST)
     deaths: int = budget(0, "how many nodes may be lost for good", le=1)
 
+    # fmt: off
     metadata_switch: bool = safeguard(
-        "S-19",
-        "While versions are mixed nobody changes metadata, and only new nodes come in",
-        ("INV-SCHEMA", "INV-LIN"),
-        smallest={"nodes": 2},
-    )
+        "S-19", "While versions are mixed nobody changes metadata, and only new nodes come in",
+        ("INV-SCHEMA", "INV-LIN"), smallest={"nodes": 2})
     equal_metadata: bool = safeguard(
-        "S-71",
-        "The log begins only when all nodes have the same metadata",
-        ("INV-SCHEMA", "INV-LIN"),
-        smallest={"nodes": 2},
-    )
+        "S-71", "The log begins only when all nodes have the same metadata",
+        ("INV-SCHEMA", "INV-LIN"), smallest={"nodes": 2})
     no_second_log: bool = safeguard(
-        "S-72",
-        "A migration ignores no node that may have begun a log already",
-        ("INV-LOG",),
-        smallest={"nodes": 2, "changes": 0, "crashes": 1},
-    )
+        "S-72", "A migration ignores no node that may have begun a log already", ("INV-LOG",),
+        smallest={"nodes": 2, "changes": 0, "crashes": 1})
     initiator_answers: bool = safeguard(
-        "S-73",
-        "A migration is aborted only when it has certainly begun no log",
-        ("INV-LOG",),
-        smallest={"edition": "server", "nodes": 3, "changes": 0, "crashes": 1},
-    )
-
+        "S-73", "A migration is aborted only when it has certainly begun no log", ("INV-LOG",),
+        smallest={"edition": "server", "nodes": 3, "changes": 0, "crashes": 1})
     one_election: bool = safeguard(
-        "S-75",
-        "A node takes part in the election of one initiator at a time",
-        ("INV-LOG",),
-        smallest={"edition": "server", "nodes": 2, "changes": 0},
-    )
+        "S-75", "A node takes part in the election of one initiator at a time", ("INV-LOG",),
+        smallest={"edition": "server", "nodes": 2, "changes": 0})
+    # fmt: on
 
     def set_up(self) -> None:
         """All nodes have a name; the spare one is X.

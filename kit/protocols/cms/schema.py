@@ -247,48 +247,31 @@ class Schema(NodeModel[SchemaState]):
     reconfigurations: int = budget(0, "how often the CMS grows by a node", le=MOST)
     injections: int = budget(0, "how often somebody injects a gossip message", le=MOST)
 
+    # fmt: off
     ordered: bool = safeguard(
-        "S-80",
-        "Changes of metadata go through one log; nodes do none by themselves",
+        "S-80", "Changes of metadata go through one log; nodes do none by themselves",
         ("INV-SCHEMA", "INV-VISIBLE", "INV-STREAM", "INV-RF", "INV-SAMESTATE"),
         smallest={"nodes": 2},
-        wider={
-            "INV-VISIBLE": {"nodes": 3, "race": "table", "writes": 1},
-            "INV-STREAM": {"race": "none", "joins": 1, "writes": 1},
-            "INV-RF": {"race": "replication", "joins": 1},
-        },
-    )
+        wider={"INV-VISIBLE": {"nodes": 3, "race": "table", "writes": 1},
+               "INV-STREAM": {"race": "none", "joins": 1, "writes": 1},
+               "INV-RF": {"race": "replication", "joins": 1}})
     validate_committed: bool = safeguard(
-        "S-10",
-        "What is proposed must make sense in the committed state",
-        ("INV-VALID",),
-        smallest={"nodes": 2},
-    )
+        "S-10", "What is proposed must make sense in the committed state", ("INV-VALID",),
+        smallest={"nodes": 2})
     operator_cancel: bool = safeguard(
-        "S-17",
-        "Only an operator cancels, no timeout does",
-        ("INV-CANCEL",),
-        smallest={"nodes": 2, "race": "none", "joins": 1, "cuts": 1},
-    )
+        "S-17", "Only an operator cancels, no timeout does", ("INV-CANCEL",),
+        smallest={"nodes": 2, "race": "none", "joins": 1, "cuts": 1})
     log_decides: bool = safeguard(
-        "S-81",
-        "Who owns data is in the log; what gossip says of it changes nothing",
-        ("INV-SAMESTATE",),
-        smallest={"nodes": 2, "race": "none", "injections": 1},
-    )
+        "S-81", "Who owns data is in the log; what gossip says of it changes nothing",
+        ("INV-SAMESTATE",), smallest={"nodes": 2, "race": "none", "injections": 1})
     schema_first: bool = safeguard(
-        "S-82",
-        "A joiner streams once it has applied the log up to the epoch of its start",
-        ("INV-SCHEMA", "INV-STREAM"),
-        smallest={"nodes": 2, "race": "none", "joins": 1},
-        wider={"INV-STREAM": {"writes": 1}},
-    )
+        "S-82", "A joiner streams once it has applied the log up to the epoch of its start",
+        ("INV-SCHEMA", "INV-STREAM"), smallest={"nodes": 2, "race": "none", "joins": 1},
+        wider={"INV-STREAM": {"writes": 1}})
     ranges_stay: bool = safeguard(
-        "S-83",
-        "While ranges are locked, no statement changes replication",
-        ("INV-RF",),
-        smallest={"nodes": 2, "race": "replication", "joins": 1},
-    )
+        "S-83", "While ranges are locked, no statement changes replication", ("INV-RF",),
+        smallest={"nodes": 2, "race": "replication", "joins": 1})
+    # fmt: on
 
     def set_up(self) -> None:
         """The nodes, what was done before, and what clients ask for.

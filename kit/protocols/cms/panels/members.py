@@ -305,7 +305,7 @@ VIEWS = staged(
         Table(
             of_state(facts.accepted),
             "accepted:{0.name}",
-            (Column("member", "name"), Column("has", "has"), Column("lacks", "lacks")),
+            ("member", "has", "lacks"),
             caption="Paxos: what was accepted since the last addition began, by epoch",
             of="{0.name}",
         ),
