@@ -987,10 +987,8 @@ class Cms(NodeModel[CmsState]):
         """The event that is committed; what else changes members or cluster, and faults."""
         if hasattr(action, "by"):
             return str(self.words(before, action, after)["event"])
-        return None if isinstance(action, CatchUp) else self.verb(action)
+        return None if isinstance(action, Cms.catch_up) else self.verb(action)
 
-
-SubmitEvent, Advance, CatchUp, *_ = Cms.acts
 
 SCENARIOS = (
     Scenario(
