@@ -20,7 +20,6 @@ from kit.protocols.raft.rules.configuration import Configuration, Member, reache
 from kit.protocols.raft.rules.log import Entry, Log
 from kit.protocols.raft.state import Candidate, Options, Server, Stored
 
-MODEL = "the model raft"
 FIGURE_8 = ("1 2, term 4, leads", *["1 2, term 4", "1, term 4", "1, term 4"], "1 3, term 4")
 """Five servers as in the Raft paper, figure 8 (c): A leads term 4, and E has an entry of term 3."""
 
@@ -30,7 +29,7 @@ def voters(timeline: Timeline, server: str) -> PosedQuestion:
 
     Raises BadInput where the model is not Raft, or for a server that there is not.
     """
-    model = model_of(timeline, Raft, MODEL)
+    model = model_of(timeline, Raft)
     servers = {n.server.id: n.server for n in timeline.state.nodes}
     if server not in servers:
         raise BadInput("server", server, f"one of {', '.join(servers)}")
@@ -60,7 +59,7 @@ def electable(timeline: Timeline) -> PosedQuestion:
 
     Raises BadInput where the model is not Raft.
     """
-    model_of(timeline, Raft, MODEL)
+    model_of(timeline, Raft)
     servers = [n.server for n in timeline.state.nodes]
     able = [each.id for each in servers if _electable(each, servers)]
     return posed(
@@ -83,7 +82,7 @@ def known_to_commit(timeline: Timeline) -> PosedQuestion:
 
     Raises BadInput where the model is not Raft, or nobody leads.
     """
-    model_of(timeline, Raft, MODEL)
+    model_of(timeline, Raft)
     if (leader := first_leader(timeline.state)) is None:
         raise BadInput("moment", timeline.at, "one at which somebody leads")
     servers = [n.server for n in timeline.state.nodes]

@@ -287,14 +287,14 @@ REPORTED: dict[str, Callable[[], Any]] = {
     "nothing-lost": without("S-71"),
     "deaf-to-gossip": lambda: broken(
         build("migration", {"nodes": 2}, ("metadata-switch",)),
-        Migration.inject,
+        Migration.inject.struct,
         doing(told_by_gossip),
     ),
-    "no-return": lambda: broken(of_two(), Migration.catch_up, doing(thrown_back)),
-    "migrated": lambda: broken(of_two(), Migration.grow, never),
-    "mixed-log": lambda: broken(of_two(), Migration.begin_log, never),
-    "found-unlike": lambda: broken(of_two(), Migration.change, never),
-    "ends": lambda: broken(of_two(), Migration.begin_log, never),
+    "no-return": lambda: broken(of_two(), Migration.catch_up.struct, doing(thrown_back)),
+    "migrated": lambda: broken(of_two(), Migration.grow.struct, never),
+    "mixed-log": lambda: broken(of_two(), Migration.begin_log.struct, never),
+    "found-unlike": lambda: broken(of_two(), Migration.change.struct, never),
+    "ends": lambda: broken(of_two(), Migration.begin_log.struct, never),
 }
 
 
