@@ -114,7 +114,7 @@ def sides_possible(timeline: Timeline) -> PosedQuestion:
 
 
 def _failed(timeline: Timeline) -> tuple[Failures, FailuresState]:
-    return model_of(timeline, Failures, "the model failures"), timeline.state
+    return model_of(timeline, Failures), timeline.state
 
 
 def _down(m: Failures, s: FailuresState) -> str:
@@ -291,7 +291,7 @@ def live_indexes(m: Recovery, s: RecoveryState) -> dict[str, int]:
 
 
 def _recovery(timeline: Timeline) -> tuple[Recovery, RecoveryState]:
-    return model_of(timeline, Recovery, "the model recovery"), timeline.state
+    return model_of(timeline, Recovery), timeline.state
 
 
 LEVELS: tuple[Level, ...] = ("ONE", "TWO", "THREE", "QUORUM", "ALL")
