@@ -54,6 +54,8 @@ MOST_HIGH = 40.0
 """What is higher is no thing but a place for some."""
 MOVED = re.compile(r"translate\((-?[\d.]+) (-?[\d.]+)\)(?: scale\(([\d.]+)\))?")
 GLYPH = re.compile(r"M?(-?[\d.]+)[ ,]?(-?[\d.]+)")
+BOW = re.compile(r"M(\S+) (\S+)Q(\S+) (\S+) (\S+) (\S+)$")
+"""A curve with one bend."""
 ARCS = 80
 """Pieces of a circle of which only the edge is looked at."""
 BASE = 4.5
@@ -141,6 +143,12 @@ def _edges(part: Frag, at: Place, size: float) -> Iterator[Box]:
         for share in (0, 1):
             yield Box(left.real + wide / 2, left.imag + high * share, wide, 2)
             yield Box(left.real + wide * share, left.imag + high / 2, 2, high)
+    elif bow := BOW.match(part.get("d") or ""):
+        a, b, c = (
+            at + size * Place(*map(float, pair))
+            for pair in zip(*[iter(bow.groups())] * 2, strict=True)
+        )
+        yield from beads((a, a + (b - a) * 2 / 3, c + (b - c) * 2 / 3, c))
     elif part.tag == "circle":
         x, y, r = _numbers(part, size, "cx", "cy", "r")
         for turn in range(ARCS):

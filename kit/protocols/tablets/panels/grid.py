@@ -238,7 +238,8 @@ def layout(
     left, cell = _columns(grid, room)
     inside = cell - 2 * GAP
     wide = _widths(grid, inside) if by_storage else None
-    longest = max(map(len, label.values()), default=1)
+    bare = (len(words.strip("".join(SIGNS.values()))) for words in label.values())
+    longest = max(bare, default=1) + grid.asks  # a sign comes and goes, and nothing moves for it
     marks = marked(grid, room) if not by_storage else frozenset()
     scale = 1.0 if by_storage else _scale(grid, room, longest, with_marks=bool(marks))
     equal = _chip_width(longest) * scale
@@ -288,9 +289,9 @@ def _scale(grid: TabletGrid, room: Room, longest: int, *, with_marks: bool) -> f
 
 
 def _most_held(grid: TabletGrid) -> int:
-    """As many as the fullest shard has, or some more than the mean: few steps change it."""
+    """As many as the fullest shard has, or the mean."""
     replicas = sum(len(tablet.replicas) for tablet in grid.tablets)
-    return max([ceil(replicas / max(1, len(grid.places)) + 0.5), *map(len, grid.held.values())])
+    return max([ceil(replicas / max(1, len(grid.places))), *map(len, grid.held.values())])
 
 
 def marked(grid: TabletGrid, room: Room = PICTURE) -> frozenset[str]:
@@ -622,12 +623,14 @@ def _works(grid: TabletGrid, lies: GridLayout, news: frozenset[str]) -> Iterator
 
 
 def _marks(held: HeldReplica) -> Iterator[Frag]:
-    """Whether a replica is read and written now, and how much of its data has arrived."""
+    """Whether a replica is read and written now, and how much of its data has arrived: on the disk,
+    to which they go.
+    """
     tablet, at = held.tablet, held.place
     yield eye(MARK / 2, 0, filled=tablet.is_used(at, write=False))
     yield pencil(1.5 * MARK, 0, filled=tablet.is_used(at, write=True))
     place = f"translate({2 * MARK + 12:.0f} 0) scale({SMALL})"
-    yield h("g", disk(0, 0, tablet.arrived(at)), transform=place)
+    yield h("g", disk(0, 0, tablet.arrived(at)), transform=place, data_end=True)
 
 
 def _chip(
