@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import combinations
 
 import pytest
@@ -15,6 +16,7 @@ from kit.protocols.tablets.panels.grid import (
     CHIP,
     GAP,
     HEIGHT,
+    LANE,
     LEFT,
     MOST_CHIPS,
     MOST_LISTED,
@@ -149,6 +151,40 @@ def test_stages_of_tablets_of_one_shard_lie_over_nothing(count: int) -> None:
         boxes.append(Box(x + wide / 2, y, wide, LINE - 1))
         assert x + wide <= WIDTH + 1
     assert not [pair for pair in combinations(boxes, 2) if pair[0].meets(pair[1])]
+
+
+def test_few_chips_are_large_and_many_are_small() -> None:
+    """As large as their cell has room for; a sign that comes or goes changes no size."""
+    coming = {"new_replicas": moved((A0, B0, C0), A0, D0), "stage": "streaming"}
+    grids = one(), one(**coming, transition="migration"), many(4, 2, 16)
+    sizes = []
+    for grid in grids:
+        drawn = draw_grid(grid)
+        chip = next(each for each in drawn.walk() if (each.key or "").startswith("tablet:"))
+        sizes.append(
+            next(float(each.get("height") or 0) for each in chip.walk() if each.tag == "rect")
+        )
+    assert sizes[0] == sizes[1] > 1.5 * CHIP
+    assert sizes[2] == CHIP
+
+
+def test_what_travels_between_heads_has_a_lane() -> None:
+    """Where group 0 is drawn and cells stay wide enough, wires have room between heads and cells;
+    data go from disk to disk.
+    """
+    seen = 0
+    for scene in scenes(walk("tablets/one-tablet-moves")):
+        drawn = next(p for p in for_model(scene.model).panels if p.name == "grid").draw(scene)
+        for flow in scene.flows():
+            trail = part(drawn, f"trail:{flow.from_key}>{flow.to_key}")
+            ends = {flow.from_key[:4], flow.to_key[:4]}
+            if trail is None or host_spot("group0") in (flow.from_key, flow.to_key):
+                continue
+            [way] = classed(trail, "way")
+            xs = [float(each) for each in re.findall(r"-?\d+", way.get("d") or "")[:8:2]]
+            assert max(xs) < LEFT + LANE if ends == {"host"} else min(xs) > LEFT + LANE + CHIP
+            seen += 1
+    assert seen > 6
 
 
 def test_areas_stand_to_each_other_as_storage_does() -> None:
