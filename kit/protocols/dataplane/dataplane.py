@@ -106,7 +106,7 @@ class Dataplane(storage.Storage):
         1, "so long a step waits in mode gossip", title="ticks of RING_DELAY", ge=1, le=100
     )
     crashes: int = storage.CRASHES
-    cleaning: bool = parameter(False, "replicas may clean up after a move", title="clean-up")
+    cleaning: bool = parameter(False, "replicas may clean up after a move", title="cleanup")
     collecting: bool = storage.COLLECTING
 
     safeguards = (
