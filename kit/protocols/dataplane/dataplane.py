@@ -208,7 +208,7 @@ ENTRY = entry(
         ),
         Scenario(
             "timeouts",
-            "A coordinator may give up at any moment: what becomes of the write?",
+            "A coordinator may give up at any moment: what happens to the write?",
             {"timeouts": True},
         ),
         Scenario("gossip", "Gossip: no order, no barrier, only waiting", {"mode": "gossip"}),
