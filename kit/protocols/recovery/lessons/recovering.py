@@ -108,7 +108,7 @@ def sides_possible(timeline: Timeline) -> PosedQuestion:
         able,
         tuple(what for what, holds in able.items() if holds),
         f"{majority(s.voters.bit_count())} of {s.voters.bit_count()} voters are needed for the "
-        "schema; data count the replicas of each range that a side reaches.",
+        "schema; data depends on the replicas of each range that a side reaches.",
         still(timeline, "nodes", "ranges"),
     )
 
