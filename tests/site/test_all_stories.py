@@ -53,6 +53,10 @@ PLAYED = """async ([number, steps, step, way, patience]) => {
   const drawer = box.querySelector(".kit-drawer"); // has something once its engine is there
   for (const end = Date.now() + patience; !drawer.firstChild && Date.now() < end; )
     await new Promise((drawn) => setTimeout(drawn));
+  await new Promise((drawn) => setTimeout(drawn, 0));
+  drawer.querySelector("[data-setup=link]").click(); // what it answers comes after where one is
+  for (const end = Date.now() + patience; !drawer.querySelector(".kit-told") && Date.now() < end; )
+    await new Promise((drawn) => setTimeout(drawn));
   for (let at = 1; at <= steps; at++) {
     box.querySelector("[data-do=step]").click();
     await until(`step ${at} of`);
