@@ -6,7 +6,6 @@ it.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from typing import Any, Literal, Protocol, TypeAlias, TypeGuard
 
 from msgspec import Struct, field
@@ -54,7 +53,7 @@ class HasParts(Protocol):
         """The part that an action belongs to, and that part's own action."""
 
     def place(self, key: str, before: Any, after: Any) -> str:
-        """Where a place of a part's picture is in the picture of the whole."""
+        """Where a place of a part's picture is in the picture of the whole; empty: nowhere."""
 
 
 def has_parts(model: Any) -> TypeGuard[HasParts]:
@@ -90,11 +89,20 @@ def _moved(model: Model[Any, Any], before: Any, action: Any, after: Any) -> tupl
     if has_parts(model):
         part, own = model.part_of(action)
         states = getattr(before, part), getattr(after, part)
-        placed = partial(model.place, before=before, after=after)
-        return tuple(
-            replace(flow, from_key=placed(flow.from_key), to_key=placed(flow.to_key))
+
+        def placed(key: str) -> str:
+            return model.place(key, before, after) if key else ""
+
+        moved = (
+            replace(
+                flow,
+                from_key=placed(flow.from_key),
+                to_key=placed(flow.to_key),
+                around=placed(flow.around),
+            )
             for flow in _moved(model.parts[part], states[0], own, states[1])
         )
+        return tuple(flow for flow in moved if flow.from_key and flow.to_key)
     travels = flow_table(model).moving.get(type(action))
     return () if travels is None else travels(model, before, action, after)
 

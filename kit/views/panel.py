@@ -37,6 +37,7 @@ class Scene(Struct, frozen=True):
     gives the steps that led here, for pictures of a whole run; ``broken`` says which of them broke
     a promise, where somebody kept that. ``counted`` gives a step of that way (from 0) the number
     that the Player's counter shows, and ``moments`` the moments of a timeline that they lead to.
+    ``met`` gives a state the first moment at which it is met, on any branch that there is by now.
     ``inquiry`` is what was found out about a promise that breaks here. ``kept`` is what was worked
     out for this scene already.
     """
@@ -55,6 +56,7 @@ class Scene(Struct, frozen=True):
     broken: Callable[[], tuple[Breach, ...]] | None = None
     counted: Callable[[int], int] = lambda step: step + 1
     moments: Callable[[], Sequence[int]] = tuple
+    met: Callable[[Any], int | None] = lambda state: None
     inquiry: Inquiry | None = None
     kept: dict[Any, Any] = field(default_factory=dict)
 
@@ -138,6 +140,7 @@ def scene_at(
         partial(timeline.breaches, moment),
         partial(counted, timeline, moment),
         lambda: timeline.path(moment)[1:],
+        lambda state: next((each.id for each in timeline.moments if each.state == state), None),
         timeline.inquiries.get(moment),
     )
 

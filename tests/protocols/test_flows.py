@@ -17,6 +17,8 @@ from kit.engine.scenario import files, open_file
 from kit.engine.timeline import Timeline
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.worlds.panels import part_scene
+from kit.protocols.worlds.side_by_side import SideBySide, placed
 from kit.views.panel import Scene
 from kit.views.rendered import RenderedTimeline
 from tests.kinds import action_types
@@ -60,13 +62,20 @@ def models() -> Iterator[Model[Any, Any]]:
         yield build(entry.name, entry.fuzzing.parameters)
 
 
+def ruled(model: Model[Any, Any]) -> Iterator[type]:
+    """The types of action for which a model, or a part of it, has a rule."""
+    if parts := getattr(model, "parts", {}):
+        for part in parts.values():
+            yield from ruled(part)
+    else:
+        yield from (rule.action for rule in model.rules)
+
+
 @pytest.mark.parametrize("model", list(models()), ids=lambda model: model.name)
 def test_every_type_of_action_moves_something_or_is_still(model: Model[Any, Any]) -> None:
     """Each type of action of each model stands in its table once: moving, or declared still."""
     table = flow_table(model)
-    types = set(action_types(model)) | {
-        rule.action for part in getattr(model, "parts", {"": model}).values() for rule in part.rules
-    }
+    types = {*action_types(model), *ruled(model)}
     assert types
     assert not types - set(table.moving) - set(table.still)
     assert not set(table.moving) & set(table.still)
@@ -74,6 +83,8 @@ def test_every_type_of_action_moves_something_or_is_still(model: Model[Any, Any]
 
 def absent(scene: Scene) -> set[str]:
     """The rows of nodes that apply epochs without a part in the cluster: no picture has them."""
+    if isinstance(scene.model, SideBySide):
+        return {placed(key, "epochs") for key in absent(part_scene(scene, "epochs"))}
     if not isinstance(scene.model, TcmCluster):
         return set()
     present = {one.node for one in facts.applied(scene.model, scene.state)}

@@ -33,6 +33,7 @@ from tests.protocols.topology.test_reported import REPORTED as TOPOLOGY
 from tests.protocols.upgrade.test_raft_reported import REPORTED as RAFT_UPGRADE
 from tests.protocols.upgrade.test_topology_search import REPORTED as TOPOLOGY_UPGRADE
 from tests.protocols.vnodes.test_reported import REPORTED as VNODES
+from tests.protocols.worlds.test_reported import REPORTED as WORLDS
 from tests.quality.reporting import judges
 from tests.quality.test_reported import REPORTED
 
@@ -66,6 +67,7 @@ SPOILED: dict[str, Collection[str]] = {
     "recovery": RECOVERY,
     "recovery_mode": RECOVERY_MODE,
     "failures": FAILURES,
+    "worlds": WORLDS,
 }
 
 

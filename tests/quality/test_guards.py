@@ -321,6 +321,7 @@ MODELS: dict[str, tuple[Build, ...]] = {
     ),
 }
 ELSEWHERE = {
+    "worlds": "its refusals are those of its two models",
     "recovery_mode": "tests/protocols/recovery/test_refusals.py, with longer searches",
 }
 ROWS = read_rows()

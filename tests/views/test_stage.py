@@ -18,7 +18,7 @@ from kit.engine.timeline import Timeline
 from kit.playing.opening import open_named
 from kit.views.actions import mark
 from kit.views.diagrams import Standing, StateDiagram
-from kit.views.fragment import Frag, keys
+from kit.views.fragment import Frag, h, keys
 from kit.views.gate import Gate
 from kit.views.labels import LINE, Box, measured
 from kit.views.panel import Panel, Scene, scene_of
@@ -41,9 +41,11 @@ from tests.views.frames import classed
 NOT_YET = {
     *("tcm", "dataplane", "coordinator", "replica"),
     *("vnodes", "tablets", "resize"),
-    *("balance", "tablet"),
+    *("balance", "tablet", "worlds"),
 }
 """Models whose picture is none of these stages: a ring, a grid, lines down the page."""
+BESIDE = {"worlds": "topology"}
+"""What is a picture, too, beside the one in its slot."""
 UNCHANGED: dict[str, dict[str, str]] = {}
 """Steps that a picture does not show, as a model's kinds of action with the reason."""
 MOST_STEPS = 120
@@ -78,10 +80,16 @@ def drawn(model: str) -> tuple[tuple[str, tuple[tuple[Scene, Frag], ...]], ...]:
     for name, timeline in runs(model):
         while len(timeline.moments) <= MOST_STEPS and timeline.forward() is not None:
             pass
-        panel = picture(timeline)
         scenes = (scene_of(timeline, moment.id) for moment in timeline.moments)
-        found.append((name, tuple((scene, panel.draw(scene)) for scene in scenes)))
+        found.append((name, tuple((scene, pictured(scene)) for scene in scenes)))
     return tuple(found)
+
+
+def pictured(scene: Scene) -> Frag:
+    """What the panel in the slot of the picture shows, with what is a picture beside it."""
+    views, beside = for_model(scene.model), BESIDE.get(scene.model.name)
+    shown = [panel for panel in views.panels if panel.name in (views.picture, beside)]
+    return shown[0].draw(scene) if len(shown) == 1 else h("div", [p.draw(scene) for p in shown])
 
 
 def picture(timeline: Timeline) -> Panel:

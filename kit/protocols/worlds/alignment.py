@@ -19,6 +19,9 @@ from kit.errors import KitError
 World: TypeAlias = Literal["epochs", "topology"]
 WORLDS: tuple[World, World] = ("epochs", "topology")
 TITLES: dict[str, str] = {"epochs": "Epochs (CEP-21)", "topology": "Topology over Raft"}
+PairName: TypeAlias = Literal[
+    "bootstrap", "decommission", "death", "majority", "cancel", "two-at-once"
+]
 
 
 class Now(Struct, frozen=True):
@@ -71,10 +74,15 @@ class Row(Struct, frozen=True):
 class Pair(Struct, frozen=True):
     """A question, the scenario files that answer it in each world, and where they meet."""
 
-    name: str
+    name: PairName
     question: str
     stories: tuple[str, str]
     rows: tuple[Row, ...]
+
+    @property
+    def scenario(self) -> str:
+        """The name of the scenario that tells both; bare names belong to one scenario alone."""
+        return f"{self.name}-in-both"
 
 
 class Meeting(Struct, frozen=True):
@@ -96,11 +104,11 @@ class Meeting(Struct, frozen=True):
 
 
 class Aligned(Struct, frozen=True):
-    """A pair with its two models, the actions of each story, and the rows that were met."""
+    """A pair with its two models, every moment of each story, and the rows that were met."""
 
     pair: Pair
     models: tuple[Model[Any, Any], Model[Any, Any]]
-    actions: tuple[tuple[Any, ...], tuple[Any, ...]]
+    told: tuple[tuple[Now, ...], tuple[Now, ...]]
     met: tuple[Meeting, ...]
 
 
@@ -130,6 +138,4 @@ def aligned(pair: Pair) -> Aligned:
             at[world] = step
         nows = runs[0][at[0]], runs[1][at[1]]
         met.append(Meeting(row, nows, (at[0], at[1])))
-    models = stories[0].model, stories[1].model
-    actions = stories[0].actions(), stories[1].actions()
-    return Aligned(pair, models, actions, tuple(met))
+    return Aligned(pair, (stories[0].model, stories[1].model), (runs[0], runs[1]), tuple(met))

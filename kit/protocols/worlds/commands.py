@@ -8,7 +8,7 @@ from kit.commands.parsing import Command, Word
 from kit.edge.writing import check_place
 from kit.errors import BadInput, counted
 from kit.protocols.worlds.alignment import TITLES, WORLDS, Aligned, aligned
-from kit.protocols.worlds.facts.pairs import PAIRS, pair_named, side_by_side_run
+from kit.protocols.worlds.facts.pairs import PAIRS, pair_named
 
 
 def side_by_side_rows(name: str | None = None) -> Answer:
@@ -60,6 +60,7 @@ def _answer(given: Namespace) -> Answer:
     check_place(given.html, "--html")
     if given.pair is None:
         raise BadInput("--html", given.html, "a pair to write: side-by-side PAIR --html OUT")
+    from kit.protocols.worlds.dry_run import side_by_side_run
     from kit.views.export import export_html
 
     written = export_html(side_by_side_run(given.pair), given.html)

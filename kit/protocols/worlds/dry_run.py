@@ -1,8 +1,20 @@
 """A Player on both worlds."""
 
 from kit.edge.arguments import checked
-from kit.protocols.worlds.facts.pairs import side_by_side_run
+from kit.engine.timeline import Timeline, played_out
+from kit.playing.opening import open_named
+from kit.protocols.worlds.facts.pairs import pair_named
 from kit.widgets.player import Player
+
+
+def side_by_side_run(name: str) -> Timeline:
+    """Both stories of a pair as one run, looked at from its start: every row is a milestone.
+
+    Raises BadInput for a pair that there is not.
+    """
+    timeline = played_out(open_named(f"worlds/{pair_named(name).scenario}").timeline)
+    timeline.goto(0)
+    return timeline
 
 
 @checked

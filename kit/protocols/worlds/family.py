@@ -6,6 +6,7 @@ FAMILY = Family(
     "worlds",
     "Epochs beside topology over Raft",
     order=100,
+    models={"worlds": "entries:ENTRY"},
     views={"worlds": "panels:VIEWS"},
     composes=("cms", "group0", "recovery", "tcm", "topology"),
     commands={

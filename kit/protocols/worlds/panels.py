@@ -158,10 +158,10 @@ def world_panel(world: str, slot: str, title: str, tab: str = "") -> Panel:
 
 def _row(scene: Scene, number: int, met: Meeting) -> list[Frag]:
     """A row with its button, what is told of each world, and below it how they compare."""
-    row, moments = met.row, scene.model.moments
+    row = met.row
     name: Frag | str = row.title
-    if number < len(moments):
-        name = h("button", row.title, type="button", data_do="visit", data_moment=moments[number])
+    if (moment := scene.met(scene.model.meets(met))) is not None:
+        name = h("button", row.title, type="button", data_do="visit", data_moment=moment)
     here = moved(_met(scene) is met)
     return [
         h("tr", h("th", name, scope="row"), [h("td", said) for said in met.said],
@@ -173,7 +173,7 @@ def _row(scene: Scene, number: int, met: Meeting) -> list[Frag]:
 
 def _met(scene: Scene) -> Meeting | None:
     """The row whose moment this is."""
-    met: Meeting | None = scene.model.rows.get((scene.action, scene.state))
+    met: Meeting | None = scene.model.rows.get(scene.state)
     return met
 
 

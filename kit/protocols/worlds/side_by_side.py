@@ -7,15 +7,16 @@ are woven together at the rows of their pair: first what happens in one, then in
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Annotated, Any
 
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from kit.engine.compose import Product
+from kit.engine.declared import sometimes
 from kit.engine.model import Property
-from kit.engine.timeline import Timeline
 from kit.errors import Refusal
-from kit.protocols.worlds.alignment import TITLES, WORLDS, Aligned, Meeting
+from kit.protocols.worlds.alignment import TITLES, WORLDS, Aligned, Meeting, PairName
 
 PREMISE = (
     "One question in two worlds: epochs in the picture, the topology coordinator beside it. "
@@ -23,19 +24,47 @@ PREMISE = (
 )
 
 
+class WorldsParameters(Struct, frozen=True):
+    """What is asked of both worlds."""
+
+    pair: Annotated[PairName, Meta(title="question", description="What both worlds answer.")] = (
+        "bootstrap"
+    )
+
+
 class SideBySide(Product):
-    """The two models of a pair. A verb begins with its world: ``epochs apply B``."""
+    """The two models of a pair. A verb begins with its world: ``epochs apply B``.
+
+    ``rows`` are the rows of the pair by the states at which both worlds are there, and ``moments``
+    the steps of the woven story that lead there.
+    """
+
+    title = "One question in two worlds"
+    premise = PREMISE
+    revision = 0  # raised when the stories of a pair begin otherwise; those of its models are added
+    parameters: WorldsParameters
 
     def __init__(self, given: Aligned) -> None:
         """The models of an aligned pair, each at its start."""
-        self.aligned = given
-        self.title = given.pair.question
-        parts = dict(zip(WORLDS, given.models, strict=True))
-        super().__init__(f"worlds/{given.pair.name}", parts)
-        self.properties = tuple(self._promises())
-        self.premise = PREMISE
-        self.rows: dict[tuple[Any, Any], Meeting] = {}
-        self.moments: tuple[int, ...] = ()
+        super().__init__("worlds", dict(zip(WORLDS, given.models, strict=True)))
+        self.aligned, self.title = given, given.pair.question
+        self.parameters = WorldsParameters(given.pair.name)
+        self.revision += sum(model.revision for model in given.models)
+        self.properties = (*self._promises(), *self.properties)
+        self.rows = {self.meets(met): met for met in given.met}
+        self.moments = tuple(sum(met.steps) for met in given.met)
+        self._told = [{now.after: step for step, now in enumerate(story)} for story in given.told]
+        self._woven = tuple(woven(given))
+
+    @sometimes(name="told")
+    def told(self, s: Any) -> bool:
+        """Both worlds come to the last row."""
+        met = self.rows.get(s)
+        return met is not None and met is self.aligned.met[-1]
+
+    def meets(self, met: Meeting) -> Any:
+        """The state in which both worlds are at a row."""
+        return self.State(*(now.after for now in met.nows))
 
     def _promises(self) -> Iterator[Property]:
         """What each world promises, by names that say in which; *sometimes* says nothing here."""
@@ -79,20 +108,38 @@ class SideBySide(Product):
         return None if option is None else (self.wrap[world](option[0]), option[1])
 
     def suggest(self, s: Any) -> Any | None:
-        """What the first world suggests that is not at its end."""
+        """The next step of the woven story that is still to come in its world.
+
+        A world that has left its story goes on by itself, once the other one has told its own.
+        """
+        at = [told.get(getattr(s, world)) for world, told in zip(WORLDS, self._told, strict=True)]
+        for number, step in self._woven:
+            if at[number] == step - 1:
+                return self.wrap[WORLDS[number]](self.aligned.told[number][step].action)
         for world, model in self.parts.items():
             if (action := model.suggest(getattr(s, world))) is not None:
                 return self.wrap[world](action)
         return None
 
     def milestone(self, before: Any, action: Any, after: Any) -> str | None:
-        """The row that this step completes."""
-        met = self.rows.get((action, after))
+        """The row whose moment this is in both worlds."""
+        met = self.rows.get(after)
         return met.row.title if met else None
 
+    def why_here(self, before: Any, action: Any, after: Any) -> str:
+        """What the row of this moment claims, else what the world says that acts."""
+        met = self.rows.get(after)
+        if met is None:
+            return super().why_here(before, action, after)
+        return f"{met.row.verdict.capitalize()}: {met.row.claim}"
+
     def place(self, key: str, before: Any, after: Any) -> str:
-        """Each world's picture has its own keys: the one that acts is the one that changed."""
-        return placed(key, "topology" if before.epochs is after.epochs else "epochs")
+        """Each world's picture has its own keys: the one that acts is the one that changed.
+
+        The board has no state diagram.
+        """
+        world = "topology" if before.epochs is after.epochs else "epochs"
+        return "" if key.startswith("states:") else placed(key, world)
 
 
 def placed(key: str, world: str) -> str:
@@ -100,38 +147,13 @@ def placed(key: str, world: str) -> str:
     return f"{key}@{world}"
 
 
-def woven(given: Aligned) -> Iterator[tuple[str, Any, Meeting | None]]:
-    """The actions of both stories in the order of their rows, with the row that each completes.
+def woven(given: Aligned) -> Iterator[tuple[int, int]]:
+    """The steps of both stories in the order of their rows: the world, and the step in its story.
 
     Up to a row one world goes first, then the other; at the end both go on to theirs.
     """
-    ends = [*(met.steps for met in given.met), (len(given.actions[0]), len(given.actions[1]))]
-    before = (0, 0)
-    for steps, met in zip(ends, [*given.met, None], strict=True):
-        acts = [
-            (world, action)
-            for world, name in enumerate(WORLDS)
-            for action in given.actions[world][before[world] : steps[world]]
-        ]
-        for at, (world, action) in enumerate(acts, start=1):
-            yield WORLDS[world], action, met if at == len(acts) else None
-        before = steps
-
-
-def run_of(given: Aligned) -> Timeline:
-    """Both stories of a pair as one run, looked at from its start: every row is a milestone."""
-    model = SideBySide(given)
-    way = [(model.wrap[world](action), met) for world, action, met in woven(given)]
-    timeline = Timeline(model, tuple(model.verb(wrapped) for wrapped, _ in way))
-    timeline.tell(given.pair.question, model.premise)
-    ends = []
-    for wrapped, met in way:
-        if met is not None:
-            model.rows[wrapped, model.apply(timeline.state, wrapped)] = met
-        timeline.do(wrapped)
-        if met is not None:
-            timeline.remark(f"{met.row.verdict.capitalize()}: {met.row.claim}")
-            ends.append(timeline.at)
-    model.moments = tuple(ends)
-    timeline.goto(0)
-    return timeline
+    before = [0, 0]
+    for steps in (*(met.steps for met in given.met), tuple(len(each) - 1 for each in given.told)):
+        for world, step in enumerate(steps):
+            yield from ((world, at) for at in range(before[world] + 1, step + 1))
+        before = [*steps]

@@ -16,10 +16,13 @@ from kit.engine.registry import build
 from kit.engine.scenario import file_named, open_file
 from kit.errors import BadInput, KitError
 from kit.lessons import goes_on_in, predict, who_is_asked
+from kit.playing import links
+from kit.playing.stored import run_stored, stored_run
 from kit.protocols.worlds import commands
 from kit.protocols.worlds.alignment import WORLDS, Meeting, Pair, aligned, moments
+from kit.protocols.worlds.dry_run import side_by_side_run
 from kit.protocols.worlds.facts import coordinator, epochs
-from kit.protocols.worlds.facts.pairs import BOTH, JOIN, PAIRS, side_by_side_run
+from kit.protocols.worlds.facts.pairs import BOTH, JOIN, PAIRS
 from kit.protocols.worlds.panels import part_scene
 from kit.protocols.worlds.side_by_side import SideBySide
 from kit.views.fragment import keys
@@ -95,10 +98,16 @@ def test_a_row_that_a_story_lacks_is_told() -> None:
 
 @every_pair
 def test_both_stories_are_told_whole_with_a_milestone_a_row(pair: Pair) -> None:
-    """The run has every step of both stories, and stops at each row when both worlds are there."""
+    """The run has every step of both stories, stops at each row when both worlds are there, and
+    then goes on until both are at rest.
+    """
     run, given = side_by_side_run(pair.name), aligned(pair)
-    assert len(run.moments) - 1 == sum(map(len, given.actions))
-    assert side_by_side_run(pair.name).at == 0
+    assert run.at == 0
+    assert [run.model.suggest(run.moments[tip].state) for tip in run.branches()] == [None]
+    for world, story in zip(WORLDS, given.told, strict=True):
+        steps = (run.model.part_of(action) for action in run.actions())
+        own = [action for part, action in steps if part == world]
+        assert own[: len(story) - 1] == [now.action for now in story[1:]]
     for number, met in zip(run.model.moments, given.met, strict=True):
         moment = run.moments[number]
         assert moment.milestone == met.row.title
@@ -108,15 +117,57 @@ def test_both_stories_are_told_whole_with_a_milestone_a_row(pair: Pair) -> None:
     assert sum(m.milestone is not None for m in run.moments) == len(given.met)
 
 
+@every_pair
+def test_no_story_comes_to_a_state_twice(pair: Pair) -> None:
+    """So a state says how far its world has told its story."""
+    for story in aligned(pair).told:
+        assert len({now.after for now in story}) == len(story)
+
+
 def test_one_steps_on_along_the_stories() -> None:
-    """From the start the Player's milestones are the rows, and its steps those of the script."""
+    """From the start the Player's milestones are the rows; a world that is ahead is waited for."""
     player = kit.side_by_side("death")
     titles = [player.milestone().milestone for _ in player.model.aligned.met]
     assert titles == [met.row.title for met in player.model.aligned.met]
-    run = Timeline(player.model, player.timeline.script)
-    while run.forward() is not None and len(run.moments) < len(player.timeline.moments):
-        pass
-    assert run.actions() == player.timeline.actions()
+    other = kit.Player("worlds/death-in-both")
+    other.act("topology join E")
+    assert other.milestone().milestone == titles[0]
+    assert other.model.verb(other.timeline.now.action).startswith("epochs ")
+
+
+@every_pair
+def test_a_run_is_saved_linked_and_opened_again_like_any_other(pair: Pair, tmp_path: Path) -> None:
+    """As a trace, as a link to any story of the model, and as what a notebook keeps."""
+    player = kit.side_by_side(pair.name)
+    run = player.timeline
+    run.goto(player.model.moments[-1])
+    other = kit.Player("worlds")
+    other.load(player.save(tmp_path / "run.json"))
+    assert (other.model.title, other.timeline.at) == (pair.question, run.at)
+    assert [m.milestone for m in other.timeline.moments] == [m.milestone for m in run.moments]
+    assert other.export(tmp_path / "page.html").size < 1_000_000
+    story = build("worlds")
+    linked = links.run_of(links.link_of(run, story), story)
+    assert linked.actions() == run.actions(run.at)
+    kept = run_stored(stored_run(run, None))
+    assert kept is not None
+    assert kept.timeline().actions() == run.actions()
+
+
+def test_a_row_opens_its_moment_wherever_it_was_met() -> None:
+    """A run that was opened again has its own numbers; a row that it did not meet has no button."""
+    story = build("worlds")
+    met = runs("bootstrap").model.moments[1]
+    run = links.run_of(links.link_of(_at(side_by_side_run("bootstrap"), met), story), story)
+    rows = next(panel for panel in for_model(run.model).panels if panel.name == "rows")
+    drawn = rows.draw(scene_at(run, 0))
+    opened = [int(part.get("data-moment") or 0) for part in drawn.walk() if part.tag == "button"]
+    assert opened == list(story.moments[:2])
+
+
+def _at(run: Timeline, moment: int) -> Timeline:
+    run.goto(moment)
+    return run
 
 
 def test_a_branch_changes_one_world_alone() -> None:

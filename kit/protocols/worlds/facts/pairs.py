@@ -1,12 +1,10 @@
 """The six questions, each with its two stories and the rows at which they meet."""
 
 from kit.engine.registry import one_of
-from kit.engine.timeline import Timeline
 from kit.errors import BadInput
-from kit.protocols.worlds.alignment import Now, Pair, Row, Side, aligned
+from kit.protocols.worlds.alignment import Now, Pair, Row, Side
 from kit.protocols.worlds.facts import coordinator as c
 from kit.protocols.worlds.facts import epochs as e
-from kit.protocols.worlds.side_by_side import run_of
 
 WRITTEN = Row(
     "writes go to both",
@@ -367,8 +365,3 @@ def pair_named(name: str) -> Pair:
     if name not in known:
         raise BadInput("pair", name, one_of(name, list(known)))
     return known[name]
-
-
-def side_by_side_run(name: str) -> Timeline:
-    """The run of a pair, looked at from its start. Raises BadInput for a pair that there is not."""
-    return run_of(aligned(pair_named(name)))
