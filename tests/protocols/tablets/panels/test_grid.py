@@ -165,7 +165,7 @@ def test_few_chips_are_large_and_many_are_small() -> None:
             next(float(each.get("height") or 0) for each in chip.walk() if each.tag == "rect")
         )
     assert sizes[0] == sizes[1] > 1.5 * CHIP
-    assert sizes[2] == CHIP
+    assert CHIP <= sizes[2] < sizes[0]
 
 
 def test_what_travels_between_heads_has_a_lane() -> None:
