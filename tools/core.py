@@ -1,6 +1,6 @@
-"""The Python that runs in a browser, and the kit's one compiled package for it.
+"""The Python that runs in a browser, the kit's one compiled package for it, and one of its tests.
 
-Both are fetched once, by the usual clients of their registries, into ``build/``, and held against
+They are fetched once, by the usual clients of their registries, into ``build/``, and held against
 the digests that are written here. Only ``make site`` and its tests ask for them. Node runs it here
 as a browser does.
 """
@@ -30,7 +30,8 @@ class Fetched(Struct, frozen=True):
     command: tuple[str, ...]
 
 
-PYODIDE, MSGSPEC = "314.0.7", "0.22.0"
+PYODIDE, MSGSPEC, DRAWING = "314.0.7", "0.22.0", "6.155.7"
+PIP = (sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:")
 PYTHON = Fetched(
     f"pyodide-{PYODIDE}.tgz",
     "66b7949e5a0cba2250b586d7e368bf12fb482800748d182c4618254b685ffaa0",
@@ -40,12 +41,18 @@ WHEEL = Fetched(
     f"msgspec-{MSGSPEC}-cp314-cp314-pyemscripten_2026_0_wasm32.whl",
     "a66b1766311e42371e509c996c3933b161c7ae0eabdf361af5316dec197e1022",
     (
-        *(sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"),
-        *("--only-binary=:all:", "--platform", "pyemscripten_2026_0_wasm32"),
+        *(*PIP, "--platform", "pyemscripten_2026_0_wasm32"),
         *("--python-version", "3.14", "--implementation", "cp", "--abi", "cp314"),
         f"msgspec=={MSGSPEC}",
     ),
 )
+HYPOTHESIS = Fetched(
+    f"hypothesis-{DRAWING}-py3-none-any.whl",
+    "9f634bdb1f9e9b8ab6ba09431cf2deedb750c96978125a6fb3c5a0f6c6db4131",
+    (*PIP, f"hypothesis=={DRAWING}"),
+)
+"""What draws examples, as it was last without compiled parts: for the engine's tests there."""
+FILES = (PYTHON, WHEEL, HYPOTHESIS)
 
 
 def fetch(one: Fetched, folder: Path = FOLDER) -> Path:
@@ -71,8 +78,8 @@ def fetch(one: Fetched, folder: Path = FOLDER) -> Path:
 
 
 def fetched() -> Path | None:
-    """The folder with both, if they are there."""
-    there = all((FOLDER / one.file).exists() for one in (PYTHON, WHEEL))
+    """The folder with all of them, if they are there."""
+    there = all((FOLDER / one.file).exists() for one in FILES)
     return FOLDER if there else None
 
 

@@ -116,7 +116,7 @@ def bring(wants_firefox: bool = False) -> list[str]:
         )
     if core.fetched() is None:
         print("programs: fetching the Python of the site", flush=True)
-        for one in (core.PYTHON, core.WHEEL):
+        for one in core.FILES:
             try:
                 core.fetch(one)
             except KitError as error:

@@ -17,6 +17,7 @@ import time
 import zipfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import chdir
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -24,7 +25,7 @@ from kit.engine.drill import drills
 from kit.errors import KitError
 from kit.lessons.course import COURSE, lesson
 from kit.site.drills import drill_page, listed_drills
-from kit.site.lessons import glossary_page, lesson_page, read_lesson
+from kit.site.lessons import glossary_page, lesson_page
 from kit.site.pages import ARCHIVE, listed, sheet, start_page, story_page, style
 from kit.site.worker import whole_story
 from kit.views.rendered import RenderedTimeline
@@ -48,6 +49,8 @@ ENTRIES: tuple[Entry, ...] = ("live", "lesson", "drill")
 """Modules of the pages."""
 LEFT_OUT = {"__pycache__", "classroom", "clients", "commands", "spark", "widgets"}
 """Folders of the kit, or of a family, that no page needs."""
+BUT = {Path("commands", "__init__.py"), Path("commands", "answer.py")}
+"""What a dry run needs of them all the same."""
 
 
 def engine(target: Path) -> None:
@@ -110,7 +113,8 @@ def kit_files() -> Iterator[Path]:
     """The kit's own files that an engine needs."""
     for path in sorted((ROOT / "kit").rglob("*")):
         inside = path.relative_to(ROOT / "kit")
-        if path.is_file() and path.suffix != ".js" and not LEFT_OUT & {*inside.parts}:
+        is_left = path.suffix == ".js" or LEFT_OUT & {*inside.parts}
+        if path.is_file() and (not is_left or inside in BUT):
             yield path
 
 
@@ -129,12 +133,14 @@ def story(name: str, target: Path) -> int:
 
 def write_lesson(name: str, target: Path) -> frozenset[str]:
     """Write a lesson's page and its packs; returns the names of the pictures that it shows."""
-    one = lesson(name)
-    page = lesson_page(one, read_lesson(one, ROOT / "notebooks"))
+    folder = ROOT / "notebooks"
+    page = lesson_page(lesson(name), folder)
     for part in page.parts:
         path = target / "packs" / "lessons" / name / f"{part.number}.pack"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(RenderedTimeline(part.run.timeline()).pack().compressed())
+        with chdir(folder):  # programs name files as the notebook does
+            timeline = part.run.timeline()
+        path.write_bytes(RenderedTimeline(timeline).pack().compressed())
     (target / "lessons" / f"{name}.html").write_text(page.html, encoding="utf-8")
     return page.pictures
 

@@ -179,24 +179,23 @@ class Product(Model[Any, Any]):
                 for own, given in rule.choices(of_part):
                     end = rule.seen(of_part, given)
                     if end is not None:
-                        yield wrapper(own), self._reasons(s, part, own, end)
+                        whole = self._whole(s, part, own, end)
+                        yield wrapper(own), whole if isinstance(whole, Refusal) else None
 
     def actions(self, s: Any) -> Iterator[Any]:
         """The actions enabled in ``s``; of what is refused no further reasons are looked for."""
         return (action for action, _ in self.successors(s))
 
-    def refusal(self, s: Any, action: Any) -> Refusal | None:
-        """Why ``action`` may not happen in ``s``, with all reasons; None when it may."""
-        rule = self.rule_of(action)
-        if rule is None:
-            return super().refusal(s, action)
-        part, own = self.part_of(action)
-        end = None
-        if type(own) not in self._passive:
-            end = self._own[self.kind_of(action)].end(getattr(s, part), own)
-        return super().refusal(s, action) if end is None else self._reasons(s, part, own, end)
+    def comes_to(self, s: Any, action: Any) -> Any:
+        """What an action comes to in ``s``, a refusal with all reasons."""
+        rule = None if self.rule_of(action) is None else self._own[self.kind_of(action)]
+        part, own = self.part_of(action) if rule else ("", None)
+        if rule is None or type(own) in self._passive:
+            return None
+        end = rule.end(getattr(s, part), own)
+        return None if end is None else self._whole(s, part, own, end)
 
-    def _reasons(self, s: Any, part: str, own: Any, end: Any) -> Refusal | None:
+    def _whole(self, s: Any, part: str, own: Any, end: Any) -> Any:
         """All that the conditions, then the action's own rule say against it, else what is linked.
 
         ``end`` is what the part's own rule makes of it.
@@ -205,10 +204,7 @@ class Product(Model[Any, Any]):
         reasons = [why for why in said if why is not None]
         if isinstance(end, Refusal):
             reasons.append(end)
-        if reasons:
-            return together(tuple(reasons))
-        linked = self._together(s, part, own, end)
-        return linked if isinstance(linked, Refusal) else None
+        return together(tuple(reasons)) if reasons else self._together(s, part, own, end)
 
     def promises_of(self, part: str) -> tuple[Property, ...]:
         """The *always*, *sometimes* and *goal* properties of a part, as properties of the whole."""

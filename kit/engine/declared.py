@@ -58,6 +58,12 @@ class State(Struct, frozen=True):
         nodes[place] = nodes[place].but(**fields)
         return self.but(nodes=tuple(nodes))
 
+    def put(self, place: int, node: Any) -> Self:
+        """The same with this one among its ``nodes``."""
+        nodes = [*self.nodes]  # type: ignore[attr-defined]  # as above
+        nodes[place] = node
+        return self.but(nodes=tuple(nodes))
+
     def where(self, holds: Callable[[Any], bool]) -> int:
         """The places of its ``nodes`` for which something holds, as a mask."""
         mask, bit = 0, 1

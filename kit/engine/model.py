@@ -343,10 +343,9 @@ class Model(Generic[S, A]):
 
     def refusal(self, s: S, action: A) -> Refusal | None:
         """Why ``action`` may not happen in ``s``; None when it may."""
-        rule = self.rule_of(action)
-        if rule is None:
+        if self.rule_of(action) is None:
             return Refusal(f"{shorten(action)} is no action of {self.name}")
-        end = rule.end(s, action)
+        end = self.comes_to(s, action)
         if end is None:  # a model has words for what its rules offer; this may be anything
             return Refusal(f"{shorten(action)}: there is no such action here")
         return end if isinstance(end, Refusal) else None
@@ -382,10 +381,12 @@ class Model(Generic[S, A]):
 
     def act(self, s: S, action: A) -> S:
         """The state after ``action``. Raises Refused with the reason where that is not enabled."""
+        end = self.comes_to(s, action)
+        if end is not None and not isinstance(end, Refusal):
+            return end
         refusal = self.refusal(s, action)
-        if refusal is not None:
-            raise Refused(refusal.reason)
-        return self.apply(s, action)
+        assert refusal is not None, f"{self.name} takes {action!r}, and does not"
+        raise Refused(refusal.reason)
 
     def rule_of(self, action: A) -> RuleOfToday[S, Any] | None:
         """The rule that governs actions of this type."""

@@ -139,8 +139,14 @@ def shown(
             bar.end()
 
 
+HERE: list[Paper] = []
+"""The paper of a place that is neither a notebook nor a terminal, such as a page."""
+
+
 def _paper() -> Paper | None:
-    """The notebook's cell, or a terminal; None where nobody looks."""
+    """The one of this place, the notebook's cell, or a terminal; None where nobody looks."""
+    if HERE:
+        return HERE[-1]
     shell = sys.modules.get("IPython")
     kernel = shell.get_ipython() if shell is not None else None
     if kernel is not None and hasattr(kernel, "kernel"):

@@ -23,6 +23,7 @@ from msgspec import Struct
 from kit.edge.limits import ALONE
 from kit.edge.words import later, say
 from kit.engine.drill import open_drill
+from kit.engine.progress import shown
 from kit.errors import KitError, shorten
 from kit.lessons.solo import SOLO, outcomes
 from kit.lessons.tasks import SEED, Case, Marks, Task, task_named
@@ -31,6 +32,7 @@ SECONDS = 10  # of computing, for all cases of a learner's function together
 WAITING = 120  # seconds by the clock, for a function that waits and computes nothing
 LONGEST_RESULT = 1_000_000  # bytes
 OUT_OF_TIME = (-signal.SIGXCPU, -signal.SIGKILL)  # the limit, and the one that is not caught
+CASES = later("{done} of {now} cases")
 HOME = str(Path(__file__).resolve().parents[2])
 """The folder that this process has the kit from: a fresh one takes the same."""
 
@@ -68,8 +70,14 @@ def results_of(
     left have an error. In a page, which has no other process, it runs here.
     """
     if ALONE:
+        results, total = [], len(cases)
         lines = outcomes(answer["source"], answer["name"], json.loads(json.dumps(cases)))
-        return [msgspec.json.decode(line, type=CallOutcome) for line in lines]
+        with shown(True, CASES, total) as counted:
+            for line in lines:
+                results.append(msgspec.json.decode(line, type=CallOutcome))
+                if counted is not None:
+                    counted(len(results), total)
+        return results
     with tempfile.TemporaryDirectory() as folder:
         questions, answers = Path(folder, "asked.json"), Path(folder, "told.jsonl")
         given = {**answer, "cases": cases, "seconds": seconds}

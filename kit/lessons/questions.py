@@ -26,10 +26,10 @@ from kit.views.registry import for_model
 M = TypeVar("M", bound=Model[Any, Any])
 
 
-def model_of(timeline: Timeline, kind: type[M], what: str) -> M:
+def model_of(timeline: Timeline, kind: type[M], what: str = "") -> M:
     """A timeline's model, of this kind. Raises BadInput for another; ``what`` names the kind."""
     if not isinstance(timeline.model, kind):
-        raise BadInput("model", timeline.model.name, what)
+        raise BadInput("model", timeline.model.name, what or f"the model {kind.name}")
     return timeline.model
 
 

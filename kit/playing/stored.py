@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from kit.engine import trace as traces
 from kit.engine.model import Model
@@ -25,14 +25,19 @@ FIELD = "run"
 
 
 class StoredRun(Struct, frozen=True, forbid_unknown_fields=True):
-    """A history as a trace, the scenario that tells it (or none), whether like steps are one."""
+    """A history as a trace, the scenario that tells it (or none), whether like steps are one.
+
+    ``above`` is how many characters of the output's HTML stand above the Player. Of a model that is
+    not the kit's there is no trace: the cell makes it again.
+    """
 
     trace: str
     name: str = ""
     story: bool = False
+    above: int | UnsetType = UNSET
 
     def timeline(self) -> Timeline:
-        """The history again. One that nobody has begun is told to its end, seen from its start.
+        """The history again, told ahead.
 
         Raises BadInput for a trace that is none, or that the model of today does not follow.
         """
@@ -42,24 +47,32 @@ class StoredRun(Struct, frozen=True, forbid_unknown_fields=True):
             if _same(scenario.model, timeline.model):
                 timeline.script = scenario.script
                 timeline.tell(scenario.story, scenario.premise, scenario)
-        if len(timeline.moments) == 1:
-            for _ in range(MOST_AHEAD):
-                if timeline.forward() is None:
-                    break
-            timeline.goto(0)
-        return timeline
+        return foretold(timeline)
 
 
-def stored_run(timeline: Timeline, name: str | None, *, story: bool = False) -> dict[str, Any]:
-    """The metadata of the output that shows a history; empty where nobody could open it again."""
-    model = timeline.model
-    if model.name not in model_names():
-        return {}
-    again = build(model.name, plainly(model.parameters), tuple(model.off))
-    if not _same(again, model):  # one whose safeguards are hidden, or of somebody's own
-        return {}
-    trace = msgspec.json.encode(timeline.save()).decode()
-    return {FIELD: msgspec.to_builtins(StoredRun(trace, name or "", story))}
+def foretold(timeline: Timeline) -> Timeline:
+    """The history itself: one that nobody has begun is told to its end, or as far as one counts,
+    and seen from its start.
+    """
+    if len(timeline.moments) == 1:
+        for _ in range(MOST_AHEAD):
+            if timeline.forward() is None:
+                break
+        timeline.goto(0)
+    return timeline
+
+
+def stored_run(
+    timeline: Timeline, name: str | None, *, story: bool = False, above: int = 0
+) -> dict[str, Any]:
+    """The metadata of the output that shows a history; empty where nobody may open it again."""
+    model, trace = timeline.model, ""
+    if model.name in model_names():
+        again = build(model.name, plainly(model.parameters), tuple(model.off))
+        if not _same(again, model):  # one whose safeguards are hidden
+            return {}
+        trace = msgspec.json.encode(timeline.save()).decode()
+    return {FIELD: msgspec.to_builtins(StoredRun(trace, name or "", story, above or UNSET))}
 
 
 def run_stored(metadata: Any) -> StoredRun | None:

@@ -82,11 +82,14 @@ Said: TypeAlias = Change | Switch | Begin | Link | Linked | Search | Stopped | V
 
 
 class Drawer:
-    """What is set up on a page; ``session`` is played there, ``tell`` sends the page a message."""
+    """What is set up on a page; ``session`` is played there, ``tell`` sends the page a message.
 
-    def __init__(self, session: Session, tell: Any) -> None:
+    ``program`` makes its model, where that is not the kit's.
+    """
+
+    def __init__(self, session: Session, tell: Any, program: str = "") -> None:
         self.session, self.tell = session, tell
-        self.work = session.breaks.work = Elsewhere(tell)
+        self.work = session.breaks.work = Elsewhere(tell, program)
         self.setup = Setup(session)
         self.verdict: str = ""
         self.is_busy = False

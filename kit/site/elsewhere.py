@@ -24,12 +24,16 @@ from kit.playing.breaking import BUSY, BreakQuestion
 
 
 class Inquiry(Struct, frozen=True, forbid_unknown_fields=True):
-    """What is asked: the model as a trace, the actions of the run, which promise it breaks."""
+    """What is asked: the model as a trace, the actions of the run, which promise it breaks.
+
+    ``program`` makes a model that is not the kit's.
+    """
 
     trace: str
     run: tuple[Any, ...]
     about: Literal["cause", "possible"]
     name: str
+    program: str = ""
 
 
 # What the page passes on; the field ``inquiry`` tells which of these it is.
@@ -59,10 +63,13 @@ Message: TypeAlias = Count | Outcome | Failed
 
 
 class Elsewhere:
-    """The work of the second worker, one thing at a time; ``tell`` sends the page a message."""
+    """The work of the second worker, one thing at a time; ``tell`` sends the page a message.
 
-    def __init__(self, tell: Callable[[Any], object]) -> None:
-        self.tell = tell
+    ``program`` is what makes the model there, where it is not the kit's.
+    """
+
+    def __init__(self, tell: Callable[[Any], object], program: str = "") -> None:
+        self.tell, self.program = tell, program
         self.is_searching = False
         self._question: tuple[BreakQuestion, Progress, Callable[[Any], None]] | None = None
 
@@ -76,13 +83,14 @@ class Elsewhere:
         if self.running:
             raise Refused(say(BUSY))
         self.is_searching = True
-        self.tell({"search": {"trace": trace, "most": most}})
+        self.tell({"search": {"trace": trace, "most": most, "program": self.program}})
 
     def begin(self, work: BreakQuestion, report: Progress, ended: Callable[[Any], None]) -> None:
         """Let a question be answered."""
         self._question = work, report, ended
         trace = traces.dumps(Timeline(work.model).save())
-        self.tell({"inquire": Inquiry(trace, work.run, work.about, work.name)})
+        asked = Inquiry(trace, work.run, work.about, work.name, self.program)
+        self.tell({"inquire": asked})
         report(0, len(work.run))
 
     def stop(self) -> None:

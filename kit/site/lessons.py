@@ -19,8 +19,8 @@ from kit.edge.words import say
 from kit.engine.drill import drills
 from kit.lessons.course import COURSE, Lesson
 from kit.playing.stored import StoredRun, run_stored
-from kit.site.answers import program_of
 from kit.site.pages import page_of
+from kit.site.programs import Program, program_of
 from kit.views.fragment import escape
 from kit.views.shell import shell
 
@@ -34,7 +34,7 @@ class Part(Struct, frozen=True):
     """What comes to life on a page: its number there, and what its engine is opened on."""
 
     number: int
-    run: StoredRun
+    run: StoredRun | Program
 
 
 class LessonPage(Struct, frozen=True):
@@ -45,11 +45,12 @@ class LessonPage(Struct, frozen=True):
     pictures: frozenset[str]
 
 
-def lesson_page(lesson: Lesson, notebook: Any) -> LessonPage:
-    """The page of a lesson's notebook, as it is stored."""
+def lesson_page(lesson: Lesson, folder: Path) -> LessonPage:
+    """The page of a lesson's notebook, as it is stored in a folder."""
     parts: list[Part] = []
     code: list[str] = []
-    cells = "".join(_cell(cell, lesson, parts, code) for cell in notebook.cells)
+    notebook = read_lesson(lesson, folder)
+    cells = "".join(_cell(cell, lesson, folder, parts, code) for cell in notebook.cells)
     html, pictures = led(cells, "../")
     place = COURSE.index(lesson)
     ways = (
@@ -134,15 +135,16 @@ def _prose(text: str) -> str:
     return html
 
 
-def _cell(cell: Any, lesson: Lesson, parts: list[Part], before: list[str]) -> str:
+def _cell(cell: Any, lesson: Lesson, folder: Path, parts: list[Part], before: list[str]) -> str:
     """A cell; ``before`` are the cells of code before it, to which it is added."""
     if cell.cell_type == "markdown":
         return _prose(cell.source)
     answer = cell.metadata.get("nbgrader", {}).get("grade_id")
     if answer is not None:
         return _answer(answer, program_of(before, cell.source))
+    own = program_of(before, cell.source)
+    shown = "".join(_output(output, lesson, parts, own, folder) for output in cell.outputs)
     before.append(cell.source)
-    shown = "".join(_output(output, lesson, parts) for output in cell.outputs)
     code = f"<pre><code>{escape(cell.source)}</code></pre>"
     head = escape(say("Code"))
     return f'{shown}<details class="code"><summary>{head}</summary>{code}</details>'
@@ -162,7 +164,7 @@ def _answer(name: str, program: str) -> str:
     )
 
 
-def _output(output: Any, lesson: Lesson, parts: list[Part]) -> str:
+def _output(output: Any, lesson: Lesson, parts: list[Part], program: str, folder: Path) -> str:
     if output.output_type == "stream":
         return f'<pre class="told" tabindex="0">{escape(output.text)}</pre>'
     kind = next((each for each in SHOWN if each in output.data), None)
@@ -180,11 +182,13 @@ def _output(output: Any, lesson: Lesson, parts: list[Part]) -> str:
         data += f'<p><a href="../drills/{drill}.html">{words}</a></p>'
     if run is None:
         return f'<div class="shown">{data}</div>'
-    number = len(parts)
-    parts.append(Part(number, run))
-    about = escape(msgspec.json.encode(run).decode())
-    pack = f"../packs/lessons/{lesson.name}/{number}.pack"
+    part = Part(len(parts), run if run.trace else Program.reading(program, folder))
+    parts.append(part)
+    about = escape(msgspec.json.encode(part.run).decode())
+    pack = f"../packs/lessons/{lesson.name}/{part.number}.pack"
+    edge = run.above or 0
+    above = f'<div class="shown">{data[:edge]}</div>' if edge else ""
     return (
-        f'<div class="kit-player" data-pack="{pack}" data-about="{about}">'
-        f'<div class="kit-drawer"></div><div class="place">{data}</div></div>'
+        f'{above}<div class="kit-player" data-pack="{pack}" data-about="{about}">'
+        f'<div class="kit-drawer"></div><div class="place">{data[edge:]}</div></div>'
     )

@@ -12,6 +12,7 @@ from kit.errors import BadInput, misfit
 from kit.playing.drilling import DrillSession, Terminal
 from kit.playing.session import Line
 from kit.playing.stored import StoredRun
+from kit.site.programs import Program
 from kit.site.worker import Engine, Tell, unpacked
 
 
@@ -55,7 +56,7 @@ class Parts:
 
     def open(self, number: int, about: str, pack: bytes) -> None:
         """Open a part, whose pack the page has, on what is said of it as JSON: a drill by its name,
-        or a run that a notebook has stored.
+        a run that a notebook has stored, or the program of one.
 
         Raises BadInput for what is neither.
         """
@@ -64,12 +65,16 @@ class Parts:
             self.tell((number, said))
 
         try:
-            run = msgspec.json.decode(about, type=str | StoredRun)
+            # Of two structs it could not tell which it is, so a program is a row of its fields.
+            told = msgspec.json.decode(about, type=str | StoredRun | tuple[str, dict[str, str]])
         except msgspec.MsgspecError as error:
-            raise misfit("about", about, error, "a drill or a run") from None
-        self.opened[number] = (
-            Drilled(run, pack, tell) if isinstance(run, str) else Engine(run.timeline(), pack, tell)
-        )
+            raise misfit("about", about, error, "a drill, a run or a program") from None
+        if isinstance(told, str):
+            self.opened[number] = Drilled(told, pack, tell)
+        elif isinstance(told, StoredRun):
+            self.opened[number] = Engine(told.timeline(), pack, tell)
+        else:
+            self.opened[number] = Engine(Program(*told).timeline(), pack, tell, told[0])
         tell("live")
 
     def said(self, number: int, text: str) -> None:

@@ -21,11 +21,12 @@ from kit.engine.timeline import Timeline
 from kit.errors import KitError
 from kit.playing.opening import open_named
 from kit.playing.session import Line, Session
+from kit.playing.stored import foretold
 from kit.site.drawer import Drawer, searched
 from kit.site.elsewhere import Count, Inquiry, Message, answered
+from kit.site.programs import Program
 from kit.views.fragment import h
 from kit.views.parts import prose
-from kit.views.rendered import MOST_AHEAD
 from kit.views.wire import Pack
 
 Tell = Callable[[str | bytes], object]
@@ -39,12 +40,7 @@ def whole_story(name: str) -> Timeline:
     file = files().get(name)
     if file is not None and not is_scenario(name):
         return open_file(file)
-    timeline = open_named(name).timeline
-    for _ in range(MOST_AHEAD):
-        if timeline.forward() is None:
-            break
-    timeline.goto(0)
-    return timeline
+    return foretold(open_named(name).timeline)
 
 
 def is_scenario(name: str) -> bool:
@@ -59,15 +55,18 @@ def unpacked(pack: bytes) -> Pack | None:
 
 
 class Engine(Session):
-    """The session of a page, with its drawer; ``tell`` sends the page a message or a pack."""
+    """The session of a page, with its drawer; ``tell`` sends the page a message or a pack.
 
-    def __init__(self, story: str | Timeline, pack: bytes, tell: Tell) -> None:
+    ``program`` makes the model of the history, where that is not the kit's.
+    """
+
+    def __init__(self, story: str | Timeline, pack: bytes, tell: Tell, program: str = "") -> None:
         line = Line()
         self.drawer: Drawer | None = None
         timeline = whole_story(story) if isinstance(story, str) else story
         super().__init__(timeline, line, drawn=unpacked(pack))
         line.tell = tell
-        self.drawer = Drawer(self, line.send)
+        self.drawer = Drawer(self, line.send, program)
         self.drawer.show()
 
     def said(self, text: str) -> None:
@@ -88,8 +87,17 @@ class Engine(Session):
             self.drawer.follow()
 
 
-def search(trace: str, most: int, tell: Tell) -> None:
-    """Search the model of a trace; the page hears how far it is, and then what was found."""
+def known(program: str) -> None:
+    """Let the model that a program makes, if there is one, be found by its name."""
+    if program:
+        Program(program).timeline()
+
+
+def search(trace: str, most: int, tell: Tell, program: str = "") -> None:
+    """Search the model of a trace; the page hears how far it is, and then what was found.
+
+    ``program`` makes one that is not the kit's.
+    """
     spoken = monotonic()
 
     def count(states: int, now: int) -> None:
@@ -100,6 +108,7 @@ def search(trace: str, most: int, tell: Tell) -> None:
             tell(msgspec.json.encode({"states": states, "count": words}).decode())
 
     try:
+        known(program)
         verdict = msgspec.to_builtins(searched(trace, most, count))
     except KitError as error:
         wrong = h("p", prose(str(error)), class_="kit-wrong", role="alert")
@@ -114,4 +123,5 @@ def inquire(text: str, tell: Tell) -> None:
         tell(msgspec.json.encode(said).decode())
 
     inquiry = msgspec.json.decode(text, type=Inquiry)
+    known(inquiry.program)
     send(answered(inquiry, lambda done, now: send(Count(done, now))))

@@ -9,7 +9,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
@@ -118,10 +118,10 @@ class Alike(Struct, frozen=True):
 class Table(Struct, frozen=True):
     """Rows of any values; ``key`` names one for good: ``row:{0.name}``, or a function of it.
 
-    A column that is a plain text shows the cell in its place, of rows that are tuples; the column
-    ``named`` heads its row. ``of`` is what a row is about, so that it lights up with it. ``line``
-    writes a row in words, ``lines`` all of them, below the caption if that is ``titled``. ``kind``
-    gives the class of a row that looks otherwise, ``look`` that of the table, which may be
+    A column that is a plain text shows the cell in its place, of rows that are tuples or structs;
+    the column ``named`` heads its row. ``of`` is what a row is about, so that it lights up with it.
+    ``line`` writes a row in words, ``lines`` all of them, below the caption if that is ``titled``.
+    ``kind`` gives the class of a row that looks otherwise, ``look`` that of the table, which may be
     ``headless``. Where there are more than ``most`` rows the first are listed, with ``alike`` those
     that stand out. One that is not ``marked`` says by its ``kind`` what changed, since something
     else than the moment before.
@@ -201,7 +201,7 @@ class Table(Struct, frozen=True):
         def columns() -> list[Column]:
             given = self.columns(scene) if callable(self.columns) else self.columns
             return [
-                Column(each, itemgetter(at)) if isinstance(each, str) else each
+                Column(each, partial(_in_place, at)) if isinstance(each, str) else each
                 for at, each in enumerate(given)
             ]
 
@@ -424,6 +424,11 @@ def shown(value: Any, none: str = NONE) -> Kid:
     if value is True:
         return "yes"
     return none if value is None or value is False else str(value) or none
+
+
+def _in_place(at: int, row: Any) -> Any:
+    """The cell at a place of a row."""
+    return getattr(row, row.__struct_fields__[at]) if isinstance(row, Struct) else row[at]
 
 
 def _cells(columns: Iterable[Column], row: Any) -> Cells:

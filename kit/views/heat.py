@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from kit.edge.words import say
 from kit.views.fragment import Frag, h
-from kit.views.labels import SLOT, shortened
+from kit.views.labels import shortened
 from kit.views.parts import soft, word
 
 MOST_NODES = 24
@@ -22,7 +22,7 @@ MOST_NODES = 24
 MOST_SINGLE = 128
 """Marks of a block that can be chosen one by one; of more those of an uncommon value."""
 MOST_ARCS, THICK = 12, 4
-HEIGHT, TITLE, LENS, GAP, LARGEST = 310.0, 36.0, 40.0, 8.0, 22.0
+WIDTH, HEIGHT, TITLE, LENS, GAP, LARGEST = 380.0, 310.0, 36.0, 40.0, 8.0, 22.0
 LOOKS = ("□", "■", "●", "▲", "✚")
 """The marks of values, from the commonest; all others share the last one."""
 
@@ -62,7 +62,7 @@ def blocks(count: int, aspects: int) -> list[Block]:
     """Where so many aspects of so many nodes stand: two side by side where there are several."""
     columns = 1 if aspects < 2 else 2
     rows = ceil(aspects / columns)
-    wide, high = SLOT / columns - GAP, (HEIGHT - LENS) / rows - TITLE - GAP
+    wide, high = WIDTH / columns - GAP, (HEIGHT - LENS) / rows - TITLE - GAP
     across = next(n for n in range(1, count + 1) if ceil(count / n) * wide / n <= high)
     size = min(wide / across, LARGEST)
     return [
@@ -115,7 +115,7 @@ def draw_heat(
     laid = blocks(len(names), len(aspects))
     number = {name: at for at, name in enumerate(names)}
     lines = {name: node_line(name, aspects) for name in names}
-    room = laid[1].x - GAP if len(laid) > 1 else SLOT
+    room = laid[1].x - GAP if len(laid) > 1 else WIDTH
     drawn = [
         h(
             "g",
@@ -151,7 +151,7 @@ def draw_heat(
                 for at, (name, key) in enumerate((k, v) for k, v in keys.items() if k not in number)
             ],
             word("", 2, HEIGHT - 6, "lens", None),
-            viewBox=f"0 0 {SLOT:.0f} {HEIGHT:.0f}",
+            viewBox=f"0 0 {WIDTH:.0f} {HEIGHT:.0f}",
             role="group",
             aria_label=said,
             class_="heat",

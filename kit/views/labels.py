@@ -14,8 +14,8 @@ from msgspec import Struct
 
 from kit.views.fragment import Frag
 
-SLOT = 380.0
-"""How wide a drawing may be that is whole in the smallest slot of a picture, or in a pane."""
+SLOT = 338.0
+"""How wide a drawing may be that is whole in the smallest pane."""
 LETTER, LINE = 8.4, 15.0
 """How wide a letter is at most, and how high a line, at 13 pixels."""
 NAME_LETTER = 9.0

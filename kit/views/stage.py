@@ -52,7 +52,8 @@ SIDE = 132.0
 """How wide the column of clients is."""
 MOST_SAID = 4
 """Lines beside a client, of which the first names what it is at."""
-MOST_PARKED = 24
+MOST_PARKED, MOST_ALIKE = 24, 4
+"""Envelopes that are drawn, and of one sender with the same words; those of more are told once."""
 HEALTH = (later("up"), later("down"), later("gone"), later("joining"))
 """The words for it."""
 Sign = Literal["lock", "key", "ban", "joining", "gone", "ballot", ""]
@@ -607,7 +608,10 @@ def _envelopes(laid: _Set, labels: Labels, before: Stage | None) -> Iterator[tup
     """Each wire with messages, and the envelope that is parked on it: equal ones are counted."""
     was = None if before is None else _piles(before)
     on_wire: dict[tuple[str, str], int] = {}
-    for pile, group in list(_piles(laid.stage).items())[:MOST_PARKED]:
+    shown = list(_piles(laid.stage).items())[:MOST_PARKED]
+    said_of: set[tuple[str, ...]] = set()
+    alike = Counter((source, said) for (source, _, said, _), _ in shown)
+    for pile, group in shown:
         source, target, said, look = pile
         way = laid.way(source, target)
         if way is None:
@@ -623,7 +627,9 @@ def _envelopes(laid: _Set, labels: Labels, before: Stage | None) -> Iterator[tup
         laid.bodies[key] = Body(place, 11)
         if target != laid.stage.tape_key:  # else the card that is to come says it
             line = [on(way, share) for share in PARKED]
-            labels.ask(key, f"{said}{more}", (place,), about=line)
+            if alike[source, said] <= MOST_ALIKE or (source, said) not in said_of:
+                labels.ask(key, f"{said}{more}", (place,), about=line)
+            said_of.add((source, said))
             labels.wires += beads(way)
         title = fate(f"{source} → {target or '?'}: {group[0].title or said}{more}", look)
         title = ". ".join(filter(None, (title, group[0].why)))

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from kit.edge.words import say
 from kit.engine.flows import Flow, FlowKind
 from kit.views.fragment import Frag, h
-from kit.views.labels import LINE, Box, measured, seated, wrapped
+from kit.views.labels import LINE, SIZE, Box, measured, seated, wrapped
 from kit.views.panel import Scene
 from kit.views.replicas import envelope_path
 from kit.views.wires import Body, Place, Way, ground, on, path, tip
@@ -54,6 +54,8 @@ MOST_HIGH = 40.0
 """What is higher is no thing but a place for some."""
 MOVED = re.compile(r"translate\((-?[\d.]+) (-?[\d.]+)\)(?: scale\(([\d.]+)\))?")
 GLYPH = re.compile(r"M?(-?[\d.]+)[ ,]?(-?[\d.]+)")
+BOW = re.compile(r"M(\S+) (\S+)Q(\S+) (\S+) (\S+) (\S+)$")
+"""A curve with one bend."""
 ARCS = 80
 """Pieces of a circle of which only the edge is looked at."""
 BASE = 4.5
@@ -112,10 +114,10 @@ def _body(part: Frag, at: Place, size: float) -> Body | None:
     """A word, a disc or a box; a glyph reaches as far around its place as its pen begins."""
     if part.tag == "text" and (words := part.text()):
         x, y, dy = _numbers(part, size, "x", "y", "dy")
-        wide = measured(words, bold=True)
+        wide = measured(words, SIZE * size, bold=True)
         aside = {"middle": 0.0, "end": -wide / 2}.get(part.get("text-anchor") or "", wide / 2)
-        middle = at + Place(x + aside, y + dy - BASE)
-        return Body(middle, 0, (Box(middle.real, middle.imag, wide, LINE),))
+        middle = at + Place(x + aside, y + dy - BASE * size)
+        return Body(middle, 0, (Box(middle.real, middle.imag, wide, LINE * size),))
     if part.tag == "rect":
         x, y, wide, high = _numbers(part, size, "x", "y", "width", "height")
         if high < MOST_HIGH:
@@ -141,6 +143,12 @@ def _edges(part: Frag, at: Place, size: float) -> Iterator[Box]:
         for share in (0, 1):
             yield Box(left.real + wide / 2, left.imag + high * share, wide, 2)
             yield Box(left.real + wide * share, left.imag + high / 2, 2, high)
+    elif bow := BOW.match(part.get("d") or ""):
+        a, b, c = (
+            at + size * Place(*map(float, pair))
+            for pair in zip(*[iter(bow.groups())] * 2, strict=True)
+        )
+        yield from beads((a, a + (b - a) * 2 / 3, c + (b - c) * 2 / 3, c))
     elif part.tag == "circle":
         x, y, r = _numbers(part, size, "cx", "cy", "r")
         for turn in range(ARCS):
@@ -148,11 +156,18 @@ def _edges(part: Frag, at: Place, size: float) -> Iterator[Box]:
             yield Box(edge.real, edge.imag, 8, 8)
 
 
-def travelled(scene: Scene, there: Standing, seen: Container[FlowKind] = ()) -> Frag | None:
-    """Draw what travelled between the parts of a drawing, round all others, with its words; what
-    came is ``seen`` of some kinds without.
+def travelled(
+    scene: Scene, there: Standing, seen: Container[FlowKind] = (), air: float = 0
+) -> Frag | None:
+    """Draw what travelled between the parts of a drawing, round all others, with its words, which
+    keep so much ``air`` to things where there is room; what came is ``seen`` of some kinds without.
     """
     labels = Labels(there.ground.holds, there.ground.taken())
+    if air:
+        labels.wires += (
+            replace(box, width=box.width + 2 * air, height=box.height + 2 * air)
+            for box in there.ground.taken()
+        )
     labels.lines += there.lines
 
     def route(flow: Flow) -> Way | None:
@@ -204,12 +219,17 @@ class Labels:
         about: Iterable[Place] = (),
     ) -> None:
         """Ask for a place beside one of these points, over it or below it; the same words are
-        said of one trail only.
+        said once of all trails that carry them.
         """
         points = tuple(around)
         label = _Label(words, points, gap, (*points, *about))
         is_trail = key.startswith("trail:")
-        if words and not (is_trail and any(words == each.words for each in self.trails)):
+        alike = [k for k, each in self.asked.items() if k[:6] == "trail:" and each.words == words]
+        if is_trail and alike:
+            own = self.asked[alike[0]]
+            both = replace(own, points=own.points + points, about=own.about + label.about)
+            self.asked[alike[0]] = both
+        elif words:
             self.asked[key] = label
         self.trails += [label] * is_trail
 

@@ -11,6 +11,7 @@ from kit.edge.words import say
 from kit.engine.family import families
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
+from kit.playing.stored import stored_run
 from kit.views.fragment import Frag, h
 from kit.views.static import bundle_of, static_html
 from kit.widgets.player import Player
@@ -48,14 +49,18 @@ class Rehearsal:
 
     def static(self) -> str:
         """All of it as HTML that survives an untrusted notebook."""
-        return static_html(*self._introduction()) + self.player.static()
+        return self._above() + self.player.static()
+
+    def _above(self) -> str:
+        return static_html(*self._introduction())
 
     def __repr__(self) -> str:
         return f"Rehearsal({self.timeline.model.title}, {self.timeline.now.say})"
 
-    def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
+    def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         data = bundle_of(self.box, **options)
-        return {**data, "text/plain": repr(self), "text/html": self.static()}
+        data = {**data, "text/plain": repr(self), "text/html": self.static()}
+        return data, stored_run(self.timeline, None, above=len(self._above()))
 
 
 def rehearse(source: Any, *arguments: Any, **options: Any) -> Any:

@@ -8,10 +8,14 @@ from typing import Any
 
 import pytest
 
+from kit.engine import progress
+from kit.lessons import exercises
+from kit.lessons import judge as judging
 from kit.lessons.course import COURSE, Lesson
 from kit.lessons.progress import VARIABLE, solved
-from kit.site.answers import GIVEN, answered, free_names, judge, program_of
+from kit.site.answers import answered, judge
 from kit.site.lessons import read_lesson
+from kit.site.programs import GIVEN, free_names, program_of
 from tests.house.source import ROOT
 
 ASKS = "from kit.lessons import exercise\n"
@@ -124,3 +128,19 @@ def test_the_page_hears_that_the_judge_has_begun() -> None:
     judge("7", lambda said: heard.append(json.loads(said)))
     assert heard[0] == {"judging": True}
     assert not heard[1]["answered"]["passed"]
+
+
+def test_the_page_hears_how_many_cases_are_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While a function takes its time, where it runs in the worker itself; then nothing counts."""
+    for module in (exercises, judging):
+        monkeypatch.setattr(module, "ALONE", True)
+    for name in ("PATIENCE", "PAUSE"):
+        monkeypatch.setattr(progress, name, 0)
+    heard: list[Any] = []
+    right = FUNCTION.replace("{END}", "sorted(seen)")
+    judge(right, lambda said: heard.append(json.loads(said)))
+    counted = [said["counted"] for said in heard if "counted" in said]
+    assert counted[0] == "1 of 11 cases"
+    assert counted[-2:] == ["11 of 11 cases", ""]
+    assert heard[-1]["answered"]["passed"]
+    assert not progress.HERE

@@ -7,9 +7,10 @@ import re
 from functools import cache
 from typing import Any
 
+import msgspec
 import pytest
 
-from kit.engine.registry import build, model_names
+from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from kit.lessons.course import COURSE, Lesson, lesson
@@ -17,41 +18,49 @@ from kit.lessons.hunting import hunt
 from kit.playing.stored import FIELD, run_stored, stored_run
 from kit.site.lessons import LessonPage, glossary_page, led, lesson_page, read_lesson
 from kit.site.parts import Parts
+from kit.site.programs import Program
+from kit.site.worker import Engine, search
 from kit.views.rendered import RenderedTimeline
 from tests.house.source import ROOT
 
 FOLDER = ROOT / "notebooks"
-PLAYER = re.compile(r"Player\(([\w/]+): step (\d+) of (\d+);")
+PLAYER = re.compile(r"Player\(([\w/]+): step (\d+) of (\d+);|DryRun\(|Rehearsal\(")
 each = pytest.mark.parametrize("one", COURSE, ids=lambda one: one.slug)
 
 
 @cache
 def paged(one: Lesson) -> LessonPage:
     """The page of a lesson."""
-    return lesson_page(one, read_lesson(one, FOLDER))
+    return lesson_page(one, FOLDER)
 
 
-def players(one: Lesson) -> list[tuple[str, Any]]:
-    """The outputs of a stored notebook that show a Player: their text and metadata."""
+def players(one: Lesson) -> list[str]:
+    """The texts of a stored notebook's outputs that show a Player."""
     cells = read_lesson(one, FOLDER).cells
     outputs = [output for cell in cells for output in cell.get("outputs", ())]
-    shown = [(output.get("data", {}).get("text/plain", ""), output) for output in outputs]
-    return [(text, output.metadata) for text, output in shown if PLAYER.match(text)]
+    shown = (output.get("data", {}).get("text/plain", "") for output in outputs)
+    return [text for text in shown if PLAYER.match(text)]
 
 
 @each
-def test_every_player_that_is_stored_opens_again(one: Lesson) -> None:
-    """At the very step that its text names; only one of a model that is not the kit's does not."""
-    for text, metadata in players(one):
-        name, at, steps = PLAYER.findall(text)[0]
-        run = run_stored(metadata)
-        assert (run is not None) == (name in model_names()), text
-        if run is None:
+def test_every_player_that_is_stored_opens_again(
+    one: Lesson, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On the page, at the very step that its text names, with what stands above it outside it."""
+    monkeypatch.chdir(FOLDER)
+    stored, page = players(one), paged(one)
+    assert len(stored) == len(page.parts)
+    for text, part in zip(stored, page.parts, strict=True):
+        timeline = part.run.timeline()
+        shown = PLAYER.match(text)
+        assert shown is not None
+        if not shown[1]:
+            assert timeline.now.say in text or text.startswith("DryRun(")
             continue
-        timeline = run.timeline()
-        assert timeline.path().index(timeline.at) == int(at)
-        told = timeline.path() if int(steps) else [0]
-        assert len(told) - 1 == int(steps)
+        assert shown[1] == timeline.model.name
+        assert timeline.path().index(timeline.at) == int(shown[2])
+        if steps := int(shown[3]):
+            assert len(timeline.path()) - 1 == steps
 
 
 def test_what_hides_its_safeguards_is_not_stored() -> None:
@@ -83,6 +92,48 @@ def test_a_lesson_page_leads_nowhere_else(one: Lesson) -> None:
     assert all((ROOT / "images" / name).is_file() for name in page.pictures)
 
 
+def test_what_stands_above_a_player_is_read_beside_it() -> None:
+    """The warnings of a rehearsal stay when its Player comes to life."""
+    html = paged(lesson("rehearse-your-own-cluster")).html
+    above, _, first = html.partition('<div class="kit-player"')
+    caption = "Every epoch, and what holds when it is committed"
+    assert caption in above.rpartition('<div class="shown">')[2]
+    assert caption not in first.partition('<details class="code">')[0]
+
+
+def test_a_model_of_ones_own_is_switched_and_searched_in_workers() -> None:
+    """The program of its cell makes it in each worker; two cells that make it make one."""
+    page = paged(lesson("write-your-own-model"))
+    told: list[Any] = []
+    parts = Parts(lambda said: told.append(said[1]))
+
+    def last(name: str) -> Any:
+        heard = [json.loads(said) for said in told if isinstance(said, str) and said[0] == "{"]
+        return next(said[name] for said in reversed(heard) if name in said)
+
+    for part in page.parts:
+        about = msgspec.json.encode(part.run).decode()
+        pack = RenderedTimeline(part.run.timeline()).pack().compressed()
+        parts.open(part.number, about, pack)
+        assert "a write is compared with what was read" in last("drawer")
+        parts.said(part.number, json.dumps({"setup": "switch", "name": "compares", "on": False}))
+        parts.said(part.number, json.dumps({"setup": "search", "most": 1000}))
+        found: list[str | bytes] = []
+        search(**last("search"), tell=found.append)
+        parts.said(part.number, json.dumps(json.loads(found[-1])["verdict"]))
+        assert "Broken after 4 steps" in last("drawer")
+        engine = parts.opened[part.number]
+        assert isinstance(engine, Engine)
+        assert engine.timeline.broken_by(engine.timeline.at)
+
+
+@pytest.mark.parametrize("program", ["", "7", "x = 1"])
+def test_a_program_that_shows_no_history_is_refused(program: str) -> None:
+    """One line names it."""
+    with pytest.raises(BadInput, match="program"):
+        Program(program).timeline()
+
+
 def test_links_lead_to_pages_of_the_site() -> None:
     """A notebook, a word, a picture; another file is no link, and what is text stays."""
     html = (
@@ -111,7 +162,7 @@ def test_one_engine_plays_every_player_of_a_page() -> None:
     told: list[tuple[int, Any]] = []
     parts = Parts(told.append)
     for part in page.parts:
-        about = json.dumps({"trace": part.run.trace, "name": part.run.name})
+        about = msgspec.json.encode(part.run).decode()
         pack = RenderedTimeline(part.run.timeline()).pack().compressed()
         parts.open(part.number, about, pack)
     assert [number for number, said in told if said == "live"] == [0, 1]

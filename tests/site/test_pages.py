@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 
-LESSON = "01-every-run"
+LESSON, OWN, LOG = "01-every-run", "91-write-your-own-model", "12-read-a-real-log"
 
 
 @pytest.fixture(scope="session")
@@ -46,7 +46,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small site, two folders below another."""
     if core.fetched() is None:
         pytest.skip("no Python for browsers here: `make programs` brings it")
-    return small_site(tmp_path_factory.mktemp("site"), lessons=[LESSON], drills=[LAGS])
+    return small_site(tmp_path_factory.mktemp("site"), lessons=[LESSON, OWN, LOG], drills=[LAGS])
 
 
 @pytest.fixture(scope="session")
@@ -134,6 +134,40 @@ def test_a_lesson_is_read_and_its_players_come_to_life(page: Page, site: str) ->
     page.reload()
     told = players.nth(1).locator(".kit-told").get_by_text("The run of the link: 1 step")
     told.wait_for(state="attached")
+
+
+def test_a_model_of_ones_own_lives_on_its_page(page: Page, site: str) -> None:
+    """Its cell makes it in both workers: one steps and forks, and a search without its safeguard
+    comes to the lost write.
+    """
+    page.goto(f"{site}/lessons/{OWN}.html")
+    own = page.locator(".kit-player[data-is=seated]").nth(0)
+    own.locator("[data-do=fork]").click()
+    page.wait_for_selector("body[data-is=live]")
+    page.context.set_offline(True)
+    own.locator(".kp-stage .actions [data-act]:not([data-refused]):not(.suggested)").first.evaluate(
+        "(button) => button.click()"
+    )
+    own.locator(".kp-map:not([hidden])").wait_for()
+    own.locator("[data-do=setup]").click()
+    own.locator("[data-switch=compares]").uncheck()
+    own.locator("[data-setup=search]").click()
+    own.locator(".kit-found").get_by_text("Broken after 4 steps").wait_for()
+
+
+def test_a_rehearsal_lives_on_its_page(page: Page, site: str) -> None:
+    """A real log is read on; what if an operation goes on from one of its epochs is a Player of the
+    model. Both have the files of the notebook.
+    """
+    page.goto(f"{site}/lessons/{LOG}.html")
+    log, what_if = (page.locator(".kit-player[data-is=seated]").nth(n) for n in (0, 1))
+    log.locator("[data-do=step]").click()
+    log.locator("input[aria-valuetext^='step 1 of 43']").wait_for()
+    what_if.locator("[data-do=fork]").click()
+    what_if.locator(".kp-stage .actions [data-act]:not([data-refused])").first.evaluate(
+        "(button) => button.click()"
+    )
+    what_if.locator("input[aria-valuetext^='step 8 of 8']").wait_for()
 
 
 def test_an_exercise_is_judged_on_its_page(page: Page, site: str) -> None:

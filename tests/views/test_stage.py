@@ -740,3 +740,20 @@ def test_a_wire_begins_beside_the_words_of_who_stands_aside() -> None:
     assert not [*crossed(drawn)]
     way = next(part.get("d") or "" for part in drawn.walk() if part.get("class") == "wire thin")
     assert way.count("M") == 2
+
+
+def test_what_many_are_told_alike_is_said_once() -> None:
+    """Up to four envelopes of one sender with the same words have their own; of more the first."""
+
+    def labels(count: int) -> int:
+        """How many labels there are where so many are asked the same."""
+        sent = tuple(Message("A", name, "hello") for name in NAMES[1 : 1 + count])
+        cast = tuple(Character(name, f"n:{name}") for name in NAMES)
+        drawn = staged(Stage(NAMES, cast, messages=sent))
+        assert len(classed(drawn, "envelope")) == count
+        return sum((key or "").startswith("label:") for key in keys(drawn))
+
+    assert (labels(4), labels(5)) == (4, 1)
+
+
+NAMES = tuple("ABCDEF")

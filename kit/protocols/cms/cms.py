@@ -203,47 +203,29 @@ class Cms(NodeModel[CmsState]):
         "size, a removal takes one event, a repair comes before each addition and removal",
     )
 
+    # fmt: off
     one_at_a_time: bool = safeguard(
-        "S-13",
-        "An epoch changes the CMS by one node",
-        ("INV-CMSQI", "INV-LOG"),
+        "S-13", "An epoch changes the CMS by one node", ("INV-CMSQI", "INV-LOG"),
         smallest={"nodes": 2, "members": 1, "changes": 0},
-        wider={"INV-LOG": {"electorate": "heard", "changes": 1}},
-    )
+        wider={"INV-LOG": {"electorate": "heard", "changes": 1}})
     log_transfer: bool = safeguard(
-        "S-14",
-        "A new member has the whole log before it is read from",
-        ("INV-CMSQI", "INV-LOG"),
+        "S-14", "A new member has the whole log before it is read from", ("INV-CMSQI", "INV-LOG"),
         smallest={"nodes": 2, "members": 1, "changes": 0},
-        wider={"INV-LOG": {"electorate": "heard", "changes": 1, "edition": "server"}},
-    )
+        wider={"INV-LOG": {"electorate": "heard", "changes": 1, "edition": "server"}})
     paxos_repair: bool = safeguard(
-        "S-70",
-        "What was accepted since reaches a new member before the members change again",
-        ("INV-CMSQI",),
-        smallest={"nodes": 4, "members": 3, "changes": 0},
-        kept=(
-            KeptAnyhow(
-                "INV-LOG",
-                {"nodes": 4, "members": 3, "electorate": "heard"},
-                23840,
-                "the event that makes a member count is stored by most of the write set already",
-            ),
-        ),
-    )
+        "S-70", "What was accepted since reaches a new member before the members change again",
+        ("INV-CMSQI",), smallest={"nodes": 4, "members": 3, "changes": 0},
+        kept=(KeptAnyhow(
+            "INV-LOG", {"nodes": 4, "members": 3, "electorate": "heard"}, 23840,
+            "the event that makes a member count is stored by most of the write set already"),))
     hand_over: bool = safeguard(
-        "S-15",
-        "A member leaves the cluster only after it has left the CMS",
-        ("INV-PROGRESS",),
-        smallest={"nodes": 2, "members": 1, "changes": 0},
-    )
-
+        "S-15", "A member leaves the cluster only after it has left the CMS", ("INV-PROGRESS",),
+        smallest={"nodes": 2, "members": 1, "changes": 0})
     seeds_by_name: bool = safeguard(
-        "S-74",
-        "Nodes that reach nobody at the addresses of the log find each other through their seeds",
-        ("INV-PROGRESS",),
-        smallest={"nodes": 2, "members": 2, "changes": 0, "edition": "server", "addresses": 2},
-    )
+        "S-74", "Nodes that reach nobody at the addresses of the log find each other through their "
+        "seeds", ("INV-PROGRESS",),
+        smallest={"nodes": 2, "members": 2, "changes": 0, "edition": "server", "addresses": 2})
+    # fmt: on
 
     def set_up(self) -> None:
         """The nodes, their datacenters and racks, and the sizes.
@@ -1005,10 +987,8 @@ class Cms(NodeModel[CmsState]):
         """The event that is committed; what else changes members or cluster, and faults."""
         if hasattr(action, "by"):
             return str(self.words(before, action, after)["event"])
-        return None if isinstance(action, CatchUp) else self.verb(action)
+        return None if isinstance(action, Cms.catch_up) else self.verb(action)
 
-
-SubmitEvent, Advance, CatchUp, *_ = Cms.acts
 
 SCENARIOS = (
     Scenario(

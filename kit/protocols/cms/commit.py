@@ -43,7 +43,7 @@ from kit.engine.declared import (
 )
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput, Refusal
-from kit.masks import chosen, majority
+from kit.masks import majority, nodes_in
 from kit.protocols.cms.refining import refined_by
 from kit.protocols.cms.rules import log as logs
 from kit.protocols.cms.rules.events import Fact, Metadata, machine_of, objection, parsed
@@ -82,7 +82,7 @@ def to_others(m: Commit, s: CommitState) -> Iterator[tuple[int, int]]:
         work = node.handles
         if work.ballot and work.heard.bit_count() < m.quorum:
             rest = m.cms & ~work.heard & ~(1 << place)
-            yield from ((place, other) for other in m.members_of(rest))
+            yield from ((place, other) for other in nodes_in(rest))
 
 
 def asking(*, proposes: bool) -> Any:
@@ -165,51 +165,28 @@ class Commit(NodeModel[CommitState]):
         0, "how often a reply between members is lost", title="lost replies", le=MOST
     )
 
+    # fmt: off
     validation: bool = safeguard(
-        "S-10",
-        "An event must make sense after all that was accepted before it",
-        ("INV-VALID",),
-        smallest={
-            "nodes": 3,
-            "members": 1,
-            "events": ("decommission C at A to A", "replace C D at B to A"),
-        },
-    )
+        "S-10", "An event must make sense after all that was accepted before it", ("INV-VALID",),
+        smallest={"nodes": 3, "members": 1,
+                  "events": ("decommission C at A to A", "replace C D at B to A")})
     cms_quorum: bool = safeguard(
-        "S-12",
-        "An event is in the log once a majority of the CMS has accepted it",
-        ("INV-LOG",),
-        smallest=RACE,
-    )
+        "S-12", "An event is in the log once a majority of the CMS has accepted it", ("INV-LOG",),
+        smallest=RACE)
     apply_in_order: bool = safeguard(
-        "S-16",
-        "Nodes apply epochs in order, without gaps",
-        ("INV-SAMESTATE", "INV-LOG"),
-        smallest={
-            "nodes": 2,
-            "members": 1,
-            "window": 2,
-            "events": ("drop table t at A", "drop table u at A"),
-        },
-    )
+        "S-16", "Nodes apply epochs in order, without gaps", ("INV-SAMESTATE", "INV-LOG"),
+        smallest={"nodes": 2, "members": 1, "window": 2,
+                  "events": ("drop table t at A", "drop table u at A")})
     promises_bind: bool = safeguard(
-        "S-64",
-        "An acceptor that has promised a ballot refuses lower ones",
-        ("INV-LOG",),
-        smallest=RACE,
-    )
+        "S-64", "An acceptor that has promised a ballot refuses lower ones", ("INV-LOG",),
+        smallest=RACE)
     accepted_first: bool = safeguard(
-        "S-65",
-        "A member finishes what an acceptor has accepted before it proposes its own",
-        ("INV-LOG",),
-        smallest=RACE,
-    )
+        "S-65", "A member finishes what an acceptor has accepted before it proposes its own",
+        ("INV-LOG",), smallest=RACE)
     entry_id: bool = safeguard(
-        "S-66",
-        "An unknown outcome is recognised by the id in the entry",
-        ("INV-ONCE",),
-        smallest={"nodes": 2, "members": 1, "events": ("alter table t at B",), "losses": 1},
-    )
+        "S-66", "An unknown outcome is recognised by the id in the entry", ("INV-ONCE",),
+        smallest={"nodes": 2, "members": 1, "events": ("alter table t at B",), "losses": 1})
+    # fmt: on
 
     def set_up(self) -> None:
         """The nodes, who is in the CMS, and what is submitted, snapshots of its own at the end.
@@ -235,10 +212,6 @@ class Commit(NodeModel[CommitState]):
         """An empty log on all nodes, and nothing submitted."""
         nodes, requests = (Member(),) * self.nodes, (Answer(),) * len(self.submissions)
         return CommitState(nodes, requests, self.crashes, self.losses, self.replies)
-
-    def members_of(self, mask: int) -> tuple[int, ...]:
-        """The places of a mask."""
-        return chosen(range(self.nodes), mask)
 
     # -- what rules ask ----------------------------------------------------------------------------
 
@@ -266,8 +239,10 @@ class Commit(NodeModel[CommitState]):
         sent = logs.slice_since(s.nodes[peer].log, mine.epoch)
         return self.knowing(s, node, logs.caught_up(mine, sent, self.machine))
 
-    def unreached(self, s: CommitState, member: int, acceptor: int) -> Refusal | None:
-        """Why an acceptor does not answer a ballot: it is down, or has promised a higher one."""
+    def unanswered(self, s: CommitState, member: int, acceptor: int) -> Next:
+        """What comes of asking an acceptor that answers no ballot: it is down or has promised a
+        higher one; or it knows what the slot holds, and the member learns that.
+        """
         name, other = self.names[acceptor], s.nodes[acceptor]
         if not other.up:
             return refused(f"{name} is down", (name,))
@@ -275,7 +250,7 @@ class Commit(NodeModel[CommitState]):
         promised = other.slot(epoch).promised
         if self.promises_bind and promised > work.ballot and other.log.epoch < epoch:
             return refused(f"{name} has promised a higher ballot")
-        return None
+        return self.from_peer(s, member, acceptor) if self.knows_more(s, member, acceptor) else None
 
     # -- submitting --------------------------------------------------------------------------------
 
@@ -286,7 +261,7 @@ class Commit(NodeModel[CommitState]):
             if known.stage == "waiting" and given.contact and not known.knows_members:
                 yield request, self.number(given.contact)
             elif known.stage in ("waiting", "unknown"):
-                yield from ((request, place) for place in self.members_of(self.cms))
+                yield from ((request, place) for place in nodes_in(self.cms))
 
     def _submit_says(self, before: CommitState, a: Any, after: CommitState) -> str:
         if not self.cms >> self.number(a.node) & 1:
@@ -331,7 +306,7 @@ class Commit(NodeModel[CommitState]):
         """A member begins with a slot, or begins again where another one has a higher ballot."""
         mine = s.nodes[node]
         work, epoch = mine.handles, mine.log.epoch + 1
-        highest = max(s.nodes[place].slot(epoch).promised for place in self.live(s))
+        highest = max(s.nodes[place].slot(epoch).promised for place in nodes_in(self.live(s)))
         if work.ballot and work.ballot >= highest:
             return None
         ballot = next(each for each in count(highest + 1) if self.leader(each) == node)
@@ -341,9 +316,9 @@ class Commit(NodeModel[CommitState]):
         opened = Handling(work.request, ballot, 1 << node, slot.accepted)
         return s.at(node, slots=mine.keeping(promise(slot, ballot)), handles=opened)
 
-    def live(self, s: CommitState) -> Iterator[int]:
-        """The members that are up."""
-        return (place for place in self.members_of(self.cms) if s.nodes[place].up)
+    def live(self, s: CommitState) -> int:
+        """The members that are up, as a mask."""
+        return self.cms & s.where(lambda node: node.up)
 
     def leader(self, ballot: int) -> int:
         """The place of the member that a ballot belongs to."""
@@ -372,10 +347,8 @@ class Commit(NodeModel[CommitState]):
     @purpose("A majority of promises shuts out every lower ballot.")
     def prepare(self, s: CommitState, node: Node, acceptor: Node) -> Next:
         """A member asks an acceptor for its promise; it may learn instead what the slot holds."""
-        if why := self.unreached(s, node, acceptor):
-            return why
-        if self.knows_more(s, node, acceptor):
-            return self.from_peer(s, node, acceptor)
+        if instead := self.unanswered(s, node, acceptor):
+            return instead
         work, epoch = s.nodes[node].handles, s.nodes[node].log.epoch + 1
         slot = s.nodes[acceptor].slot(epoch)
         newest = newer(work.newest, slot.accepted)
@@ -450,10 +423,8 @@ class Commit(NodeModel[CommitState]):
     @purpose("What a majority has accepted, each later majority will name.")
     def accept_value(self, s: CommitState, node: Node, acceptor: Node) -> Next:
         """A member asks an acceptor to accept its value."""
-        if why := self.unreached(s, node, acceptor):
-            return why
-        if self.knows_more(s, node, acceptor):
-            return self.from_peer(s, node, acceptor)
+        if instead := self.unanswered(s, node, acceptor):
+            return instead
         work = s.nodes[node].handles
         assert work.value is not None
         slot = s.nodes[acceptor].slot(work.value.epoch)
@@ -622,7 +593,7 @@ class Commit(NodeModel[CommitState]):
         return s.answered(request, s.requests[request].but(stage="unknown"))
 
     @action(
-        each=lambda m, s: sum(1 << place for place in m.live(s)),
+        each=live,
         spends="crashes",
         fault=True,
         hand=off_stage,
@@ -655,7 +626,7 @@ class Commit(NodeModel[CommitState]):
     def lose_reply(self, s: CommitState, node: Node, acceptor: Node) -> Next:
         """An acceptor promises or accepts, and the member does not hear of it."""
         work = s.nodes[node].handles
-        if self.unreached(s, node, acceptor) or self.knows_more(s, node, acceptor):
+        if self.unanswered(s, node, acceptor):
             return None
         slot = s.nodes[acceptor].slot(s.nodes[node].log.epoch + 1)
         value = work.value
@@ -740,7 +711,7 @@ class Commit(NodeModel[CommitState]):
     def majority(self, s: CommitState) -> str | None:
         """What is committed is stored by a majority of the CMS."""
         for new in self.history(s):
-            having = [place for place in self.members_of(self.cms) if _stores(s.nodes[place], new)]
+            having = [place for place in nodes_in(self.cms) if _stores(s.nodes[place], new)]
             if len(having) < majority(self.size):
                 return f"epoch {new.epoch} is stored by a minority"
         return None

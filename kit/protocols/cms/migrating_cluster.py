@@ -8,7 +8,7 @@ Sources: CEP-21, "Migration Plan"; published code, ``tcm/migration`` (``Election
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from kit.engine.declared import State
 from kit.masks import chosen, is_majority, members, union
@@ -21,6 +21,8 @@ NO_LOG = 0
 """Gossip rules the metadata of the node; logs are numbered from 1 as they are begun."""
 FIRST, INITIALIZED = 1, 2
 """The epoch that comes before all, and the one that takes over what gossip knew."""
+FORGOTTEN: dict[str, Any] = {"ignored": 0, "answered": 0, "unlike": 0}
+"""Of an initiator that remembers nothing of its migration."""
 
 
 class MigratingNode(State, frozen=True, cache_hash=True):
@@ -31,8 +33,7 @@ class MigratingNode(State, frozen=True, cache_hash=True):
     of the CMS of which it was told, ``initiator`` is who asked it to take part in a migration; it
     asks no other one before. ``met`` are the nodes of which it has heard: by gossip everybody (-1),
     in a fresh cluster those that it found. Whom the operator ignores, who has ``answered`` and
-    whose metadata is
-    ``unlike`` its own, the initiator forgets in a crash.
+    whose metadata is ``unlike`` its own, the initiator forgets in a crash.
     """
 
     status: Status = "up"
@@ -164,17 +165,9 @@ class MigratingCluster(State, frozen=True, cache_hash=True, kw_only=True):
     def learn(self, node: int, log: int, epoch: int) -> MigratingCluster:
         """A node runs by a log from now on: what gossip told it does not count any more."""
         at = self.logs[log - 1]
-        return self.at(
-            node,
-            log=log,
-            epoch=epoch,
-            facts=at.facts_at(epoch),
-            knows=at.members_at(epoch),
-            initiator=None,
-            ignored=0,
-            answered=0,
-            unlike=0,
-        )
+        facts, knows = at.facts_at(epoch), at.members_at(epoch)
+        free = self.at(node, initiator=None, **FORGOTTEN)
+        return free.at(node, log=log, epoch=epoch, facts=facts, knows=knows)
 
     def skipped(self, initiator: int) -> int:
         """Whom an initiator does without (a mask): who is to be ignored, and has not come back."""

@@ -21,7 +21,7 @@ Sources: CEP-21, "Migration Plan", "CMS Reconfiguration Protocol"; published cod
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations, permutations
+from itertools import combinations, permutations, product
 from typing import Annotated, Any, Literal, TypeAlias
 
 from kit.engine.declared import (
@@ -44,8 +44,9 @@ from kit.engine.declared import (
 )
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput, Refusal
-from kit.masks import chosen, is_majority, nodes_in
+from kit.masks import chosen, is_majority, nodes_in, where
 from kit.protocols.cms.migrating_cluster import (
+    FORGOTTEN,
     INITIALIZED,
     NO_LOG,
     Edition,
@@ -101,37 +102,23 @@ class Migration(NodeModel[MigratingCluster]):
     crashes: int = budget(0, "how often a node may go down", le=MOST)
     deaths: int = budget(0, "how many nodes may be lost for good", le=1)
 
+    # fmt: off
     metadata_switch: bool = safeguard(
-        "S-19",
-        "While versions are mixed nobody changes metadata, and only new nodes come in",
-        ("INV-SCHEMA", "INV-LIN"),
-        smallest={"nodes": 2},
-    )
+        "S-19", "While versions are mixed nobody changes metadata, and only new nodes come in",
+        ("INV-SCHEMA", "INV-LIN"), smallest={"nodes": 2})
     equal_metadata: bool = safeguard(
-        "S-71",
-        "The log begins only when all nodes have the same metadata",
-        ("INV-SCHEMA", "INV-LIN"),
-        smallest={"nodes": 2},
-    )
+        "S-71", "The log begins only when all nodes have the same metadata",
+        ("INV-SCHEMA", "INV-LIN"), smallest={"nodes": 2})
     no_second_log: bool = safeguard(
-        "S-72",
-        "A migration ignores no node that may have begun a log already",
-        ("INV-LOG",),
-        smallest={"nodes": 2, "changes": 0, "crashes": 1},
-    )
+        "S-72", "A migration ignores no node that may have begun a log already", ("INV-LOG",),
+        smallest={"nodes": 2, "changes": 0, "crashes": 1})
     initiator_answers: bool = safeguard(
-        "S-73",
-        "A migration is aborted only when it has certainly begun no log",
-        ("INV-LOG",),
-        smallest={"edition": "server", "nodes": 3, "changes": 0, "crashes": 1},
-    )
-
+        "S-73", "A migration is aborted only when it has certainly begun no log", ("INV-LOG",),
+        smallest={"edition": "server", "nodes": 3, "changes": 0, "crashes": 1})
     one_election: bool = safeguard(
-        "S-75",
-        "A node takes part in the election of one initiator at a time",
-        ("INV-LOG",),
-        smallest={"edition": "server", "nodes": 2, "changes": 0},
-    )
+        "S-75", "A node takes part in the election of one initiator at a time", ("INV-LOG",),
+        smallest={"edition": "server", "nodes": 2, "changes": 0})
+    # fmt: on
 
     def set_up(self) -> None:
         """All nodes have a name; the spare one is X.
@@ -175,9 +162,7 @@ class Migration(NodeModel[MigratingCluster]):
 
     @action(
         spends="changes",
-        each=lambda m, s: (
-            (node, kind) for node in range(len(m.names)) for kind in m.kinds if s.up >> node & 1
-        ),
+        each=lambda m, s: product(nodes_in(s.up), m.kinds),
         says=says_change,
         travels=lambda m, before, act, after: m.pushes(after, m.number(act.node)),
         unasked=True,
@@ -218,9 +203,8 @@ class Migration(NodeModel[MigratingCluster]):
     @action(
         each=lambda m, s: (
             pair
-            for pair in combinations(range(len(m.names)), 2)
-            if all((s.old & s.up) >> i & 1 for i in pair)
-            and s.nodes[pair[0]].facts != s.nodes[pair[1]].facts
+            for pair in combinations(nodes_in(s.old & s.up), 2)
+            if s.nodes[pair[0]].facts != s.nodes[pair[1]].facts
         ),
         travels=(
             Travel("message", "{node}", "{target}", "gossip"),
@@ -242,11 +226,8 @@ class Migration(NodeModel[MigratingCluster]):
         return s.at(node, status="up", is_new=True, frozen=False)
 
     @action(
-        each=lambda m, s: (
-            (node, old)
-            for node, old in permutations(range(len(m.names)), 2)
-            if s.nodes[node].is_up and s.nodes[node].is_new
-            if s.nodes[old].is_up and s.nodes[old].is_old and not s.nodes[old].frozen
+        each=lambda m, s: product(
+            nodes_in(s.up & ~s.old), nodes_in(s.up & s.old & s.where(lambda n: not n.frozen))
         ),
         when=lambda m: m.edition == "documents" and m.metadata_switch,
         travels=(
@@ -290,14 +271,14 @@ class Migration(NodeModel[MigratingCluster]):
         if self.edition == "server" and s.is_mixed and not s.has_log:
             return refused("upgraded nodes take nobody in before the log has begun")
         new = MigratingNode(is_new=version == "new", facts=contacts[0].facts)
-        return s.but(nodes=(*s.nodes[:node], new, *s.nodes[node + 1 :]))
+        return s.put(node, new)
 
     # -- the operator's tool ---------------------------------------------------------------------
 
     def injects(self, s: MigratingCluster) -> Iterator[tuple[int, int]]:
         """Whoever has a change that another node does not have."""
-        for source, node in permutations(range(len(s.nodes)), 2):
-            if s.up >> source & s.up >> node & 1 and s.nodes[source].facts & ~s.nodes[node].facts:
+        for source, node in permutations(nodes_in(s.up), 2):
+            if s.nodes[source].facts & ~s.nodes[node].facts:
                 yield source, node
 
     @action(each=injects, travels=[Travel("message", "{source}", "{node}", "injected")])
@@ -390,8 +371,8 @@ class Migration(NodeModel[MigratingCluster]):
         """Whoever an initiator has not heard of yet: upgraded nodes that it does not ignore."""
         for node, at in enumerate(s.nodes):
             if at.answered:
-                unheard = s.where(lambda n: n.is_up and n.is_new) & ~at.answered & at.met
-                yield from ((node, peer) for peer in range(len(s.nodes)) if unheard >> peer & 1)
+                unheard = s.up & ~s.old & ~at.answered & at.met
+                yield from ((node, peer) for peer in nodes_in(unheard))
 
     @action(
         each=answering,
@@ -492,13 +473,9 @@ class Migration(NodeModel[MigratingCluster]):
         assert first is not None
         if self.initiator_answers and not may_be_aborted(s, first):
             return refused(f"{self.names[first]} may have begun the log", self.named(1 << first))
-        nodes = (
-            n.but(initiator=None, ignored=0, answered=0, unlike=0)
-            if n.initiator == first and n.waits_for_log
-            else n
-            for n in s.nodes
-        )
-        return s.but(nodes=tuple(nodes))
+        for each in nodes_in(s.where(lambda n: n.initiator == first and n.waits_for_log)):
+            s = s.at(each, initiator=None, **FORGOTTEN)
+        return s
 
     # -- the new world ---------------------------------------------------------------------------
 
@@ -520,10 +497,9 @@ class Migration(NodeModel[MigratingCluster]):
                     yield Travel("answer", name, act.node, f"CMS {members}", leg=1)
 
     @action(
-        each=lambda m, s: sum(
-            1 << i
+        each=lambda m, s: where(
+            n.waits_for_log and n.initiator is None and m.members_heard(s, i) != n.knows
             for i, n in enumerate(s.nodes)
-            if n.waits_for_log and n.initiator is None and m.members_heard(s, i) != n.knows
         ),
         says=lambda m, before, act, after: (
             "{node} asks its upgraded peers who keeps the log: "
@@ -551,11 +527,10 @@ class Migration(NodeModel[MigratingCluster]):
         else:
             begun = [i for i, log in enumerate(s.logs, 1) if log.founder == at.initiator]
             able = s.where(lambda n: n.is_up and n.log in begun)
-        places = [i for i in range(len(s.nodes)) if able >> i & 1]
-        return max(places, key=lambda i: s.nodes[i].epoch, default=None)
+        return max(nodes_in(able), key=lambda i: s.nodes[i].epoch, default=None)
 
     @action(
-        each=lambda m, s: sum(1 << i for i in range(len(s.nodes)) if m.source(s, i) is not None),
+        each=lambda m, s: where(m.source(s, i) is not None for i in range(len(s.nodes))),
         says=lambda m, before, act, after: (
             "{node} takes the log up to epoch "
             f"{after.nodes[m.number(act.node)].epoch} from {m.sender(before, act)}."
@@ -579,13 +554,12 @@ class Migration(NodeModel[MigratingCluster]):
 
     def growing(self, s: MigratingCluster) -> int:
         """Who may become a member while the CMS is smaller than it is to be (a mask)."""
-        return sum(
-            1 << i
-            for i, n in enumerate(s.nodes)
-            if n.is_up and (log := s.log_of(n))
+        few = {
+            number: members
+            for number, log in enumerate(s.logs, 1)
             if (members := log.members_at(log.top)).bit_count() < self.size
-            if not members >> i & 1
-        )
+        }
+        return s.up & where(not few.get(n.log, -1) >> i & 1 for i, n in enumerate(s.nodes))
 
     @action(
         each=growing,
@@ -609,7 +583,7 @@ class Migration(NodeModel[MigratingCluster]):
     @purpose("Each step of a migration may be the last one before a crash.")
     def crash(self, s: MigratingCluster, node: Node) -> Next:
         """{node} goes down; its disk stays."""
-        return s.at(node, status="down", ignored=0, answered=0, unlike=0)
+        return s.at(node, status="down", **FORGOTTEN)
 
     @action(each=lambda m, s: s.where(lambda n: n.status == "down"))
     @purpose("What is on its disk decides as what it comes back.")
@@ -629,7 +603,7 @@ class Migration(NodeModel[MigratingCluster]):
     @purpose("A node that never comes back must not stop the others.")
     def die(self, s: MigratingCluster, node: Node) -> Next:
         """{node} is lost for good, and so is what only its disk held."""
-        lost = s.at(node, status="lost", ignored=0, answered=0, unlike=0, initiator=None)
+        lost = s.at(node, status="lost", initiator=None, **FORGOTTEN)
         return lost.but(owed=lost.owed & lost.facts_on(lost.there))
 
     # -- what must hold --------------------------------------------------------------------------
@@ -761,11 +735,6 @@ def in_a_line(node: MigratingNode) -> str:
     frozen = ", switch set" if node.frozen else ""
     return f"{version}, {rules}{frozen}, changes {numbered(node.facts) or 'none'}"
 
-
-(
-    Change, Gossip, Upgrade, Freeze, Bring, Inject, Discover, Initialize, Answer, BeginLog, Abort,
-    AskMembers, CatchUp, Grow, Crash, Restart, Die,
-) = Migration.acts  # fmt: skip
 
 _ALL = ("upgrade A", "upgrade B", "upgrade C")
 ENTRY = entry(

@@ -43,6 +43,7 @@ from kit.engine.declared import (
 )
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import Refusal, counted
+from kit.masks import nodes_in
 from kit.protocols.cms.rules import schema as rules
 from kit.protocols.cms.rules.log import Entry, Machine
 from kit.protocols.cms.rules.schema import CANCEL, JOIN, JOINED, SchemaMetadata
@@ -247,48 +248,31 @@ class Schema(NodeModel[SchemaState]):
     reconfigurations: int = budget(0, "how often the CMS grows by a node", le=MOST)
     injections: int = budget(0, "how often somebody injects a gossip message", le=MOST)
 
+    # fmt: off
     ordered: bool = safeguard(
-        "S-80",
-        "Changes of metadata go through one log; nodes do none by themselves",
+        "S-80", "Changes of metadata go through one log; nodes do none by themselves",
         ("INV-SCHEMA", "INV-VISIBLE", "INV-STREAM", "INV-RF", "INV-SAMESTATE"),
         smallest={"nodes": 2},
-        wider={
-            "INV-VISIBLE": {"nodes": 3, "race": "table", "writes": 1},
-            "INV-STREAM": {"race": "none", "joins": 1, "writes": 1},
-            "INV-RF": {"race": "replication", "joins": 1},
-        },
-    )
+        wider={"INV-VISIBLE": {"nodes": 3, "race": "table", "writes": 1},
+               "INV-STREAM": {"race": "none", "joins": 1, "writes": 1},
+               "INV-RF": {"race": "replication", "joins": 1}})
     validate_committed: bool = safeguard(
-        "S-10",
-        "What is proposed must make sense in the committed state",
-        ("INV-VALID",),
-        smallest={"nodes": 2},
-    )
+        "S-10", "What is proposed must make sense in the committed state", ("INV-VALID",),
+        smallest={"nodes": 2})
     operator_cancel: bool = safeguard(
-        "S-17",
-        "Only an operator cancels, no timeout does",
-        ("INV-CANCEL",),
-        smallest={"nodes": 2, "race": "none", "joins": 1, "cuts": 1},
-    )
+        "S-17", "Only an operator cancels, no timeout does", ("INV-CANCEL",),
+        smallest={"nodes": 2, "race": "none", "joins": 1, "cuts": 1})
     log_decides: bool = safeguard(
-        "S-81",
-        "Who owns data is in the log; what gossip says of it changes nothing",
-        ("INV-SAMESTATE",),
-        smallest={"nodes": 2, "race": "none", "injections": 1},
-    )
+        "S-81", "Who owns data is in the log; what gossip says of it changes nothing",
+        ("INV-SAMESTATE",), smallest={"nodes": 2, "race": "none", "injections": 1})
     schema_first: bool = safeguard(
-        "S-82",
-        "A joiner streams once it has applied the log up to the epoch of its start",
-        ("INV-SCHEMA", "INV-STREAM"),
-        smallest={"nodes": 2, "race": "none", "joins": 1},
-        wider={"INV-STREAM": {"writes": 1}},
-    )
+        "S-82", "A joiner streams once it has applied the log up to the epoch of its start",
+        ("INV-SCHEMA", "INV-STREAM"), smallest={"nodes": 2, "race": "none", "joins": 1},
+        wider={"INV-STREAM": {"writes": 1}})
     ranges_stay: bool = safeguard(
-        "S-83",
-        "While ranges are locked, no statement changes replication",
-        ("INV-RF",),
-        smallest={"nodes": 2, "race": "replication", "joins": 1},
-    )
+        "S-83", "While ranges are locked, no statement changes replication", ("INV-RF",),
+        smallest={"nodes": 2, "race": "replication", "joins": 1})
+    # fmt: on
 
     def set_up(self) -> None:
         """The nodes, what was done before, and what clients ask for.
@@ -366,10 +350,8 @@ class Schema(NodeModel[SchemaState]):
                 )
         for name in was:
             view = gossip.forgetting(view, name)
-        after = node.but(view=view, epoch=epoch, members=new.members).with_cells(new.cells)
-        return s.at(
-            place, **{each: getattr(after, each) for each in ("view", "epoch", "members", "cells")}
-        )
+        after = node.but(view=view, epoch=epoch, members=new.members)
+        return s.put(place, after.with_cells(new.cells))
 
     def committed(self, s: SchemaState, event: str, who: str) -> Next:
         """An event is in the log, and members of the CMS apply it."""
@@ -415,8 +397,7 @@ class Schema(NodeModel[SchemaState]):
             if why := gossip.objection(gossip.schema_of(node.cells), planned.change):
                 return refused(why)
             cells = gossip.cells_of(planned.change, self.base + len(s.done) + 1, node.name)
-            after = node.with_cells(gossip.merged(node.cells, cells))
-            s = s.at(planned.node, cells=after.cells, view=after.view)
+            s = s.put(planned.node, node.with_cells(gossip.merged(node.cells, cells)))
             return s.but(done=(*s.done, number))
         if why := rules.objection(
             self.metadata(s, node.epoch), planned.text, locks=self.ranges_stay
@@ -483,15 +464,15 @@ class Schema(NodeModel[SchemaState]):
 
     def seeds(self, s: SchemaState) -> Iterator[tuple[int, int]]:
         """The joiner, and each member that it may ask."""
-        for x in self.joiner(s, "out"):
+        for x in nodes_in(self.joiner(s, "out")):
             for seed, node in enumerate(s.nodes):
                 if node.serves and self.reaches(s, JOINER, node.name):
                     yield x, seed
 
-    def joiner(self, s: SchemaState, *phases: Phase) -> list[int]:
-        """The place of the joiner, where it is up and so far."""
+    def joiner(self, s: SchemaState, *phases: Phase) -> int:
+        """The joiner, where it is up and so far, as a mask."""
         x = len(s.nodes) - 1
-        return [x] if s.nodes[x].phase in phases and s.nodes[x].is_up else []
+        return (s.nodes[x].phase in phases and s.nodes[x].is_up) << x
 
     @action(
         tag="ask-seed",
@@ -513,7 +494,7 @@ class Schema(NodeModel[SchemaState]):
 
     @action(
         tag="bootstrap",
-        each=lambda m, s: sum(1 << x for x in m.joiner(s, "asked")),
+        each=lambda m, s: m.joiner(s, "asked"),
         when=lambda m: m.joins,
         spends="joins",
         says=either(
@@ -539,7 +520,7 @@ class Schema(NodeModel[SchemaState]):
     @action(
         each=lambda m, s: [
             (x, at)
-            for x in m.joiner(s, "boot")
+            for x in nodes_in(m.joiner(s, "boot"))
             for at, node in enumerate(s.nodes)
             if node.serves and at != x and m.reaches(s, JOINER, node.name)
         ],
@@ -563,7 +544,7 @@ class Schema(NodeModel[SchemaState]):
 
     @action(
         tag="joined",
-        each=lambda m, s: sum(1 << x for x in m.joiner(s, "streamed")),
+        each=lambda m, s: m.joiner(s, "streamed"),
         when=lambda m: m.joins,
         says=either(
             "{node} has joined, as epoch {newest}.",
@@ -584,9 +565,7 @@ class Schema(NodeModel[SchemaState]):
         return self.committed(s.at(x, phase="asked", data=0, plan=()), f"{CANCEL} {JOINER}", who)
 
     @action(
-        each=lambda m, s: sum(
-            1 << len(m.names) - 1 for _ in m.metadata(s, m.newest(s)).those(BOOT)
-        ),
+        each=lambda m, s: bool(m.metadata(s, m.newest(s)).those(BOOT)) << len(m.names) - 1,
         when=lambda m: m.ordered and m.joins,
         spends="cancels",
         says="An operator cancels the join of {node}, as epoch {newest}.",
@@ -933,7 +912,7 @@ class Schema(NodeModel[SchemaState]):
     def words(self, before: SchemaState, action: Any, after: SchemaState) -> Words:
         """Epochs before and after, what a change is and what becomes of it, who stores a write."""
         words: dict[str, Any] = {"newest": self.newest(after), "number": len(after.written)}
-        if isinstance(action, SubmitChange | Decide):
+        if isinstance(action, (Schema.submit_change, Schema.decide)):
             planned = self.planned[action.number]
             node = after.nodes[planned.node]
             words |= {"node": node.name, "what": planned.change.text, "epoch": node.epoch}
@@ -956,24 +935,19 @@ class Schema(NodeModel[SchemaState]):
         words["verdict"] = (
             "it is" if old.members == new.members else f"it is {words['members']} now"
         )
-        if isinstance(action, Write):
+        if isinstance(action, Schema.write):
             words["stored"] = ", ".join(self.stored(before, after))
-        if isinstance(action, Stream):
+        if isinstance(action, Schema.stream):
             count = (new.data & ~old.data).bit_count()
             words["streamed"] = f"{count} of {counted(len(after.written), 'write')}"
-        if isinstance(action, StartAgain):
+        if isinstance(action, Schema.start_again):
             words["orphan"] = next(iter(gossip.schema_of(new.cells).orphans), "")
         return words
 
     def milestone(self, before: SchemaState, action: Any, after: SchemaState) -> str | None:
         """All but what nodes learn of each other, and what clients write."""
-        return None if isinstance(action, CatchUp | Write) else self.verb(action)
+        return None if isinstance(action, (Schema.catch_up, Schema.write)) else self.verb(action)
 
-
-SubmitChange, Decide, CatchUp, AskSeed, Begin, Stream, Finish, Cancel, TimeOut, Write, *_rest = (
-    Schema.acts
-)
-Stop, StartAgain, CheckList, Reconfigure, Inject, CutOff, Heal = _rest
 
 RACING = ("create table ks.t using ud at A", "drop type ks.ud at B")
 SCENARIOS = (

@@ -106,7 +106,7 @@ class Dataplane(storage.Storage):
         1, "so long a step waits in mode gossip", title="ticks of RING_DELAY", ge=1, le=100
     )
     crashes: int = storage.CRASHES
-    cleaning: bool = parameter(False, "replicas may clean up after a move", title="clean-up")
+    cleaning: bool = parameter(False, "replicas may clean up after a move", title="cleanup")
     collecting: bool = storage.COLLECTING
 
     safeguards = (
@@ -208,7 +208,7 @@ ENTRY = entry(
         ),
         Scenario(
             "timeouts",
-            "A coordinator may give up at any moment: what becomes of the write?",
+            "A coordinator may give up at any moment: what happens to the write?",
             {"timeouts": True},
         ),
         Scenario("gossip", "Gossip: no order, no barrier, only waiting", {"mode": "gossip"}),

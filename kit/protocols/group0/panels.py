@@ -312,7 +312,7 @@ def question(scene: Scene) -> Question | None:
     newest = rows[-1] if rows else 0
     built = _built(entry.previous)
     return Question(
-        f"{entry.text} of {entry.creator}, built on {built}, is committed. What becomes of it?",
+        f"{entry.text} of {entry.creator}, built on {built}, is committed. What happens to it?",
         (EFFECT, NOTHING),
         (EFFECT if entry.effective else NOTHING,),
         f"The newest state before it is {newest}; it was built on {built}.",

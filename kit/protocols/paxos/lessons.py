@@ -14,7 +14,6 @@ from kit.protocols.paxos.messages import Accept, AcceptedReply, Chosen, Promise,
 from kit.protocols.paxos.paxos import Paxos
 from kit.protocols.paxos.rules import Accepted, newer, to_propose
 
-OF_PAXOS = "the model paxos"
 REPLIES: dict[type, str] = {
     Promise: "it promises the ballot",
     AcceptedReply: "it accepts the value",
@@ -30,7 +29,7 @@ def reply_to(timeline: Timeline, verb: str) -> PosedQuestion:
 
     Raises BadInput where the model is not Paxos, or no such message can be received now.
     """
-    model, before = model_of(timeline, Paxos, OF_PAXOS), timeline.state
+    model, before = model_of(timeline, Paxos), timeline.state
     option = model.find(before, verb)
     if option is None or option[1] is not None or not hasattr(option[0], "envelope"):
         raise BadInput("verb", verb, "the verb of a message that can be received: deliver A>B …")
@@ -53,7 +52,7 @@ def proposal(timeline: Timeline, verb: str) -> PosedQuestion:
 
     Raises BadInput where the model is not Paxos, or that promise brings no proposal about.
     """
-    model = model_of(timeline, Paxos, OF_PAXOS)
+    model = model_of(timeline, Paxos)
     end = copied(timeline, timeline.at)
     option = model.find(end.state, verb)
     if option is None or option[1] is not None:
@@ -78,7 +77,7 @@ def possible_values(timeline: Timeline, epoch: int = 1) -> PosedQuestion:
 
     Raises BadInput where the model is not Paxos, or there are too many states to look at.
     """
-    model = model_of(timeline, Paxos, OF_PAXOS)
+    model = model_of(timeline, Paxos)
     seen, pending, reached = {timeline.state}, [timeline.state], set[str]()
     for state in pending:  # grows while it is walked along
         values = {node.known(epoch) for node in state.nodes} - {None}

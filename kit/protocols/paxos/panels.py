@@ -133,13 +133,7 @@ VIEWS = staged(
         Table(
             of_state(facts.epochs),
             "slot:{0.epoch}",
-            (
-                Column("epoch", "epoch"),
-                Column("value", "value"),
-                Column("state", "state"),
-                Column("stored by", "stored"),
-                Column("known to", "known"),
-            ),
+            ("epoch", "value", "state", "stored by", "known to"),
             caption="Each epoch: its value, who has that on disk, who knows that it is chosen",
             of="epoch:{0.epoch}",
             line=facts.epoch_line,

@@ -124,25 +124,18 @@ class CommitLog(NodeModel[LogState]):
     changes: int = budget(2, "how many changes of metadata there are", le=6)
     crashes: int = budget(1, "how often the node crashes", le=3)
 
+    # fmt: off
     sync_each: bool = safeguard(
-        "S-95",
-        "A change of metadata is answered once it is synced",
-        ("INV-DURABLE",),
-        smallest={"shards": 1, "writes": 0, "changes": 1},
-    )
+        "S-95", "A change of metadata is answered once it is synced", ("INV-DURABLE",),
+        smallest={"shards": 1, "writes": 0, "changes": 1})
     own_priority: bool = safeguard(
-        "S-96",
-        "The disk does the work of the metadata log first",
-        ("INV-QUICK",),
-        smallest={"shards": 2, "writes": 2, "changes": 1, "crashes": 0},
-    )
+        "S-96", "The disk does the work of the metadata log first", ("INV-QUICK",),
+        smallest={"shards": 2, "writes": 2, "changes": 1, "crashes": 0})
     own_log: bool = safeguard(
-        "S-97",
-        "Metadata has a log of its own, with its own segment size",
-        ("INV-FITS", "INV-QUICK"),
-        smallest={"shards": 1, "writes": 0, "changes": 1, "crashes": 0},
-        wider={"INV-QUICK": {"shards": 3, "writes": 2}},
-    )
+        "S-97", "Metadata has a log of its own, with its own segment size",
+        ("INV-FITS", "INV-QUICK"), wider={"INV-QUICK": {"shards": 3, "writes": 2}},
+        smallest={"shards": 1, "writes": 0, "changes": 1, "crashes": 0})
+    # fmt: on
 
     def set_up(self) -> None:
         """The logs, and the disk."""
@@ -346,7 +339,7 @@ class CommitLog(NodeModel[LogState]):
 
     def milestone(self, before: LogState, action: Any, after: LogState) -> str | None:
         """Answers, crashes and replays."""
-        if isinstance(action, Answer):
+        if isinstance(action, CommitLog.answer):
             return f"{before.change} answered"
         return self.verb(action) if before.up != after.up else None
 
@@ -356,7 +349,6 @@ def listed(records: Iterable[str]) -> str:
     return ", ".join(records) or "nothing"
 
 
-_, _, _, _, _, Answer, *_ = CommitLog.acts
 ENTRY = entry(
     CommitLog,
     scenarios=(
@@ -369,14 +361,12 @@ ENTRY = entry(
             "saturated",
             "The data logs keep the disk busy, and a schema change is still quick",
             {"shards": 3, "writes": 9, "crashes": 0},
-            script=(
-                *(f"write D{shard}" for shard in (0, 1, 2) * 3),
-                *(f"{what} D{shard}" for what in ("timer", "flush") for shard in range(3)),
-                *("change definition", "disk", "answer", "disk", "change entry", "disk", "answer"),
-            ),
+            script=(*(f"write D{shard}" for shard in (0, 1, 2) * 3),
+                    *(f"{what} D{shard}" for what in ("timer", "flush") for shard in range(3)),
+                    *("change definition", "disk", "answer", "disk", "change entry", "disk",
+                      "answer")),
         ),
     ),
-    fuzzing=Fuzzing(
-        {"shards": 4, "writes": 12, "changes": 4, "crashes": 2}, {"crash": 0.1, "disk": 2}
-    ),
-)
+    fuzzing=Fuzzing({"shards": 4, "writes": 12, "changes": 4, "crashes": 2},
+                    {"crash": 0.1, "disk": 2}),
+)  # fmt: skip

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from msgspec import Struct
 
 from kit.engine.machines import MachineState
-from kit.masks import majority
 from kit.protocols.raft.raft import Raft, leading
 from kit.protocols.raft.rules.configuration import Configuration
 from kit.protocols.raft.rules.log import Data
-from kit.protocols.raft.state import Candidate, Leader, Server
-from kit.protocols.raft.words import configuration_text, data_text, server_text
+from kit.protocols.raft.state import Server
+from kit.protocols.raft.words import configuration_text, data_text, role_of, server_text
 
 FULL, OPEN = "■", "□"
+RESTFUL = ("leader", "down")
+"""Who waits for nobody."""
 
 
 class ServerRow(Struct, frozen=True):
@@ -26,55 +25,31 @@ class ServerRow(Struct, frozen=True):
     vote: str
     leader: str
     wait: str
-    last: int
-    commit: int
-    applied: int
     members: str
-
-
-class Quorum(Struct, frozen=True):
-    """A group of voters, and which of them have done something: ``■■□ 2 of 3``."""
-
-    group: tuple[str, ...]
-    done: tuple[str, ...]
-
-    @property
-    def needed(self) -> int:
-        """How many of them are a majority."""
-        return majority(len(self.group))
-
-    @property
-    def ticks(self) -> str:
-        """A square for each voter, full for one that has done it."""
-        squares = FULL * len(self.done) + OPEN * (len(self.group) - len(self.done))
-        return f"{squares} {len(self.done)} of {len(self.group)}"
+    server: Server
 
 
 class EntryRow(Struct, frozen=True):
     """An index of the log: what each server has there, and who stores the entry of the leader.
 
-    Without a leader the newest entry is counted. ``entry`` is the key of that entry, ``is_last``
-    that no later index is known to be committed.
+    That is counted in each group of voters: ``■■□ 2 of 3``. Without a leader the newest entry is.
+    ``entry`` is the key of that entry, ``is_last`` that no later index is known to be committed.
     """
 
     index: int
     entry: str
     cells: tuple[str, ...]
-    quorums: tuple[Quorum, ...]
-    committed: tuple[str, ...]
+    quorums: tuple[str, ...]
     is_last: bool
+
+
+def _counted(done: int, of: int) -> str:
+    return f"{FULL * done}{OPEN * (of - done)} {done} of {of}"
 
 
 def held_text(data: Data) -> str:
     """What an entry holds: a command, the members, or nothing, by which a term begins."""
     return data_text(data) or "begins"
-
-
-def role_of(server: Server) -> str:
-    """Follower, leader, candidate; one that only asks whether it could win is a pre-candidate."""
-    if isinstance(server.role, Candidate):
-        return "pre-candidate" if server.role.trial else "candidate"
-    return "leader" if isinstance(server.role, Leader) else "follower"
 
 
 def servers(m: Raft, s: MachineState) -> tuple[ServerRow, ...]:
@@ -83,26 +58,10 @@ def servers(m: Raft, s: MachineState) -> tuple[ServerRow, ...]:
 
 
 def _server(m: Raft, server: Server, *, down: bool) -> ServerRow:
-    wait = f"{server.elapsed} of {server.timeout}" if m.clock else ""
-    if isinstance(server.role, Leader) or down:
-        wait = ""
-    return ServerRow(
-        server.id,
-        "down" if down else role_of(server),
-        server.term,
-        server.stored.vote,
-        server.leader,
-        wait and f"{FULL * server.elapsed}{OPEN * (server.timeout - server.elapsed)} {wait}",
-        server.log.last_index,
-        server.commit,
-        server.applied,
-        configuration_text(server.configuration),
-    )
-
-
-def newest(s: MachineState, index: int) -> int:
-    """The newest term of which some server has an entry at an index; 0: none has one."""
-    return max(n.server.log.term(index) or 0 for n in s.nodes)
+    role = "down" if down else role_of(server)
+    wait = _counted(server.elapsed, server.timeout) * (m.clock and role not in RESTFUL)
+    vote, members = server.stored.vote, configuration_text(server.configuration)
+    return ServerRow(server.id, role, server.term, vote, server.leader, wait, members, server)
 
 
 def first_leader(s: MachineState) -> Server | None:
@@ -129,15 +88,15 @@ def entries(m: Raft, s: MachineState) -> tuple[EntryRow, ...]:
     leader, groups = first_leader(s), in_force(s).groups
 
     def row(index: int) -> EntryRow:
-        term = (leader and leader.log.term(index)) or newest(s, index)
-        logs = ((name, log) for name, log in disks.items() if index <= log.last_index)
-        has = {name for name, log in logs if log.matches(index, term)}
+        terms = (log.term(index) or 0 for log in logs)
+        term = (leader and leader.log.term(index)) or max(terms)
+        long = {name: log for name, log in disks.items() if index <= log.last_index}
+        has = {name for name, log in long.items() if log.matches(index, term)}
         return EntryRow(
             index,
             f"entry:{index}:{term}",
             tuple(_cell(n.server, index) for n in s.nodes),
-            tuple(Quorum(group, tuple(n for n in group if n in has)) for group in groups),
-            tuple(n.server.id for n in s.nodes if n.server.commit >= index),
+            tuple(_counted(sum(n in has for n in group), len(group)) for group in groups),
             index == known,
         )
 
@@ -152,28 +111,19 @@ def _cell(server: Server, index: int) -> str:
     return f"{entry.term}: {held_text(entry.data)}{done}" if entry else ""
 
 
-def different(s: MachineState) -> Iterator[tuple[int, int]]:
-    """Each entry that some log has, by index and term: two of one index exclude each other."""
-    yield from sorted({(e.index, e.term) for n in s.nodes for e in n.server.log})
-
-
 def log_line(row: EntryRow) -> str:
     """``index 2: 1: x ✓, 1: x, –; stored by ■■□ 2 of 3``."""
     cells = ", ".join(each or "–" for each in row.cells)
-    stored = " and ".join(each.ticks for each in row.quorums)
+    stored = " and ".join(row.quorums)
     return f"index {row.index}: {cells}; stored by {stored}"
 
 
-def _servers(m: Raft, s: MachineState, _: str) -> str:
-    return "\n".join(f"{n.server.id}: {server_text(n.server)}" for n in s.nodes)
-
-
-def _log(m: Raft, s: MachineState, _: str) -> str:
-    return "\n".join(map(log_line, entries(m, s))) or "all logs are empty"
-
-
-def _answers(m: Raft, s: MachineState, _: str) -> str:
-    return "\n".join(f"{a.request}: {a.outcome}" for a in s.answers) or "nobody has an answer"
-
-
-OUTPUT = {"servers": _servers, "log": _log, "answers": _answers}
+OUTPUT = {
+    "servers": lambda m, s, _: "\n".join(
+        f"{n.server.id}: {server_text(n.server)}" for n in s.nodes
+    ),
+    "log": lambda m, s, _: "\n".join(map(log_line, entries(m, s))) or "all logs are empty",
+    "answers": lambda m, s, _: (
+        "\n".join(f"{a.request}: {a.outcome}" for a in s.answers) or "nobody has an answer"
+    ),
+}

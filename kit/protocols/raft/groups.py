@@ -35,6 +35,7 @@ IDS = {
     "schema": "5c8e0a10-0000-1000-8000-00000000a001",
     "data": "da7a0b20-0000-1000-8000-00000000b002",
 }
+UUIDS = tuple(IDS.values())
 EDITIONS = (Options("server", timers=False), Options("documents", timers=False))
 """The options of each group: they differ."""
 Servers: TypeAlias = tuple[Server, ...]
@@ -47,6 +48,11 @@ class GroupMessage(Struct, frozen=True, tag="of", cache_hash=True):
 
     group: str
     message: Message
+
+    @property
+    def name(self) -> str:
+        """The group's name."""
+        return [*IDS][UUIDS.index(self.group)]
 
 
 class RaftGroups(NetworkModel):
@@ -80,15 +86,15 @@ class RaftGroups(NetworkModel):
     def after(self, servers: Servers, group: int, output: Output) -> Turn:
         """What comes of an event of one group: what is committed is applied at once."""
         server = core.apply(output.server, output.server.commit, EDITIONS[group]).server
-        name = tuple(IDS.values())[group]
-        posts = (Post(each.target, GroupMessage(name, each.message)) for each in output.messages)
+        uuid = UUIDS[group]
+        posts = (Post(each.target, GroupMessage(uuid, each.message)) for each in output.messages)
         return (*servers[:group], server, *servers[group + 1 :]), tuple(posts)
 
     @receives(GroupMessage)
     def receives_message(self, servers: Servers, envelope: Envelope[GroupMessage]) -> Turn:
         """The server of the message's group gets it."""
-        group = tuple(IDS.values()).index(envelope.message.group)
-        message = envelope.message.message
+        uuid, message = envelope.message.group, envelope.message.message
+        group = UUIDS.index(uuid)
         output = core.receive(servers[group], envelope.source, message, EDITIONS[group])
         return self.after(servers, group, output)
 
@@ -96,7 +102,7 @@ class RaftGroups(NetworkModel):
     @purpose("Each group elects its own leader and has its own log.")
     def happen(self, s: ActorState, node: Node, group: Group, event: Event) -> Any:
         """At {node}, in group {group}: {event}."""
-        server, options, name = s.nodes[node][group], EDITIONS[group], tuple(IDS.values())[group]
+        server, options, name = s.nodes[node][group], EDITIONS[group], UUIDS[group]
         role, log = server.role, server.log
         leads = isinstance(role, Leader)
         if leads == (event == "campaign") or (event == "campaign" and server.term >= self.terms):
@@ -149,11 +155,11 @@ class RaftGroups(NetworkModel):
 
     def in_short(self, message: GroupMessage) -> str:
         """Whose message it is, and what kind of message."""
-        return f"{_name(message)}: {message.message.__struct_config__.tag}"
+        return f"{message.name}: {message.message.__struct_config__.tag}"
 
     def in_full(self, message: GroupMessage) -> str:
         """The message with all that it says, and whose it is."""
-        return f"{said(message.message, fully=True)} of {_name(message)} ({message.group[:8]})"
+        return f"{said(message.message, fully=True)} of {message.name} ({message.group[:8]})"
 
     def in_verbs(self, message: GroupMessage) -> str:
         """The beginning of the group's id, and all that the message says."""
@@ -172,8 +178,3 @@ SCENARIOS = (
 ENTRY = entry(
     RaftGroups, scenarios=SCENARIOS, fuzzing=Fuzzing({"terms": 3, "entries": 6}, {"deliver": 3})
 )
-
-
-def _name(message: GroupMessage) -> str:
-    """The group that a message is of, by its id."""
-    return next(name for name, id_ in IDS.items() if id_ == message.group)

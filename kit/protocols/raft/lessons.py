@@ -5,8 +5,6 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from msgspec.structs import replace
-
 from kit.engine.timeline import PassedStep, Timeline
 from kit.errors import BadInput
 from kit.lessons.judge import Arguments, function_task
@@ -14,6 +12,7 @@ from kit.lessons.questions import PosedQuestion, listed, model_of, posed
 from kit.lessons.replays import Ground, breaking, ends, run_task, takes
 from kit.lessons.stills import still
 from kit.protocols.raft import core
+from kit.protocols.raft.beginning import NAMES
 from kit.protocols.raft.facts import first_leader
 from kit.protocols.raft.messages import VoteReply, VoteRequest
 from kit.protocols.raft.raft import Raft, leading
@@ -21,7 +20,6 @@ from kit.protocols.raft.rules.configuration import Configuration, Member, reache
 from kit.protocols.raft.rules.log import Entry, Log
 from kit.protocols.raft.state import Candidate, Options, Server, Stored
 
-MODEL = "the model raft"
 FIGURE_8 = ("1 2, term 4, leads", *["1 2, term 4", "1, term 4", "1, term 4"], "1 3, term 4")
 """Five servers as in the Raft paper, figure 8 (c): A leads term 4, and E has an entry of term 3."""
 
@@ -31,7 +29,7 @@ def voters(timeline: Timeline, server: str) -> PosedQuestion:
 
     Raises BadInput where the model is not Raft, or for a server that there is not.
     """
-    model = model_of(timeline, Raft, MODEL)
+    model = model_of(timeline, Raft)
     servers = {n.server.id: n.server for n in timeline.state.nodes}
     if server not in servers:
         raise BadInput("server", server, f"one of {', '.join(servers)}")
@@ -61,7 +59,7 @@ def electable(timeline: Timeline) -> PosedQuestion:
 
     Raises BadInput where the model is not Raft.
     """
-    model_of(timeline, Raft, MODEL)
+    model_of(timeline, Raft)
     servers = [n.server for n in timeline.state.nodes]
     able = [each.id for each in servers if _electable(each, servers)]
     return posed(
@@ -84,7 +82,7 @@ def known_to_commit(timeline: Timeline) -> PosedQuestion:
 
     Raises BadInput where the model is not Raft, or nobody leads.
     """
-    model_of(timeline, Raft, MODEL)
+    model_of(timeline, Raft)
     if (leader := first_leader(timeline.state)) is None:
         raise BadInput("moment", timeline.at, "one at which somebody leads")
     servers = [n.server for n in timeline.state.nodes]
@@ -115,17 +113,11 @@ def _agrees(log: Log, other: Log) -> int:
 
 def votes_for(term: int, vote: str, log: list[int], asker: str, wants: list[int]) -> bool:
     """The rule of the core: whether a server grants a vote. ``wants`` is term, index, last term."""
-    own = Log()
+    own = core.first_stored([*map(Member, "ABC")]).log
     for index, of in enumerate(log, 1):
         own = own.appended(Entry(of, index))
-    names = ("A", "B", "C")
-    own = replace(own, snapshot=replace(own.snapshot, configuration=_group(names)))
     server = Server("A", Stored(term, vote, own))
     return _grants(server, asker, VoteRequest(wants[0], wants[1], wants[2]), Options(timers=False))
-
-
-def _group(names: tuple[str, ...]) -> Configuration:
-    return Configuration(tuple(Member(name) for name in names))
 
 
 def _requests(chance: random.Random) -> Arguments:
@@ -138,8 +130,9 @@ def _requests(chance: random.Random) -> Arguments:
 
 def committed_up_to(term: int, log: list[int], stored: list[int]) -> int:
     """The rule of the core: what a leader of ``term`` takes for committed."""
-    names = tuple("ABCDEFG"[: len(stored)])
-    end = reached(_group(names), dict(zip(names, stored, strict=True)))
+    names = NAMES[: len(stored)]
+    group = Configuration(tuple(map(Member, names)))
+    end = reached(group, dict(zip(names, stored, strict=True)))
     return end if end and log[end - 1] == term else 0
 
 
@@ -156,10 +149,6 @@ def _all_ask(_model: Any, step: PassedStep) -> bool:
     return len(terms) == 1 and all(isinstance(r, Candidate) and not r.trial for r in roles)
 
 
-def _second_leads(s: Any) -> bool:
-    return any(server.term == 2 for server, _ in leading(s))
-
-
 def _c_behind(timeline: Timeline) -> str | None:
     """The goal that x is committed and C's log is empty."""
     nodes = timeline.state.nodes
@@ -171,23 +160,22 @@ def _c_behind(timeline: Timeline) -> str | None:
 
 TASKS = (
     run_task(
-        "three-candidates",
-        "three candidates",
+        "three-candidates", "three candidates",
         "Three servers, and nobody asks first whether it could win (S-93 is off). Give a run, as "
         "verbs or as a Player, in which all three are candidates of term 1, and in the end one "
         "of them leads term 2.",
         "who asks has voted for itself. Let all three time-outs run out before anything arrives.",
         Ground("raft", {"terms": 2, "requests": ()}, ("S-93",)),
         takes(_all_ask, "In your run the three are never candidates of one term at once."),
-        ends(_second_leads, "At the end nobody leads term 2."),
+        ends(lambda s: any(server.term == 2 for server, _ in leading(s)),
+             "At the end nobody leads term 2."),
         known=(
             *(f"tick {name} election" for name in "ABCA"),
             *("deliver A>B vote 2", "deliver B>A voted 2 granted"),
         ),
     ),
     run_task(
-        "without-c",
-        "committed without C",
+        "without-c", "committed without C",
         "Three servers elect a leader, and a client asks for x. Give a run, as verbs or as a "
         "Player, in which the client is told that x is committed, while the log of C is empty.",
         "messages to C may stay on their way for as long as you like.",
@@ -195,8 +183,7 @@ TASKS = (
         _c_behind,
     ),
     function_task(
-        "votes-for",
-        "whom a server votes for",
+        "votes-for", "whom a server votes for",
         "Write votes_for(term, vote, log, asker, wants) for a server that has heard no leader. "
         "term is its own, vote whom it has voted for in that term ('' for nobody), log the terms "
         "of its entries. asker asks with wants = [term, last index, last term]. True when it gets "
@@ -213,8 +200,7 @@ TASKS = (
         _requests,
     ),
     function_task(
-        "committed-up-to",
-        "what a leader takes for committed",
+        "committed-up-to", "what a leader takes for committed",
         "Write committed_up_to(term, log, stored). term is the leader's, log the terms of its "
         "entries. stored says for each server, itself included, up to which index it stores that "
         "log. Give the last index that is committed by now, 0 where there is none.",
@@ -224,22 +210,15 @@ TASKS = (
         _logs,
     ),
     run_task(
-        "figure-8",
-        "the entry that was on a majority",
+        "figure-8", "the entry that was on a majority",
         "Five servers begin as in the Raft paper's figure 8. A leads term 4, and S-87 is off, so "
         "A counts entries of older terms as well. Give a run, as verbs or as a Player, that breaks "
         "a promise.",
         "let A bring its entry of term 2 to C, and hear of that. Then E may win: who votes for it?",
         Ground(
             "raft",
-            {
-                "nodes": 5,
-                "members": "A B C D E",
-                "edition": "server",
-                "begins": FIGURE_8,
-                "terms": 5,
-                "requests": (),
-            },
+            {"nodes": 5, "members": "A B C D E", "edition": "server", "begins": FIGURE_8,
+             "terms": 5, "requests": ()},
             ("S-87",),
         ),
         breaking("leader-has-all", "every promise holds."),
@@ -252,20 +231,15 @@ TASKS = (
         ),
     ),
     run_task(
-        "stale-read",
-        "an old answer",
+        "stale-read", "an old answer",
         "A leads, and S-94 is off: a leader answers a read without asking whether it still leads. "
         "A client of B asks for x, and once that is answered, a client of A reads. Give a run, as "
         "verbs or as a Player, in which the read does not see x.",
         "split the network, and let B be elected where A hears nothing of it.",
         Ground(
             "raft",
-            {
-                "begins": ("1, commit 1, leads", *["1, commit 1, follows A"] * 2),
-                "terms": 2,
-                "requests": ("x at B", "read at A"),
-                "partitions": 1,
-            },
+            {"begins": ("1, commit 1, leads", *["1, commit 1, follows A"] * 2), "terms": 2,
+             "requests": ("x at B", "read at A"), "partitions": 1},
             ("S-94",),
         ),
         breaking("reads-see-writes", "each read has seen what was answered before it."),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
-from itertools import permutations
+from itertools import chain, permutations, product
+from operator import attrgetter, itemgetter
 from typing import Any
 
 from msgspec import Struct
@@ -23,11 +24,10 @@ class _Renaming:
     def __init__(self, names: tuple[str, ...], places: tuple[int, ...]) -> None:
         self.places, self.names = places, tuple(names[i] for i in places)
         self.new = {names[old]: names[at] for at, old in enumerate(places)}
-        self.node: Callable[[Any], Any] = lru_cache(MOST)(self._node)
+        self.node: Callable[[Any], Any] = lru_cache(MOST)(
+            lambda node: node.but(server=self._renamed(node.server))
+        )
         self.envelope: Callable[[Any], Any] = lru_cache(MOST)(self._renamed)
-
-    def _node(self, node: Any) -> Any:
-        return node.but(server=self._renamed(node.server))
 
     def _renamed(self, value: Any) -> Any:
         """A value with other names of servers; sets of them are in order again."""
@@ -37,7 +37,11 @@ class _Renaming:
             some = tuple(map(self._renamed, value))
             if some and isinstance(some[0], str):
                 return tuple(sorted(some))
-            return tuple(sorted(some, key=_id)) if some and hasattr(some[0], "id") else some
+            return (
+                tuple(sorted(some, key=attrgetter("id")))
+                if some and hasattr(some[0], "id")
+                else some
+            )
         if isinstance(value, Struct):
             fields = value.__struct_fields__
             return type(value)(*(self._renamed(getattr(value, name)) for name in fields))
@@ -50,14 +54,6 @@ class _Renaming:
         down = sum(1 << at for at, i in enumerate(self.places) if s.down >> i & 1)
         order = [*map(_content, nodes)], [*map(by_content, in_flight)], down
         return order, nodes, in_flight, down, self.names
-
-
-def _id(each: Any) -> str:
-    return str(each.id)
-
-
-def _first(parts: tuple[Any, ...]) -> Any:
-    return parts[0]
 
 
 def renaming_alike(m: Any) -> Callable[[Any], tuple[Any, tuple[str, ...]]] | None:
@@ -74,19 +70,15 @@ def renaming_alike(m: Any) -> Callable[[Any], tuple[Any, tuple[str, ...]]] | Non
     alike = [[i for i, kind in enumerate(kinds) if kind == each] for each in dict.fromkeys(kinds)]
     if max(map(len, alike)) == 1:
         return None
-    renamings = tuple(_Renaming(m.names, places) for places in _orders(m.nodes, alike))
+    orders = (dict(zip(chain(*alike), chain(*some), strict=True))
+              for some in product(*map(permutations, alike)))  # fmt: skip
+    renamings = [_Renaming(m.names, tuple(each[at] for at in range(m.nodes))) for each in orders]
 
     def canonical(s: Any) -> tuple[Any, tuple[str, ...]]:
-        _, nodes, in_flight, down, names = min((each.of(s) for each in renamings), key=_first)
+        _, nodes, in_flight, down, names = min(
+            (each.of(s) for each in renamings), key=itemgetter(0)
+        )
         network = replace(s.network, in_flight=in_flight)
         return s.but(nodes=nodes, network=network, down=down), names
 
     return canonical
-
-
-def _orders(count: int, groups: list[list[int]]) -> Iterator[tuple[int, ...]]:
-    every: list[tuple[int, ...]] = [tuple(range(count))]
-    for group in groups:
-        ways = [dict(zip(group, order, strict=True)) for order in permutations(group)]
-        every = [tuple(way.get(i, i) for i in places) for places in every for way in ways]
-    return iter(every)

@@ -72,15 +72,19 @@ def configuration_text(of: Configuration) -> str:
     return "→".join(f"{{{' '.join(each)}}}" for each in names)
 
 
+def role_of(server: Server) -> str:
+    """Follower, leader, candidate; one that only asks whether it could win is a pre-candidate."""
+    trial = isinstance(server.role, Candidate) and server.role.trial
+    return f"{'pre-' * trial}{type(server.role).__name__.lower()}"
+
+
 def server_text(s: Server) -> str:
     """Its role, term, vote, log and commit index, in a line."""
-    trial = isinstance(s.role, Candidate) and s.role.trial
-    role = "pre-candidate" if trial else type(s.role).__name__.lower()
     log = " ".join(map(entry_text, s.log)) or "empty"
     held = s.log.snapshot
     before = f"snapshot up to {held.index}, then " if held.index else ""
     vote = f", voted for {s.stored.vote}" if s.stored.vote else ""
-    return f"{role} in term {s.term}{vote}; log: {before}{log}; committed up to {s.commit}"
+    return f"{role_of(s)} in term {s.term}{vote}; log: {before}{log}; committed up to {s.commit}"
 
 
 def answer_text(answer: Answer) -> str:

@@ -343,5 +343,4 @@ class RecoveryState(LostState, frozen=True, cache_hash=True, kw_only=True):
         groups = (
             mask & stays if i > self.abandoned else mask for i, mask in enumerate(self.groups)
         )
-        nodes = (*self.nodes[:node], fresh, *self.nodes[node + 1 :])
-        return self.but(groups=tuple(groups), nodes=nodes)
+        return self.put(node, fresh).but(groups=tuple(groups))

@@ -122,7 +122,7 @@ class Recovery(LostMajority[RecoveryState]):
     )
     causality: bool = safeguard(
         "S-48",
-        "Data are stored only under schema that is persisted there",
+        "Data is stored only under schema that is persisted there",
         ("INV-CAUSAL",),
         smallest={"commit_indexes": (1, 2, 2), "dead": "B C", "writes": 1},
     )
@@ -594,7 +594,7 @@ class Recovery(LostMajority[RecoveryState]):
 
     @always("INV-CAUSAL")
     def causal(self, s: RecoveryState) -> str | None:
-        """Data stand in columns that the group knows."""
+        """Data is in columns that the group knows."""
         for name, node in zip(self.names, s.nodes, strict=True):
             dangling = node.data & ~node.columns
             if node.group > OLD and dangling:
@@ -668,7 +668,7 @@ class Recovery(LostMajority[RecoveryState]):
 
     @step("INV-CAUSAL", on=(write,), sign=lambda m: not m.causality)
     def persist_in_order(self, before: RecoveryState, act: Any, after: RecoveryState) -> str | None:
-        """Data are persisted after the schema that they need."""
+        """Data is persisted after the schema that it needs."""
         known = before.nodes[self.number(act.node)].columns >> act.column - 1 & 1
         early = f"{act.node} stores data in column {act.column} before its entry"
         return None if known else early

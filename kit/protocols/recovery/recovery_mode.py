@@ -507,8 +507,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         answered = s.answered | (0 if s.is_walled_off(at) else 1 << s.entries)
         changed = at.applying(at.history, column).but(applied=len(log))
         s = s.in_group(at.group, s.groups[at.group], log).but(entries=column, answered=answered)
-        nodes = (*s.nodes[:node], changed, *s.nodes[node + 1 :])
-        return s.but(nodes=nodes).caught_up(node)
+        return s.put(node, changed).caught_up(node)
 
     # What goes wrong
 

@@ -219,9 +219,9 @@ class Balance(Hosts[BalanceState]):
         )
 
     def sent(self, before: BalanceState, action: Any, after: BalanceState) -> Iterator[Travel]:
-        """Its data go from shard to shard."""
-        label = f"tablet {self.labels[action.tablet]}"
-        ends = shard_spot(action.source), shard_spot(action.target)
+        """Its data go from its shard to where it is then."""
+        label, (chip, _) = f"tablet {self.labels[action.tablet]}", self.held(before, action)
+        ends = shard_spot(action.source), chip
         yield Travel("data", *ends, label, f"{{source}} → {{target}}: {label}")
 
     @action(

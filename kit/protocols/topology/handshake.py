@@ -249,7 +249,7 @@ class ModeReply(Struct, frozen=True, tag="mode", cache_hash=True):
 class PlacedReply(Struct, frozen=True, tag="placed", cache_hash=True):
     """Your request is in the queue: start your group 0 server and wait for a response."""
 
-    why: ClassVar = "The request is in the queue: the joiner waits for a verdict."
+    why: ClassVar = "The request is in the queue: a verdict is for this attempt from now on."
     call: int
 
 

@@ -57,7 +57,7 @@ const ACTS = {
   },
   heard: (_, { number, text }) => parts.said(number, text),
   judge: ({ python }, { program }) => python.pyimport("kit.site.answers").judge(program, tell),
-  search: ({ kit }, { trace, most }) => kit.search(trace, most, tell),
+  search: ({ kit }, { trace, most, program }) => kit.search(trace, most, tell, program ?? ""),
   inquire: ({ kit }, given) => kit.inquire(JSON.stringify(given), tell),
   said: (_, text) => engine.said(text),
 };

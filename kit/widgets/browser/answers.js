@@ -33,9 +33,11 @@ export class Answers {
     box.querySelector(".verdict").replaceChildren();
     const began = Date.now();
     this.words = this.place[this.engine ? "judging" : "judge"];
+    this.counted = "";
     const tell = () => {
       const seconds = Math.round((Date.now() - began) / EACH_SECOND);
-      this.say(box, seconds ? `${this.words} ${seconds} s` : this.words);
+      const said = [this.words, this.counted, seconds && `${seconds} s`];
+      this.say(box, said.filter(Boolean).join(" "));
     };
     tell();
     this.timer = setInterval(tell, EACH_SECOND);
@@ -47,8 +49,9 @@ export class Answers {
     this.engine.ask("judge", { program: box.querySelector("textarea").value });
   }
 
-  hear({ judging, answered }) {
+  hear({ judging, counted, answered }) {
     if (judging) this.words = this.place.judging;
+    if (counted !== undefined) this.counted = counted;
     if (!answered) return;
     const { box } = this;
     box.querySelector(".verdict").innerHTML = answered.html; // written by the escaping builder

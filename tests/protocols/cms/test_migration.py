@@ -14,18 +14,7 @@ from kit.engine.registry import build, entry_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, Refusal
 from kit.protocols.cms.migrating_cluster import NO_LOG
-from kit.protocols.cms.migration import (
-    KINDS,
-    Abort,
-    Answer,
-    BeginLog,
-    Bring,
-    CatchUp,
-    Change,
-    Grow,
-    Initialize,
-    Inject,
-)
+from kit.protocols.cms.migration import KINDS, Migration
 from tests.protocols.storage.proofs import assert_holds
 from tests.quality.breaking import broken, doing, never
 from tests.quality.reporting import assert_reported, judges
@@ -116,8 +105,8 @@ def test_a_switch_on_each_node_stops_every_change() -> None:
     """
     timeline = played("requested=every spares=1", "upgrade A", "freeze A B")
     for kind in KINDS:
-        assert "switch of B is set" in why_not(timeline, Change("B", kind))
-        assert why_not(timeline, Change("C", kind)) == ""
+        assert "switch of B is set" in why_not(timeline, Migration.change("B", kind))
+        assert why_not(timeline, Migration.change("C", kind)) == ""
     stage = Player(timeline).rendered.html(2)
     assert "switch set" in stage
 
@@ -148,11 +137,11 @@ def test_only_the_new_version_comes_in_while_versions_are_mixed() -> None:
     old node may still join.
     """
     timeline = played("spares=1 deaths=1", "die C")
-    assert why_not(timeline, Bring("X", "old")) == ""
+    assert why_not(timeline, Migration.bring("X", "old")) == ""
     timeline = played("spares=1 deaths=1", "die C", "upgrade A", "freeze A B")
     for node in ("X", "C"):
-        assert "only the new version" in why_not(timeline, Bring(node, "old"))
-        assert why_not(timeline, Bring(node, "new")) == ""
+        assert "only the new version" in why_not(timeline, Migration.bring(node, "old"))
+        assert why_not(timeline, Migration.bring(node, "new")) == ""
 
 
 @pytest.mark.spec("B-070")
@@ -177,10 +166,14 @@ def test_the_operator_looks_at_gossip_and_injects_it() -> None:
     go(timeline, "inject C A", "inject C B")
     assert "differs" not in Player(timeline).text()
     go(timeline, "initialize C", "begin-log C")
-    assert not [each for each in timeline.model.actions(timeline.state) if isinstance(each, Inject)]
+    assert not [
+        each
+        for each in timeline.model.actions(timeline.state)
+        if isinstance(each, Migration.inject)
+    ]
     off = played("nodes=2", "upgrade A", "initialize A", "begin-log A", "change B schema",
                  off=("metadata-switch",))  # fmt: skip
-    assert "runs by the log" in why_not(off, Inject("B", "A"))
+    assert "runs by the log" in why_not(off, Migration.inject("B", "A"))
 
 
 def test_a_mismatch_is_found_named_and_mended() -> None:
@@ -188,7 +181,7 @@ def test_a_mismatch_is_found_named_and_mended() -> None:
     lines = ("upgrade A", "change C schema", "upgrade B", "upgrade C", "initialize A",
              "answer A B", "answer A C")  # fmt: skip
     timeline = played("edition=server", *lines)
-    refusal = timeline.model.why_not(timeline.state, BeginLog("A"))
+    refusal = timeline.model.why_not(timeline.state, Migration.begin_log("A"))
     assert isinstance(refusal, Refusal)
     assert (refusal.reason, refusal.missing) == ("mismatching cluster metadata", ("C",))
     go(timeline, "abort A", "inject C A", "inject C B", "initialize A", "answer A B",
@@ -213,7 +206,7 @@ def test_a_flag_begins_a_fresh_cluster_alone() -> None:
     for flag in "ABC":
         timeline = played(f"begins=fresh contact={flag}")
         enabled = timeline.model.actions(timeline.state)
-        assert [each.node for each in enabled if isinstance(each, Initialize)] == [flag]
+        assert [each.node for each in enabled if isinstance(each, Migration.initialize)] == [flag]
         go(timeline, f"initialize {flag}", f"begin-log {flag}")
         assert "first member" in timeline.moments[1].say
         [log] = timeline.state.logs
@@ -229,12 +222,14 @@ def test_on_the_server_fresh_nodes_elect_the_first_member() -> None:
     """
     timeline = played("begins=fresh edition=server contact=C")
     begins = [
-        each for each in timeline.model.actions(timeline.state) if isinstance(each, Initialize)
+        each
+        for each in timeline.model.actions(timeline.state)
+        if isinstance(each, Migration.initialize)
     ]
     assert [each.node for each in begins] == ["C"]
     go(timeline, "discover B C", "initialize B", "discover A C", "answer B C", "initialize A")
-    assert "C takes part in the election of B" in why_not(timeline, Answer("A", "C"))
-    held = timeline.model.why_not(timeline.state, BeginLog("A"))
+    assert "C takes part in the election of B" in why_not(timeline, Migration.answer("A", "C"))
+    held = timeline.model.why_not(timeline.state, Migration.begin_log("A"))
     assert isinstance(held, Refusal)
     assert held.missing == ("B", "C")
     before = timeline.state.nodes
@@ -259,8 +254,8 @@ def test_past_the_point_of_no_return_nothing_is_aborted() -> None:
     timeline = played("edition=server crashes=1", "upgrade A", "upgrade B", "upgrade C",
                       "initialize A", "answer A B", "answer A C", "begin-log A",
                       "crash A")  # fmt: skip
-    assert "may have begun the log" in why_not(timeline, Abort("B"))
-    assert "takes part in the migration of A" in why_not(timeline, Initialize("B", "A"))
+    assert "may have begun the log" in why_not(timeline, Migration.abort("B"))
+    assert "takes part in the migration of A" in why_not(timeline, Migration.initialize("B", "A"))
     go(timeline, "restart A", "catch-up B", "catch-up C", "grow B")
     assert {node.epoch for node in timeline.state.nodes} == {2, 3}
 
@@ -292,14 +287,14 @@ REPORTED: dict[str, Callable[[], Any]] = {
     "nothing-lost": without("S-71"),
     "deaf-to-gossip": lambda: broken(
         build("migration", {"nodes": 2}, ("metadata-switch",)),
-        Inject,
+        Migration.inject.struct,
         doing(told_by_gossip),
     ),
-    "no-return": lambda: broken(of_two(), CatchUp, doing(thrown_back)),
-    "migrated": lambda: broken(of_two(), Grow, never),
-    "mixed-log": lambda: broken(of_two(), BeginLog, never),
-    "found-unlike": lambda: broken(of_two(), Change, never),
-    "ends": lambda: broken(of_two(), BeginLog, never),
+    "no-return": lambda: broken(of_two(), Migration.catch_up.struct, doing(thrown_back)),
+    "migrated": lambda: broken(of_two(), Migration.grow.struct, never),
+    "mixed-log": lambda: broken(of_two(), Migration.begin_log.struct, never),
+    "found-unlike": lambda: broken(of_two(), Migration.change.struct, never),
+    "ends": lambda: broken(of_two(), Migration.begin_log.struct, never),
 }
 
 

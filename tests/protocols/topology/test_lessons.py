@@ -50,7 +50,7 @@ def test_what_comes_next(state: str, answer: str) -> None:
     ("state", "edition", "answer"),
     [
         ("write_both_read_old", "server", "left_token_ring"),
-        ("write_both_read_new", "server", "it goes on all the same"),
+        ("write_both_read_new", "server", "it goes on anyway"),
         ("write_both_read_new", "documents", "it tries again"),
         ("commit_cdc_generation", "documents", "left_token_ring"),
     ],

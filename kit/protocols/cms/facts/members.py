@@ -15,35 +15,23 @@ NOBODY = "nobody"
 
 
 class NodeRow(Struct, frozen=True):
-    """A node: its epoch, its part in the CMS by the newest log, who the members are by its own.
+    """A node: how it is, its part in the CMS by the newest log, who the members are by its own.
 
     ``held`` are the epochs that it stores above a gap. ``share`` is how much a node that is being
     added has of the log up to the epoch at which that began (None: it is not being added).
     """
 
     name: str
-    node: cms.LogKeeper
+    status: str
+    role: str
     epoch: int
+    held: tuple[int, ...]
+    knows: str
+    health: cms.Health
     reads: bool
     writes: bool
     joined: bool
-    knows: str
-    held: tuple[int, ...]
     share: float | None
-
-    @property
-    def role(self) -> str:
-        """What it is to the CMS."""
-        if self.reads:
-            return "member"
-        if self.writes:
-            return "written to only"
-        return "no member" if self.joined else "not in cluster"
-
-    @property
-    def status(self) -> str:
-        """How it is."""
-        return "corrupt" if self.node.corrupt and self.node.health == "up" else self.node.health
 
 
 class EpochRow(Struct, frozen=True):
@@ -56,8 +44,8 @@ class EpochRow(Struct, frozen=True):
     event: str
     by: str
     forced: bool
-    stored: tuple[str, ...]
     applied: tuple[str, ...]
+    stored: tuple[str, ...]
 
 
 class AcceptedRow(Struct, frozen=True):
@@ -84,22 +72,22 @@ def text(m: cms.Cms, members: Members) -> str:
 
 def nodes(m: cms.Cms, s: cms.CmsState) -> tuple[NodeRow, ...]:
     """Every node."""
-    newest = m.newest(s)
-    begun = cms.begun_at(m.longest_log(s))
-    return tuple(
-        NodeRow(
-            name,
-            node,
-            node.log.epoch,
-            bool(newest.readers >> place & 1),
-            bool(newest.writers >> place & 1),
-            bool(newest.cluster >> place & 1),
-            text(m, m.known(s, place)) if node.log.epoch else NOBODY,
-            tuple(each.epoch for each in node.log.held),
-            min(node.log.epoch, begun) / begun if newest.pending >> place & 1 else None,
-        )
-        for place, (name, node) in enumerate(zip(m.names, s.nodes, strict=True))
-    )
+    return tuple(_node(m, s, place) for place in range(len(s.nodes)))
+
+
+def _node(m: cms.Cms, s: cms.CmsState, place: int) -> NodeRow:
+    node, newest, begun = s.nodes[place], m.newest(s), cms.begun_at(m.longest_log(s))
+    sets = newest.readers, newest.writers, newest.cluster
+    reads, writes, joined = (bool(each >> place & 1) for each in sets)
+    role = "no member" if joined else "not in cluster"
+    if writes or reads:
+        role = "member" if reads else "written to only"
+    status = "corrupt" if node.corrupt and node.health == "up" else node.health
+    held, epoch = tuple(each.epoch for each in node.log.held), node.log.epoch
+    knows = text(m, m.known(s, place)) if epoch else NOBODY
+    share = min(epoch, begun) / begun if newest.pending >> place & 1 else None
+    parts = reads, writes, joined, share
+    return NodeRow(m.names[place], status, role, epoch, held, knows, node.health, *parts)
 
 
 def log(m: cms.Cms, s: cms.CmsState) -> tuple[EpochRow, ...]:
@@ -117,7 +105,7 @@ def _epochs(m: cms.Cms, s: cms.CmsState, pairs: list[tuple[int, str, str]]) -> I
             loaded = event == SNAPSHOT and any(x.epoch == epoch for x in node.log.snapshots)
             if loaded or (here and (here.id, here.event) == (by, event)):
                 (applied if node.log.epoch >= epoch else has).append(name)
-        yield EpochRow(epoch, event, by, by == cms.OPERATOR, tuple(has), tuple(applied))
+        yield EpochRow(epoch, event, by, by == cms.OPERATOR, tuple(applied), tuple(has))
 
 
 def former(m: cms.Cms, s: cms.CmsState) -> Members:

@@ -169,10 +169,6 @@ class MigratingServers(tools.Servers):
         "nodetool ring": tools.NO_TOKENS,
     }
 
-    def is_up(self, now: DrillMoment, at: int) -> bool:
-        """Whether its server runs."""
-        return bool(now.state.up >> at & 1)
-
 
 OF_EVENTS = {
     "decommission": "FINISH_LEAVE",
@@ -222,7 +218,7 @@ class CommitServers(MetadataServers):
     def entries(self, now: DrillMoment) -> Iterator[Logged]:
         """What a majority has accepted, as far as one of it has applied it; archives left out."""
         m, s = now.model, now.state
-        live = sum(1 << at for at in m.live(s))
+        live = m.live(s)
         if not is_majority(live, m.cms):
             raise no_quorum(m.named(m.cms & ~live))
         log = max((s.nodes[at].log for at in nodes_in(live)), key=lambda log: log.epoch)

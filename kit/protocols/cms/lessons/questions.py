@@ -22,7 +22,6 @@ from kit.widgets.player import Player
 
 DONE = "✓"
 """How a change that is done begins in the table of changes."""
-SUBMITTING, MEMBERS, SCHEMA = "the model commit", "the model cms", "the model schema"
 UNKNOWN = "nothing"
 
 
@@ -31,7 +30,7 @@ def answer_to(timeline: Timeline, request: str) -> PosedQuestion:
 
     Raises BadInput where the model does not submit events, or for a request that there is not.
     """
-    model = model_of(timeline, Commit, SUBMITTING)
+    model = model_of(timeline, Commit)
     end = played_out(copied(timeline, timeline.tip))
     rows = {row.id: row for row in requests(model, end.state)}
     if request not in rows:
@@ -52,7 +51,7 @@ def fetched(timeline: Timeline, node: str, peer: str) -> PosedQuestion:
 
     Raises BadInput where the model does not submit events, or for a node that there is not.
     """
-    model = model_of(timeline, Commit, SUBMITTING)
+    model = model_of(timeline, Commit)
     if unknown := {node, peer}.difference(model.names):
         raise BadInput("node", min(unknown), f"one of {', '.join(model.names)}")
     mine, theirs = (timeline.state.nodes[model.number(name)].log for name in (node, peer))
@@ -73,7 +72,7 @@ def deciding(timeline: Timeline) -> PosedQuestion:
 
     Raises BadInput where the model is not that of the members.
     """
-    model = model_of(timeline, Cms, MEMBERS)
+    model = model_of(timeline, Cms)
     known = model.newest(timeline.state)
     readers, writers = (", ".join(model.named(each)) for each in (known.readers, known.writers))
     sets = (mask for mask in range(1, known.writers + 1) if mask & known.writers == mask)
@@ -94,7 +93,7 @@ def still_able(timeline: Timeline) -> PosedQuestion:
 
     Raises BadInput where the model is not that of the members.
     """
-    model, s = model_of(timeline, Cms, MEMBERS), timeline.state
+    model, s = model_of(timeline, Cms), timeline.state
     newest, up = model.newest(s), working(model, s)
     able = {
         "change a table": model.commits(s),
@@ -152,7 +151,7 @@ def done_changes(timeline: Timeline) -> PosedQuestion:
 
 
 def _ended(timeline: Timeline) -> Any:
-    model_of(timeline, Schema, SCHEMA)
+    model_of(timeline, Schema)
     return copied(timeline, timeline.tip)
 
 
@@ -199,7 +198,7 @@ def recipients(timeline: Timeline, node: str) -> PosedQuestion:
 
     Raises BadInput where the model is not that of a schema, or for a node that there is not.
     """
-    model_of(timeline, Schema, SCHEMA)
+    model_of(timeline, Schema)
     here: Any = timeline.here
     rows = {row.name: row for row in known(here, timeline.state)}
     if node not in rows:
@@ -222,7 +221,7 @@ def kept_changes(timeline: Timeline) -> PosedQuestion:
     Raises BadInput where the model is not that of the migration.
     Raises KitError where nothing is changed, or no log begins.
     """
-    model_of(timeline, Migration, "the model migration")
+    model_of(timeline, Migration)
     end = copied(timeline, timeline.tip)
     s = end.state
     if not s.made or not s.logs:

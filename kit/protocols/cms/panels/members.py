@@ -41,12 +41,12 @@ def _stage(scene: Scene) -> Stage:
 
 def _keeper(scene: Scene, row: NodeRow) -> Character:
     held = (f"gap, {' '.join(map(str, row.held))}",) if row.held else ()
-    answers = row.node.health == "up"
+    answers = row.health == "up"
     share = "" if row.share is None else f", has {row.share:.0%} of the log so far"
     return Character(
         row.name,
         scene.model.spot(row.name),
-        HEALTH[row.node.health],
+        HEALTH[row.health],
         sign="key" if row.reads else "",
         tag=f"epoch {row.epoch}" if answers else row.status,
         holds=(f"CMS {row.knows.replace(', ', '')}", *held) if answers else (),
@@ -105,7 +105,7 @@ def _spot(row: NodeRow, share: float, is_new: bool) -> Frag:
         h("circle", cx=x, cy=y, r=DISC, class_="box" if row.joined else "box dashed"),
         word(row.name, x, y + 5, "on"),
         h("path", d=SIGNS["gone"], class_="cross", transform=f"translate({x:.0f} {y:.0f}) scale(2)")
-        if row.node.health != "up"
+        if row.health != "up"
         else None,
         badge if row.reads else pencil(right, down, filled=True) if row.writes else None,
         word(str(row.epoch), inward, lower + 4, "soft"),
@@ -243,14 +243,7 @@ VIEWS = staged(
         Table(
             of_state(facts.nodes),
             "member:{0.name}",
-            (
-                Column("node", "name"),
-                Column("is", "status"),
-                Column("in the CMS", "role"),
-                Column("epoch", "epoch"),
-                Column("above a gap", "held"),
-                Column("takes for the CMS", "knows"),
-            ),
+            ("node", "is", "in the CMS", "epoch", "above a gap", "takes for the CMS"),
             caption="Each node, and what its log says",
             of="{0.name}",
             line=facts.node_line,
@@ -272,12 +265,9 @@ VIEWS = staged(
             of_state(facts.log),
             lambda row: f"row:{row.epoch}:{row.by}",
             (
-                Column("epoch", "epoch"),
-                Column("event", "event"),
-                Column("submitted by", "by"),
+                *("epoch", "event", "submitted by"),
                 Column("forced", _forced, none=""),
-                Column("applied by", "applied"),
-                Column("stored only", "stored"),
+                *("applied by", "stored only"),
             ),
             caption="Each epoch, and who has it",
             line=facts.epoch_line,
@@ -305,7 +295,7 @@ VIEWS = staged(
         Table(
             of_state(facts.accepted),
             "accepted:{0.name}",
-            (Column("member", "name"), Column("has", "has"), Column("lacks", "lacks")),
+            ("member", "has", "lacks"),
             caption="Paxos: what was accepted since the last addition began, by epoch",
             of="{0.name}",
         ),

@@ -1,6 +1,6 @@
 """How several groups on the same nodes are drawn, and the tables in which a node keeps them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -37,34 +37,29 @@ def groups_of(scene: Scene) -> dict[str, dict[str, Server]]:
 
 def _rows(table: str, group: str, scene: Scene) -> Iterator[tuple[Any, ...]]:
     for node, server in groups_of(scene)[group].items():
-        yield from ((node, *astuple(row)) for row in rows_of(table, IDS[group], server.stored))
+        for row in rows_of(table, IDS[group], server.stored):
+            yield (node, *map(_held, astuple(row)))
 
 
-def _cell(at: int, row: tuple[Any, ...]) -> Any:
-    held = row[at]
-    if isinstance(held, Configuration):
-        return f"members {', '.join(held.members)}"
-    return str(held) if type(held) is int else held
+def _held(value: Any) -> Any:
+    return f"members {', '.join(value.members)}" if isinstance(value, Configuration) else value
 
 
 def _short(at: int, row: tuple[Any, ...]) -> Any:
-    """The same with the beginning of an id: there are few, and columns are narrow."""
-    held = _cell(at, row)
+    """A cell with the beginning of an id: there are few, and columns are narrow."""
+    held = row[at]
     return f"{held[:4]}…" if isinstance(held, str) and len(held) == len(IDS["schema"]) else held
-
-
-def _key(table: str, row: tuple[Any, ...]) -> str:
-    return ":".join(map(str, (table, *row[:4])))
 
 
 def _tab(title: str, kind: Any) -> Panel:
     """A tab with the rows of every node, and a list of the groups to choose from."""
-    heads = [*enumerate(("node", *kind.__struct_fields__))]
-    whole = [Column(head, partial(_cell, at)) for at, head in heads]
-    drawn = [Column(head, partial(_short, at)) for at, head in heads if head != "group_id"]
+    whole = ("node", *kind.__struct_fields__)
+    short = (Column(head, partial(_short, at)) for at, head in enumerate(whole))
+    drawn = [column for column in short if column.head != "group_id"]
 
-    def table(group: str, columns: list[Column], caption: str) -> Table:
-        rows, key = partial(_rows, title, group), partial(_key, title)
+    def table(group: str, columns: Sequence[Column | str], caption: str) -> Table:
+        key = f"{title}:{{0[0]}}:{{0[1]}}:{{0[2]}}:{{0[3]}}"
+        rows = partial(_rows, title, group)
         return Table(rows, key, columns, caption=caption, of="n:{0[0]}")
 
     def parts(scene: Scene, group: str) -> list[Table]:

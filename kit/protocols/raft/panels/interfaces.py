@@ -24,10 +24,8 @@ def core_imports(module: str = CORE) -> dict[str, tuple[str, ...]]:
         name = ahead.pop()
         if name not in imports:
             tree = ast.walk(ast.parse(getsource(import_module(name))))
-            froms = {each.module for each in tree if isinstance(each, ast.ImportFrom)}
-            imports[name] = tuple(
-                sorted(each for each in froms if each and each.startswith("kit."))
-            )
+            froms = {each.module or "" for each in tree if isinstance(each, ast.ImportFrom)}
+            imports[name] = tuple(sorted(each for each in froms if each.startswith("kit.")))
             ahead += imports[name]
     return imports
 

@@ -7,8 +7,9 @@ from functools import partial
 
 from kit.engine.machines import MachineState
 from kit.errors import counted
+from kit.masks import majority
 from kit.protocols.raft import facts
-from kit.protocols.raft.facts import EntryRow, Quorum, ServerRow, held_text
+from kit.protocols.raft.facts import EntryRow, ServerRow, held_text
 from kit.protocols.raft.panels.groups import TABS
 from kit.protocols.raft.raft import Raft
 from kit.protocols.raft.rules.configuration import Configuration
@@ -36,8 +37,9 @@ def _stage(scene: Scene) -> Stage:
 
 def _server(scene: Scene, row: ServerRow) -> Character:
     """A server: crowned while it leads, with a ballot while it asks for votes."""
+    server, last = row.server, row.server.log.last_index
     vote = f"votes {row.vote}" if row.vote else ""
-    agreed = f"≤{row.commit} of {row.last}" if row.last else ""
+    agreed = f"≤{server.commit} of {last}" if last else ""
     lines = tuple(filter(None, (vote, agreed, row.wait.partition(" ")[0])))
     asks = row.role in AT_WORK
     return Character(
@@ -48,36 +50,25 @@ def _server(scene: Scene, row: ServerRow) -> Character:
         sign="ballot" if asks else "",
         tag=f"term {row.term}{', asks' * asks}",
         holds=lines,
-        fill=row.applied / row.last if row.last else None,
+        fill=server.applied / last if last else None,
         title=f"{row.name}: {row.role}, term {row.term}, {', '.join(lines) or 'an empty log'}",
     )
 
 
 def _cards(m: Raft, s: MachineState) -> Iterator[Card]:
     """A card for each entry; two of one index stand side by side, until one is committed."""
-    for index, term in facts.different(s):
-        holders = [n.server for n in s.nodes if _has(n.server, index, term)]
-        committed = [each for each in holders if each.commit >= index]
-        lost = any(
-            n.server.commit >= index and n.server.log.term(index) not in (term, None)
-            for n in s.nodes
-        )
-        marks = tuple(
-            (n.server.id, f"entry:{index}:{term}:{n.server.id}", _reach(n.server, index, term))
-            for n in s.nodes
-        )
-        data = next(e.data for each in holders if (e := each.log.entry(index)))
-        words = f"{index} {held_text(data)} t{term}"
-        known = ", ".join(each.id for each in committed) or "nobody"
-        title = f"index {index}, term {term}: {held_text(data)}; known as committed by {known}"
-        yield Card(
-            f"entry:{index}:{term}", words, marks, void=lost, open=not committed, title=title
-        )
-
-
-def _has(server: Server, index: int, term: int) -> bool:
-    entry = server.log.entry(index)
-    return entry is not None and entry.term == term
+    servers = [n.server for n in s.nodes]
+    for index, term in sorted({(each.index, each.term) for x in servers for each in x.log}):
+        key, there = f"entry:{index}:{term}", [(x, x.log.entry(index)) for x in servers]
+        holders = {x.id: entry for x, entry in there if entry and entry.term == term}
+        committed = [x.id for x in servers if x.id in holders and x.commit >= index]
+        lost = any(x.commit >= index and x.log.term(index) not in (term, None) for x in servers)
+        marks = tuple((x.id, f"{key}:{x.id}", _reach(x, index, term)) for x in servers)
+        held = held_text(next(iter(holders.values())).data)
+        known = ", ".join(committed) or "nobody"
+        title = f"index {index}, term {term}: {held}; known as committed by {known}"
+        text = f"{index} {held} t{term}"
+        yield Card(key, text, marks, void=lost, open=not committed, title=title)
 
 
 def _reach(server: Server, index: int, term: int) -> Reach:
@@ -98,8 +89,7 @@ def _gates(scene: Scene) -> Iterator[Gate]:
             did = "would vote for it" if role.trial else "voted for it"
             yield from _majorities(spot, what, did, server.configuration, role.granted)
         elif isinstance(role, Leader):
-            if role.reads:
-                read = role.reads[0]
+            for read in role.reads[:1]:
                 sure = {server.id, *(p.id for p in role.progress if p.read >= read.number)}
                 what = f"read at {read.index}"
                 yield from _majorities(spot, what, "still follow", server.configuration, sure)
@@ -118,8 +108,7 @@ def _majorities(
     for group, where in zip(groups, wheres, strict=True):
         there = tuple(each for each in group if each in done)
         missing = tuple(each for each in group if each not in done)
-        needed = Quorum(group, there).needed
-        yield Gate(thing, what, did, there, missing, needed, where=where)
+        yield Gate(thing, what, did, there, missing, majority(len(group)), where=where)
 
 
 def _badges(scene: Scene) -> Badges:
@@ -128,30 +117,23 @@ def _badges(scene: Scene) -> Badges:
     leads = ", ".join(f"{row.name} leads term {row.term}" for row in leaders)
     yield "leader", leads or "nobody leads", "" if leads else "busy"
     yield "asks", ", ".join(f"{row.name} asks" for row in rows if row.role in AT_WORK), "busy"
-    committed = max(row.commit for row in rows)
+    committed = max(row.server.commit for row in rows)
     yield "commit", f"committed ≤{committed}" if committed else "nothing committed", ""
     joint = facts.in_force(scene.state).is_joint
     yield "joint", "two groups of members" if joint else "", "busy"
     yield "answers", counted(len(scene.state.answers), "answer") if scene.state.answers else "", ""
 
 
-def _columns(scene: Scene) -> list[Column]:
-    names = scene.model.names
-    groups = facts.in_force(scene.state).groups
-    heads = ("stored by",) if len(groups) == 1 else ("old members", "new members")
-    return [
-        Column("index", "index"),
-        *(Column(name, partial(_cell, i)) for i, name in enumerate(names)),
-        *(Column(head, partial(_ticks, i)) for i, head in enumerate(heads)),
-    ]
+def _columns(scene: Scene) -> list[Column | str]:
+    """An index, what each server has there, and who of each group stores it."""
+    joint = facts.in_force(scene.state).is_joint
+    heads = *scene.model.names, *(("old members", "new members") if joint else ("stored by",))
+    return ["index", *(Column(head, partial(_cell, at)) for at, head in enumerate(heads))]
 
 
 def _cell(place: int, row: EntryRow) -> str:
-    return row.cells[place]
-
-
-def _ticks(group: int, row: EntryRow) -> str:
-    return row.quorums[group].ticks if group < len(row.quorums) else ""
+    cells = row.cells + row.quorums
+    return cells[place] if place < len(cells) else ""
 
 
 VIEWS = staged(
@@ -191,13 +173,8 @@ VIEWS = staged(
             of_state(facts.servers),
             "server:{0.name}",
             (
-                Column("server", "name"),
-                Column("role", "role"),
-                Column("term", "term"),
-                Column("has voted for", "vote"),
-                Column("follows", "leader"),
-                Column("has waited", "wait"),
-                Column("members that it knows", "members"),
+                *("server", "role", "term", "has voted for"),
+                *("follows", "has waited", "members that it knows"),
             ),
             caption="A server votes once a term, so a term has one leader at most",
             of="n:{0.name}",

@@ -29,7 +29,7 @@ def runs_after_restart(timeline: Timeline, node: str) -> PosedQuestion:
     Raises BadInput when the timeline is not of model ``recovery_mode``, or for an unknown name.
     Raises KitError when the node may not be restarted now.
     """
-    m = model_of(timeline, RecoveryMode, "the model recovery_mode")
+    m = model_of(timeline, RecoveryMode)
     if node not in m.names:
         raise BadInput("node", node, f"one of {', '.join(m.names)}")
     ahead = copied(timeline)

@@ -108,13 +108,13 @@ def sides_possible(timeline: Timeline) -> PosedQuestion:
         able,
         tuple(what for what, holds in able.items() if holds),
         f"{majority(s.voters.bit_count())} of {s.voters.bit_count()} voters are needed for the "
-        "schema; data count the replicas of each range that a side reaches.",
+        "schema; data depends on the replicas of each range that a side reaches.",
         still(timeline, "nodes", "ranges"),
     )
 
 
 def _failed(timeline: Timeline) -> tuple[Failures, FailuresState]:
-    return model_of(timeline, Failures, "the model failures"), timeline.state
+    return model_of(timeline, Failures), timeline.state
 
 
 def _down(m: Failures, s: FailuresState) -> str:
@@ -291,7 +291,7 @@ def live_indexes(m: Recovery, s: RecoveryState) -> dict[str, int]:
 
 
 def _recovery(timeline: Timeline) -> tuple[Recovery, RecoveryState]:
-    return model_of(timeline, Recovery, "the model recovery"), timeline.state
+    return model_of(timeline, Recovery), timeline.state
 
 
 LEVELS: tuple[Level, ...] = ("ONE", "TWO", "THREE", "QUORUM", "ALL")

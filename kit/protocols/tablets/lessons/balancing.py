@@ -28,7 +28,6 @@ from kit.ring.columns import np
 from kit.views.parts import volume
 from kit.views.static import HOLDS, Sheet
 
-BALANCE = "the model balance"
 MOST_MOVES = 1000
 
 
@@ -38,7 +37,7 @@ def may_take(timeline: Timeline, tablet: str, source: str) -> PosedQuestion:
     ``tablet`` is what is written on its chip, ``source`` the replica, such as ``A:0``;
     BadInput for one that there is not. KitError when there is no other node.
     """
-    m = model_of(timeline, Balance, BALANCE)
+    m = model_of(timeline, Balance)
     if tablet not in m.labels:
         raise BadInput("tablet", tablet, one_of(tablet, list(m.labels)))
     s, number = timeline.state, m.labels.index(tablet)
@@ -62,7 +61,7 @@ def may_take(timeline: Timeline, tablet: str, source: str) -> PosedQuestion:
 
 def goes_to(timeline: Timeline) -> PosedQuestion:
     """To which node does the planner move a tablet first? KitError when the plan is empty."""
-    m = model_of(timeline, Balance, BALANCE)
+    m = model_of(timeline, Balance)
     moves = m.plan(timeline.state).moves
     if not moves:
         raise KitError("predict: the planner has nothing to do here")
@@ -150,7 +149,7 @@ def badness(m: Balance, s: BalanceState, action: Any) -> float:
 
 def _of_balance(source: Any) -> tuple[Timeline, Balance]:
     timeline = timeline_of(source)
-    return timeline, model_of(timeline, Balance, BALANCE)
+    return timeline, model_of(timeline, Balance)
 
 
 def _moves(timeline: Timeline) -> list[tuple[BalanceState, Any]]:
@@ -159,7 +158,6 @@ def _moves(timeline: Timeline) -> list[tuple[BalanceState, Any]]:
     return [(before.state, after.action) for before, after in itertools.pairwise(path)]
 
 
-RESIZE = "the model resize"
 SAID = {"none": "no resize", "split": "a split", "merge": "a merge"}
 
 MOST_ROWS = 1000  # of a sheet
@@ -167,7 +165,7 @@ MOST_ROWS = 1000  # of a sheet
 
 def resize_wanted(timeline: Timeline) -> PosedQuestion:
     """What would the planner decide on the table now?"""
-    m = model_of(timeline, Resize, RESIZE)
+    m = model_of(timeline, Resize)
     now = facts.line(m, timeline.state)
     count = counted(timeline.state.map.count, "tablet")
     return posed(
@@ -182,7 +180,7 @@ def resize_wanted(timeline: Timeline) -> PosedQuestion:
 
 def waits_for(timeline: Timeline) -> PosedQuestion:
     """For which replicas, or for which tablets, does the resize wait?"""
-    m = model_of(timeline, Resize, RESIZE)
+    m = model_of(timeline, Resize)
     s: ResizeState = timeline.state
     blocked = m.blocked(s)
     missing = () if blocked is None else blocked.evidence

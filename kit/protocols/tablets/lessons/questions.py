@@ -161,4 +161,4 @@ def _moving(timeline: Timeline) -> tuple[Tablets, facts.StageFacts, Any]:
 
 
 def _model(timeline: Timeline) -> Tablets:
-    return model_of(timeline, Tablets, "the model tablets")
+    return model_of(timeline, Tablets)

@@ -21,7 +21,7 @@ REBUILDS = {"rebuild", "rebuild_v2"}
 
 
 def _model(timeline: Timeline) -> Tablets:
-    return model_of(timeline, Tablets, "the model tablets")
+    return model_of(timeline, Tablets)
 
 
 def may_be_lost(timeline: Timeline) -> PosedQuestion:

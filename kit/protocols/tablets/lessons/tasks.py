@@ -10,7 +10,7 @@ from kit.lessons.judge import Arguments, function_task
 from kit.lessons.questions import model_of
 from kit.lessons.replays import Ground, breaking, broken, run_task
 from kit.protocols.tablets.balance import Balance
-from kit.protocols.tablets.lessons.balancing import BALANCE, decision_on
+from kit.protocols.tablets.lessons.balancing import decision_on
 from kit.protocols.tablets.rules.availability import availability
 from kit.protocols.tablets.rules.balance.cluster import BalancerNode, NodeRole, gathered
 from kit.protocols.tablets.rules.balance.loads import Loads
@@ -86,7 +86,7 @@ def turned_away(timeline: Timeline) -> str | None:
 
 def evened(timeline: Timeline) -> str | None:
     """The goal that the planner has nothing to do at the end."""
-    moves = model_of(timeline, Balance, BALANCE).plan(timeline.state).moves
+    moves = model_of(timeline, Balance).plan(timeline.state).moves
     left = counted(len(moves), "move")
     return f"At the end the planner would still make {left}." if moves else None
 

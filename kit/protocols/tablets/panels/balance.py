@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from kit.errors import counted
 from kit.protocols.tablets.balance import Balance, BalanceState
 from kit.protocols.tablets.panels.grid import grid_panel, storage_panel
@@ -36,15 +38,17 @@ def grid(m: Balance, s: BalanceState) -> TabletGrid:
             note="" if node.role == "normal" else node.role,
             health="down" if node.role == "excluded" else "up",
             is_banned=node.role == "excluded",
+            tag=load,
+            fill=part,
         )
-        for node in m.members
+        for node, (_, _, load, part) in zip(m.members, node_loads(m, s, 0), strict=True)
     )
     sizes = {
         (*m.tables[i], place): m.bytes_of(i)
         for i, replicas in enumerate(s.replicas)
         for place in replicas
     }
-    return grid_of_maps(m.maps(s).values(), hosts, sizes)
+    return replace(grid_of_maps(m.maps(s).values(), hosts, sizes), asks=False)
 
 
 def next_plan(m: Balance, s: BalanceState) -> PlanFacts:
@@ -53,13 +57,13 @@ def next_plan(m: Balance, s: BalanceState) -> PlanFacts:
     return planned(m.plan(s), m.edition, lambda *tablet: labels[tablet])
 
 
-def node_loads(m: Balance, s: BalanceState) -> list[tuple[str, int, str, float]]:
+def node_loads(m: Balance, s: BalanceState, digits: int = 2) -> list[tuple[str, int, str, float]]:
     """Each node: how many replicas it holds, its load in words, that load by the largest one."""
     loads = m.loads(s).node_load.tolist()
     most = max(loads) or 1.0
     held = [each.host for replicas in s.replicas for each in replicas]
     return [
-        (name, held.count(name), load_said(load, m.edition), load / most)
+        (name, held.count(name), load_said(load, m.edition, digits), load / most)
         for name, load in zip(m.names, loads, strict=True)
     ]
 
@@ -110,5 +114,6 @@ BALANCE = Views(
     picture="grid",
     table="loads",
     badges="badges",
+    wide=True,
     gates=gates,
 )

@@ -1,8 +1,8 @@
 """The tablet grid: a row for each node, a cell for each shard, a chip for each replica.
 
 A tablet in transition has chips in both cells and an arrow between them; when it has moved, its
-chip travels. Of more tablets than an eye can follow each cell says how many it has. One unit is a
-pixel in the smallest board.
+chip travels. Few chips are large, many small; of more tablets than an eye can follow each cell says
+how many it has. One unit is a pixel in the smallest board.
 """
 
 from __future__ import annotations
@@ -29,24 +29,31 @@ from kit.protocols.tablets.rules.grid import (
     held_replicas,
 )
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
-from kit.views.busts import bust
+from kit.views.busts import HEAD, bust
+from kit.views.diagrams import Standing
 from kit.views.fragment import Frag, h
 from kit.views.heat import Aspect, draw_heat, heat_lines
-from kit.views.labels import LINE, NAME_LETTER, SLOT, Box, measured
+from kit.views.labels import LINE, NAME_LETTER, SLOT, Box, measured, shortened
 from kit.views.panel import Panel, Scene
 from kit.views.parts import BULBS, box, drawing, fresh, scroll, volume, word
 from kit.views.replicas import MARK, asked_words, disk, envelope, eye, legend, pencil
 from kit.views.replicas import SIGNS as SIGNS_OF_NODES
 from kit.views.replicas import key as session_key
-from kit.views.trails import Standing, travelled
+from kit.views.stage import HEIGHT, STRIP, WIDTH
+from kit.views.strip import draw_strip
+from kit.views.trails import Standing as Ends
+from kit.views.trails import travelled
 
-WIDTH, HEIGHT = SLOT, 288.0  # what the picture's slot of the smallest board has room for
-LEFT, TOP = 66.0, 34.0
-"""Of nodes' names with *excluded* below, and of the line of group 0 with the shards' numbers."""
+LEFT, TOP, SHARDS = 66.0, 30.0, 16.0
+"""Of nodes' names with *excluded* below, of the line of group 0, of that with shards' numbers."""
+LANE, LEAST_BESIDE = 58.0, 140.0
+"""Between heads and cells, of what travels between heads; how wide a cell is at least beside it."""
 LEAST_CELL, CHIP, GAP = 44.0, 20.0, 4.0
 LETTER = 7.5  # how wide a letter of a chip is at most
 RACK_LETTER = 7.0  # and one of its rack's, below it
-LEAST_CHIP, MOST_ROW = 6.0, 76.0
+LEAST_CHIP, MOST_ROW = 6.0, 150.0
+SCALES = (1.8, 1.6, 1.4, 1.2, 1.0)
+"""How large chips are; the first for which there is room."""
 MOST_CHIPS = 300  # tablets that are drawn singly, where they have room
 BOW = 40.0  # how far the way of a move leads aside
 SIGNS: dict[Part, str] = {"pending": "+", "leaving": "−", "stray": "?"}
@@ -60,8 +67,12 @@ LOOKS: dict[Part, tuple[str | None, str]] = {
 PORT = 6  # how far a node's place is from its cells
 ENTRY = 0.85  # which part of a cell is left of where flows go, so that few chips are there
 LEADS = "★"
-HEAD, LEAST_OF_HEADS, MOST_LETTERS = 12.0, 42.0, 3
-"""A node's head, the least row that has room for it, and letters of a name that fit into it."""
+LEAST_OF_HEADS, MOST_LETTERS = 42.0, 3
+"""The least row that has room for a node's head, and letters of a name that fit into it."""
+AIR = 12.0
+"""How far words of what travels keep from chips, where there is room."""
+WORK = 18.0
+"""The room for the stage of a tablet below its chip."""
 SETTLED = "", "ignored", "excluded", "down", "left"
 """Notes of nodes of which nothing is still to come: it is drawn with dashes for all others."""
 FEW = 6
@@ -69,21 +80,47 @@ FEW = 6
 MARKS, SMALL = 2 * MARK + 24.0, 0.55
 PIPS = {"done": "●", "failed": "✗", "next": "◐", "later": "○"}
 """How a piece of a stage's work stands."""
-HALF, CLIENT = 163.0, 14
-"""The room for what stands over a grid; how far below the top the client is."""
+CLIENT = 14
+"""How far below the top the client is."""
 Above = Mapping[str, str]
 """What stands over a grid, by its key: where commands are committed, what is on its way."""
 NOTHING: Above = {}
 GridOf = Callable[[Scene], TabletGrid]
 
 
-def grid_panel(grid_of: GridOf, above: Callable[[Scene], Above] = lambda scene: {}) -> Panel:
-    """Make the panel of a grid; ``above`` says what stands over it."""
+class Room(Struct, frozen=True):
+    """What a grid has room for: its width, its height, of which the strip of stages is not, and the
+    lane between heads and cells.
+    """
+
+    width: float
+    height: float
+    lane: float = 0.0
+    strip: float = 0.0
+
+
+PICTURE, TAB = Room(WIDTH, HEIGHT), Room(SLOT, 288.0)
+"""Of the picture's slot of the smallest board, and of a tab."""
+
+
+def grid_panel(
+    grid_of: GridOf,
+    above: Callable[[Scene], Above] | None = None,
+    standing: Callable[[Scene], Standing] | None = None,
+    room: Room = PICTURE,
+) -> Panel:
+    """Make the panel of a grid; ``above`` says what stands over it, ``standing`` where the state
+    machine stands whose strip is at the top.
+    """
+    room = replace(room, lane=LANE * (above is not None), strip=STRIP * (standing is not None))
 
     def draw(scene: Scene) -> Frag:
         former = scene.former()
         was = grid_of(former) if former else None
-        return draw_grid(grid_of(scene), above(scene), was, moved=partial(travelled, scene))
+        over = above(scene) if above else NOTHING
+        strip = draw_strip(standing(scene), room.width) if standing else None
+        moved = partial(travelled, scene, air=AIR)
+        return draw_grid(grid_of(scene), over, was, room=room, strip=strip, moved=moved)
 
     return Panel(
         "grid",
@@ -104,7 +141,7 @@ def storage_panel(grid_of: GridOf) -> Panel:
     return Panel(
         "storage",
         "Tablets by storage",
-        lambda scene: draw_grid(grid_of(scene), by_storage=True),
+        lambda scene: draw_grid(grid_of(scene), room=TAB, by_storage=True),
         text,
         shown=lambda scene: bool(grid_of(scene).sizes),
         optional=True,
@@ -124,13 +161,18 @@ class ChipPlace(Struct, frozen=True):
 
 
 class GridLayout(Struct, frozen=True):
-    """The picture's size, the room for names, a cell's size, each chip's place by its key."""
+    """The picture's size, the room for names, a cell's size, each chip's place by its key.
+
+    ``top`` is where the first row begins. Chips are ``scale`` times as large as the smallest are.
+    """
 
     width: float
     height: float
     left: float
+    top: float
     cell: float
     row: float
+    scale: float
     tops: Mapping[str, float]
     chips: Mapping[str, ChipPlace]
 
@@ -144,12 +186,12 @@ def draws_chips(grid: TabletGrid) -> bool:
     """
     if len(grid.tablets) > MOST_CHIPS:
         return False
-    _, _, cell = _columns(grid)
+    _, cell = _columns(grid, PICTURE)
     longest = max((len(f"{grid.letter(t.table)}{t.number}") for t in grid.tablets), default=1)
     in_line = max(1, int((cell - GAP) // (_chip_width(longest + 1) + GAP)))
     held = sum(len(tablet.replicas) for tablet in grid.tablets)
     lines = ceil(held / max(1, len(grid.places)) / in_line)
-    return lines <= 1 or TOP + _least_row(lines) * len(grid.hosts) <= HEIGHT
+    return lines <= 1 or _least_row(lines) <= _rows(grid, PICTURE)[1]
 
 
 def room_of_names(grid: TabletGrid) -> float:
@@ -158,71 +200,109 @@ def room_of_names(grid: TabletGrid) -> float:
     return max(LEFT, NAME_LETTER * longest + 8)
 
 
-def _columns(grid: TabletGrid) -> tuple[int, float, float]:
-    """How many shards stand side by side, the room for the nodes' names, the width of a cell."""
+def _columns(grid: TabletGrid, room: Room) -> tuple[float, float]:
+    """The room for the nodes' names and the lane beside them, and the width of a cell."""
     shards = max((host.shards for host in grid.hosts), default=1)
     rack = max((len(host.rack) for host in grid.hosts), default=0)
     left = max(room_of_names(grid), RACK_LETTER * rack + 4)
-    return shards, left, max(LEAST_CELL, (WIDTH - left) / shards)
+    left += room.lane * ((room.width - left - room.lane) / shards >= LEAST_BESIDE)
+    return left, max(LEAST_CELL, (room.width - left - 2) / shards)
 
 
-def _least_row(lines: int) -> float:
-    return lines * (CHIP + GAP) + 2 * GAP
+def _rows(grid: TabletGrid, room: Room) -> tuple[float, float]:
+    """Where the first row begins, and how high each can be."""
+    top = (
+        room.strip
+        + TOP * (grid.asks or room.lane > 0)
+        + SHARDS * any(host.shards > 1 for host in grid.hosts)
+    )
+    return top, min((room.height - top - 2) / max(1, len(grid.hosts)), MOST_ROW)
+
+
+def _least_row(lines: int, scale: float = 1.0) -> float:
+    return lines * (CHIP * scale + GAP) + GAP
 
 
 def _chip_width(letters: int) -> float:
     return max(CHIP + GAP, LETTER * (letters + 1) + 6)
 
 
-def layout(grid: TabletGrid, label: Mapping[str, str], *, by_storage: bool) -> GridLayout:
+def layout(
+    grid: TabletGrid, label: Mapping[str, str], room: Room = PICTURE, *, by_storage: bool
+) -> GridLayout:
     """Place the chips of every shard, line by line, in cells that are all as large.
 
     ``label`` gives each chip what is written on it. ``by_storage``: the chips' areas stand to each
     other as their bytes do, but for those that would be too small to be seen.
     """
-    shards, left, cell = _columns(grid)
-    room = cell - 2 * GAP
-    wide = _widths(grid, room) if by_storage else None
-    equal = _chip_width(max(map(len, label.values()), default=1))
-    marks = marked(grid) if not by_storage else frozenset()
+    left, cell = _columns(grid, room)
+    inside = cell - 2 * GAP
+    wide = _widths(grid, inside) if by_storage else None
+    bare = (len(words.strip("".join(SIGNS.values()))) for words in label.values())
+    longest = max(bare, default=1) + grid.asks  # a sign comes and goes, and nothing moves for it
+    marks = marked(grid, room) if not by_storage else frozenset()
+    scale = 1.0 if by_storage else _scale(grid, room, longest, with_marks=bool(marks))
+    equal = _chip_width(longest) * scale
     packed: list[tuple[TabletReplica, HeldReplica, float, float, int]] = []
     for place, held in grid.held.items():
         x, line = 0.0, 0
         for each in held:
             width = wide[each.key] if wide else equal
-            aside = MARKS * (each.key in marks)
-            if x and x + width + aside > room:
+            aside = MARKS * scale * (each.key in marks)
+            if x and x + width + aside > inside:
                 x, line = 0.0, line + 1
             packed.append((place, each, width, x, line))
             x += width + aside + GAP
     lines = 1 + max((line for *_, line in packed), default=0)
-    spare = (HEIGHT - TOP) / max(1, len(grid.hosts))
-    row = max(_least_row(lines), min(spare, MOST_ROW))
-    tops = {host.name: TOP + row * i for i, host in enumerate(grid.hosts)}
+    top, spare = _rows(grid, room)
+    least = _least_row(lines, scale)
+    row = max(least, spare)
+    # The stage of a tablet stands below its chip: the two are in the middle together.
+    over = max(0.0, (row - least - WORK * bool(marks)) / 2)
+    high = CHIP * scale + GAP
+    tops = {host.name: top + row * i for i, host in enumerate(grid.hosts)}
     chips = {
         each.key: ChipPlace(
             left + cell * place.shard + GAP + x + width / 2,
-            tops[place.host] + (GAP + line * (CHIP + GAP) + CHIP / 2),
+            tops[place.host] + over + GAP + line * high + CHIP * scale / 2,
             width,
         )
         for place, each, width, x, line in packed
         if place.host in tops
     }
-    height = TOP + row * len(grid.hosts) + 2
-    return GridLayout(left + cell * shards + 2, height, left, cell, row, tops, chips)
+    shards = max((host.shards for host in grid.hosts), default=1)
+    size = left + cell * shards + 2, top + row * len(grid.hosts) + 2
+    return GridLayout(*size, left, top, cell, row, scale, tops, chips)
 
 
-def marked(grid: TabletGrid) -> frozenset[str]:
+def _scale(grid: TabletGrid, room: Room, longest: int, *, with_marks: bool) -> float:
+    """How large chips may be, so that those of each shard have room in their cell."""
+    (_, cell), (_, row), most = _columns(grid, room), _rows(grid, room), _most_held(grid)
+
+    def has_room(scale: float) -> bool:
+        wide = (_chip_width(longest) + MARKS * with_marks) * scale + GAP
+        in_line = int((cell - GAP - BOW * with_marks) // wide)
+        lines = ceil(most / max(1, in_line))
+        return in_line > 0 and _least_row(lines, scale) + WORK * with_marks <= row
+
+    return next(filter(has_room, SCALES), 1.0)
+
+
+def _most_held(grid: TabletGrid) -> int:
+    """As many as the fullest shard has, or the mean."""
+    replicas = sum(len(tablet.replicas) for tablet in grid.tablets)
+    return max([ceil(replicas / max(1, len(grid.places))), *map(len, grid.held.values())])
+
+
+def marked(grid: TabletGrid, room: Room = PICTURE) -> frozenset[str]:
     """The replicas, by key, that show whether they are read and written, where there is room."""
-    _, _, cell = _columns(grid)
-    if cell < MARKS + 2 * CHIP + 2 * GAP:
+    _, cell = _columns(grid, room)
+    if not grid.asks or cell < MARKS + 2 * CHIP + 2 * GAP:
         return frozenset()
-    counts = [len(held) for held in grid.held.values()]
-    mean = sum(counts) / max(1, len(grid.places))
     wide = _chip_width(max(len(f"{grid.letter(t.table)}{t.number}") for t in grid.tablets) + 1)
     in_line = max(1, int((cell - GAP) // (wide + MARKS + 2 * GAP)))
-    lines = ceil(max(ceil(mean) + 1, *counts) / in_line)
-    few = len(grid.tablets) <= FEW and TOP + _least_row(lines) * len(grid.hosts) <= HEIGHT
+    lines = ceil(_most_held(grid) / in_line)
+    few = len(grid.tablets) <= FEW and _least_row(lines) <= _rows(grid, room)[1]
     every = (each for held in grid.held.values() for each in held)
     return frozenset(each.key for each in every if few or each.tablet.ways)
 
@@ -239,12 +319,15 @@ def _widths(grid: TabletGrid, room: float) -> Mapping[str, float]:
 # -- chips -----------------------------------------------------------------------------------------
 
 
-def _over(above: Above, x: float) -> Iterator[Frag]:
-    """What stands over the grid, side by side, to the right of a client."""
-    x += 14
+def _over(above: Above, lies: GridLayout, y: float) -> Iterator[Frag]:
+    """What stands over the grid, side by side, to the right of a client: a card of the log each."""
+    x = lies.left + 24
     for k, text in above.items():
-        yield h("text", text, x=x, y=12, k=k, class_="aside", data_of=k)
-        x += max(HALF, measured(text) + 12)
+        words = shortened(text, lies.width - x - 12)
+        wide = measured(words) + 12
+        card = box(x, y + 2, wide, 22, "log-card", 4)
+        yield h("g", card, h("text", words, x=x + 6, y=y + 18, class_="on soft"), k=k, data_of=k)
+        x += wide + 8
 
 
 def _news(grid: TabletGrid, was: TabletGrid | None) -> frozenset[str]:
@@ -270,28 +353,31 @@ def draw_grid(
     above: Above = NOTHING,
     was: TabletGrid | None = None,
     *,
+    room: Room = PICTURE,
+    strip: Frag | None = None,
     by_storage: bool = False,
-    moved: Callable[[Standing], Frag | None] | None = None,
+    moved: Callable[[Ends], Frag | None] | None = None,
 ) -> Frag:
     """Draw the grid; ``by_storage``: with areas as bytes, else all chips are as large.
 
     What is otherwise than it ``was`` is marked; ``moved`` draws what travelled over it.
     """
     if not draws_chips(grid):
-        return draw_density(grid, by_storage=by_storage)
+        return draw_density(grid, TAB if by_storage else room, by_storage=by_storage)
     prefix = "storage:" if by_storage else ""
     every = [each for held in grid.held.values() for each in held]
     labels = {each.key: _label(each, grid) for each in every}
-    lies = layout(grid, labels, by_storage=by_storage)
+    lies = layout(grid, labels, room, by_storage=by_storage)
     notes = [f"{host.name}: {host.note}" for host in grid.hosts if host.note]
     held = Counter(place.host for place, inside in grid.held.items() for _ in inside)
-    marks, news = frozenset() if by_storage else marked(grid), _news(grid, was)
-    tablet = None if by_storage else asked_tablet(grid)
+    marks, news = frozenset() if by_storage else marked(grid, room), _news(grid, was)
+    tablet = None if by_storage else asked_tablet(grid, room)
     kids = (
-        list(_over(above, lies.left)),
+        strip,
+        list(_over(above, lies, room.strip)),
         list(_shard_heads(lies, grid)),
         [_row(prefix, host, lies, held[host.name]) for host in grid.hosts],
-        list(_client(tablet, lies)) if tablet else None,
+        list(_client(tablet, lies, room.strip + CLIENT)) if tablet else None,
         [
             _arrow(prefix, tablet, each, lies, each.key in marks)
             for tablet in grid.moving
@@ -303,6 +389,7 @@ def draw_grid(
                 each,
                 labels[each.key],
                 lies.chips[each.key],
+                lies.scale,
                 each.key in marks,
                 (each.tablet.number, each.place) in grid.divided,
                 each.key in news,
@@ -313,10 +400,10 @@ def draw_grid(
         list(_works(grid, lies, news)) if not by_storage else None,
     )
     said = f"tablets by shard: {'; '.join([*grid_lines(grid), *notes])}"
-    trailed = moved(Standing(h("g", *kids), lies.width, lies.height)) if moved else None
+    trailed = moved(Ends(h("g", *kids), lies.width, lies.height)) if moved else None
     written = _written(h("g", *kids, trailed))
     said = "; ".join([said, *asked_lines(grid), *(each for each in written if each not in said)])
-    is_fluid = lies.width <= WIDTH and lies.height <= HEIGHT and not by_storage
+    is_fluid = lies.width <= room.width and lies.height <= room.height and not by_storage
     picture = drawing(said, lies.width, lies.height, *kids, trailed, fluid=is_fluid)
     shown = "; ".join([*_legend(grid, every, marks), *["yellow: new in this step"] * bool(news)])
     return h("div", picture, h("p", h("small", shown), class_="legend", title=shown))
@@ -328,7 +415,9 @@ def _legend(grid: TabletGrid, every: Sequence[HeldReplica], marks: frozenset[str
     yield "number: tablet"
     yield from ("0/1: tablet 0 of 1, by an older map",) * any(t.count for t in grid.tablets)
     yield from ("crown: coordinator",) * any(host.leads for host in grid.hosts)
-    yield from ("@: version it goes by",) * any(host.tag for host in grid.hosts)
+    yield from ("@: version it goes by",) * any(host.tag[:1] == "@" for host in grid.hosts)
+    loads = any(host.fill is not None for host in grid.hosts)
+    yield from ("below a node: its load; disk: by the largest one",) * loads
     yield from ("hollow: down",) * any(host.health == "down" for host in grid.hosts)
     yield from ("ban: excluded",) * any(host.is_banned for host in grid.hosts)
     yield from ("+ at a node: joins",) * any(host.health == "joining" for host in grid.hosts)
@@ -345,14 +434,14 @@ def _legend(grid: TabletGrid, every: Sequence[HeldReplica], marks: frozenset[str
     yield from ("line through: the split is ready",) * bool(grid.divided)
 
 
-def asked_tablet(grid: TabletGrid) -> PlacedTablet | None:
+def asked_tablet(grid: TabletGrid, room: Room = PICTURE) -> PlacedTablet | None:
     """The tablet whose client is shown: the first one in transition, or else the first; None where
     replicas do not show whether they are asked.
     """
     if any(each.count for each in grid.tablets):
         return None  # by which map it asks depends on the node
     tablet = next(iter((*grid.moving, *grid.tablets)), None)
-    marks = marked(grid)
+    marks = marked(grid, room)
     return tablet if tablet and all(each.key in marks for each in held_replicas(tablet)) else None
 
 
@@ -365,21 +454,21 @@ def asked_lines(grid: TabletGrid) -> Iterator[str]:
             yield f"a client {does} tablet {tablet.number} at {', '.join(names) or 'no shard'}"
 
 
-def _client(tablet: PlacedTablet, lies: GridLayout) -> Iterator[Frag]:
+def _client(tablet: PlacedTablet, lies: GridLayout, high: float) -> Iterator[Frag]:
     """A client of a tablet, with lines over the eyes and under the pencils that it goes by."""
-    for does, write, bus in (("reads", False, 4), ("writes", True, 1)):
+    half = CHIP * lies.scale / 2
+    for does, write, aside in (("reads", False, 8), ("writes", True, 4)):
         ways = []
         for each in held_replicas(tablet):
             if each.key in lies.chips and tablet.is_used(each.place, write=write):
                 place = lies.chips[each.key]
-                x = place.x + place.width / 2 + 2 + MARK * (1.5 if write else 0.5)
-                y, end = (CHIP / 2 + 1, 7) if write else (-CHIP / 2 - 1, -5)
-                ways.append(
-                    f"M{lies.left - bus:.0f} {CLIENT}V{place.y + y:.0f}H{x:.0f}V{place.y + end:.0f}"
-                )
+                bar = f"M{lies.left - aside:.0f} {high:.0f}V"
+                x = place.x + place.width / 2 + 2 + MARK * (1.5 if write else 0.5) * lies.scale
+                y, end = (half + 1, 7 * lies.scale) if write else (-half - 1, -5 * lies.scale)
+                ways.append(f"{bar}{place.y + y:.0f}H{x:.0f}V{place.y + end:.0f}")
         if ways:
             yield h("path", d="".join(ways), k=f"asks:{does}", class_="wire thin")
-    x = lies.left - 2
+    x = lies.left - 6
     yield h(
         "g",
         h("title", f"a client of tablet {tablet.number}"),
@@ -387,7 +476,7 @@ def _client(tablet: PlacedTablet, lies: GridLayout) -> Iterator[Frag]:
         h("text", "cl", y=5, text_anchor="middle", class_="letter-of small"),
         k="client",
         class_="character up",
-        transform=f"translate({x:.0f} {CLIENT})",
+        transform=f"translate({x:.0f} {high:.0f})",
         data_of="client",
     )
 
@@ -410,7 +499,7 @@ def _shard_heads(lies: GridLayout, grid: TabletGrid) -> Iterator[Frag]:
     shards = max((host.shards for host in grid.hosts), default=1)
     for shard in range(shards) if shards > 1 else ():
         words = f"shard {shard}" if lies.cell > 7 * LETTER else str(shard)
-        yield word(words, lies.left + lies.cell * (shard + 0.5), TOP - 6, "soft")
+        yield word(words, lies.left + lies.cell * (shard + 0.5), lies.top - 5, "soft")
 
 
 def _row(prefix: str, host: GridHost, lies: GridLayout, count: int) -> Frag:
@@ -424,15 +513,14 @@ def _row(prefix: str, host: GridHost, lies: GridLayout, count: int) -> Frag:
     under, both = 15 if note else 5, f"{note} {host.tag}".strip()
     lines = (note, host.tag)
     if has_head:
-        cast = bust(host.name, HEAD, leads=host.leads)
-        at = f"translate({HEAD + 4 - left:.0f} -6)"
+        head = min(HEAD, (lies.row - 18) / 2)
+        cast = bust(host.name, head, leads=host.leads)
+        under = int(min(head + 7, top - 2))
+        lines = (both, "") if measured(both) < left else (note, host.tag)
+        at = f"translate({head + 4 - left:.0f} -6)"
         named = h("g", h("g", cast, data_end=True), list(_signs(host)), transform=at)
-        under, lines = (
-            int(min(20, top - 2)),
-            (both, "") if measured(both) < left else (note, host.tag),
-        )
     holds = f"holds {counted(count, 'replica')}" if count else "holds no replica"
-    version = host.tag.replace("@", "version ")
+    version = host.tag.replace("@", "version ") if host.fill is None else f"load {host.tag}"
     said = "coordinator" * host.leads, host.rack, host.note, version, holds
     return h(
         "g",
@@ -443,6 +531,7 @@ def _row(prefix: str, host: GridHost, lies: GridLayout, count: int) -> Frag:
             for at, line in enumerate(filter(None, lines))
         ],
         list(_at_node(host)),
+        list(_load(host, left)) if has_head else None,
         [
             h(
                 "g",
@@ -458,6 +547,13 @@ def _row(prefix: str, host: GridHost, lies: GridLayout, count: int) -> Frag:
         transform=f"translate({left:.0f} {lies.tops[host.name] + top:.0f})",
         data_of=host.name,
     )
+
+
+def _load(host: GridHost, left: float) -> Iterator[Frag]:
+    """Beside a head a disk as full as the load is by the largest one."""
+    if host.fill is not None:
+        place = f"translate({2 * HEAD + 20 - left:.0f} -6) scale({SMALL})"
+        yield h("g", disk(0, 0, host.fill), transform=place)
 
 
 def _signs(host: GridHost) -> Iterator[Frag]:
@@ -477,12 +573,12 @@ def _at_node(host: GridHost) -> Iterator[Frag]:
             h("title", f"barrier: {host.barrier}"),
             h("circle", r=7, class_="done" if sign in BULBS else "wire"),
             h("text", sign, y=4, text_anchor="middle", class_="on" if sign in BULBS else None),
-            transform="translate(-5 0)",
+            transform="translate(-11 0)",
         )
     if host.hand:
         pips = h("text", host.hand, text_anchor="end", x=6, y=4)
         shown = envelope(0, 0) if host.hand == DECIDED else pips
-        yield h("g", h("title", f"in hand: {host.hand}"), shown, transform="translate(-6 -17)")
+        yield h("g", h("title", f"in hand: {host.hand}"), shown, transform="translate(-12 -17)")
 
 
 BARRIER_SIGNS = {"answered": "✓", "asked": "…", "unheard": "!", "passed over": "–"}
@@ -490,9 +586,10 @@ BARRIER_SIGNS = {"answered": "✓", "asked": "…", "unheard": "!", "passed over
 
 def _works(grid: TabletGrid, lies: GridLayout, news: frozenset[str]) -> Iterator[Frag]:
     """The stage of each tablet, how its work stands, and the key of its session, below its last
-    chip; where several would meet, each names its tablet and has a line of its own.
+    chip; where several would meet, each names its tablet and has a place or a line of its own.
     """
-    if lies.row < 2 * CHIP + 4 * GAP:
+    low = CHIP * lies.scale / 2 + CHIP / 2
+    if lies.row < _least_row(1, lies.scale) + WORK:
         return
     taken: list[Box] = []
     for tablet in grid.moving:
@@ -505,7 +602,11 @@ def _works(grid: TabletGrid, lies: GridLayout, news: frozenset[str]) -> Iterator
         words = f"{number}{way.stage} {''.join(PIPS[each] for each in way.work)}".rstrip()
         wide = measured(words) + (30 if way.session else 0)
         x = max(0.0, min(place.x - place.width / 2, lies.width - wide))
-        covers = Box(x + wide / 2, place.y + CHIP, wide)
+        covers = Box(x + wide / 2, place.y + low, wide)
+        aside = [Box(other.x + (other.width + wide) / 2 + GAP, covers.y, wide) for other in taken]
+        fits = (each for each in (covers, *aside) if each.x + wide / 2 <= lies.width)
+        free = (each for each in fits if not any(each.meets(other) for other in taken))
+        covers = next(free, covers)
         while any(covers.meets(other) for other in taken):
             covers = replace(covers, y=covers.y + LINE)
         taken.append(covers)
@@ -517,17 +618,19 @@ def _works(grid: TabletGrid, lies: GridLayout, news: frozenset[str]) -> Iterator
             word(words, 0, 0, "soft", None),
             session_key(wide - 14, -4) if way.session else None,
             k=_work_key(tablet),
-            transform=f"translate({x:.0f} {covers.y + 3:.0f})",
+            transform=f"translate({covers.x - wide / 2:.0f} {covers.y + 3:.0f})",
         )
 
 
-def _marks(held: HeldReplica, x: float) -> Iterator[Frag]:
-    """Whether a replica is read and written now, and how much of its data has arrived."""
+def _marks(held: HeldReplica) -> Iterator[Frag]:
+    """Whether a replica is read and written now, and how much of its data has arrived: on the disk,
+    to which they go.
+    """
     tablet, at = held.tablet, held.place
-    yield eye(x + MARK / 2, 0, filled=tablet.is_used(at, write=False))
-    yield pencil(x + 1.5 * MARK, 0, filled=tablet.is_used(at, write=True))
-    place = f"translate({x + 2 * MARK + 12:.0f} 0) scale({SMALL})"
-    yield h("g", disk(0, 0, tablet.arrived(at)), transform=place)
+    yield eye(MARK / 2, 0, filled=tablet.is_used(at, write=False))
+    yield pencil(1.5 * MARK, 0, filled=tablet.is_used(at, write=True))
+    place = f"translate({2 * MARK + 12:.0f} 0) scale({SMALL})"
+    yield h("g", disk(0, 0, tablet.arrived(at)), transform=place, data_end=True)
 
 
 def _chip(
@@ -535,20 +638,26 @@ def _chip(
     held: HeldReplica,
     label: str,
     place: ChipPlace,
+    scale: float,
     with_marks: bool,
     is_divided: bool,
     is_new: bool,
 ) -> Frag:
-    has_room = LETTER * len(label) + 2 <= place.width
+    has_room, high = LETTER * len(label) * scale + 2 <= place.width, CHIP * scale
     look, shape = LOOKS[held.part]
+    larger = f"translate(0 0) scale({scale})" if scale > 1 else None
+    cut = f"M0 {-high / 2:.0f}v{high / 6:.0f}M0 {high / 2:.0f}v{-high / 6:.0f}"
+    marks = f"translate({place.width / 2 + 2:.0f} 0) scale({scale})"
     return h(
         "g",
         h("title", said(held)),
-        fresh(0, 0, place.width + 6, CHIP + 6) if is_new else None,
-        box(-place.width / 2, -CHIP / 2, place.width, CHIP, shape, 4),
-        h("text", label, y=4.5, text_anchor="middle", class_="on") if has_room else None,
-        h("path", d=f"M0 {-CHIP / 2}v5M0 {CHIP / 2}v-5", class_="cut") if is_divided else None,
-        list(_marks(held, place.width / 2 + 2)) if with_marks else None,
+        fresh(0, 0, place.width + 6, high + 6) if is_new else None,
+        box(-place.width / 2, -high / 2, place.width, high, shape, 4),
+        h("text", label, y=4.5, text_anchor="middle", class_="on", transform=larger)
+        if has_room
+        else None,
+        h("path", d=cut, class_="cut") if is_divided else None,
+        h("g", list(_marks(held)), transform=marks) if with_marks else None,
         k=f"{prefix}{replica_spot(held.key)}",
         class_=look,
         transform=f"translate({place.x:.0f} {place.y:.0f})",
@@ -575,29 +684,30 @@ def _arrow(
     return h(
         "g",
         h("title", f"tablet {tablet.number}: {way.kind}, {way.stage}"),
-        list(_drawn_way(lies.chips[source], lies.chips[held.key], MARKS * marks)),
+        list(_drawn_way(lies, lies.chips[source], lies.chips[held.key], marks=marks)),
         k=f"{prefix}way:{held.key}",
         class_="taken",
     )
 
 
-def _drawn_way(a: ChipPlace, b: ChipPlace, aside: float) -> Iterator[Frag]:
+def _drawn_way(lies: GridLayout, a: ChipPlace, b: ChipPlace, *, marks: bool) -> Iterator[Frag]:
     """From node to node a bow beside the chips between, within a row one over them.
 
-    Where chips have eyes and pencils, which are ``aside``, it begins and ends behind those.
+    Where chips have eyes and pencils, it begins and ends behind those.
     """
     (x, y), (end, low), over = (a.x, a.y), (b.x, b.y), (a.y + b.y) / 2
+    half = CHIP * lies.scale / 2
     if a.y == b.y:
-        y = low = a.y - CHIP / 2
-        bow, over = (x + end) / 2, y - CHIP / 2 - 8
+        y = low = a.y - half
+        bow, over = (x + end) / 2, y - half - 8
         right, down = (-0.5 if end > x else 0.5), -1.0
-    elif aside:
-        x, end = (each.x + each.width / 2 + aside for each in (a, b))
+    elif marks:
+        x, end = (each.x + each.width / 2 + MARKS * lies.scale for each in (a, b))
         bow = max(x, end) + 2 * BOW
         right, down = bow - end, over - low
     else:
         right, down, bow = 0.4, -1.0 if low > y else 1.0, max(x, end) + BOW
-        y, low = y - CHIP / 2 * down, low + CHIP / 2 * down
+        y, low = y - half * down, low + half * down
     d = f"M{x:.0f} {y:.0f}Q{bow:.0f} {over:.0f} {end:.0f} {low:.0f}"
     yield h("path", d=d, class_="wire")
     yield _tip(end, low, right, down)
@@ -667,7 +777,7 @@ Cell = tuple[str, tuple[TabletReplica, ...]]
 """What a cell is called, and the shards that it stands for."""
 
 
-def draw_density(grid: TabletGrid, *, by_storage: bool) -> Frag:
+def draw_density(grid: TabletGrid, room: Room = PICTURE, *, by_storage: bool) -> Frag:
     """Draw a cell for each shard, filled as far as it holds of what the fullest one does.
 
     Of very many shards a cell is a node, and its bar the mean of its shards; of their replicas
@@ -677,11 +787,11 @@ def draw_density(grid: TabletGrid, *, by_storage: bool) -> Frag:
         return _draw_nodes(grid)
     left, least = room_of_names(grid), LEAST_CELLS[by_storage]
     amount = grid.bytes if by_storage else grid.count
-    rows, what = _cells(grid, max(1, int((WIDTH - left) // least)))
+    rows, what = _cells(grid, max(1, int((room.width - left) // least)))
     means = [[sum(map(amount, places)) / len(places) for _, places in row] for _, row in rows]
     fullest = max((mean for row in means for mean in row), default=0) or 1
     columns = max((len(row) for _, row in rows), default=1)
-    wide = max(least, (WIDTH - left) / columns)
+    wide = max(least, (room.width - left) / columns)
 
     on_their_way = Counter(place for tablet in grid.moving for place in _ends(tablet))
 

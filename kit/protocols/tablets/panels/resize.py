@@ -302,7 +302,7 @@ def _log_words(scene: Scene) -> str:
 RESIZE = Views(
     (
         declared.status(_badges, "badges"),
-        grid_panel(declared.of_state(facts.grid), lambda scene: {LOG: _log_words(scene)}),
+        grid_panel(declared.of_state(facts.grid), lambda scene: {LOG: _log_words(scene)}, standing),
         declared.panel_of(
             "resize",
             "Resize decision",
@@ -373,5 +373,6 @@ RESIZE = Views(
     picture="grid",
     table="resize",
     badges="badges",
+    wide=True,
     gates=gates,
 )

@@ -19,7 +19,7 @@ from kit.protocols.storage import storage
 from kit.protocols.storage.facts import OUTPUT
 from kit.protocols.storage.panels import VIEWS as STORAGE
 from kit.protocols.storage.rules.requests import AT_WORK, DONE, NOTHING, WAITING, Request, timestamp
-from kit.protocols.tablets.panels.grid import grid_panel
+from kit.protocols.tablets.panels.grid import TAB, grid_panel
 from kit.protocols.tablets.panels.tablets import diagram
 from kit.protocols.tablets.rules.grid import GridHost, PlacedTablet, TabletGrid, TabletWay
 from kit.protocols.tablets.rules.replica_sets import Replicas, ReplicaSets, TabletReplica
@@ -485,7 +485,9 @@ TABLET = replace(
             else panel
             for panel in STORAGE.panels
         ),
-        replace(grid_panel(declared.of_state(grid)), optional=True, still=False, tab="Grid"),
+        replace(
+            grid_panel(declared.of_state(grid), room=TAB), optional=True, still=False, tab="Grid"
+        ),
         declared.panel_of(
             "strips",
             "Who stands at which stage",

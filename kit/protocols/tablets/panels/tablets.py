@@ -550,7 +550,7 @@ def _of_model(panel: Panel) -> Panel:
 TABLETS = Views(
     (
         status(_badges, "badges"),
-        grid_panel(of_state(facts.grid), above),
+        grid_panel(of_state(facts.grid), above, standing),
         panel_of(
             "now", "Selectors and work by stage", Drawn(_draw_now, _now), still=True, tab="Stage"
         ),
@@ -581,6 +581,7 @@ TABLETS = Views(
     picture="grid",
     table="now",
     badges="badges",
+    wide=True,
     gates=gates,
     may_ask=lambda scene: scene.model.dump is None,
 )

@@ -36,7 +36,8 @@ class GridHost(Struct, frozen=True):
     ``leads``: the topology coordinator runs there; ``hand`` is what it has in hand:
     a command that it has not committed yet, or how far its work is.
     ``barrier`` is how it stands in the barrier that runs (*answered*, *asked*), if at all,
-    ``tag`` the version that it goes by, as short as it can be.
+    ``tag`` the version that it goes by, as short as it can be; where loads are seen, its load, and
+    ``fill`` that load by the largest one.
     """
 
     name: str
@@ -49,6 +50,7 @@ class GridHost(Struct, frozen=True):
     tag: str = ""
     health: str = "up"
     is_banned: bool = False
+    fill: float | None = None
 
 
 class TabletWay(Struct, frozen=True):
@@ -123,12 +125,14 @@ class TabletGrid(Struct, frozen=True, dict=True):
     """The shards of a cluster and what each holds, tablets in their order.
 
     ``divided`` are replicas, by number and place, whose data are ready for the split of the tablet.
+    Where nobody ``asks``, whom requests use is left out: all are used at any time.
     """
 
     hosts: tuple[GridHost, ...]
     tablets: tuple[PlacedTablet, ...]
     sizes: Sizes = UNKNOWN
     divided: frozenset[tuple[int, TabletReplica]] = frozenset()
+    asks: bool = True
 
     @property
     def places(self) -> tuple[TabletReplica, ...]:

@@ -76,7 +76,7 @@ def untold(opened: OpenedTopology, setting: Setting, rf: int) -> Iterator[str]:
 
 
 MOST_REPLICAS = 1000  # of a datacenter
-GOES_ON = "goes on all the same"
+GOES_ON = "goes on anyway"
 STUCK: tuple[str, ...] = ("cancel", "reject", "refuse", "wait")
 """Decisions after which no operation goes on by itself."""
 

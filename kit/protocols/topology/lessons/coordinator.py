@@ -25,7 +25,7 @@ from kit.protocols.topology.topology import Topology
 from kit.views.static import Sheet
 
 NULL = "null: nothing is under way"
-ON = "it goes on all the same"
+ON = "it goes on anyway"
 AGAIN = "it tries again"
 
 

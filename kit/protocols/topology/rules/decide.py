@@ -3,7 +3,7 @@
 So a coordinator that takes over goes on where the last one was: it reads the same tables. Edition
 ``documents`` takes requests in the order of their ids (Q-19). Edition ``server`` prefers kinds of
 node requests in a fixed order, takes global requests after all of them, pauses who still has
-tablets, and cancels the whole queue when nothing is under way and no request may begin because
+tablets, and cancels all node requests when nothing is under way and none of them may begin because
 nodes are down. Sources: Topology over Raft, "Topology coordinator during recovery", "Load
 balancing"; blog post on 6.0, "Driving Topology Changes from a Centralized Topology Coordinator";
 published coordinator, its main loop and its choice of the next task.

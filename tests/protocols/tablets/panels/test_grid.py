@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import combinations
 
 import pytest
@@ -15,11 +16,13 @@ from kit.protocols.tablets.panels.grid import (
     CHIP,
     GAP,
     HEIGHT,
+    LANE,
     LEFT,
     MOST_CHIPS,
     MOST_LISTED,
     MOST_SHARDS,
     NAME_LETTER,
+    WIDTH,
     draw_density,
     draw_grid,
     draws_chips,
@@ -31,7 +34,7 @@ from kit.protocols.tablets.rules.grid import GridHost, TabletGrid, TabletWay, gr
 from kit.protocols.tablets.rules.maps import Tablet, TabletMap, last_tokens
 from kit.protocols.tablets.rules.replica_sets import ReplicaSets, TabletReplica
 from kit.views.fragment import Frag
-from kit.views.labels import LINE
+from kit.views.labels import LINE, Box, measured
 from kit.views.registry import for_model
 from tests.keyed import check_keys
 from tests.protocols.tablets.rules.drawn_maps import HOSTS, SHARDS, maps, moved
@@ -127,19 +130,61 @@ def test_a_tablet_in_transition_is_in_both_cells_and_its_chip_travels() -> None:
     assert [bool(classed(frag, "pending")) for frag in drawn.values()] == [False, True, False]
 
 
-def test_stages_of_tablets_of_one_shard_have_lines_of_their_own() -> None:
-    """Two tablets that come to one shard name their numbers, each on another line."""
+@pytest.mark.parametrize("count", [2, 4])
+def test_stages_of_tablets_of_one_shard_lie_over_nothing(count: int) -> None:
+    """Tablets that come to one shard name their numbers, each beside the others or on a line of
+    its own.
+    """
     coming = {"new_replicas": moved((A0, B0, C0), A0, D0), "stage": "write_both_read_old"}
     rows = [
         replace(Tablet(last, (A0, B0, C0)), **coming, transition="migration")
-        for last in last_tokens(2)
+        for last in last_tokens(count)
     ]
     hosts = tuple(GridHost(name) for name in "ABCD")
     drawn = draw_grid(grid_of_maps([TabletMap("ks.t", tuple(rows))], hosts))
-    works = [part(drawn, f"work:ks.t:{number}") for number in range(2)]
-    assert [work and work.text().startswith(f"{i}: ") for i, work in enumerate(works)] == [True] * 2
-    first, second = (_shift(work)[1] for work in works if work)
-    assert round(second - first) >= LINE - 1  # places are whole pixels
+    works = [part(drawn, f"work:ks.t:{number}") for number in range(count)]
+    boxes = []
+    for number, work in enumerate(works):
+        assert work
+        assert work.text().startswith(f"{number}: ")
+        (x, y), wide = _shift(work), measured(work.text())
+        boxes.append(Box(x + wide / 2, y, wide, LINE - 1))
+        assert x + wide <= WIDTH + 1
+    assert not [pair for pair in combinations(boxes, 2) if pair[0].meets(pair[1])]
+
+
+def test_few_chips_are_large_and_many_are_small() -> None:
+    """As large as their cell has room for; a sign that comes or goes changes no size."""
+    coming = {"new_replicas": moved((A0, B0, C0), A0, D0), "stage": "streaming"}
+    grids = one(), one(**coming, transition="migration"), many(4, 2, 16)
+    sizes = []
+    for grid in grids:
+        drawn = draw_grid(grid)
+        chip = next(each for each in drawn.walk() if (each.key or "").startswith("tablet:"))
+        sizes.append(
+            next(float(each.get("height") or 0) for each in chip.walk() if each.tag == "rect")
+        )
+    assert sizes[0] == sizes[1] > 1.5 * CHIP
+    assert sizes[2] == CHIP
+
+
+def test_what_travels_between_heads_has_a_lane() -> None:
+    """Where group 0 is drawn and cells stay wide enough, wires have room between heads and cells;
+    data go from disk to disk.
+    """
+    seen = 0
+    for scene in scenes(walk("tablets/one-tablet-moves")):
+        drawn = next(p for p in for_model(scene.model).panels if p.name == "grid").draw(scene)
+        for flow in scene.flows():
+            trail = part(drawn, f"trail:{flow.from_key}>{flow.to_key}")
+            ends = {flow.from_key[:4], flow.to_key[:4]}
+            if trail is None or host_spot("group0") in (flow.from_key, flow.to_key):
+                continue
+            [way] = classed(trail, "way")
+            xs = [float(each) for each in re.findall(r"-?\d+", way.get("d") or "")[:8:2]]
+            assert max(xs) < LEFT + LANE if ends == {"host"} else min(xs) > LEFT + LANE + CHIP
+            seen += 1
+    assert seen > 6
 
 
 def test_areas_stand_to_each_other_as_storage_does() -> None:
@@ -224,7 +269,7 @@ def is_seen(grid: TabletGrid) -> bool:
     """What is told of the layout itself, whose shards hold about as many each."""
     labels = {each.key: each.key[-4:] for held in grid.held.values() for each in held}
     lies = layout(grid, labels, by_storage=False)
-    return lies.height <= HEIGHT + 2 or lies.row == pytest.approx(CHIP + 3 * GAP)
+    return lies.height <= HEIGHT + 2 or lies.row == pytest.approx(CHIP + 2 * GAP)
 
 
 def test_a_step_does_not_change_chips_into_a_density() -> None:
