@@ -107,6 +107,27 @@ def test_what_corresponds_is_lit_in_both(reader: Page, written: dict[str, Path])
     assert any(left and right for left, right in walks)
 
 
+@pytest.mark.parametrize(
+    ("name", "row", "thing"),
+    [("bootstrap", 5, "stream"), ("two-at-once", 2, "lock"), ("majority", 3, "keeper")],
+)
+def test_signs_that_correspond_are_lit_in_both(
+    reader: Page, written: dict[str, Path], name: str, row: int, thing: str
+) -> None:
+    """What streams and its session, locks and the queue, who keeps the log: from either side;
+    each says what it is.
+    """
+    begun(reader, written[name])
+    for _ in range(row):
+        reader.keyboard.press("Shift+ArrowRight")
+    for side in (".kp-page.topology", ".kp-picture"):
+        reader.mouse.move(0, 0)
+        sign = reader.locator(f"{side} [data-of='{thing}']").first
+        assert sign.locator("title").first.text_content()
+        sign.hover(force=True)
+        assert all(reader.evaluate(LIT)), side
+
+
 def test_a_row_opens_its_moment(reader: Page, written: dict[str, Path]) -> None:
     """A press on a row of the table goes to where it happens, and the table stays."""
     begun(reader, written["death"])

@@ -108,7 +108,7 @@ class Aligned(Struct, frozen=True):
 
     pair: Pair
     models: tuple[Model[Any, Any], Model[Any, Any]]
-    told: tuple[tuple[Now, ...], tuple[Now, ...]]
+    ways: tuple[tuple[Now, ...], tuple[Now, ...]]
     met: tuple[Meeting, ...]
 
 

@@ -58,9 +58,18 @@ def _own_steps(scene: Scene, world: str) -> Iterator[PassedStep]:
             yield PassedStep(getattr(step.before, world), own, getattr(step.after, world))
 
 
-LOG, GATE = "log", "gate"
-KEYS = {"log": LOG, "tape": LOG, "group0": LOG}
+LOG, GATE, LOCK, STREAM, KEEPER = "log", "gate", "lock", "stream", "keeper"
+KEYS = {"log": LOG, "tape": LOG, "group0": LOG, "network": LOCK}
 """What is the same thing in both worlds, by the keys that it has in their pictures."""
+SIGNS_OF = {
+    ("tcm", "lock-glyph"): (LOCK, "locked: an operation that needs this range is refused"),
+    ("tcm", "level"): (STREAM, "what is streamed, as far as it got"),
+    ("topology", "level"): (STREAM, "what is streamed, as far as it got"),
+    ("topology", "sign key"): (STREAM, "it knows the session, which permits the stream"),
+    ("cms", "sign key"): (KEEPER, "a member of the CMS, which keeps the log"),
+    ("recovery", "strong"): (KEEPER, "its group 0, which keeps the log"),
+}
+"""What small signs are about: by their model and class, and what they mean."""
 
 
 def thing_of(part: Frag) -> str | None:
@@ -71,6 +80,23 @@ def thing_of(part: Frag) -> str | None:
     return GATE if kinds & {"gated", "gate"} else KEYS.get(part.key, part.get("data-of"))
 
 
+def _signed(part: Frag, model: str, within: str) -> Frag:
+    """A sign in a picture as a part of its own: with a key, what it is about, and words."""
+    looks = [kid.get("class") for kid in part.kids if isinstance(kid, Frag)]
+    group = part.key is None and part.tag == "g"
+    node = within.startswith("n:") and within.count(":") == 1
+    word = node and part.tag == "text" and "group" in part.text()
+    sought = looks if group else [part.get("class")] * word
+    look = next((each for each in sought if each and (model, each) in SIGNS_OF), None)
+    if look is None:
+        return part
+    thing, words = SIGNS_OF[model, look]
+    kids = part.kids if group else (part,)
+    own = part.attrs if group else ()
+    key = f"{within}:{look.split()[-1]}"
+    return Frag("g", (*own, ("data-of", thing)), (h("title", words), *kids), key)
+
+
 def in_world(drawn: Frag, scene: Scene, world: str) -> Frag:
     """A picture of a world as part of the board: its own keys, and controls that the board has."""
     m, own = scene.model, part_scene(scene, world)
@@ -79,7 +105,9 @@ def in_world(drawn: Frag, scene: Scene, world: str) -> Frag:
         for action, _ in own.options()
     }
 
-    def renamed(part: Frag) -> Frag:
+    def renamed(part: Frag, within: str = "") -> Frag:
+        part = _signed(part, own.model.name, within)
+        within = part.key or within
         attrs, key = dict(part.attrs), part.key
         if "data-act" in attrs:
             attrs["data-act"] = marks.get(attrs["data-act"], attrs["data-act"])
@@ -87,7 +115,7 @@ def in_world(drawn: Frag, scene: Scene, world: str) -> Frag:
             attrs["data-of"] = thing
         if key is not None:
             key = placed(key, world)
-        kids = tuple(renamed(kid) if isinstance(kid, Frag) else kid for kid in part.kids)
+        kids = tuple(renamed(kid, within) if isinstance(kid, Frag) else kid for kid in part.kids)
         return Frag(part.tag, tuple(attrs.items()), kids, key)
 
     return renamed(drawn)

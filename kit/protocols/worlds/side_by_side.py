@@ -53,11 +53,11 @@ class SideBySide(Product):
         self.properties = (*self._promises(), *self.properties)
         self.rows = {self.meets(met): met for met in given.met}
         self.moments = tuple(sum(met.steps) for met in given.met)
-        self._told = [{now.after: step for step, now in enumerate(story)} for story in given.told]
+        self._steps = [{now.after: step for step, now in enumerate(story)} for story in given.ways]
         self._woven = tuple(woven(given))
 
-    @sometimes(name="told")
-    def told(self, s: Any) -> bool:
+    @sometimes(name="last-row")
+    def last_row(self, s: Any) -> bool:
         """Both worlds come to the last row."""
         met = self.rows.get(s)
         return met is not None and met is self.aligned.met[-1]
@@ -112,10 +112,12 @@ class SideBySide(Product):
 
         A world that has left its story goes on by itself, once the other one has told its own.
         """
-        at = [told.get(getattr(s, world)) for world, told in zip(WORLDS, self._told, strict=True)]
+        at = [
+            steps.get(getattr(s, world)) for world, steps in zip(WORLDS, self._steps, strict=True)
+        ]
         for number, step in self._woven:
             if at[number] == step - 1:
-                return self.wrap[WORLDS[number]](self.aligned.told[number][step].action)
+                return self.wrap[WORLDS[number]](self.aligned.ways[number][step].action)
         for world, model in self.parts.items():
             if (action := model.suggest(getattr(s, world))) is not None:
                 return self.wrap[world](action)
@@ -153,7 +155,7 @@ def woven(given: Aligned) -> Iterator[tuple[int, int]]:
     Up to a row one world goes first, then the other; at the end both go on to theirs.
     """
     before = [0, 0]
-    for steps in (*(met.steps for met in given.met), tuple(len(each) - 1 for each in given.told)):
+    for steps in (*(met.steps for met in given.met), tuple(len(each) - 1 for each in given.ways)):
         for world, step in enumerate(steps):
             yield from ((world, at) for at in range(before[world] + 1, step + 1))
         before = [*steps]

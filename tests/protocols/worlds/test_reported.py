@@ -20,7 +20,7 @@ from tests.quality.test_reported import Broken
 
 PARTS: dict[str, Mapping[str, Broken]] = {"epochs": ELSEWHERE["tcm"], "topology": TOPOLOGY}
 REPORTED = {f"{world}:{name}": PARTS[world][name] for world in WORLDS for name in PARTS[world]}
-REPORTED["told"] = TOPOLOGY["ends"]  # never met: neither world tells a story
+REPORTED["last-row"] = TOPOLOGY["ends"]  # never met: neither world tells a story
 PROMISES = [*judges(SideBySide(aligned(JOIN)))]
 
 
@@ -40,6 +40,6 @@ def test_a_search_reports_it(name: str) -> None:
         broken() if name.startswith(f"{world}:") else still(model)
         for world, model in zip(WORLDS, given.models, strict=True)
     )
-    begun = tuple(story[:1] for story in given.told)
-    model = SideBySide(replace(given, models=models, told=begun, met=()))
+    begun = tuple(story[:1] for story in given.ways)
+    model = SideBySide(replace(given, models=models, ways=begun, met=()))
     assert_reported(model, name)

@@ -104,7 +104,7 @@ def test_both_stories_are_told_whole_with_a_milestone_a_row(pair: Pair) -> None:
     run, given = side_by_side_run(pair.name), aligned(pair)
     assert run.at == 0
     assert [run.model.suggest(run.moments[tip].state) for tip in run.branches()] == [None]
-    for world, story in zip(WORLDS, given.told, strict=True):
+    for world, story in zip(WORLDS, given.ways, strict=True):
         steps = (run.model.part_of(action) for action in run.actions())
         own = [action for part, action in steps if part == world]
         assert own[: len(story) - 1] == [now.action for now in story[1:]]
@@ -120,7 +120,7 @@ def test_both_stories_are_told_whole_with_a_milestone_a_row(pair: Pair) -> None:
 @every_pair
 def test_no_story_comes_to_a_state_twice(pair: Pair) -> None:
     """So a state says how far its world has told its story."""
-    for story in aligned(pair).told:
+    for story in aligned(pair).ways:
         assert len({now.after for now in story}) == len(story)
 
 
