@@ -8,12 +8,13 @@ what heals last. In the next round a second fault comes at each step of those ru
 All promises of the model are judged at each step, its goals at rest. Besides, at rest all nodes
 that are up know the same, and that is all that was ever committed, unless an operator forced it.
 
-``python -m tests.faults [FAULTS]`` prints the table for runs of so many faults (default: 1).
+``python -m tests.faults [FAULTS]`` prints the table for runs of so many faults (default: 1); with
+``--only`` it does the operations whose names have these words.
 """
 
 from __future__ import annotations
 
-import sys
+from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import Callable, Iterator
 from copy import copy
@@ -345,12 +346,15 @@ class Healing:
 
 def main() -> None:
     """Print the table."""
-    faults = int(sys.argv[1]) if len(sys.argv) > 1 else 1
+    parser = ArgumentParser(prog="python -m tests.faults", description=__doc__)
+    parser.add_argument("faults", nargs="?", type=int, default=1, help="faults of a run")
+    parser.add_argument("--only", default="", metavar="WORDS", help="these operations")
+    given = parser.parse_args()
     total: Counter[str] = Counter()
     print(f"{'operation':<30}{'cells':>7}{'faults':>8}{'runs':>8}{'failed':>8}")
-    for row in MATRIX:
+    for row in (each for each in MATRIX if given.only in each.operation):
         healing = Healing(row)
-        healing.run(faults)
+        healing.run(given.faults)
         numbers = {
             "cells": len(healing.cells),
             "faults": healing.kinds.total(),
