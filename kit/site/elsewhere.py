@@ -89,8 +89,8 @@ class Elsewhere:
         """Let a question be answered."""
         self._question = work, report, ended
         trace = traces.dumps(Timeline(work.model).save())
-        asked = Inquiry(trace, work.run, work.about, work.name, self.program)
-        self.tell({"inquire": asked})
+        inquiry = Inquiry(trace, work.run, work.about, work.name, self.program)
+        self.tell({"inquire": inquiry})
         report(0, len(work.run))
 
     def stop(self) -> None:

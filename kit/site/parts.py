@@ -66,15 +66,15 @@ class Parts:
 
         try:
             # Of two structs it could not tell which it is, so a program is a row of its fields.
-            told = msgspec.json.decode(about, type=str | StoredRun | tuple[str, dict[str, str]])
+            opening = msgspec.json.decode(about, type=str | StoredRun | tuple[str, dict[str, str]])
         except msgspec.MsgspecError as error:
             raise misfit("about", about, error, "a drill, a run or a program") from None
-        if isinstance(told, str):
-            self.opened[number] = Drilled(told, pack, tell)
-        elif isinstance(told, StoredRun):
-            self.opened[number] = Engine(told.timeline(), pack, tell)
+        if isinstance(opening, str):
+            self.opened[number] = Drilled(opening, pack, tell)
+        elif isinstance(opening, StoredRun):
+            self.opened[number] = Engine(opening.timeline(), pack, tell)
         else:
-            self.opened[number] = Engine(Program(*told).timeline(), pack, tell, told[0])
+            self.opened[number] = Engine(Program(*opening).timeline(), pack, tell, opening[0])
         tell("live")
 
     def said(self, number: int, text: str) -> None:

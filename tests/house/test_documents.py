@@ -127,8 +127,11 @@ def test_every_command_runs(name: str, example: Path, monkeypatch: pytest.Monkey
 
 
 def runs(words: list[str], remark: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run a command of the kit; a word in capitals stands for something of the reader's."""
-    if words[0] in ("lab", "class", "serve") or any(
+    """Run a command of the kit, but one that serves, or needs a site.
+
+    A word in capitals stands for something of the reader's.
+    """
+    if words[0] in ("lab", "class", "serve", "site") or any(
         re.fullmatch("[A-Z]{3,}", word) for word in words
     ):
         return
