@@ -49,12 +49,18 @@ class Page:
 
 
 def test_an_engine_draws_nothing_that_the_page_holds() -> None:
-    """The texts of the pack are the engine's own; a step into the past adds to them."""
+    """The texts of the pack are the engine's own: a page that has them is told nothing, one that
+    lost some gets those. A step into the past adds to them.
+    """
     page = Page()
     drawn = decode(gzip.decompress(page.pack), type=Pack)
     assert page.engine.rendered.store.texts == drawn.texts
-    page.say(message="sync", texts=len(drawn.texts), moments=len(drawn.moments), session="0")
-    assert page.last("texts") == []
+    session, count = page.engine.rendered.session, len(drawn.texts)
+    page.heard.clear()
+    page.say(message="sync", texts=count, moments=len(drawn.moments), session=session)
+    assert not page.heard
+    page.say(message="sync", texts=count - 1, moments=len(drawn.moments), session=session)
+    assert page.last("texts") == drawn.texts[-1:]
     page.say(message="act", control="fork", at=2, have=len(drawn.texts))
     other = next(
         action

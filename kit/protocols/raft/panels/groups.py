@@ -51,6 +51,10 @@ def _short(at: int, row: tuple[Any, ...]) -> Any:
     return f"{held[:4]}…" if isinstance(held, str) and len(held) == len(IDS["schema"]) else held
 
 
+def _key(table: str, row: tuple[Any, ...]) -> str:
+    return ":".join(map(str, (table, *row[:4])))
+
+
 def _tab(title: str, kind: Any) -> Panel:
     """A tab with the rows of every node, and a list of the groups to choose from."""
     whole = ("node", *kind.__struct_fields__)
@@ -58,8 +62,8 @@ def _tab(title: str, kind: Any) -> Panel:
     drawn = [column for column in short if column.head != "group_id"]
 
     def table(group: str, columns: Sequence[Column | str], caption: str) -> Table:
-        key = f"{title}:{{0[0]}}:{{0[1]}}:{{0[2]}}:{{0[3]}}"
         rows = partial(_rows, title, group)
+        key = partial(_key, title)
         return Table(rows, key, columns, caption=caption, of="n:{0[0]}")
 
     def parts(scene: Scene, group: str) -> list[Table]:

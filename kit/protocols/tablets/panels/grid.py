@@ -322,11 +322,12 @@ def _widths(grid: TabletGrid, room: float) -> Mapping[str, float]:
 def _over(above: Above, lies: GridLayout, y: float) -> Iterator[Frag]:
     """What stands over the grid, side by side, to the right of a client: a card of the log each."""
     x = lies.left + 24
-    for k, text in above.items():
-        words = shortened(text, lies.width - x - 12)
+    for k, said in above.items():
+        words = shortened(said, lies.width - x - 12)
         wide = measured(words) + 12
         card = box(x, y + 2, wide, 22, "log-card", 4)
-        yield h("g", card, h("text", words, x=x + 6, y=y + 18, class_="on soft"), k=k, data_of=k)
+        text = h("text", words, x=x + 6, y=y + 18, class_="on soft")
+        yield h("g", card, text, k=k, class_="aside", data_of=k)
         x += wide + 8
 
 

@@ -158,7 +158,8 @@ def cluster_of_nine() -> Any:
 @pytest.mark.spec("H-014")
 def test_it_is_shown_without_a_browser(friday: DryRun) -> None:
     """A notebook keeps one line of text, and tables and pictures that survive being untrusted."""
-    bundle = friday._repr_mimebundle_()
+    bundle, kept = friday._repr_mimebundle_()
+    assert kept
     assert LIVE in bundle
     assert bundle["text/plain"].startswith("DryRun(decommission 10.20.0.2: done; ")
     assert "\n" not in bundle["text/plain"]
