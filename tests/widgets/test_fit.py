@@ -58,7 +58,9 @@ def test_all_of_the_board_is_in_sight(
     assert least <= seen["share"] <= most
     other = LONG if name == SHORT else SHORT
     opened(reader, pages(other))
-    assert (measured(reader, size)["share"] > seen["share"]) == (name == LONG)
+    there = measured(reader, size)["share"]
+    # In the smallest window both pictures may be as wide as any picture is there.
+    assert (there > seen["share"]) == (name == LONG) or (there == seen["share"] and size[0] < 1200)
 
 
 RAIL = """() => {

@@ -99,8 +99,10 @@ class Room(Struct, frozen=True):
     strip: float = 0.0
 
 
-PICTURE, TAB = Room(WIDTH, HEIGHT), Room(SLOT, 288.0)
-"""Of the picture's slot of the smallest board, and of a tab."""
+PICTURE, TAB = Room(WIDTH - 12, HEIGHT), Room(SLOT, 288.0)
+"""Of the picture's slot of the smallest board, a little narrower so that its letters can be read
+on a phone, and of a tab.
+"""
 
 
 def grid_panel(
@@ -517,7 +519,11 @@ def _row(prefix: str, host: GridHost, lies: GridLayout, count: int) -> Frag:
         head = min(HEAD, (lies.row - 18) / 2)
         cast = bust(host.name, head, leads=host.leads)
         under = int(min(head + 7, top - 2))
-        lines = (both, "") if measured(both) < left else (note, host.tag)
+        if note and under + 14 > top - 2:  # a low row has one line
+            both = f"{shortened(note, left - measured(host.tag) - 6)} {host.tag}".strip()
+            lines = (both, "")
+        else:
+            lines = (both, "") if measured(both) < left else (note, host.tag)
         at = f"translate({head + 4 - left:.0f} -6)"
         named = h("g", h("g", cast, data_end=True), list(_signs(host)), transform=at)
     holds = f"holds {counted(count, 'replica')}" if count else "holds no replica"
