@@ -188,11 +188,12 @@ class Product(Model[Any, Any]):
 
     def comes_to(self, s: Any, action: Any) -> Any:
         """What an action comes to in ``s``, a refusal with all reasons."""
-        rule = None if self.rule_of(action) is None else self._own[self.kind_of(action)]
-        part, own = self.part_of(action) if rule else ("", None)
-        if rule is None or type(own) in self._passive:
+        if self.rule_of(action) is None:
             return None
-        end = rule.end(getattr(s, part), own)
+        part, own = self.part_of(action)
+        if type(own) in self._passive:
+            return None
+        end = self._own[self.kind_of(action)].end(getattr(s, part), own)
         return None if end is None else self._whole(s, part, own, end)
 
     def _whole(self, s: Any, part: str, own: Any, end: Any) -> Any:

@@ -54,9 +54,8 @@ class State(Struct, frozen=True):
 
     def at(self, place: int, **fields: Any) -> Self:
         """The same, but for these fields of one of its ``nodes``."""
-        nodes = [*self.nodes]  # type: ignore[attr-defined]  # of states that have some
-        nodes[place] = nodes[place].but(**fields)
-        return self.but(nodes=tuple(nodes))
+        node = self.nodes[place]  # type: ignore[attr-defined]  # of states that have some
+        return self.put(place, node.but(**fields))
 
     def put(self, place: int, node: Any) -> Self:
         """The same with this one among its ``nodes``."""

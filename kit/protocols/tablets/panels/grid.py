@@ -519,11 +519,11 @@ def _row(prefix: str, host: GridHost, lies: GridLayout, count: int) -> Frag:
         head = min(HEAD, (lies.row - 18) / 2)
         cast = bust(host.name, head, leads=host.leads)
         under = int(min(head + 7, top - 2))
-        if note and under + 14 > top - 2:  # a low row has one line
+        is_low = bool(note) and under + 14 > top - 2  # there is one line
+        if is_low:
             both = f"{shortened(note, left - measured(host.tag) - 6)} {host.tag}".strip()
+        if is_low or measured(both) < left:
             lines = (both, "")
-        else:
-            lines = (both, "") if measured(both) < left else (note, host.tag)
         at = f"translate({head + 4 - left:.0f} -6)"
         named = h("g", h("g", cast, data_end=True), list(_signs(host)), transform=at)
     holds = f"holds {counted(count, 'replica')}" if count else "holds no replica"
