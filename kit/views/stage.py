@@ -49,7 +49,7 @@ WIDTH, HEIGHT = 460.0, 330.0
 """The picture at 840 × 560, a pixel each."""
 STRIP, LINE = 26.0, 15.0
 SIDE = 132.0
-"""How wide the column of clients is."""
+"""How wide the column of clients is, if a family does not say."""
 MOST_SAID = 4
 """Lines beside a client, of which the first names what it is at."""
 MOST_PARKED, MOST_ALIKE = 24, 4
@@ -130,7 +130,9 @@ class Wall(Struct, frozen=True):
 
 
 class Stage(Struct, frozen=True):
-    """All that is on the stage at one moment; see the module. ``lines``: the most on a disk."""
+    """All that is on the stage at one moment; see the module. ``lines``: the most on a disk,
+    ``aside``: how wide the column of those is who stand there.
+    """
 
     names: tuple[str, ...]
     characters: tuple[Character, ...]
@@ -144,6 +146,7 @@ class Stage(Struct, frozen=True):
     has_marks: bool = True
     tape_key: str = "log"
     lines: int = 2
+    aside: float = SIDE
 
 
 class Looks(Struct, frozen=True):
@@ -252,7 +255,7 @@ class _Set:
             self.tape = Tape(tape, stage.tape_key, y, WIDTH, has_marks=stage.has_marks)
         self.top = self.tape.bottom if self.tape else y
         self.bottom = HEIGHT - HIGH * gated
-        self.left = SIDE if stage.sides else 0.0
+        self.left = stage.aside if stage.sides else 0.0
         spots, self.looks = places(
             len(stage.names), self.left, self.top + 4, self.bottom - 4, stage.lines
         )
@@ -318,11 +321,20 @@ class _Set:
     def _side_body(self, side: Character) -> Body:
         """What somebody who stands aside covers: the head, and the words beside it."""
         at = self.at[side.name]
-        tag, what = _side_words(side, self.side_room)
+        tag, what = self.side_words(side)
         wide = max([0.0, *(measured(x, bold=True) for x in tag), *map(measured, what)])
         high = LINE * (len(tag) + len(what))
         beside = Box(at.real + HEAD + 4 + wide / 2, at.imag, _stepped(wide), high)
         return Body(at, HEAD, (beside,) if high else ())
+
+    def side_words(self, each: Character) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """What somebody asks, and was told: the lines of both."""
+        room = self.stage.aside - 2 * HEAD - 16
+        most = max(1, min(MOST_SAID, int(self.side_room // LINE)))
+        fits = most < 3 or measured(each.tag, bold=True) <= room
+        tag = (shortened(each.tag, room, bold=True),) if fits else wrapped(each.tag, 0.9 * room)
+        what = wrapped(" ".join(each.holds), room, most - len(tag)) if most > len(tag) else ()
+        return tuple(filter(None, tag)), what
 
     def holds(self, box: Box) -> bool:
         """Whether there is room for all of a box among the characters."""
@@ -560,19 +572,10 @@ def _words(
     return [plate, h("text", words, x=x or None, y=y, text_anchor=anchor, class_=kind)]
 
 
-def _side_words(each: Character, room_high: float) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What somebody asks, and was told: the lines of both."""
-    room, most = SIDE - 2 * HEAD - 16, max(1, min(MOST_SAID, int(room_high // LINE)))
-    fits = most < 3 or measured(each.tag, bold=True) <= room
-    tag = (shortened(each.tag, room, bold=True),) if fits else wrapped(each.tag, 0.9 * room)
-    what = wrapped(" ".join(each.holds), room, most - len(tag)) if most > len(tag) else ()
-    return tuple(filter(None, tag)), what
-
-
 def _side(laid: _Set, each: Character, was: Character | None) -> Frag:
     """A client or operator: a square with a letter, and beside it what it asks and was told."""
     was = was or each
-    tag, what = _side_words(each, laid.side_room)
+    tag, what = laid.side_words(each)
     changed = [each.tag != was.tag] * len(tag) + [each.holds != was.holds] * len(what)
     top = 5 - LINE * (len(changed) - 1) / 2
     return h(
