@@ -83,9 +83,9 @@ def _runs(scene: Scene, node: NodeFacts, at: int) -> Iterator[str]:
     s = scene.state
     if node.is_behind:
         yield f"lags by {len(s.views) - 1 - s.applied[at]}"
-    doing = [_work(scene)] * node.is_coordinator
-    if node.row.cleanup == "clean":
-        yield from doing
+    doing = _work(scene) if node.is_coordinator else ""
+    if doing and doing != DECIDES["rest"]:
+        yield doing
     if node.address:
         yield node.address if node.health == "" else f"{node.address}?"
     if s.client == at:
@@ -94,7 +94,8 @@ def _runs(scene: Scene, node: NodeFacts, at: int) -> Iterator[str]:
         yield f"late, session {s.leftover}"
     if node.row.cleanup != "clean":
         yield f"cleanup {node.row.cleanup}"
-        yield from doing
+    elif doing == DECIDES["rest"]:
+        yield doing
     if node.row.request:
         yield f"asks: {node.row.request}"
 
