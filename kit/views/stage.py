@@ -414,7 +414,10 @@ def draw_stage(
     labels = Labels(laid.holds, laid.ground.taken())
     parked = [*_envelopes(laid, labels, before)]
     unheard = _unheard(scene, stage, before)
-    trailed = [*trails(scene.flows()[:MOST_TRAILS], _route(laid, before), labels, unheard)]
+    added = _added(stage, before)
+    told = {stage.tape_key} if added else ()  # the new card says what it is
+    flows = scene.flows()[:MOST_TRAILS]
+    trailed = [*trails(flows, _route(laid, added), labels, unheard, told)]
     behind = [_wall(laid, wall, labels) for wall in stage.walls]
     words = [*labels.draw()]
     letters = tags(stage.names)
@@ -676,14 +679,18 @@ BESIDE = (0.0, 24.0, -24.0, 44.0, -44.0)
 """How far beside it, where the wire itself is covered."""
 
 
-def _route(laid: _Set, before: Stage | None) -> Callable[[Flow], Way | None]:
-    """The wire of what travels; what was added to the tape is its newest card."""
-    tape, was = laid.stage.tape or (), (before and before.tape) or ()
-    added = {card.key for card in tape[-1:]}.difference(card.key for card in was)
+def _added(stage: Stage, before: Stage | None) -> str:
+    """The key of the newest card, if it is a new one."""
+    tape, was = stage.tape or (), (before and before.tape) or ()
+    return tape[-1].key if tape and tape[-1].key not in {card.key for card in was} else ""
+
+
+def _route(laid: _Set, added: str) -> Callable[[Flow], Way | None]:
+    """The wire of what travels; what was ``added`` to the tape is its newest card."""
 
     def route(flow: Flow) -> Way | None:
         is_added = flow.to_key == laid.stage.tape_key and added
-        return laid.way(flow.from_key, tape[-1].key if is_added else flow.to_key)
+        return laid.way(flow.from_key, added if is_added else flow.to_key)
 
     return route
 
@@ -725,7 +732,9 @@ def _wall(laid: _Set, wall: Wall, labels: Labels) -> Frag:
               class_="tip"),
         )  # fmt: skip
     around = [a * s + b * (1 - s) for a, b, _ in lines for s in (0.5, 0.3, 0.7, 0.1, 0.9)]
-    labels.ask(key, say(wall.words), around, gap=6)
+    for a, b, _ in lines:
+        labels.lines += beads((a, a, b, b))
+    labels.ask(key, say(wall.words), around)
     wire = laid.way(wall.group[0], wall.beyond) if wall.beyond else None
     return h(
         "g",
@@ -749,18 +758,21 @@ def _across(laid: _Set, wall: Wall) -> Iterator[tuple[Place, Place, Place]]:
 def _between(laid: _Set, group: set[str]) -> Iterator[tuple[Place, Place, Place]]:
     """Each edge between a place of the group and another one: its ends, the way out of the group.
 
-    A row of places is cut where two of them meet, and rows are cut half-way between them.
+    A row of places is cut where two of them meet, and rows half-way between what they cover.
     """
     rows: dict[float, list[tuple[float, bool]]] = {}
+    covered: dict[float, Box] = {}
     names = iter(laid.stage.names)
     for here in _in_each(len(laid.stage.names), laid.looks.rows):
         row = list(islice(names, here))
         high = min(laid.at[name].imag for name in row) if row else 0.0
         rows[high] = [(laid.at[name].real, name in group) for name in row]
+        bodies = [laid.bodies[name] for name in row]
+        covered[high] = Body(bodies[0].at, 0, tuple(body.around for body in bodies)).around
     heights = sorted(rows)
     cuts = [
-        (upper + laid.looks.below + lower - laid.looks.above) / 2
-        for upper, lower in pairwise(heights)
+        (upper.y + upper.height / 2 + lower.y - lower.height / 2) / 2
+        for upper, lower in pairwise(covered[y] for y in heights)
     ]
     above: list[tuple[float, float, bool]] = []
     for y, top, bottom in zip(
