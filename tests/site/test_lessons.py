@@ -127,8 +127,9 @@ def test_a_model_of_ones_own_is_switched_and_searched_in_workers() -> None:
         assert engine.timeline.broken_by(engine.timeline.at)
 
 
-def test_a_record_of_a_real_log_has_nothing_to_search() -> None:
+def test_a_record_of_a_real_log_has_nothing_to_search(monkeypatch: pytest.MonkeyPatch) -> None:
     """The drawer of its page says so at once, and asks no second worker."""
+    monkeypatch.chdir(FOLDER)
     told: list[Any] = []
     parts = Parts(lambda said: told.append(said[1]))
     part = paged(lesson("read-a-real-log")).parts[0]

@@ -39,7 +39,7 @@ FILES = (
     "what nodetool cms dumplog prints, and beside it what dumpdirectory --tokens does, rows of "
     "system_schema.keyspaces, rows of system_views.data_placements"
 )
-ANEW = ("UNSAFE_JOIN", "FORCE_SNAPSHOT", "ALTER_TOPOLOGY")
+AT_ONCE = ("UNSAFE_JOIN", "FORCE_SNAPSHOT", "ALTER_TOPOLOGY")
 """Entries that change the ring at once."""
 LEAST = (Keyspace("least", SimpleStrategy(1)),)
 """What locks the least and needs the fewest nodes: what it forbids, every keyspace does."""
@@ -98,17 +98,17 @@ def of_log(
     stretches = [*_stretches(opened)]
     judged = sum(len(each.entries) for each in stretches)
     entries = opened.history.entries
-    told = [entry for entry in entries if _is_judged(entry)]
+    steps = [entry for entry in entries if _is_judged(entry)]
     if not judged:
         allowed = "operations on a ring that the files tell: give dumpdirectory --tokens as well"
-        raise BadInput("log", f"{counted(len(told), 'event')} of operations", allowed)
+        raise BadInput("log", f"{counted(len(steps), 'event')} of operations", allowed)
     kinds = Counter(entry.kind for entry in entries if not _is_judged(entry))
     others = ", ".join(f"{number} {kind}" for kind, number in kinds.items())
     known = ", ".join(f"{each.name} ({each.replication.label})" for each in opened.keyspaces)
     lines = [
         f"{counted(len(entries), 'epoch')}: {judged:,} events of operations are judged",
         *([f"not judged: {others}"] if others else []),
-        *_left_out(opened.history, told, stretches),
+        *_left_out(opened.history, steps, stretches),
         f"keyspaces: {known or LEAST_KNOWN}",
         "assumed: nobody is down, and who leaves does so itself; a log tells neither",
         "the model counts only what is judged: its epochs are not those of the log",
@@ -129,8 +129,8 @@ def _opened(files: Sequence[Readable]) -> Opened:
             dumped.append((source, parse_metadata(text, source)))
         elif is_placements(text):
             placed += parse_placements(text, source)
-        elif is_ring(text) and (told := listing_of(text, source).keyspaces):
-            keyspaces += told
+        elif is_ring(text) and (known := listing_of(text, source).keyspaces):
+            keyspaces += known
         else:
             raise BadInput("files", source, FILES)
     return Opened(logs.history_of(dumped), tuple(keyspaces), tuple(placed))
@@ -163,7 +163,7 @@ def _stretches(opened: Opened) -> Iterator[Stretch]:
         if stretch and judged:
             stretch.entries.append((entry, before[0], begun))
         before = members, flights
-        if stretch and (entry.kind in ANEW or at == rings):
+        if stretch and (entry.kind in AT_ONCE or at == rings):
             if stretch.entries:
                 yield stretch
             stretch = None
@@ -228,10 +228,10 @@ def _is_known(members: logs.Members, flights: Sequence[logs.Flight]) -> bool:
 
 
 def _left_out(
-    history: logs.MetadataHistory, told: Sequence[LogEntry], stretches: Sequence[Stretch]
+    history: logs.MetadataHistory, steps: Sequence[LogEntry], stretches: Sequence[Stretch]
 ) -> Iterator[str]:
     judged = {entry.epoch for each in stretches for entry, _, _ in each.entries}
-    left = [entry.epoch for entry in told if entry.epoch not in judged]
+    left = [entry.epoch for entry in steps if entry.epoch not in judged]
     if left:
         what = f"{counted(len(left), 'event')} from epoch {left[0]} to {left[-1]}"
         yield f"not judged: {what}, as the files do not tell the whole ring by then"
@@ -260,12 +260,12 @@ def _question(opened: Opened, stretch: Stretch, edition: Edition, last: bool) ->
         seen.append(Seen(entry.where, {"event": event}, step=True))
     cancels = sum(entry.kind == "CANCEL_SEQUENCE" for entry, _, _ in stretch.entries)
     events = len(seen)
-    asked = opened.placed if is_new else ()
+    rows = opened.placed if is_new else ()
     names = {each.name for each in opened.keyspaces}
-    asked = tuple(each for each in asked if each.keyspace in names)
-    seen += [Seen(row.where, {_row(row): _groups(history, row)}) for row in asked]
+    rows = tuple(each for each in rows if each.keyspace in names)
+    seen += [Seen(row.where, {_row(row): _groups(history, row)}) for row in rows]
     model, senseless = _model(ring, tuple(dict.fromkeys(operations)), edition, cancels)
-    reads = _reading(asked, events)
+    reads = _reading(rows, events)
     sight = Sight(
         reads, lambda old, new: old["commits"] == new["commits"],
         steps=_steps, refuses=partial(_refuses, reads, senseless),
@@ -310,14 +310,14 @@ def _groups(history: logs.MetadataHistory, row: PlacedRange) -> str:
 Reads: TypeAlias = Callable[[Any, Any], Values]
 
 
-def _reading(asked: Sequence[PlacedRange], events: int) -> Reads:
-    """The newest event; once all are committed, who reads and writes the ranges asked for."""
+def _reading(rows: Sequence[PlacedRange], events: int) -> Reads:
+    """The newest event; once all are committed, who reads and writes the ranges of rows."""
     known: dict[Any, Values] = {}
 
     def placements(m: TcmCluster, s: Any) -> Iterator[tuple[str, str]]:
-        rows = {name: facts.rows(m, s, name) for name in {row.keyspace for row in asked}}
-        for row in asked:
-            parts = [r for r in rows[row.keyspace] if r.left < row.right and row.left < r.right]
+        own = {name: facts.rows(m, s, name) for name in {row.keyspace for row in rows}}
+        for row in rows:
+            parts = [r for r in own[row.keyspace] if r.left < row.right and row.left < r.right]
             said = dict.fromkeys(_said(part.reads, part.writes) for part in parts)
             yield _row(row), " or ".join(said)
 
@@ -328,7 +328,7 @@ def _reading(asked: Sequence[PlacedRange], events: int) -> Reads:
             if log:
                 last = m.tcm.committed(log)
                 values["event"] = _event(kind_of(last.operation.kind, last.step), last.operation)
-            if asked and len(log) >= events:
+            if rows and len(log) >= events:
                 values |= placements(m, s)
             known[m.off, log] = values
         return known[m.off, log]

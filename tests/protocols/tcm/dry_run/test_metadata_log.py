@@ -36,7 +36,8 @@ def test_a_record_has_nothing_to_search(history: MetadataHistory) -> None:
         rehearsal.player.search()
     board = SearchBoard(rehearsal.player)
     board.button.click()
-    board.work.wait()
+    if (thread := board.work.thread) is not None:
+        thread.join()
     assert "There is nothing to search: this is a record" in board.found.value
     assert rehearsal.player.timeline.at == at
 
